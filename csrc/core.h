@@ -1,0 +1,36 @@
+/*
+** What the binding files share: how each adds itself to the core module, and
+** the one way in which a failure of the system becomes `nil, message, kind`.
+*/
+#ifndef PT_CORE_H
+#define PT_CORE_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Each opener finds the module's table on top of the stack, adds its functions
+** to it and leaves the stack as it was. */
+void pt_open_fd(lua_State *L);
+void pt_open_json(lua_State *L);
+void pt_open_poller(lua_State *L);
+void pt_open_process(lua_State *L);
+void pt_open_stream(lua_State *L);
+
+/* A metatable `name` with its methods as a table of its own, and no more: the
+** metamethods in `meta` (NULL for none) are set beside it. Leaves nothing. */
+void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
+                  const luaL_Reg *meta);
+
+/* Pushes nil, message, kind and returns 3. */
+int pt_fail(lua_State *L, const char *kind, const char *format, ...);
+
+/* The same for the error number `err`: the message is what was tried, a colon
+** and the system's words. A fourth result is the number itself. */
+int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
+                  ...);
+
+#pragma GCC visibility pop
+
+#endif

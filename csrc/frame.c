@@ -1,0 +1,348 @@
+#include "frame.h"
+
+#include <string.h>
+
+#include "header.h"
+
+/* The input of one call. */
+typedef struct input {
+  const char *bytes;
+  size_t len;
+  int at_end;
+} input;
+
+void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
+                   size_t body_limit) {
+  memset(f, 0, sizeof *f);
+  f->mode = mode;
+  f->header_limit = header_limit;
+  f->body_limit = body_limit;
+}
+
+static pt_frame_result more(pt_frame_found *found, size_t used, size_t need) {
+  found->used = used;
+  found->need = need;
+  return PT_FRAME_MORE;
+}
+
+static pt_frame_result give(pt_frame_found *found, pt_frame_result result,
+                            const char *text, size_t len, size_t used) {
+  found->text = text;
+  found->len = len;
+  found->used = used;
+  return result;
+}
+
+static pt_frame_result bad(pt_frame_found *found, const char *what,
+                           uint64_t number, const input *in, size_t used) {
+  found->what = what;
+  found->number = number;
+  return give(found, PT_FRAME_BAD, in->bytes, used, used);
+}
+
+/* {====== Lines ====== */
+
+/* Length of the first line without its end, or of all there is at the end of
+** input; `*used` is the length with its end, 0 when the line is unfinished. */
+static size_t first_line(pt_framing *f, const input *in, size_t *used) {
+  const char *newline = memchr(in->bytes + f->seen, '\n', in->len - f->seen);
+  size_t len = in->len;
+  *used = in->at_end ? in->len : 0;
+  f->seen = in->len;
+  if (newline != NULL) {
+    len = (size_t)(newline - in->bytes);
+    *used = len + 1;
+  }
+  if (*used > 0) {
+    f->seen = 0;
+    if (len > 0 && in->bytes[len - 1] == '\r')
+      len--;
+  }
+  return len;
+}
+
+static int is_blank(const char *text, size_t len) {
+  while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+    len--;
+  return len == 0;
+}
+
+/* A line over its bound is refused as soon as that is known. */
+static pt_frame_result scan_line(pt_framing *f, const input *in,
+                                 pt_frame_found *found) {
+  size_t used, len = first_line(f, in, &used);
+  size_t most = f->body_limit + (used == 0); /* it may yet turn out to be CR */
+  if (len > most) {
+    f->skip_line = used == 0;
+    f->seen = 0;
+    return bad(found, "line is longer than the limit of", f->body_limit, in,
+               used > 0 ? used : in->len);
+  }
+  if (used == 0)
+    return more(found, 0, 0);
+  if (is_blank(in->bytes, len))
+    return more(found, used, 0);
+  return give(found, PT_FRAME_MESSAGE, in->bytes, len, used);
+}
+
+/* }====== */
+
+/* {====== Header blocks ====== */
+
+static void forget_block(pt_framing *f) {
+  f->seen = f->block = f->header = 0;
+  f->fields = f->has_length = f->refused = 0;
+  f->wrong = NULL;
+}
+
+/* Junk up to `used`. */
+static pt_frame_result noise(pt_framing *f, const input *in, size_t used,
+                             pt_frame_found *found) {
+  size_t len = used;
+  while (len > 0 && (in->bytes[len - 1] == '\n' || in->bytes[len - 1] == '\r'))
+    len--;
+  forget_block(f);
+  return give(found, PT_FRAME_NOISE, in->bytes, len, used);
+}
+
+static void set_wrong(pt_framing *f, const char *what) {
+  if (f->wrong == NULL)
+    f->wrong = what;
+}
+
+static void take_length(pt_framing *f, const pt_header_field *field) {
+  uint64_t length;
+  const char *wrong = pt_header_length(field, &length);
+  if (wrong != NULL)
+    set_wrong(f, wrong);
+  else if (f->has_length && f->length != length)
+    set_wrong(f, "Content-Length is given twice and differs");
+  else
+    f->length = length;
+  f->has_length = f->has_length || wrong == NULL;
+}
+
+static void take_field(pt_framing *f, const pt_header_field *field) {
+  f->fields++;
+  if (field->not_ascii)
+    set_wrong(f, "header holds a byte that is not ASCII");
+  else if (pt_header_is(field, "content-length"))
+    take_length(f, field);
+  else if (pt_header_is(field, "content-type") && !pt_header_is_utf8(field))
+    set_wrong(f, "Content-Type has a charset other than utf-8");
+}
+
+/* Drops a block that is refused and, if it told its length, its body. */
+static void drop_block(pt_framing *f) {
+  uint64_t length = f->has_length ? f->length : 0;
+  forget_block(f);
+  f->skip = length;
+}
+
+/* The block's end: its body follows, or it is refused. */
+static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
+                                 pt_frame_found *found) {
+  const char *wrong = f->wrong;
+  if (f->refused) {
+    drop_block(f);
+    return more(found, used, 0);
+  }
+  if (wrong == NULL && !f->has_length)
+    wrong = "header has no Content-Length";
+  if (wrong != NULL) {
+    drop_block(f);
+    return bad(found, wrong, 0, in, used);
+  }
+  if (f->length > f->body_limit) {
+    drop_block(f);
+    return bad(found, "message is longer than the limit of", f->body_limit, in,
+               used);
+  }
+  f->header = used;
+  return PT_FRAME_MESSAGE;
+}
+
+/* A line that is no field. Noise may come before a block, with or without an
+** end of line of its own; inside of one it makes the block wrong. */
+static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
+                                 size_t used, pt_frame_found *found) {
+  size_t glued;
+  if (f->has_length && !f->refused) {
+    set_wrong(f, "header line is not \"name: value\"");
+    f->block = used;
+    return PT_FRAME_MORE;
+  }
+  glued = pt_header_find(in->bytes + start, used - start);
+  return noise(f, in, glued > 0 ? start + glued : used, found);
+}
+
+/* One whole line, from `start` to `used`. PT_FRAME_MORE with nothing used: on
+** to the next. */
+static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
+                                 size_t used, pt_frame_found *found) {
+  pt_header_field field;
+  size_t len = used - 1 - start;
+  if (len > 0 && in->bytes[start + len - 1] == '\r')
+    len--;
+  if (len == 0 && (f->fields > 0 || f->refused))
+    return end_block(f, in, used, found);
+  if (len == 0) { /* some end a body with a newline of their own */
+    forget_block(f);
+    return more(found, used, 0);
+  }
+  if (!pt_header_parse(in->bytes + start, len, &field))
+    return junk_line(f, in, start, used, found);
+  take_field(f, &field);
+  if (f->refused) { /* nothing of it is needed any more */
+    f->seen = 0;
+    return more(found, used, 0);
+  }
+  f->block = used;
+  return PT_FRAME_MORE;
+}
+
+/* A block over its bound, or a line of junk over it. What is left of a block is
+** dropped line by line as it comes. */
+static pt_frame_result over_limit(pt_framing *f, const input *in,
+                                  pt_frame_found *found) {
+  size_t used = f->block;
+  int again = f->refused;
+  pt_header_field field;
+  if (used == 0) {
+    used = pt_header_cut(in->bytes, f->header_limit);
+    if (!again &&
+        (f->mode == PT_FRAME_AUTO || !pt_header_parse(in->bytes, used, &field)))
+      return noise(f, in, used, found);
+    f->skip_line = 1;
+  }
+  f->refused = 1;
+  f->seen = f->block = 0;
+  if (again)
+    return more(found, used, 0);
+  return bad(found, "header is longer than the limit of", f->header_limit, in,
+             used);
+}
+
+/* What to do without a whole line. */
+static pt_frame_result part_line(pt_framing *f, const input *in,
+                                 pt_frame_found *found) {
+  if (in->len > f->header_limit)
+    return over_limit(f, in, found);
+  f->seen = in->len;
+  if (!in->at_end)
+    return more(found, 0, 0);
+  if (f->fields == 0)
+    return noise(f, in, in->len, found);
+  forget_block(f);
+  return bad(found, "input ends inside a header", 0, in, in->len);
+}
+
+static pt_frame_result scan_block(pt_framing *f, const input *in,
+                                  pt_frame_found *found) {
+  for (;;) {
+    size_t start = f->block;
+    size_t from = f->seen > start ? f->seen : start;
+    const char *newline = memchr(in->bytes + from, '\n', in->len - from);
+    pt_frame_result result;
+    if (newline == NULL || (size_t)(newline - in->bytes) >= f->header_limit)
+      return part_line(f, in, found);
+    result = take_line(f, in, start, (size_t)(newline - in->bytes) + 1, found);
+    if (result != PT_FRAME_MORE || found->used > 0)
+      return result;
+  }
+}
+
+static pt_frame_result scan_body(pt_framing *f, const input *in,
+                                 pt_frame_found *found) {
+  size_t header = f->header, length = (size_t)f->length;
+  if (in->len - header >= length) {
+    forget_block(f);
+    return give(found, PT_FRAME_MESSAGE, in->bytes + header, length,
+                header + length);
+  }
+  if (!in->at_end)
+    return more(found, 0, length - (in->len - header));
+  forget_block(f);
+  return bad(found, "input ends inside a message, bytes missing:",
+             length - (in->len - header), in, in->len);
+}
+
+static pt_frame_result scan_header(pt_framing *f, const input *in,
+                                   pt_frame_found *found) {
+  if (f->header == 0) {
+    pt_frame_result result = scan_block(f, in, found);
+    if (result != PT_FRAME_MESSAGE)
+      return result;
+  }
+  return scan_body(f, in, found);
+}
+
+/* }====== */
+
+/* {====== Telling them apart ====== */
+
+static int starts_json(const char *text, size_t len) {
+  while (len > 0 && (*text == ' ' || *text == '\t')) {
+    text++;
+    len--;
+  }
+  return len > 0 && (*text == '{' || *text == '[');
+}
+
+/* A first line that opens neither kind of frame is noise. Nothing behind the
+** bound of a header counts, for whoever reads in small pieces cannot see it. */
+static pt_frame_result scan_auto(pt_framing *f, const input *in,
+                                 pt_frame_found *found) {
+  size_t most = f->header_limit + 1, used, len;
+  input near = {in->bytes, in->len < most ? in->len : most, 0};
+  near.at_end = in->at_end && in->len < most;
+  if (starts_json(near.bytes, near.len)) {
+    f->mode = PT_FRAME_LINE;
+    return scan_line(f, in, found);
+  }
+  len = first_line(f, &near, &used);
+  if (pt_header_opens(in->bytes, len) || pt_header_find(in->bytes, len) > 0) {
+    f->mode = PT_FRAME_HEADER;
+    f->seen = 0;
+    return scan_header(f, in, found);
+  }
+  if (used == 0)
+    return part_line(f, in, found);
+  if (is_blank(in->bytes, len))
+    return more(found, used, 0);
+  return noise(f, in, used, found);
+}
+
+/* }====== */
+
+/* Bytes that belong to something already refused. */
+static pt_frame_result skip(pt_framing *f, const input *in,
+                            pt_frame_found *found) {
+  const char *newline;
+  if (f->skip > 0) {
+    size_t used = f->skip < in->len ? (size_t)f->skip : in->len;
+    f->skip -= used;
+    return more(found, used, 0);
+  }
+  newline = memchr(in->bytes, '\n', in->len);
+  f->skip_line = newline == NULL;
+  return more(found, newline ? (size_t)(newline - in->bytes) + 1 : in->len, 0);
+}
+
+pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
+                              int at_end, pt_frame_found *found) {
+  input in = {bytes, len, at_end};
+  memset(found, 0, sizeof *found);
+  if (len == 0)
+    return more(found, 0, 0);
+  if (f->skip > 0 || f->skip_line)
+    return skip(f, &in, found);
+  switch (f->mode) {
+  case PT_FRAME_LINE:
+    return scan_line(f, &in, found);
+  case PT_FRAME_HEADER:
+    return scan_header(f, &in, found);
+  default:
+    return scan_auto(f, &in, found);
+  }
+}

@@ -1,0 +1,71 @@
+/*
+** One frame out of a stream of bytes. The scanner keeps what it has seen so far
+** as offsets from the first byte that was not yet used up, so the caller may
+** move, grow and refill the buffer between two calls; any way of splitting the
+** input gives the same frames.
+**
+**   pt_framing f;
+**   pt_frame_init(&f, PT_FRAME_AUTO, 8192, 1 << 26);
+**   switch (pt_frame_scan(&f, bytes, len, at_end, &found)) …
+**
+** The caller owns the bytes, and drops the first `found.used` of them after it
+** has looked at what was found; the spans of `found` point into them.
+*/
+#ifndef PT_FRAME_H
+#define PT_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+typedef enum pt_frame_mode {
+  PT_FRAME_AUTO, /* until the first bytes tell which of the others it is */
+  PT_FRAME_LINE,
+  PT_FRAME_HEADER
+} pt_frame_mode;
+
+typedef enum pt_frame_result {
+  PT_FRAME_MORE,    /* nothing whole yet; `used` may still be more than 0 */
+  PT_FRAME_MESSAGE, /* text and len are a message's body */
+  PT_FRAME_NOISE,   /* text and len are bytes outside of any message */
+  PT_FRAME_BAD      /* a frame that is refused; `what` says why */
+} pt_frame_result;
+
+typedef struct pt_frame_found {
+  size_t used; /* bytes the caller drops from the front */
+  const char *text;
+  size_t len;
+  const char *what; /* static text, for PT_FRAME_BAD */
+  uint64_t number;  /* the size or limit that `what` ends with, if not 0 */
+  size_t need;      /* PT_FRAME_MORE: bytes that are missing, if known */
+} pt_frame_found;
+
+typedef struct pt_framing {
+  pt_frame_mode mode;
+  size_t header_limit; /* bytes of a header block, and of one piece of noise */
+  size_t body_limit;   /* bytes of a body or line */
+  /* the rest is the scanner's own */
+  uint64_t skip;   /* bytes still to be dropped unread */
+  int skip_line;   /* drop up to the end of this line */
+  size_t seen;     /* bytes looked at without finding an end */
+  size_t block;    /* header: bytes of whole lines read */
+  size_t header;   /* header: size of the finished block, 0 before */
+  uint64_t length; /* header: Content-Length */
+  int fields;      /* header: fields read in this block */
+  int has_length;
+  int refused;       /* header: the rest of this block is only dropped */
+  const char *wrong; /* header: first thing that is wrong with this block */
+} pt_framing;
+
+void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
+                   size_t body_limit);
+
+/* `at_end` says that no byte will follow these: an unfinished last line then
+** counts as one, and an unfinished frame is bad. */
+pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
+                              int at_end, pt_frame_found *found);
+
+#pragma GCC visibility pop
+
+#endif

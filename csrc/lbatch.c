@@ -1,0 +1,119 @@
+/*
+** Answers to a batch are gathered into one array and sent when the last one is
+** there. An answer finds its batch through the ticket that its request's id was
+** handed out as; so do ids whose text a Lua value would not give back.
+*/
+#include <lauxlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "lstream.h"
+
+#define TICKET "pintle.ticket"
+#define BATCH "pintle.batch"
+
+struct pt_ticket {
+  int is_answered;
+  size_t len;
+  char text[];
+};
+
+/* {====== Tickets ====== */
+
+void pt_ticket_push(lua_State *L, const char *text, size_t len, int in_batch) {
+  pt_ticket *t = lua_newuserdatauv(L, sizeof *t + len, 1);
+  t->is_answered = 0;
+  t->len = len;
+  memcpy(t->text, text, len);
+  luaL_setmetatable(L, TICKET);
+  if (in_batch) {
+    pt_batch *b;
+    lua_getiuservalue(L, 1, PT_STREAM_BATCH);
+    b = lua_touserdata(L, -1);
+    b->open++;
+    lua_setiuservalue(L, -2, 1);
+  }
+}
+
+pt_ticket *pt_ticket_test(lua_State *L, int arg) {
+  return lua_type(L, arg) == LUA_TUSERDATA ? luaL_testudata(L, arg, TICKET)
+                                           : NULL;
+}
+
+const char *pt_ticket_text(const pt_ticket *t, size_t *len) {
+  *len = t->len;
+  return t->text;
+}
+
+pt_batch *pt_ticket_batch(lua_State *L, int arg) {
+  pt_ticket *t = lua_touserdata(L, arg);
+  luaL_argcheck(L, !t->is_answered, arg, "was answered already");
+  lua_getiuservalue(L, arg, 1);
+  return lua_touserdata(L, -1);
+}
+
+static int ticket_tostring(lua_State *L) {
+  pt_ticket *t = luaL_checkudata(L, 1, TICKET);
+  lua_pushlstring(L, t->text, t->len);
+  return 1;
+}
+
+/* }====== */
+
+/* {====== Batches ====== */
+
+static int batch_gc(lua_State *L) {
+  pt_batch *b = luaL_checkudata(L, 1, BATCH);
+  pt_buf_free(L, &b->out);
+  return 0;
+}
+
+void pt_batch_begin(lua_State *L) {
+  memset(lua_newuserdatauv(L, sizeof(pt_batch), 0), 0, sizeof(pt_batch));
+  luaL_setmetatable(L, BATCH);
+  lua_setiuservalue(L, 1, PT_STREAM_BATCH);
+}
+
+/* A batch that asks for no answer gets none. */
+static int send_if_done(lua_State *L, pt_stream *s, pt_batch *b) {
+  int ok = 1;
+  if (b->open > 0 || !b->is_complete || pt_buf_len(&b->out) == 0)
+    return 1;
+  ok = pt_buf_add(L, &b->out, "]", 1) &&
+       pt_stream_send_text(L, s, pt_buf_front(&b->out), pt_buf_len(&b->out));
+  pt_buf_free(L, &b->out);
+  return ok;
+}
+
+int pt_ticket_answered(lua_State *L, pt_stream *s, int arg, pt_batch *b) {
+  pt_ticket *t = lua_touserdata(L, arg);
+  t->is_answered = 1;
+  if (b == NULL)
+    return 1;
+  b->open--;
+  return send_if_done(L, s, b);
+}
+
+int pt_batch_complete(lua_State *L, pt_stream *s) {
+  pt_batch *b;
+  int ok;
+  lua_getiuservalue(L, 1, PT_STREAM_BATCH);
+  b = lua_touserdata(L, -1);
+  b->is_complete = 1;
+  ok = send_if_done(L, s, b);
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, PT_STREAM_BATCH);
+  lua_pop(L, 1);
+  return ok;
+}
+
+/* }====== */
+
+void pt_batch_open(lua_State *L) {
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  static const luaL_Reg ticket[] = {{"__tostring", ticket_tostring},
+                                    {NULL, NULL}};
+  static const luaL_Reg batch[] = {{"__gc", batch_gc}, {NULL, NULL}};
+  pt_new_class(L, TICKET, none, ticket);
+  pt_new_class(L, BATCH, none, batch);
+}

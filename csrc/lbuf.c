@@ -1,0 +1,54 @@
+#include "lbuf.h"
+
+#include <stdint.h>
+
+#define FIRST_SIZE 256
+
+static void move_to_front(pt_buf *b) {
+  memmove(b->data, b->data + b->start, b->end - b->start);
+  b->end -= b->start;
+  b->start = 0;
+}
+
+int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
+  size_t used = pt_buf_len(b);
+  size_t cap = b->cap > 0 ? b->cap : FIRST_SIZE;
+  void *ud;
+  lua_Alloc alloc = lua_getallocf(L, &ud);
+  char *data;
+  if (more > SIZE_MAX / 4 || used > SIZE_MAX / 4)
+    return 0;
+  if (b->start > 0 && b->cap - used >= more && b->start >= used) {
+    move_to_front(b);
+    return 1;
+  }
+  while (cap < used + more)
+    cap *= 2;
+  if (b->start > 0)
+    move_to_front(b);
+  if (cap == b->cap)
+    return 1;
+  data = alloc(ud, b->data, b->cap, cap);
+  if (data == NULL)
+    return 0;
+  b->data = data;
+  b->cap = cap;
+  return 1;
+}
+
+void pt_buf_consume(lua_State *L, pt_buf *b, size_t n) {
+  b->start += n;
+  if (b->start < b->end)
+    return;
+  b->start = b->end = 0;
+  if (b->cap > PT_BUF_KEEP)
+    pt_buf_free(L, b);
+}
+
+void pt_buf_free(lua_State *L, pt_buf *b) {
+  void *ud;
+  lua_Alloc alloc = lua_getallocf(L, &ud);
+  if (b->data != NULL)
+    alloc(ud, b->data, b->cap, 0);
+  memset(b, 0, sizeof *b);
+}

@@ -1,0 +1,332 @@
+#include "lclassify.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "lenvelope.h"
+
+/* What a message turned out to be; the names are upvalues of whatever hands one over. */
+enum kind {
+  REQUEST = 1,
+  NOTIFICATION,
+  RESULT,
+  ERROR,
+  INVALID,
+  NOISE,
+  STRAY,
+  KINDS = STRAY
+};
+
+static const char *const kind_names[] = {
+    "request", "notification", "result", "error", "invalid", "noise", "stray"};
+
+/* {====== Telling messages apart ====== */
+
+static void push_kind(lua_State *L, enum kind kind) {
+  lua_pushvalue(L, lua_upvalueindex((int)kind));
+}
+
+static void set_text(lua_State *L, const pt_stream *s) {
+  size_t len = s->text_len < s->text_limit ? s->text_len : s->text_limit;
+  lua_pushlstring(L, s->text, len);
+  lua_setfield(L, -2, "text");
+  lua_pushinteger(L, (lua_Integer)s->text_len);
+  lua_setfield(L, -2, "bytes");
+}
+
+/* Pushes { code, message, text, bytes }; the message is on top before. */
+static void push_report(lua_State *L, const pt_stream *s, int code) {
+  lua_createtable(L, 0, 4);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "message");
+  lua_pushinteger(L, code);
+  lua_setfield(L, -2, "code");
+  set_text(L, s);
+}
+
+static void push_waiter(lua_State *L, pt_stream *s, size_t slot) {
+  if (slot == PT_PENDING_NONE)
+    lua_pushnil(L);
+  else
+    pt_stream_take_waiter(L, s, slot);
+}
+
+static void push_id_if_told(lua_State *L, const pt_envelope *e, int in_batch) {
+  if (e->id == PT_PRESENT || e->id == PT_NULL)
+    pt_envelope_push_id(L, e, in_batch);
+  else if (in_batch)
+    pt_ticket_push(L, "null", 4, 1);
+  else
+    lua_pushnil(L);
+}
+
+/* Whatever takes something out, a waiter or a place in the batch, comes after
+** everything that memory may be short for. */
+
+/* A message that is refused. If it answers a call, its waiter comes with it; if
+** it might be a request, its id. The message that says why is on top. */
+static int give_invalid(lua_State *L, pt_stream *s, const pt_envelope *e,
+                        int code) {
+  size_t slot =
+      e->method == PT_ABSENT ? pt_envelope_slot(s, e) : PT_PENDING_NONE;
+  int report;
+  push_report(L, s, code);
+  report = lua_gettop(L);
+  push_kind(L, INVALID);
+  push_id_if_told(L, e, s->batch > 0 && slot == PT_PENDING_NONE);
+  push_waiter(L, s, slot);
+  lua_pushvalue(L, report);
+  s->invalid++;
+  return 4;
+}
+
+static int give_fault(lua_State *L, pt_stream *s, const pt_envelope *e,
+                      const pt_json_fault *fault) {
+  size_t line, column;
+  pt_json_place(s->text, fault->where, &line, &column);
+  lua_pushfstring(L, "%s at line %I, column %I", fault->what, (LUAI_UACINT)line,
+                  (LUAI_UACINT)column);
+  return give_invalid(L, s, e, PT_PARSE_ERROR);
+}
+
+static int give_noise(lua_State *L, pt_stream *s, const char *why) {
+  s->noise++;
+  s->noise_bytes += (lua_Integer)s->text_len;
+  push_kind(L, NOISE);
+  lua_pushnil(L);
+  lua_pushnil(L);
+  lua_pushstring(L, why);
+  push_report(L, s, PT_PARSE_ERROR);
+  return 4;
+}
+
+static int give_call(lua_State *L, pt_stream *s, const pt_envelope *e) {
+  s->received++;
+  if (e->id == PT_ABSENT) {
+    push_kind(L, NOTIFICATION);
+    lua_pushnil(L);
+  } else {
+    push_kind(L, REQUEST);
+    pt_envelope_push_id(L, e, s->batch > 0);
+  }
+  lua_pushvalue(L, PT_AT_METHOD);
+  lua_pushvalue(L, PT_AT_PAYLOAD);
+  return 4;
+}
+
+static int give_answer(lua_State *L, pt_stream *s, const pt_envelope *e) {
+  size_t slot = pt_envelope_slot(s, e);
+  int failed = e->error == PT_PRESENT, is_stray = slot == PT_PENDING_NONE;
+  s->received++;
+  s->stray += is_stray;
+  push_kind(L, is_stray ? STRAY : failed ? ERROR : RESULT);
+  pt_envelope_push_id(L, e, 0);
+  push_waiter(L, s, slot);
+  lua_pushvalue(L, failed ? PT_AT_ERROR : PT_AT_PAYLOAD);
+  return 4;
+}
+
+static const char *wrong_call(const pt_envelope *e) {
+  if (e->method == PT_WRONG)
+    return "method is not a string";
+  if (e->params == PT_WRONG)
+    return "params is neither an array nor an object";
+  if (e->result == PT_PRESENT || e->error == PT_PRESENT)
+    return "both a method and a result or error";
+  return NULL;
+}
+
+static int is_error_object(lua_State *L) {
+  int ok;
+  if (lua_type(L, PT_AT_ERROR) != LUA_TTABLE)
+    return 0;
+  lua_getfield(L, PT_AT_ERROR, "code");
+  lua_getfield(L, PT_AT_ERROR, "message");
+  ok = lua_type(L, -2) == LUA_TNUMBER && lua_type(L, -1) == LUA_TSTRING;
+  lua_pop(L, 2);
+  return ok;
+}
+
+static const char *wrong_answer(lua_State *L, const pt_stream *s,
+                                const pt_envelope *e) {
+  if (e->error == PT_PRESENT && e->result == PT_PRESENT)
+    return "both a result and an error";
+  if (e->error != PT_PRESENT && e->result == PT_ABSENT)
+    return "neither a method, nor a result, nor an error";
+  if (e->id == PT_ABSENT)
+    return "an answer without an id";
+  if (e->error == PT_PRESENT && !s->is_raw && !is_error_object(L))
+    return "error is not an object with a number as code and a message";
+  return NULL;
+}
+
+static const char *wrong_with(lua_State *L, const pt_stream *s,
+                              const pt_envelope *e) {
+  if (e->jsonrpc != PT_PRESENT)
+    return e->jsonrpc == PT_ABSENT ? "jsonrpc is missing"
+                                   : "jsonrpc is not \"2.0\"";
+  if (e->extras < s->extra_count)
+    return "a member that every message must have is missing or wrong";
+  if (e->id == PT_WRONG)
+    return "id is neither a string, nor a number, nor null";
+  return e->method != PT_ABSENT ? wrong_call(e) : wrong_answer(L, s, e);
+}
+
+/* What the pt_envelope that was read amounts to. */
+static int classify(lua_State *L, pt_stream *s, const pt_envelope *e) {
+  const char *wrong = wrong_with(L, s, e);
+  if (wrong != NULL) {
+    lua_pushstring(L, wrong);
+    return give_invalid(L, s, e, PT_INVALID_REQUEST);
+  }
+  return e->method != PT_ABSENT ? give_call(L, s, e) : give_answer(L, s, e);
+}
+
+/* }====== */
+
+/* {====== Whole messages ====== */
+
+static void begin(lua_State *L, pt_decoder *d, const char *p, const char *end) {
+  lua_settop(L, PT_AT_STREAM);
+  pt_array_metatable(L);
+  lua_settop(L, PT_AT_TOP);
+  d->p = p;
+  d->end = end;
+  d->array_meta = PT_AT_ARRAY_META;
+}
+
+static int give_not_an_object(lua_State *L, pt_stream *s) {
+  pt_envelope none = {0};
+  lua_pushliteral(L, "not an object");
+  return give_invalid(L, s, &none, PT_INVALID_REQUEST);
+}
+
+static int hand_over_object(lua_State *L, pt_stream *s, const char *p,
+                            const char *end) {
+  pt_envelope e = {0};
+  pt_decoder d;
+  begin(L, &d, p, end);
+  if (pt_envelope_read(L, s, &d, &e)) {
+    d.p = pt_json_space(d.p, end);
+    if (d.p == end)
+      return classify(L, s, &e);
+    d.fault.what = "unexpected text behind the message";
+    d.fault.where = d.p;
+  }
+  lua_settop(L, PT_AT_TOP);
+  return give_fault(L, s, &e, &d.fault);
+}
+
+/* The next member of the batch that is being handed out. Its text was checked
+** when the batch began. */
+static int hand_over_member(lua_State *L, pt_stream *s) {
+  const char *p = pt_buf_front(&s->in) + s->batch;
+  const char *end = pt_buf_front(&s->in) + s->batch_used, *next;
+  pt_json_fault fault;
+  int results;
+  next = pt_json_value(p, end, s->depth, &fault);
+  s->text = p;
+  s->text_len = (size_t)(next - p);
+  results =
+      *p == '{' ? hand_over_object(L, s, p, next) : give_not_an_object(L, s);
+  next = pt_json_space(next, end);
+  s->text_used = *next == ']' ? s->batch_used : 0;
+  s->batch = (size_t)(pt_json_space(next + 1, end) - pt_buf_front(&s->in));
+  return results;
+}
+
+static int hand_over_batch(lua_State *L, pt_stream *s, const char *p,
+                           const char *end) {
+  pt_envelope none = {0};
+  pt_json_fault fault;
+  const char *first = pt_json_space(p + 1, end);
+  const char *close = pt_json_value(p, end, s->depth, &fault);
+  if (close != NULL && pt_json_space(close, end) < end) {
+    fault.what = "unexpected text behind the batch";
+    fault.where = close;
+    close = NULL;
+  }
+  if (close == NULL)
+    return give_fault(L, s, &none, &fault);
+  if (*first == ']') {
+    lua_pushliteral(L, "empty batch");
+    return give_invalid(L, s, &none, PT_INVALID_REQUEST);
+  }
+  pt_batch_begin(L);
+  s->batch = (size_t)(first - pt_buf_front(&s->in));
+  s->batch_used = s->text_used;
+  return hand_over_member(L, s);
+}
+
+/* Lines are often things that were printed by mistake: one that is not JSON and
+** does not even begin like a message is noise. */
+static int is_noise(const pt_stream *s, const char *p, const char *end,
+                    pt_json_fault *fault) {
+  const char *after;
+  if (s->framing.mode != PT_FRAME_LINE || p == end || *p == '{')
+    return 0;
+  if (*p == '[') {
+    after = pt_json_space(p + 1, end);
+    if (after < end && *after == '{')
+      return 0;
+  }
+  after = pt_json_value(p, end, s->depth, fault);
+  return after == NULL || pt_json_space(after, end) < end;
+}
+
+/* Called protected, with the stream alone on the stack. */
+static int hand_over(lua_State *L) {
+  pt_stream *s = lua_touserdata(L, PT_AT_STREAM);
+  const char *p = pt_json_space(s->text, s->text + s->text_len);
+  const char *end = s->text + s->text_len;
+  pt_envelope none = {0};
+  pt_json_fault fault;
+  if (s->batch > 0)
+    return hand_over_member(L, s);
+  if (p < end && *p == '{')
+    return hand_over_object(L, s, p, end);
+  if (is_noise(s, p, end, &fault))
+    return give_noise(L, s, "not JSON");
+  if (p < end && *p == '[')
+    return hand_over_batch(L, s, p, end);
+  if (pt_json_value(p, end, s->depth, &fault) == NULL)
+    return give_fault(L, s, &none, &fault);
+  return give_not_an_object(L, s);
+}
+
+/* Called protected, for bytes outside of any message. */
+static int hand_over_noise(lua_State *L) {
+  return give_noise(L, lua_touserdata(L, PT_AT_STREAM),
+                    "not part of a message");
+}
+
+/* Called protected, for a frame that is refused: what was found is at 2. */
+static int hand_over_refused(lua_State *L) {
+  const pt_frame_found *found = lua_touserdata(L, 2);
+  pt_envelope none = {0};
+  if (found->number > 0)
+    lua_pushfstring(L, "%s %I", found->what, (LUAI_UACINT)found->number);
+  else
+    lua_pushstring(L, found->what);
+  return give_invalid(L, lua_touserdata(L, PT_AT_STREAM), &none,
+                      PT_INVALID_REQUEST);
+}
+
+/* }====== */
+
+static void push_with_kinds(lua_State *L, lua_CFunction f) {
+  int i;
+  for (i = 0; i < KINDS; i++)
+    lua_pushstring(L, kind_names[i]);
+  lua_pushcclosure(L, f, KINDS);
+}
+
+void pt_classify_push_message(lua_State *L) { push_with_kinds(L, hand_over); }
+
+void pt_classify_push_noise(lua_State *L) {
+  push_with_kinds(L, hand_over_noise);
+}
+
+void pt_classify_push_refused(lua_State *L) {
+  push_with_kinds(L, hand_over_refused);
+}

@@ -1,0 +1,52 @@
+/*
+** The envelope of a JSON-RPC message: its members read in one pass over the
+** text, whatever their order, with the payloads decoded on the way.
+*/
+#ifndef PT_LENVELOPE_H
+#define PT_LENVELOPE_H
+
+#include <lua.h>
+
+#include "ljson.h"
+#include "lstream.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The stack while a message is read. */
+enum {
+  PT_AT_STREAM = 1,
+  PT_AT_ARRAY_META,
+  PT_AT_METHOD,
+  PT_AT_PAYLOAD, /* params or result */
+  PT_AT_ERROR,
+  PT_AT_TOP = PT_AT_ERROR
+};
+
+typedef enum pt_presence {
+  PT_ABSENT,
+  PT_NULL,
+  PT_PRESENT,
+  PT_WRONG
+} pt_presence;
+
+typedef struct pt_envelope {
+  pt_presence id, jsonrpc, method, params, result, error;
+  const char *id_text; /* as it stands in the message, quotes and all */
+  size_t id_len;
+  int extras; /* required members that were there and right */
+} pt_envelope;
+
+/* Reads the object at d->p; afterwards d->p stands behind it. 0 with the fault
+** set if the text is not JSON; the members before that are known all the same.
+*/
+int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e);
+
+/* Pushes the id as a value that gives back its very text when answered. */
+void pt_envelope_push_id(lua_State *L, const pt_envelope *e, int in_batch);
+
+/* The slot of the call that this answers, or PT_PENDING_NONE. */
+size_t pt_envelope_slot(const pt_stream *s, const pt_envelope *e);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,207 @@
+#define _GNU_SOURCE
+
+#include "lfd.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "core.h"
+
+#define CLASS "pintle.fd"
+
+#define READ_MAX (64 * 1024)
+
+pt_fd *pt_fd_push(lua_State *L) {
+  pt_fd *f = lua_newuserdatauv(L, sizeof *f, 0);
+  f->fd = -1;
+  luaL_setmetatable(L, CLASS);
+  return f;
+}
+
+pt_fd *pt_fd_test(lua_State *L, int arg) {
+  return luaL_testudata(L, arg, CLASS);
+}
+
+static pt_fd *check_object(lua_State *L) {
+  return luaL_checkudata(L, 1, CLASS);
+}
+
+static int check_open(lua_State *L, int arg, const pt_fd *f) {
+  luaL_argcheck(L, f->fd != -1, arg, "the descriptor is closed");
+  return f->fd;
+}
+
+int pt_fd_check(lua_State *L, int arg) {
+  const pt_fd *f = pt_fd_test(L, arg);
+  lua_Integer n;
+  if (f != NULL)
+    return check_open(L, arg, f);
+  if (!lua_isinteger(L, arg))
+    luaL_typeerror(L, arg, "integer or " CLASS);
+  n = lua_tointeger(L, arg);
+  luaL_argcheck(L, n >= 0 && n <= INT_MAX, arg,
+                "no descriptor has this number");
+  return (int)n;
+}
+
+/* fd:fileno() -> integer */
+static int fd_fileno(lua_State *L) {
+  lua_pushinteger(L, check_open(L, 1, check_object(L)));
+  return 1;
+}
+
+/* False if it would have to wait. */
+static int fail_or_wait(lua_State *L, int err, const char *what) {
+  if (err == EAGAIN || err == EWOULDBLOCK) {
+    lua_pushboolean(L, 0);
+    return 1;
+  }
+  return pt_fail_errno(L, err, "closed", "cannot %s", what);
+}
+
+/* fd:read(max) -> string | false | nil, msg, kind, errno */
+static int fd_read(lua_State *L) {
+  char data[READ_MAX];
+  int fd = check_open(L, 1, check_object(L));
+  lua_Integer max = luaL_optinteger(L, 2, READ_MAX);
+  ssize_t n;
+  luaL_argcheck(L, max > 0, 2, "must be positive");
+  do {
+    n = read(fd, data, max < READ_MAX ? (size_t)max : READ_MAX);
+  } while (n == -1 && errno == EINTR);
+  if (n == -1)
+    return fail_or_wait(L, errno, "read");
+  lua_pushlstring(L, data, (size_t)n);
+  return 1;
+}
+
+/* fd:write(data) -> integer | false | nil, msg, kind, errno */
+static int fd_write(lua_State *L) {
+  int fd = check_open(L, 1, check_object(L));
+  size_t len;
+  const char *data = luaL_checklstring(L, 2, &len);
+  ssize_t n;
+  do {
+    n = write(fd, data, len);
+  } while (n == -1 && errno == EINTR);
+  if (n == -1)
+    return fail_or_wait(L, errno, "write");
+  lua_pushinteger(L, n);
+  return 1;
+}
+
+/* fd:close() */
+static int fd_close(lua_State *L) {
+  pt_fd_drop(&check_object(L)->fd);
+  return 0;
+}
+
+/* fd:closed() -> boolean */
+static int fd_closed(lua_State *L) {
+  lua_pushboolean(L, check_object(L)->fd == -1);
+  return 1;
+}
+
+static int fd_tostring(lua_State *L) {
+  const pt_fd *f = check_object(L);
+  if (f->fd == -1)
+    lua_pushliteral(L, CLASS " (closed)");
+  else
+    lua_pushfstring(L, CLASS " (%d)", f->fd);
+  return 1;
+}
+
+/* Two objects for what `open` makes; they exist before it does. */
+static int push_pair(lua_State *L, int (*open)(int ends[2]), const char *what) {
+  pt_fd *one = pt_fd_push(L);
+  pt_fd *other = pt_fd_push(L);
+  int ends[2];
+  int err = open(ends);
+  if (err != 0)
+    return pt_fail_errno(L, err, "full", "cannot make a %s", what);
+  one->fd = ends[0];
+  other->fd = ends[1];
+  pt_fd_nonblock(one->fd);
+  pt_fd_nonblock(other->fd);
+  pt_ignore_sigpipe();
+  return 2;
+}
+
+/* core.pipe() -> read_end, write_end | nil, msg, kind, errno */
+static int core_pipe(lua_State *L) { return push_pair(L, pt_fd_pipe, "pipe"); }
+
+/* core.socketpair() -> one, other | nil, msg, kind, errno */
+static int core_socketpair(lua_State *L) {
+  return push_pair(L, pt_fd_socketpair, "socket pair");
+}
+
+/* Global because 0 and 1 are: other Lua states of the process share them. */
+static atomic_flag claimed = ATOMIC_FLAG_INIT;
+
+/* core.claim_stdio() -> input, output | nil, msg, kind, errno */
+static int core_claim_stdio(lua_State *L) {
+  pt_fd *input = pt_fd_push(L);
+  pt_fd *output = pt_fd_push(L);
+  int err;
+  if (atomic_flag_test_and_set(&claimed))
+    return pt_fail(L, "closed", "stdin and stdout are claimed already");
+  err = pt_fd_claim(&input->fd, &output->fd);
+  if (err != 0) {
+    atomic_flag_clear(&claimed);
+    return pt_fail_errno(L, err, "closed", "cannot claim stdin and stdout");
+  }
+  pt_ignore_sigpipe();
+  return 2;
+}
+
+/* core.now() -> number */
+static int core_now(lua_State *L) {
+  lua_pushnumber(L, pt_clock_now());
+  return 1;
+}
+
+/* core.isatty(descriptor) -> boolean */
+static int core_isatty(lua_State *L) {
+  lua_pushboolean(L, isatty(pt_fd_check(L, 1)));
+  return 1;
+}
+
+/* core.columns(descriptor) -> integer | nil */
+static int core_columns(lua_State *L) {
+  int columns = pt_fd_columns(pt_fd_check(L, 1));
+  if (columns > 0)
+    lua_pushinteger(L, columns);
+  else
+    lua_pushnil(L);
+  return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"fileno", fd_fileno}, {"read", fd_read},     {"write", fd_write},
+    {"close", fd_close},   {"closed", fd_closed}, {NULL, NULL},
+};
+
+static const luaL_Reg metamethods[] = {
+    {"__gc", fd_close},
+    {"__close", fd_close},
+    {"__tostring", fd_tostring},
+    {NULL, NULL},
+};
+
+static const luaL_Reg functions[] = {
+    {"pipe", core_pipe},
+    {"socketpair", core_socketpair},
+    {"claim_stdio", core_claim_stdio},
+    {"now", core_now},
+    {"isatty", core_isatty},
+    {"columns", core_columns},
+    {NULL, NULL},
+};
+
+void pt_open_fd(lua_State *L) {
+  pt_new_class(L, CLASS, methods, metamethods);
+  luaL_setfuncs(L, functions, 0);
+}

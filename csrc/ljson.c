@@ -1,0 +1,227 @@
+/*
+** core.json: the codec by itself, and the two marks that values can carry: the
+** array metatable and text kept as it is.
+*/
+#include "ljson.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "core.h"
+
+#define RAW "pintle.raw"
+#define SCRATCH "pintle.scratch"
+
+/* {====== Marks ====== */
+
+static const char array_key = 0; /* its address is the key in the registry */
+
+void pt_array_metatable(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &array_key);
+}
+
+/* json.array(t = {}) -> t, marked */
+static int json_array(lua_State *L) {
+  if (lua_isnoneornil(L, 1)) {
+    lua_settop(L, 0);
+    lua_newtable(L);
+  }
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  pt_array_metatable(L);
+  if (lua_getmetatable(L, 1)) {
+    luaL_argcheck(L, lua_rawequal(L, -1, -2), 1,
+                  "has another metatable already");
+    lua_pop(L, 1);
+  }
+  lua_setmetatable(L, 1);
+  return 1;
+}
+
+typedef struct raw {
+  size_t len;
+  char text[];
+} raw;
+
+void pt_raw_push(lua_State *L, const char *text, size_t len) {
+  raw *r = lua_newuserdatauv(L, sizeof *r + len, 0);
+  r->len = len;
+  memcpy(r->text, text, len);
+  luaL_setmetatable(L, RAW);
+}
+
+const char *pt_raw_test(lua_State *L, int index, size_t *len) {
+  raw *r = luaL_testudata(L, index, RAW);
+  if (r == NULL)
+    return NULL;
+  *len = r->len;
+  return r->text;
+}
+
+static int raw_tostring(lua_State *L) {
+  raw *r = luaL_checkudata(L, 1, RAW);
+  lua_pushlstring(L, r->text, r->len);
+  return 1;
+}
+
+/* Pushes what is wrong with the text, and where. */
+static void push_fault(lua_State *L, const char *text,
+                       const pt_json_fault *fault) {
+  size_t line, column;
+  pt_json_place(text, fault->where, &line, &column);
+  lua_pushfstring(L, "%s at line %I, column %I", fault->what, (LUAI_UACINT)line,
+                  (LUAI_UACINT)column);
+}
+
+/* json.raw(text) -> raw; raises if the text is not one JSON value */
+static int json_raw(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len), *end;
+  pt_json_fault fault;
+  end = pt_json_value(text, text + len, PT_JSON_DEPTH, &fault);
+  if (end != NULL && pt_json_space(end, text + len) < text + len) {
+    fault.what = "unexpected text behind the value";
+    fault.where = end;
+    end = NULL;
+  }
+  if (end == NULL) {
+    push_fault(L, text, &fault);
+    return luaL_argerror(L, 1, lua_tostring(L, -1));
+  }
+  pt_raw_push(L, text, len);
+  return 1;
+}
+
+/* }====== */
+
+/* {====== Decoding ====== */
+
+static int depth_option(lua_State *L, int arg) {
+  lua_Integer depth = luaL_optinteger(L, arg, PT_JSON_DEPTH);
+  luaL_argcheck(L, depth >= 0 && depth <= PT_JSON_MAX_DEPTH, arg,
+                "nesting out of range");
+  return (int)depth;
+}
+
+/* Stack: text (a string or raw), depth. Leaves the value, or nil and why. */
+static int decode(lua_State *L) {
+  size_t len;
+  const char *text = pt_raw_test(L, 1, &len);
+  pt_decoder d;
+  if (text == NULL)
+    text = lua_tolstring(L, 1, &len);
+  d.p = text;
+  d.end = text + len;
+  d.depth = (int)lua_tointeger(L, 2);
+  pt_array_metatable(L);
+  d.array_meta = lua_gettop(L);
+  if (pt_decode_value(L, &d)) {
+    d.p = pt_json_space(d.p, d.end);
+    if (d.p == d.end)
+      return 1;
+    d.fault.what = "unexpected text behind the value";
+    d.fault.where = d.p;
+  }
+  lua_settop(L, 2);
+  lua_pushnil(L);
+  push_fault(L, text, &d.fault);
+  return 2;
+}
+
+int pt_decode_paused(lua_State *L, lua_CFunction f) {
+  int running = lua_gc(L, LUA_GCISRUNNING), status;
+  lua_pushcfunction(L, f);
+  lua_insert(L, 1);
+  if (running)
+    lua_gc(L, LUA_GCSTOP);
+  status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  if (running)
+    lua_gc(L, LUA_GCRESTART);
+  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
+/* json.decode(text, nesting = 1000) -> value | nil, msg */
+static int json_decode(lua_State *L) {
+  size_t len;
+  int depth = depth_option(L, 2);
+  if (pt_raw_test(L, 1, &len) == NULL)
+    luaL_checklstring(L, 1, &len);
+  lua_settop(L, 1);
+  lua_pushinteger(L, depth);
+  return len >= PT_DECODE_LARGE ? pt_decode_paused(L, decode) : decode(L);
+}
+
+/* }====== */
+
+/* {====== Encoding ====== */
+
+static int scratch_gc(lua_State *L) {
+  pt_buf_free(L, luaL_checkudata(L, 1, SCRATCH));
+  return 0;
+}
+
+/* A finalizer may encode while this runs, so each use takes only what is behind
+** its own mark.
+** json.encode(value, nesting = 1000) -> text; raises on what has no JSON form */
+static int json_encode(lua_State *L) {
+  pt_buf *out = lua_touserdata(L, lua_upvalueindex(1));
+  size_t mark = pt_buf_len(out);
+  int depth = depth_option(L, 2);
+  luaL_checkany(L, 1);
+  switch (pt_encode_value(L, 1, out, mark, depth, "value")) {
+  case PT_ENCODED:
+    break;
+  case PT_ENCODE_MISUSE:
+    luaL_where(L, 1);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+    return lua_error(L);
+  default:
+    return luaL_error(L, "not enough memory");
+  }
+  lua_pushlstring(L, pt_buf_front(out) + mark, pt_buf_len(out) - mark);
+  pt_buf_cut(out, mark);
+  if (mark == 0)
+    pt_buf_consume(L, out, 0);
+  return 1;
+}
+
+/* }====== */
+
+static const luaL_Reg json_functions[] = {
+    {"array", json_array},
+    {"decode", json_decode},
+    {"raw", json_raw},
+    {NULL, NULL},
+};
+
+static const luaL_Reg raw_meta[] = {{"__tostring", raw_tostring}, {NULL, NULL}};
+static const luaL_Reg scratch_meta[] = {{"__gc", scratch_gc}, {NULL, NULL}};
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
+
+static void new_array_metatable(lua_State *L) {
+  lua_newtable(L);
+  lua_pushliteral(L, "pintle.array");
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &array_key);
+  lua_setfield(L, -2, "array_mt");
+}
+
+static void push_encode(lua_State *L) {
+  memset(lua_newuserdatauv(L, sizeof(pt_buf), 0), 0, sizeof(pt_buf));
+  luaL_setmetatable(L, SCRATCH);
+  lua_pushcclosure(L, json_encode, 1);
+}
+
+void pt_open_json(lua_State *L) {
+  pt_new_class(L, RAW, no_methods, raw_meta);
+  pt_new_class(L, SCRATCH, no_methods, scratch_meta);
+  luaL_newlib(L, json_functions);
+  new_array_metatable(L);
+  push_encode(L);
+  lua_setfield(L, -2, "encode");
+  lua_pushlightuserdata(L, NULL);
+  lua_setfield(L, -2, "null");
+  lua_setfield(L, -2, "json");
+}

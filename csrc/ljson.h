@@ -1,0 +1,82 @@
+/*
+** JSON to Lua values and back. What stands for what: integers and floats stay
+** apart, null is the light userdata NULL (which is cjson.null), an array
+** is a table with the array metatable, text kept as it is is a pintle.raw.
+*/
+#ifndef PT_LJSON_H
+#define PT_LJSON_H
+
+#include <lua.h>
+
+#include "json.h"
+#include "lbuf.h"
+
+#pragma GCC visibility push(hidden)
+
+#define PT_JSON_DEPTH 1000 /* nesting allowed unless told otherwise */
+
+/* Pushes the metatable that marks arrays. */
+void pt_array_metatable(lua_State *L);
+
+/* {====== Decoding (ldecode.c) ====== */
+
+typedef struct pt_decoder {
+  const char *p; /* next byte; behind the value after success */
+  const char *end;
+  int depth;      /* nesting allowed */
+  int array_meta; /* stack index of the array metatable */
+  pt_json_fault fault;
+} pt_decoder;
+
+/* Pushes the value at d->p and returns 1; or returns 0 with the fault set and
+** an unspecified number of values pushed. Raises only when memory is short.
+** May run the collector, and with it finalizers: the text must stay put. */
+int pt_decode_value(lua_State *L, pt_decoder *d);
+
+/* Texts from this size on are worth decoding with the collector stopped. */
+#define PT_DECODE_LARGE (64 * 1024)
+
+/* Calls `f` with the whole stack as its arguments and the collector stopped,
+** and puts that back also when an error passes by; returns f's results. */
+int pt_decode_paused(lua_State *L, lua_CFunction f);
+
+/* }====== */
+
+/* {====== Encoding (lencode.c) ====== */
+
+typedef enum pt_encoded {
+  PT_ENCODED,
+  PT_ENCODE_MEMORY, /* the buffer could not grow */
+  PT_ENCODE_MISUSE  /* the value has no JSON form: a message was pushed */
+} pt_encoded;
+
+/* Appends the value at `index`; `root` names it in messages. Runs neither the
+** collector nor Lua code, unless it fails: then the buffer was first cut back
+** to the length `mark`. But for the message the stack is left as it was. */
+pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
+                           int depth, const char *root);
+
+/* Appends `text` with its quotes; 0 when memory is short, -1 when the text is
+** not UTF-8. */
+int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len);
+
+int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
+
+/* Appends JSON text that was made elsewhere, on one line. */
+int pt_encode_text(lua_State *L, pt_buf *out, const char *text, size_t len);
+
+/* }====== */
+
+/* {====== Text kept as it is (ljson.c) ====== */
+
+/* Pushes a pintle.raw. The text must be valid JSON. */
+void pt_raw_push(lua_State *L, const char *text, size_t len);
+
+/* The text of the pintle.raw at `index`, or NULL if it is none. */
+const char *pt_raw_test(lua_State *L, int index, size_t *len);
+
+/* }====== */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,178 @@
+/*
+** Reading: bytes into the buffer, frames out of it, and one message at a time
+** handed over. The payload is decoded where it stands, straight out of the
+** buffer; that is done in a protected call because the buffer must be released
+** again whatever happens.
+*/
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <sched.h>
+
+#include "clock.h"
+#include "core.h"
+#include "lclassify.h"
+#include "ljson.h"
+#include "lstream.h"
+
+#define READ_FIRST (64 * 1024)
+#define READ_LEAST (16 * 1024)
+
+/* Upvalues of stream:receive. */
+enum { HAND_OVER = 1, HAND_OVER_NOISE, HAND_OVER_REFUSED };
+
+/* {====== Bytes ====== */
+
+static ssize_t read_some(lua_State *L, pt_stream *s, size_t need) {
+  size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST;
+  pt_io_widen(&s->input, need);
+  if (!pt_buf_reserve(L, &s->in, need > want ? need : want))
+    luaL_error(L, "not enough memory");
+  return pt_io_read(&s->input, s->in.data + s->in.end, pt_buf_room(&s->in));
+}
+
+/* As read_some, but asks again for a while when an answer is due. */
+static ssize_t read_spinning(lua_State *L, pt_stream *s, size_t need,
+                             double spin) {
+  ssize_t n = read_some(L, s, need);
+  double until;
+  if (n >= 0 || errno != EAGAIN || spin <= 0 || s->pending.count == 0)
+    return n;
+  until = pt_clock_now() + spin;
+  do {
+    sched_yield();
+    n = read_some(L, s, need);
+  } while (n == -1 && errno == EAGAIN && pt_clock_now() < until);
+  return n;
+}
+
+/* Whether anything came. If not, the function's results are pushed: false when
+** there is nothing yet, else why there will be nothing. */
+static int fill(lua_State *L, pt_stream *s, size_t need, double spin,
+                int *results) {
+  size_t room;
+  ssize_t n;
+  if (s->is_drained && spin <= 0) { /* asking again would only say EAGAIN */
+    s->is_drained = 0;
+    lua_pushboolean(L, 0);
+    *results = 1;
+    return 0;
+  }
+  n = read_spinning(L, s, need, spin);
+  room = pt_buf_room(&s->in);
+  if (n > 0) {
+    s->in.end += (size_t)n;
+    s->is_drained = (size_t)n < room;
+    return 1;
+  }
+  if (n == 0) {
+    s->at_end = 1;
+    return 1;
+  }
+  if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    lua_pushboolean(L, 0);
+    *results = 1;
+    return 0;
+  }
+  *results = pt_fail_errno(L, errno, "closed", "cannot read");
+  return 0;
+}
+
+/* }====== */
+
+/* {====== stream:receive ====== */
+
+/* Runs `upvalue` on the stream, and on the value on top if `extra`, with the
+** input held in place; then drops what it used. Returns how many results. */
+static int protect(lua_State *L, pt_stream *s, int upvalue, int extra) {
+  int status, base = lua_gettop(L) - extra;
+  int large = s->text_len >= PT_DECODE_LARGE && lua_gc(L, LUA_GCISRUNNING);
+  lua_pushvalue(L, lua_upvalueindex(upvalue));
+  lua_insert(L, base + 1);
+  lua_pushvalue(L, 1);
+  lua_insert(L, base + 2);
+  s->is_reading = 1;
+  if (large)
+    lua_gc(L, LUA_GCSTOP);
+  status = lua_pcall(L, 1 + extra, LUA_MULTRET, 0);
+  if (large)
+    lua_gc(L, LUA_GCRESTART);
+  s->is_reading = 0;
+  if (status != LUA_OK)
+    return lua_error(L);
+  if (s->text_used > 0) {
+    pt_buf_consume(L, &s->in, s->text_used);
+    if (s->batch > 0) {
+      s->batch = 0;
+      if (!pt_batch_complete(L, s))
+        return luaL_error(L, "not enough memory");
+    }
+  }
+  if (s->input.fd == -1)
+    pt_stream_release(L, s);
+  return lua_gettop(L) - base;
+}
+
+static void take_text(pt_stream *s, const pt_frame_found *found) {
+  s->text = found->text;
+  s->text_len = found->len;
+  s->text_used = found->used;
+}
+
+/* Nothing may be allocated before the input is held in place. */
+static int refuse(lua_State *L, pt_stream *s, pt_frame_found *found) {
+  take_text(s, found);
+  lua_pushlightuserdata(L, found);
+  return protect(L, s, HAND_OVER_REFUSED, 1);
+}
+
+static int fail_at_end(lua_State *L) {
+  return pt_fail(L, "closed", "the other side has closed the stream");
+}
+
+/* stream:receive(spin) -> kind, id, what, payload | false | nil, msg, kind */
+static int stream_receive(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  double spin = luaL_optnumber(L, 2, 0);
+  pt_frame_found found;
+  int results;
+  if (s->input.fd == -1)
+    return pt_fail(L, "closed", "the stream is closed");
+  if (s->is_reading) { /* a finalizer asks in the middle of a message */
+    lua_pushboolean(L, 0);
+    return 1;
+  }
+  if (s->batch > 0)
+    return protect(L, s, HAND_OVER, 0);
+  for (;;) {
+    switch (pt_frame_scan(&s->framing, pt_buf_front(&s->in), pt_buf_len(&s->in),
+                          s->at_end, &found)) {
+    case PT_FRAME_MESSAGE:
+      take_text(s, &found);
+      return protect(L, s, HAND_OVER, 0);
+    case PT_FRAME_NOISE:
+      take_text(s, &found);
+      return protect(L, s, HAND_OVER_NOISE, 0);
+    case PT_FRAME_BAD:
+      return refuse(L, s, &found);
+    default:
+      pt_buf_consume(L, &s->in, found.used);
+      if (found.used > 0 && pt_buf_len(&s->in) > 0)
+        continue;
+      if (s->at_end)
+        return fail_at_end(L);
+      if (!fill(L, s, found.need, spin, &results))
+        return results;
+    }
+  }
+}
+
+/* }====== */
+
+void pt_stream_push_receive(lua_State *L) {
+  pt_classify_push_message(L);
+  pt_classify_push_noise(L);
+  pt_classify_push_refused(L);
+  lua_pushcclosure(L, stream_receive, 3);
+}

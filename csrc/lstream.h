@@ -1,0 +1,145 @@
+/*
+** One end of a conversation, as the files that make up the stream share it:
+** lstream.c opens, flushes and closes, lsend.c writes messages, lreceive.c
+** reads and tells them apart, lbatch.c gathers the answers to a batch.
+*/
+#ifndef PT_LSTREAM_H
+#define PT_LSTREAM_H
+
+#include <lua.h>
+
+#include "frame.h"
+#include "io.h"
+#include "lbuf.h"
+#include "pending.h"
+
+#pragma GCC visibility push(hidden)
+
+#define PT_STREAM "pintle.stream"
+
+#define PT_PARSE_ERROR (-32700)
+#define PT_INVALID_REQUEST (-32600)
+
+/* The user values of the userdata. */
+enum {
+  PT_STREAM_WAITERS = 1, /* table: slot + 1 to waiter */
+  PT_STREAM_KEPT,        /* table: what the fields below point into */
+  PT_STREAM_BATCH,       /* the batch being read */
+  PT_STREAM_VALUES = PT_STREAM_BATCH
+};
+
+/* Keys of the table PT_STREAM_KEPT. */
+enum {
+  PT_KEPT_HEAD = 1,
+  PT_KEPT_HEADER,
+  PT_KEPT_DECODE,
+  PT_KEPT_ENCODE,
+  PT_KEPT_EXTRA
+};
+
+typedef struct pt_stream {
+  pt_io input;
+  pt_io output;
+  int owns_input; /* closed with the stream */
+  int owns_output;
+  pt_framing framing;
+  pt_buf in;
+  pt_buf out;
+  pt_pending pending;
+
+  const char *head; /* how every message begins: {"jsonrpc":"2.0", */
+  size_t head_len;
+  const char *header; /* what stands before the length: Content-Length: */
+  size_t header_len;
+  int has_codec;   /* payloads go through another codec */
+  int is_raw;      /* payloads received are kept as text */
+  int string_ids;  /* own ids are sent as strings */
+  int extra_count; /* members that must be in every message received */
+
+  int depth; /* limits */
+  size_t queue_limit;
+  size_t call_limit;
+  size_t text_limit;
+
+  int digits;        /* of the last length written: the next one's guess */
+  int at_end;        /* the input has ended */
+  int is_drained;    /* the last read took all there was */
+  int is_reading;    /* a message is being decoded: the input must stay put */
+  size_t batch;      /* offset of the next member of a batch; 0 if in none */
+  size_t batch_used; /* bytes the whole batch takes */
+  const char *text;  /* the message being decoded */
+  size_t text_len;
+  size_t text_used;
+
+  lua_Integer received, sent, noise, noise_bytes, stray, invalid;
+} pt_stream;
+
+pt_stream *pt_stream_check(lua_State *L);
+
+/* Drops the memory and descriptors; what is being decoded is kept until done.
+*/
+void pt_stream_release(lua_State *L, pt_stream *s);
+
+/* Takes the waiter of `slot` out and pushes it. */
+void pt_stream_take_waiter(lua_State *L, pt_stream *s, size_t slot);
+
+/* {====== lsend.c ====== */
+
+int pt_stream_request(lua_State *L);
+int pt_stream_notify(lua_State *L);
+int pt_stream_reply(lua_State *L);
+int pt_stream_fail(lua_State *L);
+
+/* Queues a whole message made elsewhere; 0 when memory is short. */
+int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
+                        size_t len);
+
+/* }====== */
+
+/* {====== lreceive.c ====== */
+
+/* Pushes stream:receive. */
+void pt_stream_push_receive(lua_State *L);
+
+/* }====== */
+
+/* {====== lbatch.c ====== */
+
+/* An id that cannot be told by a Lua number or string alone: one of another
+** form, or one whose answer belongs to a batch. */
+typedef struct pt_ticket pt_ticket;
+
+typedef struct pt_batch {
+  pt_buf out;      /* the answers so far: "[a,b" */
+  size_t open;     /* members that will be answered and are not yet */
+  int is_complete; /* every member has been handed out */
+} pt_batch;
+
+void pt_batch_open(lua_State *L);
+
+/* Starts one for the stream at index 1. */
+void pt_batch_begin(lua_State *L);
+
+/* Pushes a ticket for the id `text`, in the stream's batch if `in_batch`. */
+void pt_ticket_push(lua_State *L, const char *text, size_t len, int in_batch);
+
+/* The ticket at `arg`, or NULL. */
+pt_ticket *pt_ticket_test(lua_State *L, int arg);
+
+const char *pt_ticket_text(const pt_ticket *t, size_t *len);
+
+/* Where its answer goes, or NULL for the stream itself; the batch is kept alive
+** by being pushed. Raises if it was answered already. */
+pt_batch *pt_ticket_batch(lua_State *L, int arg);
+
+/* Counts the answer; sends the batch if that was the last. */
+int pt_ticket_answered(lua_State *L, pt_stream *s, int arg, pt_batch *b);
+
+/* All members were handed out; sends the batch if nothing is open. */
+int pt_batch_complete(lua_State *L, pt_stream *s);
+
+/* }====== */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,38 @@
+/*
+** Numbers as JSON writes them, exact in both directions and independent of the
+** locale. Integers that fit stay integers; everything else is the nearest
+** double, and a double is written with the fewest digits that read back as it.
+*/
+#ifndef PT_NUMBER_H
+#define PT_NUMBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+typedef struct pt_number {
+  int is_integer;
+  int64_t integer;
+  double real;
+} pt_number;
+
+/* Reads the number that starts at `p` and returns the byte behind it, or NULL
+** if it is malformed or too large for a double. "-0" is the float -0.0. */
+const char *pt_number_read(const char *p, const char *end, pt_number *out);
+
+#define PT_NUMBER_MAX 32 /* room that either of these needs */
+
+/* Both return how many bytes they wrote. A double always shows that it is one
+** ("1.0", "1e300"); it must be finite. */
+size_t pt_number_write_integer(char *out, int64_t value);
+size_t pt_number_write_real(char *out, double value);
+
+/* The table of powers.c: entry k - PT_POWERS_LOW is 10^k, high half first. */
+#define PT_POWERS_LOW (-342)
+#define PT_POWERS_HIGH 324
+extern const uint64_t pt_powers[][2];
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,136 @@
+/*
+** Runs of bytes that a JSON string holds as they are: everything but control
+** characters, quotes, backslashes and what is not ASCII. Most text is nothing
+** else, so these runs are searched and copied in words and blocks, inline.
+*/
+#ifndef PT_PLAIN_H
+#define PT_PLAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+static inline int pt_plain_is(char byte) {
+  unsigned char c = (unsigned char)byte;
+  return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+#define PT_EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* The high bit of every byte that may not be plain; the lowest such one is not.
+*/
+static inline uint64_t pt_plain_specials(uint64_t word) {
+  uint64_t quote = word ^ PT_EACH_BYTE('"');
+  uint64_t slash = word ^ PT_EACH_BYTE('\\');
+  uint64_t below = (word - PT_EACH_BYTE(0x20)) & ~word;
+  uint64_t equal = ((quote - PT_EACH_BYTE(1)) & ~quote) |
+                   ((slash - PT_EACH_BYTE(1)) & ~slash);
+  return (word | below | equal) & PT_EACH_BYTE(0x80);
+}
+
+static inline uint64_t pt_plain_load8(const char *p) {
+  uint64_t word;
+  memcpy(&word, p, sizeof word);
+  return word;
+}
+
+static inline uint32_t pt_plain_load4(const char *p) {
+  uint32_t word;
+  memcpy(&word, p, sizeof word);
+  return word;
+}
+
+#ifdef __SSE2__
+/* A bit for each of the sixteen bytes that is not plain. */
+static inline unsigned pt_plain_specials16(__m128i bytes) {
+  __m128i found = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)); /* or negative */
+  found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+  found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+  return (unsigned)_mm_movemask_epi8(found);
+}
+
+static inline __m128i pt_plain_load16(const char *p) {
+  return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+#endif
+
+/* Whether both words hold nothing but plain bytes. */
+static inline int pt_plain_are(uint64_t a, uint64_t b) {
+#ifdef __SSE2__
+  return pt_plain_specials16(_mm_set_epi64x((int64_t)a, (int64_t)b)) == 0;
+#else
+  return (pt_plain_specials(a) | pt_plain_specials(b)) == 0;
+#endif
+}
+
+/* The first byte of [p, end) that is not plain; `end` if none. */
+static inline const char *pt_plain_end(const char *p, const char *end) {
+#ifdef __SSE2__
+  for (; end - p >= 16; p += 16) {
+    unsigned bits = pt_plain_specials16(pt_plain_load16(p));
+    if (bits != 0)
+      return p + __builtin_ctz(bits);
+  }
+#endif
+  for (; end - p >= 8; p += 8)
+    if (pt_plain_specials(pt_plain_load8(p)) != 0)
+      break;
+  while (p < end && pt_plain_is(*p))
+    p++;
+  return p;
+}
+
+/* Copies the plain bytes at the front of [p, end) and returns the first one that
+** is not plain. `out` has room for all of [p, end); what is there behind the
+** copy is undefined. */
+static inline const char *pt_plain_copy(char *out, const char *p,
+                                        const char *end) {
+#ifdef __SSE2__
+  for (; end - p >= 16; p += 16, out += 16) {
+    __m128i bytes = pt_plain_load16(p);
+    unsigned bits = pt_plain_specials16(bytes);
+    _mm_storeu_si128((__m128i *)(void *)out, bytes);
+    if (bits != 0)
+      return p + __builtin_ctz(bits);
+  }
+#endif
+  for (; end - p >= 8; p += 8, out += 8) {
+    uint64_t word = pt_plain_load8(p);
+    if (pt_plain_specials(word) != 0)
+      break;
+    memcpy(out, &word, 8);
+  }
+  while (p < end && pt_plain_is(*p))
+    *out++ = *p++;
+  return p;
+}
+
+/* Copies up to 16 bytes and says whether all of them are plain: the two words
+** overlap in the middle. */
+static inline int pt_plain_copy_short(char *out, const char *text, size_t len) {
+  if (len >= 8) {
+    uint64_t first = pt_plain_load8(text);
+    uint64_t last = pt_plain_load8(text + len - 8);
+    memcpy(out, &first, 8);
+    memcpy(out + len - 8, &last, 8);
+    return pt_plain_are(first, last);
+  }
+  if (len >= 4) {
+    uint32_t first = pt_plain_load4(text);
+    uint32_t last = pt_plain_load4(text + len - 4);
+    memcpy(out, &first, 4);
+    memcpy(out + len - 4, &last, 4);
+    return pt_plain_specials((uint64_t)last << 32 | first) == 0;
+  }
+  for (; len > 0; len--) {
+    if (!pt_plain_is(*text))
+      return 0;
+    *out++ = *text++;
+  }
+  return 1;
+}
+
+#endif

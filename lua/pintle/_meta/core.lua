@@ -1,0 +1,215 @@
+---@meta pintle.core
+-- The C core as Lua sees it. Nothing here runs; it is the contract of csrc/.
+--
+-- Misuse raises. What the world does wrong comes back as
+-- `nil, message, kind` (and the error number where the system gave one).
+
+local core = {}
+
+---Where a descriptor is asked for, an integer is borrowed and stays yours;
+---a `pintle.fd` is taken over where the text says "takes".
+---@alias pintle.descriptor integer|pintle.fd
+
+---A descriptor that closes itself: on `close`, `<close>` and collection.
+---@class pintle.fd
+local fd = {}
+
+---@return integer number of the descriptor; raises when it is closed
+function fd:fileno() end
+
+---What is there, up to `max` bytes (64 KiB unless told): "" at the end of input, false when there is
+---nothing yet.
+---@param max? integer
+---@return string|false|nil data, string? message, string? kind, integer? errno
+function fd:read(max) end
+
+---@param data string
+---@return integer|false|nil written, string? message, string? kind, integer? errno
+function fd:write(data) end
+
+---Closing twice is fine.
+function fd:close() end
+
+---@return boolean
+function fd:closed() end
+
+---Two ends of a new pipe, both non-blocking and closed on exec.
+---@return pintle.fd? read_end, pintle.fd|string write_end_or_message, string? kind, integer? errno
+function core.pipe() end
+
+---Two ends of a new Unix stream socket pair, both non-blocking and closed on exec.
+---@return pintle.fd? one, pintle.fd|string other_or_message, string? kind, integer? errno
+function core.socketpair() end
+
+---Takes stdin and stdout for a protocol: private copies are returned, descriptor 0 becomes /dev/null and
+---descriptor 1 becomes stderr, so that no print, library or child can touch the protocol. The second
+---call in a process returns nil and says so.
+---@return pintle.fd? input, pintle.fd|string output_or_message, string? kind, integer? errno
+function core.claim_stdio() end
+
+---@return number seconds on a clock that never goes back
+function core.now() end
+
+---@param descriptor pintle.descriptor
+---@return boolean
+function core.isatty(descriptor) end
+
+---@param descriptor pintle.descriptor
+---@return integer? columns of the terminal, nil where it is none
+function core.columns(descriptor) end
+
+---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
+---`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
+---Of equal names in an object the last wins. Lone surrogates, invalid UTF-8 and numbers too large
+---for a double are refused.
+core.json = {}
+
+---@type lightuserdata the value that stands for null
+core.json.null = nil
+
+---@type table the metatable that marks arrays
+core.json.array_mt = nil
+
+---@param text string|pintle.raw
+---@param nesting? integer how deep arrays and objects may be nested, 1000 unless told
+---@return any value, string? message what is wrong, with line and column
+function core.json.decode(text, nesting) end
+
+---Raises, naming the path, for what has no JSON form: NaN, infinities, functions, cycles, lists
+---with holes, tables with both items and names, invalid UTF-8.
+---@param value any
+---@param nesting? integer
+---@return string
+function core.json.encode(value, nesting) end
+
+---Marks a table as an array, so that it is written as one even when it is empty.
+---@generic T: table
+---@param list? T
+---@return T
+function core.json.array(list) end
+
+---Text that is written as it stands where it is used as a value; `tostring` gives it back.
+---@class pintle.raw
+
+---@param text string one JSON value; raises if it is none
+---@return pintle.raw
+function core.json.raw(text) end
+
+---An id that a Lua number or string would not give back byte for byte, such as `1.0`, or one whose
+---answer is gathered with those of its batch. `tostring` gives its JSON text.
+---@class pintle.ticket
+
+---@alias pintle.id integer|string|lightuserdata|pintle.ticket
+
+---What is wrong with a message, or bytes that are none.
+---@class pintle.report
+---@field code integer -32700 where it is not JSON, -32600 where it is no valid message
+---@field message string what is wrong, and where
+---@field text string the first bytes of it, as many as the limit `text` allows
+---@field bytes integer how many it had
+
+---@class pintle.stream.limits
+---@field header? integer bytes of a header block, and of one piece of noise: 8 KiB
+---@field message? integer bytes of a message, both ways: 64 MiB
+---@field nesting? integer depth of a message: 1000
+---@field queue? integer bytes that may wait to be sent: 64 MiB
+---@field calls? integer calls that may wait for an answer: 65536
+---@field text? integer bytes of a bad message that are handed over: 1 KiB
+
+---@class pintle.stream.options
+---@field read pintle.descriptor taken over if it is a `pintle.fd`
+---@field write pintle.descriptor taken over if it is a `pintle.fd`; may be the same socket
+---@field framing "header"|"line"|"auto" auto tells by the first bytes received, and is line until then
+---@field json? table another codec for the payloads: its functions encode and decode are used
+---@field raw? boolean payloads received are kept as `pintle.raw`
+---@field ids? "integer"|"string" how own ids are sent: integer unless told
+---@field extra? table<string, string|number|boolean> members that every message has beside jsonrpc:
+---sent with each, and required in each
+---@field header? string what is written before the length: `"Content-Length: "`
+---@field limits? pintle.stream.limits
+
+---One end of a conversation. Nothing here waits, and nothing calls back.
+---@class pintle.stream
+local stream = {}
+
+---@param options pintle.stream.options
+---@return pintle.stream? stream, string? message, string? kind, integer? errno
+function core.stream(options) end
+
+---Queues a request. The waiter comes back with the answer.
+---@param waiter any anything but nil
+---@param method string
+---@param params? any left out when nil
+---@return integer? id, string? message, string? kind `invalid`, `full` or `closed`
+function stream:request(waiter, method, params) end
+
+---@param method string
+---@param params? any
+---@return true? queued, string? message, string? kind
+function stream:notify(method, params) end
+
+---@param id pintle.id as `receive` gave it
+---@param result any nil is sent as null
+---@return true? queued, string? message, string? kind
+function stream:reply(id, result) end
+
+---@param id pintle.id? nil where it could not be told
+---@param code integer
+---@param message string
+---@param data? any
+---@return true? queued, string? message, string? kind
+function stream:fail(id, code, message, data) end
+
+---Writes what is queued, as far as that can be done without waiting.
+---@return boolean? done false if some is left: wait until it is writable
+---@return string? message, string? kind, integer? errno
+function stream:flush() end
+
+---Reads and hands over one message, or `false` when there is none yet:
+---
+--- | kind | id | what | payload |
+--- |---|---|---|---|
+--- | request | id | method | params or nil |
+--- | notification | nil | method | params or nil |
+--- | result | id | waiter | result |
+--- | error | id | waiter | error object |
+--- | stray | id | nil | result or error that nobody waits for |
+--- | invalid | id or nil | waiter if it is an answer | pintle.report |
+--- | noise | nil | nil | pintle.report |
+---
+---The members of a batch come one by one; the answers to their ids are sent together.
+---@param spin? number seconds to go on asking for, if an answer is due
+---@return string|false|nil kind, pintle.id|string|nil id_or_message, any what_or_kind, any payload
+function stream:receive(spin) end
+
+---Gives up on a call: its answer will be a stray.
+---@param id integer
+---@return any waiter
+function stream:abandon(id) end
+
+---Any call that still waits, taken out: for telling them all that no answer will come.
+---@return integer? id, any waiter
+function stream:orphan() end
+
+---@return integer calls that wait for an answer
+function stream:waiting() end
+
+---@return integer bytes that wait to be sent
+function stream:queued() end
+
+---@return integer? read, integer? write
+function stream:fds() end
+
+---@return "header"|"line"|"auto" framing auto until the first bytes have told
+function stream:framing() end
+
+---@return { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer, invalid: integer }
+function stream:stats() end
+
+---The other side sees the end of its input; reading goes on.
+function stream:close_output() end
+
+---Closes what it took over and forgets what was queued; calls that wait can still be had from `orphan`.
+function stream:close() end
+
+return core
