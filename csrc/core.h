@@ -23,6 +23,18 @@ void pt_open_stream(lua_State *L);
 void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
                   const luaL_Reg *meta);
 
+/* The userdata of class `name` at 1, as luaL_checkudata, for methods that are
+** called for every message: looking the metatable up by its name would cost more
+** than most of them do. Its first member points to `mark`, which is the address
+** of a static of the file that makes it. */
+static inline void *pt_check_self(lua_State *L, size_t size, const void *mark,
+                                  const char *name) {
+  void *self = lua_touserdata(L, 1);
+  if (self != NULL && lua_rawlen(L, 1) == size && *(const void **)self == mark)
+    return self;
+  return luaL_checkudata(L, 1, name);
+}
+
 /* Pushes nil, message, kind and returns 3. */
 int pt_fail(lua_State *L, const char *kind, const char *format, ...);
 

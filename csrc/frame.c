@@ -4,6 +4,8 @@
 
 #include "header.h"
 
+#define USUAL_DIGITS 12 /* of a length that is not looked at twice */
+
 /* The input of one call. */
 typedef struct input {
   const char *bytes;
@@ -75,8 +77,10 @@ static pt_frame_result scan_line(pt_framing *f, const input *in,
   if (len > most) {
     f->skip_line = used == 0;
     f->seen = 0;
-    return bad(found, "line is longer than the limit of", f->body_limit, in,
-               used > 0 ? used : in->len);
+    bad(found, "line is longer than the limit of", f->body_limit, in,
+        used > 0 ? used : in->len);
+    found->len = f->body_limit; /* however much of it is here */
+    return PT_FRAME_BAD;
   }
   if (used == 0)
     return more(found, 0, 0);
@@ -267,8 +271,30 @@ static pt_frame_result scan_body(pt_framing *f, const input *in,
              length - (in->len - header), in, in->len);
 }
 
+/* Nearly every header is the one field, written like this. */
+static void take_usual(pt_framing *f, const input *in) {
+  static const char usual[] = "Content-Length: ";
+  size_t i = sizeof usual - 1;
+  uint64_t length = 0;
+  if (f->block > 0 || f->refused || in->len < i + 5 + USUAL_DIGITS ||
+      memcmp(in->bytes, usual, i) != 0)
+    return;
+  for (; in->bytes[i] >= '0' && in->bytes[i] <= '9'; i++) {
+    if (i == sizeof usual - 1 + USUAL_DIGITS)
+      return;
+    length = length * 10 + (uint64_t)(in->bytes[i] - '0');
+  }
+  if (i == sizeof usual - 1 || memcmp(in->bytes + i, "\r\n\r\n", 4) != 0 ||
+      length > f->body_limit || i + 4 > f->header_limit)
+    return;
+  f->length = length;
+  f->header = i + 4;
+}
+
 static pt_frame_result scan_header(pt_framing *f, const input *in,
                                    pt_frame_found *found) {
+  if (f->header == 0)
+    take_usual(f, in);
   if (f->header == 0) {
     pt_frame_result result = scan_block(f, in, found);
     if (result != PT_FRAME_MESSAGE)

@@ -29,11 +29,21 @@ static void trim(const char **text, size_t *len) {
     --*len;
 }
 
+static const char length_name[] = "content-length:";
+
+/* A name such as helloContent-Length: what was printed without an end of line,
+** and the field behind it. */
+static int is_glued(const char *name, size_t len) {
+  size_t own = sizeof length_name - 2;
+  return len > own && name[len - own - 1] != '-' &&
+         agrees(name + len - own, own, length_name) == own;
+}
+
 int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
   size_t n = 0, i;
   while (n < len && is_name_byte(line[n]))
     n++;
-  if (n == 0 || n == len || line[n] != ':')
+  if (n == 0 || n == len || line[n] != ':' || is_glued(line, n))
     return 0;
   field->name = line;
   field->name_len = n;
@@ -85,8 +95,6 @@ int pt_header_opens(const char *line, size_t len) {
   return agrees(line, len, "content-") == 8;
 }
 
-static const char length_name[] = "content-length:";
-
 size_t pt_header_find(const char *line, size_t len) {
   size_t at;
   for (at = 1; at + sizeof length_name - 1 <= len; at++)
@@ -96,7 +104,9 @@ size_t pt_header_find(const char *line, size_t len) {
 }
 
 size_t pt_header_cut(const char *junk, size_t len) {
-  size_t tail;
+  size_t tail, at = pt_header_find(junk, len);
+  if (at > 0)
+    return at;
   for (tail = sizeof length_name - 2; tail > 0; tail--)
     if (tail < len && agrees(junk + len - tail, tail, length_name) == tail)
       return len - tail;

@@ -36,8 +36,8 @@ int pt_header_opens(const char *line, size_t len);
 /* Where "Content-Length:" stands inside of a line behind junk; 0 if nowhere. */
 size_t pt_header_find(const char *line, size_t len);
 
-/* Where to cut junk of `len` bytes so that no "Content-Length:" that may follow
-** is cut in two. */
+/* Where to cut junk of `len` bytes so that no "Content-Length:" that stands in
+** it or may follow is lost. */
 size_t pt_header_cut(const char *junk, size_t len);
 
 #pragma GCC visibility pop

@@ -12,6 +12,8 @@
 #define TICKET "pintle.ticket"
 #define BATCH "pintle.batch"
 
+#define FRAME_ROOM 64 /* for all of a frame but what stands before the length */
+
 struct pt_ticket {
   int is_answered;
   size_t len;
@@ -74,24 +76,42 @@ void pt_batch_begin(lua_State *L) {
   lua_setiuservalue(L, 1, PT_STREAM_BATCH);
 }
 
-/* A batch that asks for no answer gets none. */
-static int send_if_done(lua_State *L, pt_stream *s, pt_batch *b) {
-  int ok = 1;
-  if (b->open > 0 || !b->is_complete || pt_buf_len(&b->out) == 0)
+/* A batch that asks for no answer gets none. `open` members are to be answered
+** yet. If it fails, nothing has changed. */
+static int send_if_done(lua_State *L, pt_stream *s, pt_batch *b, size_t open) {
+  size_t len = pt_buf_len(&b->out);
+  if (open > 0 || !b->is_complete || len == 0)
     return 1;
-  ok = pt_buf_add(L, &b->out, "]", 1) &&
-       pt_stream_send_text(L, s, pt_buf_front(&b->out), pt_buf_len(&b->out));
+  if (!pt_buf_add(L, &b->out, "]", 1) ||
+      !pt_stream_send_text(L, s, pt_buf_front(&b->out), len + 1)) {
+    pt_buf_cut(&b->out, len);
+    return 0;
+  }
   pt_buf_free(L, &b->out);
-  return ok;
+  return 1;
 }
 
 int pt_ticket_answered(lua_State *L, pt_stream *s, int arg, pt_batch *b) {
   pt_ticket *t = lua_touserdata(L, arg);
+  if (b != NULL) {
+    if (!send_if_done(L, s, b, b->open - 1))
+      return 0;
+    b->open--;
+  }
   t->is_answered = 1;
-  if (b == NULL)
-    return 1;
-  b->open--;
-  return send_if_done(L, s, b);
+  return 1;
+}
+
+int pt_batch_reserve(lua_State *L, pt_stream *s) {
+  pt_batch *b;
+  size_t len;
+  lua_getiuservalue(L, 1, PT_STREAM_BATCH);
+  b = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  len = pt_buf_len(&b->out);
+  return b->open > 0 || len == 0 ||
+         (pt_buf_reserve(L, &b->out, 1) &&
+          pt_buf_reserve(L, &s->out, s->header_len + len + FRAME_ROOM));
 }
 
 int pt_batch_complete(lua_State *L, pt_stream *s) {
@@ -100,7 +120,7 @@ int pt_batch_complete(lua_State *L, pt_stream *s) {
   lua_getiuservalue(L, 1, PT_STREAM_BATCH);
   b = lua_touserdata(L, -1);
   b->is_complete = 1;
-  ok = send_if_done(L, s, b);
+  ok = send_if_done(L, s, b, b->open);
   lua_pushnil(L);
   lua_setiuservalue(L, 1, PT_STREAM_BATCH);
   lua_pop(L, 1);

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #define FIRST_SIZE 256
+#define PATIENCE 16 /* times that a large size may go unused */
 
 static void move_to_front(pt_buf *b) {
   memmove(b->data, b->data + b->start, b->end - b->start);
@@ -36,13 +37,22 @@ int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
   return 1;
 }
 
+/* `end` is how much of the buffer was in use this time. */
+static void consider_shrinking(lua_State *L, pt_buf *b, size_t end) {
+  if (b->cap <= PT_BUF_KEEP)
+    return;
+  b->unused = end > b->cap / 4 ? 0 : b->unused + 1;
+  if (b->cap > PT_BUF_MOST || b->unused >= PATIENCE)
+    pt_buf_free(L, b);
+}
+
 void pt_buf_consume(lua_State *L, pt_buf *b, size_t n) {
+  size_t end = b->end;
   b->start += n;
-  if (b->start < b->end)
+  if (n == 0 || b->start < b->end)
     return;
   b->start = b->end = 0;
-  if (b->cap > PT_BUF_KEEP)
-    pt_buf_free(L, b);
+  consider_shrinking(L, b, end);
 }
 
 void pt_buf_free(lua_State *L, pt_buf *b) {

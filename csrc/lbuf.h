@@ -18,6 +18,7 @@ typedef struct pt_buf {
   size_t start; /* first byte in use */
   size_t end;   /* one behind the last byte in use */
   size_t cap;
+  int unused; /* how often in a row it was emptied without being needed large */
 } pt_buf;
 
 /* NULL if nothing was ever appended, to which C lets no offset be added. */
@@ -51,13 +52,16 @@ static inline void pt_buf_cut(pt_buf *b, size_t len) {
   b->end = b->start + len;
 }
 
-/* Drops `n` bytes from the front. An emptied buffer starts over, and gives its
-** memory back if it had grown beyond `PT_BUF_KEEP`. */
+/* Drops `n` bytes from the front. An emptied buffer starts over. One that has
+** grown beyond PT_BUF_KEEP gives its memory back once its size was not needed
+** several times in a row, and beyond PT_BUF_MOST at once: a conversation of large
+** messages does not pay for fresh pages with each. */
 void pt_buf_consume(lua_State *L, pt_buf *b, size_t n);
 
 void pt_buf_free(lua_State *L, pt_buf *b);
 
 #define PT_BUF_KEEP (256 * 1024)
+#define PT_BUF_MOST (4 * 1024 * 1024)
 
 #pragma GCC visibility pop
 

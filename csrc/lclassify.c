@@ -44,11 +44,23 @@ static void push_report(lua_State *L, const pt_stream *s, int code) {
   set_text(L, s);
 }
 
-static void push_waiter(lua_State *L, pt_stream *s, size_t slot) {
+static void push_at(lua_State *L, int at) {
+  if (at > 0)
+    lua_pushvalue(L, at);
+  else
+    lua_pushnil(L);
+}
+
+/* Takes the waiter of the call that this answers, and says whether there was
+** one; nil is pushed if not. Finalizers may have given up on the call since it
+** was last looked for, so it is looked for here. */
+static int push_waiter(lua_State *L, pt_stream *s, const pt_envelope *e) {
+  size_t slot = pt_envelope_slot(s, e);
   if (slot == PT_PENDING_NONE)
     lua_pushnil(L);
   else
     pt_stream_take_waiter(L, s, slot);
+  return slot != PT_PENDING_NONE;
 }
 
 static void push_id_if_told(lua_State *L, const pt_envelope *e, int in_batch) {
@@ -67,14 +79,16 @@ static void push_id_if_told(lua_State *L, const pt_envelope *e, int in_batch) {
 ** it might be a request, its id. The message that says why is on top. */
 static int give_invalid(lua_State *L, pt_stream *s, const pt_envelope *e,
                         int code) {
-  size_t slot =
-      e->method == PT_ABSENT ? pt_envelope_slot(s, e) : PT_PENDING_NONE;
-  int report;
+  int answers, report;
   push_report(L, s, code);
   report = lua_gettop(L);
   push_kind(L, INVALID);
-  push_id_if_told(L, e, s->batch > 0 && slot == PT_PENDING_NONE);
-  push_waiter(L, s, slot);
+  answers = e->method == PT_ABSENT && pt_envelope_slot(s, e) != PT_PENDING_NONE;
+  push_id_if_told(L, e, s->batch > 0 && !answers);
+  if (answers)
+    push_waiter(L, s, e);
+  else
+    lua_pushnil(L);
   lua_pushvalue(L, report);
   s->invalid++;
   return 4;
@@ -109,20 +123,21 @@ static int give_call(lua_State *L, pt_stream *s, const pt_envelope *e) {
     push_kind(L, REQUEST);
     pt_envelope_push_id(L, e, s->batch > 0);
   }
-  lua_pushvalue(L, PT_AT_METHOD);
-  lua_pushvalue(L, PT_AT_PAYLOAD);
+  push_at(L, e->method_at);
+  push_at(L, e->params_at);
   return 4;
 }
 
 static int give_answer(lua_State *L, pt_stream *s, const pt_envelope *e) {
-  size_t slot = pt_envelope_slot(s, e);
-  int failed = e->error == PT_PRESENT, is_stray = slot == PT_PENDING_NONE;
+  int failed = e->error == PT_PRESENT, is_stray;
+  lua_pushnil(L); /* the kind, once it is known */
+  pt_envelope_push_id(L, e, 0);
+  is_stray = !push_waiter(L, s, e);
+  push_at(L, failed ? e->error_at : e->result_at);
+  push_kind(L, is_stray ? STRAY : failed ? ERROR : RESULT);
+  lua_replace(L, -5);
   s->received++;
   s->stray += is_stray;
-  push_kind(L, is_stray ? STRAY : failed ? ERROR : RESULT);
-  pt_envelope_push_id(L, e, 0);
-  push_waiter(L, s, slot);
-  lua_pushvalue(L, failed ? PT_AT_ERROR : PT_AT_PAYLOAD);
   return 4;
 }
 
@@ -136,12 +151,12 @@ static const char *wrong_call(const pt_envelope *e) {
   return NULL;
 }
 
-static int is_error_object(lua_State *L) {
+static int is_error_object(lua_State *L, int at) {
   int ok;
-  if (lua_type(L, PT_AT_ERROR) != LUA_TTABLE)
+  if (lua_type(L, at) != LUA_TTABLE)
     return 0;
-  lua_getfield(L, PT_AT_ERROR, "code");
-  lua_getfield(L, PT_AT_ERROR, "message");
+  lua_getfield(L, at, "code");
+  lua_getfield(L, at, "message");
   ok = lua_type(L, -2) == LUA_TNUMBER && lua_type(L, -1) == LUA_TSTRING;
   lua_pop(L, 2);
   return ok;
@@ -155,7 +170,7 @@ static const char *wrong_answer(lua_State *L, const pt_stream *s,
     return "neither a method, nor a result, nor an error";
   if (e->id == PT_ABSENT)
     return "an answer without an id";
-  if (e->error == PT_PRESENT && !s->is_raw && !is_error_object(L))
+  if (e->error == PT_PRESENT && !s->is_raw && !is_error_object(L, e->error_at))
     return "error is not an object with a number as code and a message";
   return NULL;
 }
@@ -186,13 +201,11 @@ static int classify(lua_State *L, pt_stream *s, const pt_envelope *e) {
 
 /* {====== Whole messages ====== */
 
+/* The stream is alone on the stack. */
 static void begin(lua_State *L, pt_decoder *d, const char *p, const char *end) {
-  lua_settop(L, PT_AT_STREAM);
-  pt_array_metatable(L);
-  lua_settop(L, PT_AT_TOP);
   d->p = p;
   d->end = end;
-  d->array_meta = PT_AT_ARRAY_META;
+  d->words = pt_names_get(L, KINDS + 1);
 }
 
 static int give_not_an_object(lua_State *L, pt_stream *s) {
@@ -213,7 +226,7 @@ static int hand_over_object(lua_State *L, pt_stream *s, const char *p,
     d.fault.what = "unexpected text behind the message";
     d.fault.where = d.p;
   }
-  lua_settop(L, PT_AT_TOP);
+  lua_settop(L, 1);
   return give_fault(L, s, &e, &d.fault);
 }
 
@@ -276,7 +289,7 @@ static int is_noise(const pt_stream *s, const char *p, const char *end,
 
 /* Called protected, with the stream alone on the stack. */
 static int hand_over(lua_State *L) {
-  pt_stream *s = lua_touserdata(L, PT_AT_STREAM);
+  pt_stream *s = lua_touserdata(L, 1);
   const char *p = pt_json_space(s->text, s->text + s->text_len);
   const char *end = s->text + s->text_len;
   pt_envelope none = {0};
@@ -296,8 +309,7 @@ static int hand_over(lua_State *L) {
 
 /* Called protected, for bytes outside of any message. */
 static int hand_over_noise(lua_State *L) {
-  return give_noise(L, lua_touserdata(L, PT_AT_STREAM),
-                    "not part of a message");
+  return give_noise(L, lua_touserdata(L, 1), "not part of a message");
 }
 
 /* Called protected, for a frame that is refused: what was found is at 2. */
@@ -308,8 +320,7 @@ static int hand_over_refused(lua_State *L) {
     lua_pushfstring(L, "%s %I", found->what, (LUAI_UACINT)found->number);
   else
     lua_pushstring(L, found->what);
-  return give_invalid(L, lua_touserdata(L, PT_AT_STREAM), &none,
-                      PT_INVALID_REQUEST);
+  return give_invalid(L, lua_touserdata(L, 1), &none, PT_INVALID_REQUEST);
 }
 
 /* }====== */
@@ -318,7 +329,8 @@ static void push_with_kinds(lua_State *L, lua_CFunction f) {
   int i;
   for (i = 0; i < KINDS; i++)
     lua_pushstring(L, kind_names[i]);
-  lua_pushcclosure(L, f, KINDS);
+  pt_names_push(L);
+  lua_pushcclosure(L, f, KINDS + PT_NAMES_UPVALUES);
 }
 
 void pt_classify_push_message(lua_State *L) { push_with_kinds(L, hand_over); }

@@ -156,7 +156,8 @@ static pt_encoded misuse(encoder *e, const char *what) {
   luaL_Buffer b;
   int i;
   pt_buf_cut(e->out, e->mark);
-  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  if (!lua_checkstack(L, LUA_MINSTACK))
+    return PT_ENCODE_MEMORY;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, e->root);
   for (i = 0; i < e->depth; i++)
@@ -268,8 +269,11 @@ static pt_encoded open_table(encoder *e, int *more) {
   int marked;
   if (is_open(e, table))
     return misuse(e, "a table that holds itself has no JSON form");
-  if (e->depth >= e->most || !lua_checkstack(L, SLOTS + LUA_MINSTACK))
+  if (e->depth >= e->most)
     return misuse(e, "nested too deeply");
+  if (!lua_checkstack(L, SLOTS + LUA_MINSTACK))
+    return pt_stack_is_small(L) ? PT_ENCODE_MEMORY
+                                : misuse(e, "nested too deeply");
   if (e->depth < QUICK)
     e->open[e->depth] = table;
   marked = is_marked(e);
@@ -458,7 +462,10 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.n = 0;
   e.mark = mark;
   e.root = root;
-  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  if (!lua_checkstack(L, LUA_MINSTACK)) {
+    pt_buf_cut(out, mark);
+    return PT_ENCODE_MEMORY;
+  }
   lua_pushvalue(L, index);
   status = encode_all(&e);
   if (status == PT_ENCODED)

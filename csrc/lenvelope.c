@@ -3,17 +3,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "number.h"
+#include "plain.h"
 
 /* {====== The members of a message ====== */
 
 /* Another codec gets the text of the payload; 0 if it refuses. */
 static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
-  lua_getiuservalue(L, PT_AT_STREAM, PT_STREAM_KEPT);
+  int status;
+  lua_getiuservalue(L, 1, PT_STREAM_KEPT);
   lua_rawgeti(L, -1, PT_KEPT_DECODE);
   lua_remove(L, -2);
   lua_pushlstring(L, text, (size_t)(d->p - text));
-  if (lua_pcall(L, 1, 1, 0) == LUA_OK && !lua_isnil(L, -1))
+  status = lua_pcall(L, 1, 1, 0);
+  if (status == LUA_ERRMEM)
+    lua_error(L);
+  if (status == LUA_OK && !lua_isnil(L, -1))
     return 1;
   d->fault.what = "the codec cannot read the payload";
   d->fault.where = text;
@@ -34,23 +38,32 @@ static int read_payload(lua_State *L, pt_stream *s, pt_decoder *d) {
   return 1;
 }
 
-static int read_into(lua_State *L, pt_stream *s, pt_decoder *d, int slot,
+/* The value on top becomes the one at *at, its place on the stack; each name has
+** but one, however often it comes. */
+static void put(lua_State *L, int *at) {
+  if (*at == 0)
+    *at = lua_gettop(L);
+  else
+    lua_replace(L, *at);
+}
+
+static int read_into(lua_State *L, pt_stream *s, pt_decoder *d, int *at,
                      pt_presence *seen) {
   *seen = *d->p == 'n' ? PT_NULL : PT_PRESENT;
   if (!read_payload(L, s, d))
     return 0;
-  lua_replace(L, slot);
+  put(L, at);
   return 1;
 }
 
 static int read_params(lua_State *L, pt_stream *s, pt_decoder *d,
                        pt_envelope *e) {
   char first = *d->p;
-  if (!read_into(L, s, d, PT_AT_PAYLOAD, &e->params))
+  if (!read_into(L, s, d, &e->params_at, &e->params))
     return 0;
   if (e->params == PT_NULL) {
     lua_pushnil(L);
-    lua_replace(L, PT_AT_PAYLOAD);
+    put(L, &e->params_at);
   } else if (first != '{' && first != '[') {
     e->params = PT_WRONG;
   }
@@ -58,27 +71,47 @@ static int read_params(lua_State *L, pt_stream *s, pt_decoder *d,
 }
 
 static int read_method(lua_State *L, pt_decoder *d, pt_envelope *e) {
+  const char *text = d->p + 1, *close = pt_plain_end(text, d->end);
   e->method = *d->p == '"' ? PT_PRESENT : PT_WRONG;
-  if (!pt_decode_value(L, d))
+  if (e->method == PT_PRESENT && close < d->end && *close == '"') {
+    pt_names_push_name(L, &d->words, text, (size_t)(close - text));
+    d->p = close + 1;
+  } else if (!pt_decode_value(L, d)) {
     return 0;
-  lua_replace(L, PT_AT_METHOD);
+  }
+  put(L, &e->method_at);
   return 1;
 }
 
+static pt_presence kind_of_id(char first) {
+  if (first == '"' || first == '-' || (first >= '0' && first <= '9'))
+    return PT_PRESENT;
+  return first == 'n' ? PT_NULL : PT_WRONG;
+}
+
 static int read_id(pt_decoder *d, pt_envelope *e) {
-  const char *text = d->p;
-  d->p = pt_json_value(text, d->end, d->depth, &d->fault);
-  if (d->p == NULL)
+  const char *text = d->p, *next = NULL;
+  if (*text >= '0' && *text <= '9')
+    next = pt_number_read(text, d->end, &e->id_number);
+  if (next == NULL)
+    next = pt_json_value(text, d->end, d->depth, &d->fault);
+  if (next == NULL)
     return 0;
-  e->id = *text == 'n' ? PT_NULL : PT_PRESENT;
-  if (strchr("{[tf", *text) != NULL)
-    e->id = PT_WRONG;
+  e->id = kind_of_id(*text);
   e->id_text = text;
-  e->id_len = (size_t)(d->p - text);
+  e->id_len = (size_t)(next - text);
+  if (*text == '-')
+    pt_number_read(text, next, &e->id_number);
+  d->p = next;
   return 1;
 }
 
 static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
+  if (d->end - d->p > 5 && memcmp(d->p, "\"2.0\"", 5) == 0) {
+    e->jsonrpc = PT_PRESENT;
+    d->p += 5;
+    return 1;
+  }
   if (!pt_decode_value(L, d))
     return 0;
   lua_pushliteral(L, "2.0");
@@ -90,45 +123,44 @@ static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
 /* Any other member: dropped, unless it is one that must be there. */
 static int read_other(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e,
                       const char *name, size_t len) {
+  int top = lua_gettop(L), is_required = 0;
   if (s->extra_count > 0) {
-    lua_getiuservalue(L, PT_AT_STREAM, PT_STREAM_KEPT);
+    lua_getiuservalue(L, 1, PT_STREAM_KEPT);
     lua_rawgeti(L, -1, PT_KEPT_EXTRA);
     lua_pushlstring(L, name, len);
-    if (lua_rawget(L, -2) != LUA_TNIL) {
-      if (!pt_decode_value(L, d))
-        return 0;
-      e->extras += lua_rawequal(L, -1, -2);
-      lua_settop(L, PT_AT_TOP);
-      return 1;
-    }
-    lua_settop(L, PT_AT_TOP);
+    is_required = lua_rawget(L, -2) != LUA_TNIL;
   }
-  d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
+  if (is_required) {
+    if (!pt_decode_value(L, d))
+      return 0;
+    e->extras += lua_rawequal(L, -1, -2);
+  } else {
+    d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
+  }
+  lua_settop(L, top);
   return d->p != NULL;
 }
 
-static int is(const char *name, size_t len, const char *word) {
-  return len == strlen(word) && memcmp(name, word, len) == 0;
-}
+#define IS(word) (memcmp(name, word, sizeof(word) - 1) == 0)
 
 static int read_member(lua_State *L, pt_stream *s, pt_decoder *d,
                        pt_envelope *e, const char *name, size_t len) {
-  if (is(name, len, "jsonrpc"))
-    return read_version(L, d, e);
-  if (is(name, len, "id"))
+  if (len == 2 && IS("id"))
     return read_id(d, e);
-  if (is(name, len, "method"))
+  if (len == 7 && IS("jsonrpc"))
+    return read_version(L, d, e);
+  if (len == 6 && IS("method"))
     return read_method(L, d, e);
-  if (is(name, len, "params"))
+  if (len == 6 && IS("params"))
     return read_params(L, s, d, e);
-  if (is(name, len, "result"))
-    return read_into(L, s, d, PT_AT_PAYLOAD, &e->result);
-  if (is(name, len, "error"))
-    return read_into(L, s, d, PT_AT_ERROR, &e->error);
+  if (len == 6 && IS("result"))
+    return read_into(L, s, d, &e->result_at, &e->result);
+  if (len == 5 && IS("error"))
+    return read_into(L, s, d, &e->error_at, &e->error);
   return read_other(L, s, d, e, name, len);
 }
 
-static int expect(pt_decoder *d, char c, const char *what) {
+static inline int expect(pt_decoder *d, char c, const char *what) {
   d->p = pt_json_space(d->p, d->end);
   if (d->p < d->end && *d->p == c) {
     d->p = pt_json_space(d->p + 1, d->end);
@@ -143,18 +175,13 @@ static int expect(pt_decoder *d, char c, const char *what) {
 
 #define NAME_MAX_LEN 64 /* no name that matters is longer */
 
-/* One name, colon and value. */
-static int read_pair(lua_State *L, pt_stream *s, pt_decoder *d,
-                     pt_envelope *e) {
+/* A name with escapes may still be one that matters. */
+static int read_odd_pair(lua_State *L, pt_stream *s, pt_decoder *d,
+                         pt_envelope *e) {
   char plain[NAME_MAX_LEN];
   const char *name = d->p + 1, *close;
   size_t len;
   int escaped;
-  if (*d->p != '"') {
-    d->fault.what = "expected a member name";
-    d->fault.where = d->p;
-    return 0;
-  }
   close = pt_json_string(name, d->end, &escaped, &d->fault);
   if (close == NULL)
     return 0;
@@ -167,9 +194,37 @@ static int read_pair(lua_State *L, pt_stream *s, pt_decoder *d,
   return expect(d, ':', "expected ':'") && read_member(L, s, d, e, name, len);
 }
 
+/* One name, colon and value. */
+static int read_pair(lua_State *L, pt_stream *s, pt_decoder *d,
+                     pt_envelope *e) {
+  const char *name = d->p + 1, *close;
+  if (*d->p != '"') {
+    d->fault.what = "expected a member name";
+    d->fault.where = d->p;
+    return 0;
+  }
+  close = pt_plain_end(name, d->end);
+  if (close == d->end || *close != '"')
+    return read_odd_pair(L, s, d, e);
+  d->p = close + 1;
+  return expect(d, ':', "expected ':'") &&
+         read_member(L, s, d, e, name, (size_t)(close - name));
+}
+
+/* Nearly every message begins like this. */
+static void skip_usual(pt_decoder *d, pt_envelope *e) {
+  static const char usual[] = "{\"jsonrpc\":\"2.0\",\"";
+  if ((size_t)(d->end - d->p) < sizeof usual - 1 ||
+      memcmp(d->p, usual, sizeof usual - 1) != 0)
+    return;
+  e->jsonrpc = PT_PRESENT;
+  d->p += sizeof usual - 3; /* so that a comma stands where the brace stood */
+}
+
 int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d,
                      pt_envelope *e) {
   d->depth = s->depth - 1;
+  skip_usual(d, e);
   d->p = pt_json_space(d->p + 1, d->end);
   if (d->p < d->end && *d->p == '}') {
     d->p++;
@@ -196,24 +251,28 @@ int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d,
 
 /* {====== Ids ====== */
 
+/* An id that was sent as a number comes back as one from all but a few, who
+** make a float of it. */
+static int64_t to_integer(const pt_number *number) {
+  if (number->is_integer)
+    return number->integer;
+  return number->real >= 1 && number->real < 9e15 &&
+                 floor(number->real) == number->real
+             ? (int64_t)number->real
+             : 0;
+}
+
 /* The number of an own id that came back; 0 if it is none. */
 static int64_t own_id(const pt_stream *s, const pt_envelope *e) {
-  const char *text = e->id_text, *end;
+  const char *last;
   pt_number number;
-  if (e->id != PT_PRESENT || (*text == '"') != s->string_ids)
+  if (e->id != PT_PRESENT || (*e->id_text == '"') != s->string_ids)
     return 0;
-  end = text + e->id_len;
-  if (*text == '"') {
-    text++;
-    end--;
-  }
-  if (pt_number_read(text, end, &number) != end)
-    return 0;
-  if (number.is_integer)
-    return number.integer;
-  return number.real >= 1 && number.real < 9e15 &&
-                 floor(number.real) == number.real
-             ? (int64_t)number.real
+  if (!s->string_ids)
+    return to_integer(&e->id_number);
+  last = e->id_text + e->id_len - 1;
+  return pt_number_read(e->id_text + 1, last, &number) == last
+             ? to_integer(&number)
              : 0;
 }
 
@@ -221,27 +280,19 @@ size_t pt_envelope_slot(const pt_stream *s, const pt_envelope *e) {
   return pt_pending_find(&s->pending, own_id(s, e));
 }
 
-/* Whether the encoder would write this integer just as it stands. */
-static int is_canonical(const pt_number *number, const char *text, size_t len) {
-  char again[PT_NUMBER_MAX];
-  return number->is_integer &&
-         pt_number_write_integer(again, number->integer) == len &&
-         memcmp(again, text, len) == 0;
-}
-
+/* What the encoder would not write as it stands becomes a ticket: floats and
+** integers beyond 64 bits, strings with escapes. */
 void pt_envelope_push_id(lua_State *L, const pt_envelope *e, int in_batch) {
-  pt_number number;
   const char *text = e->id_text;
   size_t len = e->id_len;
   if (in_batch)
     pt_ticket_push(L, text, len, 1);
   else if (*text == 'n')
     lua_pushlightuserdata(L, NULL);
+  else if (*text != '"' && e->id_number.is_integer)
+    lua_pushinteger(L, e->id_number.integer);
   else if (*text == '"' && memchr(text, '\\', len) == NULL)
     lua_pushlstring(L, text + 1, len - 2);
-  else if (*text != '"' && pt_number_read(text, text + len, &number) &&
-           is_canonical(&number, text, len))
-    lua_pushinteger(L, number.integer);
   else
     pt_ticket_push(L, text, len, 0);
 }

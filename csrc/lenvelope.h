@@ -9,18 +9,9 @@
 
 #include "ljson.h"
 #include "lstream.h"
+#include "number.h"
 
 #pragma GCC visibility push(hidden)
-
-/* The stack while a message is read. */
-enum {
-  PT_AT_STREAM = 1,
-  PT_AT_ARRAY_META,
-  PT_AT_METHOD,
-  PT_AT_PAYLOAD, /* params or result */
-  PT_AT_ERROR,
-  PT_AT_TOP = PT_AT_ERROR
-};
 
 typedef enum pt_presence {
   PT_ABSENT,
@@ -31,14 +22,18 @@ typedef enum pt_presence {
 
 typedef struct pt_envelope {
   pt_presence id, jsonrpc, method, params, result, error;
+  int method_at; /* where on the stack they were put */
+  int params_at, result_at;
+  int error_at;
   const char *id_text; /* as it stands in the message, quotes and all */
   size_t id_len;
-  int extras; /* required members that were there and right */
+  pt_number id_number; /* if it is one */
+  int extras;          /* required members that were there and right */
 } pt_envelope;
 
-/* Reads the object at d->p; afterwards d->p stands behind it. 0 with the fault
-** set if the text is not JSON; the members before that are known all the same.
-*/
+/* Reads the object at d->p; afterwards d->p stands behind it, and the stack
+** holds what was decoded above the stream, which is at 1. 0 with the fault set
+** if the text is not JSON; the members before that are known all the same. */
 int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e);
 
 /* Pushes the id as a value that gives back its very text when answered. */

@@ -14,6 +14,10 @@
 
 /* {====== Marks ====== */
 
+int pt_stack_is_small(lua_State *L) {
+  return lua_gettop(L) < LUAI_MAXSTACK / 4;
+}
+
 static const char array_key = 0; /* its address is the key in the registry */
 
 void pt_array_metatable(lua_State *L) {
@@ -113,8 +117,7 @@ static int decode(lua_State *L) {
   d.p = text;
   d.end = text + len;
   d.depth = (int)lua_tointeger(L, 2);
-  pt_array_metatable(L);
-  d.array_meta = lua_gettop(L);
+  d.words = pt_names_get(L, 1);
   if (pt_decode_value(L, &d)) {
     d.p = pt_json_space(d.p, d.end);
     if (d.p == d.end)
@@ -128,15 +131,31 @@ static int decode(lua_State *L) {
   return 2;
 }
 
-int pt_decode_paused(lua_State *L, lua_CFunction f) {
-  int running = lua_gc(L, LUA_GCISRUNNING), status;
-  lua_pushcfunction(L, f);
+int pt_call_paused(lua_State *L, int args, int *grown) {
+  int status, before;
+  *grown = 0;
+  if (!lua_gc(L, LUA_GCISRUNNING))
+    return lua_pcall(L, args, LUA_MULTRET, 0);
+  before = lua_gc(L, LUA_GCCOUNT);
+  lua_gc(L, LUA_GCSTOP);
+  status = lua_pcall(L, args, LUA_MULTRET, 0);
+  *grown = lua_gc(L, LUA_GCCOUNT) - before;
+  lua_gc(L, LUA_GCRESTART);
+  return status;
+}
+
+void pt_collect_grown(lua_State *L, int grown) {
+  if (grown > 0)
+    lua_gc(L, LUA_GCSTEP, grown);
+}
+
+/* Calls `decode`, which is the upvalue behind those that it has itself. */
+static int decode_paused(lua_State *L) {
+  int grown, status;
+  lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  if (running)
-    lua_gc(L, LUA_GCSTOP);
-  status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
-  if (running)
-    lua_gc(L, LUA_GCRESTART);
+  status = pt_call_paused(L, lua_gettop(L) - 1, &grown);
+  pt_collect_grown(L, grown);
   return status == LUA_OK ? lua_gettop(L) : lua_error(L);
 }
 
@@ -148,7 +167,7 @@ static int json_decode(lua_State *L) {
     luaL_checklstring(L, 1, &len);
   lua_settop(L, 1);
   lua_pushinteger(L, depth);
-  return len >= PT_DECODE_LARGE ? pt_decode_paused(L, decode) : decode(L);
+  return len >= PT_DECODE_LARGE ? decode_paused(L) : decode(L);
 }
 
 /* }====== */
@@ -180,9 +199,10 @@ static int json_encode(lua_State *L) {
     return luaL_error(L, "not enough memory");
   }
   lua_pushlstring(L, pt_buf_front(out) + mark, pt_buf_len(out) - mark);
-  pt_buf_cut(out, mark);
   if (mark == 0)
-    pt_buf_consume(L, out, 0);
+    pt_buf_consume(L, out, pt_buf_len(out));
+  else
+    pt_buf_cut(out, mark);
   return 1;
 }
 
@@ -190,7 +210,6 @@ static int json_encode(lua_State *L) {
 
 static const luaL_Reg json_functions[] = {
     {"array", json_array},
-    {"decode", json_decode},
     {"raw", json_raw},
     {NULL, NULL},
 };
@@ -214,11 +233,20 @@ static void push_encode(lua_State *L) {
   lua_pushcclosure(L, json_encode, 1);
 }
 
+static void push_decode(lua_State *L) {
+  pt_names_push(L);
+  pt_names_push(L);
+  lua_pushcclosure(L, decode, PT_NAMES_UPVALUES);
+  lua_pushcclosure(L, json_decode, PT_NAMES_UPVALUES + 1);
+}
+
 void pt_open_json(lua_State *L) {
   pt_new_class(L, RAW, no_methods, raw_meta);
   pt_new_class(L, SCRATCH, no_methods, scratch_meta);
   luaL_newlib(L, json_functions);
   new_array_metatable(L);
+  push_decode(L);
+  lua_setfield(L, -2, "decode");
   push_encode(L);
   lua_setfield(L, -2, "encode");
   lua_pushlightuserdata(L, NULL);

@@ -10,10 +10,15 @@
 
 #include "json.h"
 #include "lbuf.h"
+#include "lnames.h"
 
 #pragma GCC visibility push(hidden)
 
 #define PT_JSON_DEPTH 1000 /* nesting allowed unless told otherwise */
+
+/* For when lua_checkstack has failed: whether it was memory that was short. If
+** not, the stack is as large as Lua lets it be. */
+int pt_stack_is_small(lua_State *L);
 
 /* Pushes the metatable that marks arrays. */
 void pt_array_metatable(lua_State *L);
@@ -23,8 +28,8 @@ void pt_array_metatable(lua_State *L);
 typedef struct pt_decoder {
   const char *p; /* next byte; behind the value after success */
   const char *end;
-  int depth;      /* nesting allowed */
-  int array_meta; /* stack index of the array metatable */
+  int depth; /* nesting allowed */
+  pt_vocabulary words;
   pt_json_fault fault;
 } pt_decoder;
 
@@ -36,9 +41,12 @@ int pt_decode_value(lua_State *L, pt_decoder *d);
 /* Texts from this size on are worth decoding with the collector stopped. */
 #define PT_DECODE_LARGE (64 * 1024)
 
-/* Calls `f` with the whole stack as its arguments and the collector stopped,
-** and puts that back also when an error passes by; returns f's results. */
-int pt_decode_paused(lua_State *L, lua_CFunction f);
+/* As lua_pcall with all results, with the collector stopped if it was running.
+** It has then not seen the `*grown` KiB that were allocated, and would let them
+** pile up from call to call: pt_collect_grown gives it the step that they ask
+** for. That may run finalizers. */
+int pt_call_paused(lua_State *L, int args, int *grown);
+void pt_collect_grown(lua_State *L, int grown);
 
 /* }====== */
 

@@ -21,12 +21,15 @@
 enum { TOKENS = 1, WATCHES = 2 };
 
 typedef struct poller {
+  const void *mark; /* see pt_check_self */
   pt_poll poll;
   int open;
 } poller;
 
+static const char poller_mark = 0; /* its address is in every poller */
+
 static poller *check_poller(lua_State *L) {
-  poller *p = luaL_checkudata(L, 1, CLASS);
+  poller *p = pt_check_self(L, sizeof *p, &poller_mark, CLASS);
   if (!p->open)
     luaL_error(L, "attempt to use a closed poller");
   return p;
@@ -235,6 +238,7 @@ static int core_poller(lua_State *L) {
   int err;
   lua_settop(L, 0);
   p = lua_newuserdatauv(L, sizeof *p, 2);
+  p->mark = &poller_mark;
   p->open = 0;
   luaL_setmetatable(L, CLASS);
   lua_newtable(L);

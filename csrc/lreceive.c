@@ -83,35 +83,49 @@ static int fill(lua_State *L, pt_stream *s, size_t need, double spin,
 
 /* {====== stream:receive ====== */
 
-/* Runs `upvalue` on the stream, and on the value on top if `extra`, with the
-** input held in place; then drops what it used. Returns how many results. */
-static int protect(lua_State *L, pt_stream *s, int upvalue, int extra) {
-  int status, base = lua_gettop(L) - extra;
-  int large = s->text_len >= PT_DECODE_LARGE && lua_gc(L, LUA_GCISRUNNING);
-  lua_pushvalue(L, lua_upvalueindex(upvalue));
-  lua_insert(L, base + 1);
-  lua_pushvalue(L, 1);
-  lua_insert(L, base + 2);
-  s->is_reading = 1;
-  if (large)
-    lua_gc(L, LUA_GCSTOP);
-  status = lua_pcall(L, 1 + extra, LUA_MULTRET, 0);
-  if (large)
-    lua_gc(L, LUA_GCRESTART);
-  s->is_reading = 0;
-  if (status != LUA_OK)
-    return lua_error(L);
-  if (s->text_used > 0) {
-    pt_buf_consume(L, &s->in, s->text_used);
-    if (s->batch > 0) {
-      s->batch = 0;
-      if (!pt_batch_complete(L, s))
-        return luaL_error(L, "not enough memory");
-    }
+/* Drops what was handed over; a batch may be answered with that. */
+static void consume(lua_State *L, pt_stream *s) {
+  if (s->text_used == 0) /* there is more of the batch */
+    return;
+  pt_buf_consume(L, &s->in, s->text_used);
+  if (s->batch > 0) {
+    s->batch = 0;
+    if (!pt_batch_complete(L, s))
+      luaL_error(L, "not enough memory");
   }
+}
+
+/* Pushes the function to be called and its first argument. */
+static void push_function(lua_State *L, int upvalue) {
+  lua_pushvalue(L, lua_upvalueindex(upvalue));
+  lua_pushvalue(L, 1);
+}
+
+/* Calls the function on the stack with the input held in place, and drops what
+** it used. Returns how many results there are. */
+static int protect(lua_State *L, pt_stream *s, int args) {
+  int base = lua_gettop(L) - args - 1, grown = 0, status;
+  s->is_reading = 1;
+  if (s->text_len < PT_DECODE_LARGE)
+    status = lua_pcall(L, args, LUA_MULTRET, 0);
+  else
+    status = pt_call_paused(L, args, &grown);
+  s->is_reading = 0;
+  if (status != LUA_OK) { /* the members of a batch are not scanned again */
+    if (s->batch == 0)
+      s->framing = s->before;
+    return lua_error(L);
+  }
+  consume(L, s);
   if (s->input.fd == -1)
     pt_stream_release(L, s);
+  pt_collect_grown(L, grown);
   return lua_gettop(L) - base;
+}
+
+static int hand_over(lua_State *L, pt_stream *s) {
+  push_function(L, HAND_OVER);
+  return protect(L, s, 1);
 }
 
 static void take_text(pt_stream *s, const pt_frame_found *found) {
@@ -123,8 +137,9 @@ static void take_text(pt_stream *s, const pt_frame_found *found) {
 /* Nothing may be allocated before the input is held in place. */
 static int refuse(lua_State *L, pt_stream *s, pt_frame_found *found) {
   take_text(s, found);
+  push_function(L, HAND_OVER_REFUSED);
   lua_pushlightuserdata(L, found);
-  return protect(L, s, HAND_OVER_REFUSED, 1);
+  return protect(L, s, 2);
 }
 
 static int fail_at_end(lua_State *L) {
@@ -143,17 +158,22 @@ static int stream_receive(lua_State *L) {
     lua_pushboolean(L, 0);
     return 1;
   }
-  if (s->batch > 0)
-    return protect(L, s, HAND_OVER, 0);
+  if (s->batch > 0) {
+    if (!pt_batch_reserve(L, s))
+      return luaL_error(L, "not enough memory");
+    return hand_over(L, s);
+  }
   for (;;) {
+    s->before = s->framing;
     switch (pt_frame_scan(&s->framing, pt_buf_front(&s->in), pt_buf_len(&s->in),
                           s->at_end, &found)) {
     case PT_FRAME_MESSAGE:
       take_text(s, &found);
-      return protect(L, s, HAND_OVER, 0);
+      return hand_over(L, s);
     case PT_FRAME_NOISE:
       take_text(s, &found);
-      return protect(L, s, HAND_OVER_NOISE, 0);
+      push_function(L, HAND_OVER_NOISE);
+      return protect(L, s, 1);
     case PT_FRAME_BAD:
       return refuse(L, s, &found);
     default:

@@ -20,7 +20,7 @@ typedef struct writer {
   int ok;        /* no append has failed */
 } writer;
 
-static void add(writer *w, const char *text, size_t len) {
+static inline void add(writer *w, const char *text, size_t len) {
   w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
 }
 
@@ -183,13 +183,17 @@ static int add_value(writer *w, int arg, const char *root) {
 static int prepare(lua_State *L, const pt_stream *s, int arg) {
   size_t len;
   const char *text;
+  int status;
   if (!s->has_codec || lua_isnoneornil(L, arg) ||
       pt_raw_test(L, arg, &len) != NULL)
     return 0;
   lua_getiuservalue(L, 1, PT_STREAM_KEPT);
   lua_rawgeti(L, -1, PT_KEPT_ENCODE);
   lua_pushvalue(L, arg);
-  if (lua_pcall(L, 1, 1, 0) != LUA_OK)
+  status = lua_pcall(L, 1, 1, 0);
+  if (status == LUA_ERRMEM)
+    return lua_error(L);
+  if (status != LUA_OK)
     return fail_misuse(L);
   text = lua_tolstring(L, -1, &len);
   if (text == NULL)
@@ -389,8 +393,10 @@ static int finish_answer(lua_State *L, pt_stream *s, writer *w,
   int failed = finish(w);
   if (failed)
     return failed;
-  if (pt_ticket_test(L, 2) != NULL && !pt_ticket_answered(L, s, 2, batch))
-    return luaL_error(L, "not enough memory");
+  if (pt_ticket_test(L, 2) != NULL && !pt_ticket_answered(L, s, 2, batch)) {
+    s->sent--;
+    return fail_memory(w);
+  }
   lua_pushboolean(L, 1);
   return 1;
 }

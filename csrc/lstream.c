@@ -24,8 +24,10 @@
 
 #define HEADER "Content-Length: "
 
+static const char stream_mark = 0; /* its address is in every stream */
+
 pt_stream *pt_stream_check(lua_State *L) {
-  return luaL_checkudata(L, 1, PT_STREAM);
+  return pt_check_self(L, sizeof(pt_stream), &stream_mark, PT_STREAM);
 }
 
 /* {====== Options ====== */
@@ -73,7 +75,7 @@ static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
 }
 
 static void get_limits(lua_State *L, pt_stream *s, pt_frame_mode mode) {
-  lua_Integer many = (lua_Integer)1 << 40;
+  lua_Integer many = INT32_MAX;
   if (lua_getfield(L, 1, "limits") == LUA_TNIL) {
     lua_pop(L, 1);
     lua_newtable(L);
@@ -173,16 +175,21 @@ static void get_header(lua_State *L, pt_stream *s, int stream) {
 static void add_extra(lua_State *L, pt_stream *s) {
   size_t len;
   const char *name;
-  int type = lua_type(L, -1);
+  int type = lua_type(L, -1), status;
   if (lua_type(L, -2) != LUA_TSTRING ||
       (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN))
     luaL_error(L, "stream option 'extra': names and plain values expected");
   name = lua_tolstring(L, -2, &len);
-  if (pt_encode_string(L, &s->out, name, len) != 1 ||
-      !pt_buf_add(L, &s->out, ":", 1) ||
-      pt_encode_value(L, -1, &s->out, 0, 1, "extra") != PT_ENCODED ||
-      !pt_buf_add(L, &s->out, ",", 1))
-    luaL_error(L, "stream option 'extra': cannot be written as JSON");
+  status = pt_encode_string(L, &s->out, name, len);
+  if (status < 0)
+    luaL_error(L, "stream option 'extra': a name is not UTF-8");
+  if (status == 0 || !pt_buf_add(L, &s->out, ":", 1))
+    luaL_error(L, "not enough memory");
+  status = (int)pt_encode_value(L, -1, &s->out, 0, 1, "extra");
+  if (status == PT_ENCODE_MISUSE)
+    luaL_error(L, "stream option '%s'", lua_tostring(L, -1));
+  if (status != PT_ENCODED || !pt_buf_add(L, &s->out, ",", 1))
+    luaL_error(L, "not enough memory");
   s->extra_count++;
 }
 
@@ -249,6 +256,7 @@ static int get_descriptors(lua_State *L, pt_stream *s) {
 static pt_stream *push_closed(lua_State *L) {
   pt_stream *s = lua_newuserdatauv(L, sizeof *s, PT_STREAM_VALUES);
   memset(s, 0, sizeof *s);
+  s->mark = &stream_mark;
   s->input.fd = s->output.fd = -1;
   s->digits = 2;
   luaL_setmetatable(L, PT_STREAM);

@@ -38,11 +38,13 @@ enum {
 };
 
 typedef struct pt_stream {
+  const void *mark; /* see pt_check_self */
   pt_io input;
   pt_io output;
   int owns_input; /* closed with the stream */
   int owns_output;
   pt_framing framing;
+  pt_framing before; /* as it was before the message being decoded */
   pt_buf in;
   pt_buf out;
   pt_pending pending;
@@ -132,8 +134,13 @@ const char *pt_ticket_text(const pt_ticket *t, size_t *len);
 ** by being pushed. Raises if it was answered already. */
 pt_batch *pt_ticket_batch(lua_State *L, int arg);
 
-/* Counts the answer; sends the batch if that was the last. */
+/* Counts the answer; sends the batch if that was the last. 0 when memory is
+** short, and then it does not count. */
 int pt_ticket_answered(lua_State *L, pt_stream *s, int arg, pt_batch *b);
+
+/* Makes sure that a batch of which all is answered can be sent once its last
+** member was handed out, for that cannot be undone; 0 when memory is short. */
+int pt_batch_reserve(lua_State *L, pt_stream *s);
 
 /* All members were handed out; sends the batch if nothing is open. */
 int pt_batch_complete(lua_State *L, pt_stream *s);

@@ -206,7 +206,7 @@ static int set_real(const decimal *d, const char *text, const char *end,
   return isfinite(value);
 }
 
-static const char *read_any(const char *p, const char *end, pt_number *out) {
+const char *pt_number_read(const char *p, const char *end, pt_number *out) {
   decimal d = {0, 0, 0, 0};
   const char *text = p, *first;
   int count = 0, whole = 1;
@@ -232,30 +232,6 @@ static const char *read_any(const char *p, const char *end, pt_number *out) {
                                 : set_real(&d, text, p, out))
     return p;
   return NULL;
-}
-
-static int continues_number(const char *p, const char *end) {
-  return p < end &&
-         (*p == '.' || (*p | 0x20) == 'e' || (*p >= '0' && *p <= '9'));
-}
-
-/* Most numbers are short integers: those at once, NULL for all others. */
-static const char *read_short(const char *p, const char *end, pt_number *out) {
-  const char *first = p, *most = end - p > 18 ? p + 18 : end;
-  int64_t value = 0;
-  for (; p < most && *p >= '0' && *p <= '9'; p++)
-    value = value * 10 + (*p - '0');
-  if (p == first || (*first == '0' && p > first + 1) ||
-      continues_number(p, end))
-    return NULL;
-  out->is_integer = 1;
-  out->integer = value;
-  return p;
-}
-
-const char *pt_number_read(const char *p, const char *end, pt_number *out) {
-  const char *next = read_short(p, end, out);
-  return next != NULL ? next : read_any(p, end, out);
 }
 
 /* }====== */

@@ -17,6 +17,21 @@ typedef struct pt_number {
   double real;
 } pt_number;
 
+/* The short way for what most numbers are, integers of a few digits: NULL if it
+** is anything else. */
+static inline const char *pt_number_short(const char *p, const char *end,
+                                          int64_t *value) {
+  const char *first = p;
+  int64_t v = 0;
+  while (p < end && *p >= '0' && *p <= '9')
+    v = (int64_t)((uint64_t)v * 10 + (uint64_t)(*p++ - '0'));
+  if (p - first > 18 || p == first || (*first == '0' && p - first > 1) ||
+      (p < end && (*p == '.' || (*p | 0x20) == 'e')))
+    return NULL;
+  *value = v;
+  return p;
+}
+
 /* Reads the number that starts at `p` and returns the byte behind it, or NULL
 ** if it is malformed or too large for a double. "-0" is the float -0.0. */
 const char *pt_number_read(const char *p, const char *end, pt_number *out);

@@ -6,9 +6,7 @@ static size_t slot_of(const pt_pending *p, int64_t id) {
   return (size_t)id & (p->slots - 1);
 }
 
-int pt_pending_is_full(const pt_pending *p) {
-  return p->count >= p->slots / 2;
-}
+int pt_pending_is_full(const pt_pending *p) { return p->count >= p->slots / 2; }
 
 int64_t pt_pending_next(pt_pending *p) {
   int64_t id = p->last;
