@@ -24,9 +24,9 @@ void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
                   const luaL_Reg *meta);
 
 /* The userdata of class `name` at 1, as luaL_checkudata, for methods that are
-** called for every message: looking the metatable up by its name would cost more
-** than most of them do. Its first member points to `mark`, which is the address
-** of a static of the file that makes it. */
+** called for every message: looking the metatable up by its name would cost
+** more than most of them do. Its first member points to `mark`, which is the
+** address of a static of the file that makes it. */
 static inline void *pt_check_self(lua_State *L, size_t size, const void *mark,
                                   const char *name) {
   void *self = lua_touserdata(L, 1);

@@ -54,8 +54,8 @@ static inline void pt_buf_cut(pt_buf *b, size_t len) {
 
 /* Drops `n` bytes from the front. An emptied buffer starts over. One that has
 ** grown beyond PT_BUF_KEEP gives its memory back once its size was not needed
-** several times in a row, and beyond PT_BUF_MOST at once: a conversation of large
-** messages does not pay for fresh pages with each. */
+** several times in a row, and beyond PT_BUF_MOST at once: a conversation of
+** large messages does not pay for fresh pages with each. */
 void pt_buf_consume(lua_State *L, pt_buf *b, size_t n);
 
 void pt_buf_free(lua_State *L, pt_buf *b);

@@ -5,7 +5,8 @@
 
 #include "lenvelope.h"
 
-/* What a message turned out to be; the names are upvalues of whatever hands one over. */
+/* What a message turned out to be; the names are upvalues of whatever hands
+** one over. */
 enum kind {
   REQUEST = 1,
   NOTIFICATION,

@@ -28,6 +28,7 @@ typedef struct encoder {
   lua_Integer n;  /* members of it written so far */
   size_t mark;    /* length to which a failure cuts the buffer back */
   const char *root;
+  const void *array_meta; /* the array metatable, once it was asked for */
   const void *open[QUICK];
 } encoder;
 
@@ -180,16 +181,21 @@ static pt_encoded done(int ok) { return ok ? PT_ENCODED : PT_ENCODE_MEMORY; }
 /* }====== */
 
 static pt_encoded encode_number(encoder *e) {
+  lua_State *L = e->L;
+  char *p;
   double value;
-  if (lua_isinteger(e->L, -1))
-    return done(pt_encode_integer(e->L, e->out, lua_tointeger(e->L, -1)));
-  value = lua_tonumber(e->L, -1);
+  if (!pt_buf_reserve(L, e->out, PT_NUMBER_MAX))
+    return PT_ENCODE_MEMORY;
+  p = e->out->data + e->out->end;
+  if (lua_isinteger(L, -1)) {
+    e->out->end += pt_number_write_integer(p, lua_tointeger(L, -1));
+    return PT_ENCODED;
+  }
+  value = lua_tonumber(L, -1);
   if (!isfinite(value))
     return misuse(e, isnan(value) ? "NaN has no JSON form"
                                   : "an infinity has no JSON form");
-  if (!pt_buf_reserve(e->L, e->out, PT_NUMBER_MAX))
-    return PT_ENCODE_MEMORY;
-  e->out->end += pt_number_write_real(e->out->data + e->out->end, value);
+  e->out->end += pt_number_write_real(p, value);
   return PT_ENCODED;
 }
 
@@ -252,13 +258,17 @@ static int is_open(encoder *e, const void *table) {
 /* Whether the table on top is marked as an array. */
 static int is_marked(encoder *e) {
   lua_State *L = e->L;
-  int marked;
+  const void *meta;
   if (!lua_getmetatable(L, -1))
     return 0;
-  pt_array_metatable(L);
-  marked = lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return marked;
+  meta = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  if (e->array_meta == NULL) {
+    pt_array_metatable(L);
+    e->array_meta = lua_topointer(L, -1);
+    lua_pop(L, 1);
+  }
+  return meta == e->array_meta;
 }
 
 /* Opens the table on top of the stack, and steps to its first member: *more is
@@ -462,6 +472,7 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.n = 0;
   e.mark = mark;
   e.root = root;
+  e.array_meta = NULL;
   if (!lua_checkstack(L, LUA_MINSTACK)) {
     pt_buf_cut(out, mark);
     return PT_ENCODE_MEMORY;

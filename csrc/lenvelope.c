@@ -38,8 +38,8 @@ static int read_payload(lua_State *L, pt_stream *s, pt_decoder *d) {
   return 1;
 }
 
-/* The value on top becomes the one at *at, its place on the stack; each name has
-** but one, however often it comes. */
+/* The value on top becomes the one at *at, its place on the stack; each name
+** has but one, however often it comes. */
 static void put(lua_State *L, int *at) {
   if (*at == 0)
     *at = lua_gettop(L);

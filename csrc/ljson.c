@@ -131,32 +131,29 @@ static int decode(lua_State *L) {
   return 2;
 }
 
-int pt_call_paused(lua_State *L, int args, int *grown) {
+int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
+  int *owed = pt_names_owed(words);
   int status, before;
-  *grown = 0;
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
+  if (*owed > 0)
+    lua_gc(L, LUA_GCSTEP, *owed);
   before = lua_gc(L, LUA_GCCOUNT);
   lua_gc(L, LUA_GCSTOP);
   status = lua_pcall(L, args, LUA_MULTRET, 0);
-  *grown = lua_gc(L, LUA_GCCOUNT) - before;
+  *owed = lua_gc(L, LUA_GCCOUNT) - before;
   lua_gc(L, LUA_GCRESTART);
   return status;
 }
 
-void pt_collect_grown(lua_State *L, int grown) {
-  if (grown > 0)
-    lua_gc(L, LUA_GCSTEP, grown);
-}
-
 /* Calls `decode`, which is the upvalue behind those that it has itself. */
 static int decode_paused(lua_State *L) {
-  int grown, status;
+  pt_vocabulary words = pt_names_get(L, 1);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  status = pt_call_paused(L, lua_gettop(L) - 1, &grown);
-  pt_collect_grown(L, grown);
-  return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+  if (pt_call_paused(L, &words, lua_gettop(L) - 1) != LUA_OK)
+    return lua_error(L);
+  return lua_gettop(L);
 }
 
 /* json.decode(text, nesting = 1000) -> value | nil, msg */
@@ -181,7 +178,8 @@ static int scratch_gc(lua_State *L) {
 
 /* A finalizer may encode while this runs, so each use takes only what is behind
 ** its own mark.
-** json.encode(value, nesting = 1000) -> text; raises on what has no JSON form */
+** json.encode(value, nesting = 1000) -> text; raises on what has no JSON
+** form */
 static int json_encode(lua_State *L) {
   pt_buf *out = lua_touserdata(L, lua_upvalueindex(1));
   size_t mark = pt_buf_len(out);

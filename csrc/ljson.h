@@ -42,11 +42,10 @@ int pt_decode_value(lua_State *L, pt_decoder *d);
 #define PT_DECODE_LARGE (64 * 1024)
 
 /* As lua_pcall with all results, with the collector stopped if it was running.
-** It has then not seen the `*grown` KiB that were allocated, and would let them
-** pile up from call to call: pt_collect_grown gives it the step that they ask
-** for. That may run finalizers. */
-int pt_call_paused(lua_State *L, int args, int *grown);
-void pt_collect_grown(lua_State *L, int grown);
+** It does not see what is allocated meanwhile and would let it pile up from
+** call to call, so it gets the step that the last such call owed it first, when
+** most of what that made may be garbage already. That may run finalizers. */
+int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args);
 
 /* }====== */
 

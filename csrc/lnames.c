@@ -15,6 +15,7 @@ typedef struct name {
 
 struct pt_names {
   name slots[SLOTS];
+  int owed;
 };
 
 static const char cache_key = 0; /* its address is the key in the registry */
@@ -44,6 +45,8 @@ pt_vocabulary pt_names_get(lua_State *L, int first) {
   v.array_meta = lua_upvalueindex(first + 2);
   return v;
 }
+
+int *pt_names_owed(const pt_vocabulary *v) { return &v->names->owed; }
 
 static size_t slot_of(const char *text, size_t len) {
   unsigned char first = (unsigned char)text[0];

@@ -31,6 +31,9 @@ void pt_names_push(lua_State *L);
 /* Finds them in the running function, from its upvalue `first` on. */
 pt_vocabulary pt_names_get(lua_State *L, int first);
 
+/* What is owed to the collector, in KiB; see pt_call_paused. */
+int *pt_names_owed(const pt_vocabulary *v);
+
 /* Pushes the name as a Lua string. */
 void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
                         size_t len);

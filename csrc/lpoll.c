@@ -66,8 +66,8 @@ static void check_token(lua_State *L, int arg) {
   luaL_argcheck(L, !lua_isnoneornil(L, arg), arg, "token expected");
 }
 
-/* To allocate may run finalizers, which may use this very poller or close it, so
-** what it looks like is asked afterwards. */
+/* To allocate may run finalizers, which may use this very poller or close it,
+** so what it looks like is asked afterwards. */
 static void grow(lua_State *L, int limit) {
   void *memory = lua_newuserdatauv(L, pt_poll_size(limit), 0);
   poller *p = check_poller(L);

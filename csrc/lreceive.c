@@ -19,8 +19,13 @@
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
 
+/* While many messages are handled in a row, what is queued for the other side
+** is sent whenever it is this much, so that both sides work at the same
+** time. */
+#define SEND_EARLY (2 * 1024)
+
 /* Upvalues of stream:receive. */
-enum { HAND_OVER = 1, HAND_OVER_NOISE, HAND_OVER_REFUSED };
+enum { HAND_OVER = 1, HAND_OVER_NOISE, HAND_OVER_REFUSED, NAMES };
 
 /* {====== Bytes ====== */
 
@@ -104,12 +109,13 @@ static void push_function(lua_State *L, int upvalue) {
 /* Calls the function on the stack with the input held in place, and drops what
 ** it used. Returns how many results there are. */
 static int protect(lua_State *L, pt_stream *s, int args) {
-  int base = lua_gettop(L) - args - 1, grown = 0, status;
+  int base = lua_gettop(L) - args - 1, status;
+  pt_vocabulary words = pt_names_get(L, NAMES);
   s->is_reading = 1;
   if (s->text_len < PT_DECODE_LARGE)
     status = lua_pcall(L, args, LUA_MULTRET, 0);
   else
-    status = pt_call_paused(L, args, &grown);
+    status = pt_call_paused(L, &words, args);
   s->is_reading = 0;
   if (status != LUA_OK) { /* the members of a batch are not scanned again */
     if (s->batch == 0)
@@ -119,7 +125,6 @@ static int protect(lua_State *L, pt_stream *s, int args) {
   consume(L, s);
   if (s->input.fd == -1)
     pt_stream_release(L, s);
-  pt_collect_grown(L, grown);
   return lua_gettop(L) - base;
 }
 
@@ -158,6 +163,8 @@ static int stream_receive(lua_State *L) {
     lua_pushboolean(L, 0);
     return 1;
   }
+  if (pt_buf_len(&s->out) >= SEND_EARLY && s->output.fd != -1)
+    pt_stream_write_out(L, s); /* a failure is left for flush to report */
   if (s->batch > 0) {
     if (!pt_batch_reserve(L, s))
       return luaL_error(L, "not enough memory");
@@ -194,5 +201,6 @@ void pt_stream_push_receive(lua_State *L) {
   pt_classify_push_message(L);
   pt_classify_push_noise(L);
   pt_classify_push_refused(L);
-  lua_pushcclosure(L, stream_receive, 3);
+  pt_names_push(L);
+  lua_pushcclosure(L, stream_receive, NAMES - 1 + PT_NAMES_UPVALUES);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -135,11 +136,10 @@ static void get_codec(lua_State *L, pt_stream *s, int stream) {
 }
 
 static void get_ids(lua_State *L, pt_stream *s) {
-  const char *name;
-  lua_getfield(L, 1, "ids");
-  name = luaL_optstring(L, -1, "integer");
+  int type = lua_getfield(L, 1, "ids");
+  const char *name = type == LUA_TSTRING ? lua_tostring(L, -1) : "";
   s->string_ids = strcmp(name, "string") == 0;
-  if (!s->string_ids && strcmp(name, "integer") != 0)
+  if (!s->string_ids && strcmp(name, "integer") != 0 && type != LUA_TNIL)
     bad_option(L, "ids", "\"integer\" or \"string\"");
   lua_pop(L, 1);
 }
@@ -185,9 +185,9 @@ static void add_extra(lua_State *L, pt_stream *s) {
     luaL_error(L, "stream option 'extra': a name is not UTF-8");
   if (status == 0 || !pt_buf_add(L, &s->out, ":", 1))
     luaL_error(L, "not enough memory");
-  status = (int)pt_encode_value(L, -1, &s->out, 0, 1, "extra");
+  status = (int)pt_encode_value(L, -1, &s->out, 0, 1, "stream option 'extra'");
   if (status == PT_ENCODE_MISUSE)
-    luaL_error(L, "stream option '%s'", lua_tostring(L, -1));
+    luaL_error(L, "%s", lua_tostring(L, -1));
   if (status != PT_ENCODED || !pt_buf_add(L, &s->out, ",", 1))
     luaL_error(L, "not enough memory");
   s->extra_count++;
@@ -221,10 +221,18 @@ static void get_head(lua_State *L, pt_stream *s, int stream) {
 
 /* Looks at the descriptor that is the option `name`: 0, or an error number. */
 static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
+  const pt_fd *f;
+  lua_Integer fd;
   lua_getfield(L, 1, name);
-  if (!lua_isinteger(L, -1) && pt_fd_test(L, -1) == NULL)
+  f = pt_fd_test(L, -1);
+  if (f == NULL && !lua_isinteger(L, -1))
     bad_option(L, name, "descriptor");
-  return pt_io_init(io, pt_fd_check(L, -1));
+  fd = f != NULL ? f->fd : lua_tointeger(L, -1);
+  if (fd < 0 || fd > INT_MAX)
+    luaL_error(L, "stream option '%s': %s", name,
+               f != NULL ? "the descriptor is closed"
+                         : "no descriptor has this number");
+  return pt_io_init(io, (int)fd);
 }
 
 /* The descriptor object on top, if it is one, is the stream's from now on. */
@@ -294,8 +302,7 @@ static int core_stream(lua_State *L) {
 
 /* {====== Flushing and closing ====== */
 
-/* Writes until all is out: 1, or 0 if that would have to wait, or -1. */
-static int write_out(lua_State *L, pt_stream *s) {
+int pt_stream_write_out(lua_State *L, pt_stream *s) {
   while (pt_buf_len(&s->out) > 0) {
     ssize_t n;
     pt_io_widen(&s->output, pt_buf_len(&s->out));
@@ -313,7 +320,7 @@ static int stream_flush(lua_State *L) {
   int status;
   if (pt_buf_len(&s->out) > 0 && s->output.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
-  status = write_out(L, s);
+  status = pt_stream_write_out(L, s);
   if (status < 0)
     return pt_fail_errno(L, errno, "closed", "cannot write");
   lua_pushboolean(L, status);

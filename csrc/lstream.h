@@ -82,6 +82,10 @@ pt_stream *pt_stream_check(lua_State *L);
 */
 void pt_stream_release(lua_State *L, pt_stream *s);
 
+/* Writes what is queued: 1 if all is out, 0 if that would have to wait, or -1
+** with errno set. */
+int pt_stream_write_out(lua_State *L, pt_stream *s);
+
 /* Takes the waiter of `slot` out and pushes it. */
 void pt_stream_take_waiter(lua_State *L, pt_stream *s, size_t slot);
 

@@ -267,6 +267,8 @@ static char *digits_before(char *end, uint64_t value) {
 
 static size_t count_digits(uint64_t value) {
   size_t n = 1;
+  if (value < 10)
+    return n;
   for (; value >= 10000; value /= 10000)
     n += 4;
   return n + (value >= 10) + (value >= 100) + (value >= 1000);

@@ -83,9 +83,9 @@ static inline const char *pt_plain_end(const char *p, const char *end) {
   return p;
 }
 
-/* Copies the plain bytes at the front of [p, end) and returns the first one that
-** is not plain. `out` has room for all of [p, end); what is there behind the
-** copy is undefined. */
+/* Copies the plain bytes at the front of [p, end) and returns the first one
+** that is not plain. `out` has room for all of [p, end); what is there behind
+** the copy is undefined. */
 static inline const char *pt_plain_copy(char *out, const char *p,
                                         const char *end) {
 #ifdef __SSE2__

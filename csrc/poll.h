@@ -72,13 +72,13 @@ int pt_poll_set_exit(pt_poll *p, int pid, int wanted);
 
 /* Waits up to `ms` milliseconds (-1: for ever) and returns how many keys are
 ** ready, 0 when the time is over, or an error number negated, among them EINTR.
-** Descriptors that the wait before found and nobody took are found again if they
-** are still ready. */
+** Descriptors that the wait before found and nobody took are found again if
+** they are still ready. */
 int pt_poll_wait(pt_poll *p, int ms);
 
 /* The next ready key and, as a result, for what it is ready; 0 when there is
-** no more. Each is told once. A key is a descriptor, or for the end of a process
-** its id negated. */
+** no more. Each is told once. A key is a descriptor, or for the end of a
+** process its id negated. */
 int pt_poll_next(pt_poll *p, int *key);
 
 /*

@@ -18,7 +18,8 @@ void pt_poll_close(pt_poll *p) {
 }
 
 /* The serial goes with the descriptor: epoll goes on telling of a file that was
-** closed here but is open in a child, under a number that may be in use again. */
+** closed here but is open in a child, under a number that may be in use
+** again. */
 static int control(pt_poll *p, int op, int fd, int wanted) {
   struct epoll_event event = {0};
   if (wanted & PT_POLL_READ)

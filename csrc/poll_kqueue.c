@@ -39,8 +39,8 @@ static int change(pt_poll *p, int ident, short filter, unsigned short flags,
   return flags & EV_DELETE ? 0 : errno;
 }
 
-/* `known` is what the filter was set to before: a filter that was not set and is
-** not wanted costs no call. */
+/* `known` is what the filter was set to before: a filter that was not set and
+** is not wanted costs no call. */
 static int set_filter(pt_poll *p, int fd, short filter, int wanted, int known) {
   if (wanted)
     return change(p, fd, filter, EV_ADD, 0);

@@ -1,6 +1,6 @@
 /*
-** 10^k as 128 bits whose highest is set, k from -342 to 324: cut off for k >= 0,
-** rounded up below. Written by script/powers.
+** 10^k as 128 bits whose highest is set, k from -342 to 324: cut off for
+** k >= 0, rounded up below. Written by script/powers.
 */
 #include "number.h"
 

@@ -58,6 +58,117 @@ function core.isatty(descriptor) end
 ---@return integer? columns of the terminal, nil where it is none
 function core.columns(descriptor) end
 
+---What one of the child's stdin, stdout and stderr is. A descriptor is borrowed: it stays open here and yours to
+---close. The child gets it as it is, so the ends of `core.pipe` and `core.socketpair` are non-blocking there, too.
+---@alias pintle.stdio "pipe"|"inherit"|"null"|pintle.descriptor
+
+---A signal's name without SIG: "TERM", "KILL", "HUP" …
+---@alias pintle.signal string
+
+---@class pintle.limits
+---@field memory? integer bytes of address space
+---@field cpu? integer seconds of CPU time; the child ends with XCPU, or KILL a second later
+---@field files? integer open descriptors
+---@field processes? integer processes of this user
+---@field core? integer bytes of a core file
+
+---@class pintle.spawn_options
+---@field command string[] the program and its arguments; no shell is involved. A name without a slash is looked for
+---in the host's PATH, one with a slash is taken as it is, relative to `cwd`.
+---@field env? table<string, string|false> set on top of what is inherited; false removes a name
+---@field inherit? boolean|string[] which of the host's variables pass: all (true, the default), none, or these
+---@field cwd? string
+---@field stdin? pintle.stdio "pipe" unless told
+---@field stdout? pintle.stdio "pipe" unless told
+---@field stderr? pintle.stdio "inherit" unless told; what is inherited but closed here is /dev/null there
+---@field group? boolean|"session" a process group of its own (true, the default), or a session, too
+---@field death_signal? pintle.signal|false "KILL" unless told: sent to the child when the thread that started it
+---ends, where the system can do that (Linux, FreeBSD)
+---@field limits? pintle.limits
+
+---A child. Closing it, `<close>` and collection kill it, or its group if it leads one, reap it, and close what was
+---not taken from it.
+---@class pintle.process
+---@field stdin pintle.fd? our end of its pipe, non-blocking; nil where it has none
+---@field stdout pintle.fd?
+---@field stderr pintle.fd?
+local process = {}
+
+---@return integer
+function process:pid() end
+
+---@return integer? descriptor that becomes readable when the child ends, until `close`; nil where there is none
+function process:fd() end
+
+---How it ended: its code, or nil and the signal (a number in digits if that has no name); false if it still runs.
+---The answer stays the same once it is there. Only this child is waited for. Without `fd` a wait with a timeout
+---looks every 1 to 16 ms. nil, a message and the kind "closed" if somebody else has reaped it.
+---@param timeout? number seconds, 0 unless told
+---@return integer|false|nil code, string? signal_or_message, string? kind
+function process:wait(timeout) end
+
+---Never reaches a process that was waited for; then the kind is "closed". A group has to be killed before `wait` has
+---told the end of its leader, which may have ended already; `fd` tells that without waiting.
+---@param signal? pintle.signal "TERM" unless told
+---@param group? boolean the whole group, which the child must lead
+---@return true?, string? message, string? kind, integer? errno
+function process:kill(signal, group) end
+
+---SIGKILL, to the group if it leads one, unless the end was told already; then waits up to 2 s. Twice is fine.
+function process:close() end
+
+---@param options pintle.spawn_options
+---@return pintle.process?, string? message, string? kind, integer? errno
+function core.spawn(options) end
+
+---The file that spawn would run; absolute if it was searched for.
+---@param name string
+---@param path? string directories with colons between them; the host's PATH unless told
+---@return string?, string? message, string? kind, integer? errno
+function core.which(name, path) end
+
+---Waits for many descriptors at once: epoll, kqueue or poll, whatever the system has.
+---@class pintle.poller
+local poller = {}
+
+---Watches a descriptor for `events`, and only for those: what an earlier `set` asked is replaced, and
+---what the last `wait` found for it is forgotten. Stop watching a descriptor before you close it. What
+---the system cannot wait for, such as a regular file, is always ready.
+---@param descriptor pintle.descriptor borrowed, never taken
+---@param events? ""|"r"|"w"|"rw" nothing stops watching, which cannot fail
+---@param token any anything but nil; kept while the descriptor is watched
+---@return true? ok, string? message, string? kind, integer? errno
+function poller:set(descriptor, events, token) end
+
+---Watches for the end of a process, once; it comes out of `next` as readable. Only where the system has
+---kqueue; elsewhere the kind is "unsupported", and a pidfd is watched like any other descriptor.
+---@param pid integer
+---@param token any nil stops watching
+---@return true? ok, string? message, string? kind, integer? errno
+function poller:set_exit(pid, token) end
+
+---Waits until something is ready or the time is over, in whole milliseconds rounded up. A signal does
+---not cut it short, unless it stops the program through a debug hook, as Ctrl-C does in lua.
+---@param timeout? number seconds; nil or negative is for ever
+---@return integer? ready how many `next` will hand out, 0 when the time is over
+---@return string? message, string? kind, integer? errno
+function poller:wait(timeout) end
+
+---The next of those that are ready, each once; what has hung up or failed is readable, and writable too if
+---that was asked. What was set again or no longer watched since `wait` is left out.
+---@return any token, boolean? readable, boolean? writable
+function poller:next() end
+
+---The descriptor that is readable for another loop when something here is ready.
+---@return integer? number nil where the system has only poll(2)
+function poller:fileno() end
+
+---Closing twice is fine; also by `<close>` and collection. All else raises from then on.
+function poller:close() end
+
+---@return pintle.poller? poller, string? message, string? kind, integer? errno
+function core.poller() end
+
 ---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
 ---`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
 ---Of equal names in an object the last wins. Lone surrogates, invalid UTF-8 and numbers too large
