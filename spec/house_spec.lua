@@ -1,0 +1,75 @@
+-- Who may touch whom: the house keeps the order that docs/architecture.md gives.
+
+local function lines_of(command)
+  local pipe = assert(io.popen(command))
+  local lines = {}
+  for line in pipe:lines() do lines[#lines + 1] = line end
+  pipe:close()
+  return lines
+end
+
+local function read(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+
+local function is_binding(path)
+  local name = path:match "([%w_]+)%.[ch]$"
+  return name == "core" or name:sub(1, 1) == "l"
+end
+
+local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
+
+-- What each module of lua/pintle may require of pintle's own.
+local MAY_REQUIRE = {
+  ["init"] = { "pintle.core" },
+}
+
+describe("the C core", function()
+  local files = lines_of "ls csrc/*.[ch]"
+
+  it("has files to look at", function() assert.truthy(#files > 20) end)
+
+  it("shows lua.h to the bindings alone", function()
+    for _, path in ipairs(files) do
+      if not is_binding(path) then
+        for header in read(path):gmatch "#include <([%w_/]+%.h)>" do
+          assert.falsy(LUA_HEADERS[header], path .. " includes " .. header)
+        end
+      end
+    end
+  end)
+
+  it("lets no mechanism include a binding", function()
+    for _, path in ipairs(files) do
+      if not is_binding(path) then
+        for header in read(path):gmatch '#include "([%w_]+%.h)"' do
+          assert.falsy(is_binding(header), path .. " includes " .. header)
+        end
+      end
+    end
+  end)
+
+  it("keeps every header's names to itself", function()
+    for _, path in ipairs(lines_of "ls csrc/*.h") do
+      local text = read(path)
+      local has_externs = text:gsub("static inline[^{]*%b{}", ""):find "\n[%a][%w_ *]*pt_[%w_]+%(" ~= nil
+      if has_externs then assert.truthy(text:find "visibility push%(hidden%)", path .. " shows its names") end
+    end
+  end)
+end)
+
+describe("the Lua layers", function()
+  it("require only what they may", function()
+    for _, path in ipairs(lines_of "find lua/pintle -name '*.lua' -not -path '*/_meta/*'") do
+      local name = path:match "lua/pintle/(.*)%.lua$"
+      local allowed = {}
+      for _, module in ipairs(assert(MAY_REQUIRE[name], path .. " has no place in the house yet")) do
+        allowed[module] = true
+      end
+      for module in read(path):gmatch 'require%s*%(?%s*"(pintle[%w_.]*)"' do
+        assert.truthy(allowed[module], path .. " requires " .. module)
+      end
+    end
+  end)
+end)

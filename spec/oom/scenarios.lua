@@ -1,0 +1,478 @@
+-- All of the core in small pieces, for the driver: each passes as long as there is memory, and ends with the error
+-- for that otherwise. Whatever `again` calls can be called once more after such an error as if nothing had been.
+local core = ...
+local luaopen = luaopen_pintle_core -- luacheck: globals luaopen_pintle_core
+local json, null = core.json, core.json.null
+local scenarios = {}
+
+-- Lua's own metatable for large buffers: if memory is short while it is made, Lua goes on with half of it.
+local _ = ("x"):rep(10000)
+
+local function is_memory(message)
+  return tostring(message):find("not enough memory", 1, true)
+end
+
+local function finish(f, a, b, c, d, e, ok, value, message, ...)
+  if ok and not (value == nil and is_memory(message)) then return value, message, ... end
+  if not ok and not is_memory(value) then error(value, 0) end
+  return f(a, b, c, d, e)
+end
+
+local function again(f, a, b, c, d, e)
+  return finish(f, a, b, c, d, e, pcall(f, a, b, c, d, e))
+end
+
+local function is(expected, value)
+  if value ~= expected then error(("%s expected, got %s"):format(expected, value), 2) end
+  return value
+end
+
+local function says(pattern, message)
+  if is_memory(message) then error(message, 0) end
+  if not tostring(message):find(pattern) then error(("'%s' is not in '%s'"):format(pattern, message), 3) end
+end
+
+local function raises(pattern, f, ...)
+  local ok, message = pcall(f, ...)
+  if ok then error("no error: " .. pattern, 2) end
+  says(pattern, message)
+end
+
+local function fails(pattern, kind, value, message, what)
+  is(nil, value)
+  says(pattern, message)
+  is(kind, what)
+end
+
+-- {====== Values ======
+
+function scenarios.open()
+  is("function", type(luaopen().json.decode))
+end
+
+function scenarios.decode()
+  local t = again(json.decode, '{"a":[1,-2,1.5,1e300,true,false,null],"b":{},"c":[],"d":"\\u00e4\\n\\ud83d\\ude00"}')
+  is(7, #t.a)
+  is(null, t.a[7])
+  is("ä\n😀", t.d)
+  is("[]", again(json.encode, t.c))
+  is(1, again(json.decode, json.raw "[1]")[1])
+end
+
+function scenarios.decode_many()
+  is(200, #again(json.decode, "[" .. ("1,[],2,"):rep(66) .. "3,{}]"))
+  is(100, again(json.decode, '{"a":{' .. ('"x":1,"y":2,'):rep(99) .. '"x":100}}').a.x)
+  is(100, again(json.decode, '{"a":{' .. ('"x":1,"y":2,'):rep(99) .. '"z":{},"x":100}}').a.x)
+end
+
+function scenarios.decode_deep()
+  is("table", type(again(json.decode, ("["):rep(100) .. ("]"):rep(100))))
+end
+
+function scenarios.decode_large()
+  is(40001, #again(json.decode, "[" .. ("1,"):rep(40000) .. "1]"))
+  is(2000, #again(json.decode, '"' .. ("\\n"):rep(2000) .. '"'))
+end
+
+function scenarios.decode_wrong()
+  fails("nested too deeply at line 1", nil, again(json.decode, "[[[1]]]", 2))
+  fails("unfinished", nil, again(json.decode, '{"a":[1,'))
+  fails("line 2, column 3", nil, again(json.decode, '[\n1 x]'))
+  fails("behind", nil, again(json.decode, "1 2"))
+  fails("invalid", nil, again(json.decode, "[" .. ("1,"):rep(40000) .. "x]"))
+  raises("string expected", json.decode)
+  raises("nesting out of range", json.decode, "1", -1)
+  raises("unfinished", json.raw, "[1")
+end
+
+function scenarios.encode()
+  local list = json.array { 1, 2.5, "x\n\1ä", true, null, json.raw " [1,\n2] ", json.array(), {} }
+  is('[1,2.5,"x\\n\\u0001ä",true,null, [1, 2] ,[],{}]', again(json.encode, list))
+  is('[3,2,1]', again(json.encode, { [3] = 1, [2] = 2, [1] = 3 }))
+  is('{"name":"value"}', again(json.encode, { name = "value" }))
+  is("null", again(json.encode, nil))
+  is(" [1,\n2] ", tostring(list[6]))
+end
+
+function scenarios.encode_deep()
+  local deep = {}
+  for _ = 1, 100 do deep = { deep } end
+  is(1 + 100 * 2 + 1, #again(json.encode, deep))
+end
+
+function scenarios.encode_large()
+  is(40002, #again(json.encode, ("x"):rep(40000)))
+  is(300 * 1024 + 2, #again(json.encode, ("x"):rep(300 * 1024)))
+  is(4002, #again(json.encode, ("\n"):rep(2000)))
+end
+
+function scenarios.encode_wrong()
+  local loop = {}
+  loop.self = { loop }
+  raises("value.self%[1%]: a table that holds itself", json.encode, loop)
+  raises("value%.a%[2%]%.b.*function", json.encode, { a = { 1, { b = print } } })
+  raises("hole", json.encode, { 1, nil, 3 })
+  raises("both items and names", json.encode, { 1, x = 1 })
+  raises("neither a name nor an index", json.encode, { [1.5] = 1 })
+  raises("NaN", json.encode, 0 / 0)
+  raises('%["a b"%].*infinity', json.encode, { ["a b"] = math.huge })
+  raises("UTF%-8", json.encode, "\255")
+  raises("nested too deeply", json.encode, { { {} } }, 2)
+  raises("another metatable", json.array, setmetatable({}, {}))
+  is("[1]", again(json.encode, { 1 }))
+end
+
+-- }======
+
+-- {====== Streams ======
+
+-- Two streams that talk to each other.
+local function pair(framing, options, other)
+  local one, two = core.socketpair()
+  local a, b = { read = one, write = one, framing = framing }, { read = two, write = two, framing = framing }
+  for name, value in pairs(options or {}) do a[name] = value end
+  for name, value in pairs(other or options or {}) do b[name] = value end
+  return assert(core.stream(a)), assert(core.stream(b))
+end
+
+-- A stream that gets these bytes and then the end of input.
+local function reading(framing, bytes, options)
+  local read, write = core.pipe()
+  local out, into = core.pipe()
+  local o = { read = read, write = into, framing = framing }
+  for name, value in pairs(options or {}) do o[name] = value end
+  local stream = assert(core.stream(o))
+  is(#bytes, write:write(bytes))
+  write:close()
+  return stream, out
+end
+
+local function receive(stream)
+  return again(stream.receive, stream)
+end
+
+local function flush(stream)
+  is(true, again(stream.flush, stream))
+end
+
+local function converse(framing, options, other)
+  local a <close>, b = pair(framing, options, other)
+  local waiter = {}
+  local id = is(1, assert(again(a.request, a, waiter, "add", { 1, 2 })))
+  is(true, again(a.notify, a, "log", { text = "ä" }))
+  flush(a)
+  local kind, asked, method, params = receive(b)
+  is("request", kind)
+  is("add", method)
+  is(true, again(b.reply, b, asked, params))
+  is("notification", (receive(b)))
+  is(false, (receive(b)))
+  flush(b)
+  local got, answered, who, result = receive(a)
+  is("result", got)
+  is(waiter, who)
+  is(options and options.ids == "string" and "1" or id, answered)
+  return result, a, b
+end
+
+function scenarios.stream_header()
+  is(2, converse("header")[2])
+end
+
+function scenarios.stream_line()
+  is(2, converse("line", { ids = "string", extra = { version = "0.1", x = 1, y = true } })[2])
+end
+
+function scenarios.stream_own_header()
+  is(2, converse("header", { header = "Content-Type: application/json\r\nContent-Length: " })[2])
+end
+
+function scenarios.stream_raw()
+  is("[1,2]", tostring((converse("line", { raw = true }))))
+end
+
+function scenarios.stream_codec()
+  local codec = { encode = json.encode, decode = json.decode }
+  is(2, converse("line", { json = codec })[2])
+  local picky = { encode = function() error "cannot" end, decode = function() return nil, "cannot" end }
+  local a <close>, b = pair("line", { json = picky }, {})
+  fails("cannot", "invalid", again(a.notify, a, "x", {}))
+  is(true, again(a.notify, a, "x"))
+  is(true, again(b.notify, b, "x", {}))
+  flush(b)
+  local kind, _, _, report = receive(a)
+  is("invalid", kind)
+  says("codec cannot read", report.message)
+end
+
+function scenarios.stream_cjson()
+  is(2, converse("header", { json = require "cjson" })[2])
+end
+
+function scenarios.stream_errors()
+  local a <close>, b = pair("header")
+  is(1, (again(a.request, a, "one", "m")))
+  flush(a)
+  local _, id = receive(b)
+  is(true, again(b.fail, b, id, -32000, "no", { why = "so" }))
+  is(true, again(b.reply, b, 7, 1))
+  is(true, again(b.reply, b, "seven"))
+  is(true, again(b.fail, b, nil, -32700, "what"))
+  flush(b)
+  local kind, _, waiter, e = receive(a)
+  is("error", kind)
+  is("one", waiter)
+  is("so", e.data.why)
+  for _ = 1, 3 do is("stray", (receive(a))) end
+  is(3, a:stats().stray)
+end
+
+function scenarios.stream_pending()
+  local a <close>, b = pair("line", { limits = { calls = 70 } })
+  for i = 1, 70 do is(i, (again(a.request, a, i, "m"))) end
+  fails("70 calls", "full", again(a.request, a, 71, "m"))
+  flush(a)
+  for i = 1, 70 do
+    local _, id = receive(b)
+    is(i, id)
+  end
+  is(true, again(b.reply, b, 70, true))
+  flush(b)
+  local _, _, waiter = receive(a)
+  is(70, waiter)
+  is(3, again(a.abandon, a, 3))
+  is(nil, (again(a.abandon, a, 3)))
+  is(68, a:waiting())
+  local n = 0
+  for id, who in a.orphan, a do n = n + is(id, who) // id end
+  is(68, n)
+end
+
+function scenarios.stream_batch()
+  local call = '{"jsonrpc":"2.0","id":%s,"method":"m","params":[]}'
+  local text = "[" .. call:format "1" .. "," .. call:format '"b"' .. ',{"jsonrpc":"2.0","method":"n"},5]\n'
+  local s <close>, out = reading("line", text)
+  local tickets = {}
+  for i, kind in ipairs { "request", "request", "notification", "invalid" } do
+    local got, id = receive(s)
+    is(kind, got)
+    tickets[i] = id or false
+  end
+  is('"b"', tostring(tickets[2]))
+  is(true, again(s.reply, s, tickets[1], "x"))
+  is(true, again(s.fail, s, tickets[2], 1, "y"))
+  raises("answered already", s.reply, s, tickets[1], "x")
+  is(true, again(s.fail, s, tickets[4], -32600, "z"))
+  flush(s)
+  is(3, #again(json.decode, out:read()))
+end
+
+function scenarios.stream_batch_answered_early()
+  local text = '[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","method":"n"}]\n'
+  local s <close>, out = reading("line", text)
+  local _, ticket = receive(s)
+  is(true, again(s.reply, s, ticket, {}))
+  is("notification", (receive(s)))
+  flush(s)
+  is(1, #again(json.decode, out:read()))
+end
+
+function scenarios.stream_tickets()
+  local s <close>, out = reading("auto", 'hello\n  \n{"jsonrpc":"2.0","id":1.0,"method":"m"}\n')
+  is("auto", s:framing())
+  is("noise", (receive(s)))
+  local kind, ticket = receive(s)
+  is("request", kind)
+  is("line", s:framing())
+  is("1.0", tostring(ticket))
+  is(true, again(s.reply, s, ticket, 1))
+  flush(s)
+  says('"id":1.0', out:read())
+  is(false, (receive(s)))
+  fails("has closed", "closed", receive(s))
+end
+
+function scenarios.stream_invalid()
+  local s <close>, out = reading("header", "junk\nContent-Length: 1\r\n\r\n{" ..
+    'Content-Length: 15\r\n\r\n{"jsonrpc":"1"}Content-Length: 2\r\n\r\n[]Content-Length: x\r\n\r\n' ..
+    'Content-Length: 9999\r\n\r\n', { limits = { message = 100, header = 50, text = 10 } })
+  is("noise", (receive(s)))
+  for _, pattern in ipairs { "unfinished", 'jsonrpc is not "2.0"', "empty batch", "not a plain", "limit of 100" } do
+    local kind, id, _, report = receive(s)
+    is("invalid", kind)
+    is(nil, id)
+    says(pattern, report.message)
+  end
+  fails("longer than the limit", "invalid", again(s.notify, s, "m", { ("x"):rep(100) }))
+  fails("params%[1%].*NaN", "invalid", again(s.notify, s, "m", { 0 / 0 }))
+  fails("method: invalid UTF%-8", "invalid", again(s.notify, s, "\255"))
+  is(0, s:queued())
+  out:close()
+end
+
+function scenarios.stream_large()
+  local a <close>, b = pair("header", { limits = { queue = 1000 } })
+  local text = ("x"):rep(600 * 1024)
+  is(true, again(a.notify, a, "m", { text }))
+  fails("bytes wait", "full", again(a.notify, a, "m"))
+  local kind, params
+  repeat
+    again(a.flush, a)
+    local _
+    kind, _, _, params = receive(b)
+  until kind
+  is(#text, #params[1])
+end
+
+function scenarios.stream_closed()
+  local a, b = pair("line")
+  is(1, (again(a.request, a, "waiter", "m")))
+  b:close()
+  fails("cannot write", "closed", again(a.flush, a))
+  fails("", "closed", receive(a))
+  a:close_output()
+  fails("closed", "closed", again(a.notify, a, "m"))
+  a:close()
+  fails("closed", "closed", receive(a))
+  is(nil, (a:fds()))
+  is(1, (a:orphan()))
+end
+
+function scenarios.stream_misuse()
+  raises("no 'x'", core.stream, { x = 1 })
+  raises("every key", core.stream, { 1 })
+  raises("framing", core.stream, { framing = "x" })
+  raises("limits", core.stream, { framing = "line", limits = 1 })
+  raises("from 1 to", core.stream, { framing = "line", limits = { queue = 0 } })
+  raises("codec", core.stream, { framing = "line", json = { encode = print } })
+  raises("ids", core.stream, { framing = "line", ids = "x" })
+  raises("header", core.stream, { framing = "line", header = "x" })
+  raises("extra", core.stream, { framing = "line", extra = { {} } })
+  raises("read", core.stream, { framing = "line" })
+  local r <close>, w = core.pipe()
+  fails("cannot use", "closed", core.stream { framing = "line", read = r, write = 500 })
+  is(false, r:closed())
+  is(false, w:closed())
+end
+
+-- }======
+
+-- {====== Descriptors, processes, readiness ======
+
+function scenarios.descriptors()
+  local r <close>, w = again(core.pipe)
+  is(false, (again(r.read, r)))
+  is(5, again(w.write, w, "hello"))
+  is("hello", r:read()) -- what was read is gone if there is no memory for it
+  says("pintle.fd %(%d+%)", tostring(w))
+  w:close()
+  is("", (again(r.read, r)))
+  says("closed", tostring(w))
+  raises("closed", w.write, w, "x")
+  local one <close>, two = again(core.socketpair)
+  is("number", type(one:fileno() + two:fileno() + core.now()))
+  is(false, core.isatty(one))
+  is(nil, core.columns(one))
+  raises("no descriptor", core.isatty, -1)
+end
+
+-- The second time in a process it is refused.
+function scenarios.claim()
+  local input <close>, output, kind = core.claim_stdio()
+  if input then output:close() else is("closed", kind) end
+end
+
+local function finished(process)
+  return process:wait(10)
+end
+
+function scenarios.spawn()
+  local p <close> = assert(again(core.spawn, {
+    command = { "cat", "-" }, env = { A = "1", B = false }, inherit = { "PATH", "HOME" }, cwd = "/",
+    limits = { files = 64, core = 0 }, group = "session", death_signal = "TERM", stderr = "null",
+  }))
+  is("number", type(p:pid() + (p:fd() or 0)))
+  is(2, p.stdin:write "hi")
+  p.stdin:close()
+  is(0, (again(finished, p)))
+  is("hi", p.stdout:read())
+  says("ended", tostring(p))
+  fails("already ended", "closed", again(p.kill, p))
+end
+
+function scenarios.spawn_kill()
+  local null_device <close>, other = core.pipe()
+  local p = assert(core.spawn { command = { "/bin/cat" }, stdin = "pipe", stdout = other, stderr = other:fileno() })
+  is(false, (again(p.wait, p)))
+  is(true, again(p.kill, p, "TERM", true))
+  local code, signal = again(finished, p)
+  is(nil, code)
+  is("TERM", signal)
+  p:close()
+  p:close()
+  assert(core.spawn { command = { "cat" }, group = false, inherit = false }) -- left to the collector
+  is(false, null_device:closed())
+end
+
+function scenarios.spawn_wrong()
+  fails('cannot run "/nowhere"', "spawn", again(core.spawn, { command = { "/nowhere" } }))
+  fails('cannot run "not%-there"', "spawn", again(core.spawn, { command = { "not-there" } }))
+  fails('cannot enter "/nowhere"', "spawn", again(core.spawn, { command = { "/bin/true" }, cwd = "/nowhere" }))
+  fails("connect stdin", "spawn", again(core.spawn, { command = { "/bin/true" }, stdin = 500 }))
+  raises("unknown option 'x'", core.spawn, { x = 1 })
+  raises("'command'", core.spawn, {})
+  raises("'command': .*empty", core.spawn, { command = { "" } })
+  raises("'env': '=' is no name", core.spawn, { command = { "x" }, env = { ["="] = "" } })
+  raises("'env.A': string expected", core.spawn, { command = { "x" }, env = { A = 1 } })
+  raises("unknown signal", core.spawn, { command = { "x" }, death_signal = "X" })
+  raises("unknown limit", core.spawn, { command = { "x" }, limits = { x = 1 } })
+  raises("no whole number", core.spawn, { command = { "x" }, limits = { cpu = 1.5 } })
+  raises("'stdin'", core.spawn, { command = { "x" }, stdin = "x" })
+end
+
+function scenarios.which()
+  says("/cat$", (assert(again(core.which, "cat"))))
+  is("/bin/cat", (again(core.which, "cat", "/nowhere:/bin")))
+  fails("cannot run", "spawn", again(core.which, "not-there"))
+  raises("zero byte", core.which, "a\0b")
+end
+
+function scenarios.poller()
+  local poller <close> = assert(again(core.poller))
+  local r <close>, w = core.pipe()
+  is(true, again(poller.set, poller, r, "r", "reader"))
+  is(true, again(poller.set, poller, w:fileno(), "w", "writer"))
+  is(1, (again(poller.wait, poller, 1)))
+  is("writer", (again(poller.next, poller)))
+  is(nil, (again(poller.next, poller)))
+  w:write "x"
+  is(true, again(poller.set, poller, w))
+  is(1, (again(poller.wait, poller, 0)))
+  local token, readable, writable = poller:next()
+  is("reader", token)
+  is(true, readable)
+  is(false, writable)
+  fails("cannot watch descriptor 500", "closed", again(poller.set, poller, 500, "r", 1))
+  fails("", "unsupported", again(poller.set_exit, poller, 1, "token"))
+  raises("token expected", poller.set, poller, r, "r")
+  raises("invalid option", poller.set, poller, r, "x", 1)
+  is("number", type(poller:fileno()))
+  poller:close()
+  raises("closed poller", poller.wait, poller)
+end
+
+function scenarios.poller_grows()
+  local poller <close> = assert(core.poller())
+  local ends, watched = {}, 0
+  for i = 1, 40 do
+    ends[2 * i - 1], ends[2 * i] = again(core.pipe)
+    is(true, again(poller.set, poller, ends[2 * i], "w", i))
+  end
+  is(40, (again(poller.wait, poller, 0)))
+  for _ in poller.next, poller do watched = watched + 1 end
+  is(40, watched)
+end
+
+-- }======
+
+return scenarios

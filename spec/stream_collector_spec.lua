@@ -1,0 +1,130 @@
+local core = require "pintle.core"
+local children = require "spec.support.children"
+local codecs = require "spec.support.codecs"
+local haunting = require "spec.support.haunting"
+local pair = require "spec.support.pair"
+local wire = require "spec.support.wire"
+
+local items = {}
+for i = 1, 500 do items[i] = { name = "item " .. i, list = { i, i + 0.5 } } end
+
+for name, codec in pairs(codecs) do
+  describe("a finalizer that uses a stream, with " .. name, function()
+    local nothing_left, a, b
+
+    before_each(function()
+      nothing_left = children.stock()
+      a, b = pair.open(codec)
+    end)
+
+    after_each(function()
+      haunting.stop()
+      a:close()
+      b:close()
+      a, b = nil, nil
+      nothing_left()
+    end)
+
+    it("while it receives does not disturb it", function()
+      local extra = 0
+      haunting.start(function()
+        b:queued()
+        b:stats()
+        assert(b:receive() ~= nil)
+        b:notify("from a finalizer", { "x" })
+        if b:queued() > 100000 then b:flush() end
+        b:abandon(b:request("ghost", "m"))
+        extra = extra + 1
+      end)
+      for i = 1, 1000 do
+        if haunting.runs() >= 20 then break end
+        a:notify("m", { i = i, items = items })
+        local kind, _, method, params = pair.pass(a, b)
+        -- The finalizer may have been the one that got it.
+        if kind then
+          assert(kind == "notification" and method == "m" and params.i == i and #params.items == 500)
+          assert(params.items[500].name == "item 500" and params.items[500].list[2] == 500.5)
+        end
+        b:flush()
+        -- Every message taken may run the finalizer, which sends another.
+        for _ = 1, 100 do
+          if not a:receive() then break end
+        end
+      end
+      assert.is_true(extra > 0)
+      assert.equal(0, b:stats().invalid)
+    end)
+
+    it("while it sends does not disturb it", function()
+      haunting.start(function()
+        a:notify("ghost", { ("x"):rep(100) })
+        a:abandon(a:request("ghost", "ghost"))
+      end)
+      local seen = 0
+      for i = 1, 1000 do
+        if haunting.runs() >= 20 then break end
+        assert(a:request(i, "m", items))
+        assert(a:notify("m", { [i] = print }) == nil)
+        local kind, id, method, params
+        repeat
+          kind, id, method, params = pair.pass(a, b)
+          assert(kind == "request" or kind == "notification", "not a message")
+        until method == "m"
+        assert(#params == 500)
+        b:reply(id, i)
+        seen = seen + 1
+        local answer, _, waiter = pair.pass(b, a)
+        assert(answer == "result" and waiter == i)
+      end
+      assert.is_true(haunting.runs() > 0 and seen > 0)
+    end)
+  end)
+end
+
+describe("a finalizer that closes the stream", function()
+  it("in the middle of a message lets it come through", function()
+    local nothing_left = children.stock()
+    local text = '{"jsonrpc":"2.0","method":"m","params":' .. core.json.encode(items) .. "}\n"
+    for _ = 1, 20 do
+      local stream, far <close> = wire.open()
+      haunting.start(function() stream:close() end)
+      local kind = false
+      while kind ~= nil do
+        if far:write(text) == nil then break end
+        local id, method, params
+        kind, id, method, params = wire.next(stream)
+        if kind then
+          assert(kind == "notification" and id == nil and method == "m" and #params == 500)
+          assert(params[500].name == "item 500")
+        end
+      end
+      assert.is_nil((stream:fds()))
+      haunting.stop()
+    end
+    nothing_left()
+  end)
+end)
+
+describe("the collector", function()
+  it("keeps up with large messages, and runs on", function()
+    local a, b = pair.open {}
+    local large = {}
+    for i = 1, 30 do large[i] = items end
+    local function send()
+      a:notify("m", large)
+      assert(pair.pass(a, b) == "notification")
+    end
+    for _ = 1, 5 do send() end
+    collectgarbage()
+    local before = collectgarbage("count")
+    for _ = 1, 60 do send() end
+    assert.is_true(collectgarbage("count") < 3 * before + 20 * 1024)
+    assert.is_true(collectgarbage("isrunning"))
+    collectgarbage("stop")
+    send()
+    assert.is_false(collectgarbage("isrunning"))
+    collectgarbage("restart")
+    a:close()
+    b:close()
+  end)
+end)

@@ -1,0 +1,284 @@
+local core = require "pintle.core"
+local children = require "spec.support.children"
+local codecs = require "spec.support.codecs"
+local wire = require "spec.support.wire"
+
+local null = core.json.null
+
+for name, codec in pairs(codecs) do
+  describe("with " .. name, function()
+    local nothing_left, stream, far
+
+    before_each(function()
+      nothing_left = children.stock()
+      stream, far = wire.open(codec)
+    end)
+
+    after_each(function()
+      stream:close()
+      far:close()
+      nothing_left()
+    end)
+
+    local function receive(text)
+      wire.write(far, text .. "\n")
+      return wire.next(stream)
+    end
+
+    local function assert_invalid(text, code, message, id)
+      local kind, told_id, waiter, report = receive(text)
+      assert.equal("invalid", kind, text)
+      assert.equal(code, report.code, text)
+      assert.matches(message, report.message, nil, true)
+      assert.equal(text, report.text)
+      assert.equal(#text, report.bytes)
+      assert.equal(id, told_id, text)
+      assert.is_nil(waiter)
+    end
+
+    describe("a message", function()
+      it("without the version is invalid", function()
+        assert_invalid('{"id":1,"method":"m"}', -32600, "jsonrpc is missing", 1)
+        assert_invalid("{}", -32600, "jsonrpc is missing")
+      end)
+
+      it("with another version is invalid", function()
+        for _, version in ipairs { '"1.0"', '"2"', "2.0", "2", "null", "[]", '{"a":1}', '"2.0 "' } do
+          assert_invalid('{"jsonrpc":' .. version .. ',"id":1,"method":"m"}', -32600, 'jsonrpc is not "2.0"', 1)
+        end
+      end)
+
+      it("whose method is not a string is invalid", function()
+        for _, method in ipairs { "1", "null", "[]", "{}", "true" } do
+          assert_invalid('{"jsonrpc":"2.0","id":"x","method":' .. method .. "}", -32600, "method is not a string", "x")
+        end
+      end)
+
+      it("whose params are neither array nor object is invalid", function()
+        for _, params in ipairs { "1", '"text"', "true", "false", "0.5" } do
+          assert_invalid('{"jsonrpc":"2.0","id":7,"method":"m","params":' .. params .. "}", -32600,
+            "params is neither an array nor an object", 7)
+        end
+      end)
+
+      it("whose id is no id is invalid, and none is told", function()
+        for _, id in ipairs { "true", "false", "[]", "{}", "[1]" } do
+          assert_invalid('{"jsonrpc":"2.0","id":' .. id .. ',"method":"m"}', -32600, "id is neither")
+        end
+      end)
+
+      it("with neither method, result nor error is invalid", function()
+        assert_invalid('{"jsonrpc":"2.0","id":1}', -32600, "neither a method, nor a result, nor an error", 1)
+        assert_invalid('{"jsonrpc":"2.0"}', -32600, "neither a method, nor a result, nor an error")
+        assert_invalid('{"jsonrpc":"2.0","id":1,"error":null}', -32600, "neither a method, nor a result", 1)
+      end)
+
+      it("that is both a call and an answer is invalid", function()
+        for _, member in ipairs { '"result":1', '"error":{"code":1,"message":"x"}' } do
+          assert_invalid('{"jsonrpc":"2.0","id":1,"method":"m",' .. member .. "}", -32600, "both a method", 1)
+        end
+      end)
+
+      it("that answers without an id is invalid", function()
+        assert_invalid('{"jsonrpc":"2.0","result":1}', -32600, "an answer without an id")
+      end)
+
+      it("that is no object is invalid", function()
+        for _, text in ipairs { "1", '"text"', "null", "true", "-0.5" } do
+          assert_invalid(text, -32600, "not an object")
+        end
+      end)
+
+      it("that is not JSON is told so, with the id if it came first", function()
+        assert_invalid('{"jsonrpc":"2.0","method":"m","params":[1,]}', -32700, "at line 1, column 43")
+        assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m","params":{"a"}}', -32700, "expected ':'", 4)
+        assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m"', -32700, "", 4)
+        assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m"}}', -32700, "unexpected text behind the message", 4)
+        assert_invalid('{"jsonrpc"', -32700, "")
+        assert_invalid('{"jsonrpc":"2.0","id":01,"method":"m"}', -32700, "number")
+        assert_invalid("{'jsonrpc':'2.0'}", -32700, "expected a member name")
+        assert_invalid('{"jsonrpc":"2.0","method":"\xff"}', -32700, "invalid UTF-8")
+        assert_invalid('{"jsonrpc":"2.0","method":"m","params":["\\ud800"]}', -32700, "lone surrogate")
+      end)
+
+      it("is told apart wherever it is cut short", function()
+        local text = '{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,"x"]}}'
+        for n = 1, #text - 1 do
+          local kind, _, waiter, report = receive(text:sub(1, n))
+          assert.same({ "invalid", -32700 }, { kind, report.code })
+          assert.is_nil(waiter)
+        end
+        assert.equal("request", (receive(text)))
+        assert.equal(#text - 1, stream:stats().invalid)
+      end)
+
+      it("nested too deeply is told so", function()
+        local deep = ("["):rep(1000) .. ("]"):rep(1000)
+        wire.write(far, '{"jsonrpc":"2.0","id":1,"method":"m","params":' .. deep .. "}\n")
+        local kind, id, _, report = wire.next(stream)
+        assert.same({ "invalid", 1, -32700 }, { kind, id, report.code })
+        assert.matches("nested too deeply", report.message)
+      end)
+
+      it("has its members in any order, and others beside them", function()
+        assert.same({ "request", 1, "m", { 5 } },
+          { receive '{"x":[{}],"params":[5],"method":"m","id":1,"jsonrpc":"2.0","y":"z"}' })
+        assert.same({ "request", 1, "m", { 5 } },
+          { receive '{"\\u0069d":1,"\\u006aso\\u006erpc":"2.0","metho\\u0064":"m","p\\u0061rams":[5]}' })
+      end)
+
+      it("has the last of its members that have one name", function()
+        local first = '"jsonrpc":"1.0","id":1,"method":"a","params":[1]'
+        local last = '"jsonrpc":"2.0","id":2,"method":"b","params":[2]'
+        assert.same({ "request", 2, "b", { 2 } }, { receive("{" .. first .. "," .. last .. "}") })
+      end)
+
+      it("may have its members as often as it likes", function()
+        for _, member in ipairs { '"jsonrpc":"2.0"', '"id":1', '"method":"m"', '"params":[5]', '"x":[]',
+          '"result":null', '"error":null' } do
+          local text = "{" .. (member .. ","):rep(3000) .. '"jsonrpc":"2.0","id":1,"method":"m","params":[5]}'
+          assert.same({ "request", 1, "m", { 5 } }, { receive(text) })
+        end
+      end)
+
+      it("with null for params has none", function()
+        local kind, id, method, params = receive '{"jsonrpc":"2.0","id":1,"method":"m","params":null}'
+        assert.same({ "request", 1, "m" }, { kind, id, method })
+        assert.is_nil(params)
+      end)
+
+      it("with null for the other kind's members is what it is otherwise", function()
+        assert.same({ "request", 1, "m", { 5 } },
+          { receive '{"jsonrpc":"2.0","id":1,"method":"m","params":[5],"result":null,"error":null}' })
+        assert.same({ "request", 1, "m", { 5 } },
+          { receive '{"jsonrpc":"2.0","id":1,"result":null,"error":null,"method":"m","params":[5]}' })
+      end)
+    end)
+
+    describe("an answer", function()
+      local function answer(members)
+        local id = stream:request("waiter", "m")
+        local results = table.pack(receive(('{"jsonrpc":"2.0","id":%d,%s}'):format(id, members)))
+        assert.equal(0, stream:waiting())
+        return results[1], results[3], results[4], results[2], id
+      end
+
+      it("with both result and error is invalid, and its waiter comes along", function()
+        local kind, waiter, report = answer '"result":1,"error":{"code":1,"message":"x"}'
+        assert.same({ "invalid", "waiter", -32600 }, { kind, waiter, report.code })
+        assert.equal("both a result and an error", report.message)
+      end)
+
+      it("with neither is invalid, and its waiter comes along", function()
+        local kind, waiter, report = answer '"x":1'
+        assert.same({ "invalid", "waiter", -32600 }, { kind, waiter, report.code })
+      end)
+
+      it("with a malformed error is invalid, and its waiter comes along", function()
+        for _, err in ipairs {
+          "1", '"text"', "[]", "{}", "true", '{"code":1}', '{"message":"x"}', '{"code":"1","message":"x"}',
+          '{"code":1,"message":2}', '[1,"x"]', '{"code":null,"message":"x"}',
+        } do
+          local kind, waiter, report, id, own = answer('"error":' .. err)
+          assert.same({ "invalid", "waiter", -32600, own }, { kind, waiter, report.code, id }, err)
+          assert.matches("error is not an object", report.message)
+        end
+      end)
+
+      it("without the version is invalid, and its waiter comes along", function()
+        local id = stream:request("waiter", "m")
+        local kind, _, waiter = receive(('{"id":%d,"result":1}'):format(id))
+        assert.same({ "invalid", "waiter" }, { kind, waiter })
+        assert.equal(0, stream:waiting())
+      end)
+
+      it("that is not JSON is invalid, and its waiter comes along", function()
+        local id = stream:request("waiter", "m")
+        local kind, _, waiter, report = receive(('{"jsonrpc":"2.0","id":%d,"result":[1,]}'):format(id))
+        assert.same({ "invalid", "waiter", -32700 }, { kind, waiter, report.code })
+      end)
+
+      it("with a null result beside an error is the error", function()
+        for _, members in ipairs { '"result":null,"error":{"code":1,"message":"x"}',
+          '"error":{"code":1,"message":"x"},"result":null' } do
+          local kind, waiter, err = answer(members)
+          assert.same({ "error", "waiter", { code = 1, message = "x" } }, { kind, waiter, err })
+        end
+      end)
+
+      it("with a null error beside a result is the result", function()
+        for _, members in ipairs { '"result":{"a":1},"error":null', '"error":null,"result":{"a":1}' } do
+          local kind, waiter, result = answer(members)
+          assert.same({ "result", "waiter", { a = 1 } }, { kind, waiter, result })
+        end
+      end)
+
+      it("keeps its result whatever params stand beside it", function()
+        for _, members in ipairs { '"result":[1],"params":null', '"params":{"x":1},"result":[1]',
+          '"result":[1],"params":{"x":1}' } do
+          local kind, waiter, result = answer(members)
+          assert.same({ "result", "waiter", { 1 } }, { kind, waiter, result })
+        end
+      end)
+
+      it("with a null result is null", function()
+        local kind, _, result = answer '"result":null'
+        assert.equal("result", kind)
+        assert.equal(null, result)
+      end)
+
+      it("that nobody waits for is a stray, and counted", function()
+        assert.same({ "stray", 99, nil, 1 }, { receive '{"jsonrpc":"2.0","id":99,"result":1}' })
+        assert.same({ "stray", null, nil, { code = 1, message = "x" } },
+          { receive '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}' })
+        for _, id in ipairs { '"x"', "0", "-1", "1.5", "1e300", "9223372036854775807", '"1"' } do
+          assert.equal("stray", (receive('{"jsonrpc":"2.0","id":' .. id .. ',"result":1}')))
+        end
+        assert.equal(9, stream:stats().stray)
+      end)
+
+      it("that comes twice is a stray the second time", function()
+        local id = stream:request("waiter", "m")
+        local text = ('{"jsonrpc":"2.0","id":%d,"result":1}'):format(id)
+        assert.equal("result", (receive(text)))
+        assert.same({ "stray", id, nil, 1 }, { receive(text) })
+        assert.equal(1, stream:stats().stray)
+      end)
+
+      it("that comes after its call was given up is a stray", function()
+        local id = stream:request("waiter", "m")
+        assert.equal("waiter", stream:abandon(id))
+        assert.is_nil(stream:abandon(id))
+        assert.equal(0, stream:waiting())
+        assert.same({ "stray", id, nil, 1 }, { receive(('{"jsonrpc":"2.0","id":%d,"result":1}'):format(id)) })
+      end)
+    end)
+
+    it("a request with a number of ours does not take the waiter", function()
+      local id = stream:request("waiter", "m")
+      assert.equal("request", (receive(('{"jsonrpc":"2.0","id":%d,"method":"theirs"}'):format(id))))
+      assert.equal("invalid", (receive(('{"jsonrpc":"2.0","id":%d,"method":7}'):format(id))))
+      assert.equal(1, stream:waiting())
+    end)
+  end)
+end
+
+describe("a report", function()
+  it("holds the first bytes of the message, and how many there were", function()
+    local stream, far <close> = wire.open { limits = { text = 10 } }
+    wire.write(far, ("?"):rep(50) .. "\n{" .. ("!"):rep(70) .. "\n")
+    local _, _, _, noise = wire.next(stream)
+    assert.same({ code = -32700, message = "not JSON", text = ("?"):rep(10), bytes = 50 }, noise)
+    local _, _, _, invalid = wire.next(stream)
+    assert.same({ ("{!!!!!!!!!"), 71 }, { invalid.text, invalid.bytes })
+    stream:close()
+  end)
+
+  it("holds a thousand bytes unless told otherwise", function()
+    local stream, far <close> = wire.open()
+    wire.write(far, ("?"):rep(5000) .. "\n")
+    local _, _, _, noise = wire.next(stream)
+    assert.same({ 1024, 5000 }, { #noise.text, noise.bytes })
+    stream:close()
+  end)
+end)

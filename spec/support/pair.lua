@@ -1,0 +1,41 @@
+-- Two streams that talk to each other.
+local core = require "pintle.core"
+
+local pair = {}
+
+local function merge(...)
+  local all = {}
+  for _, options in ipairs { ... } do
+    for name, value in pairs(options) do all[name] = value end
+  end
+  return all
+end
+
+-- Over a socket pair, with options for both and for each.
+function pair.open(both, one, other)
+  local near, far = core.socketpair()
+  local usual = { framing = "line" }
+  return assert(core.stream(merge(usual, both, { read = near, write = near }, one or {}))),
+    assert(core.stream(merge(usual, both, { read = far, write = far }, other or {})))
+end
+
+-- Over two pipes.
+function pair.pipes(both, one, other)
+  local near_in, far_out = core.pipe()
+  local far_in, near_out = core.pipe()
+  local usual = { framing = "line" }
+  return assert(core.stream(merge(usual, both, { read = near_in, write = near_out }, one or {}))),
+    assert(core.stream(merge(usual, both, { read = far_in, write = far_out }, other or {})))
+end
+
+-- Sends what `from` has queued, as much of it as `to` must read, and returns the next message.
+function pair.pass(from, to)
+  while true do
+    assert(from:flush() ~= nil)
+    local kind, id, what, payload = to:receive()
+    if kind ~= false then return kind, id, what, payload end
+    if from:queued() == 0 then return to:receive() end
+  end
+end
+
+return pair

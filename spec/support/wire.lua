@@ -1,0 +1,67 @@
+-- A stream whose other end is in the hands of the spec, byte by byte.
+local core = require "pintle.core"
+
+local wire = {}
+
+-- A stream on one end of a socket pair, and the other end.
+function wire.open(options)
+  local near, far = core.socketpair()
+  local given = { read = near, write = near, framing = "line" }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return assert(core.stream(given)), far
+end
+
+-- All of it, which must find room.
+function wire.write(far, bytes)
+  local at = 1
+  while at <= #bytes do at = at + assert(far:write(bytes:sub(at))) end
+end
+
+-- What a call to receive gave, as one line.
+local function describe(kind, id, what, payload)
+  if kind == "notification" then return "got " .. what end
+  if kind == "noise" then return ("noise %q of %d bytes"):format(payload.text, payload.bytes) end
+  if kind == "invalid" then
+    return ("invalid %d %s: %q of %d bytes"):format(payload.code, payload.message, payload.text, payload.bytes)
+  end
+  return ("%s %s %s"):format(kind, id, what)
+end
+
+-- Appends all that has arrived to `events`; true unless the stream has come to its end.
+function wire.collect(stream, events)
+  while true do
+    local kind, id, what, payload = stream:receive()
+    if kind == false then return true end
+    if kind == nil then
+      assert(what == "closed", id)
+      return false
+    end
+    events[#events + 1] = describe(kind, id, what, payload)
+  end
+end
+
+-- The message that has arrived. A stream that has just read all there was says so once before it asks again.
+function wire.next(stream)
+  local kind, id, what, payload = stream:receive()
+  if kind == false then return stream:receive() end
+  return kind, id, what, payload
+end
+
+-- The events that come of these pieces and then the end of input; and, last, the framing and the counts.
+function wire.play(options, pieces)
+  local stream, far <close> = wire.open(options)
+  local events = {}
+  for _, piece in ipairs(pieces) do
+    wire.write(far, piece)
+    assert(wire.collect(stream, events))
+  end
+  far:close()
+  while wire.collect(stream, events) do end
+  local stats = stream:stats()
+  events[#events + 1] = ("%s: received %d, noise %d (%d bytes), invalid %d"):format(stream:framing(), stats.received,
+    stats.noise, stats.noise_bytes, stats.invalid)
+  stream:close()
+  return events
+end
+
+return wire
