@@ -1,0 +1,108 @@
+-- Runs the rows of bench/rows.lua and prints a table, or one JSON object a line:
+--   run.lua [--quick] [--json] [PART OF A ROW'S NAME]
+-- The limit and ours take turns, round by round. The ratio is the median of the rounds' ratios, because machines
+-- drift from round to round more than within one; the value is the median of ours.
+
+local json = require("pintle.core").json
+local rows = require "bench.rows"
+
+local options = { rounds = 7, seconds = 1, part = "" }
+for _, option in ipairs(arg) do
+  if option == "--quick" then
+    options.rounds, options.seconds = 5, 0.1
+  elseif option == "--json" then
+    options.json = true
+  else
+    options.part = option
+  end
+end
+
+local can_pin = os.execute("taskset -c 0,1 true 2>/dev/null")
+
+local function fill_in(command)
+  local filled = (" " .. command .. " ")
+    :gsub(" core(%d) ", can_pin and " taskset -c %1 " or " ")
+    :gsub(" ECHO ", " lua bench/stream_echo.lua ")
+    :gsub(" lua ", " lua5.4 ")
+    :gsub(" limit/", " build/bench/")
+    :gsub("SECONDS", options.seconds)
+    :gsub("ROUNDS", options.rounds)
+  return filled
+end
+
+-- The figures that a command prints, in the order of printing.
+local function figures(command)
+  local pipe = assert(io.popen(fill_in(command)))
+  local list = {}
+  for figure in pipe:lines("n") do list[#list + 1] = figure end
+  if not pipe:close() or #list == 0 then error("this failed:" .. fill_in(command), 0) end
+  return list
+end
+
+local function median(list)
+  table.sort(list)
+  local middle = #list // 2
+  if #list % 2 == 1 then return list[middle + 1] end
+  return (list[middle] + list[middle + 1]) / 2
+end
+
+-- One figure for the limit and one for ours a round, in turn.
+local function rounds(row)
+  if row.both then return figures(row.both) end
+  local list = {}
+  for _ = 1, options.rounds do
+    list[#list + 1] = figures(row.limit)[1]
+    list[#list + 1] = figures(row.ours)[1]
+  end
+  return list
+end
+
+local function measure(row)
+  local list, values, ratios = rounds(row), {}, {}
+  for i = 1, #list, 2 do
+    values[#values + 1] = list[i + 1]
+    ratios[#ratios + 1] = list[i + 1] / list[i]
+  end
+  local value, ratio = median(values) * row.scale, median(ratios)
+  local met
+  if row.better == "less" then met = ratio <= row.target else met = ratio >= row.target end
+  return value, ratio, met
+end
+
+local function print_json(row, value, ratio, met)
+  local members = {}
+  local function member(name, content)
+    members[#members + 1] = json.encode(name) .. ":" .. json.encode(content)
+  end
+  member("name", row.name)
+  member("value", value)
+  member("unit", row.unit)
+  member("against", row.against)
+  member("ratio", ratio)
+  member("target", row.target)
+  member("met", met)
+  print("{" .. table.concat(members, ",") .. "}")
+end
+
+local function pad(text, width)
+  return text .. (" "):rep(width - utf8.len(text))
+end
+
+local function print_line(name, value, against, ratio, target, met)
+  print(pad(name, 45) .. pad(value, 19) .. pad(against, 37) .. pad(ratio, 8) .. pad(target, 9) .. met)
+end
+
+local function print_text(row, value, ratio, met)
+  local sign = row.better == "less" and "≤ " or "≥ "
+  print_line(row.name, ("%.4g %s"):format(value, row.unit), row.against, ("%.2f"):format(ratio),
+    sign .. row.target, met and "met" or "MISSED")
+end
+
+io.stdout:setvbuf("line")
+if not options.json then print_line("", "ours", "limit (= 1.00)", "ratio", "target", "") end
+for _, row in ipairs(rows) do
+  if row.name:find(options.part, 1, true) then
+    local show = options.json and print_json or print_text
+    show(row, measure(row))
+  end
+end
