@@ -1,0 +1,39 @@
+-- A child that answers JSON-RPC on its stdin and stdout, on the core alone:
+--   echo      gives back its params
+--   crash     ends the process at once
+
+local core = require "pintle.core"
+
+local input, output = assert(core.claim_stdio())
+print "this print cannot break a frame: stdout is stderr by now"
+
+local stream = assert(core.stream { read = input, write = output, framing = "auto" })
+local poller = assert(core.poller())
+local read_fd = stream:fds()
+poller:set(read_fd, "r", stream)
+
+local handlers = {}
+
+function handlers.echo(id, params) stream:reply(id, params) end
+
+function handlers.crash() os.exit(3) end
+
+local function handle(kind, id, method, payload)
+  if kind == "request" and handlers[method] then
+    handlers[method](id, payload)
+  elseif kind == "request" then
+    stream:fail(id, -32601, "Method not found: " .. method)
+  elseif kind == "invalid" or kind == "noise" then
+    stream:fail(id, payload.code, payload.message)
+  end
+end
+
+repeat
+  poller:wait()
+  local kind, id, what, payload = stream:receive()
+  while kind do
+    handle(kind, id, what, payload)
+    kind, id, what, payload = stream:receive()
+  end
+  stream:flush()
+until kind == nil
