@@ -222,9 +222,9 @@ static const char *check_string(checker *c, const char *p) {
 }
 
 static const char *check_number(checker *c, const char *p) {
-  pt_number ignored;
-  const char *next = pt_number_read(p, c->end, &ignored);
-  return next != NULL ? next : fail(c->fault, "invalid number", p);
+  pt_number number;
+  const char *next = pt_number_read(p, c->end, &number);
+  return next != NULL ? next : fail(c->fault, pt_number_fault(&number), p);
 }
 
 static const char *check_scalar(checker *c, const char *p) {

@@ -92,7 +92,7 @@ static const char *push_number(lua_State *L, const char *p, const char *end,
   }
   next = pt_number_read(p, end, &number);
   if (next == NULL)
-    return fail(fault, "invalid number", p);
+    return fail(fault, pt_number_fault(&number), p);
   if (number.is_integer)
     lua_pushinteger(L, number.integer);
   else

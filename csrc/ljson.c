@@ -101,22 +101,30 @@ static int json_raw(lua_State *L) {
 /* {====== Decoding ====== */
 
 static int depth_option(lua_State *L, int arg) {
-  lua_Integer depth = luaL_optinteger(L, arg, PT_JSON_DEPTH);
+  lua_Integer depth;
+  if (lua_isnoneornil(L, arg))
+    return PT_JSON_DEPTH;
+  depth = luaL_checkinteger(L, arg);
   luaL_argcheck(L, depth >= 0 && depth <= PT_JSON_MAX_DEPTH, arg,
                 "nesting out of range");
   return (int)depth;
 }
 
-/* Stack: text (a string or raw), depth. Leaves the value, or nil and why. */
-static int decode(lua_State *L) {
-  size_t len;
-  const char *text = pt_raw_test(L, 1, &len);
+/* The text at 1, a string or raw. */
+static const char *check_text(lua_State *L, size_t *len) {
+  const char *text = NULL;
+  if (lua_type(L, 1) == LUA_TUSERDATA)
+    text = pt_raw_test(L, 1, len);
+  return text != NULL ? text : luaL_checklstring(L, 1, len);
+}
+
+/* Pushes the value, or nil and what is wrong. */
+static int decode_text(lua_State *L, const char *text, size_t len, int depth) {
+  int top = lua_gettop(L);
   pt_decoder d;
-  if (text == NULL)
-    text = lua_tolstring(L, 1, &len);
   d.p = text;
   d.end = text + len;
-  d.depth = (int)lua_tointeger(L, 2);
+  d.depth = depth;
   d.words = pt_names_get(L, 1);
   if (pt_decode_value(L, &d)) {
     d.p = pt_json_space(d.p, d.end);
@@ -125,10 +133,17 @@ static int decode(lua_State *L) {
     d.fault.what = "unexpected text behind the value";
     d.fault.where = d.p;
   }
-  lua_settop(L, 2);
+  lua_settop(L, top);
   lua_pushnil(L);
   push_fault(L, text, &d.fault);
   return 2;
+}
+
+/* The same for a text and depth that are arguments. */
+static int decode(lua_State *L) {
+  size_t len;
+  const char *text = check_text(L, &len);
+  return decode_text(L, text, len, (int)lua_tointeger(L, 2));
 }
 
 int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
@@ -147,11 +162,13 @@ int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
 }
 
 /* Calls `decode`, which is the upvalue behind those that it has itself. */
-static int decode_paused(lua_State *L) {
+static int decode_paused(lua_State *L, int depth) {
   pt_vocabulary words = pt_names_get(L, 1);
+  lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  if (pt_call_paused(L, &words, lua_gettop(L) - 1) != LUA_OK)
+  lua_pushinteger(L, depth);
+  if (pt_call_paused(L, &words, 2) != LUA_OK)
     return lua_error(L);
   return lua_gettop(L);
 }
@@ -160,11 +177,9 @@ static int decode_paused(lua_State *L) {
 static int json_decode(lua_State *L) {
   size_t len;
   int depth = depth_option(L, 2);
-  if (pt_raw_test(L, 1, &len) == NULL)
-    luaL_checklstring(L, 1, &len);
-  lua_settop(L, 1);
-  lua_pushinteger(L, depth);
-  return len >= PT_DECODE_LARGE ? decode_paused(L) : decode(L);
+  const char *text = check_text(L, &len);
+  return len >= PT_DECODE_LARGE ? decode_paused(L, depth)
+                                : decode_text(L, text, len, depth);
 }
 
 /* }====== */

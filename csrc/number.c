@@ -210,6 +210,7 @@ const char *pt_number_read(const char *p, const char *end, pt_number *out) {
   decimal d = {0, 0, 0, 0};
   const char *text = p, *first;
   int count = 0, whole = 1;
+  out->real = 0;
   if (p < end && *p == '-') {
     d.negative = 1;
     p++;
@@ -232,6 +233,10 @@ const char *pt_number_read(const char *p, const char *end, pt_number *out) {
                                 : set_real(&d, text, p, out))
     return p;
   return NULL;
+}
+
+const char *pt_number_fault(const pt_number *out) {
+  return isinf(out->real) ? "number too large" : "invalid number";
 }
 
 /* }====== */

@@ -36,6 +36,9 @@ static inline const char *pt_number_short(const char *p, const char *end,
 ** if it is malformed or too large for a double. "-0" is the float -0.0. */
 const char *pt_number_read(const char *p, const char *end, pt_number *out);
 
+/* What is wrong, after a NULL. */
+const char *pt_number_fault(const pt_number *out);
+
 #define PT_NUMBER_MAX 32 /* room that either of these needs */
 
 /* Both return how many bytes they wrote. A double always shows that it is one
