@@ -73,6 +73,14 @@ static void push_id_if_told(lua_State *L, const pt_envelope *e, int in_batch) {
     lua_pushnil(L);
 }
 
+/* Whether it was meant as an answer. Where the text breaks off, a method might
+** have followed, unless there was a result or error already. */
+static int is_answer(const pt_envelope *e, int code) {
+  return e->method == PT_ABSENT &&
+         (code != PT_PARSE_ERROR || e->result != PT_ABSENT ||
+          e->error != PT_ABSENT);
+}
+
 /* Whatever takes something out, a waiter or a place in the batch, comes after
 ** everything that memory may be short for. */
 
@@ -84,7 +92,7 @@ static int give_invalid(lua_State *L, pt_stream *s, const pt_envelope *e,
   push_report(L, s, code);
   report = lua_gettop(L);
   push_kind(L, INVALID);
-  answers = e->method == PT_ABSENT && pt_envelope_slot(s, e) != PT_PENDING_NONE;
+  answers = is_answer(e, code) && pt_envelope_slot(s, e) != PT_PENDING_NONE;
   push_id_if_told(L, e, s->batch > 0 && !answers);
   if (answers)
     push_waiter(L, s, e);
@@ -181,14 +189,14 @@ static const char *wrong_with(lua_State *L, const pt_stream *s,
   if (e->jsonrpc != PT_PRESENT)
     return e->jsonrpc == PT_ABSENT ? "jsonrpc is missing"
                                    : "jsonrpc is not \"2.0\"";
-  if (e->extras < s->extra_count)
+  if (e->extras != s->extras)
     return "a member that every message must have is missing or wrong";
   if (e->id == PT_WRONG)
     return "id is neither a string, nor a number, nor null";
   return e->method != PT_ABSENT ? wrong_call(e) : wrong_answer(L, s, e);
 }
 
-/* What the pt_envelope that was read amounts to. */
+/* What the envelope that was read amounts to. */
 static int classify(lua_State *L, pt_stream *s, const pt_envelope *e) {
   const char *wrong = wrong_with(L, s, e);
   if (wrong != NULL) {

@@ -7,6 +7,7 @@
 
 #include <lauxlib.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "number.h"
@@ -131,6 +132,7 @@ int pt_encode_text(lua_State *L, pt_buf *out, const char *text, size_t len) {
 
 /* {====== What is wrong, and where ====== */
 
+/* A string with a NUL in it is none either, but is shown well enough. */
 static int is_name(const char *s) {
   if (*s == '\0' || (*s >= '0' && *s <= '9'))
     return 0;
@@ -138,13 +140,33 @@ static int is_name(const char *s) {
                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
 }
 
+/* A key as a message shows it: what would not be text itself, escaped. */
+static void add_key(luaL_Buffer *b, const char *p, const char *end) {
+  char escape[8];
+  while (p < end) {
+    const char *next = pt_json_utf8(p, end);
+    if (next != NULL && (unsigned char)*p >= 0x20 && *p != '"') {
+      luaL_addlstring(b, p, (size_t)(next - p));
+      p = next;
+    } else {
+      snprintf(escape, sizeof escape, "\\x%02x", (unsigned char)*p++);
+      luaL_addstring(b, escape);
+    }
+  }
+}
+
 static void add_step(lua_State *L, luaL_Buffer *b, int key) {
+  size_t len;
+  const char *text;
+  if (lua_type(L, key) == LUA_TSTRING) {
+    text = lua_tolstring(L, key, &len);
+    luaL_addstring(b, is_name(text) ? "." : "[\"");
+    add_key(b, text, text + len);
+    luaL_addstring(b, is_name(text) ? "" : "\"]");
+    return;
+  }
   if (lua_isinteger(L, key))
     lua_pushfstring(L, "[%I]", (LUAI_UACINT)lua_tointeger(L, key));
-  else if (lua_type(L, key) == LUA_TSTRING && is_name(lua_tostring(L, key)))
-    lua_pushfstring(L, ".%s", lua_tostring(L, key));
-  else if (lua_type(L, key) == LUA_TSTRING)
-    lua_pushfstring(L, "[\"%s\"]", lua_tostring(L, key));
   else
     lua_pushfstring(L, "[%s]", luaL_typename(L, key));
   luaL_addvalue(b);

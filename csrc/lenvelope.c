@@ -120,20 +120,32 @@ static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
   return 1;
 }
 
+/* The bit of a member that every message must have, with the value that it must
+** have pushed; 0 if it is any other. */
+static unsigned push_required(lua_State *L, const char *name, size_t len) {
+  unsigned bit;
+  lua_getiuservalue(L, 1, PT_STREAM_KEPT);
+  lua_pushlstring(L, name, len);
+  lua_rawgeti(L, -2, PT_KEPT_EXTRA_BIT);
+  lua_pushvalue(L, -2);
+  lua_rawget(L, -2);
+  bit = (unsigned)lua_tointeger(L, -1);
+  lua_rawgeti(L, -4, PT_KEPT_EXTRA);
+  lua_pushvalue(L, -4);
+  lua_rawget(L, -2);
+  return bit;
+}
+
 /* Any other member: dropped, unless it is one that must be there. */
 static int read_other(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e,
                       const char *name, size_t len) {
-  int top = lua_gettop(L), is_required = 0;
-  if (s->extra_count > 0) {
-    lua_getiuservalue(L, 1, PT_STREAM_KEPT);
-    lua_rawgeti(L, -1, PT_KEPT_EXTRA);
-    lua_pushlstring(L, name, len);
-    is_required = lua_rawget(L, -2) != LUA_TNIL;
-  }
-  if (is_required) {
+  int top = lua_gettop(L);
+  unsigned bit = s->extras != 0 ? push_required(L, name, len) : 0;
+  if (bit != 0) {
     if (!pt_decode_value(L, d))
       return 0;
-    e->extras += lua_rawequal(L, -1, -2);
+    e->extras &= ~bit;
+    e->extras |= lua_rawequal(L, -1, -2) ? bit : 0;
   } else {
     d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
   }

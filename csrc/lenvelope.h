@@ -28,7 +28,7 @@ typedef struct pt_envelope {
   const char *id_text; /* as it stands in the message, quotes and all */
   size_t id_len;
   pt_number id_number; /* if it is one */
-  int extras;          /* required members that were there and right */
+  unsigned extras; /* a bit for each required member that was there and right */
 } pt_envelope;
 
 /* Reads the object at d->p; afterwards d->p stands behind it, and the stack

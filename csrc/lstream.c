@@ -171,16 +171,14 @@ static void get_header(lua_State *L, pt_stream *s, int stream) {
   keep(L, stream, PT_KEPT_HEADER);
 }
 
-/* One extra member of every message, at -2 its name and at -1 its value. */
-static void add_extra(lua_State *L, pt_stream *s) {
+#define EXTRA_MOST 16
+
+/* Appends one extra member, at -2 its name and at -1 its value, to the text of
+** the head. */
+static void write_extra(lua_State *L, pt_stream *s) {
   size_t len;
-  const char *name;
-  int type = lua_type(L, -1), status;
-  if (lua_type(L, -2) != LUA_TSTRING ||
-      (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN))
-    luaL_error(L, "stream option 'extra': names and plain values expected");
-  name = lua_tolstring(L, -2, &len);
-  status = pt_encode_string(L, &s->out, name, len);
+  const char *name = lua_tolstring(L, -2, &len);
+  int status = pt_encode_string(L, &s->out, name, len);
   if (status < 0)
     luaL_error(L, "stream option 'extra': a name is not UTF-8");
   if (status == 0 || !pt_buf_add(L, &s->out, ":", 1))
@@ -190,24 +188,52 @@ static void add_extra(lua_State *L, pt_stream *s) {
     luaL_error(L, "%s", lua_tostring(L, -1));
   if (status != PT_ENCODED || !pt_buf_add(L, &s->out, ",", 1))
     luaL_error(L, "not enough memory");
-  s->extra_count++;
 }
 
-/* How every message begins; the output buffer is where it is put together. */
-static void get_head(lua_State *L, pt_stream *s, int stream) {
-  static const char version[] = "\"jsonrpc\":\"2.0\",";
-  int ok = pt_buf_add(L, &s->out, "{", 1);
+/* Takes one extra member, at -2 its name and at -1 its value, into the tables at
+** `values` and `bits`. */
+static void take_extra(lua_State *L, pt_stream *s, int values, int bits) {
+  int type = lua_type(L, -1);
+  if (lua_type(L, -2) != LUA_TSTRING ||
+      (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN))
+    luaL_error(L, "stream option 'extra': names and plain values expected");
+  if (s->extras >> (EXTRA_MOST - 1) != 0)
+    luaL_error(L, "stream option 'extra': more than %d members", EXTRA_MOST);
+  write_extra(L, s);
+  lua_pushvalue(L, -2);
+  lua_pushinteger(L, (lua_Integer)s->extras + 1);
+  lua_rawset(L, bits);
+  lua_pushvalue(L, -2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, values);
+  s->extras = s->extras * 2 + 1;
+}
+
+static void get_extra(lua_State *L, pt_stream *s, int stream) {
+  int values = lua_gettop(L) + 1, bits = values + 1;
+  lua_newtable(L);
+  lua_newtable(L);
   if (lua_getfield(L, 1, "extra") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TTABLE)
       bad_option(L, "extra", "table");
     lua_pushnil(L);
     while (lua_next(L, -2)) {
-      add_extra(L, s);
+      take_extra(L, s, values, bits);
       lua_pop(L, 1);
     }
   }
+  lua_pop(L, 1);
+  keep(L, stream, PT_KEPT_EXTRA_BIT);
   keep(L, stream, PT_KEPT_EXTRA);
-  if (!ok || !pt_buf_add(L, &s->out, version, sizeof version - 1))
+}
+
+/* How every message begins; the output buffer is where it is put together. */
+static void get_head(lua_State *L, pt_stream *s, int stream) {
+  static const char version[] = "\"jsonrpc\":\"2.0\",";
+  if (!pt_buf_add(L, &s->out, "{", 1))
+    luaL_error(L, "not enough memory");
+  get_extra(L, s, stream);
+  if (!pt_buf_add(L, &s->out, version, sizeof version - 1))
     luaL_error(L, "not enough memory");
   lua_pushlstring(L, pt_buf_front(&s->out), pt_buf_len(&s->out));
   pt_buf_cut(&s->out, 0);

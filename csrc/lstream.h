@@ -34,7 +34,8 @@ enum {
   PT_KEPT_HEADER,
   PT_KEPT_DECODE,
   PT_KEPT_ENCODE,
-  PT_KEPT_EXTRA
+  PT_KEPT_EXTRA,    /* table: name to value of the members that must be there */
+  PT_KEPT_EXTRA_BIT /* table: name to its bit in `extras` */
 };
 
 typedef struct pt_stream {
@@ -56,7 +57,7 @@ typedef struct pt_stream {
   int has_codec;   /* payloads go through another codec */
   int is_raw;      /* payloads received are kept as text */
   int string_ids;  /* own ids are sent as strings */
-  int extra_count; /* members that must be in every message received */
+  unsigned extras; /* a bit for each member that every message must have */
 
   int depth; /* limits */
   size_t queue_limit;

@@ -84,32 +84,32 @@ describe("a finalizer", function()
 
   it("that uses the codec does not disturb decoding", function()
     haunting.start(use_codec)
-    while haunting.runs() < 10 do assert(deep.equal(value, decode(text))) end
+    haunting.drive(10, function() assert(deep.equal(value, decode(text))) end)
   end)
 
   it("that uses the codec does not disturb encoding", function()
     local expected = encode(value)
     haunting.start(use_codec)
-    while haunting.runs() < 10 do assert(encode(value) == expected) end
+    haunting.drive(10, function() assert(encode(value) == expected) end)
   end)
 
   it("that uses the codec does not disturb a refusal", function()
     haunting.start(use_codec)
-    while haunting.runs() < 10 do
+    haunting.drive(10, function()
       local name = "name" .. haunting.runs()
       local _, message = pcall(encode, { [name] = { ("z"):rep(100), print } })
       assert(message == "value." .. name .. "[2]: a function has no JSON form", message)
       assert(encode { 1, name } == '[1,"' .. name .. '"]')
-    end
+    end)
   end)
 
   it("that decodes a large text leaves the collector as it found it", function()
     local large = large_text()
     haunting.start(function() assert(#decode(large).list == 5001) end)
-    while haunting.runs() < 3 do
+    haunting.drive(3, function()
       decode(large)
       collectgarbage("step", 1000)
-    end
+    end)
     assert.is_true(collectgarbage("isrunning"))
   end)
 end)

@@ -204,3 +204,14 @@ describe("a text that is not JSON", function()
     end
   end)
 end)
+
+describe("the path in a message", function()
+  it("is text whatever the keys are", function()
+    for key, shown in pairs { ["\xff"] = "\\xff", ['a"b'] = "a\\x22b", ["tab\t"] = "tab\\x09", ["größe"] = "größe" } do
+      local ok, message = pcall(core.json.encode, { [key] = print })
+      assert.is_false(ok)
+      assert.truthy(message:find('value["' .. shown .. '"]: ', 1, true), message)
+      assert.truthy(utf8.len(message))
+    end
+  end)
+end)

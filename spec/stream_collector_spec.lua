@@ -88,16 +88,13 @@ describe("a finalizer that closes the stream", function()
     for _ = 1, 20 do
       local stream, far <close> = wire.open()
       haunting.start(function() stream:close() end)
-      local kind = false
-      while kind ~= nil do
-        if far:write(text) == nil then break end
-        local id, method, params
-        kind, id, method, params = wire.next(stream)
-        if kind then
-          assert(kind == "notification" and id == nil and method == "m" and #params == 500)
-          assert(params[500].name == "item 500")
-        end
-      end
+      haunting.drive(math.huge, function()
+        if far:write(text) == nil then return true end
+        local kind, id, method, params = wire.next(stream)
+        if not kind then return kind == nil end
+        assert(kind == "notification" and id == nil and method == "m" and #params == 500)
+        assert(params[500].name == "item 500")
+      end)
       assert.is_nil((stream:fds()))
       haunting.stop()
     end

@@ -282,3 +282,65 @@ describe("a report", function()
     stream:close()
   end)
 end)
+
+describe("a message that breaks off", function()
+  local stream, far
+
+  before_each(function() stream, far = wire.open() end)
+
+  after_each(function()
+    stream:close()
+    far:close()
+  end)
+
+  it("is an answer once there was a result, and fails its call", function()
+    local id = stream:request("waiter", "m")
+    wire.write(far, ('{"jsonrpc":"2.0","id":%d,"result":{"x":\n'):format(id))
+    local kind, told, waiter = wire.next(stream)
+    assert.same({ "invalid", id, "waiter" }, { kind, told, waiter })
+    assert.equal(0, stream:waiting())
+  end)
+
+  it("may have been a request before that, and fails no call", function()
+    local id = stream:request("waiter", "m")
+    wire.write(far, ('{"jsonrpc":"2.0","id":%d,\n'):format(id))
+    local kind, told, waiter = wire.next(stream)
+    assert.same({ "invalid", id }, { kind, told })
+    assert.is_nil(waiter)
+    assert.equal(1, stream:waiting())
+  end)
+end)
+
+describe("members that every message must have", function()
+  it("are all looked for, however often one of them comes", function()
+    local stream, far = wire.open { extra = { version = "0.1", flavour = "mild" } }
+    wire.write(far, '{"jsonrpc":"2.0","version":"0.1","version":"0.1","method":"m"}\n')
+    assert.equal("invalid", (wire.next(stream)))
+    wire.write(far, '{"jsonrpc":"2.0","version":"0.1","flavour":"mild","version":"0.2","method":"m"}\n')
+    assert.equal("invalid", (wire.next(stream)))
+    wire.write(far, '{"flavour":"mild","jsonrpc":"2.0","version":"0.2","version":"0.1","method":"m"}\n')
+    assert.equal("notification", (wire.next(stream)))
+    stream:close()
+    far:close()
+  end)
+
+  it("are those that were given, whatever becomes of the table", function()
+    local extra = { version = "0.1" }
+    local stream, far = wire.open { extra = extra }
+    extra.version, extra.other = "0.2", true
+    wire.write(far, '{"jsonrpc":"2.0","version":"0.1","method":"m"}\n')
+    assert.equal("notification", (wire.next(stream)))
+    stream:close()
+    far:close()
+  end)
+
+  it("are sixteen at the most", function()
+    local extra = {}
+    for i = 1, 16 do extra["name" .. i] = i end
+    local stream, far = wire.open { extra = extra }
+    stream:close()
+    far:close()
+    extra.name17 = 17
+    assert.has_error(function() wire.open { extra = extra } end, "stream option 'extra': more than 16 members")
+  end)
+end)

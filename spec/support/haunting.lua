@@ -1,5 +1,10 @@
 -- A finalizer that runs over and over, whenever the collector does, which is nearly always.
+local core = require "pintle.core"
+
 local haunting = {}
+
+-- Seconds after which a finalizer that does not run is a failure.
+local patience = 30
 
 local work, runs, pause, stepmul = nil, 0, nil, nil
 
@@ -33,6 +38,14 @@ end
 
 function haunting.runs()
   return runs
+end
+
+-- Does `action` over and over until the finalizer has run so many times, or `action` returns true.
+function haunting.drive(times, action)
+  local deadline = core.now() + patience
+  while runs < times and not action() do
+    if core.now() > deadline then error("the finalizer does not run", 2) end
+  end
 end
 
 return haunting
