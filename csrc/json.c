@@ -14,29 +14,6 @@ static const char *fail(pt_json_fault *fault, const char *what,
 
 /* {====== Strings ====== */
 
-static int continues(const char *p) {
-  return ((unsigned char)*p & 0xC0) == 0x80;
-}
-
-/* The second byte's range is what rules out overlong forms, surrogates and
-** everything above U+10FFFF. */
-const char *pt_json_utf8(const char *p, const char *end) {
-  unsigned char first = (unsigned char)*p, second;
-  ptrdiff_t len = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4, i;
-  if (first < 0x80)
-    return p + 1;
-  if (first < 0xC2 || first > 0xF4 || end - p < len)
-    return NULL;
-  second = (unsigned char)p[1];
-  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F))
-    return NULL;
-  for (i = 1; i < len; i++)
-    if (!continues(p + i))
-      return NULL;
-  return p + len;
-}
-
 /* Four hexadecimal digits as a number, -1 if they are not. */
 static int hex4(const char *p) {
   int value = 0, i;

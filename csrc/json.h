@@ -28,8 +28,25 @@ static inline const char *pt_json_space(const char *p, const char *end) {
   return p;
 }
 
-/* The byte behind the one UTF-8 sequence at `p`, or NULL if it is invalid. */
-const char *pt_json_utf8(const char *p, const char *end);
+/* The byte behind the one UTF-8 sequence at `p`, or NULL if it is invalid. The
+** second byte's range is what rules out overlong forms, surrogates and
+** everything above U+10FFFF. */
+static inline const char *pt_json_utf8(const char *p, const char *end) {
+  unsigned char first = (unsigned char)*p, second;
+  ptrdiff_t len = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4, i;
+  if (first < 0x80)
+    return p + 1;
+  if (first < 0xC2 || first > 0xF4 || end - p < len)
+    return NULL;
+  second = (unsigned char)p[1];
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F))
+    return NULL;
+  for (i = 1; i < len; i++)
+    if (((unsigned char)p[i] & 0xC0) != 0x80)
+      return NULL;
+  return p + len;
+}
 
 /* `p` stands behind the opening quote; the closing one is returned, not the
 ** byte behind it. `*escaped` says whether there is anything to unescape. */

@@ -246,7 +246,7 @@ static int hand_over_member(lua_State *L, pt_stream *s) {
   const char *end = pt_buf_front(&s->in) + s->batch_used, *next;
   pt_json_fault fault;
   int results;
-  next = pt_json_value(p, end, s->depth, &fault);
+  next = pt_json_value(p, end, s->style.depth, &fault);
   s->text = p;
   s->text_len = (size_t)(next - p);
   results =
@@ -262,7 +262,7 @@ static int hand_over_batch(lua_State *L, pt_stream *s, const char *p,
   pt_envelope none = {0};
   pt_json_fault fault;
   const char *first = pt_json_space(p + 1, end);
-  const char *close = pt_json_value(p, end, s->depth, &fault);
+  const char *close = pt_json_value(p, end, s->style.depth, &fault);
   if (close != NULL && pt_json_space(close, end) < end) {
     fault.what = "unexpected text behind the batch";
     fault.where = close;
@@ -292,7 +292,7 @@ static int is_noise(const pt_stream *s, const char *p, const char *end,
     if (after < end && *after == '{')
       return 0;
   }
-  after = pt_json_value(p, end, s->depth, fault);
+  after = pt_json_value(p, end, s->style.depth, fault);
   return after == NULL || pt_json_space(after, end) < end;
 }
 
@@ -311,7 +311,7 @@ static int hand_over(lua_State *L) {
     return give_noise(L, s, "not JSON");
   if (p < end && *p == '[')
     return hand_over_batch(L, s, p, end);
-  if (pt_json_value(p, end, s->depth, &fault) == NULL)
+  if (pt_json_value(p, end, s->style.depth, &fault) == NULL)
     return give_fault(L, s, &none, &fault);
   return give_not_an_object(L, s);
 }

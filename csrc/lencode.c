@@ -1,7 +1,8 @@
 /*
 ** An encoder without recursion. An open table takes three slots on the Lua
-** stack: the table, what is to be known of the one around it (an integer), and
-** the key of the member being written.
+** stack: the table, what is to be known of the one around it (an integer, nil
+** for the first levels, which are kept in C), and the key of the member being
+** written.
 */
 #include "ljson.h"
 
@@ -19,6 +20,13 @@
 /* How the members of the open table are walked. */
 enum walk { OBJECT, ARRAY, ARRAY_BY_INDEX };
 
+/* An open table, and how far the one around it has been written. */
+typedef struct level {
+  const void *table;
+  lua_Integer outer_n;
+  enum walk outer_walk;
+} level;
+
 typedef struct encoder {
   lua_State *L;
   pt_buf *out;
@@ -29,8 +37,8 @@ typedef struct encoder {
   lua_Integer n;  /* members of it written so far */
   size_t mark;    /* length to which a failure cuts the buffer back */
   const char *root;
-  const void *array_meta; /* the array metatable, once it was asked for */
-  const void *open[QUICK];
+  const void *array_meta; /* the metatable that marks arrays */
+  level open[QUICK];
 } encoder;
 
 /* {====== Strings and other scalars ====== */
@@ -55,33 +63,53 @@ static char *put_escape(char *out, unsigned char c) {
 #define ESCAPE_MAX 6
 
 /* Copies one UTF-8 sequence; NULL if it is invalid. */
-static const char *copy_utf8(char *out, const char *p, const char *end) {
+static inline const char *copy_utf8(char *out, const char *p, const char *end) {
   const char *next = pt_json_utf8(p, end);
-  if (next != NULL)
-    memcpy(out, p, (size_t)(next - p));
+  for (; next != NULL && p < next; p++)
+    *out++ = *p;
   return next;
 }
+
+/* Writes as much of [p, end) as it can while `spare` bytes are enough for what
+** escapes add; *at is moved on. NULL if it is not UTF-8. */
+static const char *put_text(char **at, const char *p, const char *end,
+                            ptrdiff_t spare) {
+  char *out = *at;
+  while (p < end && spare >= ESCAPE_MAX) {
+    const char *from = p;
+    p = pt_plain_copy(out, p, end);
+    out += p - from;
+    if (p == end)
+      break;
+    if ((unsigned char)*p >= 0x80) {
+      from = p;
+      p = copy_utf8(out, p, end);
+      if (p == NULL)
+        return NULL;
+      out += p - from;
+    } else {
+      char *next = put_escape(out, (unsigned char)*p++);
+      spare -= next - out - 1;
+      out = next;
+    }
+  }
+  *at = out;
+  return p;
+}
+
+#define SPARE 64
 
 /* A string from `p` on, and the closing quote. */
 static int encode_rest(lua_State *L, pt_buf *out, const char *p,
                        const char *end) {
   while (p < end) {
-    const char *from = p;
     char *at;
-    if (!pt_buf_reserve(L, out, (size_t)(end - p) + ESCAPE_MAX))
+    if (!pt_buf_reserve(L, out, (size_t)(end - p) + SPARE))
       return 0;
     at = out->data + out->end;
-    p = pt_plain_copy(at, p, end);
-    at += p - from;
-    from = p;
-    if (p < end && (unsigned char)*p >= 0x80) {
-      p = copy_utf8(at, p, end);
-      if (p == NULL)
-        return -1;
-      at += p - from;
-    } else if (p < end) {
-      at = put_escape(at, (unsigned char)*p++);
-    }
+    p = put_text(&at, p, end, (ptrdiff_t)pt_buf_room(out) - (end - p));
+    if (p == NULL)
+      return -1;
     out->end = (size_t)(at - out->data);
   }
   return pt_buf_add(L, out, "\"", 1);
@@ -270,7 +298,7 @@ static int is_open(encoder *e, const void *table) {
   int i;
   for (i = 0; i < e->depth; i++) {
     const void *other =
-        i < QUICK ? e->open[i] : lua_topointer(e->L, e->base + i * SLOTS);
+        i < QUICK ? e->open[i].table : lua_topointer(e->L, e->base + i * SLOTS);
     if (other == table)
       return 1;
   }
@@ -279,18 +307,39 @@ static int is_open(encoder *e, const void *table) {
 
 /* Whether the table on top is marked as an array. */
 static int is_marked(encoder *e) {
-  lua_State *L = e->L;
   const void *meta;
-  if (!lua_getmetatable(L, -1))
+  if (!lua_getmetatable(e->L, -1))
     return 0;
-  meta = lua_topointer(L, -1);
-  lua_pop(L, 1);
-  if (e->array_meta == NULL) {
-    pt_array_metatable(L);
-    e->array_meta = lua_topointer(L, -1);
-    lua_pop(L, 1);
-  }
+  meta = lua_topointer(e->L, -1);
+  lua_pop(e->L, 1);
   return meta == e->array_meta;
+}
+
+static void push_level(encoder *e, const void *table) {
+  if (e->depth < QUICK) {
+    level *l = &e->open[e->depth];
+    l->table = table;
+    l->outer_n = e->n;
+    l->outer_walk = e->walk;
+    lua_pushnil(e->L);
+  } else {
+    lua_pushinteger(e->L, e->n * 4 + (lua_Integer)e->walk);
+  }
+  e->depth++;
+}
+
+/* The integer of a level that is not kept in C is on top. */
+static void pop_level(encoder *e) {
+  e->depth--;
+  if (e->depth < QUICK) {
+    e->n = e->open[e->depth].outer_n;
+    e->walk = e->open[e->depth].outer_walk;
+  } else {
+    lua_Integer outer = lua_tointeger(e->L, -1);
+    e->n = outer / 4;
+    e->walk = (enum walk)(outer % 4);
+  }
+  lua_pop(e->L, SLOTS - 1);
 }
 
 /* Opens the table on top of the stack, and steps to its first member: *more is
@@ -303,15 +352,12 @@ static pt_encoded open_table(encoder *e, int *more) {
     return misuse(e, "a table that holds itself has no JSON form");
   if (e->depth >= e->most)
     return misuse(e, "nested too deeply");
-  if (!lua_checkstack(L, SLOTS + LUA_MINSTACK))
+  if (e->depth >= QUICK && !lua_checkstack(L, SLOTS + LUA_MINSTACK))
     return pt_stack_is_small(L) ? PT_ENCODE_MEMORY
                                 : misuse(e, "nested too deeply");
-  if (e->depth < QUICK)
-    e->open[e->depth] = table;
   marked = is_marked(e);
-  lua_pushinteger(L, e->n * 4 + (lua_Integer)e->walk);
+  push_level(e, table);
   lua_pushnil(L);
-  e->depth++;
   e->n = 0;
   *more = lua_next(L, -3);
   e->walk =
@@ -319,14 +365,10 @@ static pt_encoded open_table(encoder *e, int *more) {
   return done(pt_buf_add(L, e->out, e->walk == ARRAY ? "[" : "{", 1));
 }
 
-/* lua_next has taken the key away, so the slot above the level is on top. */
+/* lua_next has taken the key away. */
 static pt_encoded close_table(encoder *e) {
-  lua_Integer outer = lua_tointeger(e->L, -1);
   const char *bracket = e->walk == OBJECT ? "}" : "]";
-  lua_pop(e->L, SLOTS - 1);
-  e->depth--;
-  e->n = outer / 4;
-  e->walk = (enum walk)(outer % 4);
+  pop_level(e);
   return done(pt_buf_add(e->L, e->out, bracket, 1));
 }
 
@@ -481,21 +523,21 @@ static pt_encoded encode_all(encoder *e) {
 /* }====== */
 
 pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
-                           int depth, const char *root) {
+                           const pt_encode_style *style, const char *root) {
   encoder e;
   int top = lua_gettop(L);
   pt_encoded status;
   e.L = L;
   e.out = out;
   e.depth = 0;
-  e.most = depth;
+  e.most = style->depth;
   e.base = top + 1;
   e.walk = OBJECT;
   e.n = 0;
   e.mark = mark;
   e.root = root;
-  e.array_meta = NULL;
-  if (!lua_checkstack(L, LUA_MINSTACK)) {
+  e.array_meta = style->array_meta;
+  if (!lua_checkstack(L, QUICK * SLOTS + LUA_MINSTACK)) {
     pt_buf_cut(out, mark);
     return PT_ENCODE_MEMORY;
   }

@@ -235,7 +235,7 @@ static void skip_usual(pt_decoder *d, pt_envelope *e) {
 
 int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d,
                      pt_envelope *e) {
-  d->depth = s->depth - 1;
+  d->depth = s->style.depth - 1;
   skip_usual(d, e);
   d->p = pt_json_space(d->p + 1, d->end);
   if (d->p < d->end && *d->p == '}') {

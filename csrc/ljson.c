@@ -24,6 +24,14 @@ void pt_array_metatable(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &array_key);
 }
 
+const void *pt_array_mark(lua_State *L) {
+  const void *mark;
+  pt_array_metatable(L);
+  mark = lua_topointer(L, -1);
+  lua_pop(L, 1);
+  return mark;
+}
+
 /* json.array(t = {}) -> t, marked */
 static int json_array(lua_State *L) {
   if (lua_isnoneornil(L, 1)) {
@@ -198,9 +206,11 @@ static int scratch_gc(lua_State *L) {
 static int json_encode(lua_State *L) {
   pt_buf *out = lua_touserdata(L, lua_upvalueindex(1));
   size_t mark = pt_buf_len(out);
-  int depth = depth_option(L, 2);
+  pt_encode_style style;
+  style.depth = depth_option(L, 2);
+  style.array_meta = lua_touserdata(L, lua_upvalueindex(2));
   luaL_checkany(L, 1);
-  switch (pt_encode_value(L, 1, out, mark, depth, "value")) {
+  switch (pt_encode_value(L, 1, out, mark, &style, "value")) {
   case PT_ENCODED:
     break;
   case PT_ENCODE_MISUSE:
@@ -243,7 +253,8 @@ static void new_array_metatable(lua_State *L) {
 static void push_encode(lua_State *L) {
   memset(lua_newuserdatauv(L, sizeof(pt_buf), 0), 0, sizeof(pt_buf));
   luaL_setmetatable(L, SCRATCH);
-  lua_pushcclosure(L, json_encode, 1);
+  lua_pushlightuserdata(L, (void *)pt_array_mark(L));
+  lua_pushcclosure(L, json_encode, 2);
 }
 
 static void push_decode(lua_State *L) {

@@ -57,11 +57,19 @@ typedef enum pt_encoded {
   PT_ENCODE_MISUSE  /* the value has no JSON form: a message was pushed */
 } pt_encoded;
 
+typedef struct pt_encode_style {
+  int depth;              /* nesting allowed */
+  const void *array_meta; /* the metatable that marks arrays, as a pointer */
+} pt_encode_style;
+
+/* The metatable as an encoder wants it. */
+const void *pt_array_mark(lua_State *L);
+
 /* Appends the value at `index`; `root` names it in messages. Runs neither the
 ** collector nor Lua code, unless it fails: then the buffer was first cut back
 ** to the length `mark`. But for the message the stack is left as it was. */
 pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
-                           int depth, const char *root);
+                           const pt_encode_style *style, const char *root);
 
 /* Appends `text` with its quotes; 0 when memory is short, -1 when the text is
 ** not UTF-8. */

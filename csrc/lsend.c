@@ -168,7 +168,7 @@ static int add_string(writer *w, int arg, const char *root) {
 static int add_value(writer *w, int arg, const char *root) {
   if (!w->ok)
     return fail_memory(w);
-  switch (pt_encode_value(w->L, arg, w->out, w->mark, w->s->depth, root)) {
+  switch (pt_encode_value(w->L, arg, w->out, w->mark, &w->s->style, root)) {
   case PT_ENCODED:
     return 0;
   case PT_ENCODE_MISUSE:

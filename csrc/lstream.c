@@ -87,7 +87,8 @@ static void get_limits(lua_State *L, pt_stream *s, pt_frame_mode mode) {
   pt_frame_init(&s->framing, mode,
                 get_limit(L, "header", HEADER_LIMIT, 1 << 24),
                 get_limit(L, "message", MESSAGE_LIMIT, many));
-  s->depth = (int)get_limit(L, "nesting", PT_JSON_DEPTH, PT_JSON_MAX_DEPTH);
+  s->style.depth =
+      (int)get_limit(L, "nesting", PT_JSON_DEPTH, PT_JSON_MAX_DEPTH);
   s->queue_limit = get_limit(L, "queue", QUEUE_LIMIT, many);
   s->call_limit = get_limit(L, "calls", CALL_LIMIT, 1 << 24);
   s->text_limit = get_limit(L, "text", TEXT_LIMIT, many);
@@ -183,7 +184,8 @@ static void write_extra(lua_State *L, pt_stream *s) {
     luaL_error(L, "stream option 'extra': a name is not UTF-8");
   if (status == 0 || !pt_buf_add(L, &s->out, ":", 1))
     luaL_error(L, "not enough memory");
-  status = (int)pt_encode_value(L, -1, &s->out, 0, 1, "stream option 'extra'");
+  status = (int)pt_encode_value(L, -1, &s->out, 0, &s->style,
+                                "stream option 'extra'");
   if (status == PT_ENCODE_MISUSE)
     luaL_error(L, "%s", lua_tostring(L, -1));
   if (status != PT_ENCODED || !pt_buf_add(L, &s->out, ",", 1))
@@ -293,6 +295,7 @@ static pt_stream *push_closed(lua_State *L) {
   s->mark = &stream_mark;
   s->input.fd = s->output.fd = -1;
   s->digits = 2;
+  s->style.array_meta = pt_array_mark(L);
   luaL_setmetatable(L, PT_STREAM);
   lua_newtable(L);
   lua_setiuservalue(L, -2, PT_STREAM_WAITERS);

@@ -11,6 +11,7 @@
 #include "frame.h"
 #include "io.h"
 #include "lbuf.h"
+#include "ljson.h"
 #include "pending.h"
 
 #pragma GCC visibility push(hidden)
@@ -59,7 +60,7 @@ typedef struct pt_stream {
   int string_ids;  /* own ids are sent as strings */
   unsigned extras; /* a bit for each member that every message must have */
 
-  int depth; /* limits */
+  pt_encode_style style; /* and `depth` of it for what is received, too */
   size_t queue_limit;
   size_t call_limit;
   size_t text_limit;
