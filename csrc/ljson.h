@@ -49,7 +49,7 @@ int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args);
 
 /* }====== */
 
-/* {====== Encoding (lencode.c) ====== */
+/* {====== Encoding (lencode.c, its scalars in lescape.c) ====== */
 
 typedef enum pt_encoded {
   PT_ENCODED,

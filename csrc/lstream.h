@@ -1,7 +1,8 @@
 /*
 ** One end of a conversation, as the files that make up the stream share it:
-** lstream.c opens, flushes and closes, lsend.c writes messages, lreceive.c
-** reads and tells them apart, lbatch.c gathers the answers to a batch.
+** lopen.c opens it, lstream.c flushes and closes, lsend.c writes messages,
+** lreceive.c reads them, lenvelope.c and lclassify.c tell them apart, lbatch.c
+** gathers the answers to a batch.
 */
 #ifndef PT_LSTREAM_H
 #define PT_LSTREAM_H
@@ -78,7 +79,13 @@ typedef struct pt_stream {
   lua_Integer received, sent, noise, noise_bytes, stray, invalid;
 } pt_stream;
 
+/* Pushes a new one, born closed. */
+pt_stream *pt_stream_push(lua_State *L);
+
 pt_stream *pt_stream_check(lua_State *L);
+
+/* core.stream, in lopen.c. */
+int pt_stream_open(lua_State *L);
 
 /* Drops the memory and descriptors; what is being decoded is kept until done.
 */

@@ -133,4 +133,13 @@ static inline int pt_plain_copy_short(char *out, const char *text, size_t len) {
   return 1;
 }
 
+/* Writes a string and its quotes to where there is room for len + 2 bytes, if
+** it is short and plain; 0 if it is not. */
+static inline int pt_plain_quote(char *out, const char *text, size_t len) {
+  if (len > 16 || !pt_plain_copy_short(out + 1, text, len))
+    return 0;
+  out[0] = out[len + 1] = '"';
+  return 1;
+}
+
 #endif
