@@ -138,15 +138,16 @@ static int give_call(lua_State *L, pt_stream *s, const pt_envelope *e) {
 }
 
 static int give_answer(lua_State *L, pt_stream *s, const pt_envelope *e) {
-  int failed = e->error == PT_PRESENT, is_stray;
-  lua_pushnil(L); /* the kind, once it is known */
+  int failed = e->error == PT_PRESENT, kind = lua_gettop(L) + 1;
+  push_kind(L, failed ? ERROR : RESULT);
   pt_envelope_push_id(L, e, 0);
-  is_stray = !push_waiter(L, s, e);
+  if (!push_waiter(L, s, e)) {
+    push_kind(L, STRAY);
+    lua_replace(L, kind);
+    s->stray++;
+  }
   push_at(L, failed ? e->error_at : e->result_at);
-  push_kind(L, is_stray ? STRAY : failed ? ERROR : RESULT);
-  lua_replace(L, -5);
   s->received++;
-  s->stray += is_stray;
   return 4;
 }
 

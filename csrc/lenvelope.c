@@ -90,9 +90,9 @@ static pt_presence kind_of_id(char first) {
 }
 
 static int read_id(pt_decoder *d, pt_envelope *e) {
-  const char *text = d->p, *next = NULL;
-  if (*text >= '0' && *text <= '9')
-    next = pt_number_read(text, d->end, &e->id_number);
+  const char *text = d->p;
+  const char *next = pt_number_short(text, d->end, &e->id_number.integer);
+  e->id_number.is_integer = next != NULL;
   if (next == NULL)
     next = pt_json_value(text, d->end, d->depth, &d->fault);
   if (next == NULL)
@@ -100,7 +100,7 @@ static int read_id(pt_decoder *d, pt_envelope *e) {
   e->id = kind_of_id(*text);
   e->id_text = text;
   e->id_len = (size_t)(next - text);
-  if (*text == '-')
+  if (e->id == PT_PRESENT && *text != '"' && !e->id_number.is_integer)
     pt_number_read(text, next, &e->id_number);
   d->p = next;
   return 1;

@@ -19,9 +19,7 @@
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
 
-/* While many messages are handled in a row, what is queued for the other side
-** is sent whenever it is this much, so that both sides work at the same
-** time. */
+/* The least that is worth sending while there is more to be read. */
 #define SEND_EARLY (2 * 1024)
 
 /* Upvalues of stream:receive. */
@@ -110,12 +108,13 @@ static void push_function(lua_State *L, int upvalue) {
 ** it used. Returns how many results there are. */
 static int protect(lua_State *L, pt_stream *s, int args) {
   int base = lua_gettop(L) - args - 1, status;
-  pt_vocabulary words = pt_names_get(L, NAMES);
   s->is_reading = 1;
-  if (s->text_len < PT_DECODE_LARGE)
+  if (s->text_len < PT_DECODE_LARGE) {
     status = lua_pcall(L, args, LUA_MULTRET, 0);
-  else
+  } else {
+    pt_vocabulary words = pt_names_get(L, NAMES);
     status = pt_call_paused(L, &words, args);
+  }
   s->is_reading = 0;
   if (status != LUA_OK) { /* the members of a batch are not scanned again */
     if (s->batch == 0)
@@ -151,10 +150,20 @@ static int fail_at_end(lua_State *L) {
   return pt_fail(L, "closed", "the other side has closed the stream");
 }
 
+/* While many messages are handled in a row, what is queued is sent once it is
+** more than what is left to read: so both sides work at the same time, and
+** neither is woken for little. A failure is left for flush to report. */
+static void send_early(lua_State *L, pt_stream *s) {
+  size_t queued = pt_buf_len(&s->out);
+  if (queued >= SEND_EARLY && queued >= pt_buf_len(&s->in) &&
+      s->output.fd != -1)
+    pt_stream_write_out(L, s);
+}
+
 /* stream:receive(spin) -> kind, id, what, payload | false | nil, msg, kind */
 static int stream_receive(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  double spin = luaL_optnumber(L, 2, 0);
+  double spin = lua_gettop(L) > 1 ? luaL_optnumber(L, 2, 0) : 0;
   pt_frame_found found;
   int results;
   if (s->input.fd == -1)
@@ -163,8 +172,7 @@ static int stream_receive(lua_State *L) {
     lua_pushboolean(L, 0);
     return 1;
   }
-  if (pt_buf_len(&s->out) >= SEND_EARLY && s->output.fd != -1)
-    pt_stream_write_out(L, s); /* a failure is left for flush to report */
+  send_early(L, s);
   if (s->batch > 0) {
     if (!pt_batch_reserve(L, s))
       return luaL_error(L, "not enough memory");

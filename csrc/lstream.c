@@ -118,7 +118,7 @@ void pt_stream_take_waiter(lua_State *L, pt_stream *s, size_t slot) {
   lua_rawgeti(L, -1, (lua_Integer)slot + 1);
   lua_pushnil(L);
   lua_rawseti(L, -3, (lua_Integer)slot + 1);
-  lua_remove(L, -2);
+  lua_replace(L, -2);
   pt_pending_remove(&s->pending, slot);
 }
 
