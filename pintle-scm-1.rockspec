@@ -48,6 +48,7 @@ build = {
         "csrc/lreceive.c",
         "csrc/lsend.c",
         "csrc/lstream.c",
+        "csrc/lwait.c",
         "csrc/number.c",
         "csrc/pending.c",
         "csrc/poll.c",

@@ -11,7 +11,6 @@ local function once(command, params)
   peer:call(params)
   local spent = core.now() - begun
   peer.stream:close()
-  peer.poller:close()
   process:close()
   return spent
 end

@@ -3,15 +3,15 @@
 local conversation = require "bench.conversation"
 local core = require "pintle.core"
 
-local peer = conversation.new(assert(core.claim_stdio()))
-local stream = peer.stream
+local stream = conversation.new(assert(core.claim_stdio())).stream
 
 repeat
-  peer:turn()
-  local kind, id, _, params = stream:receive()
+  stream:wait()
+  local kind, id, _, params, more = stream:receive()
   while kind do
     assert(kind == "request", kind)
     assert(stream:reply(id, params))
-    kind, id, _, params = stream:receive()
+    if not more then break end
+    kind, id, _, params, more = stream:receive()
   end
 until kind == nil

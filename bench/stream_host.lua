@@ -41,13 +41,14 @@ function modes.flight(peer, seconds, depth)
   for _ = 1, depth do stream:request(true, "echo", params) end
   return 1 / time(seconds, 1, function()
     local answers = 0
-    peer:turn()
-    local kind, message = stream:receive()
+    assert(stream:wait())
+    local kind, message, _, _, more = stream:receive()
     while kind do
       assert(kind == "result", message)
       answers = answers + 1
       stream:request(true, "echo", params)
-      kind, message = stream:receive()
+      if not more then return answers end
+      kind, message, _, _, more = stream:receive()
     end
     assert(kind == false, message)
     return answers

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define PIPE_USUAL (64 * 1024)
@@ -26,7 +27,9 @@ int pt_io_init(pt_io *io, int fd) {
   io->fd = fd;
   io->is_socket = S_ISSOCK(st.st_mode);
   io->may_block = !io->is_socket && !(flags & O_NONBLOCK);
-  io->is_wide = !S_ISFIFO(st.st_mode);
+  io->is_pipe = S_ISFIFO(st.st_mode);
+  io->is_wide = !io->is_pipe;
+  io->is_patient = 0;
   return 0;
 }
 
@@ -42,7 +45,49 @@ static int ask_first(const pt_io *io, short events) {
   return -1;
 }
 
-static ssize_t read_once(const pt_io *io, char *buffer, size_t len) {
+static int set_blocking(int fd, int blocking) {
+  int flags = fcntl(fd, F_GETFL);
+  flags = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+  return fcntl(fd, F_SETFL, flags);
+}
+
+#ifdef RWF_NOWAIT
+
+/* Systems that have the flag do not all have it for pipes. */
+static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
+  struct iovec piece;
+  ssize_t n;
+  piece.iov_base = buffer;
+  piece.iov_len = len;
+  n = preadv2(io->fd, &piece, 1, -1, RWF_NOWAIT);
+  if (n != -1 || (errno != EOPNOTSUPP && errno != ENOSYS))
+    return n;
+  set_blocking(io->fd, 0);
+  io->is_patient = io->is_pipe = 0;
+  return read(io->fd, buffer, len);
+}
+
+static int make_patient(pt_io *io) {
+  io->is_patient = io->is_pipe && set_blocking(io->fd, 1) == 0;
+  return io->is_patient;
+}
+
+#else
+
+static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
+  return read(io->fd, buffer, len);
+}
+
+static int make_patient(pt_io *io) {
+  (void)io;
+  return 0;
+}
+
+#endif
+
+static ssize_t read_once(pt_io *io, char *buffer, size_t len) {
+  if (io->is_patient)
+    return read_without_waiting(io, buffer, len);
   if (io->is_socket)
     return recv(io->fd, buffer, len, MSG_DONTWAIT);
   if (io->may_block && ask_first(io, POLLIN) == -1)
@@ -63,7 +108,7 @@ static ssize_t write_once(const pt_io *io, const char *bytes, size_t len) {
   return write(io->fd, bytes, len);
 }
 
-ssize_t pt_io_read(const pt_io *io, char *buffer, size_t len) {
+ssize_t pt_io_read(pt_io *io, char *buffer, size_t len) {
   ssize_t n;
   do
     n = read_once(io, buffer, len);
@@ -77,6 +122,26 @@ ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len) {
     n = write_once(io, bytes, len);
   while (n == -1 && errno == EINTR);
   return n;
+}
+
+ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len) {
+  if (!io->is_patient && !make_patient(io)) {
+    errno = ENOTSUP;
+    return -1;
+  }
+  return read(io->fd, buffer, len);
+}
+
+int pt_io_wait(const pt_io *io, const pt_io *output, int milliseconds) {
+  struct pollfd p[2];
+  int n;
+  p[0].fd = io->fd;
+  p[0].events = POLLIN;
+  p[1].fd = output != NULL ? output->fd : -1;
+  p[1].events = POLLOUT;
+  p[0].revents = p[1].revents = 0;
+  n = poll(p, output != NULL ? 2 : 1, milliseconds);
+  return n > 0 ? 1 : n;
 }
 
 void pt_io_widen(pt_io *io, size_t len) {

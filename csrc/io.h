@@ -16,14 +16,27 @@ typedef struct pt_io {
   int is_socket;
   int may_block;
   int is_wide; /* a pipe that was made as large as it may be */
+  int is_pipe;
+  int is_patient; /* blocks, but is asked not to read by read */
 } pt_io;
 
 /* Looks at what kind `fd` is; 0, or an error number if it is not open. */
 int pt_io_init(pt_io *io, int fd);
 
 /* As read and write, but -1 with EAGAIN rather than waiting; EINTR never. */
-ssize_t pt_io_read(const pt_io *io, char *buffer, size_t len);
+ssize_t pt_io_read(pt_io *io, char *buffer, size_t len);
 ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len);
+
+/* As read, and waits for as long as it takes: one system call where asking
+** whether there is something takes two. Only for a pipe that is not shared with
+** others, because its open file is made blocking; -1 with ENOTSUP where that
+** cannot be done, and with EINTR if a signal came. */
+ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len);
+
+/* Waits until there is something to read or, if `output` is not NULL, room to
+** write to it. 1, 0 when `milliseconds` are over (-1 is for ever), or -1 with
+** errno set, EINTR included. */
+int pt_io_wait(const pt_io *io, const pt_io *output, int milliseconds);
 
 /* Makes a pipe hold more at once, where that can be had, the first time that
 ** `len` bytes are more than a pipe usually holds. */

@@ -27,59 +27,60 @@ enum { HAND_OVER = 1, HAND_OVER_NOISE, HAND_OVER_REFUSED, NAMES };
 
 /* {====== Bytes ====== */
 
-static ssize_t read_some(lua_State *L, pt_stream *s, size_t need) {
+void pt_stream_make_room(lua_State *L, pt_stream *s) {
   size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST;
-  pt_io_widen(&s->input, need);
-  if (!pt_buf_reserve(L, &s->in, need > want ? need : want))
+  pt_io_widen(&s->input, s->need);
+  if (!pt_buf_reserve(L, &s->in, s->need > want ? s->need : want))
     luaL_error(L, "not enough memory");
+}
+
+void pt_stream_took(pt_stream *s, size_t n) {
+  s->is_drained = n < pt_buf_room(&s->in);
+  s->is_searched = 0;
+  s->at_end = n == 0;
+  s->in.end += n;
+}
+
+static ssize_t read_some(pt_stream *s) {
   return pt_io_read(&s->input, s->in.data + s->in.end, pt_buf_room(&s->in));
 }
 
 /* As read_some, but asks again for a while when an answer is due. */
-static ssize_t read_spinning(lua_State *L, pt_stream *s, size_t need,
-                             double spin) {
-  ssize_t n = read_some(L, s, need);
+static ssize_t read_spinning(pt_stream *s, double spin) {
+  ssize_t n = read_some(s);
   double until;
   if (n >= 0 || errno != EAGAIN || spin <= 0 || s->pending.count == 0)
     return n;
   until = pt_clock_now() + spin;
   do {
     sched_yield();
-    n = read_some(L, s, need);
+    n = read_some(s);
   } while (n == -1 && errno == EAGAIN && pt_clock_now() < until);
   return n;
 }
 
-/* Whether anything came. If not, the function's results are pushed: false when
-** there is nothing yet, else why there will be nothing. */
-static int fill(lua_State *L, pt_stream *s, size_t need, double spin,
-                int *results) {
-  size_t room;
+static int push_nothing(lua_State *L) {
+  lua_pushboolean(L, 0);
+  return 1;
+}
+
+/* 0 if something came. Else the function's results are pushed: false when there
+** is nothing yet, or why there will be nothing. */
+static int fill(lua_State *L, pt_stream *s, double spin) {
   ssize_t n;
   if (s->is_drained && spin <= 0) { /* asking again would only say EAGAIN */
     s->is_drained = 0;
-    lua_pushboolean(L, 0);
-    *results = 1;
+    return push_nothing(L);
+  }
+  pt_stream_make_room(L, s);
+  n = read_spinning(s, spin);
+  if (n >= 0) {
+    pt_stream_took(s, (size_t)n);
     return 0;
   }
-  n = read_spinning(L, s, need, spin);
-  room = pt_buf_room(&s->in);
-  if (n > 0) {
-    s->in.end += (size_t)n;
-    s->is_drained = (size_t)n < room;
-    return 1;
-  }
-  if (n == 0) {
-    s->at_end = 1;
-    return 1;
-  }
-  if (errno == EAGAIN || errno == EWOULDBLOCK) {
-    lua_pushboolean(L, 0);
-    *results = 1;
-    return 0;
-  }
-  *results = pt_fail_errno(L, errno, "closed", "cannot read");
-  return 0;
+  if (errno == EAGAIN || errno == EWOULDBLOCK)
+    return push_nothing(L);
+  return pt_fail_errno(L, errno, "closed", "cannot read");
 }
 
 /* }====== */
@@ -96,6 +97,11 @@ static void consume(lua_State *L, pt_stream *s) {
     if (!pt_batch_complete(L, s))
       luaL_error(L, "not enough memory");
   }
+}
+
+/* Whether it is worth asking for another message at once. */
+static int has_more(const pt_stream *s) {
+  return pt_buf_len(&s->in) > 0 || !s->is_drained || s->at_end;
 }
 
 /* Pushes the function to be called and its first argument. */
@@ -124,6 +130,7 @@ static int protect(lua_State *L, pt_stream *s, int args) {
   consume(L, s);
   if (s->input.fd == -1)
     pt_stream_release(L, s);
+  lua_pushboolean(L, has_more(s));
   return lua_gettop(L) - base;
 }
 
@@ -155,12 +162,13 @@ static int fail_at_end(lua_State *L) {
 ** neither is woken for little. A failure is left for flush to report. */
 static void send_early(lua_State *L, pt_stream *s) {
   size_t queued = pt_buf_len(&s->out);
-  if (queued >= SEND_EARLY && queued >= pt_buf_len(&s->in) &&
-      s->output.fd != -1)
+  if (queued >= SEND_EARLY && queued >= pt_buf_len(&s->in))
     pt_stream_write_out(L, s);
 }
 
-/* stream:receive(spin) -> kind, id, what, payload | false | nil, msg, kind */
+/* stream:receive(spin) -> kind, id, what, payload, more | false | nil, msg,
+** kind
+*/
 static int stream_receive(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   double spin = lua_gettop(L) > 1 ? luaL_optnumber(L, 2, 0) : 0;
@@ -168,10 +176,8 @@ static int stream_receive(lua_State *L) {
   int results;
   if (s->input.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
-  if (s->is_reading) { /* a finalizer asks in the middle of a message */
-    lua_pushboolean(L, 0);
-    return 1;
-  }
+  if (s->is_reading) /* a finalizer asks in the middle of a message */
+    return push_nothing(L);
   send_early(L, s);
   if (s->batch > 0) {
     if (!pt_batch_reserve(L, s))
@@ -197,7 +203,10 @@ static int stream_receive(lua_State *L) {
         continue;
       if (s->at_end)
         return fail_at_end(L);
-      if (!fill(L, s, found.need, spin, &results))
+      s->is_searched = 1;
+      s->need = found.need;
+      results = fill(L, s, spin);
+      if (results > 0)
         return results;
     }
   }

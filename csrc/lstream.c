@@ -38,7 +38,7 @@ pt_stream *pt_stream_push(lua_State *L) {
 /* {====== Flushing and closing ====== */
 
 int pt_stream_write_out(lua_State *L, pt_stream *s) {
-  while (pt_buf_len(&s->out) > 0) {
+  while (pt_buf_len(&s->out) > 0 && s->output.fd != -1) {
     ssize_t n;
     pt_io_widen(&s->output, pt_buf_len(&s->out));
     n = pt_io_write(&s->output, pt_buf_front(&s->out), pt_buf_len(&s->out));
@@ -55,6 +55,7 @@ static int stream_flush(lua_State *L) {
   int status;
   if (pt_buf_len(&s->out) > 0 && s->output.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
+  s->is_drained = 0; /* what comes next may be an answer */
   status = pt_stream_write_out(L, s);
   if (status < 0)
     return pt_fail_errno(L, errno, "closed", "cannot write");
@@ -222,6 +223,7 @@ static const luaL_Reg methods[] = {
     {"reply", pt_stream_reply},
     {"request", pt_stream_request},
     {"stats", stream_stats},
+    {"wait", pt_stream_wait},
     {"waiting", stream_waiting},
     {NULL, NULL},
 };

@@ -69,6 +69,8 @@ typedef struct pt_stream {
   int digits;        /* of the last length written: the next one's guess */
   int at_end;        /* the input has ended */
   int is_drained;    /* the last read took all there was */
+  int is_searched;   /* there is no whole message in the input */
+  size_t need;       /* bytes that are missing of the next one, if known */
   int is_reading;    /* a message is being decoded: the input must stay put */
   size_t batch;      /* offset of the next member of a batch; 0 if in none */
   size_t batch_used; /* bytes the whole batch takes */
@@ -91,8 +93,8 @@ int pt_stream_open(lua_State *L);
 */
 void pt_stream_release(lua_State *L, pt_stream *s);
 
-/* Writes what is queued: 1 if all is out, 0 if that would have to wait, or -1
-** with errno set. */
+/* Writes what is queued: 1 if all is out that can ever be, 0 if the rest would
+** have to wait, or -1 with errno set. */
 int pt_stream_write_out(lua_State *L, pt_stream *s);
 
 /* Takes the waiter of `slot` out and pushes it. */
@@ -115,6 +117,17 @@ int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
 
 /* Pushes stream:receive. */
 void pt_stream_push_receive(lua_State *L);
+
+/* Makes room for reading, and takes note of what a read gave, the end of input
+** included. */
+void pt_stream_make_room(lua_State *L, pt_stream *s);
+void pt_stream_took(pt_stream *s, size_t n);
+
+/* }====== */
+
+/* {====== lwait.c ====== */
+
+int pt_stream_wait(lua_State *L);
 
 /* }====== */
 

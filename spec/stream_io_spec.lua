@@ -286,7 +286,7 @@ describe("waiting for an answer", function()
     local spent = core.now() - started
     assert.is_true(spent >= 0.01 and spent < 30)
     wire.write(b, '{"jsonrpc":"2.0","id":1,"result":2}\n')
-    assert.same({ "result", 1, "waiter", 2 }, { a:receive(60) })
+    assert.same({ "result", 1, "waiter", 2, false }, { a:receive(60) })
     a:close()
   end)
 end)

@@ -34,7 +34,10 @@ function pair.pass(from, to)
     assert(from:flush() ~= nil)
     local kind, id, what, payload = to:receive()
     if kind ~= false then return kind, id, what, payload end
-    if from:queued() == 0 then return to:receive() end
+    if from:queued() == 0 then
+      kind, id, what, payload = to:receive()
+      return kind, id, what, payload
+    end
   end
 end
 

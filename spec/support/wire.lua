@@ -43,7 +43,9 @@ end
 -- The message that has arrived. A stream that has just read all there was says so once before it asks again.
 function wire.next(stream)
   local kind, id, what, payload = stream:receive()
-  if kind == false then return stream:receive() end
+  if kind == false then
+    kind, id, what, payload = stream:receive()
+  end
   return kind, id, what, payload
 end
 

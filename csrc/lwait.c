@@ -1,0 +1,92 @@
+/*
+** Waiting for one stream alone, for a program that has nothing else to wait
+** for: cheaper than a poller, and all that a plugin needs.
+*/
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <limits.h>
+#include <math.h>
+
+#include "clock.h"
+#include "core.h"
+#include "lstream.h"
+
+static int push_answer(lua_State *L, int answer) {
+  lua_pushboolean(L, answer);
+  return 1;
+}
+
+/* Whether `receive` would do something without new input. */
+static int is_ready(const pt_stream *s) {
+  return s->at_end || s->batch > 0 ||
+         (pt_buf_len(&s->in) > 0 && !s->is_searched);
+}
+
+/* A signal that wants to stop the program sets a hook, which runs only when we
+** return: so lua.c does on Ctrl-C. */
+static int is_stopped(lua_State *L, lua_Hook hook) {
+  return lua_gethook(L) != hook;
+}
+
+/* Reads at once what it waits for: 1 if something came, 0 if the program is to
+** stop, -1 with errno set. */
+static int wait_reading(lua_State *L, pt_stream *s) {
+  lua_Hook hook = lua_gethook(L);
+  ssize_t n;
+  pt_stream_make_room(L, s);
+  do
+    n = pt_io_read_patiently(&s->input, s->in.data + s->in.end,
+                             pt_buf_room(&s->in));
+  while (n == -1 && errno == EINTR && !is_stopped(L, hook));
+  if (n >= 0)
+    pt_stream_took(s, (size_t)n);
+  return n >= 0 ? 1 : errno == EINTR ? 0 : -1;
+}
+
+static int milliseconds_until(double deadline) {
+  double left = ceil((deadline - pt_clock_now()) * 1000);
+  return left <= 0 ? 0 : left >= INT_MAX ? INT_MAX : (int)left;
+}
+
+/* Waits for input or room for output, and goes on sending; as wait_reading, and
+** 0 also when the deadline has come (there is none if it is negative). */
+static int wait_asking(lua_State *L, pt_stream *s, double deadline) {
+  lua_Hook hook = lua_gethook(L);
+  for (;;) {
+    int sent = pt_stream_write_out(L, s), n;
+    if (sent < 0)
+      return -1;
+    n = pt_io_wait(&s->input, sent ? NULL : &s->output,
+                   deadline < 0 ? -1 : milliseconds_until(deadline));
+    if (n == 0 || (n < 0 && (errno != EINTR || is_stopped(L, hook))))
+      return n == 0 || errno == EINTR ? 0 : -1;
+    if (n > 0 && (sent || pt_io_wait(&s->input, NULL, 0) > 0))
+      return 1;
+  }
+}
+
+/* stream:wait(timeout) -> true | false | nil, msg, kind, errno */
+int pt_stream_wait(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  double timeout = luaL_optnumber(L, 2, -1);
+  int status;
+  luaL_argcheck(L, !isnan(timeout), 2, "a time is not NaN");
+  if (s->input.fd == -1)
+    return pt_fail(L, "closed", "the stream is closed");
+  if (pt_stream_write_out(L, s) < 0)
+    return pt_fail_errno(L, errno, "closed", "cannot write");
+  s->is_drained = 0;
+  if (s->is_reading || is_ready(s))
+    return push_answer(L, !s->is_reading);
+  errno = ENOTSUP;
+  status = -1;
+  if (timeout < 0 && s->owns_input && pt_buf_len(&s->out) == 0)
+    status = wait_reading(L, s);
+  if (status < 0 && errno == ENOTSUP)
+    status = wait_asking(L, s, timeout < 0 ? -1 : pt_clock_now() + timeout);
+  if (status < 0)
+    return pt_fail_errno(L, errno, "closed", "cannot wait");
+  return push_answer(L, status);
+}
