@@ -4,14 +4,13 @@ local conversation = require "bench.conversation"
 local core = require "pintle.core"
 
 local stream = conversation.new(assert(core.claim_stdio())).stream
+local receive, reply = stream.receive, stream.reply
 
 repeat
   stream:wait()
-  local kind, id, _, params, more = stream:receive()
-  while kind do
-    assert(kind == "request", kind)
-    assert(stream:reply(id, params))
-    if not more then break end
-    kind, id, _, params, more = stream:receive()
-  end
+  local kind, id, more, params, _
+  repeat
+    kind, id, _, params, more = receive(stream)
+    if kind == "request" then reply(stream, id, params) end
+  until not more
 until kind == nil

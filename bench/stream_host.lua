@@ -38,19 +38,20 @@ end
 
 function modes.flight(peer, seconds, depth)
   local stream, params = peer.stream, payloads.small()
-  for _ = 1, depth do stream:request(true, "echo", params) end
+  local receive, request = stream.receive, stream.request
+  for _ = 1, depth do request(stream, true, "echo", params) end
   return 1 / time(seconds, 1, function()
     local answers = 0
-    assert(stream:wait())
-    local kind, message, _, _, more = stream:receive()
-    while kind do
-      assert(kind == "result", message)
-      answers = answers + 1
-      stream:request(true, "echo", params)
-      if not more then return answers end
-      kind, message, _, _, more = stream:receive()
-    end
-    assert(kind == false, message)
+    stream:wait()
+    repeat
+      local kind, message, _, _, more = receive(stream)
+      if kind == "result" then
+        answers = answers + 1
+        request(stream, true, "echo", params)
+      elseif kind ~= false then
+        error(message)
+      end
+    until not more
     return answers
   end)
 end

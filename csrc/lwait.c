@@ -77,9 +77,9 @@ int pt_stream_wait(lua_State *L) {
     return pt_fail(L, "closed", "the stream is closed");
   if (pt_stream_write_out(L, s) < 0)
     return pt_fail_errno(L, errno, "closed", "cannot write");
-  s->is_drained = 0;
   if (s->is_reading || is_ready(s))
     return push_answer(L, !s->is_reading);
+  s->is_drained = 0;
   errno = ENOTSUP;
   status = -1;
   if (timeout < 0 && s->owns_input && pt_buf_len(&s->out) == 0)

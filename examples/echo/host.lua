@@ -8,9 +8,6 @@ local DEADLINE = 10
 local folder = arg[0]:match "^(.*)/" or "."
 local process <close> = assert(core.spawn { command = { "lua5.4", folder .. "/plugin.lua" } })
 local stream <close> = assert(core.stream { read = process.stdout, write = process.stdin, framing = "header" })
-local poller <close> = assert(core.poller())
-local read_fd = stream:fds()
-poller:set(read_fd, "r", stream)
 
 local function show(arrow, ...) print(arrow .. " " .. table.concat({ ... }, " ")) end
 
@@ -18,14 +15,10 @@ local function show(arrow, ...) print(arrow .. " " .. table.concat({ ... }, " ")
 local function ask(method, params)
   show("→", method, json.encode(params))
   assert(stream:request(method, method, params))
-  assert(stream:flush() ~= nil)
-  local deadline = core.now() + DEADLINE
-  repeat
-    local kind, id_or_message, _, payload = stream:receive()
-    if kind then return kind, payload end
-    if kind == nil then return "closed", id_or_message end
-  until poller:wait(deadline - core.now()) == 0
-  return "timeout"
+  if not stream:wait(DEADLINE) then return "timeout", "no answer in time" end
+  local kind, id_or_message, _, payload = stream:receive()
+  if kind == nil then return "closed", id_or_message end
+  return kind, payload
 end
 
 local function try(title, method, params)

@@ -8,10 +8,6 @@ local input, output = assert(core.claim_stdio())
 print "this print cannot break a frame: stdout is stderr by now"
 
 local stream = assert(core.stream { read = input, write = output, framing = "auto" })
-local poller = assert(core.poller())
-local read_fd = stream:fds()
-poller:set(read_fd, "r", stream)
-
 local handlers = {}
 
 function handlers.echo(id, params) stream:reply(id, params) end
@@ -29,11 +25,7 @@ local function handle(kind, id, method, payload)
 end
 
 repeat
-  poller:wait()
+  stream:wait()
   local kind, id, what, payload = stream:receive()
-  while kind do
-    handle(kind, id, what, payload)
-    kind, id, what, payload = stream:receive()
-  end
-  stream:flush()
+  handle(kind, id, what, payload)
 until kind == nil

@@ -277,6 +277,18 @@ function scenarios.stream_batch_answered_early()
   is(1, #again(json.decode, out:read()))
 end
 
+function scenarios.stream_wait()
+  local read, write = again(core.pipe)
+  local stream = again(core.stream, { read = read, write = 2, framing = "line" })
+  again(write.write, write, '{"jsonrpc":"2.0","method":"m","params":[1]}\n')
+  is(true, again(stream.wait, stream))
+  is("notification", (again(stream.receive, stream)))
+  is(false, again(stream.wait, stream, 0))
+  again(write.close, write)
+  is(true, again(stream.wait, stream))
+  again(stream.close, stream)
+end
+
 function scenarios.stream_tickets()
   local s <close>, out = reading("auto", 'hello\n  \n{"jsonrpc":"2.0","id":1.0,"method":"m"}\n')
   is("auto", s:framing())

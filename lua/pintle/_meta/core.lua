@@ -239,7 +239,7 @@ function core.json.raw(text) end
 ---@field header? string what is written before the length: `"Content-Length: "`
 ---@field limits? pintle.stream.limits
 
----One end of a conversation. Nothing here waits, and nothing calls back.
+---One end of a conversation. Nothing here calls back, and nothing waits but `wait`.
 ---@class pintle.stream
 local stream = {}
 
@@ -288,10 +288,19 @@ function stream:flush() end
 --- | invalid | id or nil | waiter if it is an answer | pintle.report |
 --- | noise | nil | nil | pintle.report |
 ---
----The members of a batch come one by one; the answers to their ids are sent together.
+---The members of a batch come one by one; the answers to their ids are sent together. `more` says whether
+---it is worth asking again at once. While many messages are taken in a row, what is queued is sent as soon as
+---it outweighs what is left to read.
 ---@param spin? number seconds to go on asking for, if an answer is due
----@return string|false|nil kind, pintle.id|string|nil id_or_message, any what_or_kind, any payload
+---@return string|false|nil kind, pintle.id|string|nil id_or_message, any what_or_kind, any payload, boolean? more
 function stream:receive(spin) end
+
+---Sends what is queued and waits until there is something to receive; for a program that has nothing else to
+---wait for. On a pipe that the stream has taken over and without a timeout it costs one system call.
+---@param timeout? number seconds; nil or negative is for ever
+---@return boolean? ready false when the time is over, or a signal wants to stop the program
+---@return string? message, string? kind, integer? errno
+function stream:wait(timeout) end
 
 ---Gives up on a call: its answer will be a stray.
 ---@param id integer
