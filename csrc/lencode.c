@@ -113,29 +113,44 @@ static pt_encoded done(int ok) { return ok ? PT_ENCODED : PT_ENCODE_MEMORY; }
 
 /* }====== */
 
+static void put_integer(pt_buf *out, lua_Integer value) {
+  char *p = out->data + out->end;
+  if (value >= 0 && value < 10) {
+    *p = (char)('0' + value);
+    out->end++;
+  } else {
+    out->end += pt_number_write_integer(p, value);
+  }
+}
+
 static pt_encoded encode_number(encoder *e) {
   lua_State *L = e->L;
-  char *p;
   double value;
   if (!pt_buf_reserve(L, e->out, PT_NUMBER_MAX))
     return PT_ENCODE_MEMORY;
-  p = e->out->data + e->out->end;
   if (lua_isinteger(L, -1)) {
-    e->out->end += pt_number_write_integer(p, lua_tointeger(L, -1));
+    put_integer(e->out, lua_tointeger(L, -1));
     return PT_ENCODED;
   }
   value = lua_tonumber(L, -1);
   if (!isfinite(value))
     return misuse(e, isnan(value) ? "NaN has no JSON form"
                                   : "an infinity has no JSON form");
-  e->out->end += pt_number_write_real(p, value);
+  e->out->end += pt_number_write_real(e->out->data + e->out->end, value);
   return PT_ENCODED;
 }
 
-static pt_encoded encode_text_at(encoder *e, int index) {
+static pt_encoded encode_text(encoder *e) {
+  pt_buf *out = e->out;
   size_t len;
-  const char *text = lua_tolstring(e->L, index, &len);
-  int status = pt_encode_string(e->L, e->out, text, len);
+  const char *text = lua_tolstring(e->L, -1, &len);
+  int status;
+  if (pt_buf_room(out) >= len + 2 &&
+      pt_plain_quote(out->data + out->end, text, len)) {
+    out->end += len + 2;
+    return PT_ENCODED;
+  }
+  status = pt_encode_string(e->L, out, text, len);
   return status < 0 ? misuse(e, "invalid UTF-8") : done(status);
 }
 
@@ -151,7 +166,7 @@ static pt_encoded encode_scalar(encoder *e, int type) {
   lua_State *L = e->L;
   switch (type) {
   case LUA_TSTRING:
-    return encode_text_at(e, -1);
+    return encode_text(e);
   case LUA_TNUMBER:
     return encode_number(e);
   case LUA_TBOOLEAN:

@@ -206,10 +206,12 @@ static int scratch_gc(lua_State *L) {
 static int json_encode(lua_State *L) {
   pt_buf *out = lua_touserdata(L, lua_upvalueindex(1));
   size_t mark = pt_buf_len(out);
-  pt_encode_style style;
-  style.depth = depth_option(L, 2);
+  pt_encode_style style = {PT_JSON_DEPTH, NULL};
   style.array_meta = lua_touserdata(L, lua_upvalueindex(2));
-  luaL_checkany(L, 1);
+  if (lua_gettop(L) != 1) {
+    luaL_checkany(L, 1);
+    style.depth = depth_option(L, 2);
+  }
   switch (pt_encode_value(L, 1, out, mark, &style, "value")) {
   case PT_ENCODED:
     break;

@@ -336,13 +336,17 @@ static uint64_t shortest(double value, int *k) {
                    mantissa == 0 && exponent > 1, k);
 }
 
+/* Digits are copied in blocks of one size, which the compiler does in place: a
+** block behind the last digit is there to be read, and room to be written. */
+#define BLOCK 18
+
 static size_t write_scientific(char *out, const char *digits, size_t n,
                                int exponent) {
   char *p = out;
   *p++ = digits[0];
   if (n > 1) {
     *p++ = '.';
-    memcpy(p, digits + 1, n - 1);
+    memcpy(p, digits + 1, BLOCK);
     p += n - 1;
   }
   *p++ = 'e';
@@ -355,23 +359,22 @@ static size_t write_fixed(char *out, const char *digits, size_t n, int point) {
   if (point <= 0) {
     memcpy(p, "0.00000000", 10);
     p += 2 - point;
-    memcpy(p, digits, n);
+    memcpy(p, digits, BLOCK);
     return (size_t)(p - out) + n;
   }
+  memcpy(p, digits, BLOCK);
   if (n <= (size_t)point) {
-    memcpy(p, digits, n);
     memset(p + n, '0', (size_t)point - n);
     memcpy(p + point, ".0", 2);
     return (size_t)point + 2;
   }
-  memcpy(p, digits, (size_t)point);
   p[point] = '.';
-  memcpy(p + point + 1, digits + point, n - (size_t)point);
+  memcpy(p + point + 1, digits + point, BLOCK);
   return n + 1;
 }
 
 size_t pt_number_write_real(char *out, double value) {
-  char digits[20], *end = digits + sizeof digits, *first;
+  char digits[20 + BLOCK] = {0}, *end = digits + 20, *first;
   size_t sign = signbit(value) != 0, n;
   int k = 0, point;
   *out = '-';

@@ -39,7 +39,7 @@ const char *pt_number_read(const char *p, const char *end, pt_number *out);
 /* What is wrong, after a NULL. */
 const char *pt_number_fault(const pt_number *out);
 
-#define PT_NUMBER_MAX 32 /* room that either of these needs */
+#define PT_NUMBER_MAX 48 /* room that either of these needs */
 
 /* Both return how many bytes they wrote. A double always shows that it is one
 ** ("1.0", "1e300"); it must be finite. */
