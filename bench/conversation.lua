@@ -1,4 +1,4 @@
--- A stream and a call on it: the least that stands in for pintle's peers.
+-- A child, a stream, a call: the least that stands in for a host.
 
 local core = require "pintle.core"
 
@@ -7,14 +7,10 @@ local conversation = {}
 local methods = {}
 local metatable = { __name = "bench.conversation", __index = methods }
 
-function conversation.new(input, output)
-  return setmetatable({ stream = core.stream { read = input, write = output, framing = "header" } }, metatable)
-end
-
--- A child that echoes, and the conversation with it.
 function conversation.start(command)
   local process = assert(core.spawn { command = command })
-  return conversation.new(process.stdout, process.stdin), process
+  local stream = core.stream { read = process.stdout, write = process.stdin, framing = "header" }
+  return setmetatable({ stream = stream }, metatable), process
 end
 
 -- Asks and returns the answer. With `spin` seconds it looks for it before it sleeps.

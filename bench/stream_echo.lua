@@ -1,9 +1,9 @@
 -- The plugin of the benchmark: answers every request with its params.
 
-local conversation = require "bench.conversation"
 local core = require "pintle.core"
 
-local stream = conversation.new(assert(core.claim_stdio())).stream
+local input, output = assert(core.claim_stdio())
+local stream = core.stream { read = input, write = output, framing = "header" }
 local receive, reply = stream.receive, stream.reply
 
 repeat
