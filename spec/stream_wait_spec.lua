@@ -130,6 +130,23 @@ describe("waiting for a stream", function()
     assert.equal(0, (process:wait(children.patience)))
   end)
 
+  for how, timeout in pairs { ["for ever"] = "", ["for a time"] = "60" } do
+    it("ends on Ctrl-C when it waits " .. how, function()
+      local program = ([[
+        local core = require "pintle.core"
+        local input, output = core.claim_stdio()
+        local stream = core.stream { read = input, write = output, framing = "line" }
+        io.stderr:write "ready\n"
+        stream:wait(%s)
+      ]]):format(timeout)
+      local process <close> = assert(core.spawn { command = children.lua(program), stderr = "pipe" })
+      children.read(process.stderr, "ready\n")
+      process:kill "INT"
+      assert.matches("interrupted!", children.read(process.stderr))
+      assert.equal(1, (process:wait(children.patience)))
+    end)
+  end
+
   it("leaves a borrowed descriptor as it is", function()
     local read, write = core.pipe()
     local stream = assert(core.stream { read = read:fileno(), write = write:fileno(), framing = "line" })
