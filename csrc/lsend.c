@@ -15,6 +15,7 @@ typedef struct writer {
   pt_stream *s;
   pt_buf *out;
   int is_framed; /* not the member of a batch */
+  int has_start; /* all of the frame but its length is written */
   size_t mark;   /* length of the buffer before this message */
   size_t body;   /* length before its body */
   int ok;        /* no append has failed */
@@ -37,12 +38,14 @@ static size_t header_room(const pt_stream *s) {
   return s->header_len + (size_t)s->digits + 4;
 }
 
-static void begin(writer *w, lua_State *L, pt_stream *s, pt_buf *out,
-                  int is_framed) {
+/* Everything before the head. */
+static void begin_frame(writer *w, lua_State *L, pt_stream *s, pt_buf *out,
+                        int is_framed) {
   w->L = L;
   w->s = s;
   w->out = out;
   w->is_framed = is_framed;
+  w->has_start = 0;
   w->mark = w->body = pt_buf_len(out);
   w->ok = 1;
   if (has_header(w)) {
@@ -56,6 +59,50 @@ static void begin(writer *w, lua_State *L, pt_stream *s, pt_buf *out,
     add(w, w->mark == 0 ? "[" : ",", 1);
     w->body++;
   }
+}
+
+/* Keeps ready what a message begins with, the length yet to be written. */
+static void make_start(pt_stream *s) {
+  size_t room = s->framing.mode == PT_FRAME_HEADER ? header_room(s) : 0;
+  s->start_mode = s->framing.mode;
+  s->start_digits = s->digits;
+  s->start_len = 0;
+  if (room + s->head_len > sizeof s->start)
+    return;
+  if (room > 0) {
+    memcpy(s->start, s->header, s->header_len);
+    memcpy(s->start + room - 4, "\r\n\r\n", 4);
+  }
+  memcpy(s->start + room, s->head, s->head_len);
+  s->start_len = room + s->head_len;
+}
+
+/* Copies all of `start`, whatever its length: the compiler does that in place.
+*/
+static int put_start(writer *w) {
+  pt_stream *s = w->s;
+  if (s->start_digits != s->digits || s->start_mode != s->framing.mode)
+    make_start(s);
+  if (s->start_len == 0 || !pt_buf_reserve(w->L, w->out, sizeof s->start))
+    return 0;
+  w->mark = pt_buf_len(w->out);
+  memcpy(w->out->data + w->out->end, s->start, sizeof s->start);
+  w->out->end += s->start_len;
+  w->body = w->mark + s->start_len - s->head_len;
+  return 1;
+}
+
+static void begin(writer *w, lua_State *L, pt_stream *s, pt_buf *out,
+                  int is_framed) {
+  w->L = L;
+  w->s = s;
+  w->out = out;
+  w->is_framed = is_framed;
+  w->ok = 1;
+  w->has_start = is_framed && put_start(w);
+  if (w->has_start)
+    return;
+  begin_frame(w, L, s, out, is_framed);
   add(w, s->head, s->head_len);
 }
 
@@ -78,6 +125,10 @@ static int write_header(writer *w) {
   char number[PT_NUMBER_MAX], *p;
   size_t len = pt_buf_len(w->out) - w->body;
   size_t digits = pt_number_write_integer(number, (int64_t)len);
+  if ((int)digits == w->s->digits && w->has_start) {
+    memcpy(pt_buf_front(w->out) + w->mark + w->s->header_len, number, digits);
+    return 1;
+  }
   if ((int)digits != w->s->digits && !refit(w, len, (int)digits))
     return 0;
   p = pt_buf_front(w->out) + w->mark;
@@ -131,10 +182,7 @@ static int finish(writer *w) {
 int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
                         size_t len) {
   writer w;
-  size_t head_len = s->head_len;
-  s->head_len = 0;
-  begin(&w, L, s, &s->out, 1);
-  s->head_len = head_len;
+  begin_frame(&w, L, s, &s->out, 1);
   add(&w, text, len);
   if (w.ok && has_header(&w))
     w.ok = write_header(&w);

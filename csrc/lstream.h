@@ -22,6 +22,8 @@
 #define PT_PARSE_ERROR (-32700)
 #define PT_INVALID_REQUEST (-32600)
 
+#define PT_STREAM_START 64
+
 /* The user values of the userdata. */
 enum {
   PT_STREAM_WAITERS = 1, /* table: slot + 1 to waiter */
@@ -66,7 +68,12 @@ typedef struct pt_stream {
   size_t call_limit;
   size_t text_limit;
 
-  int digits;        /* of the last length written: the next one's guess */
+  int digits; /* of the last length written: the next one's guess */
+  char start[PT_STREAM_START]; /* the frame and head that this guess gives */
+  size_t start_len;            /* 0 if it does not fit */
+  int start_digits;            /* what it was made for */
+  pt_frame_mode start_mode;
+
   int at_end;        /* the input has ended */
   int is_drained;    /* the last read took all there was */
   int is_searched;   /* there is no whole message in the input */
