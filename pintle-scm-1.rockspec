@@ -49,6 +49,7 @@ build = {
         "csrc/lsend.c",
         "csrc/lstream.c",
         "csrc/lwait.c",
+        "csrc/lwriter.c",
         "csrc/number.c",
         "csrc/pending.c",
         "csrc/poll.c",

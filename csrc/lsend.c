@@ -7,142 +7,14 @@
 
 #include "core.h"
 #include "ljson.h"
-#include "lstream.h"
-#include "number.h"
+#include "lwriter.h"
 
-typedef struct writer {
-  lua_State *L;
-  pt_stream *s;
-  pt_buf *out;
-  int is_framed; /* not the member of a batch */
-  int has_start; /* all of the frame but its length is written */
-  size_t mark;   /* length of the buffer before this message */
-  size_t body;   /* length before its body */
-  int ok;        /* no append has failed */
-} writer;
-
-static inline void add(writer *w, const char *text, size_t len) {
-  w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
-}
-
-#define add_literal(w, text) add(w, "" text, sizeof(text) - 1)
-
-/* {====== Frames ====== */
-
-static int has_header(const writer *w) {
-  return w->is_framed && w->s->framing.mode == PT_FRAME_HEADER;
-}
-
-/* Room for a header whose length has as many digits as the last one's. */
-static size_t header_room(const pt_stream *s) {
-  return s->header_len + (size_t)s->digits + 4;
-}
-
-/* Everything before the head. */
-static void begin_frame(writer *w, lua_State *L, pt_stream *s, pt_buf *out,
-                        int is_framed) {
-  w->L = L;
-  w->s = s;
-  w->out = out;
-  w->is_framed = is_framed;
-  w->has_start = 0;
-  w->mark = w->body = pt_buf_len(out);
-  w->ok = 1;
-  if (has_header(w)) {
-    w->ok = pt_buf_reserve(L, out, header_room(s));
-    if (!w->ok)
-      return;
-    out->end += header_room(s);
-    w->body += header_room(s);
-  }
-  if (!is_framed) {
-    add(w, w->mark == 0 ? "[" : ",", 1);
-    w->body++;
-  }
-}
-
-/* Keeps ready what a message begins with, the length yet to be written. */
-static void make_start(pt_stream *s) {
-  size_t room = s->framing.mode == PT_FRAME_HEADER ? header_room(s) : 0;
-  s->start_mode = s->framing.mode;
-  s->start_digits = s->digits;
-  s->start_len = 0;
-  if (room + s->head_len > sizeof s->start)
-    return;
-  if (room > 0) {
-    memcpy(s->start, s->header, s->header_len);
-    memcpy(s->start + room - 4, "\r\n\r\n", 4);
-  }
-  memcpy(s->start + room, s->head, s->head_len);
-  s->start_len = room + s->head_len;
-}
-
-/* Copies all of `start`, whatever its length: the compiler does that in place.
-*/
-static int put_start(writer *w) {
-  pt_stream *s = w->s;
-  if (s->start_digits != s->digits || s->start_mode != s->framing.mode)
-    make_start(s);
-  if (s->start_len == 0 || !pt_buf_reserve(w->L, w->out, sizeof s->start))
-    return 0;
-  w->mark = pt_buf_len(w->out);
-  memcpy(w->out->data + w->out->end, s->start, sizeof s->start);
-  w->out->end += s->start_len;
-  w->body = w->mark + s->start_len - s->head_len;
-  return 1;
-}
-
-static void begin(writer *w, lua_State *L, pt_stream *s, pt_buf *out,
-                  int is_framed) {
-  w->L = L;
-  w->s = s;
-  w->out = out;
-  w->is_framed = is_framed;
-  w->ok = 1;
-  w->has_start = is_framed && put_start(w);
-  if (w->has_start)
-    return;
-  begin_frame(w, L, s, out, is_framed);
-  add(w, s->head, s->head_len);
-}
-
-/* The guess was wrong: moves the body to where it belongs. */
-static int refit(writer *w, size_t body_len, int digits) {
-  pt_stream *s = w->s;
-  size_t before = w->body;
-  size_t after = before + (size_t)digits - (size_t)s->digits;
-  char *front;
-  if (!pt_buf_reserve(w->L, w->out, 20))
-    return 0;
-  front = pt_buf_front(w->out);
-  memmove(front + after, front + before, body_len);
-  pt_buf_cut(w->out, after + body_len);
-  s->digits = digits;
-  return 1;
-}
-
-static int write_header(writer *w) {
-  char number[PT_NUMBER_MAX], *p;
-  size_t len = pt_buf_len(w->out) - w->body;
-  size_t digits = pt_number_write_integer(number, (int64_t)len);
-  if ((int)digits == w->s->digits && w->has_start) {
-    memcpy(pt_buf_front(w->out) + w->mark + w->s->header_len, number, digits);
-    return 1;
-  }
-  if ((int)digits != w->s->digits && !refit(w, len, (int)digits))
-    return 0;
-  p = pt_buf_front(w->out) + w->mark;
-  memcpy(p, w->s->header, w->s->header_len);
-  p += w->s->header_len;
-  memcpy(p, number, digits);
-  memcpy(p + digits, "\r\n\r\n", 4);
-  return 1;
-}
+#define add_literal pt_writer_literal
 
 /* {====== Failing ====== */
 
-static int fail_memory(writer *w) {
-  pt_buf_cut(w->out, w->mark);
+static int fail_memory(pt_writer *w) {
+  pt_writer_undo(w);
   return luaL_error(w->L, "not enough memory");
 }
 
@@ -154,43 +26,23 @@ static int fail_misuse(lua_State *L) {
   return 3;
 }
 
-/* }====== */
-
 /* 0 if all went well; else what the Lua function returns. */
-static int finish(writer *w) {
+static int finish(pt_writer *w) {
   size_t len;
   add_literal(w, "}");
   if (!w->ok)
     return fail_memory(w);
-  len = pt_buf_len(w->out) - w->body;
+  len = pt_writer_len(w);
   if (len > w->s->framing.body_limit) {
-    pt_buf_cut(w->out, w->mark);
+    pt_writer_undo(w);
     return pt_fail(w->L, "invalid",
                    "message of %I bytes is longer than the limit of %I",
                    (LUAI_UACINT)len, (LUAI_UACINT)w->s->framing.body_limit);
   }
-  if (has_header(w))
-    w->ok = write_header(w);
-  else if (w->is_framed)
-    add_literal(w, "\n");
-  if (!w->ok)
+  if (!pt_writer_end(w))
     return fail_memory(w);
   w->s->sent++;
   return 0;
-}
-
-int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
-                        size_t len) {
-  writer w;
-  begin_frame(&w, L, s, &s->out, 1);
-  add(&w, text, len);
-  if (w.ok && has_header(&w))
-    w.ok = write_header(&w);
-  else
-    add_literal(&w, "\n");
-  if (!w.ok)
-    pt_buf_cut(&s->out, w.mark);
-  return w.ok;
 }
 
 /* }====== */
@@ -198,7 +50,7 @@ int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
 /* {====== Members ====== */
 
 /* 0, or what the Lua function returns; so also the next. */
-static int add_string(writer *w, int arg, const char *root) {
+static int add_string(pt_writer *w, int arg, const char *root) {
   size_t len;
   const char *text = lua_tolstring(w->L, arg, &len);
   int status;
@@ -209,11 +61,11 @@ static int add_string(writer *w, int arg, const char *root) {
     return fail_memory(w);
   if (status > 0)
     return 0;
-  pt_buf_cut(w->out, w->mark);
+  pt_writer_undo(w);
   return pt_fail(w->L, "invalid", "%s: invalid UTF-8", root);
 }
 
-static int add_value(writer *w, int arg, const char *root) {
+static int add_value(pt_writer *w, int arg, const char *root) {
   if (!w->ok)
     return fail_memory(w);
   switch (pt_encode_value(w->L, arg, w->out, w->mark, &w->s->style, root)) {
@@ -252,7 +104,7 @@ static int prepare(lua_State *L, const pt_stream *s, int arg) {
   return 0;
 }
 
-static void add_id_integer(writer *w, lua_Integer id) {
+static void add_id_integer(pt_writer *w, lua_Integer id) {
   w->ok = w->ok && pt_encode_integer(w->L, w->out, id);
 }
 
@@ -273,7 +125,7 @@ static int check_room(lua_State *L, const pt_stream *s) {
   return 0;
 }
 
-static int add_call(writer *w, int method, int params) {
+static int add_call(pt_writer *w, int method, int params) {
   int failed;
   add_literal(w, "\"method\":");
   failed = add_string(w, method, "method");
@@ -323,7 +175,7 @@ static void grow_pending(lua_State *L, pt_stream *s) {
   lua_pop(L, 1);
 }
 
-static void add_own_id(writer *w, int64_t id) {
+static void add_own_id(pt_writer *w, int64_t id) {
   if (w->s->string_ids)
     add_literal(w, "\"id\":\"");
   else
@@ -347,7 +199,7 @@ static void keep_waiter(lua_State *L, pt_stream *s, int64_t id, int waiter) {
 /* stream:request(waiter, method, params) -> id | nil, msg, kind */
 int pt_stream_request(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  writer w;
+  pt_writer w;
   int64_t id;
   int failed;
   luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "waiter expected");
@@ -364,7 +216,7 @@ int pt_stream_request(lua_State *L) {
   while (pt_pending_is_full(&s->pending))
     grow_pending(L, s);
   id = pt_pending_next(&s->pending);
-  begin(&w, L, s, &s->out, 1);
+  pt_writer_begin(&w, L, s, NULL);
   add_own_id(&w, id);
   failed = add_call(&w, 3, 4);
   if (!failed)
@@ -379,7 +231,7 @@ int pt_stream_request(lua_State *L) {
 /* stream:notify(method, params) -> true | nil, msg, kind */
 int pt_stream_notify(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  writer w;
+  pt_writer w;
   int failed;
   luaL_checkstring(L, 2);
   lua_settop(L, 3);
@@ -388,7 +240,7 @@ int pt_stream_notify(lua_State *L) {
     failed = prepare(L, s, 3);
   if (failed)
     return failed;
-  begin(&w, L, s, &s->out, 1);
+  pt_writer_begin(&w, L, s, NULL);
   failed = add_call(&w, 2, 3);
   if (!failed)
     failed = finish(&w);
@@ -411,13 +263,13 @@ static void check_id(lua_State *L, int arg) {
 }
 
 /* nil and null both stand for an id that could not be told. */
-static int add_id(writer *w, int arg) {
+static int add_id(pt_writer *w, int arg) {
   pt_ticket *ticket = pt_ticket_test(w->L, arg);
   add_literal(w, "\"id\":");
   if (ticket != NULL) {
     size_t len;
     const char *text = pt_ticket_text(ticket, &len);
-    add(w, text, len);
+    pt_writer_add(w, text, len);
   } else if (lua_isinteger(w->L, arg)) {
     add_id_integer(w, lua_tointeger(w->L, arg));
   } else if (lua_type(w->L, arg) == LUA_TSTRING) {
@@ -429,14 +281,14 @@ static int add_id(writer *w, int arg) {
 }
 
 /* Begins an answer to the id at 2, in its batch if it has one. */
-static int begin_answer(lua_State *L, pt_stream *s, writer *w,
+static int begin_answer(lua_State *L, pt_stream *s, pt_writer *w,
                         pt_batch **batch) {
   *batch = pt_ticket_test(L, 2) != NULL ? pt_ticket_batch(L, 2) : NULL;
-  begin(w, L, s, *batch != NULL ? &(*batch)->out : &s->out, *batch == NULL);
+  pt_writer_begin(w, L, s, *batch);
   return add_id(w, 2);
 }
 
-static int finish_answer(lua_State *L, pt_stream *s, writer *w,
+static int finish_answer(lua_State *L, pt_stream *s, pt_writer *w,
                          pt_batch *batch) {
   int failed = finish(w);
   if (failed)
@@ -453,7 +305,7 @@ static int finish_answer(lua_State *L, pt_stream *s, writer *w,
 int pt_stream_reply(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   pt_batch *batch;
-  writer w;
+  pt_writer w;
   int failed;
   lua_settop(L, 3);
   check_id(L, 2);
@@ -467,7 +319,7 @@ int pt_stream_reply(lua_State *L) {
   return failed ? failed : finish_answer(L, s, &w, batch);
 }
 
-static int add_error(writer *w, int code, int message, int data) {
+static int add_error(pt_writer *w, int code, int message, int data) {
   int failed;
   add_literal(w, ",\"error\":{\"code\":");
   add_id_integer(w, lua_tointeger(w->L, code));
@@ -486,7 +338,7 @@ static int add_error(writer *w, int code, int message, int data) {
 int pt_stream_fail(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   pt_batch *batch;
-  writer w;
+  pt_writer w;
   int failed;
   lua_settop(L, 5);
   check_id(L, 2);

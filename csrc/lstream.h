@@ -1,8 +1,8 @@
 /*
 ** One end of a conversation, as the files that make up the stream share it:
-** lopen.c opens it, lstream.c flushes and closes, lsend.c writes messages,
-** lreceive.c reads them, lenvelope.c and lclassify.c tell them apart, lbatch.c
-** gathers the answers to a batch.
+** lopen.c opens it, lstream.c flushes and closes, lsend.c and lwriter.c write
+** messages, lreceive.c reads them, lenvelope.c and lclassify.c tell them apart,
+** lbatch.c gathers the answers to a batch.
 */
 #ifndef PT_LSTREAM_H
 #define PT_LSTREAM_H
@@ -114,11 +114,12 @@ int pt_stream_notify(lua_State *L);
 int pt_stream_reply(lua_State *L);
 int pt_stream_fail(lua_State *L);
 
-/* Queues a whole message made elsewhere; 0 when memory is short. */
+/* }====== */
+
+/* Queues a whole message made elsewhere; 0 when memory is short. In lwriter.c.
+*/
 int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
                         size_t len);
-
-/* }====== */
 
 /* {====== lreceive.c ====== */
 
