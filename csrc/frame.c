@@ -95,7 +95,7 @@ static pt_frame_result scan_line(pt_framing *f, const input *in,
 
 static void forget_block(pt_framing *f) {
   f->seen = f->block = f->header = 0;
-  f->fields = f->has_length = f->refused = 0;
+  f->lines = f->fields = f->has_length = f->refused = 0;
   f->wrong = NULL;
 }
 
@@ -110,8 +110,10 @@ static pt_frame_result noise(pt_framing *f, const input *in, size_t used,
 }
 
 static void set_wrong(pt_framing *f, const char *what) {
-  if (f->wrong == NULL)
+  if (f->wrong == NULL) {
     f->wrong = what;
+    f->wrong_line = f->lines;
+  }
 }
 
 static void take_length(pt_framing *f, const pt_header_field *field) {
@@ -120,7 +122,7 @@ static void take_length(pt_framing *f, const pt_header_field *field) {
   if (wrong != NULL)
     set_wrong(f, wrong);
   else if (f->has_length && f->length != length)
-    set_wrong(f, "Content-Length is given twice and differs");
+    set_wrong(f, "Content-Length is given twice and differs, header line");
   else
     f->length = length;
   f->has_length = f->has_length || wrong == NULL;
@@ -129,11 +131,11 @@ static void take_length(pt_framing *f, const pt_header_field *field) {
 static void take_field(pt_framing *f, const pt_header_field *field) {
   f->fields++;
   if (field->not_ascii)
-    set_wrong(f, "header holds a byte that is not ASCII");
+    set_wrong(f, "a byte that is not ASCII, header line");
   else if (pt_header_is(field, "content-length"))
     take_length(f, field);
   else if (pt_header_is(field, "content-type") && !pt_header_is_utf8(field))
-    set_wrong(f, "Content-Type has a charset other than utf-8");
+    set_wrong(f, "Content-Type has a charset other than utf-8, header line");
 }
 
 /* Drops a block that is refused and, if it told its length, its body. */
@@ -147,6 +149,7 @@ static void drop_block(pt_framing *f) {
 static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
                                  pt_frame_found *found) {
   const char *wrong = f->wrong;
+  uint64_t line = wrong != NULL ? (uint64_t)f->wrong_line : 0;
   if (f->refused) {
     drop_block(f);
     return more(found, used, 0);
@@ -155,7 +158,7 @@ static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
     wrong = "header has no Content-Length";
   if (wrong != NULL) {
     drop_block(f);
-    return bad(found, wrong, 0, in, used);
+    return bad(found, wrong, line, in, used);
   }
   if (f->length > f->body_limit) {
     drop_block(f);
@@ -172,7 +175,7 @@ static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
                                  size_t used, pt_frame_found *found) {
   size_t glued;
   if (f->has_length && !f->refused) {
-    set_wrong(f, "header line is not \"name: value\"");
+    set_wrong(f, "not \"name: value\", header line");
     f->block = used;
     return PT_FRAME_MORE;
   }
@@ -188,6 +191,7 @@ static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
   size_t len = used - 1 - start;
   if (len > 0 && in->bytes[start + len - 1] == '\r')
     len--;
+  f->lines++;
   if (len == 0 && (f->fields > 0 || f->refused))
     return end_block(f, in, used, found);
   if (len == 0) { /* some end a body with a newline of their own */

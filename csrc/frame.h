@@ -37,7 +37,7 @@ typedef struct pt_frame_found {
   const char *text;
   size_t len;
   const char *what; /* static text, for PT_FRAME_BAD */
-  uint64_t number;  /* the size or limit that `what` ends with, if not 0 */
+  uint64_t number;  /* the size, limit or line that `what` ends with, if any */
   size_t need;      /* PT_FRAME_MORE: bytes that are missing, if known */
 } pt_frame_found;
 
@@ -55,7 +55,9 @@ typedef struct pt_framing {
   int fields;      /* header: fields read in this block */
   int has_length;
   int refused;       /* header: the rest of this block is only dropped */
+  int lines;         /* header: lines read in this block */
   const char *wrong; /* header: first thing that is wrong with this block */
+  int wrong_line;    /* header: the line that is */
 } pt_framing;
 
 void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,

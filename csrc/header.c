@@ -66,12 +66,12 @@ const char *pt_header_length(const pt_header_field *field, uint64_t *length) {
   for (i = 0; i < field->value_len; i++) {
     char c = field->value[i];
     if (c < '0' || c > '9')
-      return "Content-Length is not a plain decimal number";
+      return "Content-Length is not a plain decimal number, header line";
     if (*length > (INT64_MAX - 9) / 10)
-      return "Content-Length is too large a number";
+      return "Content-Length is too large a number, header line";
     *length = *length * 10 + (uint64_t)(c - '0');
   }
-  return i > 0 ? NULL : "Content-Length is empty";
+  return i > 0 ? NULL : "Content-Length is empty, header line";
 }
 
 /* The value behind "charset=", up to the next ';'; whole content types and

@@ -57,31 +57,31 @@ refused("refuses a header without a length", "X-One: 1\r\n\r\n", "header has no 
 refused("refuses a content type without a length", "Content-Type: application/json\r\n\r\n",
   "header has no Content-Length")
 refused("refuses lengths that differ", "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-  "Content-Length is given twice and differs")
+  "Content-Length is given twice and differs, header line 2")
 for name, length in pairs {
   negative = "-2", signed = "+2", hexadecimal = "0x2", suffixed = "2x", ["in words"] = "two", fractional = "2.0",
   ["in two parts"] = "2 2", ["with an exponent"] = "2e0",
 } do
   refused("refuses a length that is " .. name, "Content-Length: " .. length .. "\r\n\r\n",
-    "Content-Length is not a plain decimal number")
+    "Content-Length is not a plain decimal number, header line 1")
 end
-refused("refuses an empty length", "Content-Length: \r\n\r\n", "Content-Length is empty")
-refused("refuses an empty length without a space", "Content-Length:\r\n\r\n", "Content-Length is empty")
+refused("refuses an empty length", "Content-Length: \r\n\r\n", "Content-Length is empty, header line 1")
+refused("refuses an empty length without a space", "Content-Length:\r\n\r\n", "Content-Length is empty, header line 1")
 for _, length in ipairs { "9223372036854775808", "18446744073709551616", "18446744073709551646", ("9"):rep(60) } do
   refused("refuses the overflowing length " .. length, "Content-Length: " .. length .. "\r\n\r\n",
-    "Content-Length is too large a number")
+    "Content-Length is too large a number, header line 1")
 end
 refused("refuses another charset and drops the body",
   "Content-Length: 4\r\nContent-Type: x; charset=latin1\r\n\r\n\xe9\n\xe9\n",
-  "Content-Type has a charset other than utf-8")
+  "Content-Type has a charset other than utf-8, header line 2")
 refused("refuses a value that is not ASCII", "Content-Length: 4\r\nX-Name: \xc3\xa9\r\n\r\n{  }",
-  "header holds a byte that is not ASCII")
+  "a byte that is not ASCII, header line 2")
 refused("refuses a length that is not ASCII", "Content-Length: \xd9\xa3\r\n\r\n",
-  "header holds a byte that is not ASCII")
+  "a byte that is not ASCII, header line 1")
 refused("refuses a line in a header that is no field", "Content-Length: 4\r\nno field\r\n\r\n{  }",
-  'header line is not "name: value"')
+  'not "name: value", header line 2')
 refused("refuses a name that is not ASCII", "Content-Length: 4\r\nX-\xc3\xa9: 1\r\n\r\n{  }",
-  'header line is not "name: value"')
+  'not "name: value", header line 2')
 refused("skips a body over the limit", "Content-Length: 97\r\n\r\n" .. ("x\n"):rep(48) .. "x",
   "message is longer than the limit of 96")
 refused("skips a body far over the limit", "Content-Length: 5000\r\n\r\n" .. b:rep(100):sub(1, 5000),
