@@ -108,9 +108,25 @@ static inline const char *pt_plain_copy(char *out, const char *p,
   return p;
 }
 
-/* Copies up to 16 bytes and says whether all of them are plain: the two words
-** overlap in the middle. */
+/* What pt_plain_copy_short takes at the most. */
+#ifdef __SSE2__
+#define PT_PLAIN_SHORT 32
+#else
+#define PT_PLAIN_SHORT 16
+#endif
+
+/* Copies a short run and says whether all of it is plain: its first and last
+** block overlap in the middle. */
 static inline int pt_plain_copy_short(char *out, const char *text, size_t len) {
+#ifdef __SSE2__
+  if (len > 16) {
+    __m128i first = pt_plain_load16(text);
+    __m128i last = pt_plain_load16(text + len - 16);
+    _mm_storeu_si128((__m128i *)(void *)out, first);
+    _mm_storeu_si128((__m128i *)(void *)(out + len - 16), last);
+    return (pt_plain_specials16(first) | pt_plain_specials16(last)) == 0;
+  }
+#endif
   if (len >= 8) {
     uint64_t first = pt_plain_load8(text);
     uint64_t last = pt_plain_load8(text + len - 8);
@@ -136,7 +152,7 @@ static inline int pt_plain_copy_short(char *out, const char *text, size_t len) {
 /* Writes a string and its quotes to where there is room for len + 2 bytes, if
 ** it is short and plain; 0 if it is not. */
 static inline int pt_plain_quote(char *out, const char *text, size_t len) {
-  if (len > 16 || !pt_plain_copy_short(out + 1, text, len))
+  if (len > PT_PLAIN_SHORT || !pt_plain_copy_short(out + 1, text, len))
     return 0;
   out[0] = out[len + 1] = '"';
   return 1;
