@@ -63,7 +63,7 @@ static int stream_flush(lua_State *L) {
   return 1;
 }
 
-static void close_output(pt_stream *s) {
+void pt_stream_close_output(pt_stream *s) {
   if (s->output.fd != -1 && s->owns_output && s->output.fd != s->input.fd)
     close(s->output.fd);
   s->output.fd = -1;
@@ -77,7 +77,7 @@ static void close_input(pt_stream *s) {
 
 /* What waits for an answer is kept, to be told that none will come. */
 void pt_stream_release(lua_State *L, pt_stream *s) {
-  close_output(s);
+  pt_stream_close_output(s);
   close_input(s);
   pt_buf_free(L, &s->out);
   if (!s->is_reading)
@@ -89,7 +89,7 @@ static int stream_close_output(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   if (s->output.fd != -1 && s->output.is_socket)
     shutdown(s->output.fd, SHUT_WR);
-  close_output(s);
+  pt_stream_close_output(s);
   return 0;
 }
 

@@ -100,6 +100,9 @@ int pt_stream_open(lua_State *L);
 */
 void pt_stream_release(lua_State *L, pt_stream *s);
 
+/* Nothing more is sent; the descriptor is closed if it is the stream's own. */
+void pt_stream_close_output(pt_stream *s);
+
 /* Writes what is queued: 1 if all is out that can ever be, 0 if the rest would
 ** have to wait, or -1 with errno set. */
 int pt_stream_write_out(lua_State *L, pt_stream *s);

@@ -51,13 +51,14 @@ static int milliseconds_until(double deadline) {
 }
 
 /* Waits for input or room for output, and goes on sending; as wait_reading, and
-** 0 also when the deadline has come (there is none if it is negative). */
+** 0 also when the deadline has come (there is none if it is negative). A write
+** that fails ends it as input would: the next call reports it. */
 static int wait_asking(lua_State *L, pt_stream *s, double deadline) {
   lua_Hook hook = lua_gethook(L);
   for (;;) {
     int sent = pt_stream_write_out(L, s), n;
     if (sent < 0)
-      return -1;
+      return 1;
     n = pt_io_wait(&s->input, sent ? NULL : &s->output,
                    deadline < 0 ? -1 : milliseconds_until(deadline));
     if (n == 0 || (n < 0 && (errno != EINTR || is_stopped(L, hook))))
@@ -65,6 +66,14 @@ static int wait_asking(lua_State *L, pt_stream *s, double deadline) {
     if (n > 0 && (sent || pt_io_wait(&s->input, NULL, 0) > 0))
       return 1;
   }
+}
+
+/* Says so once. From then on there is only input to wait for, or a program that
+** goes on waiting would never come to rest. */
+static int fail_writing(lua_State *L, pt_stream *s) {
+  int results = pt_fail_errno(L, errno, "closed", "cannot write");
+  pt_stream_close_output(s);
+  return results;
 }
 
 /* stream:wait(timeout) -> true | false | nil, msg, kind, errno */
@@ -76,7 +85,7 @@ int pt_stream_wait(lua_State *L) {
   if (s->input.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   if (pt_stream_write_out(L, s) < 0)
-    return pt_fail_errno(L, errno, "closed", "cannot write");
+    return fail_writing(L, s);
   if (s->is_reading || is_ready(s))
     return push_answer(L, !s->is_reading);
   s->is_drained = 0;
@@ -84,7 +93,7 @@ int pt_stream_wait(lua_State *L) {
   status = -1;
   if (timeout < 0 && s->owns_input && pt_buf_len(&s->out) == 0)
     status = wait_reading(L, s);
-  if (status < 0 && errno == ENOTSUP)
+  if (status < 0 && (errno == ENOTSUP || errno == EAGAIN))
     status = wait_asking(L, s, timeout < 0 ? -1 : pt_clock_now() + timeout);
   if (status < 0)
     return pt_fail_errno(L, errno, "closed", "cannot wait");

@@ -11,14 +11,17 @@ local stream <close> = assert(core.stream { read = process.stdout, write = proce
 
 local function show(arrow, ...) print(arrow .. " " .. table.concat({ ... }, " ")) end
 
--- The answer to a call: its kind and payload, or "closed" and why.
+-- The answer to a call: its kind and payload, or "closed" or "timeout" and why.
 local function ask(method, params)
   show("→", method, json.encode(params))
   assert(stream:request(method, method, params))
-  if not stream:wait(DEADLINE) then return "timeout", "no answer in time" end
-  local kind, id_or_message, _, payload = stream:receive()
-  if kind == nil then return "closed", id_or_message end
-  return kind, payload
+  while true do
+    local ready, message = stream:wait(DEADLINE)
+    if not ready then return message and "closed" or "timeout", message or "no answer in time" end
+    local kind, id_or_message, _, payload = stream:receive()
+    if kind then return kind, payload end
+    if kind == nil then return "closed", id_or_message end
+  end
 end
 
 local function try(title, method, params)

@@ -223,7 +223,8 @@ function core.json.raw(text) end
 ---@field header? integer bytes of a header block, and of one piece of noise: 8 KiB
 ---@field message? integer bytes of a message, both ways: 64 MiB
 ---@field nesting? integer depth of a message: 1000
----@field queue? integer bytes that may wait to be sent: 64 MiB
+---@field queue? integer bytes that may wait to be sent: 64 MiB. Answers are always taken, for a lost one would
+---leave its caller waiting: who is asked too much stops receiving while `queued` is high
 ---@field calls? integer calls that may wait for an answer: 65536
 ---@field text? integer bytes of a bad message that are handed over: 1 KiB
 
@@ -296,7 +297,8 @@ function stream:flush() end
 function stream:receive(spin) end
 
 ---Sends what is queued and waits until there is something to receive; for a program that has nothing else to
----wait for. On a pipe that the stream has taken over and without a timeout it costs one system call.
+---wait for. On a pipe that the stream has taken over and without a timeout it costs one system call. If nobody
+---reads what it sends, it says so once, closes the output, and from then on waits for input alone.
 ---@param timeout? number seconds; nil or negative is for ever
 ---@return boolean? ready false when the time is over, or a signal wants to stop the program
 ---@return string? message, string? kind, integer? errno
