@@ -57,6 +57,8 @@ static void check_text(const fuzz_input *in) {
   text[len] = '\0';
   end = pt_number_read(exact, exact + len, &number);
   expected = by_grammar(text, &is_whole);
+  if (expected != NULL) /* strtod would read "0x1" as one number */
+    text[expected - text] = '\0';
   real = expected != NULL ? strtod(text, &ignored) : 0;
   if (expected == NULL || isinf(real)) {
     fuzz_check(end == NULL);
