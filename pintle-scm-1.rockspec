@@ -18,6 +18,7 @@ supported_platforms = { "!windows" }
 dependencies = {
   "lua >= 5.4, < 5.5",
   "lua-cjson",
+  "luafilesystem",
 }
 build = {
   type = "builtin",
@@ -26,6 +27,7 @@ build = {
     ["pintle.core"] = {
       sources = {
         "csrc/core.c",
+        "csrc/early.c",
         "csrc/fd.c",
         "csrc/frame.c",
         "csrc/header.c",
@@ -40,13 +42,19 @@ build = {
         "csrc/lescape.c",
         "csrc/lfd.c",
         "csrc/ljson.c",
+        "csrc/lmisuse.c",
         "csrc/lnames.c",
         "csrc/lopen.c",
+        "csrc/lorder.c",
         "csrc/lplan.c",
         "csrc/lpoll.c",
         "csrc/lprocess.c",
         "csrc/lreceive.c",
+        "csrc/lresume.c",
         "csrc/lsend.c",
+        "csrc/lsha256.c",
+        "csrc/lsignals.c",
+        "csrc/lsocket.c",
         "csrc/lstream.c",
         "csrc/lwait.c",
         "csrc/lwriter.c",
@@ -58,8 +66,12 @@ build = {
         "csrc/poll_poll.c",
         "csrc/powers.c",
         "csrc/process.c",
+        "csrc/sha256.c",
+        "csrc/signals.c",
+        "csrc/socket.c",
         "csrc/spawn.c",
         "csrc/spawn_child.c",
+        "csrc/tick.c",
       },
     },
   },

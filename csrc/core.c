@@ -18,6 +18,21 @@ void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
   lua_pop(L, 1);
 }
 
+void pt_check_names(lua_State *L, int index, const char *const names[],
+                    const char *what) {
+  lua_pushnil(L);
+  while (lua_next(L, index)) {
+    int i = 0;
+    lua_pop(L, 1);
+    if (lua_type(L, -1) != LUA_TSTRING)
+      luaL_error(L, "%s: every key must be a name", what);
+    while (names[i] != NULL && strcmp(names[i], lua_tostring(L, -1)) != 0)
+      i++;
+    if (names[i] == NULL)
+      luaL_error(L, "%s: there is no '%s'", what, lua_tostring(L, -1));
+  }
+}
+
 int pt_fail(lua_State *L, const char *kind, const char *format, ...) {
   va_list args;
   lua_pushnil(L);
@@ -49,6 +64,10 @@ LUAMOD_API int luaopen_pintle_core(lua_State *L) {
   pt_open_json(L);
   pt_open_poller(L);
   pt_open_process(L);
+  pt_open_resume(L);
+  pt_open_sha256(L);
+  pt_open_signals(L);
+  pt_open_socket(L);
   pt_open_stream(L);
   return 1;
 }

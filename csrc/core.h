@@ -16,6 +16,10 @@ void pt_open_fd(lua_State *L);
 void pt_open_json(lua_State *L);
 void pt_open_poller(lua_State *L);
 void pt_open_process(lua_State *L);
+void pt_open_resume(lua_State *L);
+void pt_open_sha256(lua_State *L);
+void pt_open_signals(lua_State *L);
+void pt_open_socket(lua_State *L);
 void pt_open_stream(lua_State *L);
 
 /* A metatable `name` with its methods as a table of its own, and no more: the
@@ -23,17 +27,28 @@ void pt_open_stream(lua_State *L);
 void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
                   const luaL_Reg *meta);
 
-/* The userdata of class `name` at 1, as luaL_checkudata, for methods that are
-** called for every message: looking the metatable up by its name would cost
+/* The userdata of class `name` at `arg`, as luaL_checkudata, for methods that
+** are called for every message: looking the metatable up by its name would cost
 ** more than most of them do. Its first member points to `mark`, which is the
 ** address of a static of the file that makes it. */
+static inline void *pt_check_marked(lua_State *L, int arg, size_t size,
+                                    const void *mark, const char *name) {
+  void *object = lua_touserdata(L, arg);
+  if (object != NULL && lua_rawlen(L, arg) == size &&
+      *(const void **)object == mark)
+    return object;
+  return luaL_checkudata(L, arg, name);
+}
+
 static inline void *pt_check_self(lua_State *L, size_t size, const void *mark,
                                   const char *name) {
-  void *self = lua_touserdata(L, 1);
-  if (self != NULL && lua_rawlen(L, 1) == size && *(const void **)self == mark)
-    return self;
-  return luaL_checkudata(L, 1, name);
+  return pt_check_marked(L, 1, size, mark, name);
 }
+
+/* Raises if the table at `index` has a key that is not in `names`, which ends
+** with NULL; `what` is what it is called. */
+void pt_check_names(lua_State *L, int index, const char *const names[],
+                    const char *what);
 
 /* Pushes nil, message, kind and returns 3. */
 int pt_fail(lua_State *L, const char *kind, const char *format, ...);

@@ -30,8 +30,7 @@ int pt_fd_nonblock(int fd) {
 /* A private copy above stdio; -1 with errno set. */
 static int copy(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
-/* The same descriptor or, instead of one in 0..2, a copy; -1 with errno set. */
-static int above_stdio(int fd) {
+int pt_fd_above_stdio(int fd) {
   int moved = fd;
   if (fd <= 2) {
     moved = copy(fd);
@@ -44,7 +43,7 @@ static int settle(int ends[2]) {
   int err = 0;
   int i;
   for (i = 0; i < 2; i++) {
-    ends[i] = above_stdio(ends[i]);
+    ends[i] = pt_fd_above_stdio(ends[i]);
     if (ends[i] == -1)
       err = errno;
   }

@@ -14,6 +14,10 @@ int pt_fd_pipe(int ends[2]);
 /* A new Unix stream socket pair; 0, or an error number. */
 int pt_fd_socketpair(int ends[2]);
 
+/* The same descriptor or, instead of one in 0..2, a copy that is closed on
+** exec; -1 with errno set. */
+int pt_fd_above_stdio(int fd);
+
 /* Makes the open file behind `fd` non-blocking; 0, or an error number. */
 int pt_fd_nonblock(int fd);
 

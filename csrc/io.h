@@ -33,10 +33,17 @@ ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len);
 ** cannot be done, and with EINTR if a signal came. */
 ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len);
 
-/* Waits until there is something to read or, if `output` is not NULL, room to
-** write to it. 1, 0 when `milliseconds` are over (-1 is for ever), or -1 with
-** errno set, EINTR included. */
-int pt_io_wait(const pt_io *io, const pt_io *output, int milliseconds);
+/* What a wait can find. */
+#define PT_IO_INPUT 1
+#define PT_IO_OUTPUT 2
+#define PT_IO_OTHER 4
+
+/* Waits until there is something to read, room to write to `output` if that is
+** not NULL, or the descriptor `other` readable if that is not -1. Which of
+** them, 0 when `milliseconds` are over (-1 is for ever), or -1 with errno set,
+** EINTR included. */
+int pt_io_wait(const pt_io *input, const pt_io *output, int other,
+               int milliseconds);
 
 /* Makes a pipe hold more at once, where that can be had, the first time that
 ** `len` bytes are more than a pipe usually holds. */

@@ -23,7 +23,8 @@ typedef struct pt_json_fault {
 
 /* The first byte in [p, end) that is not white space; `end` if none. */
 static inline const char *pt_json_space(const char *p, const char *end) {
-  while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+  while (p < end && (unsigned char)*p <= ' ' &&
+         (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
     p++;
   return p;
 }

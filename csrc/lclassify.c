@@ -7,18 +7,9 @@
 
 /* What a message turned out to be; the names are upvalues of whatever hands
 ** one over. */
-enum kind {
-  REQUEST = 1,
-  NOTIFICATION,
-  RESULT,
-  ERROR,
-  INVALID,
-  NOISE,
-  STRAY,
-  KINDS = STRAY
-};
+enum kind { REQUEST = 1, NOTIFICATION, RESULT, ERROR, INVALID, NOISE, STRAY };
 
-static const char *const kind_names[] = {
+static const char *const kind_names[PT_KINDS] = {
     "request", "notification", "result", "error", "invalid", "noise", "stray"};
 
 /* {====== Telling messages apart ====== */
@@ -215,7 +206,7 @@ static int classify(lua_State *L, pt_stream *s, const pt_envelope *e) {
 static void begin(lua_State *L, pt_decoder *d, const char *p, const char *end) {
   d->p = p;
   d->end = end;
-  d->words = pt_names_get(L, KINDS + 1);
+  d->words = pt_names_get(L, PT_KINDS + 1);
 }
 
 static int give_not_an_object(lua_State *L, pt_stream *s) {
@@ -297,17 +288,10 @@ static int is_noise(const pt_stream *s, const char *p, const char *end,
   return after == NULL || pt_json_space(after, end) < end;
 }
 
-/* Called protected, with the stream alone on the stack. */
-static int hand_over(lua_State *L) {
-  pt_stream *s = lua_touserdata(L, 1);
-  const char *p = pt_json_space(s->text, s->text + s->text_len);
-  const char *end = s->text + s->text_len;
+static int hand_over_other(lua_State *L, pt_stream *s, const char *p,
+                           const char *end) {
   pt_envelope none = {0};
   pt_json_fault fault;
-  if (s->batch > 0)
-    return hand_over_member(L, s);
-  if (p < end && *p == '{')
-    return hand_over_object(L, s, p, end);
   if (is_noise(s, p, end, &fault))
     return give_noise(L, s, "not JSON");
   if (p < end && *p == '[')
@@ -317,38 +301,35 @@ static int hand_over(lua_State *L) {
   return give_not_an_object(L, s);
 }
 
-/* Called protected, for bytes outside of any message. */
-static int hand_over_noise(lua_State *L) {
-  return give_noise(L, lua_touserdata(L, 1), "not part of a message");
+int pt_classify_message(lua_State *L, pt_stream *s) {
+  const char *end = s->text + s->text_len;
+  const char *p = pt_json_space(s->text, end);
+  if (s->batch > 0)
+    return hand_over_member(L, s);
+  if (p < end && *p == '{')
+    return hand_over_object(L, s, p, end);
+  return hand_over_other(L, s, p, end);
 }
 
-/* Called protected, for a frame that is refused: what was found is at 2. */
-static int hand_over_refused(lua_State *L) {
-  const pt_frame_found *found = lua_touserdata(L, 2);
+int pt_classify_noise(lua_State *L, pt_stream *s) {
+  return give_noise(L, s, "not part of a message");
+}
+
+int pt_classify_refused(lua_State *L, pt_stream *s,
+                        const pt_frame_found *found) {
   pt_envelope none = {0};
   if (found->number > 0)
     lua_pushfstring(L, "%s %I", found->what, (LUAI_UACINT)found->number);
   else
     lua_pushstring(L, found->what);
-  return give_invalid(L, lua_touserdata(L, 1), &none, PT_INVALID_REQUEST);
+  return give_invalid(L, s, &none, PT_INVALID_REQUEST);
 }
 
 /* }====== */
 
-static void push_with_kinds(lua_State *L, lua_CFunction f) {
+void pt_classify_push_upvalues(lua_State *L) {
   int i;
-  for (i = 0; i < KINDS; i++)
+  for (i = 0; i < PT_KINDS; i++)
     lua_pushstring(L, kind_names[i]);
   pt_names_push(L);
-  lua_pushcclosure(L, f, KINDS + PT_NAMES_UPVALUES);
-}
-
-void pt_classify_push_message(lua_State *L) { push_with_kinds(L, hand_over); }
-
-void pt_classify_push_noise(lua_State *L) {
-  push_with_kinds(L, hand_over_noise);
-}
-
-void pt_classify_push_refused(lua_State *L) {
-  push_with_kinds(L, hand_over_refused);
 }

@@ -7,21 +7,31 @@
 
 #include <lua.h>
 
+#include "lnames.h"
+#include "lstream.h"
+
 #pragma GCC visibility push(hidden)
 
-/* Each pushes a function for a protected call with the stream as its argument.
-** The text is in the stream's fields text and text_len; all of it stays put
-** while the function runs. */
+/* A function that calls these has the stream alone on its stack, and as its
+** first upvalues what is pushed here: the names of the kinds and the vocabulary
+** of the decoder. */
+#define PT_KINDS 7
+#define PT_CLASSIFY_UPVALUES (PT_KINDS + PT_NAMES_UPVALUES)
+void pt_classify_push_upvalues(lua_State *L);
+
+/* Each pushes the four results and returns how many they are. The text is in
+** the stream's fields text and text_len; all of it must stay put meanwhile, and
+** finalizers may run. Raises only when memory is short. */
 
 /* A whole message, or the next member of a batch that was begun. */
-void pt_classify_push_message(lua_State *L);
+int pt_classify_message(lua_State *L, pt_stream *s);
 
 /* Bytes outside of any message. */
-void pt_classify_push_noise(lua_State *L);
+int pt_classify_noise(lua_State *L, pt_stream *s);
 
-/* A frame that is refused; the second argument is a light userdata, the
-** pt_frame_found that says why. */
-void pt_classify_push_refused(lua_State *L);
+/* A frame that is refused. */
+int pt_classify_refused(lua_State *L, pt_stream *s,
+                        const pt_frame_found *found);
 
 #pragma GCC visibility pop
 

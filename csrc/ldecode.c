@@ -3,8 +3,10 @@
 ** container closes, so that its table is made once and in the right size; only
 ** a container with more members than a chunk gets its table earlier.
 **
-** An open container takes two slots below its waiting members: its table, or
-** nil until there is one, and the level around it, packed into an integer.
+** An open container takes one slot below its waiting members: its table, or nil
+** until there is one. The level around it is kept in C for the first ones; a
+** deeper one takes another slot, below, with the level around it packed into an
+** integer.
 **
 ** The state is kept in locals that no function gets the address of, so that it
 ** stays in registers; what is not inlined takes and returns plain values.
@@ -17,14 +19,17 @@
 #include "plain.h"
 
 #define CHUNK 64 /* members that wait at the most */
-#define SLOTS 2
+#define QUICK 16 /* levels that are kept in C */
 
 typedef struct level {
   int object;
   int table;     /* stack index of the table's slot; 0 outside of all */
   int waiting;   /* members on the stack, less than a chunk */
   lua_Integer n; /* members that are in the table already */
+  uint64_t seen; /* bits of the names that wait; all set if some may be equal */
 } level;
+
+#define MAYBE_EQUAL UINT64_MAX
 
 #define TABLE_BITS 24 /* more than the Lua stack has slots */
 #define WAITING_BITS 7
@@ -40,6 +45,7 @@ static inline level unpack(lua_Integer packed) {
   l.table = (int)(packed >> 1 & ((1 << TABLE_BITS) - 1));
   l.waiting = (int)(packed >> (TABLE_BITS + 1) & ((1 << WAITING_BITS) - 1));
   l.n = packed >> (WAITING_BITS + TABLE_BITS + 1);
+  l.seen = MAYBE_EQUAL;
   return l;
 }
 
@@ -119,26 +125,26 @@ static inline const char *push_scalar(lua_State *L, const char *p,
   return push_literal(L, p, end, fault);
 }
 
-/* A member's name is pushed; returned is the byte behind its colon. */
-static const char *push_name(lua_State *L, const char *p, const char *end,
-                             pt_decoder *d) {
-  pt_json_fault *fault = &d->fault;
-  const char *close;
-  if (p >= end || *p != '"')
-    return fail(fault, "expected a member name", p);
-  close = pt_plain_end(++p, end);
-  if (close < end && *close == '"') {
-    pt_names_push_name(L, &d->words, p, (size_t)(close - p));
-    p = close + 1;
-  } else {
-    p = push_any_string(L, p, end, fault);
-    if (p == NULL)
-      return NULL;
+/* Takes note of a name in this slot. */
+static inline uint64_t see(uint64_t seen, int slot) {
+  uint64_t bit = UINT64_C(1) << (slot & 63);
+  return slot == PT_NAMES_NO_SLOT || (seen & bit) != 0 ? MAYBE_EQUAL
+                                                       : seen | bit;
+}
+
+/* `p` stands on the quote of a member's name, which is pushed; *seen takes note
+** of it. Returned is the byte behind it. */
+static inline const char *push_name(lua_State *L, const char *p, pt_decoder *d,
+                                    uint64_t *seen) {
+  const char *end = d->end, *close = pt_plain_end(++p, end);
+  int slot;
+  if (close == end || *close != '"') {
+    *seen = MAYBE_EQUAL;
+    return push_any_string(L, p, end, &d->fault);
   }
-  p = pt_json_space(p, end);
-  if (p >= end || *p != ':')
-    return fail(fault, "expected ':'", p);
-  return p + 1;
+  slot = pt_names_push_name(L, &d->words, p, (size_t)(close - p), end);
+  *seen = see(*seen, slot);
+  return close + 1;
 }
 
 /* }====== */
@@ -158,28 +164,37 @@ static void new_object(lua_State *L, int table, int size) {
 }
 
 /* In the order in which they came, so that the last of equal names wins. */
-static void store_members(lua_State *L, int table, int waiting) {
-  int i, end = table + SLOTS + waiting * 2;
-  for (i = table + SLOTS; i < end; i += 2) {
+static void store_in_order(lua_State *L, int table, int waiting) {
+  int i, end = table + 1 + waiting * 2;
+  for (i = table + 1; i < end; i += 2) {
     lua_pushvalue(L, i);
     lua_pushvalue(L, i + 1);
     lua_rawset(L, table);
   }
+  lua_settop(L, table);
+}
+
+static void store_members(lua_State *L, int table, int waiting, uint64_t seen) {
+  if (seen == MAYBE_EQUAL) {
+    store_in_order(L, table, waiting);
+    return;
+  }
+  for (; waiting > 0; waiting--)
+    lua_rawset(L, table);
 }
 
 static void store_items(lua_State *L, int table, lua_Integer n, int waiting) {
-  int i;
-  for (i = waiting; i > 0; i--)
-    lua_rawseti(L, table, n + i);
+  for (; waiting > 0; waiting--)
+    lua_rawseti(L, table, n + waiting);
 }
 
 /* Moves what waits into the table, which is made here if there is none yet;
-** `spare` more places are then put into it. */
+** `spare` more places are then put into it. The table is on top afterwards. */
 static inline void store(lua_State *L, level l, int spare, int array_meta) {
   if (l.object) {
     if (l.n == 0)
       new_object(L, l.table, l.waiting + spare);
-    store_members(L, l.table, l.waiting);
+    store_members(L, l.table, l.waiting, l.seen);
   } else {
     if (l.n == 0)
       new_array(L, l.table, l.waiting + spare, array_meta);
@@ -187,67 +202,106 @@ static inline void store(lua_State *L, level l, int spare, int array_meta) {
   }
 }
 
-/* Leaves the table on top, a member of the level around, which is returned. */
-static level close_level(lua_State *L, level l, int array_meta) {
-  level outer;
-  store(L, l, 0, array_meta);
-  outer = unpack(lua_tointeger(L, l.table + 1));
-  lua_settop(L, l.table);
-  return outer;
-}
-
 static level store_chunk(lua_State *L, level l, int array_meta) {
   store(L, l, CHUNK, array_meta);
-  lua_settop(L, l.table + SLOTS - 1);
   l.n += l.waiting;
   l.waiting = 0;
+  l.seen = 0;
   return l;
 }
 
-static inline level open_level(lua_State *L, level outer, int object) {
+static inline level new_level(int object, int table) {
   level l;
-  lua_pushnil(L);
-  lua_pushinteger(L, pack(outer));
   l.object = object;
-  l.table = lua_gettop(L) - 1;
+  l.table = table;
   l.waiting = 0;
   l.n = 0;
+  l.seen = 0;
   return l;
+}
+
+/* The level around one that is not kept in C, whose table is on top and takes
+** the place of that. */
+static level leave_deep(lua_State *L) {
+  level outer = unpack(lua_tointeger(L, -2));
+  lua_replace(L, -2);
+  return outer;
 }
 
 static inline int closes(level l, char c) {
   return c == (l.object ? '}' : ']');
 }
 
+/* The index of the topmost slot before a value is pushed. */
+static inline int top_of(level l) {
+  return l.table + (l.object ? l.waiting * 2 + 1 : l.waiting);
+}
+
 /* }====== */
 
-/* Whether the stack has room for one more level. */
-static int has_room(lua_State *L) {
-  if (lua_checkstack(L, CHUNK * 2 + SLOTS + 8))
-    return 1;
+/* What a level may take of the stack. */
+#define ROOM (CHUNK * 2 + 10)
+
+/* Makes room on the stack for one level more, or for a few; returns how many
+** slots that is, 0 if there is no room. */
+static int make_room(lua_State *L) {
+  if (lua_checkstack(L, ROOM * 3))
+    return ROOM * 3;
+  if (lua_checkstack(L, ROOM))
+    return ROOM;
   if (pt_stack_is_small(L))
     luaL_error(L, "not enough memory");
   return 0;
 }
 
+static int fail_at(pt_decoder *d, const char *what, const char *where) {
+  fail(&d->fault, what, where);
+  return 0;
+}
+
 int pt_decode_value(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
-  int depth = d->depth, array_meta = d->words.array_meta;
-  level l = {0, 0, 0, 0};
-  for (;;) { /* p stands before a value */
+  int array_meta = d->words.array_meta;
+  int base = lua_gettop(L), last = base; /* slots there is room for */
+  int depth = 0;
+  level l = new_level(0, base), around[QUICK];
+  for (;;) { /* p stands before a member */
     p = pt_json_space(p, end);
-    if (p >= end)
-      return fail(&d->fault, "unfinished value", p) != NULL;
-    if (*p == '{' || *p == '[') {
-      if (depth-- <= 0 || !has_room(L))
-        return fail(&d->fault, "nested too deeply", p) != NULL;
-      l = open_level(L, l, *p == '{');
+    if (l.object) {
+      if (p >= end || *p != '"')
+        return fail_at(d, "expected a member name", p);
+      p = push_name(L, p, d, &l.seen);
+      if (p == NULL)
+        return 0;
+      if (p == end || *p != ':')
+        p = pt_json_space(p, end);
+      if (p == end || *p != ':')
+        return fail_at(d, "expected ':'", p);
       p = pt_json_space(p + 1, end);
-      if (p == end || !closes(l, *p)) {
-        if (l.object && (p = push_name(L, p, end, d)) == NULL)
-          return 0;
-        continue;
+    }
+    if (p >= end)
+      return fail_at(d, "unfinished value", p);
+    if (*p == '{' || *p == '[') {
+      int top = top_of(l);
+      if (depth >= d->depth)
+        return fail_at(d, "nested too deeply", p);
+      if (top + ROOM > last) {
+        last = top + make_room(L);
+        if (last == top)
+          return fail_at(d, "nested too deeply", p);
       }
+      if (depth < QUICK) {
+        around[depth] = l;
+      } else {
+        lua_pushinteger(L, pack(l));
+        top++;
+      }
+      depth++;
+      lua_pushnil(L);
+      l = new_level(*p == '{', top + 1);
+      p = pt_json_space(p + 1, end);
+      if (p == end || !closes(l, *p))
+        continue;
     } else {
       p = push_scalar(L, p, end, &d->fault);
       if (p == NULL)
@@ -255,28 +309,26 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
       l.waiting++;
     }
     for (;;) { /* p stands behind a value, or on what closes an empty level */
-      if (l.table == 0) {
+      if (depth == 0) {
         d->p = p;
         return 1;
       }
       p = pt_json_space(p, end);
-      if (p < end && *p == ',') {
+      if (p == end)
+        return fail_at(d, "unfinished value", p);
+      if (*p == ',') {
         if (l.waiting == CHUNK)
           l = store_chunk(L, l, array_meta);
-        p = pt_json_space(p + 1, end);
-        if (l.object && (p = push_name(L, p, end, d)) == NULL)
-          return 0;
+        p++;
         break;
       }
-      if (p == end)
-        return fail(&d->fault, "unfinished value", p) != NULL;
       if (!closes(l, *p))
-        return fail(&d->fault,
-                    l.object ? "expected ',' or '}'" : "expected ',' or ']'",
-                    p) != NULL;
-      l = close_level(L, l, array_meta);
+        return fail_at(
+            d, l.object ? "expected ',' or '}'" : "expected ',' or ']'", p);
+      store(L, l, 0, array_meta);
+      depth--;
+      l = depth < QUICK ? around[depth] : leave_deep(L);
       l.waiting++;
-      depth++;
       p++;
     }
   }

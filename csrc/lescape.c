@@ -28,12 +28,21 @@ static char *put_escape(char *out, unsigned char c) {
 
 #define ESCAPE_MAX 6
 
-/* Copies one UTF-8 sequence; NULL if it is invalid. */
-static inline const char *copy_utf8(char *out, const char *p, const char *end) {
-  const char *next = pt_json_utf8(p, end);
-  for (; next != NULL && p < next; p++)
-    *out++ = *p;
-  return next;
+/* Copies a run of UTF-8 sequences that are not ASCII, and returns what follows
+** it; NULL if one is invalid. There is room for four bytes more than it has. */
+static const char *copy_utf8(char *out, const char *p, const char *end) {
+  do {
+    const char *next = pt_json_utf8(p, end);
+    if (next == NULL)
+      return NULL;
+    if (end - p >= 4)
+      memcpy(out, p, 4);
+    else
+      memcpy(out, p, (size_t)(next - p));
+    out += next - p;
+    p = next;
+  } while (p < end && (unsigned char)*p >= 0x80);
+  return p;
 }
 
 /* Writes as much of [p, end) as it can while `spare` bytes are enough for what

@@ -1,6 +1,6 @@
 /*
-** core.json: the codec by itself, and the two marks that values can carry: the
-** array metatable and text kept as it is.
+** core.json: the codec by itself, and the marks that values can carry: the
+** array metatable, an order of members (lorder.c), and text kept as it is.
 */
 #include "ljson.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "lorder.h"
 
 #define RAW "pintle.raw"
 #define SCRATCH "pintle.scratch"
@@ -155,7 +156,7 @@ static int decode(lua_State *L) {
 }
 
 int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
-  int *owed = pt_names_owed(words);
+  int *owed = &words->names->owed;
   int status, before;
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
@@ -235,6 +236,7 @@ static int json_encode(lua_State *L) {
 
 static const luaL_Reg json_functions[] = {
     {"array", json_array},
+    {"order", pt_order_new},
     {"raw", json_raw},
     {NULL, NULL},
 };

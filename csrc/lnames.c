@@ -1,29 +1,15 @@
 #include "lnames.h"
 
 #include <lauxlib.h>
-#include <string.h>
 
 #include "ljson.h"
-
-#define SLOTS 64 /* a power of two */
-#define LONGEST 23
-
-typedef struct name {
-  unsigned char len;
-  char text[LONGEST];
-} name;
-
-struct pt_names {
-  name slots[SLOTS];
-  int owed;
-};
 
 static const char cache_key = 0; /* its address is the key in the registry */
 
 static void push_new(lua_State *L) {
   pt_names *names = lua_newuserdatauv(L, sizeof *names, 1);
   memset(names, 0, sizeof *names);
-  lua_createtable(L, SLOTS, 0);
+  lua_createtable(L, PT_NAMES_SLOTS, 0);
   lua_setiuservalue(L, -2, 1);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &cache_key);
@@ -46,32 +32,15 @@ pt_vocabulary pt_names_get(lua_State *L, int first) {
   return v;
 }
 
-int *pt_names_owed(const pt_vocabulary *v) { return &v->names->owed; }
-
-static size_t slot_of(const char *text, size_t len) {
-  unsigned char first = (unsigned char)text[0];
-  unsigned char middle = (unsigned char)text[len / 2];
-  unsigned char last = (unsigned char)text[len - 1];
-  return (len + first * 7U + middle * 31U + last * 3U) & (SLOTS - 1);
-}
-
-void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
-                        size_t len) {
-  name *kept;
-  size_t slot;
-  if (len == 0 || len > LONGEST) {
-    lua_pushlstring(L, text, len);
-    return;
-  }
-  slot = slot_of(text, len);
-  kept = &v->names->slots[slot];
-  if (kept->len == len && memcmp(kept->text, text, len) == 0) {
-    lua_rawgeti(L, v->strings, (lua_Integer)slot + 1);
-    return;
-  }
+void pt_names_push_new(lua_State *L, const pt_vocabulary *v, const char *text,
+                       size_t len, int slot) {
+  pt_name *kept;
   lua_pushlstring(L, text, len);
+  if (slot == PT_NAMES_NO_SLOT)
+    return;
   lua_pushvalue(L, -1);
-  lua_rawseti(L, v->strings, (lua_Integer)slot + 1);
+  lua_rawseti(L, v->strings, slot + 1);
+  kept = &v->names->slots[slot];
   kept->len = (unsigned char)len;
   memcpy(kept->text, text, len);
 }

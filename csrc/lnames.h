@@ -11,12 +11,27 @@
 
 #include <lua.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "plain.h"
 
 #pragma GCC visibility push(hidden)
 
 #define PT_NAMES_UPVALUES 3
 
-typedef struct pt_names pt_names;
+#define PT_NAMES_SLOTS 128 /* a power of two */
+#define PT_NAMES_LONGEST 23
+
+typedef struct pt_name {
+  unsigned char len;
+  char text[PT_NAMES_LONGEST];
+} pt_name;
+
+typedef struct pt_names {
+  pt_name slots[PT_NAMES_SLOTS];
+  int owed; /* see pt_call_paused */
+} pt_names;
 
 /* What a decoder takes from its function's upvalues. */
 typedef struct pt_vocabulary {
@@ -31,12 +46,48 @@ void pt_names_push(lua_State *L);
 /* Finds them in the running function, from its upvalue `first` on. */
 pt_vocabulary pt_names_get(lua_State *L, int first);
 
-/* What is owed to the collector, in KiB; see pt_call_paused. */
-int *pt_names_owed(const pt_vocabulary *v);
+#define PT_NAMES_NO_SLOT (-1)
 
-/* Pushes the name as a Lua string. */
-void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
-                        size_t len);
+/* The slot for the name, or PT_NAMES_NO_SLOT if it is none to keep. */
+static inline int pt_names_slot(const char *text, size_t len) {
+  uint32_t mixed;
+  if (len == 0 || len > PT_NAMES_LONGEST)
+    return PT_NAMES_NO_SLOT;
+  mixed = (uint32_t)len | (uint32_t)(unsigned char)text[0] << 8 |
+          (uint32_t)(unsigned char)text[len / 2] << 16 |
+          (uint32_t)(unsigned char)text[len - 1] << 24;
+  return (int)(mixed * UINT32_C(2654435769) >> 16 & (PT_NAMES_SLOTS - 1));
+}
+
+/* `end` is how far behind the text may be read. */
+static inline int pt_names_is(const pt_name *kept, const char *text, size_t len,
+                              const char *end) {
+  if (kept->len != len)
+    return 0;
+#ifdef __SSE2__
+  if (len <= 16 && end - text >= 16)
+    return (pt_plain_differ16(kept->text, text) & ((1U << len) - 1)) == 0;
+#endif
+  (void)end;
+  return memcmp(kept->text, text, len) == 0;
+}
+
+/* As pt_names_push, for a name that is not kept yet. */
+void pt_names_push_new(lua_State *L, const pt_vocabulary *v, const char *text,
+                       size_t len, int slot);
+
+/* Pushes the name as a Lua string, and returns its slot: equal names have equal
+** slots. */
+static inline int pt_names_push_name(lua_State *L, const pt_vocabulary *v,
+                                     const char *text, size_t len,
+                                     const char *end) {
+  int slot = pt_names_slot(text, len);
+  if (slot >= 0 && pt_names_is(&v->names->slots[slot], text, len, end))
+    lua_rawgeti(L, v->strings, slot + 1);
+  else
+    pt_names_push_new(L, v, text, len, slot);
+  return slot;
+}
 
 #pragma GCC visibility pop
 

@@ -27,22 +27,6 @@ static const char *const options[] = {"read",   "write", "framing", "json",
 static const char *const limits[] = {"header", "message", "nesting", "queue",
                                      "calls",  "text",    NULL};
 
-/* Raises if the table at `index` has a key that is not in `names`. */
-static void check_names(lua_State *L, int index, const char *const names[],
-                        const char *what) {
-  lua_pushnil(L);
-  while (lua_next(L, index)) {
-    int i = 0;
-    lua_pop(L, 1);
-    if (lua_type(L, -1) != LUA_TSTRING)
-      luaL_error(L, "%s: every key must be a name", what);
-    while (names[i] != NULL && strcmp(names[i], lua_tostring(L, -1)) != 0)
-      i++;
-    if (names[i] == NULL)
-      luaL_error(L, "%s: there is no '%s'", what, lua_tostring(L, -1));
-  }
-}
-
 static void bad_option(lua_State *L, const char *name, const char *expected) {
   luaL_error(L, "stream option '%s': %s expected, got %s", name, expected,
              luaL_typename(L, -1));
@@ -71,7 +55,7 @@ static void get_limits(lua_State *L, pt_stream *s, pt_frame_mode mode) {
   }
   if (lua_type(L, -1) != LUA_TTABLE)
     bad_option(L, "limits", "table");
-  check_names(L, lua_gettop(L), limits, "stream limits");
+  pt_check_names(L, lua_gettop(L), limits, "stream limits");
   pt_frame_init(&s->framing, mode,
                 get_limit(L, "header", HEADER_LIMIT, 1 << 24),
                 get_limit(L, "message", MESSAGE_LIMIT, many));
@@ -283,7 +267,7 @@ int pt_stream_open(lua_State *L) {
   int err;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  check_names(L, 1, options, "stream options");
+  pt_check_names(L, 1, options, "stream options");
   s = pt_stream_push(L);
   get_limits(L, s, get_framing(L));
   get_codec(L, s, 2);

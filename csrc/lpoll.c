@@ -5,6 +5,8 @@
 */
 #define _POSIX_C_SOURCE 200809L
 
+#include "lpoll.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +15,7 @@
 #include "clock.h"
 #include "core.h"
 #include "lfd.h"
+#include "lresume.h"
 #include "poll.h"
 
 #define CLASS "pintle.poller"
@@ -28,12 +31,14 @@ typedef struct poller {
 
 static const char poller_mark = 0; /* its address is in every poller */
 
-static poller *check_poller(lua_State *L) {
-  poller *p = pt_check_self(L, sizeof *p, &poller_mark, CLASS);
+static poller *check_poller_at(lua_State *L, int arg) {
+  poller *p = pt_check_marked(L, arg, sizeof *p, &poller_mark, CLASS);
   if (!p->open)
     luaL_error(L, "attempt to use a closed poller");
   return p;
 }
+
+static poller *check_poller(lua_State *L) { return check_poller_at(L, 1); }
 
 static const char *kind_of(int err) {
   if (err == EBADF || err == ESRCH)
@@ -159,12 +164,11 @@ static int milliseconds(double seconds) {
   return ms < INT_MAX - 1 ? (int)ms + ((int)ms < ms) : INT_MAX;
 }
 
-/* A signal does not cut the time short, unless its handler has set a hook: so
-** lua.c stops a program on Ctrl-C, and the hook runs only when we return. */
+/* A signal does not cut the time short, unless it wants to stop the program. */
 static int wait_until(lua_State *L, pt_poll *p, double deadline, int ms) {
   lua_Hook hook = lua_gethook(L);
   int n = pt_poll_wait(p, ms);
-  while (n == -EINTR && lua_gethook(L) == hook)
+  while (n == -EINTR && !pt_is_stopped(L, hook))
     n = pt_poll_wait(p, ms <= 0 ? ms : milliseconds(deadline - pt_clock_now()));
   return n == -EINTR ? 0 : n;
 }
@@ -213,6 +217,12 @@ static int poller_fileno(lua_State *L) {
   else
     lua_pushinteger(L, p->poll.fd);
   return 1;
+}
+
+int pt_poller_fileno(lua_State *L, int arg, int *is_ready) {
+  const poller *p = check_poller_at(L, arg);
+  *is_ready = pt_poll_is_ready(&p->poll);
+  return p->poll.fd;
 }
 
 static void release(lua_State *L, int uservalue) {

@@ -10,6 +10,7 @@
 #include "core.h"
 #include "lfd.h"
 #include "lplan.h"
+#include "lresume.h"
 #include "process.h"
 #include "spawn.h"
 
@@ -165,15 +166,14 @@ static int process_fd(lua_State *L) {
   return 1;
 }
 
-/* A signal cuts the wait short only if its handler has set a hook: so lua.c
-** stops a program on Ctrl-C, and the hook runs when we return. */
+/* A signal does not cut the wait short, unless it wants to stop the program. */
 static int wait_until(lua_State *L, process *p, double deadline) {
   lua_Hook hook = lua_gethook(L);
   int result;
   do {
     result =
         pt_process_wait(p->child.pid, p->child.watch, deadline, &p->status);
-  } while (result == 0 && pt_clock_now() < deadline && lua_gethook(L) == hook);
+  } while (result == 0 && pt_clock_now() < deadline && !pt_is_stopped(L, hook));
   return result;
 }
 

@@ -1,8 +1,11 @@
 /*
 ** Reading: bytes into the buffer, frames out of it, and one message at a time
 ** handed over. The payload is decoded where it stands, straight out of the
-** buffer; that is done in a protected call because the buffer must be released
-** again whatever happens.
+** buffer, which is held in place meanwhile.
+**
+** Decoding raises when memory is short, and nothing catches that here, because
+** a protected call for every message would cost too much. What it leaves behind
+** is put right when the stream is used next: see pt_stream_stop_reading.
 */
 #define _GNU_SOURCE
 
@@ -14,16 +17,14 @@
 #include "core.h"
 #include "lclassify.h"
 #include "ljson.h"
+#include "lresume.h"
 #include "lstream.h"
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
 
-/* The least that is worth sending while there is more to be read. */
-#define SEND_EARLY (2 * 1024)
-
-/* Upvalues of stream:receive. */
-enum { HAND_OVER = 1, HAND_OVER_NOISE, HAND_OVER_REFUSED, NAMES };
+/* The upvalue of stream:receive behind those that classifying needs. */
+#define HAND_OVER_LARGE (PT_CLASSIFY_UPVALUES + 1)
 
 /* {====== Bytes ====== */
 
@@ -104,39 +105,46 @@ static int has_more(const pt_stream *s) {
   return pt_buf_len(&s->in) > 0 || !s->is_drained || s->at_end;
 }
 
-/* Pushes the function to be called and its first argument. */
-static void push_function(lua_State *L, int upvalue) {
-  lua_pushvalue(L, lua_upvalueindex(upvalue));
-  lua_pushvalue(L, 1);
+/* Holds the input in place. The thread is kept, to be asked later whether it is
+** still at it. */
+static void start_reading(lua_State *L, pt_stream *s) {
+  if (s->reader != L) {
+    lua_pushthread(L);
+    lua_setiuservalue(L, 1, PT_STREAM_READER);
+    s->reader = L;
+  }
+  s->is_reading = 1;
 }
 
-/* Calls the function on the stack with the input held in place, and drops what
-** it used. Returns how many results there are. */
-static int protect(lua_State *L, pt_stream *s, int args) {
-  int base = lua_gettop(L) - args - 1, status;
-  s->is_reading = 1;
-  if (s->text_len < PT_DECODE_LARGE) {
-    status = lua_pcall(L, args, LUA_MULTRET, 0);
-  } else {
-    pt_vocabulary words = pt_names_get(L, NAMES);
-    status = pt_call_paused(L, &words, args);
-  }
+/* Drops what was handed over in so many results, and returns how many there
+** are. */
+static int finish_reading(lua_State *L, pt_stream *s, int results) {
   s->is_reading = 0;
-  if (status != LUA_OK) { /* the members of a batch are not scanned again */
-    if (s->batch == 0)
-      s->framing = s->before;
-    return lua_error(L);
-  }
   consume(L, s);
   if (s->input.fd == -1)
     pt_stream_release(L, s);
   lua_pushboolean(L, has_more(s));
-  return lua_gettop(L) - base;
+  return results + 1;
+}
+
+static int classify_large(lua_State *L) {
+  return pt_classify_message(L, lua_touserdata(L, 1));
+}
+
+static int hand_over_large(lua_State *L) {
+  pt_vocabulary words = pt_names_get(L, PT_KINDS + 1);
+  lua_pushvalue(L, lua_upvalueindex(HAND_OVER_LARGE));
+  lua_pushvalue(L, 1);
+  if (pt_call_paused(L, &words, 1) != LUA_OK)
+    return lua_error(L);
+  return lua_gettop(L) - 1;
 }
 
 static int hand_over(lua_State *L, pt_stream *s) {
-  push_function(L, HAND_OVER);
-  return protect(L, s, 1);
+  start_reading(L, s);
+  if (s->text_len < PT_DECODE_LARGE)
+    return finish_reading(L, s, pt_classify_message(L, s));
+  return finish_reading(L, s, hand_over_large(L));
 }
 
 static void take_text(pt_stream *s, const pt_frame_found *found) {
@@ -145,25 +153,16 @@ static void take_text(pt_stream *s, const pt_frame_found *found) {
   s->text_used = found->used;
 }
 
-/* Nothing may be allocated before the input is held in place. */
-static int refuse(lua_State *L, pt_stream *s, pt_frame_found *found) {
-  take_text(s, found);
-  push_function(L, HAND_OVER_REFUSED);
-  lua_pushlightuserdata(L, found);
-  return protect(L, s, 2);
-}
-
 static int fail_at_end(lua_State *L) {
   return pt_fail(L, "closed", "the other side has closed the stream");
 }
 
-/* While many messages are handled in a row, what is queued is sent once it is
-** more than what is left to read: so both sides work at the same time, and
-** neither is woken for little. A failure is left for flush to report. */
+/* A failure is left for flush to report. */
 static void send_early(lua_State *L, pt_stream *s) {
-  size_t queued = pt_buf_len(&s->out);
-  if (queued >= SEND_EARLY && queued >= pt_buf_len(&s->in))
+  if (pt_early_is_time(&s->early, pt_buf_len(&s->out), pt_buf_len(&s->in))) {
     pt_stream_write_out(L, s);
+    pt_early_sent(&s->early, NULL);
+  }
 }
 
 /* stream:receive(spin) -> kind, id, what, payload, more | false | nil, msg,
@@ -171,9 +170,13 @@ static void send_early(lua_State *L, pt_stream *s) {
 */
 static int stream_receive(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  double spin = lua_gettop(L) > 1 ? luaL_optnumber(L, 2, 0) : 0;
+  double spin = 0;
   pt_frame_found found;
   int results;
+  if (lua_gettop(L) > 1) {
+    spin = luaL_optnumber(L, 2, 0);
+    lua_settop(L, 1);
+  }
   if (s->input.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   if (s->is_reading) /* a finalizer asks in the middle of a message */
@@ -193,10 +196,12 @@ static int stream_receive(lua_State *L) {
       return hand_over(L, s);
     case PT_FRAME_NOISE:
       take_text(s, &found);
-      push_function(L, HAND_OVER_NOISE);
-      return protect(L, s, 1);
+      start_reading(L, s);
+      return finish_reading(L, s, pt_classify_noise(L, s));
     case PT_FRAME_BAD:
-      return refuse(L, s, &found);
+      take_text(s, &found);
+      start_reading(L, s);
+      return finish_reading(L, s, pt_classify_refused(L, s, &found));
     default:
       pt_buf_consume(L, &s->in, found.used);
       if (found.used > 0 && pt_buf_len(&s->in) > 0)
@@ -214,10 +219,109 @@ static int stream_receive(lua_State *L) {
 
 /* }====== */
 
+/* {====== stream:deliver ====== */
+
+/* Results that are handed out in a row. */
+#define DELIVER_MOST 64
+
+/* The upvalue of stream:deliver behind those of stream:receive. */
+#define WATCH (HAND_OVER_LARGE + 1)
+
+/* Whether the five results on top are a result that a thread waits for. */
+static int is_awaited(lua_State *L, int results) {
+  return results == 5 && lua_isthread(L, -3) && *lua_tostring(L, -5) == 'r';
+}
+
+/* No message to hand over, but so many results were. */
+static int push_resumed(lua_State *L, int resumed, int more) {
+  lua_pushboolean(L, 0);
+  lua_pushinteger(L, resumed);
+  lua_pushnil(L);
+  lua_pushnil(L);
+  lua_pushboolean(L, more);
+  return 5;
+}
+
+/* stream:deliver(spin) -> as receive; or "resumed", thread, ok, what, more; or
+** false, n, nil, nil, more if n threads were resumed */
+static int stream_deliver(lua_State *L) {
+  int resumed, more = 1;
+  for (resumed = 0; resumed < DELIVER_MOST && more; resumed++) {
+    int results = stream_receive(L);
+    if (resumed > 0 && results == 1)
+      return push_resumed(L, resumed, 0);
+    if (!is_awaited(L, results))
+      return results;
+    more = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    if (pt_resume_waiter(L, lua_upvalueindex(WATCH))) {
+      lua_pushboolean(L, more);
+      return 5;
+    }
+    lua_settop(L, 1);
+  }
+  return push_resumed(L, resumed, more);
+}
+
+/* }====== */
+
+/* {====== What an error leaves behind ====== */
+
+/* Whether the function at this level of the thread receives from the stream. */
+static int receives(lua_State *L, lua_Debug *level, const pt_stream *s) {
+  int does;
+  lua_getinfo(L, "f", level);
+  does = lua_tocfunction(L, -1) == stream_receive ||
+         lua_tocfunction(L, -1) == stream_deliver;
+  lua_pop(L, 1);
+  if (!does || lua_getlocal(L, level, 1) == NULL)
+    return 0;
+  does = lua_touserdata(L, -1) == s;
+  lua_pop(L, 1);
+  return does;
+}
+
+/* Whether the call that began to read is still under way. Whoever asks is the
+** first level of `L`, and not that call. A thread that ended with an error
+** shows the calls that it was in, but its status tells. */
+static int is_under_way(lua_State *L, const pt_stream *s) {
+  lua_State *reader = s->reader;
+  lua_Debug level;
+  int i = reader == L ? 1 : 0;
+  if (lua_status(reader) != LUA_OK)
+    return 0;
+  if (!lua_checkstack(reader, 2))
+    return 1;
+  for (; lua_getstack(reader, i, &level); i++)
+    if (receives(reader, &level, s))
+      return 1;
+  return 0;
+}
+
+/* The members of a batch are not scanned again. */
+void pt_stream_stop_reading(lua_State *L, pt_stream *s) {
+  if (is_under_way(L, s))
+    return;
+  s->is_reading = 0;
+  if (s->batch == 0)
+    s->framing = s->before;
+}
+
+/* }====== */
+
+static void push_upvalues(lua_State *L) {
+  pt_classify_push_upvalues(L);
+  pt_classify_push_upvalues(L);
+  lua_pushcclosure(L, classify_large, PT_CLASSIFY_UPVALUES);
+}
+
 void pt_stream_push_receive(lua_State *L) {
-  pt_classify_push_message(L);
-  pt_classify_push_noise(L);
-  pt_classify_push_refused(L);
-  pt_names_push(L);
-  lua_pushcclosure(L, stream_receive, NAMES - 1 + PT_NAMES_UPVALUES);
+  push_upvalues(L);
+  lua_pushcclosure(L, stream_receive, HAND_OVER_LARGE);
+}
+
+void pt_stream_push_deliver(lua_State *L) {
+  push_upvalues(L);
+  pt_watch_push(L);
+  lua_pushcclosure(L, stream_deliver, WATCH);
 }

@@ -2,14 +2,19 @@
 ** Writing messages. A message is written straight behind what is queued: frame
 ** header, envelope, payload. Nothing of it stays if it cannot be finished.
 */
+#define _POSIX_C_SOURCE 200809L
+
 #include <lauxlib.h>
+#include <math.h>
 #include <string.h>
 
+#include "clock.h"
 #include "core.h"
 #include "ljson.h"
 #include "lwriter.h"
 
 #define add_literal pt_writer_literal
+#define put_literal pt_writer_put_literal
 
 /* {====== Failing ====== */
 
@@ -50,19 +55,21 @@ static int finish(pt_writer *w) {
 /* {====== Members ====== */
 
 /* 0, or what the Lua function returns; so also the next. */
-static int add_string(pt_writer *w, int arg, const char *root) {
-  size_t len;
-  const char *text = lua_tolstring(w->L, arg, &len);
-  int status;
-  if (!w->ok)
-    return fail_memory(w);
-  status = pt_encode_string(w->L, w->out, text, len);
+static int add_text(pt_writer *w, const char *text, size_t len,
+                    const char *root) {
+  int status = pt_encode_string(w->L, w->out, text, len);
   if (status == 0)
     return fail_memory(w);
   if (status > 0)
     return 0;
   pt_writer_undo(w);
   return pt_fail(w->L, "invalid", "%s: invalid UTF-8", root);
+}
+
+static int add_string(pt_writer *w, int arg, const char *root) {
+  size_t len;
+  const char *text = lua_tolstring(w->L, arg, &len);
+  return add_text(w, text, len, root);
 }
 
 static int add_value(pt_writer *w, int arg, const char *root) {
@@ -104,9 +111,7 @@ static int prepare(lua_State *L, const pt_stream *s, int arg) {
   return 0;
 }
 
-static void add_id_integer(pt_writer *w, lua_Integer id) {
-  w->ok = w->ok && pt_encode_integer(w->L, w->out, id);
-}
+/* }====== */
 
 /* {====== Requests and notifications ====== */
 
@@ -125,10 +130,21 @@ static int check_room(lua_State *L, const pt_stream *s) {
   return 0;
 }
 
-static int add_call(pt_writer *w, int method, int params) {
+typedef struct method {
+  const char *name;
+  size_t len;
+} method;
+
+static method check_method(lua_State *L, int arg) {
+  method m;
+  m.name = luaL_checklstring(L, arg, &m.len);
+  return m;
+}
+
+static int add_call(pt_writer *w, method m, int params) {
   int failed;
-  add_literal(w, "\"method\":");
-  failed = add_string(w, method, "method");
+  put_literal(w, "\"method\":");
+  failed = add_text(w, m.name, m.len, "method");
   if (failed || lua_isnoneornil(w->L, params))
     return failed;
   add_literal(w, ",\"params\":");
@@ -145,10 +161,10 @@ static void move_waiters(lua_State *L, const pt_pending *p, int from, int to,
                          size_t slots) {
   size_t i;
   for (i = 0; i < p->slots; i++) {
-    if (p->ids[i] == 0)
+    if (p->calls[i].id == 0)
       continue;
     lua_rawgeti(L, from, (lua_Integer)i + 1);
-    lua_rawseti(L, to, (lua_Integer)((size_t)p->ids[i] & (slots - 1)) + 1);
+    lua_rawseti(L, to, (lua_Integer)((size_t)p->calls[i].id & (slots - 1)) + 1);
   }
 }
 
@@ -157,17 +173,17 @@ static void move_waiters(lua_State *L, const pt_pending *p, int from, int to,
 static void grow_pending(lua_State *L, pt_stream *s) {
   pt_pending *p = &s->pending;
   size_t old = p->slots, slots = old > 0 ? old * 2 : 16;
-  int64_t *before, *ids;
+  pt_pending_call *before, *calls;
   lua_createtable(L, (int)slots, 0);
   if (p->slots == old) {
-    ids = reallocate(L, NULL, 0, slots * sizeof *ids);
-    if (ids == NULL)
+    calls = reallocate(L, NULL, 0, slots * sizeof *calls);
+    if (calls == NULL)
       luaL_error(L, "not enough memory");
     lua_getiuservalue(L, 1, PT_STREAM_WAITERS);
     move_waiters(L, p, lua_gettop(L), lua_gettop(L) - 1, slots);
-    before = p->ids;
-    pt_pending_move(p, ids, slots);
-    reallocate(L, before, old * sizeof *ids, 0);
+    before = p->calls;
+    pt_pending_move(p, calls, slots);
+    reallocate(L, before, old * sizeof *calls, 0);
     lua_pop(L, 1);
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, 1, PT_STREAM_WAITERS);
@@ -175,127 +191,160 @@ static void grow_pending(lua_State *L, pt_stream *s) {
   lua_pop(L, 1);
 }
 
-static void add_own_id(pt_writer *w, int64_t id) {
-  if (w->s->string_ids)
-    add_literal(w, "\"id\":\"");
-  else
-    add_literal(w, "\"id\":");
-  add_id_integer(w, id);
-  if (w->s->string_ids)
-    add_literal(w, "\",");
-  else
-    add_literal(w, ",");
+static void put_own_id(pt_writer *w, int64_t id) {
+  if (w->s->string_ids) {
+    put_literal(w, "\"id\":\"");
+    pt_writer_put_integer(w, id);
+    put_literal(w, "\",");
+  } else {
+    put_literal(w, "\"id\":");
+    pt_writer_put_integer(w, id);
+    put_literal(w, ",");
+  }
 }
 
 /* The table has room for it, so nothing here can fail. */
-static void keep_waiter(lua_State *L, pt_stream *s, int64_t id, int waiter) {
-  size_t slot = pt_pending_take(&s->pending, id);
+static void keep_waiter(lua_State *L, pt_stream *s, int64_t id, int waiter,
+                        double due) {
+  size_t slot = pt_pending_take(&s->pending, id, due);
   lua_getiuservalue(L, 1, PT_STREAM_WAITERS);
   lua_pushvalue(L, waiter);
   lua_rawseti(L, -2, (lua_Integer)slot + 1);
   lua_pop(L, 1);
 }
 
-/* stream:request(waiter, method, params) -> id | nil, msg, kind */
-int pt_stream_request(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
-  pt_writer w;
-  int64_t id;
-  int failed;
-  luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "waiter expected");
-  luaL_checkstring(L, 3);
-  lua_settop(L, 4);
-  failed = check_room(L, s);
-  if (!failed)
-    failed = prepare(L, s, 4);
-  if (failed)
-    return failed;
+/* 0 if there is a place for one more call. */
+static int check_calls(lua_State *L, pt_stream *s) {
   if (s->pending.count >= s->call_limit)
     return pt_fail(L, "full", "%I calls wait for an answer, which is the limit",
                    (LUAI_UACINT)s->call_limit);
   while (pt_pending_is_full(&s->pending))
     grow_pending(L, s);
-  id = pt_pending_next(&s->pending);
-  pt_writer_begin(&w, L, s, NULL);
-  add_own_id(&w, id);
-  failed = add_call(&w, 3, 4);
+  return 0;
+}
+
+static int send_request(lua_State *L, pt_stream *s, method m, double due) {
+  int64_t id = pt_pending_next(&s->pending);
+  pt_writer w;
+  int failed;
+  if (!pt_writer_begin(&w, L, s, NULL))
+    return fail_memory(&w);
+  put_own_id(&w, id);
+  failed = add_call(&w, m, 4);
   if (!failed)
     failed = finish(&w);
   if (failed)
     return failed;
-  keep_waiter(L, s, id, 2);
+  if (due < HUGE_VAL)
+    due += pt_clock_now();
+  keep_waiter(L, s, id, 2, due);
   lua_pushinteger(L, id);
+  lua_pushnumber(L, due);
+  return 2;
+}
+
+/* stream:request(waiter, method, params, timeout)
+** -> id, deadline | nil, msg, kind */
+int pt_stream_request(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  double due = luaL_optnumber(L, 5, HUGE_VAL);
+  method m;
+  int failed;
+  luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "waiter expected");
+  m = check_method(L, 3);
+  lua_settop(L, 4);
+  failed = check_room(L, s);
+  if (!failed)
+    failed = prepare(L, s, 4);
+  if (!failed)
+    failed = check_calls(L, s);
+  return failed ? failed : send_request(L, s, m, due);
+}
+
+static int send_notification(lua_State *L, pt_stream *s, method m) {
+  pt_writer w;
+  int failed;
+  if (!pt_writer_begin(&w, L, s, NULL))
+    return fail_memory(&w);
+  failed = add_call(&w, m, 3);
+  if (!failed)
+    failed = finish(&w);
+  if (failed)
+    return failed;
+  lua_pushboolean(L, 1);
   return 1;
 }
 
 /* stream:notify(method, params) -> true | nil, msg, kind */
 int pt_stream_notify(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  pt_writer w;
+  method m = check_method(L, 2);
   int failed;
-  luaL_checkstring(L, 2);
   lua_settop(L, 3);
   failed = check_room(L, s);
   if (!failed)
     failed = prepare(L, s, 3);
-  if (failed)
-    return failed;
-  pt_writer_begin(&w, L, s, NULL);
-  failed = add_call(&w, 2, 3);
-  if (!failed)
-    failed = finish(&w);
-  if (!failed)
-    lua_pushboolean(L, 1);
-  return failed ? failed : 1;
+  return failed ? failed : send_notification(L, s, m);
 }
 
 /* }====== */
 
 /* {====== Answers ====== */
 
-static void check_id(lua_State *L, int arg) {
-  if (lua_isinteger(L, arg) || lua_type(L, arg) == LUA_TSTRING ||
-      lua_isnil(L, arg) || pt_ticket_test(L, arg) != NULL)
-    return;
-  if (lua_islightuserdata(L, arg) && lua_touserdata(L, arg) == NULL)
-    return;
-  luaL_typeerror(L, arg, "id");
+/* An answer being written to the id at 2. */
+typedef struct answer {
+  pt_writer w;
+  pt_ticket *ticket; /* NULL if the id is none */
+  pt_batch *batch;   /* NULL for the stream itself */
+} answer;
+
+/* Raises if there is no id at 2. */
+static pt_ticket *check_id(lua_State *L) {
+  pt_ticket *ticket = NULL;
+  int type = lua_type(L, 2);
+  if (lua_isinteger(L, 2) || type == LUA_TSTRING || type == LUA_TNIL)
+    return NULL;
+  if (type == LUA_TLIGHTUSERDATA && lua_touserdata(L, 2) == NULL)
+    return NULL;
+  ticket = pt_ticket_test(L, 2);
+  if (ticket == NULL)
+    luaL_typeerror(L, 2, "id");
+  return ticket;
 }
 
 /* nil and null both stand for an id that could not be told. */
-static int add_id(pt_writer *w, int arg) {
-  pt_ticket *ticket = pt_ticket_test(w->L, arg);
-  add_literal(w, "\"id\":");
-  if (ticket != NULL) {
+static int add_id(answer *a) {
+  pt_writer *w = &a->w;
+  put_literal(w, "\"id\":");
+  if (a->ticket != NULL) {
     size_t len;
-    const char *text = pt_ticket_text(ticket, &len);
+    const char *text = pt_ticket_text(a->ticket, &len);
     pt_writer_add(w, text, len);
-  } else if (lua_isinteger(w->L, arg)) {
-    add_id_integer(w, lua_tointeger(w->L, arg));
-  } else if (lua_type(w->L, arg) == LUA_TSTRING) {
-    return add_string(w, arg, "id");
+  } else if (lua_isinteger(w->L, 2)) {
+    pt_writer_put_integer(w, lua_tointeger(w->L, 2));
+  } else if (lua_type(w->L, 2) == LUA_TSTRING) {
+    return add_string(w, 2, "id");
   } else {
-    add_literal(w, "null");
+    put_literal(w, "null");
   }
   return 0;
 }
 
-/* Begins an answer to the id at 2, in its batch if it has one. */
-static int begin_answer(lua_State *L, pt_stream *s, pt_writer *w,
-                        pt_batch **batch) {
-  *batch = pt_ticket_test(L, 2) != NULL ? pt_ticket_batch(L, 2) : NULL;
-  pt_writer_begin(w, L, s, *batch);
-  return add_id(w, 2);
+/* Begins it, in the batch of its id if that has one. */
+static int begin_answer(lua_State *L, pt_stream *s, answer *a) {
+  a->batch = a->ticket != NULL ? pt_ticket_batch(L, 2) : NULL;
+  if (!pt_writer_begin(&a->w, L, s, a->batch))
+    return fail_memory(&a->w);
+  return add_id(a);
 }
 
-static int finish_answer(lua_State *L, pt_stream *s, pt_writer *w,
-                         pt_batch *batch) {
-  int failed = finish(w);
+static int finish_answer(lua_State *L, pt_stream *s, answer *a) {
+  int failed = finish(&a->w);
   if (failed)
     return failed;
-  if (pt_ticket_test(L, 2) != NULL && !pt_ticket_answered(L, s, 2, batch)) {
+  if (a->ticket != NULL && !pt_ticket_answered(L, s, 2, a->batch)) {
     s->sent--;
-    return fail_memory(w);
+    return fail_memory(&a->w);
   }
   lua_pushboolean(L, 1);
   return 1;
@@ -304,27 +353,26 @@ static int finish_answer(lua_State *L, pt_stream *s, pt_writer *w,
 /* stream:reply(id, result) -> true | nil, msg, kind */
 int pt_stream_reply(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  pt_batch *batch;
-  pt_writer w;
+  answer a;
   int failed;
   lua_settop(L, 3);
-  check_id(L, 2);
+  a.ticket = check_id(L);
   failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, 3);
   if (!failed)
-    failed = begin_answer(L, s, &w, &batch);
+    failed = begin_answer(L, s, &a);
   if (failed)
     return failed;
-  add_literal(&w, ",\"result\":");
-  failed = add_value(&w, 3, "result");
-  return failed ? failed : finish_answer(L, s, &w, batch);
+  add_literal(&a.w, ",\"result\":");
+  failed = add_value(&a.w, 3, "result");
+  return failed ? failed : finish_answer(L, s, &a);
 }
 
 static int add_error(pt_writer *w, int code, int message, int data) {
   int failed;
   add_literal(w, ",\"error\":{\"code\":");
-  add_id_integer(w, lua_tointeger(w->L, code));
+  w->ok = w->ok && pt_encode_integer(w->L, w->out, lua_tointeger(w->L, code));
   add_literal(w, ",\"message\":");
-  failed = add_string(w, message, "message");
+  failed = w->ok ? add_string(w, message, "message") : fail_memory(w);
   if (!failed && !lua_isnil(w->L, data)) {
     add_literal(w, ",\"data\":");
     failed = add_value(w, data, "data");
@@ -337,19 +385,18 @@ static int add_error(pt_writer *w, int code, int message, int data) {
 /* stream:fail(id, code, message, data) -> true | nil, msg, kind */
 int pt_stream_fail(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  pt_batch *batch;
-  pt_writer w;
+  answer a;
   int failed;
   lua_settop(L, 5);
-  check_id(L, 2);
+  a.ticket = check_id(L);
   luaL_checkinteger(L, 3);
   luaL_checkstring(L, 4);
   failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, 5);
   if (!failed)
-    failed = begin_answer(L, s, &w, &batch);
+    failed = begin_answer(L, s, &a);
   if (!failed)
-    failed = add_error(&w, 3, 4, 5);
-  return failed ? failed : finish_answer(L, s, &w, batch);
+    failed = add_error(&a.w, 3, 4, 5);
+  return failed ? failed : finish_answer(L, s, &a);
 }
 
 /* }====== */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,7 +18,10 @@
 static const char stream_mark = 0; /* its address is in every stream */
 
 pt_stream *pt_stream_check(lua_State *L) {
-  return pt_check_self(L, sizeof(pt_stream), &stream_mark, PT_STREAM);
+  pt_stream *s = pt_check_self(L, sizeof *s, &stream_mark, PT_STREAM);
+  if (s->is_reading)
+    pt_stream_stop_reading(L, s);
+  return s;
 }
 
 pt_stream *pt_stream_push(lua_State *L) {
@@ -99,13 +103,16 @@ static int stream_close(lua_State *L) {
   return 0;
 }
 
+/* Also when the state is closed in the middle of a message, which then does not
+** go on. */
 static int stream_gc(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   void *ud;
   lua_Alloc alloc = lua_getallocf(L, &ud);
+  s->is_reading = 0;
   pt_stream_release(L, s);
-  if (s->pending.ids != NULL)
-    alloc(ud, s->pending.ids, s->pending.slots * sizeof *s->pending.ids, 0);
+  if (s->pending.calls != NULL)
+    alloc(ud, s->pending.calls, s->pending.slots * sizeof *s->pending.calls, 0);
   memset(&s->pending, 0, sizeof s->pending);
   return 0;
 }
@@ -142,9 +149,27 @@ static int stream_orphan(lua_State *L) {
     lua_pushnil(L);
     return 1;
   }
-  while (s->pending.ids[slot] == 0)
+  while (s->pending.calls[slot].id == 0)
     slot++;
-  lua_pushinteger(L, s->pending.ids[slot]);
+  lua_pushinteger(L, s->pending.calls[slot].id);
+  pt_stream_take_waiter(L, s, slot);
+  return 2;
+}
+
+/* stream:overdue(now) -> id, waiter | nil, next */
+static int stream_overdue(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  double now = luaL_checknumber(L, 2), next;
+  size_t slot = pt_pending_overdue(&s->pending, now, &next);
+  if (slot == PT_PENDING_NONE) {
+    lua_pushnil(L);
+    if (next < HUGE_VAL)
+      lua_pushnumber(L, next);
+    else
+      lua_pushnil(L);
+    return 2;
+  }
+  lua_pushinteger(L, s->pending.calls[slot].id);
   pt_stream_take_waiter(L, s, slot);
   return 2;
 }
@@ -219,6 +244,7 @@ static const luaL_Reg methods[] = {
     {"framing", stream_framing},
     {"notify", pt_stream_notify},
     {"orphan", stream_orphan},
+    {"overdue", stream_overdue},
     {"queued", stream_queued},
     {"reply", pt_stream_reply},
     {"request", pt_stream_request},
@@ -238,6 +264,8 @@ void pt_open_stream(lua_State *L) {
   lua_getfield(L, -1, "__index");
   pt_stream_push_receive(L);
   lua_setfield(L, -2, "receive");
+  pt_stream_push_deliver(L);
+  lua_setfield(L, -2, "deliver");
   lua_pop(L, 2);
   lua_pushcfunction(L, pt_stream_open);
   lua_setfield(L, -2, "stream");

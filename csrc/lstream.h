@@ -9,6 +9,7 @@
 
 #include <lua.h>
 
+#include "early.h"
 #include "frame.h"
 #include "io.h"
 #include "lbuf.h"
@@ -29,7 +30,8 @@ enum {
   PT_STREAM_WAITERS = 1, /* table: slot + 1 to waiter */
   PT_STREAM_KEPT,        /* table: what the fields below point into */
   PT_STREAM_BATCH,       /* the batch being read */
-  PT_STREAM_VALUES = PT_STREAM_BATCH
+  PT_STREAM_READER,      /* the thread that `reader` is */
+  PT_STREAM_VALUES = PT_STREAM_READER
 };
 
 /* Keys of the table PT_STREAM_KEPT. */
@@ -53,6 +55,7 @@ typedef struct pt_stream {
   pt_buf in;
   pt_buf out;
   pt_pending pending;
+  pt_early early;
 
   const char *head; /* how every message begins: {"jsonrpc":"2.0", */
   size_t head_len;
@@ -79,6 +82,7 @@ typedef struct pt_stream {
   int is_searched;   /* there is no whole message in the input */
   size_t need;       /* bytes that are missing of the next one, if known */
   int is_reading;    /* a message is being decoded: the input must stay put */
+  lua_State *reader; /* the thread that last began to */
   size_t batch;      /* offset of the next member of a batch; 0 if in none */
   size_t batch_used; /* bytes the whole batch takes */
   const char *text;  /* the message being decoded */
@@ -91,6 +95,7 @@ typedef struct pt_stream {
 /* Pushes a new one, born closed. */
 pt_stream *pt_stream_push(lua_State *L);
 
+/* The stream at 1; called once, and first of all, by every method. */
 pt_stream *pt_stream_check(lua_State *L);
 
 /* core.stream, in lopen.c. */
@@ -126,8 +131,14 @@ int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
 
 /* {====== lreceive.c ====== */
 
-/* Pushes stream:receive. */
+/* Push stream:receive and stream:deliver. */
 void pt_stream_push_receive(lua_State *L);
+void pt_stream_push_deliver(lua_State *L);
+
+/* For a method that finds is_reading set. Either a finalizer called it, in the
+** middle of a message, and then all stays as it is. Or an error broke off
+** reading: then the message is still there, to be read again. */
+void pt_stream_stop_reading(lua_State *L, pt_stream *s);
 
 /* Makes room for reading, and takes note of what a read gave, the end of input
 ** included. */

@@ -1,6 +1,7 @@
 /*
-** Waiting for one stream alone, for a program that has nothing else to wait
-** for: cheaper than a poller, and all that a plugin needs.
+** Waiting for one stream: alone, for a program that has nothing else to wait
+** for, which is cheaper than a poller and all that a plugin needs; or beside
+** everything that a poller watches, for a host that talks to one plugin.
 */
 #define _POSIX_C_SOURCE 200809L
 
@@ -11,6 +12,8 @@
 
 #include "clock.h"
 #include "core.h"
+#include "lpoll.h"
+#include "lresume.h"
 #include "lstream.h"
 
 static int push_answer(lua_State *L, int answer) {
@@ -24,12 +27,6 @@ static int is_ready(const pt_stream *s) {
          (pt_buf_len(&s->in) > 0 && !s->is_searched);
 }
 
-/* A signal that wants to stop the program sets a hook, which runs only when we
-** return: so lua.c does on Ctrl-C. */
-static int is_stopped(lua_State *L, lua_Hook hook) {
-  return lua_gethook(L) != hook;
-}
-
 /* Reads at once what it waits for: 1 if something came, 0 if the program is to
 ** stop, -1 with errno set. */
 static int wait_reading(lua_State *L, pt_stream *s) {
@@ -39,7 +36,7 @@ static int wait_reading(lua_State *L, pt_stream *s) {
   do
     n = pt_io_read_patiently(&s->input, s->in.data + s->in.end,
                              pt_buf_room(&s->in));
-  while (n == -1 && errno == EINTR && !is_stopped(L, hook));
+  while (n == -1 && errno == EINTR && !pt_is_stopped(L, hook));
   if (n >= 0)
     pt_stream_took(s, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? 0 : -1;
@@ -50,21 +47,24 @@ static int milliseconds_until(double deadline) {
   return left <= 0 ? 0 : left >= INT_MAX ? INT_MAX : (int)left;
 }
 
-/* Waits for input or room for output, and goes on sending; as wait_reading, and
-** 0 also when the deadline has come (there is none if it is negative). A write
-** that fails ends it as input would: the next call reports it. */
-static int wait_asking(lua_State *L, pt_stream *s, double deadline) {
+/* Waits for input, for room for output, and for `other` if that is not -1, and
+** goes on sending; as wait_reading, and 0 also when `other` is first or the
+** deadline has come (there is none if it is negative). A write that fails ends
+** it as input would: the next call reports it. */
+static int wait_asking(lua_State *L, pt_stream *s, int other, double deadline) {
   lua_Hook hook = lua_gethook(L);
   for (;;) {
-    int sent = pt_stream_write_out(L, s), n;
+    int sent = pt_stream_write_out(L, s), found;
     if (sent < 0)
       return 1;
-    n = pt_io_wait(&s->input, sent ? NULL : &s->output,
-                   deadline < 0 ? -1 : milliseconds_until(deadline));
-    if (n == 0 || (n < 0 && (errno != EINTR || is_stopped(L, hook))))
-      return n == 0 || errno == EINTR ? 0 : -1;
-    if (n > 0 && (sent || pt_io_wait(&s->input, NULL, 0) > 0))
-      return 1;
+    found = pt_io_wait(&s->input, sent ? NULL : &s->output, other,
+                       deadline < 0 ? -1 : milliseconds_until(deadline));
+    if (found == -1 && errno != EINTR)
+      return -1;
+    if (found == -1 && !pt_is_stopped(L, hook))
+      continue;
+    if (found != PT_IO_OUTPUT)
+      return found > 0 && found & PT_IO_INPUT;
   }
 }
 
@@ -76,12 +76,30 @@ static int fail_writing(lua_State *L, pt_stream *s) {
   return results;
 }
 
-/* stream:wait(timeout) -> true | false | nil, msg, kind, errno */
+/* As wait_asking for this stream alone, in one system call where it can. */
+static int wait_alone(lua_State *L, pt_stream *s, double deadline) {
+  if (deadline < 0 && s->owns_input && pt_buf_len(&s->out) == 0) {
+    int status = wait_reading(L, s);
+    if (status >= 0 || (errno != ENOTSUP && errno != EAGAIN))
+      return status;
+  }
+  return wait_asking(L, s, -1, deadline);
+}
+
+static double check_deadline(lua_State *L) {
+  double timeout = luaL_optnumber(L, 2, -1);
+  luaL_argcheck(L, !isnan(timeout), 2, "a time is not NaN");
+  return timeout <= 0 ? timeout : pt_clock_now() + timeout;
+}
+
+/* stream:wait(timeout, poller) -> true | false | nil, msg, kind, errno */
 int pt_stream_wait(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  double timeout = luaL_optnumber(L, 2, -1);
-  int status;
-  luaL_argcheck(L, !isnan(timeout), 2, "a time is not NaN");
+  double deadline = check_deadline(L);
+  int is_alone = lua_isnoneornil(L, 3), is_over = 0, status;
+  int other = is_alone ? -1 : pt_poller_fileno(L, 3, &is_over);
+  if (!is_alone && other == -1)
+    return pt_fail(L, "unsupported", "pollers have no descriptor here");
   if (s->input.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   if (pt_stream_write_out(L, s) < 0)
@@ -89,12 +107,8 @@ int pt_stream_wait(lua_State *L) {
   if (s->is_reading || is_ready(s))
     return push_answer(L, !s->is_reading);
   s->is_drained = 0;
-  errno = ENOTSUP;
-  status = -1;
-  if (timeout < 0 && s->owns_input && pt_buf_len(&s->out) == 0)
-    status = wait_reading(L, s);
-  if (status < 0 && (errno == ENOTSUP || errno == EAGAIN))
-    status = wait_asking(L, s, timeout < 0 ? -1 : pt_clock_now() + timeout);
+  status = is_alone ? wait_alone(L, s, deadline)
+                    : wait_asking(L, s, other, is_over ? 0 : deadline);
   if (status < 0)
     return pt_fail_errno(L, errno, "closed", "cannot wait");
   return push_answer(L, status);

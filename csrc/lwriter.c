@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "number.h"
-
 static int has_header(const pt_writer *w) {
   return w->is_framed && w->s->framing.mode == PT_FRAME_HEADER;
 }
@@ -62,7 +60,8 @@ static int put_start(pt_writer *w) {
   pt_stream *s = w->s;
   if (s->start_digits != s->digits || s->start_mode != s->framing.mode)
     make_start(s);
-  if (s->start_len == 0 || !pt_buf_reserve(w->L, w->out, sizeof s->start))
+  if (s->start_len == 0 ||
+      !pt_buf_reserve(w->L, w->out, sizeof s->start + PT_WRITER_ROOM))
     return 0;
   memcpy(w->out->data + w->out->end, s->start, sizeof s->start);
   w->out->end += s->start_len;
@@ -70,14 +69,15 @@ static int put_start(pt_writer *w) {
   return 1;
 }
 
-void pt_writer_begin(pt_writer *w, lua_State *L, pt_stream *s,
-                     pt_batch *batch) {
+int pt_writer_begin(pt_writer *w, lua_State *L, pt_stream *s, pt_batch *batch) {
   init(w, L, s, batch != NULL ? &batch->out : &s->out, batch == NULL);
   w->has_start = w->is_framed && put_start(w);
   if (w->has_start)
-    return;
+    return 1;
   begin_frame(w);
   pt_writer_add(w, s->head, s->head_len);
+  w->ok = w->ok && pt_buf_reserve(L, w->out, PT_WRITER_ROOM);
+  return w->ok;
 }
 
 /* The guess was wrong: moves the body to where it belongs. */
@@ -95,21 +95,29 @@ static int refit(pt_writer *w, size_t body_len, int digits) {
   return 1;
 }
 
+static int count_digits(size_t value) {
+  int n = 1;
+  for (; value >= 10; value /= 10)
+    n++;
+  return n;
+}
+
 static int write_header(pt_writer *w) {
-  char number[PT_NUMBER_MAX], *p;
+  pt_stream *s = w->s;
   size_t len = pt_writer_len(w);
-  size_t digits = pt_number_write_integer(number, (int64_t)len);
-  if ((int)digits == w->s->digits && w->has_start) {
-    memcpy(pt_buf_front(w->out) + w->mark + w->s->header_len, number, digits);
-    return 1;
+  int digits = count_digits(len);
+  char *p;
+  if (digits != s->digits) {
+    w->has_start = 0;
+    if (!refit(w, len, digits))
+      return 0;
   }
-  if ((int)digits != w->s->digits && !refit(w, len, (int)digits))
-    return 0;
   p = pt_buf_front(w->out) + w->mark;
-  memcpy(p, w->s->header, w->s->header_len);
-  p += w->s->header_len;
-  memcpy(p, number, digits);
-  memcpy(p + digits, "\r\n\r\n", 4);
+  if (!w->has_start) {
+    memcpy(p, s->header, s->header_len);
+    memcpy(p + s->header_len + digits, "\r\n\r\n", 4);
+  }
+  pt_number_write_integer(p + s->header_len, (int64_t)len);
   return 1;
 }
 

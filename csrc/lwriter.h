@@ -6,6 +6,7 @@
 #define PT_LWRITER_H
 
 #include "lstream.h"
+#include "number.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -21,8 +22,20 @@ typedef struct pt_writer {
 } pt_writer;
 
 /* Begins a message of the stream, head included; in the batch if it is not
-** NULL. */
-void pt_writer_begin(pt_writer *w, lua_State *L, pt_stream *s, pt_batch *batch);
+** NULL. 0 when memory is short; else there is room for PT_WRITER_ROOM bytes. */
+int pt_writer_begin(pt_writer *w, lua_State *L, pt_stream *s, pt_batch *batch);
+
+#define PT_WRITER_ROOM 96
+
+/* Within the room that there is after the beginning. */
+static inline void pt_writer_put(pt_writer *w, const char *text, size_t len) {
+  memcpy(w->out->data + w->out->end, text, len);
+  w->out->end += len;
+}
+
+static inline void pt_writer_put_integer(pt_writer *w, lua_Integer value) {
+  w->out->end += pt_number_write_integer(w->out->data + w->out->end, value);
+}
 
 /* A failure is kept in w->ok. */
 static inline void pt_writer_add(pt_writer *w, const char *text, size_t len) {
@@ -30,6 +43,8 @@ static inline void pt_writer_add(pt_writer *w, const char *text, size_t len) {
 }
 
 #define pt_writer_literal(w, text) pt_writer_add(w, "" text, sizeof(text) - 1)
+#define pt_writer_put_literal(w, text)                                         \
+  pt_writer_put(w, "" text, sizeof(text) - 1)
 
 /* The length of the body so far. */
 static inline size_t pt_writer_len(const pt_writer *w) {

@@ -256,16 +256,24 @@ static const char digit_pairs[] = "00010203040506070809"
 
 /* Writes the digits so that they end right before `end`. */
 static char *digits_before(char *end, uint64_t value) {
-  while (value >= 100) {
-    end -= 2;
-    memcpy(end, digit_pairs + value % 100 * 2, 2);
-    value /= 100;
+  uint32_t rest;
+  for (; value >= 10000; value /= 10000) {
+    rest = (uint32_t)(value % 10000);
+    end -= 4;
+    memcpy(end, digit_pairs + rest / 100 * 2, 2);
+    memcpy(end + 2, digit_pairs + rest % 100 * 2, 2);
   }
-  if (value >= 10) {
+  rest = (uint32_t)value;
+  if (rest >= 100) {
     end -= 2;
-    memcpy(end, digit_pairs + value * 2, 2);
+    memcpy(end, digit_pairs + rest % 100 * 2, 2);
+    rest /= 100;
+  }
+  if (rest >= 10) {
+    end -= 2;
+    memcpy(end, digit_pairs + rest * 2, 2);
   } else {
-    *--end = (char)('0' + value);
+    *--end = (char)('0' + rest);
   }
   return end;
 }

@@ -22,13 +22,13 @@ typedef struct pt_number {
 static inline const char *pt_number_short(const char *p, const char *end,
                                           int64_t *value) {
   const char *first = p;
-  int64_t v = 0;
-  while (p < end && *p >= '0' && *p <= '9')
-    v = (int64_t)((uint64_t)v * 10 + (uint64_t)(*p++ - '0'));
-  if (p - first > 18 || p == first || (*first == '0' && p - first > 1) ||
+  uint64_t v = 0;
+  for (; p < end && (unsigned char)(*p - '0') < 10; p++)
+    v = v * 10 + (unsigned char)(*p - '0');
+  if ((size_t)(p - first) - 1 >= 18 || (*first == '0' && p - first > 1) ||
       (p < end && (*p == '.' || (*p | 0x20) == 'e')))
     return NULL;
-  *value = v;
+  *value = (int64_t)v;
   return p;
 }
 
@@ -41,8 +41,8 @@ const char *pt_number_fault(const pt_number *out);
 
 #define PT_NUMBER_MAX 48 /* room that either of these needs */
 
-/* Both return how many bytes they wrote. A double always shows that it is one
-** ("1.0", "1e300"); it must be finite. */
+/* Both return how many bytes they wrote; behind an integer none is touched. A
+** double always shows that it is one ("1.0", "1e300"); it must be finite. */
 size_t pt_number_write_integer(char *out, int64_t value);
 size_t pt_number_write_real(char *out, double value);
 

@@ -55,6 +55,12 @@ static inline unsigned pt_plain_specials16(__m128i bytes) {
 static inline __m128i pt_plain_load16(const char *p) {
   return _mm_loadu_si128((const __m128i *)(const void *)p);
 }
+
+/* A bit for each of sixteen bytes in which the two differ. */
+static inline unsigned pt_plain_differ16(const char *a, const char *b) {
+  __m128i same = _mm_cmpeq_epi8(pt_plain_load16(a), pt_plain_load16(b));
+  return (unsigned)_mm_movemask_epi8(same) ^ 0xFFFFU;
+}
 #endif
 
 /* Whether both words hold nothing but plain bytes. */
@@ -63,6 +69,17 @@ static inline int pt_plain_are(uint64_t a, uint64_t b) {
   return pt_plain_specials16(_mm_set_epi64x((int64_t)a, (int64_t)b)) == 0;
 #else
   return (pt_plain_specials(a) | pt_plain_specials(b)) == 0;
+#endif
+}
+
+/* How many bytes of a word are plain before the first that is not, if that can
+** be told by its specials, which are not 0. */
+static inline int pt_plain_before(uint64_t specials) {
+#ifdef __SSE2__ /* hence little-endian */
+  return __builtin_ctzll(specials) / 8;
+#else
+  (void)specials;
+  return 0;
 #endif
 }
 
@@ -75,9 +92,13 @@ static inline const char *pt_plain_end(const char *p, const char *end) {
       return p + __builtin_ctz(bits);
   }
 #endif
-  for (; end - p >= 8; p += 8)
-    if (pt_plain_specials(pt_plain_load8(p)) != 0)
+  for (; end - p >= 8; p += 8) {
+    uint64_t specials = pt_plain_specials(pt_plain_load8(p));
+    if (specials != 0) {
+      p += pt_plain_before(specials);
       break;
+    }
+  }
   while (p < end && pt_plain_is(*p))
     p++;
   return p;
@@ -98,15 +119,22 @@ static inline const char *pt_plain_copy(char *out, const char *p,
   }
 #endif
   for (; end - p >= 8; p += 8, out += 8) {
-    uint64_t word = pt_plain_load8(p);
-    if (pt_plain_specials(word) != 0)
-      break;
+    uint64_t word = pt_plain_load8(p), specials = pt_plain_specials(word);
     memcpy(out, &word, 8);
+    if (specials != 0) {
+      p += pt_plain_before(specials);
+      out += pt_plain_before(specials);
+      break;
+    }
   }
   while (p < end && pt_plain_is(*p))
     *out++ = *p++;
   return p;
 }
+
+/* Too large for a compiler to inline twice by itself, and called for nearly
+** every name and string that is written. */
+#define PT_PLAIN_ALWAYS __attribute__((always_inline))
 
 /* What pt_plain_copy_short takes at the most. */
 #ifdef __SSE2__
@@ -117,7 +145,8 @@ static inline const char *pt_plain_copy(char *out, const char *p,
 
 /* Copies a short run and says whether all of it is plain: its first and last
 ** block overlap in the middle. */
-static inline int pt_plain_copy_short(char *out, const char *text, size_t len) {
+static inline PT_PLAIN_ALWAYS int
+pt_plain_copy_short(char *out, const char *text, size_t len) {
 #ifdef __SSE2__
   if (len > 16) {
     __m128i first = pt_plain_load16(text);
@@ -151,7 +180,8 @@ static inline int pt_plain_copy_short(char *out, const char *text, size_t len) {
 
 /* Writes a string and its quotes to where there is room for len + 2 bytes, if
 ** it is short and plain; 0 if it is not. */
-static inline int pt_plain_quote(char *out, const char *text, size_t len) {
+static inline PT_PLAIN_ALWAYS int pt_plain_quote(char *out, const char *text,
+                                                 size_t len) {
   if (len > PT_PLAIN_SHORT || !pt_plain_copy_short(out + 1, text, len))
     return 0;
   out[0] = out[len + 1] = '"';

@@ -2,7 +2,7 @@
 ** Decoding and encoding undo each other: whatever text is accepted, its value
 ** is written as one line of JSON that reads back as an equal value, numbers
 ** bit for bit and arrays told from objects, and is written as the same text
-** again.
+** again. Objects given an order of members are written as the same value.
 **
 ** Input: how the collector works, the text.
 */
@@ -56,6 +56,41 @@ static int is_array(lua_State *L, int table) {
   return 1;
 }
 
+/* Gives the objects in the value at `at` the metatable at `order`. */
+static void set_order(lua_State *L, int at, int order) {
+  luaL_checkstack(L, 20, NULL);
+  if (lua_type(L, at) != LUA_TTABLE)
+    return;
+  lua_pushnil(L);
+  while (lua_next(L, at)) {
+    set_order(L, lua_gettop(L), order);
+    lua_pop(L, 1);
+  }
+  if (!is_array(L, at)) {
+    lua_pushvalue(L, order);
+    lua_setmetatable(L, at);
+  }
+}
+
+/* Pushes an order by the names in the object at `at`, and some more. */
+static void push_order(lua_State *L, int at) {
+  lua_Integer n = 0;
+  push_function(L, "order");
+  lua_newtable(L);
+  lua_pushliteral(L, "not there\n");
+  lua_rawseti(L, -2, ++n);
+  if (lua_type(L, at) == LUA_TTABLE && !is_array(L, at)) {
+    lua_pushnil(L);
+    while (lua_next(L, at)) {
+      lua_pop(L, 1);
+      lua_pushvalue(L, -1);
+      lua_rawseti(L, -3, n + 1);
+      n = n < 3 ? n + 1 : n; /* the others come as they come */
+    }
+  }
+  fuzz_call(L, 1, 1);
+}
+
 static void check_number(lua_State *L, int a, int b) {
   lua_Number x = lua_tonumber(L, a), y = lua_tonumber(L, b);
   fuzz_check(lua_isinteger(L, a) == lua_isinteger(L, b));
@@ -99,6 +134,17 @@ static void check_line(lua_State *L) {
   fuzz_check(memchr(text, '\n', len) == NULL);
 }
 
+/* The value at 3 is equal to the one at 1. */
+static void check_order(lua_State *L) {
+  lua_settop(L, 3);
+  push_order(L, 1); /* 4 */
+  set_order(L, 3, 4);
+  lua_pushvalue(L, 3);
+  encode(L);
+  fuzz_check(decode(L)); /* 6 */
+  check_equal(L, 1, 6);
+}
+
 static int round_trip(lua_State *L) {
   if (!decode(L)) /* the value is at 1 */
     return 0;
@@ -110,6 +156,7 @@ static int round_trip(lua_State *L) {
   if (check_equal(L, 1, 3))
     fuzz_check(lua_rawequal(L, 2, 4));
   fuzz_check(lua_rawlen(L, 2) == lua_rawlen(L, 4));
+  check_order(L);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 local core = core -- luacheck: globals core
 
 local RAW, STRING_IDS, EXTRA, CODEC, SOCKET, FINALIZERS, _, SMALL_QUEUE = 1, 2, 4, 8, 16, 32, 64, 128
+local PARAMS = core.json.order { "made", "list", "missing" }
 local FRAMINGS = { [0] = "auto", "line", "header" }
 
 local function choices(input)
@@ -100,7 +101,8 @@ local function run(input)
 
   local function call()
     local waiter = { made }
-    local id, message, kind = stream:request(waiter, "call", { made, {} })
+    local params = setmetatable({ list = {}, other = true, made = made }, PARAMS)
+    local id, message, kind = stream:request(waiter, "call", params)
     if id then
       assert(not waiters[waiter])
       waiters[waiter], made = id, made + 1

@@ -20,7 +20,7 @@ end
 
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 
--- What each module of lua/pintle may require of pintle's own.
+-- What each part of lua/pintle may require of the others. A part is a module and those in the folder of its name.
 local MAY_REQUIRE = {
   ["init"] = { "pintle.core" },
 }
@@ -59,16 +59,24 @@ describe("the C core", function()
   end)
 end)
 
+local function is_in_part(module, part)
+  local own = "pintle." .. part
+  return module == own or module:sub(1, #own + 1) == own .. "."
+end
+
+local LOADS = { require = true, lazy = true }
+
 describe("the Lua layers", function()
   it("require only what they may", function()
     for _, path in ipairs(lines_of "find lua/pintle -name '*.lua' -not -path '*/_meta/*'") do
-      local name = path:match "lua/pintle/(.*)%.lua$"
+      local part = path:match "lua/pintle/([%w_]+)"
       local allowed = {}
-      for _, module in ipairs(assert(MAY_REQUIRE[name], path .. " has no place in the house yet")) do
+      for _, module in ipairs(assert(MAY_REQUIRE[part], path .. " has no place in the house yet")) do
         allowed[module] = true
       end
-      for module in read(path):gmatch 'require%s*%(?%s*"(pintle[%w_.]*)"' do
-        assert.truthy(allowed[module], path .. " requires " .. module)
+      for how, module in read(path):gmatch '(%l+)%s*%(?%s*"(pintle[%w_.]*)"' do
+        local is_allowed = allowed[module:match "^pintle%.[%w_]+"] or is_in_part(module, part)
+        assert.truthy(is_allowed or not LOADS[how], path .. " requires " .. module)
       end
     end
   end)

@@ -1,4 +1,5 @@
 local core = require "pintle.core"
+local nested = require "spec.support.nested"
 
 local json = core.json
 local decode, encode = json.decode, json.encode
@@ -41,6 +42,18 @@ describe("what has no JSON form", function()
     local below = { deep = { deeper = {} } }
     below.deep.deeper.up = below.deep
     assert_refused("value.deep.deeper.up: a table that holds itself has no JSON form", below)
+  end)
+
+  it("is refused where a table first holds itself, whatever the nesting that is allowed", function()
+    for _, below in ipairs { 0, 1, 10, 14, 15, 16, 17, 40 } do
+      local loop = core.json.array { nested.value(below), {} }
+      loop[2][1] = loop
+      for most = below + 2, below + 40 do
+        local ok, message = pcall(encode, { loop }, most)
+        assert.is_false(ok)
+        assert.matches(most > 2 and "value%[1%]%[2%]%[1%]: a table that holds itself" or "nested too deeply", message)
+      end
+    end
   end)
 
   it("is refused when a table far down holds itself", function()

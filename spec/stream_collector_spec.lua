@@ -81,6 +81,38 @@ for name, codec in pairs(codecs) do
   end)
 end
 
+describe("a finalizer that receives in a thread of its own", function()
+  it("finds nothing in the middle of a message", function()
+    local stream, far <close> = wire.open()
+    local text = '{"jsonrpc":"2.0","method":"m","params":' .. core.json.encode(items) .. "}\n"
+    local asked, taken = 0, 0
+    haunting.start(function()
+      local thread = coroutine.wrap(function() return (stream:receive()) end)
+      asked = asked + 1
+      taken = taken + (thread() and 1 or 0)
+    end)
+    local sent = 0
+    local threads = {}
+    haunting.drive(50, function()
+      far:write(text)
+      sent = sent + 1
+      threads[sent % 3] = coroutine.wrap(function()
+        local kind, _, method, params = wire.next(stream)
+        if not kind then return end
+        taken = taken + 1
+        assert(kind == "notification" and method == "m" and #params == 500 and params[500].name == "item 500")
+      end)
+      threads[sent % 3]()
+    end)
+    haunting.stop()
+    while stream:receive() do taken = taken + 1 end
+    assert.is_true(asked > 0)
+    assert.equal(sent, taken)
+    assert.equal(sent, stream:stats().received)
+    stream:close()
+  end)
+end)
+
 describe("a finalizer that closes the stream", function()
   it("in the middle of a message lets it come through", function()
     local nothing_left = children.stock()

@@ -276,6 +276,26 @@ describe("the end of a stream", function()
   end)
 end)
 
+describe("what is queued while there is more to read", function()
+  -- How many bytes were sent before flush, after so many requests were answered in a row.
+  local function sent_early(count)
+    local stream, far <close> = wire.open()
+    wire.write(far, ('{"jsonrpc":"2.0","id":1,"method":"m","params":["' .. ("x"):rep(40) .. '"]}\n'):rep(count))
+    for _ = 1, count do
+      local _, id, _, payload = stream:receive()
+      stream:reply(id, payload)
+    end
+    local text = drain(far)
+    stream:close()
+    return #text
+  end
+
+  it("is sent once it outweighs that", function()
+    assert.equal(0, sent_early(10))
+    assert.is_true(sent_early(100) >= 2048)
+  end)
+end)
+
 describe("waiting for an answer", function()
   it("goes on for as long as it is told, and only if one is due", function()
     local a, b <close> = wire.open()

@@ -43,6 +43,32 @@ for name, codec in pairs(codecs) do
       end)
     end
 
+    it("reads messages whatever their white space and the order of their members", function()
+      a, b = wire.open(codec)
+      local function sent(text)
+        wire.write(b, text .. "\n")
+        local kind, id, what, payload = wire.next(a)
+        return { kind, id, what, payload }
+      end
+      local request = { "request", 7, "m", { 1 } }
+      assert.same(request, sent '{"jsonrpc":"2.0","id":7,"method":"m","params":[1]}')
+      assert.same(request, sent '{"jsonrpc": "2.0", "id": 7, "method": "m", "params": [1]}')
+      assert.same(request, sent '{ "jsonrpc" : "2.0" , "id" : 7 , "method" : "m" , "params" : [1] }')
+      assert.same(request, sent ' {"params":\t[1],"method":\t"m","id":\t7,"jsonrpc":\t"2.0"} ')
+      assert.same(request, sent '{"\\u0069d":7,"m\\u0065thod":"m","par\\u0061ms":[1],"jsonrpc":"2.0"}')
+      assert.same(request, sent '{"jsonrpc":"2.0","idx":1,"id":7,"methods":2,"method":"m","params":[1],"result_":3}')
+      a:request("waiter", "m")
+      a:request("waiter", "m")
+      assert.same({ "result", 1, "waiter", { 1 } }, sent '{"jsonrpc": "2.0", "result": [1], "id": 1}')
+      assert.same({ "result", 2, "waiter", { 1 } }, sent '{"id":2,"result":[1],"jsonrpc":"2.0"}')
+      for _, broken in ipairs { '{"jsonrpc":"2.0","id":', '{"jsonrpc":"2.0","id": ', '{"jsonrpc":"2.0","method":',
+                                '{"jsonrpc":"2.0","params": ', '{"jsonrpc":"2.0","result":', '{"jsonrpc":"2.0","' } do
+        assert.equal("invalid", sent(broken)[1])
+      end
+      b:close()
+      b = nil
+    end)
+
     it("answers with an error", function()
       a, b = pair.open(codec)
       a:request("one", "m")
@@ -330,6 +356,32 @@ describe("a stream", function()
     assert.equal("params.list[2]: a function has no JSON form", (select(2, a:request(1, "m", bad))))
     assert.equal("result.list[2]: a function has no JSON form", (select(2, a:reply(1, bad))))
     assert.equal("data.list[2]: a function has no JSON form", (select(2, a:fail(1, 1, "m", bad))))
+    a:close()
+    assert.is_false(b:closed())
+  end)
+
+  it("hands out the calls whose deadline has come, and tells the next one", function()
+    local a, b <close> = wire.open()
+    local now = core.now()
+    for i = 1, 40 do
+      local _, due = a:request("waiter " .. i, "m", nil, i % 2 == 0 and 100 + i or nil)
+      if i % 2 == 1 then assert.equal(math.huge, due) else assert.near(now + 100 + i, due, 60) end
+    end
+    local id, next = a:overdue(now)
+    assert.is_nil(id)
+    assert.same({ 2, "waiter 2" }, { a:overdue(next) })
+    local _, due = a:request("late", "m", nil, 0)
+    local found = {}
+    for _ = 1, 2 do found[#found + 1] = select(2, a:overdue(next + 2.5)) end
+    table.sort(found)
+    assert.same({ "late", "waiter 4" }, found)
+    assert.truthy(due < next)
+    assert.is_nil((a:overdue(next + 2.5)))
+    assert.is_nil(a:abandon(2))
+    assert.equal(38, a:waiting())
+    while a:overdue(math.huge) do end
+    assert.equal(0, a:waiting())
+    assert.same({ nil, nil }, { a:overdue(math.huge) })
     a:close()
     assert.is_false(b:closed())
   end)

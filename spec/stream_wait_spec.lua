@@ -105,7 +105,8 @@ describe("waiting for a stream", function()
     b:close()
   end)
 
-  it("goes on sending while it waits", function()
+  -- Sends more than a pipe holds to a plugin that reads it only bit by bit.
+  local function send_much(poller)
     local plugin = [[
       local core = require "pintle.core"
       local stream = core.stream { read = 0, write = 1, framing = "line" }
@@ -121,16 +122,25 @@ describe("waiting for a stream", function()
     for i = 1, 5 do
       local kind, waiter, payload, _
       repeat
-        assert.is_true(stream:wait(children.patience))
+        assert.is_true(stream:wait(children.patience, poller))
         kind, _, waiter, payload = stream:receive()
       until kind
       assert.same({ "result", i, 1000000 }, { kind, waiter, payload })
     end
     stream:close()
     assert.equal(0, (process:wait(children.patience)))
+  end
+
+  it("goes on sending while it waits", function() send_much() end)
+
+  it("goes on sending while it waits beside a poller", function()
+    local poller <close> = assert(core.poller())
+    send_much(poller)
   end)
 
-  for how, timeout in pairs { ["for ever"] = "", ["for a time"] = "60" } do
+  for how, arguments in pairs {
+    ["for ever"] = "", ["for a time"] = "60", ["beside a poller"] = "nil, core.poller()",
+  } do
     it("ends on Ctrl-C when it waits " .. how, function()
       local program = ([[
         local core = require "pintle.core"
@@ -138,7 +148,7 @@ describe("waiting for a stream", function()
         local stream = core.stream { read = input, write = output, framing = "line" }
         io.stderr:write "ready\n"
         stream:wait(%s)
-      ]]):format(timeout)
+      ]]):format(arguments)
       local process <close> = assert(core.spawn { command = children.lua(program), stderr = "pipe" })
       children.read(process.stderr, "ready\n")
       process:kill "INT"
@@ -200,3 +210,98 @@ describe("waiting for a stream", function()
     far:close()
   end)
 end)
+
+for name, open in pairs(kinds) do
+  describe("waiting beside a poller for a stream on " .. name, function()
+    local nothing_left, stream, far, poller, read, write
+
+    before_each(function()
+      nothing_left = children.stock()
+      stream, far = open()
+      poller = assert(core.poller())
+      read, write = core.pipe()
+      assert(poller:set(read, "r", "other"))
+    end)
+
+    after_each(function()
+      for _, object in ipairs { stream, far, poller, read, write } do object:close() end
+      stream, far = nil, nil
+      nothing_left()
+    end)
+
+    it("ends when there is something to receive", function()
+      for i, timeout in ipairs { children.patience, -1, 0 } do
+        wire.write(far, note(i))
+        assert.is_true(stream:wait(timeout, poller))
+        local kind, _, method = stream:receive()
+        assert.same({ "notification", "m" .. i }, { kind, method })
+      end
+    end)
+
+    it("ends when the poller has something", function()
+      wire.write(write, "x")
+      local begun = core.now()
+      assert.is_false(stream:wait(children.patience, poller))
+      assert.truthy(core.now() - begun < children.patience)
+      assert.is_false(stream:wait(nil, poller))
+      assert.equal(1, (poller:wait(0)))
+      assert.equal("other", (poller:next()))
+      read:read()
+      assert.is_false(stream:wait(0, poller))
+    end)
+
+    it("prefers what there is to receive", function()
+      wire.write(write, "x")
+      wire.write(far, note(1) .. note(2))
+      for _ = 1, 2 do
+        assert.is_true(stream:wait(nil, poller))
+        assert.equal("notification", (stream:receive()))
+      end
+      assert.is_false(stream:wait(nil, poller))
+    end)
+
+    it("may be watched by that poller, too", function()
+      assert(poller:set((stream:fds()), "r", "stream"))
+      assert.is_false(stream:wait(0, poller))
+      wire.write(far, note(1))
+      assert.is_true(stream:wait(nil, poller))
+      assert.equal("notification", (stream:receive()))
+      assert.is_false(stream:wait(0, poller))
+      poller:set((stream:fds()))
+    end)
+
+    it("ends when the time is over", function()
+      local begun = core.now()
+      assert.is_false(stream:wait(0.02, poller))
+      assert.is_true(core.now() - begun >= 0.02)
+    end)
+
+    it("ends with the input", function()
+      far:close()
+      assert.is_true(stream:wait(nil, poller))
+      assert.is_nil((stream:receive()))
+    end)
+
+    it("does not wait beside what is always ready", function()
+      local number = read:fileno() -- the lowest free number is the next to be used
+      poller:set(read)
+      read:close()
+      local file <close> = assert(io.open "/dev/null")
+      assert(poller:set(number, "r", file))
+      local begun = core.now()
+      assert.is_false(stream:wait(children.patience, poller))
+      assert.truthy(core.now() - begun < children.patience)
+      wire.write(far, note(1))
+      assert.is_true(stream:wait(nil, poller))
+      poller:set(number)
+    end)
+
+    it("takes no other thing for a poller, nor one that is closed", function()
+      for _, thing in ipairs { 1, "poller", stream, {} } do
+        assert.has_error(function() stream:wait(0, thing) end)
+      end
+      poller:close()
+      assert.has_error(function() stream:wait(0, poller) end, "attempt to use a closed poller")
+    end)
+  end)
+end

@@ -94,6 +94,17 @@ function scenarios.encode()
   is(" [1,\n2] ", tostring(list[6]))
 end
 
+function scenarios.encode_ordered()
+  local order = again(json.order, { "first", "second", "third" })
+  local inner = setmetatable({ third = setmetatable({}, order), first = json.array() }, order)
+  is('{"first":1,"third":{"first":[],"third":{}},"last":2}',
+    again(json.encode, setmetatable({ last = 2, third = inner, first = 1 }, order)))
+  inner.second = print
+  raises("value%.third%.second: a function", json.encode, setmetatable({ third = inner }, order))
+  raises("comes twice", json.order, { "a", "b", "a" })
+  raises("made of strings", json.order, { 1 })
+end
+
 function scenarios.encode_deep()
   local deep = {}
   for _ = 1, 100 do deep = { deep } end
@@ -289,6 +300,65 @@ function scenarios.stream_wait()
   again(stream.close, stream)
 end
 
+function scenarios.stream_deliver()
+  local text = '{"jsonrpc":"2.0","id":1,"result":[1]}\n{"jsonrpc":"2.0","method":"m","params":{}}\n'
+  local s <close> = reading("line", text)
+  local got, thread
+  repeat
+    thread = again(coroutine.create, function()
+      while true do got = coroutine.yield(core.parked) end
+    end)
+  until core.resume(thread)
+  is(1, (again(s.request, s, thread, "m")))
+  is("notification", (again(s.deliver, s)))
+  is(1, got[1])
+  is(nil, again(core.innermost))
+end
+
+-- A thread that an error has ended still shows the call that raised it.
+function scenarios.stream_in_threads()
+  local message = '{"jsonrpc":"2.0","method":"m","params":{"a":[1,{},"text"]}}\n'
+  local s <close>, out = reading("auto", message .. message)
+  local threads = {}
+  local function returned(ok, ...)
+    if not ok then
+      is(true, s:wait(0)) -- it is still there
+      error((...), 0)
+    end
+    return ...
+  end
+  local function in_thread(i)
+    threads[i] = coroutine.create(s.receive)
+    return returned(coroutine.resume(threads[i], s))
+  end
+  for i = 1, 2 do is("notification", (again(in_thread, i))) end
+  is(2, s:stats().received)
+  out:close()
+end
+
+function scenarios.stream_closed_after_error()
+  local s <close>, out = reading("line", '{"jsonrpc":"2.0","method":"m","params":{"a":[1,{},"text"]}}\n')
+  local ok, message = pcall(s.receive, s)
+  s:close()
+  out:close()
+  if not ok then error(message, 0) end
+  is(0, s:queued())
+end
+
+function scenarios.stream_wait_beside()
+  local poller <close> = assert(again(core.poller))
+  local read, write = again(core.pipe)
+  local other <close>, into = again(core.pipe)
+  local stream <close> = again(core.stream, { read = read, write = 2, framing = "line" })
+  is(true, again(poller.set, poller, other, "r", "other"))
+  is(false, again(stream.wait, stream, 0, poller))
+  again(into.write, into, "x")
+  is(false, again(stream.wait, stream, nil, poller))
+  again(write.write, write, '{"jsonrpc":"2.0","method":"m"}\n')
+  is(true, again(stream.wait, stream, nil, poller))
+  raises("pintle.poller expected", stream.wait, stream, 0, stream)
+end
+
 function scenarios.stream_tickets()
   local s <close>, out = reading("auto", 'hello\n  \n{"jsonrpc":"2.0","id":1.0,"method":"m"}\n')
   is("auto", s:framing())
@@ -368,6 +438,44 @@ end
 
 -- }======
 
+-- {====== Threads ======
+
+function scenarios.resume()
+  local t = coroutine.create(function(...) error { coroutine.yield(...) } end)
+  local _, a, b = assert(core.resume(t, 1, "x"))
+  is(1, a)
+  is("x", b)
+  local ok, raised = core.resume(t, 2)
+  is(false, ok)
+  if is_memory(raised) then error(raised, 0) end
+  is(2, raised[1])
+  fails("dead", nil, nil, select(2, core.resume(t)))
+  raises("thread expected", core.resume)
+end
+
+-- Where Lua's own resume has other words for it.
+function scenarios.resume_many()
+  local results = table.pack(core.resume(coroutine.create(function()
+    return 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20
+  end)))
+  if results[2] == "too many results to resume" then error("not enough memory", 0) end
+  is(true, assert(results[1], results[2]))
+  is(20, results[21])
+end
+
+function scenarios.watch()
+  local t = coroutine.create(function() while true do end end)
+  is(true, again(core.watch, function(thread) error({ thread }, 0) end, 0.001))
+  local ok, raised = core.resume(t)
+  is(false, ok)
+  if is_memory(raised) then error(raised, 0) end
+  is(t, raised[1])
+  is(true, again(core.watch))
+  raises("function expected", core.watch, 1)
+end
+
+-- }======
+
 -- {====== Descriptors, processes, readiness ======
 
 function scenarios.descriptors()
@@ -439,6 +547,51 @@ function scenarios.spawn_wrong()
   raises("unknown limit", core.spawn, { command = { "x" }, limits = { x = 1 } })
   raises("no whole number", core.spawn, { command = { "x" }, limits = { cpu = 1.5 } })
   raises("'stdin'", core.spawn, { command = { "x" }, stdin = "x" })
+end
+
+function scenarios.signals()
+  local signals <close> = assert(again(core.signals, { "USR1", "KILL", "USR2" }))
+  is("USR1 USR2", table.concat(again(signals.names, signals), " "))
+  is("number", type(signals:fd()))
+  is(nil, again(signals.next, signals))
+  fails("already", "full", again(core.signals, { "USR1" }))
+  is(true, again(core.raise, "WINCH"))
+  raises("unknown signal 'X'", core.signals, { "X" })
+  raises("name expected", core.raise, {})
+end
+
+function scenarios.sockets()
+  local listener <close> = assert(again(core.listen, { host = "127.0.0.1", port = 0 }))
+  local place = again(core.address, listener)
+  is(false, again(core.accept, listener))
+  local far <close> = assert(again(core.connect, place))
+  is(true, again(core.connected, far))
+  local near <close> = again(core.accept, listener)
+  is("table", type(again(core.address, near)))
+  fails("in use", "full", again(core.listen, place))
+  fails("no address", "invalid", again(core.address, 0 + again(core.poller):fileno()))
+  raises("no 'x'", core.connect, { x = 1 })
+  raises("path, or a host", core.connect, {})
+end
+
+function scenarios.sockets_unix()
+  local path = "build/oom/socket" -- what a run leaves there is replaced by the next
+  local listener <close> = assert(again(core.listen, { path = path, mode = 384 }))
+  local far <close> = assert(again(core.connect, { path = path }))
+  local near <close> = again(core.accept, listener)
+  is(1, again(far.write, far, "x"))
+  is("x", near:read())
+  is(path, again(core.address, near).path)
+  fails("in use", "full", again(core.listen, { path = path }))
+  os.remove(path)
+  fails("No such file", "closed", again(core.connect, { path = path }))
+end
+
+function scenarios.sha256()
+  is(64, #again(core.sha256, "/proc/self/exe"))
+  fails("cannot read", "invalid", again(core.sha256, "/nowhere"))
+  fails("cannot read", "invalid", again(core.sha256, "/"))
+  raises("zero byte", core.sha256, "a\0b")
 end
 
 function scenarios.which()

@@ -41,6 +41,48 @@ function core.pipe() end
 ---@return pintle.fd? one, pintle.fd|string other_or_message, string? kind, integer? errno
 function core.socketpair() end
 
+---Where a socket is: in the file system, or at a host and port. A host is an address in digits or a name; a name is
+---looked up, and nothing else happens meanwhile.
+---@class pintle.place
+---@field path? string
+---@field host? string
+---@field port? integer
+
+---Begins to connect a stream socket, non-blocking and closed on exec. If it takes longer than a moment it is pending:
+---then it is writable when that is over, and `connected` tells how it went. Of several addresses of a name it is the
+---first that does not refuse at once.
+---@param place pintle.place
+---@return pintle.fd? socket, boolean|string pending_or_message, string? kind, integer? errno
+function core.connect(place) end
+
+---@param socket pintle.descriptor
+---@return boolean? connected false while it is still pending
+---@return string? message told once, string? kind, integer? errno
+function core.connected(socket) end
+
+---@class pintle.listen_options: pintle.place
+---@field host? string "127.0.0.1" unless there is a path
+---@field port? integer 0 unless told, which is any that is free: `address` tells which
+---@field mode? integer permissions of the socket's file; what the umask leaves unless told
+---@field backlog? integer how many may wait to be accepted: 128
+
+---A socket that is readable when somebody has connected. The file of a Unix socket stays behind when it is closed: who
+---listens removes it. One that nobody listens on any more is replaced; any other file is left alone. The kind is "full"
+---where somebody else listens.
+---@param options pintle.listen_options
+---@return pintle.fd? listener, string? message, string? kind, integer? errno
+function core.listen(options) end
+
+---@param listener pintle.descriptor
+---@return pintle.fd|false|nil socket false when nobody waits
+---@return string? message, string? kind, integer? errno
+function core.accept(listener) end
+
+---@param socket pintle.descriptor
+---@return pintle.place? own where it is itself, not its other end; the path is "" where it has no name
+---@return string? message, string? kind, integer? errno
+function core.address(socket) end
+
 ---Takes stdin and stdout for a protocol: private copies are returned, descriptor 0 becomes /dev/null and
 ---descriptor 1 becomes stderr, so that no print, library or child can touch the protocol. The second
 ---call in a process returns nil and says so.
@@ -121,6 +163,42 @@ function process:close() end
 ---@return pintle.process?, string? message, string? kind, integer? errno
 function core.spawn(options) end
 
+---Signals that come as events. Those that the program has left alone are taken over; each comes out of `next` once, and
+---from then on does what it always does, so that a second one ends a program that does not look. Taken again after
+---`close` it comes again. `lua` itself has INT, which it stops scripts with.
+---@class pintle.signals
+local signals = {}
+
+---@return integer? descriptor that is readable when a signal has come; nil once it is closed
+function signals:fd() end
+
+---@return pintle.signal? name of one that has come, nil when there is none
+function signals:next() end
+
+---@return pintle.signal[] names of those that were taken over
+function signals:names() end
+
+---Those that have not come are as before; those that have and were not told are forgotten. Closing twice is fine; also
+---by `<close>` and collection.
+function signals:close() end
+
+---There can be one at a time in a process, the kind is "full" else. Children are started with all signals as the system
+---has them.
+---@param names pintle.signal[]
+---@return pintle.signals?, string? message, string? kind, integer? errno
+function core.signals(names) end
+
+---Does to this process what the signal does by default, whatever the program made of it: for ending with the right
+---status after cleaning up. What is in the buffers of `io` is lost if that ends the program.
+---@param name pintle.signal
+---@return true? survived, string? message, string? kind, integer? errno
+function core.raise(name) end
+
+---The SHA-256 of a regular file.
+---@param path string
+---@return string? hex 64 lower-case digits, string? message, string? kind, integer? errno
+function core.sha256(path) end
+
 ---The file that spawn would run; absolute if it was searched for.
 ---@param name string
 ---@param path? string directories with colons between them; the host's PATH unless told
@@ -169,6 +247,36 @@ function poller:close() end
 ---@return pintle.poller? poller, string? message, string? kind, integer? errno
 function core.poller() end
 
+---As `coroutine.resume`, but what `core.watch` has set can reach the thread while it runs.
+---@param thread thread
+---@param ... any
+---@return boolean ok, any ...
+function core.resume(thread, ...) end
+
+---Reaches threads that compute without yielding: while one that `core.resume` runs goes on for longer than `interval`,
+---the callback is called in it about once an interval, between two of its instructions. If it raises, that goes
+---through the thread's code like any error. It may not yield. Of threads that run each other the innermost is reached;
+---one that the thread resumes by other means than `core.resume` is passed over: it is reached when control is back.
+---
+---Between ticks nothing slows the thread, and nobody is woken once nothing runs. Waiting here is not cut short, but a
+---sleep in other libraries may be. On Linux a timer sends a real-time signal that the program has left alone; elsewhere
+---it is SIGALRM, for one Lua state a process, and no longer `alarm`'s. The kind is "unsupported" where neither is to be
+---had; then `core.resume` works all the same. After a fork it has to be called again.
+---@param callback? fun(thread: thread) nil ends it
+---@param interval? number seconds: 0.05 unless told
+---@return true? ok, string? message, string? kind, integer? errno
+function core.watch(callback, interval) end
+
+---What a thread yields to say that it waits for an answer to a call.
+---@type lightuserdata
+core.parked = nil
+
+---@return thread? thread the running one, if it may yield
+function core.yielder() end
+
+---@return thread? thread the innermost that `core.resume` runs, also while that runs others by other means
+function core.innermost() end
+
 ---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
 ---`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
 ---Of equal names in an object the last wins. Lone surrogates, invalid UTF-8 and numbers too large
@@ -198,6 +306,13 @@ function core.json.encode(value, nesting) end
 ---@param list? T
 ---@return T
 function core.json.array(list) end
+
+---A metatable for objects whose members are to be written in a certain order: those named come first, as they are
+---named, then the others in the table's own order. A table with it is always an object, `{}` when it is empty, and
+---decoding takes no note of it. Raises if the names are not a list of distinct strings.
+---@param names string[]
+---@return table
+function core.json.order(names) end
 
 ---Text that is written as it stands where it is used as a value; `tostring` gives it back.
 ---@class pintle.raw
@@ -252,8 +367,10 @@ function core.stream(options) end
 ---@param waiter any anything but nil
 ---@param method string
 ---@param params? any left out when nil
----@return integer? id, string? message, string? kind `invalid`, `full` or `closed`
-function stream:request(waiter, method, params) end
+---@param timeout? number seconds; when they are over nothing happens but that `overdue` hands the call out
+---@return integer? id, number|string deadline_or_message by the clock of `core.now`; huge where there is none
+---@return string? kind `invalid`, `full` or `closed`
+function stream:request(waiter, method, params, timeout) end
 
 ---@param method string
 ---@param params? any
@@ -296,13 +413,27 @@ function stream:flush() end
 ---@return string|false|nil kind, pintle.id|string|nil id_or_message, any what_or_kind, any payload, boolean? more
 function stream:receive(spin) end
 
+---As `receive`, but a result whose waiter is a thread is given to it at once, by resuming it; and if that yields
+---`core.parked` and nothing else, because it waits again, the next message is looked at. Whatever else it does
+---comes back as `"resumed", thread, ok, what, more`, as `core.resume` would have it; and `false, n, nil, nil, more`
+---says that n threads were resumed and there is no message besides, or that others should have their turn first.
+---@param spin? number
+---@return string|false|nil kind, any id, any what, any payload, boolean? more
+function stream:deliver(spin) end
+
 ---Sends what is queued and waits until there is something to receive; for a program that has nothing else to
 ---wait for. On a pipe that the stream has taken over and without a timeout it costs one system call. If nobody
 ---reads what it sends, it says so once, closes the output, and from then on waits for input alone.
+---
+---With a poller it waits for anything there as well, and is false as soon as that has something; what there is to
+---receive comes first. Whether the poller watches the stream's descriptors, too, does not matter. For a host that
+---talks to one plugin: a call and its answer cost three system calls and no `next`.
 ---@param timeout? number seconds; nil or negative is for ever
----@return boolean? ready false when the time is over, or a signal wants to stop the program
----@return string? message, string? kind, integer? errno
-function stream:wait(timeout) end
+---@param beside? pintle.poller
+---@return boolean? ready false when the time is over, the poller has something, or a signal wants to stop the program
+---@return string? message, string? kind "unsupported" where pollers have no `fileno`
+---@return integer? errno
+function stream:wait(timeout, beside) end
 
 ---Gives up on a call: its answer will be a stray.
 ---@param id integer
@@ -312,6 +443,11 @@ function stream:abandon(id) end
 ---Any call that still waits, taken out: for telling them all that no answer will come.
 ---@return integer? id, any waiter
 function stream:orphan() end
+
+---A call whose deadline has come, taken out; or nil and the earliest deadline of those that still wait.
+---@param now number
+---@return integer? id, any waiter_or_next
+function stream:overdue(now) end
 
 ---@return integer calls that wait for an answer
 function stream:waiting() end

@@ -1,0 +1,67 @@
+/*
+** An encoder at work, as the files that make it up share it: lencode.c walks
+** and writes, lmisuse.c says what cannot be written, and where it stands.
+*/
+#ifndef PT_LENCODE_H
+#define PT_LENCODE_H
+
+#include "ljson.h"
+
+#pragma GCC visibility push(hidden)
+
+/* An open table takes three slots on the Lua stack: the table, what is to be
+** known of the one around it (an integer, of no use for the first levels, which
+** are kept in C), and the key of the member being written. */
+#define PT_ENCODER_SLOTS 3
+#define PT_ENCODER_QUICK 16 /* levels of which the rest is kept in C */
+
+/* How the members of the open table are walked; lists are odd, and what
+** lua_next walks comes first. */
+typedef enum pt_walk {
+  PT_WALK_OBJECT,
+  PT_WALK_LIST,
+  PT_WALK_ORDERED,
+  PT_WALK_LIST_BY_INDEX
+} pt_walk;
+
+/* How far the table around an open one has been written. */
+typedef struct pt_level {
+  lua_Integer outer_n;
+  pt_walk outer_walk;
+} pt_level;
+
+typedef struct pt_encoder {
+  lua_State *L;
+  pt_buf *out;
+  int depth;     /* open tables */
+  int most;      /* nesting allowed */
+  int base;      /* stack index of the outermost table */
+  int key;       /* stack index of the innermost table's key */
+  pt_walk walk;  /* of the innermost table */
+  lua_Integer n; /* members of it written so far */
+  size_t mark;   /* length to which a failure cuts the buffer back */
+  const char *root;
+  const void *array_meta; /* the metatable that marks arrays */
+  pt_level open[PT_ENCODER_QUICK];
+} pt_encoder;
+
+/* Pushes a message: the path to the value being written, and what is wrong with
+** it. The buffer is cut back first, because making the message may run the
+** collector and so finalizers that use it. Returns PT_ENCODE_MISUSE. */
+pt_encoded pt_misuse(pt_encoder *e, const char *what);
+
+/* The same for a value on top whose type has no JSON form. */
+pt_encoded pt_misuse_type(pt_encoder *e);
+
+/* Whether a table among those that are open and the one on top holds itself; if
+** so, the path is cut to where it does so first. Asked for every table from
+** PT_ENCODER_QUICK levels on, with `has_room`; without, it looks closer. */
+int pt_misuse_is_cycle(pt_encoder *e, int has_room);
+
+/* NULL if the innermost table has the keys 1..n and no others. If not, why, and
+** the key that spoils it is in the key's slot. */
+const char *pt_misuse_of_list(pt_encoder *e);
+
+#pragma GCC visibility pop
+
+#endif

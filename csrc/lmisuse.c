@@ -1,0 +1,146 @@
+/*
+** What an encoder cannot write: the path to it, and why.
+*/
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lencode.h"
+
+/* {====== The message ====== */
+
+/* A string with a NUL in it is none either, but is shown well enough. */
+static int is_name(const char *s) {
+  if (*s == '\0' || (*s >= '0' && *s <= '9'))
+    return 0;
+  return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
+                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
+/* A key as a message shows it: what would not be text itself, escaped. */
+static void add_key(luaL_Buffer *b, const char *p, const char *end) {
+  char escape[8];
+  while (p < end) {
+    const char *next = pt_json_utf8(p, end);
+    if (next != NULL && (unsigned char)*p >= 0x20 && *p != '"') {
+      luaL_addlstring(b, p, (size_t)(next - p));
+      p = next;
+    } else {
+      snprintf(escape, sizeof escape, "\\x%02x", (unsigned char)*p++);
+      luaL_addstring(b, escape);
+    }
+  }
+}
+
+static void add_step(lua_State *L, luaL_Buffer *b, int key) {
+  size_t len;
+  const char *text;
+  if (lua_type(L, key) == LUA_TSTRING) {
+    text = lua_tolstring(L, key, &len);
+    luaL_addstring(b, is_name(text) ? "." : "[\"");
+    add_key(b, text, text + len);
+    luaL_addstring(b, is_name(text) ? "" : "\"]");
+    return;
+  }
+  if (lua_isinteger(L, key))
+    lua_pushfstring(L, "[%I]", (LUAI_UACINT)lua_tointeger(L, key));
+  else
+    lua_pushfstring(L, "[%s]", luaL_typename(L, key));
+  luaL_addvalue(b);
+}
+
+pt_encoded pt_misuse(pt_encoder *e, const char *what) {
+  lua_State *L = e->L;
+  luaL_Buffer b;
+  int i;
+  pt_buf_cut(e->out, e->mark);
+  if (!lua_checkstack(L, LUA_MINSTACK))
+    return PT_ENCODE_MEMORY;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, e->root);
+  for (i = 0; i < e->depth; i++)
+    add_step(L, &b, e->base + i * PT_ENCODER_SLOTS + 2);
+  luaL_addstring(&b, ": ");
+  luaL_addstring(&b, what);
+  luaL_pushresult(&b);
+  return PT_ENCODE_MISUSE;
+}
+
+pt_encoded pt_misuse_type(pt_encoder *e) {
+  char what[64] = "a ";
+  strncat(what, luaL_typename(e->L, -1), sizeof what - 32);
+  strcat(what, " has no JSON form");
+  return pt_misuse(e, what);
+}
+
+/* }====== */
+
+/* {====== Tables that hold themselves ====== */
+
+static const void *table_at(pt_encoder *e, int level) {
+  return lua_topointer(e->L, e->base + level * PT_ENCODER_SLOTS);
+}
+
+/* Whether the table at this level is also one around it. */
+static int is_again(pt_encoder *e, int level) {
+  const void *table = table_at(e, level);
+  int i;
+  for (i = 0; i < level; i++)
+    if (table_at(e, i) == table)
+      return 1;
+  return 0;
+}
+
+/* The one on top is at the level behind the last. What is around it was asked
+** for when it was on top, but for the first levels. */
+int pt_misuse_is_cycle(pt_encoder *e, int has_room) {
+  int is_cycle = is_again(e, e->depth), level;
+  if (has_room && !is_cycle)
+    return 0;
+  for (level = 1; level < PT_ENCODER_QUICK && level < e->depth; level++)
+    if (is_again(e, level)) {
+      e->depth = level;
+      return 1;
+    }
+  return is_cycle;
+}
+
+/* }====== */
+
+/* {====== Lists ====== */
+
+/* The first index without an item, as the key in the innermost table's slot. */
+static const char *find_hole(lua_State *L, int table) {
+  lua_Integer i = 1;
+  while (lua_rawgeti(L, table, i) != LUA_TNIL) {
+    lua_pop(L, 1);
+    i++;
+  }
+  lua_pop(L, 1);
+  lua_pushinteger(L, i);
+  return "a list with a hole has no JSON form";
+}
+
+const char *pt_misuse_of_list(pt_encoder *e) {
+  lua_State *L = e->L;
+  int table = e->key - 2;
+  lua_Integer count = 0, most = 0;
+  lua_settop(L, table + 1);
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING)
+      return "a table with both items and names has no JSON form";
+    if (!lua_isinteger(L, -1) || lua_tointeger(L, -1) < 1)
+      return "a key that is neither a name nor an index has no JSON form";
+    if (lua_tointeger(L, -1) > most)
+      most = lua_tointeger(L, -1);
+    count++;
+  }
+  if (count != most)
+    return find_hole(L, table);
+  lua_pushinteger(L, most);
+  return NULL;
+}
+
+/* }====== */

@@ -1,0 +1,132 @@
+/*
+** What the metatable keeps under a key of its own is a table from place to name
+** and from name to place. So the place of the member last written need not be
+** remembered: its name tells it.
+*/
+#include "lorder.h"
+
+#include <lauxlib.h>
+
+static const char order_key = 0; /* its address is the key in the metatable */
+
+int pt_order_test(lua_State *L) {
+  int is_order = lua_rawgetp(L, -1, &order_key) == LUA_TTABLE;
+  lua_pop(L, 1);
+  return is_order;
+}
+
+/* {====== json.order ====== */
+
+/* Takes the name on top to its place in the table at `order`. */
+static void add_name(lua_State *L, int order, lua_Integer place) {
+  if (lua_type(L, -1) != LUA_TSTRING)
+    luaL_argerror(L, 1, "a list of names is made of strings");
+  lua_pushvalue(L, -1);
+  if (lua_rawget(L, order) != LUA_TNIL)
+    luaL_argerror(L, 1,
+                  lua_pushfstring(L, "'%s' comes twice", lua_tostring(L, -2)));
+  lua_pop(L, 1);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, order, place);
+  lua_pushinteger(L, place);
+  lua_rawset(L, order);
+}
+
+static lua_Integer count(lua_State *L, int table) {
+  lua_Integer n = 0;
+  lua_pushnil(L);
+  for (; lua_next(L, table); n++)
+    lua_pop(L, 1);
+  return n;
+}
+
+/* Pushes the table that holds the names at 1 and their places. */
+static void push_names(lua_State *L) {
+  lua_Integer place = 1;
+  int order;
+  lua_newtable(L);
+  order = lua_gettop(L);
+  for (; lua_rawgeti(L, 1, place) != LUA_TNIL; place++)
+    add_name(L, order, place);
+  lua_pop(L, 1);
+  luaL_argcheck(L, count(L, 1) == place - 1, 1, "is not a list of names");
+}
+
+int pt_order_new(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_createtable(L, 0, 2);
+  lua_pushliteral(L, "pintle.order");
+  lua_setfield(L, -2, "__name");
+  push_names(L);
+  lua_rawsetp(L, -2, &order_key);
+  return 1;
+}
+
+/* }====== */
+
+/* {====== Walking ====== */
+
+/* Each pushes the key and value of a member, or nothing, and says which. */
+
+static int push_named(lua_State *L, int table, int order, lua_Integer place) {
+  for (; lua_rawgeti(L, order, place) != LUA_TNIL; place++) {
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, table) != LUA_TNIL)
+      return 1;
+    lua_pop(L, 2);
+  }
+  lua_pop(L, 1);
+  return 0;
+}
+
+/* The key after which to look is on top, and taken away. A key that is no name
+** is not passed over, but left to be refused. */
+static int push_other(lua_State *L, int table, int order) {
+  while (lua_next(L, table)) {
+    int is_named;
+    if (lua_type(L, -2) != LUA_TSTRING)
+      return 1;
+    lua_pushvalue(L, -2);
+    is_named = lua_rawget(L, order) != LUA_TNIL;
+    lua_pop(L, 1);
+    if (!is_named)
+      return 1;
+    lua_pop(L, 1);
+  }
+  return 0;
+}
+
+static int push_next(lua_State *L, int table, int key, int order) {
+  lua_Integer place = 0;
+  if (!lua_isnil(L, key)) {
+    lua_pushvalue(L, key);
+    lua_rawget(L, order);
+    place = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    if (place == 0) {
+      lua_pushvalue(L, key);
+      return push_other(L, table, order);
+    }
+  }
+  if (push_named(L, table, order, place + 1))
+    return 1;
+  lua_pushnil(L);
+  return push_other(L, table, order);
+}
+
+int pt_order_next(lua_State *L, int table) {
+  int key = lua_gettop(L), order = key + 1;
+  lua_getmetatable(L, table);
+  lua_rawgetp(L, -1, &order_key);
+  lua_replace(L, order);
+  if (push_next(L, table, key, order)) {
+    lua_replace(L, order);
+    lua_replace(L, key);
+    return 1;
+  }
+  lua_pop(L, 2);
+  return 0;
+}
+
+/* }====== */

@@ -1,0 +1,164 @@
+local core = require "pintle.core"
+local deep = require "spec.support.deep"
+local haunting = require "spec.support.haunting"
+local nested = require "spec.support.nested"
+local pair = require "spec.support.pair"
+
+local json = core.json
+local decode, encode, order = json.decode, json.encode, json.order
+
+-- The names of an object's members as they stand in the text, where they are names of one letter.
+local function names_in(text)
+  return (text:gsub('"(%a)":%d+', "%1"):gsub("%W", ""))
+end
+
+describe("an object with an order", function()
+  local CBA = order { "c", "b", "a" }
+
+  local function ordered(object) return setmetatable(object, CBA) end
+
+  it("is written in it", function()
+    assert.equal('{"c":3,"b":2,"a":1}', encode(ordered { a = 1, b = 2, c = 3 }))
+  end)
+
+  it("is written without the members that it does not have", function()
+    assert.equal('{"c":3,"a":1}', encode(ordered { a = 1, c = 3 }))
+    assert.equal('{"b":2}', encode(ordered { b = 2 }))
+    assert.equal('{"c":false,"b":null}', encode(ordered { b = json.null, c = false }))
+  end)
+
+  it("is an object when it is empty", function()
+    assert.equal("{}", encode(ordered {}))
+    assert.equal("{}", encode(setmetatable({}, order {})))
+    assert.equal('[{},{"a":{}}]', encode { ordered {}, ordered { a = ordered {} } })
+  end)
+
+  it("is written with its other members behind, each once", function()
+    local object, others = { b = 2, a = 1 }, {}
+    for letter in ("defghijklmnopqrstuvwxyz"):gmatch "." do
+      object[letter] = 0
+      others[#others + 1] = letter
+    end
+    local names = names_in(encode(ordered(object)))
+    assert.equal("ba", names:sub(1, 2))
+    local rest = { names:byte(3, -1) }
+    table.sort(rest)
+    assert.equal(table.concat(others), string.char(table.unpack(rest)))
+    assert.equal("xyz", names_in(encode(setmetatable({ x = 1, y = 2, z = 3 }, order { "x", "y" }))))
+  end)
+
+  it("may hold others and itself be held, by an order of their own", function()
+    local ZA = order { "z", "a" }
+    local inner = setmetatable({ a = ordered { a = 1, b = 2 }, z = { ordered { a = 1, c = 3 } } }, ZA)
+    local text = '{"c":{"z":[{"c":3,"a":1}],"a":{"b":2,"a":1}},"a":[]}'
+    assert.equal(text, encode(ordered { a = json.array(), c = inner }))
+  end)
+
+  it("keeps it however deep it is", function()
+    local value = ordered { a = 1, c = 3 }
+    for _ = 1, 100 do value = ordered { b = value, a = 1, c = ordered {} } end
+    local text = ('{"c":{},"b":'):rep(100) .. '{"c":3,"a":1}' .. (',"a":1}'):rep(100)
+    assert.equal(text, encode(value))
+    assert.is_true(deep.equal(value, decode(text)))
+  end)
+
+  it("comes back as the same value", function()
+    local value = ordered { a = { 1, 2.5, ordered { x = "y", a = json.null } }, q = { r = ordered {} }, c = "\n" }
+    json.array(value.a)
+    assert.is_true(deep.equal(value, decode(encode(value))))
+    assert.is_nil(getmetatable(decode(encode(value))))
+  end)
+
+  it("may have names of any kind", function()
+    local odd = order { "", "a b", "\n", "ä", "1", "__index", "__gc", ("x"):rep(100) }
+    local object = setmetatable({ ["1"] = 5, ["ä"] = 4, ["\n"] = 3, ["a b"] = 2, [""] = 1, __index = 6, __gc = 7,
+                                  [("x"):rep(100)] = 8 }, odd)
+    assert.equal('{"":1,"a b":2,"\\n":3,"ä":4,"1":5,"__index":6,"__gc":7,"' .. ("x"):rep(100) .. '":8}', encode(object))
+  end)
+
+  it("may have more names than anyone has", function()
+    local names = {}
+    for i = 1, 1000 do names[i] = "n" .. i end
+    assert.equal('{"n7":1,"n999":2}', encode(setmetatable({ n999 = 2, n7 = 1 }, order(names))))
+  end)
+
+  it("takes no note of what the list becomes later", function()
+    local names = { "b", "a" }
+    local object = setmetatable({ a = 1, b = 2 }, order(names))
+    names[1], names[2] = "a", "b"
+    assert.equal('{"b":2,"a":1}', encode(object))
+  end)
+
+  it("never calls what its metatable has", function()
+    local BA = order { "b", "a" }
+    BA.__index = function() error "called" end
+    BA.__len, BA.__pairs = BA.__index, BA.__index
+    assert.equal('{"a":1}', encode(setmetatable({ a = 1 }, BA)))
+  end)
+
+  it("is refused with items, also where an order has as many names", function()
+    for _, object in ipairs { { 1 }, { 1, 2, 3, 4 }, { 1, a = 1 }, { a = 1, [3] = 1 }, { [2] = 1 } } do
+      assert.error_matches(function() encode { x = ordered(object) } end,
+        "value%.x%[%d%]: an ordered object with items has no JSON form")
+    end
+    assert.has_error(function() encode(ordered { [1.5] = 1 }) end)
+    assert.has_error(function() encode(ordered { [true] = 1 }) end)
+  end)
+
+  it("is refused where any object is, by the same path", function()
+    assert.error_matches(function() encode(ordered { a = 1, b = { print } }) end, "value%.b%[1%]: a function")
+    assert.error_matches(function() encode(ordered { x = { y = print } }) end, "value%.x%.y: a function")
+    assert.error_matches(function() encode(ordered { ["\xff"] = 1 }) end, "invalid UTF%-8")
+    assert.error_matches(function() encode(setmetatable({ ["\xff"] = 1 }, order { "\xff" })) end, "invalid UTF%-8")
+    local loop = ordered {}
+    loop.b = { loop }
+    assert.error_matches(function() encode(loop) end, "value%.b%[1%]: a table that holds itself")
+    assert.error_matches(function() encode(ordered { a = nested.value(1000) }) end, "nested too deeply")
+  end)
+
+  it("is no array, and cannot be made one", function()
+    assert.error_matches(function() json.array(ordered {}) end, "metatable")
+  end)
+
+  it("is the params, result and data of messages", function()
+    local a, b = pair.open { raw = true }
+    a:request(1, "m", ordered { a = 1, c = 3 })
+    local _, id, _, params = pair.pass(a, b)
+    assert.equal('{"c":3,"a":1}', tostring(params))
+    b:reply(id, ordered { a = {}, b = 2 })
+    assert.equal('{"b":2,"a":{}}', tostring((select(4, pair.pass(b, a)))))
+    a:notify("m", ordered {})
+    assert.equal("{}", tostring((select(4, pair.pass(a, b)))))
+    a:fail(7, 1, "no", ordered { c = 1, b = 2 })
+    assert.matches('"data":{"c":1,"b":2}', tostring((select(4, pair.pass(a, b)))), 1, true)
+    a:close()
+    b:close()
+  end)
+
+  it("is written whatever finalizers do", function()
+    local value = {}
+    for i = 1, 300 do value[i] = ordered { a = i, b = ordered { c = "x", b = i }, z = i } end
+    local expected = encode(value)
+    haunting.start(function() assert(encode(ordered { b = {}, c = 1 }) == '{"c":1,"b":{}}') end)
+    haunting.drive(10, function() assert(encode(value) == expected) end)
+    haunting.stop()
+  end)
+end)
+
+describe("an order", function()
+  it("is made of a list of distinct strings", function()
+    assert.error_matches(function() order { "a", "b", "a" } end, "'a' comes twice")
+    assert.error_matches(function() order { "a", 1 } end, "made of strings")
+    assert.error_matches(function() order { {} } end, "made of strings")
+    assert.error_matches(function() order { "a", nil, "c" } end, "not a list")
+    assert.error_matches(function() order { "a", x = "b" } end, "not a list")
+    assert.error_matches(function() order { [0] = "a" } end, "not a list")
+    assert.error_matches(function() order "a" end, "table expected")
+    assert.error_matches(function() order() end, "table expected")
+  end)
+
+  it("is a metatable of its own", function()
+    assert.not_equal(order { "a" }, order { "a" })
+    assert.matches("^pintle%.order: ", tostring(setmetatable({}, order { "a" })))
+  end)
+end)

@@ -1,0 +1,187 @@
+local core = require "pintle.core"
+local children = require "spec.support.children"
+
+-- A program of its own that takes these signals and then runs `code`.
+local prelude = [[
+  local core = require "pintle.core"
+  local signals = assert(core.signals(%s))
+  local poller = assert(core.poller())
+  poller:set(signals:fd(), "r", true)
+  local function say(...) print(...) io.stdout:flush() end
+  local function await()
+    assert(poller:wait(%d) == 1)
+    return signals:next()
+  end
+]]
+
+local function start(names, code)
+  return assert(core.spawn { command = children.lua(prelude:format(names, children.patience) .. code) })
+end
+
+local function ending(process)
+  local rest = children.read(process.stdout)
+  local code, signal = process:wait(children.patience)
+  return { rest, code or signal }
+end
+
+local function caught()
+  return (select(3, children.signals()))
+end
+
+describe("core.signals", function()
+  local nothing_left, before
+
+  before_each(function()
+    nothing_left, before = children.stock(), caught()
+  end)
+
+  after_each(function()
+    nothing_left()
+    assert.equal(before, caught())
+  end)
+
+  it("tells of signals as they come", function()
+    local process <close> = start('{ "TERM", "HUP", "USR1" }', [[
+      say "ready"
+      say(await())
+      say(await(), signals:next(), signals:next())
+    ]])
+    children.read(process.stdout, "ready\n")
+    process:kill "TERM"
+    children.read(process.stdout, "TERM\n")
+    process:kill "USR1"
+    assert.same({ "USR1\tnil\tnil\n", 0 }, ending(process))
+  end)
+
+  it("lets the second one do what it always does", function()
+    local process <close> = start('{ "TERM" }', [[
+      say "ready"
+      say(await())
+      poller:wait()
+      poller:wait()
+    ]])
+    children.read(process.stdout, "ready\n")
+    process:kill "TERM"
+    children.read(process.stdout, "TERM\n")
+    process:kill "TERM"
+    assert.same({ "", "TERM" }, ending(process))
+  end)
+
+  it("ends a program that does not look, at the second", function()
+    local process <close> = start('{ "TERM" }', [[
+      say "ready"
+      local deaf = core.poller()
+      while true do deaf:wait(0.01) end
+    ]])
+    children.read(process.stdout, "ready\n")
+    process:kill "TERM"
+    assert.is_false((process:wait(0.1)))
+    process:kill "TERM"
+    assert.same({ "", "TERM" }, ending(process))
+  end)
+
+  it("ends what waits beside the poller, and goes on with what does not", function()
+    local process <close> = start('{ "USR1" }', [[
+      local near, far = core.socketpair()
+      local stream = core.stream { read = near, write = near, framing = "line" }
+      say "ready"
+      say(stream:wait(nil, poller), signals:next(), stream:wait(0.01))
+      far:close()
+    ]])
+    children.read(process.stdout, "ready\n")
+    process:kill "USR1"
+    assert.same({ "false\tUSR1\tfalse\n", 0 }, ending(process))
+  end)
+
+  it("leaves alone what is not as the system has it", function()
+    local _, code, signal = children.run {
+      command = { "env", "--ignore-signal=HUP", table.unpack(children.lua [[
+        local core = require "pintle.core"
+        local signals = core.signals { "HUP", "INT", "TERM", "KILL", "TERM" } -- lua has INT
+        assert(table.concat(signals:names(), " ") == "TERM")
+        signals:close()
+        assert(core.raise "TERM")
+      ]]) },
+    }
+    assert.same({ n = 2, nil, "TERM" }, table.pack(code, signal))
+  end)
+
+  it("gives back on close what it took", function()
+    local signals = assert(core.signals { "USR1", "USR2" })
+    assert.same({ "USR1", "USR2" }, signals:names())
+    assert.not_equal(before, caught())
+    assert.equal("integer", math.type(signals:fd()))
+    signals:close()
+    assert.equal(before, caught())
+    assert.is_nil(signals:fd())
+    assert.is_nil(signals:next())
+    signals:close()
+    do
+      local _ <close> = assert(core.signals { "USR1" })
+    end
+    assert.equal(before, caught())
+    signals = assert(core.signals { "USR1" })
+    assert.same({ "USR1" }, signals:names())
+    signals = nil -- luacheck: ignore
+    collectgarbage()
+    assert.equal(before, caught())
+  end)
+
+  it("is there once in a process", function()
+    local one <close> = assert(core.signals { "USR1" })
+    local two, message, kind = core.signals { "USR2" }
+    assert.same({ n = 3, nil, "signals are watched in this process already", "full" },
+      table.pack(two, message, kind))
+    one:close()
+    local again <close> = assert(core.signals { "USR2" })
+    assert.same({ "USR2" }, again:names())
+  end)
+
+  it("is nothing to a child", function()
+    local signals <close> = assert(core.signals { "TERM", "USR1" })
+    local process <close> = assert(core.spawn { command = { "cat" } })
+    process:kill "USR1"
+    assert.same({ "", "USR1" }, ending(process))
+    assert.is_nil(signals:next())
+  end)
+
+  it("knows the names of signals", function()
+    assert.has_error(function() core.signals { "TERM", "NONSENSE" } end,
+      "bad argument #1 to 'signals' (unknown signal 'NONSENSE')")
+    assert.has_error(function() core.signals { 15 } end, "bad argument #1 to 'signals' (a signal's name expected)")
+    assert.has_error(function() core.signals "TERM" end)
+    local many = {}
+    for i = 1, 33 do many[i] = "TERM" end
+    assert.has_error(function() core.signals(many) end, "bad argument #1 to 'signals' (too many names)")
+    local none <close> = assert(core.signals {})
+    assert.same({}, none:names())
+  end)
+end)
+
+describe("core.raise", function()
+  local function ended(code)
+    local _, status, signal = children.run { command = children.lua('local core = require "pintle.core" ' .. code) }
+    return status or signal
+  end
+
+  it("ends the program by the signal", function()
+    assert.equal("TERM", ended 'core.raise "TERM"')
+    assert.equal("KILL", ended 'core.raise "KILL"')
+    assert.equal("INT", ended 'core.raise "INT"') -- which lua has taken
+  end)
+
+  it("does so when the signal was taken, ignored or blocked", function()
+    assert.equal("TERM", ended 'local s = core.signals { "TERM" } core.raise "TERM" print(s:next())')
+    local _, _, signal = children.run {
+      command = { "env", "--ignore-signal=HUP", "--block-signal=HUP",
+        table.unpack(children.lua 'require "pintle.core".raise "HUP"') },
+    }
+    assert.equal("HUP", signal)
+  end)
+
+  it("returns where the signal does nothing", function()
+    assert.is_true(core.raise "WINCH")
+    assert.has_error(function() core.raise "NONSENSE" end, "bad argument #1 to 'raise' (unknown signal 'NONSENSE')")
+    assert.has_error(function() core.raise() end)
+  end)
+end)
