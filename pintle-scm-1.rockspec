@@ -24,6 +24,7 @@ build = {
   type = "builtin",
   modules = {
     ["pintle"] = "lua/pintle/init.lua",
+    ["pintle.connect"] = "lua/pintle/connect.lua",
     ["pintle.core"] = {
       sources = {
         "csrc/core.c",
@@ -74,5 +75,23 @@ build = {
         "csrc/tick.c",
       },
     },
+    ["pintle.duration"] = "lua/pintle/duration.lua",
+    ["pintle.error"] = "lua/pintle/error.lua",
+    ["pintle.lazy"] = "lua/pintle/lazy.lua",
+    ["pintle.listen"] = "lua/pintle/listen.lua",
+    ["pintle.loop"] = "lua/pintle/loop.lua",
+    ["pintle.options"] = "lua/pintle/options.lua",
+    ["pintle.peer"] = "lua/pintle/peer.lua",
+    ["pintle.peer.answers"] = "lua/pintle/peer/answers.lua",
+    ["pintle.peer.calls"] = "lua/pintle/peer/calls.lua",
+    ["pintle.peer.ending"] = "lua/pintle/peer/ending.lua",
+    ["pintle.peer.inbox"] = "lua/pintle/peer/inbox.lua",
+    ["pintle.peer.parking"] = "lua/pintle/peer/parking.lua",
+    ["pintle.process"] = "lua/pintle/process.lua",
+    ["pintle.reach"] = "lua/pintle/reach.lua",
+    ["pintle.readiness"] = "lua/pintle/readiness.lua",
+    ["pintle.request"] = "lua/pintle/request.lua",
+    ["pintle.task"] = "lua/pintle/task.lua",
+    ["pintle.timers"] = "lua/pintle/timers.lua",
   },
 }

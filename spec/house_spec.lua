@@ -22,7 +22,26 @@ local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = tru
 
 -- What each part of lua/pintle may require of the others. A part is a module and those in the folder of its name.
 local MAY_REQUIRE = {
+  ["connect"] = {
+    "pintle.core", "pintle.error", "pintle.lazy", "pintle.listen", "pintle.loop", "pintle.options", "pintle.peer",
+    "pintle.process", "pintle.task",
+  },
+  ["duration"] = {},
+  ["error"] = {},
   ["init"] = { "pintle.core" },
+  ["lazy"] = {},
+  ["listen"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.task" },
+  ["loop"] = { "pintle.core", "pintle.error", "pintle.readiness", "pintle.timers" },
+  ["options"] = {},
+  ["peer"] = {
+    "pintle.core", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.options", "pintle.request", "pintle.task",
+  },
+  ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
+  ["reach"] = { "pintle.core", "pintle.loop" },
+  ["readiness"] = { "pintle.core" },
+  ["request"] = { "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.reach" },
+  ["task"] = { "pintle.error", "pintle.loop" },
+  ["timers"] = {},
 }
 
 describe("the C core", function()

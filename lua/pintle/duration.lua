@@ -1,0 +1,175 @@
+-- Spans of time as Go writes and reads them: "1h30m", "1.5s", "100ms".
+
+---@class pintle.duration
+local duration = {}
+
+local SECOND = 1000000000
+-- 2^63 nanoseconds, as the unsigned number that Lua's integers hold without a name. As in Go a negative duration
+-- reaches it and a positive one stays below.
+local LIMIT = math.mininteger
+
+local UNITS = {
+  ns = 1,
+  us = 1000,
+  ["\u{B5}s"] = 1000,
+  ["\u{3BC}s"] = 1000,
+  ms = 1000000,
+  s = SECOND,
+  m = 60 * SECOND,
+  h = 3600 * SECOND,
+}
+
+local function escaped(byte) return ("\\x%02x"):format(byte:byte()) end
+
+local function quoted(text)
+  if #text > 64 then text = text:sub(1, 61) .. "..." end
+  text = text:gsub('[%c"\\]', escaped)
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escaped) end
+  return '"' .. text .. '"'
+end
+
+-- Raised inside and caught by `nanoseconds`: what is wrong with the text.
+local function refuse(text, reason) error({ reason = ("duration %s %s"):format(quoted(text), reason) }) end
+
+local function refuse_size(text) refuse(text, "is too long: 64 bits of nanoseconds are about 292 years") end
+
+local function add(a, b, text)
+  local result = a + b
+  if math.ult(result, a) or math.ult(LIMIT, result) then refuse_size(text) end
+  return result
+end
+
+local function whole_number(digits, text)
+  local number = 0
+  for digit in digits:gmatch "%d" do
+    if math.ult(math.maxinteger // 10, number) then refuse_size(text) end
+    number = add(number * 10, math.tointeger(digit), text)
+  end
+  return number
+end
+
+-- Digits that no longer fit 63 bits are dropped, as Go does: they are far below a nanosecond.
+local function fraction(digits, unit)
+  local number, scale = 0, 1.0
+  for digit in digits:gmatch "%d" do
+    local longer = number * 10 + math.tointeger(digit)
+    if math.ult(math.maxinteger // 10, number) or math.ult(LIMIT, longer) then break end
+    number, scale = longer, scale * 10
+  end
+  return math.floor((number == LIMIT and 2.0 ^ 63 or number) * (unit / scale))
+end
+
+local function term(whole, decimals, name, text)
+  if name == "" then refuse(text, "has a number without a unit, such as s or ms") end
+  local unit = UNITS[name]
+  if not unit then refuse(text, "has the unknown unit " .. quoted(name) .. "; it has to be ns, us, ms, s, m or h") end
+  local count = whole_number(whole, text)
+  if math.ult(unit == 1 and LIMIT or math.maxinteger // unit, count) then refuse_size(text) end
+  return add(count * unit, fraction(decimals, unit), text)
+end
+
+local function sum(body, text)
+  if body == "0" then return 0 end
+  if body == "" then refuse(text, text == "" and "is empty" or "has nothing after its sign") end
+  local total, at = 0, 1
+  while at <= #body do
+    local whole, point, decimals, name, after = body:match("^(%d*)(%.?)(%d*)([^%d.]*)()", at)
+    if whole == "" and decimals == "" then
+      refuse(text, point == "" and "has something else where a number is due" or "has a point without digits")
+    end
+    total = add(total, term(whole, decimals, name, text), text)
+    at = after
+  end
+  return total
+end
+
+local function read(text)
+  local sign, body = text:match "^([-+]?)(.*)$"
+  local total = sum(body, text)
+  if sign == "-" then return -total end
+  if total == LIMIT then refuse_size(text) end
+  return total
+end
+
+---Reads what Go's time.ParseDuration reads.
+---@param text string
+---@return integer? nanoseconds, string? message what is wrong, in a sentence
+function duration.nanoseconds(text)
+  if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 2) end
+  local ok, result = pcall(read, text)
+  if ok then return result end
+  if type(result) ~= "table" then error(result, 0) end
+  return nil, result.reason
+end
+
+---Reads what Go's time.ParseDuration reads.
+---@param text string
+---@return number? seconds, string? message what is wrong, in a sentence
+function duration.parse(text)
+  if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 2) end
+  local nanoseconds, message = duration.nanoseconds(text)
+  if not nanoseconds then return nil, message end
+  return nanoseconds / SECOND
+end
+
+-- 1, 500000000 out of 1.5 or -1.5; nil where Go's 64 bits of nanoseconds would not hold it.
+local function split(seconds)
+  local fits = seconds > -1e10 and seconds < 1e10
+  if not fits then return nil end
+  local magnitude = math.abs(seconds)
+  local whole = math.floor(magnitude)
+  local nanoseconds = math.floor((magnitude - whole) * SECOND + 0.5)
+  whole, nanoseconds = whole + nanoseconds // SECOND, nanoseconds % SECOND
+  local most = math.maxinteger // SECOND
+  if whole > most or whole == most and nanoseconds > math.maxinteger % SECOND then return nil end
+  return whole, nanoseconds
+end
+
+-- 1, 50000000, 9 -> "1.05"
+local function decimal(whole, rest, places)
+  return (("%d.%0" .. places .. "d"):format(whole, rest):gsub("%.?0*$", ""))
+end
+
+local function short(nanoseconds)
+  if nanoseconds < 1000 then return ("%dns"):format(nanoseconds) end
+  if nanoseconds < 1000000 then return decimal(nanoseconds // 1000, nanoseconds % 1000, 3) .. "\u{B5}s" end
+  return decimal(nanoseconds // 1000000, nanoseconds % 1000000, 6) .. "ms"
+end
+
+local function long(seconds, nanoseconds)
+  local text = decimal(seconds % 60, nanoseconds, 9) .. "s"
+  if seconds >= 60 then text = ("%dm%s"):format(seconds // 60 % 60, text) end
+  if seconds >= 3600 then text = ("%dh%s"):format(seconds // 3600, text) end
+  return text
+end
+
+---Writes as Go's Duration.String does, to the nanosecond. Raises for what Go could not hold: more than about 292
+---years, and what is no number.
+---@param seconds number
+---@return string
+function duration.format(seconds)
+  if type(seconds) ~= "number" then error("seconds are a number, got " .. type(seconds), 2) end
+  local whole, nanoseconds = split(seconds)
+  if not whole then error("no duration is " .. seconds .. " seconds long", 2) end
+  if whole == 0 and nanoseconds == 0 then return "0s" end
+  local text = whole == 0 and short(nanoseconds) or long(whole, nanoseconds)
+  return seconds < 0 and "-" .. text or text
+end
+
+---A span of time as a user gives it: a number of seconds, or a duration in Go's syntax.
+---@param value any
+---@return number? seconds finite and not negative, string? message
+function duration.seconds(value)
+  local seconds, message = value, nil
+  if type(value) == "string" then
+    seconds, message = duration.parse(value)
+  elseif type(value) ~= "number" then
+    seconds, message = nil, ('seconds or a duration such as "1m30s" are needed, got %s'):format(type(value))
+  end
+  if not seconds then return nil, message end
+  if seconds < 0 then return nil, ("a span of time cannot be negative, got %s"):format(value) end
+  if seconds ~= seconds or seconds == math.huge then return nil, ("a span of time has to end, got %s"):format(value) end
+  return seconds
+end
+
+return duration

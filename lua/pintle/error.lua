@@ -1,0 +1,73 @@
+-- One error object for everything the world does wrong.
+
+---@alias pintle.error.kind
+---| "spawn"       the program could not be started
+---| "timeout"     the deadline came first
+---| "cancelled"   somebody gave up on it
+---| "closed"      the other side is gone, or this one is
+---| "protocol"    the other side does not keep to the protocol
+---| "remote"      the other side answered with an error; `code` and `data` are its own
+---| "invalid"     what was given cannot be sent, or does not fit the schema
+---| "requirement" something that is needed is not there
+---| "full"        a bound was reached
+
+---How a process ended: one of the two.
+---@class pintle.exit
+---@field code? integer
+---@field signal? string its name without SIG
+
+---@class pintle.error
+---@field kind pintle.error.kind
+---@field message string
+---@field code? integer of a JSON-RPC error
+---@field data? any of a JSON-RPC error
+---@field exit? pintle.exit how the other side ended
+---@field stderr? string[] its last lines
+---@field noise? string what it said instead
+---@field elapsed? number seconds that were spent
+---@field errno? integer the system's number, where it gave one
+
+local metatable = { __name = "pintle.error" }
+
+---One line worth printing: what the other side says may be anything, also lines and escapes of a terminal.
+function metatable.__tostring(err)
+  local line = tostring(err.message):gsub("[%s%c]+", " ")
+  if err.kind == "remote" and err.code then line = ("%s (code %s)"):format(line, err.code) end
+  return line
+end
+
+---@class pintle.error.module
+local errors = {}
+
+---@param kind pintle.error.kind
+---@param message string
+---@param fields? table whatever else is known
+---@return pintle.error
+function errors.new(kind, message, fields)
+  local err = {}
+  for name, value in pairs(fields or {}) do err[name] = value end
+  err.kind, err.message = kind, message
+  return setmetatable(err, metatable)
+end
+
+---@param value any
+---@return boolean
+function errors.is(value) return getmetatable(value) == metatable end
+
+---What a value has to say for itself, also if its own way of saying it fails.
+---@param value any
+---@return string
+function errors.text(value)
+  local ok, text = pcall(tostring, value)
+  return ok and text or "an error that cannot be shown"
+end
+
+---"status 3", "signal KILL"
+---@param exit pintle.exit
+---@return string
+function errors.describe_exit(exit)
+  if exit.signal then return "signal " .. exit.signal end
+  return "status " .. exit.code
+end
+
+return errors

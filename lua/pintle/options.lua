@@ -1,0 +1,22 @@
+-- Options given by name: a name that nobody knows is a mistake of the one who gave it.
+
+local options = {}
+
+---@param given table
+---@param known table<string, any> by name
+---@param level? integer of the one to blame, as for `error`: the caller of the caller unless told
+function options.check(given, known, level)
+  for name in pairs(given) do
+    if known[name] == nil then error(("no option %q"):format(tostring(name)), (level or 2) + 1) end
+  end
+end
+
+---@param names string[]
+---@return table<string, true>
+function options.set(names)
+  local set = {}
+  for _, name in ipairs(names) do set[name] = true end
+  return set
+end
+
+return options

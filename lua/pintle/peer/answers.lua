@@ -1,0 +1,161 @@
+-- Being asked: who handles what, and what a handler's result or error becomes.
+
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local loop = require "pintle.loop"
+local request = require "pintle.request"
+
+local owners, yielder = loop.owners, core.yielder
+local request_metatable = request.metatable
+
+local METHOD_NOT_FOUND, INTERNAL_ERROR, OPERATION_FAILED = -32601, -32603, -32000
+
+local answers = {}
+
+-- {====== Those that wait ======
+
+---Whether one more may be at work. Those that wait for the other side are not: if they were counted, two that call each
+---other back would be stuck at the bound.
+function answers.has_room(self)
+  return self.running_count - self.stream:waiting() < self.most_requests and not self.is_clogged
+end
+local has_room = answers.has_room
+
+---Says whether the next request can be begun at once.
+function answers.update(self) self.is_free = self.parked_count == 0 and has_room(self) end
+local update = answers.update
+
+---A request is taken note of only once it waits, or somebody looks for it: most are answered before.
+function answers.note_serving(self)
+  local req = self.serving
+  if not req then return end
+  self.serving = false
+  local n = self.running_count + 1
+  self.running_count, self.running[n], req.place = n, req, n
+  update(self)
+end
+
+local function remove_running(self, req)
+  local n, running = self.running_count, self.running
+  local moved = running[n]
+  running[req.place], moved.place = moved, req.place
+  running[n] = nil
+  self.running_count = n - 1
+  update(self)
+  if self.parked_count > 0 then self:go_on_soon() end
+  if self.expecting then self:review() end
+end
+
+-- It is over.
+local function let_go(self, req)
+  if req.place then
+    remove_running(self, req)
+  elseif self.serving == req then
+    self.serving = false
+  end
+  if req.timer then loop.forget(req.timer) end
+end
+
+-- }======
+
+-- {====== What is sent ======
+
+---Tells of what has nobody else to go to.
+function answers.report(self, err, traceback, method)
+  if self.on_error then return loop.call(self.on_error, err, traceback, method) end
+  loop.on_error(err, traceback or errors.text(err), "the handler of " .. method)
+end
+local report = answers.report
+
+-- Whatever a handler gives back or raises as an error, as the protocol has it: code, message, data.
+local function describe(self, err, is_raised)
+  if type(err) == "table" and err.message then
+    local code = math.tointeger(err.code) or self.codes[err.kind] or OPERATION_FAILED
+    return code, errors.text(err.message), err.data
+  elseif is_raised then
+    return INTERNAL_ERROR, "Internal error: " .. errors.text(err)
+  end
+  return OPERATION_FAILED, errors.text(err)
+end
+
+local function fail(self, req, err, traceback)
+  local id, stream = req.id, self.stream
+  local code, message, data = describe(self, err, traceback)
+  if traceback and self.traceback and data == nil then data = { traceback = traceback } end
+  local ok, problem, kind = stream:fail(id, code, message, data)
+  if ok or kind == "closed" then return end
+  if not stream:fail(id, code, message) then
+    stream:fail(id, INTERNAL_ERROR, "Internal error: an error that cannot be sent")
+  end
+  report(self, problem, nil, req.method)
+end
+
+local function reply_failed(self, req, problem, kind)
+  if kind == "closed" then return end
+  self.stream:fail(req.id, INTERNAL_ERROR, "Internal error: " .. problem)
+  report(self, problem, nil, req.method)
+end
+
+local function answer(self, req, result, err)
+  if req.place or req.timer then let_go(self, req) else self.serving = false end
+  local id = req.id
+  if result ~= nil or err == nil then
+    if id == nil then return self.is_lingering and self:mark_dirty() end
+    local ok, problem, kind = self.stream:reply(id, result)
+    if not ok then reply_failed(self, req, problem, kind) end
+  elseif id ~= nil then
+    fail(self, req, err)
+  elseif err ~= req.stopped then
+    report(self, err, nil, req.method)
+  end
+  if not self.is_dirty then self:mark_dirty() end
+end
+
+---Called by a request whose handler raised. What a handler that was stopped raises is only the way it ended.
+function answers.failed(self, req, err, traceback)
+  let_go(self, req)
+  if req.id ~= nil then fail(self, req, req.stopped or err, traceback) end
+  self:mark_dirty()
+  if err ~= req.stopped then report(self, err, traceback, req.method) end
+end
+
+-- }======
+
+-- {====== Handling ======
+
+local function meet_first(self, method, params)
+  local first = self.first
+  self.first = false
+  first(self, method, params)
+end
+
+---Handles a request, or a notification if it has no id, in the running thread, which may have to wait.
+---@param thread thread
+function answers.serve(self, thread, id, method, params)
+  if self.first then meet_first(self, method, params) end
+  local handler = self.handlers[method] or self.other
+  if handler then
+    local req = setmetatable({ peer = self, id = id, method = method }, request_metatable)
+    self.serving = req
+    owners[thread] = req
+    answer(self, req, handler(params, req))
+    owners[thread] = self.reader
+  elseif id ~= nil then
+    self.stream:fail(id, METHOD_NOT_FOUND, "Method not found: " .. method)
+    if not self.is_dirty then self:mark_dirty() end
+  end
+end
+local serve = answers.serve
+
+local function serve_alone(self, id, method, params) serve(self, yielder(), id, method, params) end
+
+---The same in a thread of its own.
+function answers.handle(self, id, method, params)
+  answers.note_serving(self)
+  loop.start(self.reader, serve_alone, self, id, method, params)
+  answers.note_serving(self)
+end
+
+-- }======
+
+return answers

@@ -1,0 +1,231 @@
+-- What comes in: told apart and handed on.
+
+local answers = require "pintle.peer.answers"
+local calls = require "pintle.peer.calls"
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local loop = require "pintle.loop"
+local parking = require "pintle.peer.parking"
+
+local give, handle, serve, yielder = loop.resume, answers.handle, answers.serve, core.yielder
+
+local LOT = 64 -- requests that are handled in a row
+local ROUNDS = 32 -- messages, or lots of them, that are taken in before others have their turn
+
+-- What has become of the thread that leads.
+local DRAINED = { false, nil, nil, nil, false }
+local WAITING = { false, nil, nil, nil, true }
+
+local inbox = {}
+
+-- {====== One message ======
+
+-- What was received as text, where the peer was opened for that.
+local function plain(payload)
+  if type(payload) ~= "userdata" then return payload end
+  return (core.json.decode(payload))
+end
+
+local function remote_error(payload)
+  payload = plain(payload)
+  if type(payload) ~= "table" then
+    return errors.new("protocol", "an error that is no object: " .. tostring(payload))
+  end
+  local code, message = math.tointeger(payload.code), payload.message
+  return errors.new("remote", type(message) == "string" and message or "an error without a message",
+    { code = code, data = payload.data })
+end
+
+local function cancel(self, params)
+  local id = self.cancellation.id(params)
+  if id == nil then return end
+  local req = parking.find_running(self, id)
+  if req then return req:stop(loop.cancelled "Cancelled") end
+  parking.withdraw(self, id)
+end
+
+local function is_cancellation(self, method) return self.cancellation and method == self.cancellation.method end
+
+-- What must not wait behind requests; true if this was such a thing.
+local function control(self, method, params)
+  if is_cancellation(self, method) then
+    params = plain(params)
+    if type(params) == "table" then cancel(self, params) end
+    return true
+  elseif method == self.progress.method and next(self.listeners) then
+    params = plain(params)
+    return type(params) == "table" and calls.tell_progress(self, self.progress.report(params))
+  end
+  return false
+end
+
+local function make_of_nonsense(self, kind, id, waiter, told)
+  if kind == "stray" then return end
+  self.noise = told.text
+  if waiter then
+    local err = errors.new("protocol", told.message, { noise = told.text })
+    self.spoiled = self.spoiled or {}
+    table.insert(self.spoiled, { waiter, err })
+  elseif id ~= nil or self.answer_noise then
+    self.stream:fail(id, told.code, told.message)
+    self:mark_dirty()
+  end
+  if self.on_noise then loop.call(self.on_noise, told) end
+end
+
+local function dispatch(self, kind, id, what, payload)
+  if kind == "result" then
+    give(what, payload)
+  elseif kind == "error" then
+    give(what, nil, remote_error(payload))
+  elseif kind == "resumed" then
+    loop.settle(id, what, payload)
+  elseif kind == "request" then
+    if self.is_free then handle(self, id, what, payload) else parking.take(self, kind, id, what, payload) end
+  elseif kind == "notification" then
+    if control(self, what, payload) then return end
+    if self.is_free then handle(self, nil, what, payload) else parking.take(self, kind, nil, what, payload) end
+  else
+    make_of_nonsense(self, kind, id, what, payload)
+  end
+end
+
+-- }======
+
+-- {====== Many in a row ======
+
+-- An answer that is broken because the other side died in the middle of it fails for that reason, with all that is
+-- known of the end: so it is looked whether the end is there, too.
+local function give_spoiled(self)
+  local spoiled = self.spoiled
+  self.spoiled = false
+  for _, pair in ipairs(spoiled) do give(pair[1], nil, pair[2]) end
+end
+
+-- Handles requests one after the other in one thread, for as long as they do not wait. When one has, somebody else
+-- has gone on reading meanwhile: the round is another. The first message that is for others is handed back.
+local function lead(self, round, id, method, params)
+  local stream, thread, left = self.stream, yielder(), LOT
+  local kind, more
+  repeat
+    serve(self, thread, id, method, params)
+    if self.round ~= round then return end
+    left = left - 1
+    kind, id, method, params, more = stream:deliver()
+  until kind ~= "request" or not self.is_free or left == 0
+  self.hand = (kind or kind == nil or more) and { kind, id, method, params, more } or DRAINED
+end
+
+local function follow(self, id, method, params)
+  local round = self.round + 1
+  self.round, self.hand = round, WAITING
+  loop.start(self.reader, lead, self, round, id, method, params)
+  self.round = self.round + 1
+  if self.serving then answers.note_serving(self) end
+  local hand = self.hand
+  return hand[1], hand[2], hand[3], hand[4], hand[5]
+end
+
+-- The program at the other end is gone, so what is not there now will not come. A stream that has just read all there
+-- was says so once before it asks again.
+local function look_for_rest(self, found)
+  self.looks = found and 0 or self.looks + 1
+  if self.looks < 2 then return loop.soon(self.receive_on, self) end
+  self:end_of_input(errors.new("closed", "the program at the other end is gone"))
+end
+
+-- What is left to do when there is no more, or enough.
+local function conclude(self, kind, id, what, more, found)
+  if kind == nil then
+    self:end_of_input(errors.new(what or "closed", id))
+  elseif more then
+    loop.soon(self.receive_on, self)
+  elseif self.is_orphaned then
+    look_for_rest(self, found)
+  elseif self.parked_count > 0 then
+    parking.pause(self)
+  end
+end
+
+-- Sees to a message, and to all that are behind it. Whether there was anything.
+local function take(self, reader, kind, id, what, payload, more)
+  local stream, left, found = self.stream, ROUNDS, kind or id
+  while true do
+    if kind == "request" and self.is_free then kind, id, what, payload, more = follow(self, id, what, payload) end
+    if kind then dispatch(self, kind, id, what, payload) end
+    left = left - 1
+    if not more or left == 0 or self.ended or self.is_paused then break end
+    kind, id, what, payload, more = stream:deliver()
+  end
+  loop.reader = reader
+  if self.spoiled and kind ~= nil then give_spoiled(self) end
+  if kind == nil or more or self.is_orphaned or self.parked_count > 0 then
+    conclude(self, kind, id, what, more, found)
+  end
+  return found and true or false
+end
+
+-- Who was the reader before.
+local function become_reader(self)
+  local reader = loop.reader
+  loop.reader = self
+  if self.serving then answers.note_serving(self) end
+  return reader
+end
+
+---Takes in what is there.
+---@param spin? number seconds to go on asking for, if an answer is due
+---@return boolean found whether there was anything
+function inbox.receive(self, spin)
+  local reader = become_reader(self)
+  return take(self, reader, self.stream:deliver(spin))
+end
+
+---Goes on with what somebody else has taken from the stream.
+---@param message table kind, id, what, payload, more, and the peer
+function inbox.take_on(message)
+  local self = message.peer
+  if not self.ended then take(self, become_reader(self), table.unpack(message, 1, 5)) end
+end
+
+---The same in the next turn, if there is still reason to.
+function inbox.receive_on(self)
+  if not self.ended and not self.is_paused then inbox.receive(self) end
+end
+
+-- }======
+
+-- {====== While a handler computes ======
+
+---Takes in what has come while a handler computes. Cancelling is acted on; all else waits for its turn.
+function inbox.listen_in(self)
+  local stream = self.stream
+  while self.parked_count < self.most_parked do
+    local kind, id, what, payload = stream:receive()
+    if not kind then break end
+    if kind == "result" then
+      loop.wake(what, payload)
+    elseif kind == "error" then
+      loop.wake(what, nil, remote_error(payload))
+    elseif kind == "notification" and is_cancellation(self, what) then
+      control(self, what, payload)
+    else
+      parking.park(self, kind, id, what, payload)
+    end
+  end
+  if self.parked_count > 0 then self:go_on_soon() end
+  if self.is_dirty then self:flush() end
+end
+
+-- }======
+
+---Begins what was kept back, as far as there is room.
+function inbox.go_on(self)
+  self.is_going_on = false
+  if self.ended then return end
+  parking.work_off(self, dispatch)
+  if self.parked_count < self.most_parked then parking.unpause(self) end
+  if self.expecting then self:review() end
+end
+
+return inbox

@@ -1,0 +1,106 @@
+-- What was taken in but cannot be begun yet: parked, and worked off as handlers end. When that is full, too, reading
+-- pauses and the pipe pushes back, unless a call of our own waits: its answer has to get through.
+
+local answers = require "pintle.peer.answers"
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local loop = require "pintle.loop"
+
+local encode = core.json.encode
+
+local parking = {}
+
+---@param kind string
+function parking.park(self, kind, id, what, payload)
+  local n = self.parked_count + 1
+  self.parked_count = n
+  self.parked[self.parked_first + n - 1] = { kind, id, what, payload }
+  self.is_free = false
+end
+local park = parking.park
+
+local function unpark(self)
+  local first = self.parked_first
+  local message = self.parked[first]
+  self.parked[first] = nil
+  self.parked_count = self.parked_count - 1
+  self.parked_first = self.parked_count > 0 and first + 1 or 1
+  answers.update(self)
+  return message[1], message[2], message[3], message[4]
+end
+
+-- What is refused has nobody to go to; once for all of them, until there is room again.
+local function refuse(self, id, method)
+  local err = errors.new("full", ("%d requests are at work and %d wait"):format(self.running_count, self.parked_count))
+  if id ~= nil then
+    self.stream:fail(id, self.codes.full, "Too many requests at once")
+    self:mark_dirty()
+  elseif not self.is_refusing then
+    self.is_refusing = true
+    answers.report(self, err, nil, method)
+  end
+end
+
+---Keeps a request or notification for later, or refuses it.
+function parking.take(self, kind, id, method, params)
+  if self.parked_count >= self.most_parked and self.stream:waiting() > 0 then return refuse(self, id, method) end
+  park(self, kind, id, method, params)
+  parking.pause(self)
+end
+
+---Stops reading if it has to be.
+function parking.pause(self)
+  if self.is_paused or self.parked_count < self.most_parked or self.stream:waiting() > 0 then return end
+  self.is_paused = true
+  self:watch()
+end
+
+---Goes on reading.
+function parking.unpause(self)
+  if not self.is_paused then return end
+  self.is_paused = false
+  self:watch()
+  loop.soon(self.receive_on, self)
+end
+
+-- Ids that a Lua value would not give back, or that belong to a batch, are told by their text.
+local function is_id(id, told) return id == told or type(id) == "userdata" and tostring(id) == encode(told) end
+
+---Takes the request with this id off the list of those that wait.
+function parking.withdraw(self, id)
+  for place = self.parked_first, self.parked_first + self.parked_count - 1 do
+    local message = self.parked[place]
+    if message[1] == "request" and is_id(message[2], id) then
+      message[1], message[3], message[4] = "withdrawn", nil, nil
+      self.stream:fail(message[2], self.codes.cancelled, "Cancelled")
+      return self:mark_dirty()
+    end
+  end
+end
+
+---The request with this id that is at work.
+---@return pintle.request?
+function parking.find_running(self, id)
+  answers.note_serving(self)
+  for i = 1, self.running_count do
+    if is_id(self.running[i].id, id) then return self.running[i] end
+  end
+end
+
+---Begins what was kept back, as far as there is room; `dispatch` is for what is neither request nor notification.
+function parking.work_off(self, dispatch)
+  while self.parked_count > 0 do
+    local kind = self.parked[self.parked_first][1]
+    local is_call = kind == "request" or kind == "notification"
+    if is_call and not answers.has_room(self) then return end
+    local _, id, what, payload = unpark(self)
+    if is_call then
+      answers.handle(self, id, what, payload)
+    elseif kind ~= "withdrawn" then
+      dispatch(self, kind, id, what, payload)
+    end
+  end
+  self.is_refusing = false
+end
+
+return parking

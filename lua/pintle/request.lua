@@ -1,0 +1,87 @@
+-- A request or notification that is being handled: what its handler is given as `ctx`. It is what runs in the
+-- handler's thread, too.
+
+local errors = require "pintle.error"
+local lazy = require "pintle.lazy"
+local loop = require "pintle.loop"
+local duration = lazy "pintle.duration"
+require "pintle.reach"
+
+local GRACE = 0.2 -- seconds in which a handler that computes may see for itself that it was stopped
+local STUBBORN = 1 -- seconds in which it may clean up; then it gets no further, whatever it catches
+
+---@class pintle.request: pintle.runner
+---@field peer pintle.peer
+---@field id pintle.id? nil if nobody waits for an answer
+---@field method string
+---@field due number? when it has to be done, by the clock of the loop
+---@field is_doomed boolean? whether it may not go on
+local methods = {}
+
+local request = { methods = methods }
+
+request.metatable = { __name = "pintle.request", __index = methods }
+
+---Whether it is wanted no more: cancelled, out of time, or the peer is gone. `why` is the error to give back.
+---@return boolean, pintle.error? why
+function methods:cancelled()
+  if not self.stopped and self.due and loop.now() >= self.due then self:expire() end
+  return self.stopped ~= nil, self.stopped
+end
+
+---Seconds that are left, nil when there is no deadline.
+---@return number?
+function methods:deadline()
+  return self.due and math.max(self.due - loop.now(), 0)
+end
+
+---Calls the one who asked, while his own request is open.
+---@return any result, pintle.error?
+function methods:call(method, params, options) return self.peer:call(method, params, options) end
+
+---@return true?, pintle.error?
+function methods:notify(method, params) return self.peer:notify(method, params) end
+
+---Sets the deadline. When it comes, waits return an error of the kind "timeout", and what computes is stopped.
+---@param seconds number
+---@param what? string what it is that timed out then
+function methods:set_deadline(seconds, what)
+  if self.timer then loop.forget(self.timer) end
+  self.due = loop.now() + seconds
+  self.allowed, self.what = seconds, what or "the request"
+  self.timer = loop.after(seconds, self.expire, self)
+end
+
+---@private
+function methods:expire()
+  local message = ("%s timed out after %s"):format(self.what, duration.format(self.allowed))
+  self:stop(errors.new("timeout", message, { elapsed = self.allowed }))
+end
+
+---Ends its waits with `err`; what computes is stopped after a short grace.
+---@param err pintle.error
+function methods:stop(err)
+  if self.stopped then return end
+  self.stopped_at = loop.now()
+  loop.stop(self, err)
+end
+
+---@private called while the handler computes without waiting: the first time it may be that this one has only just
+---begun, in a thread that has handled others before
+function methods:tick()
+  if self.is_doomed then error(self.stopped, 0) end
+  if not self.is_slow then
+    self.is_slow = true
+    return
+  end
+  self.peer:listen_in()
+  if not self:cancelled() then return end
+  local late = loop.now() - self.stopped_at
+  self.is_doomed = late >= STUBBORN
+  if late >= GRACE then error(self.stopped, 0) end
+end
+
+---@private called by the loop if the handler raised
+function methods:failed(err, traceback) self.peer:failed(self, err, traceback) end
+
+return request

@@ -1,0 +1,260 @@
+-- Everything has a bound: what is handled, what is kept for later, what waits to be sent, and for how long.
+local children = require "spec.support.children"
+local connect = require "pintle.connect"
+local core = require "pintle.core"
+local far_side = require "spec.support.far_side"
+local loop = require "pintle.loop"
+local tasks = require "pintle.task"
+local turn_until = require "spec.support.turning"
+
+local patience = children.patience
+
+local function request(id, method, params)
+  return core.json.encode { jsonrpc = "2.0", id = id, method = method, params = params or {} } .. "\n"
+end
+
+describe("a peer", function()
+  local nothing_left, near, far, wire, errors_told
+
+  before_each(function()
+    nothing_left = children.stock()
+    errors_told = {}
+  end)
+
+  after_each(function()
+    for _, peer in pairs { near = near, far = far } do peer:close() end
+    if wire then wire:close() end
+    near, far, wire = nil, nil, nil
+    tasks.run()
+    loop.step()
+    nothing_left()
+  end)
+
+  -- Two peers; the bounds are those of `far`.
+  local function pair(limits)
+    near, far = connect.pair({}, { limits = limits, on_error = function(err) errors_told[#errors_told + 1] = err end })
+    far_side.install(far)
+  end
+
+  -- One peer, and the other end in the hands of the spec.
+  local function open(limits)
+    local one, other = core.socketpair()
+    wire = other
+    far = assert(connect.open {
+      read = one, write = one, limits = limits, on_error = function(err) errors_told[#errors_told + 1] = err end,
+    })
+    far_side.install(far)
+  end
+
+  local function read_all()
+    local text = {}
+    while true do
+      local data = wire:read()
+      if not data or data == "" then return table.concat(text) end
+      text[#text + 1] = data
+    end
+  end
+
+  -- Writes a message again and again until the pipe pushes back, turning meanwhile: how much was taken, and what is
+  -- left of the last one.
+  local function flood(message)
+    local taken, refused, rest = 0, 0, message
+    while refused < 20 do
+      local n = wire:write(rest)
+      refused = n and 0 or refused + 1
+      taken, rest = taken + (n or 0), rest:sub((n or 0) + 1)
+      if rest == "" then rest = message end
+      loop.step()
+    end
+    return taken, rest
+  end
+
+  -- Writes all of it, and gives back what was read meanwhile.
+  local function exchange(text)
+    local read = ""
+    turn_until(function()
+      text = text:sub((wire:write(text) or 0) + 1)
+      read = read .. read_all()
+      return text == ""
+    end)
+    return read
+  end
+
+  describe("that is asked more than it handles at once", function()
+    it("begins no more than told, and the others in order as those end", function()
+      pair { requests = 2 }
+      local calls, order = {}, {}
+      for i = 1, 6 do
+        calls[i] = tasks.start(function()
+          local slept = near:call("sleep", { seconds = i / 1000 })
+          order[#order + 1] = slept
+        end)
+      end
+      turn_until(function() return far.parked_count == 4 end)
+      assert.equal(2, far.running_count)
+      tasks.all(calls)
+      assert.same({ 0.001, 0.002, 0.003, 0.004, 0.005, 0.006 }, order)
+    end)
+
+    it("counts notifications, too", function()
+      pair { requests = 2 }
+      local at_work, most = 0, 0
+      far:on("work", function()
+        at_work = at_work + 1
+        most = math.max(most, at_work)
+        loop.sleep(0.001)
+        at_work = at_work - 1
+      end)
+      for _ = 1, 10 do near:notify "work" end
+      near:call "nothing"
+      far:idle(patience)
+      assert.equal(2, most)
+    end)
+
+    it("hears of cancelling all the same, of what is at work and of what waits", function()
+      pair { requests = 1 }
+      local running, waiting = near:begin("sleep", { seconds = patience }), near:begin("note", { "never" })
+      local last = near:begin("echo", { "last" })
+      turn_until(function() return far.parked_count == 2 end)
+      waiting:cancel()
+      turn_until(function() return near.stream:stats().stray == 1 end)
+      assert.equal(1, far.running_count)
+      running:cancel()
+      assert.same({ "last" }, last:wait())
+      assert.same({}, far.notes)
+    end)
+
+    it("hears of cancelling what came in a batch", function()
+      open { requests = 1 }
+      wire:write('[{"jsonrpc":"2.0","id":"a","method":"sleep","params":{"seconds":60}},'
+        .. '{"jsonrpc":"2.0","id":1.0,"method":"echo"},{"jsonrpc":"2.0","id":7,"method":"echo","params":[7]}]\n')
+      turn_until(function() return far.parked_count == 2 end)
+      wire:write '{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1.0}}\n'
+      wire:write '{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}\n'
+      local text
+      turn_until(function()
+        text = wire:read()
+        return text
+      end)
+      local answers = {}
+      for _, answer in ipairs(core.json.decode(text)) do
+        answers[tostring(answer.id)] = answer.error and answer.error.code or answer.result
+      end
+      assert.same({ a = -32800, ["1.0"] = -32800, ["7"] = { 7 } }, answers)
+    end)
+
+    it("does not read on when no more can be kept, and the other side cannot write", function()
+      open { requests = 1, parked = 10 }
+      wire:write(request(0, "hold"))
+      turn_until(function() return far.running_count == 1 end)
+      local message = request(1, "echo", { ("x"):rep(1000) })
+      local taken = flood(message)
+      assert.equal(10, far.parked_count)
+      assert.truthy(taken < 2 << 20, taken .. " bytes were taken")
+      assert.is_false((wire:write "x"))
+      loop.step(0.01)
+      assert.equal(10, far.parked_count)
+
+      loop.wake(far.held[1], true)
+      local answered = 0
+      turn_until(function()
+        answered = answered + select(2, read_all():gsub("\n", ""))
+        return answered == taken // #message + 1
+      end)
+      assert.is_false(far.is_paused)
+    end)
+
+    it("reads on for the answer to a call of its own, and refuses what it cannot keep", function()
+      open { requests = 1, parked = 10 }
+      wire:write(request(0, "hold"))
+      turn_until(function() return far.running_count == 1 end)
+      local _, rest = flood(request(1, "sleep", { seconds = 0 }) .. '{"jsonrpc":"2.0","method":"nothing"}\n')
+      assert.is_true(far.is_paused)
+      local call = far:begin("question", {})
+      local text = exchange(rest .. '{"jsonrpc":"2.0","id":1,"result":"answer"}\n')
+      assert.equal("answer", call:wait())
+      text = text .. read_all()
+      assert.matches('"method":"question"', text, 1, true)
+      assert.matches('"code":-32000,"message":"Too many requests at once"', text, 1, true)
+      assert.truthy(far.parked_count <= 11)
+      assert.equal(1, #errors_told)
+      assert.equal("full", errors_told[1].kind)
+      loop.wake(far.held[1], true)
+      turn_until(function() return far.parked_count == 0 end)
+    end)
+
+    it("does not count those that wait for the other side", function()
+      pair { requests = 1 }
+      near:on("ping", function(params, ctx)
+        if params.depth == 0 then return 0 end
+        return ctx:call("ping", { depth = params.depth - 1 }) + 1
+      end)
+      assert.equal(20, near:call("ping", { depth = 20 }))
+    end)
+  end)
+
+  it("begins no more while its answers are not read, and goes on when they are", function()
+    open()
+    local message = request(1, "echo", { ("x"):rep(20000) })
+    local taken = flood(message)
+    assert.is_true(far.is_clogged)
+    assert.truthy(far.stream:queued() < 8 << 20, far.stream:queued() .. " bytes are queued")
+    assert.truthy(taken < 32 << 20)
+    local answered = 0
+    turn_until(function()
+      answered = answered + select(2, read_all():gsub("\n", ""))
+      return answered == taken // #message
+    end)
+    assert.is_false(far.is_clogged)
+  end)
+
+  it("gives up in time on a call that nobody reads, in bounded memory", function()
+    near = assert(connect.open {
+      command = { "sleep", "1000" }, ladder = { eof = 0, term = 5 }, limits = { queue = 15 << 20 },
+    })
+    local text = ("x"):rep(10 << 20)
+    local begun = core.now()
+    local result, err = near:call("m", { text }, { timeout = 0.1 })
+    assert.is_nil(result)
+    assert.equal("timeout", err.kind)
+    assert.truthy(core.now() - begun < patience)
+    assert.equal("timeout", select(2, near:call("m", { text }, { timeout = 0.05 })).kind)
+    for _ = 1, 3 do assert.equal("full", select(2, near:call("m", { text }, { timeout = 0.05 })).kind) end
+    assert.truthy(near.stream:queued() < 22 << 20)
+  end)
+
+  it("has so many calls that wait, and no more", function()
+    pair()
+    near:close()
+    far:close()
+    near, far = connect.pair({ limits = { calls = 3 } }, {})
+    far_side.install(far)
+    local calls = {}
+    for i = 1, 4 do calls[i] = near:begin("hold", { i }) end
+    assert.equal("full", select(2, calls[4]:wait()).kind)
+    turn_until(function() return #far.held == 3 end)
+    for _, waiter in ipairs(far.held) do loop.wake(waiter, true) end
+    for i = 1, 3 do assert.same({ i }, calls[i]:wait()) end
+  end)
+
+  it("that floods holds up nobody else", function()
+    local flooding = assert(connect.open {
+      command = { "yes", '{"jsonrpc":"2.0","method":"flood"}' }, ladder = { eof = 0 },
+    })
+    local heard = 0
+    flooding:on("flood", function() heard = heard + 1 end)
+    pair()
+    turn_until(function() return heard > 1000 end)
+    for i = 1, 20 do
+      assert.same({ i }, near:call("echo", { i }, { timeout = patience }))
+      assert.is_true(loop.sleep(0.001))
+    end
+    assert.truthy(heard > 1000)
+    flooding:close()
+  end)
+
+  it("takes no bound it does not know", function()
+    assert.error_matches(function() connect.pair { limits = { request = 1 } } end, 'no option "request"')
+    collectgarbage()
+  end)
+end)

@@ -1,0 +1,330 @@
+-- What can be set about a peer, seen from the other end of the wire.
+local cjson = require "cjson"
+local children = require "spec.support.children"
+local connect = require "pintle.connect"
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local loop = require "pintle.loop"
+local tasks = require "pintle.task"
+local turn_until = require "spec.support.turning"
+
+describe("a peer", function()
+  local nothing_left, peer, wire, told, on_error
+
+  before_each(function()
+    nothing_left, on_error = children.stock(), loop.on_error
+    told = {}
+    loop.on_error = function(...) told[#told + 1] = { ... } end
+  end)
+
+  after_each(function()
+    if peer then peer:close() end
+    if wire then wire:close() end
+    peer, wire = nil, nil
+    tasks.run()
+    loop.step()
+    loop.on_error = on_error
+    nothing_left()
+  end)
+
+  local function open(options)
+    local one, other = core.socketpair()
+    wire = other
+    local given = { read = one, write = one }
+    for name, value in pairs(options or {}) do given[name] = value end
+    peer = assert(connect.open(given))
+    return peer
+  end
+
+  -- What it says next.
+  local function heard()
+    local text
+    turn_until(function()
+      text = wire:read()
+      return text
+    end)
+    return text
+  end
+
+  local function decoded() return core.json.decode(heard()) end
+
+  -- What it answers to this.
+  local function answer(message)
+    wire:write(message .. "\n")
+    return decoded()
+  end
+
+  local ASK = '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}'
+
+  it("does not show the stack of what a handler raises, but tells it at home", function()
+    open()
+    peer:on("m", function() error "oops" end)
+    local err = answer(ASK).error
+    assert.matches("^Internal error: .*peer_options_spec.lua:%d+: oops$", err.message)
+    assert.is_nil(err.data)
+    assert.matches("oops\nstack traceback:", told[1][2])
+    assert.equal("the handler of m", told[1][3])
+  end)
+
+  it("shows it if it is told to", function()
+    open { traceback = true, on_error = function() end }
+    peer:on("m", function() error "oops" end)
+    assert.matches("oops\nstack traceback:", answer(ASK).error.data.traceback)
+  end)
+
+  it("tells of what a handler raises once, to the one who was named for it", function()
+    local mine = {}
+    open { on_error = function(...) mine[#mine + 1] = { ... } end }
+    peer:on("m", function() error("oops", 0) end)
+    answer(ASK)
+    assert.same({ { "oops", mine[1][2], "m" } }, mine)
+    peer:on("n", function() return nil, "to nobody" end)
+    wire:write '{"jsonrpc":"2.0","method":"n"}\n'
+    turn_until(function() return mine[2] end)
+    assert.same({ "to nobody", nil, "n" }, mine[2])
+    assert.same({}, told)
+  end)
+
+  it("goes on if the one who was named for it fails", function()
+    open { on_error = function() error "worse" end, on_noise = function() error "worst" end }
+    peer:on("m", function() error "oops" end)
+    assert.equal(-32603, answer(ASK).error.code)
+    wire:write "noise\n"
+    turn_until(function() return #told == 2 end)
+    assert.matches("worse", told[1][1])
+    assert.matches("worst", told[2][1])
+    assert.equal(-32603, answer(ASK).error.code)
+  end)
+
+  it("has codes of its own for errors", function()
+    local codes = { invalid = 1, cancelled = 2, full = 3 }
+    open { codes = codes }
+    for kind, code in pairs { invalid = 1, requirement = -32002, closed = -32000 } do
+      peer:on("m", function() return nil, errors.new(kind, "no") end)
+      assert.equal(code, answer(ASK).error.code)
+    end
+    assert.is_nil(getmetatable(codes))
+  end)
+
+  it("passes an error of a third on as it is", function()
+    open()
+    peer:on("m", function() return nil, errors.new("remote", "theirs", { code = -5, data = { 1 } }) end)
+    assert.same({ code = -5, message = "theirs", data = { 1 } }, answer(ASK).error)
+  end)
+
+  it("sends an error although it cannot be shown", function()
+    open { on_error = function() end }
+    local shy = setmetatable({}, { __tostring = function() error "no" end })
+    peer:on("m", function() error(shy) end)
+    assert.same({ code = -32603, message = "Internal error: an error that cannot be shown" }, answer(ASK).error)
+    peer:on("m", function() return nil, "\xff" end)
+    assert.same({ code = -32603, message = "Internal error: an error that cannot be sent" }, answer(ASK).error)
+  end)
+
+  it("has a name in what it says", function()
+    open { name = "Ada", timeout = 0.01 }
+    assert.equal('Ada: no answer to "m" within 0.01s', tostring(select(2, peer:call "m")))
+  end)
+
+  it("cancels in LSP's way, in another, or not at all", function()
+    open()
+    peer:begin("m"):cancel()
+    assert.matches('"method":"$/cancelRequest","params":{"id":1}', heard(), 1, true)
+    peer:adopt {
+      cancellation = {
+        method = "stop",
+        params = function(id, reason) return { what = id, why = reason } end,
+        id = function(params) return params.what end,
+      },
+    }
+    peer:begin("m"):cancel "enough"
+    local text = heard()
+    assert.matches('"method":"stop"', text, 1, true)
+    assert.matches('"why":"enough"', text, 1, true)
+    local err
+    peer:on("m", function()
+      err = select(2, loop.sleep(children.patience))
+      return nil, err
+    end)
+    wire:write(ASK .. '\n{"jsonrpc":"2.0","method":"stop","params":{"what":1}}\n')
+    assert.equal(-32800, decoded().error.code)
+    peer:adopt { cancellation = false }
+    peer:begin("m"):cancel()
+    peer:notify "last"
+    assert.is_nil(heard():find('"stop"', 1, true))
+  end)
+
+  it("hears of progress in another way", function()
+    open {
+      progress = {
+        method = "progress",
+        attach = function(params, token) return { token = token, params = params } end,
+        report = function(params) return params.token, params.part, params.of end,
+      },
+    }
+    local got = {}
+    local call = peer:begin("m", { 1 }, { on_progress = function(...) got[#got + 1] = { ... } end })
+    assert.same({ token = 1, params = { 1 } }, decoded().params)
+    wire:write '{"jsonrpc":"2.0","method":"progress","params":{"token":1,"part":2,"of":3}}\n'
+    wire:write '{"jsonrpc":"2.0","method":"progress","params":{"token":9}}\n'
+    wire:write '{"jsonrpc":"2.0","method":"progress"}\n'
+    wire:write '{"jsonrpc":"2.0","id":1,"result":true}\n'
+    assert.is_true(call:wait())
+    assert.same({ { 2, 3 } }, got)
+  end)
+
+  it("leaves reports of progress that nobody waits for to a handler", function()
+    open()
+    local got = {}
+    peer:on("$/progress", function(params) got[#got + 1] = params.token end)
+    local call = peer:begin("m", {}, { on_progress = function() got[#got + 1] = "mine" end })
+    wire:write '{"jsonrpc":"2.0","method":"$/progress","params":{"token":"else"}}\n'
+    wire:write '{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":5}}\n'
+    wire:write '{"jsonrpc":"2.0","id":1,"result":true}\n'
+    call:wait()
+    assert.same({ "else", "mine" }, got)
+    assert.error_matches(function() peer:call("m", "text", { on_progress = print }) end, "params have to be a table")
+  end)
+
+  it("answers noise only if it is told to", function()
+    local noise = {}
+    open { on_noise = function(report) noise[#noise + 1] = report.text end }
+    wire:write "hello\n"
+    peer:on("m", function() return true end)
+    assert.is_true(answer(ASK).result)
+    assert.same({ "hello" }, noise)
+    peer:close()
+    wire:close()
+    open { answer_noise = true }
+    assert.same({ code = -32700, id = core.json.null },
+      (function(got) return { code = got.error.code, id = got.id } end)(answer "hello"))
+  end)
+
+  it("keeps payloads as text, and understands what it has to", function()
+    open { raw = true }
+    peer:on("m", function(params) return params end)
+    wire:write(ASK .. "\n")
+    assert.equal('{"jsonrpc":"2.0","id":1,"result":[1]}\n', heard())
+    local call = peer:begin("m")
+    heard()
+    wire:write '{"jsonrpc":"2.0","id":1,"error":{"code":7,"message":"no","data":[1]}}\n'
+    local _, err = call:wait()
+    assert.same({ "remote", 7, "no", { 1 } }, { err.kind, err.code, err.message, err.data })
+    peer:on("m", function() return nil, select(2, loop.sleep(children.patience)) end)
+    wire:write(ASK .. '\n{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}\n')
+    assert.equal(-32800, decoded().error.code)
+  end)
+
+  it("takes another codec", function()
+    open { json = cjson }
+    peer:on("m", function() return nil, select(2, loop.sleep(children.patience)) end)
+    wire:write(ASK .. '\n{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}\n')
+    assert.equal(-32800, decoded().error.code)
+    local call = peer:begin("m", { 1 })
+    assert.same({ 1 }, decoded().params)
+    wire:write '{"jsonrpc":"2.0","id":1,"result":{"a":1}}\n'
+    assert.same({ a = 1 }, call:wait())
+  end)
+
+  it("has string ids and members of every message, if it is told to", function()
+    open { ids = "string", extra = { protocol = "x" } }
+    local call = peer:begin("m")
+    assert.same({ jsonrpc = "2.0", protocol = "x", id = "1", method = "m" }, decoded())
+    wire:write '{"jsonrpc":"2.0","protocol":"x","id":"1","result":5}\n'
+    assert.equal(5, call:wait())
+  end)
+
+  it("drops and counts answers to nothing, also those that come twice", function()
+    open()
+    local call = peer:begin("m")
+    wire:write '{"jsonrpc":"2.0","id":99,"result":1}\n{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"x"}}\n'
+    wire:write '{"jsonrpc":"2.0","id":1,"result":1}\n{"jsonrpc":"2.0","id":1,"result":2}\n'
+    assert.equal(1, call:wait())
+    turn_until(function() return peer.stream:stats().stray == 3 end)
+    assert.same({}, told)
+  end)
+
+  it("takes in all there is of a program that is gone, and then it is over", function()
+    open()
+    local heard_of = {}
+    peer:on("n", function(params) heard_of[#heard_of + 1] = params[1] end)
+    wire:write '{"jsonrpc":"2.0","method":"n","params":[1]}\n'
+    turn_until(function() return #heard_of == 1 end)
+    wire:write '{"jsonrpc":"2.0","method":"n","params":[2]}\n'
+    peer:expect_end()
+    assert.is_true(peer:join(children.patience))
+    assert.same({ 1, 2 }, heard_of)
+    assert.equal("closed", peer.ended.kind)
+  end)
+
+  it("lets somebody look at the first message before it is handled", function()
+    open()
+    local seen = {}
+    peer.first = function(given, method, params)
+      seen[#seen + 1] = { method, params }
+      given:on("m", function() return "known by now" end)
+    end
+    assert.equal("known by now", answer(ASK).result)
+    assert.equal("known by now", answer(ASK).result)
+    assert.same({ { "m", { 1 } } }, seen)
+  end)
+
+  it("tells when there is nothing to do", function()
+    open()
+    assert.is_true(peer:idle())
+    peer:on("m", function(_, ctx)
+      local ok, err = ctx.peer:idle(0.01)
+      local besides = ctx.peer:idle(0.01, ctx)
+      loop.sleep(0.02)
+      return { ok == nil and err.kind, besides }
+    end)
+    wire:write(ASK .. "\n")
+    turn_until(function() return peer.running_count == 1 end)
+    assert.is_true(peer:idle(children.patience))
+    assert.same({ "timeout", true }, decoded().result)
+  end)
+
+  it("tells when all is sent", function()
+    open()
+    peer:notify("n", { ("x"):rep(1 << 20) })
+    assert.is_false(peer:drain(0.01))
+    local reading = tasks.start(function()
+      repeat
+        local data = wire:read()
+        if not data then loop.sleep(0.001) end
+      until peer.stream:queued() == 0
+    end)
+    assert.is_true(peer:drain(children.patience))
+    reading:await()
+  end)
+
+  it("cannot be opened over what cannot be watched", function()
+    local read, write = core.pipe()
+    local watch, told_end = loop.watch, nil
+    loop.watch = function() return nil, "no room", "full" end
+    local result, err = connect.open { read = read, write = write, on_close = function(why) told_end = why end }
+    loop.watch = watch
+    assert.is_nil(result)
+    assert.same({ "full", "no room" }, { err.kind, err.message })
+    assert.is_nil(told_end)
+  end)
+
+  it("keeps its memory over many calls", function()
+    local near, far = connect.pair()
+    far:on("echo", function(params) return params end)
+    local function many()
+      tasks.run(function()
+        for i = 1, 10000 do near:call("echo", { i }) end
+      end)
+      collectgarbage()
+      collectgarbage()
+      return collectgarbage "count"
+    end
+    many()
+    local before = many()
+    for _ = 1, 2 do many() end
+    assert.truthy(many() < before + 50, "memory has grown")
+    near:close()
+    far:close()
+  end)
+end)

@@ -1,0 +1,12 @@
+-- Turning the loop until something is so, which has to come about in time.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local loop = require "pintle.loop"
+
+return function(condition)
+  local latest = core.now() + children.patience
+  while not condition() do
+    assert(core.now() < latest, "it never came to that")
+    loop.step(0.01)
+  end
+end
