@@ -40,6 +40,7 @@ local MAY_REQUIRE = {
   ["reach"] = { "pintle.core", "pintle.loop" },
   ["readiness"] = { "pintle.core" },
   ["request"] = { "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.reach" },
+  ["schema"] = { "pintle.core", "pintle.lazy" },
   ["task"] = { "pintle.error", "pintle.loop" },
   ["timers"] = {},
 }

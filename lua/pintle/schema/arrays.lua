@@ -1,0 +1,118 @@
+-- Keywords for arrays.
+
+local lazy = require "pintle.lazy"
+local run = require "pintle.schema.run"
+
+local equality = lazy "pintle.schema.equality"
+
+local fail, pay, within, quietly, site_of = run.fail, run.pay, run.within, run.quietly, run.site
+
+---@type table<string, fun(node: pintle.schema.node, context: pintle.schema.context): pintle.schema.check>
+local arrays = {}
+
+local function items(count) return count == 1 and "1 item" or count .. " items" end
+
+function arrays.maxItems(node)
+  local most, is_array = node.schema.maxItems, node.is_array
+  local site = site_of("maxItems", node.path, function(value)
+    return ("expected at most %s, got %d"):format(items(most), #value)
+  end)
+  return function(value, state) return not is_array(value) or #value <= most or fail(state, site, value) end
+end
+
+function arrays.minItems(node)
+  local least, is_array = node.schema.minItems, node.is_array
+  local site = site_of("minItems", node.path, function(value)
+    return ("expected at least %s, got %d"):format(items(least), #value)
+  end)
+  return function(value, state) return not is_array(value) or #value >= least or fail(state, site, value) end
+end
+
+function arrays.uniqueItems(node)
+  if not node.schema.uniqueItems then return nil end
+  local is_array = node.is_array
+  local site = site_of("uniqueItems", node.path, function(value)
+    local first, second = equality.duplicates(value, function() end)
+    return ("items %d and %d are equal"):format(first - 1, second - 1)
+  end)
+  return function(value, state)
+    if not is_array(value) then return true end
+    pay(state, site, #value)
+    return not equality.duplicates(value, function() pay(state, site, 1) end) or fail(state, site, value)
+  end
+end
+
+function arrays.prefixItems(node, context)
+  local checks = context.all(node, node.children.prefixItems)
+  local is_array = node.is_array
+  local site = site_of("prefixItems", node.path)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    local count = math.min(#checks, #value)
+    pay(state, site, count)
+    for i = 1, count do
+      if not checks[i](value[i], state) then return within(state, i - 1) end
+      if seen then seen[i] = true end
+    end
+    return true
+  end
+end
+
+function arrays.items(node, context)
+  local check = context.one(node, node.children.items)
+  local first = #(node.children.prefixItems or {}) + 1
+  local is_array = node.is_array
+  local site = site_of("items", node.path)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    local count = #value
+    pay(state, site, count)
+    for i = first, count do
+      if not check(value[i], state) then return within(state, i - 1) end
+    end
+    if seen then seen[0] = true end
+    return true
+  end
+end
+
+-- What fits is counted no further than to the number that decides, unless somebody wants to know which do.
+local function count_fitting(check, value, state, seen, enough)
+  local count = 0
+  for i = 1, #value do
+    if quietly(state, check, value[i]) then
+      count = count + 1
+      if seen then seen[i] = true elseif count >= enough then break end
+    end
+  end
+  return count
+end
+
+local function contains_bounds(node)
+  local active, schema = node.resource.dialect.active, node.schema
+  local least = active.minContains and schema.minContains or 1
+  local most = active.maxContains and schema.maxContains or math.huge
+  return least, most, most == math.huge and least or most + 1
+end
+
+local function fitting(words, count)
+  return ("expected %s %s that fit%s the schema in contains"):format(words, items(count), count == 1 and "s" or "")
+end
+
+function arrays.contains(node, context)
+  local check = context.one(node, node.children.contains)
+  local least, most, enough = contains_bounds(node)
+  local is_array = node.is_array
+  local few = site_of(node.schema.minContains and "minContains" or "contains", node.path, function()
+    return fitting("at least", least)
+  end)
+  local many = site_of("maxContains", node.path, function() return fitting("at most", most) end)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    pay(state, few, #value)
+    local count = count_fitting(check, value, state, seen, enough)
+    if count < least then return fail(state, few, value) end
+    return count <= most or fail(state, many, value)
+  end
+end
+
+return arrays

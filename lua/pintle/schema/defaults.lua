@@ -1,0 +1,129 @@
+-- Values with what is missing filled in from the schema's defaults.
+
+local run = require "pintle.schema.run"
+local values = require "pintle.schema.values"
+
+local is_array, is_object = values.is_array, values.is_object
+
+local defaults = {}
+
+---@class pintle.schema.filling
+---@field run pintle.schema.run for its budget
+---@field most integer how deep it may go
+---@field inserting table<pintle.schema.node, true> schemas whose default is being filled in itself
+
+local SITE = { keyword = "default", path = "" }
+
+local function pay(filling, steps) run.pay(filling.run, SITE, steps) end
+
+-- What is made is dearer than what is looked at: it takes memory.
+local function deep_copy(value, filling)
+  pay(filling, 10)
+  if type(value) ~= "table" then return value end
+  local copy = {}
+  for key, member in next, value do copy[key] = deep_copy(member, filling) end
+  return setmetatable(copy, getmetatable(value))
+end
+
+local function shallow_copy(value)
+  local copy = {}
+  for key, member in next, value do copy[key] = member end
+  return setmetatable(copy, getmetatable(value))
+end
+
+local NONE = {}
+
+-- The schemas that hold for the same value whatever it is.
+local function same_of(node)
+  local list = node.same
+  if list then return list end
+  list = { node.ref }
+  if not node.dynamic_name then list[#list + 1] = node.dynamic_ref end
+  table.move(node.children.allOf or NONE, 1, #(node.children.allOf or NONE), #list + 1, list)
+  node.same = list
+  return list
+end
+
+-- The schema whose default counts: the one that is met first, a schema before what it refers to.
+local function owner_of_default(node, filling)
+  pay(filling, 1)
+  if type(node.schema) ~= "table" then return nil end
+  if node.schema.default ~= nil and node.resource.dialect.active.default then return node end
+  for _, part in ipairs(same_of(node)) do
+    local owner = owner_of_default(part, filling)
+    if owner then return owner end
+  end
+end
+
+local fill
+
+-- A default may itself have gaps with defaults, but a schema's own default does not go into itself.
+local function missing_value(node, filling, depth)
+  local owner = owner_of_default(node, filling)
+  if not owner or filling.inserting[owner] then return nil end
+  filling.inserting[owner] = true
+  local value = fill(node, deep_copy(owner.schema.default, filling), filling, depth)
+  filling.inserting[owner] = nil
+  return value
+end
+
+-- Sets a member in a copy of the original, unless it is a copy already.
+local function set(value, original, key, member)
+  if value[key] == member then return value end
+  if value == original then value = shallow_copy(original) end
+  value[key] = member
+  return value
+end
+
+local function fill_properties(node, original, filling, depth)
+  local value = original
+  for name, child in next, node.children.properties do
+    local member = original[name]
+    if member == nil then
+      member = missing_value(child, filling, depth)
+    else
+      member = fill(child, member, filling, depth)
+    end
+    if member ~= nil then value = set(value, original, name, member) end
+  end
+  return value
+end
+
+local function fill_items(node, original, filling, depth)
+  local value = original
+  local prefix, rest = node.children.prefixItems or NONE, node.children.items
+  for i = 1, #original do
+    local child = prefix[i] or rest
+    if not child then break end
+    value = set(value, original, i, fill(child, original[i], filling, depth))
+  end
+  return value
+end
+
+function fill(node, value, filling, depth)
+  pay(filling, 1)
+  if depth > filling.most then run.abort(SITE, "defaults are nested more deeply than the limit allows") end
+  if type(value) ~= "table" or type(node.schema) ~= "table" then return value end
+  if node.children.properties and is_object(value) then value = fill_properties(node, value, filling, depth + 1) end
+  if is_array(value) then value = fill_items(node, value, filling, depth + 1) end
+  for _, part in ipairs(same_of(node)) do value = fill(part, value, filling, depth + 1) end
+  return value
+end
+
+---@param root pintle.schema.node
+---@param limits pintle.schema.limits
+---@return fun(value: any): any, pintle.schema.error? fill_in gives back the value itself where nothing is missing
+function defaults.filler(root, limits)
+  local filling = { run = run.new(), most = limits.depth, inserting = {} }
+  local function work(value)
+    if value == nil then return missing_value(root, filling, 1) end
+    return fill(root, value, filling, 1)
+  end
+  return function(value)
+    local filled, err = filling.run:spend(limits, work, value)
+    if err then filling.inserting = {} end
+    return filled, err
+  end
+end
+
+return defaults
