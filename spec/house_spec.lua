@@ -22,19 +22,26 @@ local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = tru
 
 -- What each part of lua/pintle may require of the others. A part is a module and those in the folder of its name.
 local MAY_REQUIRE = {
+  ["bytes"] = {},
   ["connect"] = {
     "pintle.core", "pintle.error", "pintle.lazy", "pintle.listen", "pintle.loop", "pintle.options", "pintle.peer",
     "pintle.process", "pintle.task",
   },
+  ["dialect"] = { "pintle.bytes", "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.manifest" },
   ["duration"] = {},
   ["error"] = {},
   ["init"] = { "pintle.core" },
   ["lazy"] = {},
   ["listen"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.task" },
   ["loop"] = { "pintle.core", "pintle.error", "pintle.readiness", "pintle.timers" },
+  ["manifest"] = { "pintle.core", "pintle.error", "pintle.lazy", "pintle.schema" },
   ["options"] = {},
   ["peer"] = {
     "pintle.core", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.options", "pintle.request", "pintle.task",
+  },
+  ["plugin"] = {
+    "pintle.core", "pintle.dialect", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.manifest", "pintle.peer",
+    "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["reach"] = { "pintle.core", "pintle.loop" },

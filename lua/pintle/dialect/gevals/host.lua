@@ -1,0 +1,249 @@
+-- The side of gevals.
+
+local errors = require "pintle.error"
+local json = require("pintle.core").json
+local lazy = require "pintle.lazy"
+local wire = require "pintle.dialect.gevals.wire"
+
+local binary = lazy "pintle.dialect.gevals.binary"
+local bytes = lazy "pintle.bytes"
+local duration = lazy "pintle.duration"
+local extensions = lazy "pintle.dialect.gevals.extensions"
+
+local TIMEOUT = -32001
+local VERSION = wire.VERSION
+
+local host = { handlers = {} }
+
+-- {====== Initialize ======
+
+local INITIALIZE = json.order { "protocolVersion", "config", "capabilities" }
+
+local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
+
+local function check_manifest(told)
+  if wire.kind(told) ~= "object" then
+    return protocol_error("its answer to initialize: object expected, got %s", wire.kind(told))
+  end
+  local version = told.protocolVersion
+  if version == VERSION then return true end
+  if type(version) ~= "string" then return protocol_error("its manifest: protocolVersion: string expected, got %s",
+    wire.kind(version)) end
+  return protocol_error("it speaks version %q of the protocol, and only %s is spoken here", version, VERSION)
+end
+
+-- What was not offered cannot have been agreed on.
+local function settle(session, told, offered)
+  local agreed = offered and extensions.set_of(wire.given(told.capabilities)) or {}
+  local offer = extensions.set_of(offered or {})
+  for name in pairs(agreed) do
+    if not offer[name] then
+      session:log("warn", ("it agreed to %q, which was not offered"):format(name))
+      agreed[name] = nil
+    end
+  end
+  told.capabilities = extensions.list(agreed)
+  session.state.agreed = agreed
+  extensions.begin(session.peer, agreed)
+end
+
+---@param session pintle.session
+---@return table?, pintle.error?
+function host.open(session)
+  local offered = session.extensions and extensions.offer(session.extensions) or nil
+  local params = { protocolVersion = VERSION, config = session.config, capabilities = offered }
+  local told, err = session.peer:call("initialize", setmetatable(params, INITIALIZE),
+    { timeout = session.handshake_timeout })
+  if told == nil then return nil, err or errors.new("protocol", "its answer to initialize is empty") end
+  local ok
+  ok, err = check_manifest(told)
+  if not ok then return nil, err end
+  settle(session, told, offered)
+  return told
+end
+
+-- }======
+
+-- {====== Execute ======
+
+local EXECUTE = json.order { "operation", "args", "context" }
+local CONTEXT = json.order { "workdir", "phase", "env", "timeout", "agent" }
+local AGENT = json.order { "prompt", "output" }
+
+local function invalid(format, ...) return nil, errors.new("invalid", format:format(...)) end
+
+local PHASES = { setup = true, verify = true, cleanup = true }
+
+local function check_env(env)
+  for name, value in pairs(env or {}) do
+    if type(name) ~= "string" or type(value) ~= "string" then
+      return invalid("context.env: strings by name expected, got %s at %s", type(value), tostring(name))
+    end
+  end
+  return true
+end
+
+local function check_agent(agent, phase)
+  if not agent then return true end
+  if phase ~= "verify" then return invalid('context.agent is for the phase "verify", and this is %q', phase) end
+  for _, name in ipairs { "prompt", "output" } do
+    local value = agent[name]
+    if value ~= nil and type(value) ~= "string" then
+      return invalid("context.agent.%s: string expected, got %s", name, type(value))
+    end
+  end
+  return true
+end
+
+local function check_context(context, phase)
+  if not PHASES[phase] then return invalid("context.phase: setup, verify or cleanup expected, got %q", phase) end
+  local ok, err = check_env(context.env)
+  if not ok then return nil, err end
+  return check_agent(context.agent, phase)
+end
+
+local function context_of(context)
+  local phase = context.phase or "setup"
+  local ok, err = check_context(context, phase)
+  if not ok then return nil, err end
+  local agent = context.agent
+  return setmetatable({
+    workdir = context.workdir or os.getenv "PWD" or ".",
+    phase = phase,
+    env = context.env,
+    timeout = context.timeout and duration.format(context.timeout) or nil,
+    agent = agent and setmetatable({ prompt = agent.prompt, output = agent.output }, AGENT),
+  }, CONTEXT)
+end
+
+-- Nobody has made any bytes as long as the module that does is not loaded.
+local function args_of(session, args)
+  if session.state.agreed.bytes then return binary.pack(args) end
+  local where = package.loaded["pintle.bytes"] and binary.find(args, "")
+  if where then return invalid("the arguments have bytes at %s, which this plugin does not take", where) end
+  return args
+end
+
+local function params_of(session, operation, args, context)
+  local sent_args, err = args_of(session, args)
+  if not sent_args then return nil, err end
+  local sent_context
+  sent_context, err = context_of(context)
+  if not sent_context then return nil, err end
+  return setmetatable({ operation = operation, args = sent_args, context = sent_context }, EXECUTE)
+end
+
+local function check_outputs(session, operation, outputs)
+  local may_be_bytes = session.state.agreed.bytes
+  for name, value in pairs(outputs or {}) do
+    if type(value) ~= "string" and not (may_be_bytes and bytes.is(value)) then
+      return protocol_error("its result of %q: outputs.%s: string expected, got %s", operation, name, wire.kind(value))
+    end
+  end
+  return outputs
+end
+
+local function outputs_of(session, operation, outputs)
+  if outputs == nil or not session.state.agreed.bytes then return check_outputs(session, operation, outputs) end
+  local unpacked, message = binary.unpack(outputs)
+  if not unpacked then return protocol_error("its result of %q: outputs: %s", operation, message) end
+  return check_outputs(session, operation, unpacked)
+end
+
+local MEMBERS = { message = "string", error = "string", outputs = "object" }
+
+local function outcome_of(session, operation, result)
+  if wire.kind(result) ~= "object" or type(result.success) ~= "boolean" then
+    return protocol_error("its result of %q has no success that is true or false", operation)
+  end
+  local outcome = { success = result.success }
+  for name, expected in pairs(MEMBERS) do
+    local value = wire.given(result[name])
+    if value ~= nil and wire.kind(value) ~= expected then
+      return protocol_error("its result of %q: %s: %s expected, got %s", operation, name, expected, wire.kind(value))
+    end
+    outcome[name] = value
+  end
+  local err
+  outcome.outputs, err = outputs_of(session, operation, outcome.outputs)
+  if err then return nil, err end
+  return outcome
+end
+
+local function patience_of(context)
+  if context.patience ~= nil then return context.patience end
+  return context.timeout
+end
+
+-- Progress and parts come with the id of the call.
+local function call(session, params, context)
+  local begun = session.peer:begin("execute", params, { timeout = patience_of(context) })
+  if begun.id then session.running[begun.id] = context end
+  local result, err = begun:wait()
+  if begun.id then session.running[begun.id] = nil end
+  if not begun.done then begun:cancel(err and err.message) end
+  return result, err
+end
+
+-- When the time is over, either side may be the first to say so.
+local function named(err)
+  if err.kind == "remote" and err.code == TIMEOUT then err.kind = "timeout" end
+  return err
+end
+
+---@param session pintle.session
+---@param operation string
+---@param args table
+---@param context pintle.context
+---@return pintle.outcome?, pintle.error?
+function host.execute(session, operation, args, context)
+  local params, err = params_of(session, operation, args, context)
+  if not params then return nil, err end
+  local result
+  result, err = call(session, params, context)
+  if err ~= nil then return nil, named(err) end
+  return outcome_of(session, operation, result)
+end
+
+-- }======
+
+---@param session pintle.session
+---@param seconds number
+function host.close(session, seconds) session.peer:call("shutdown", {}, { timeout = seconds }) end
+
+-- {====== What the extension says ======
+
+local LEVELS = { debug = "debug", info = "info", warn = "warn", warning = "warn", error = "error" }
+
+function host.handlers.log(session, params)
+  local is_object = wire.kind(params) == "object"
+  local level = is_object and type(params.level) == "string" and LEVELS[params.level:lower()]
+  if level and type(params.message) == "string" then
+    return session:log(level, params.message, wire.given(params.data))
+  end
+  session:log("warn", "a log message that is not as it should be", params)
+end
+
+-- The call that is spoken of, if it is still waited for.
+local function context_for(session, params)
+  return wire.kind(params) == "object" and params.id ~= nil and session.running[params.id]
+end
+
+function host.handlers.progress(session, params)
+  local context = context_for(session, params)
+  if not context or not context.on_progress or type(params.value) ~= "number" then return end
+  context.on_progress(params.value, type(params.message) == "string" and params.message or nil)
+end
+
+function host.handlers.part(session, params)
+  local context = context_for(session, params)
+  if not context or not context.on_part then return end
+  local part, message = params.part, nil
+  if session.state.agreed.bytes then part, message = binary.unpack(part) end
+  if message then return session:log("warn", "a part of a result that is not as it should be: " .. message) end
+  context.on_part(part)
+end
+
+-- }======
+
+return host

@@ -1,0 +1,150 @@
+-- What a plugin says it is: its name, what it needs, and its operations, described and checked. No I/O.
+
+local errors = require "pintle.error"
+local lazy = require "pintle.lazy"
+
+local declaration = lazy "pintle.manifest.declaration"
+local received = lazy "pintle.manifest.received"
+
+local UNKNOWN_OPERATION, INVALID_PARAMS = -32601, -32602
+
+---Something that has to be there for a plugin to work.
+---@class pintle.requirement
+---@field command? string a program in the PATH
+
+---@class pintle.operation
+---@field name string
+---@field description? string
+---@field params table|boolean the schema of its arguments, as it was given
+---@field requires pintle.requirement[]
+---@field problem? string why its arguments cannot be checked
+---@field validate? pintle.schema.validator nil if everything goes
+
+---@class pintle.manifest
+---@field name string
+---@field version string
+---@field description? string
+---@field requires pintle.requirement[]
+---@field capabilities table<string, true>
+---@field operations table<string, pintle.operation>
+---@field names string[] of the operations, in the order they were added
+---@field warnings string[] what is wrong with it and does not matter much
+local methods = {}
+
+local metatable = { __name = "pintle.manifest", __index = methods }
+
+---@class pintle.manifest.module
+local manifest = {}
+
+local function empty()
+  return setmetatable({ requires = {}, capabilities = {}, operations = {}, names = {}, warnings = {} }, metatable)
+end
+
+---@private
+function methods:append(operation)
+  self.operations[operation.name] = operation
+  self.names[#self.names + 1] = operation.name
+end
+
+---What the author of a plugin declares.
+---@class pintle.declaration
+---@field name string
+---@field version string a semantic version
+---@field description? string
+---@field requires? (string|pintle.requirement)[] programs that have to be in the PATH
+---@field capabilities? string[] what it offers beyond its protocol, to be agreed on with the host
+
+---Raises, at the caller's level, if anything is wrong.
+---@param given pintle.declaration
+---@param level? integer of the one to blame, as for `error`
+---@return pintle.manifest
+function manifest.new(given, level)
+  local self = empty()
+  declaration.at_level((level or 1) + 1, declaration.take, self, given)
+  return self
+end
+
+---What the author of a plugin declares of one operation.
+---@class pintle.operation.declaration
+---@field description? string
+---@field params? table a JSON Schema whose type is object: {type = "object"} unless told
+---@field requires? (string|pintle.requirement)[]
+
+---Adds an operation. Raises, at the caller's level, if anything is wrong with it.
+---@param name string
+---@param given pintle.operation.declaration
+---@param level? integer of the one to blame, as for `error`
+function methods:add(name, given, level)
+  local operation = declaration.at_level((level or 1) + 1, declaration.operation, self, name, given)
+  self:append(operation)
+end
+
+---Takes what a plugin has sent. What does not keep it from being used is only put on the list of warnings, and
+---members that are not known are passed over.
+---@param told any
+---@return pintle.manifest?, pintle.error? err of the kind "protocol"
+function manifest.read(told)
+  local self = empty()
+  local ok, message = received.take(self, told)
+  if not ok then return nil, errors.new("protocol", "its manifest: " .. message) end
+  return self
+end
+
+-- {====== Arguments ======
+
+---The name of an operation that was probably meant.
+---@param name string
+---@return string?
+function methods:nearest(name)
+  local find_nearest = require "pintle.manifest.nearest"
+  return find_nearest(name, self.names)
+end
+
+local function unknown(self, name)
+  local suggestion = self:nearest(name)
+  local fields = { code = UNKNOWN_OPERATION, data = suggestion and { suggestion = suggestion } }
+  return errors.new("invalid", "Unknown operation: " .. name, fields)
+end
+
+local function invalid(name, err)
+  local place = err.instance_path == "" and "" or ("at %s: "):format(err.instance_path)
+  return errors.new("invalid", ("Invalid params for %q: %s%s"):format(name, place, err.message), {
+    code = INVALID_PARAMS,
+    data = { path = err.instance_path, reason = err.message, schema = err.schema_path },
+  })
+end
+
+local function copy(args)
+  local copied = setmetatable({}, getmetatable(args))
+  for name, value in pairs(args) do copied[name] = value end
+  return copied
+end
+
+local function no_object(args)
+  return { instance_path = "", schema_path = "/type", message = "expected object, got " .. type(args) }
+end
+
+---Checks arguments and fills in what they leave to defaults. The table that is returned is a new one.
+---@param name string of the operation
+---@param args table? none is the same as an empty table
+---@return table?, pintle.error? err of the kind "invalid", or "protocol" if the operation itself is not right
+function methods:check(name, args)
+  local operation = self.operations[name]
+  if not operation then return nil, unknown(self, name) end
+  if operation.problem then
+    return nil, errors.new("protocol", ("operation %q cannot be used: %s"):format(name, operation.problem))
+  end
+  args = args == nil and {} or args
+  if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
+  local validate = operation.validate
+  if not validate then return copy(args) end
+  local full, err = validate:defaults(args)
+  local ok = full ~= nil
+  if ok then ok, err = validate(full) end
+  if not ok then return nil, invalid(name, err) end
+  return rawequal(full, args) and copy(args) or full
+end
+
+-- }======
+
+return manifest

@@ -1,0 +1,115 @@
+-- A manifest as a plugin has sent it: trusted with nothing, and used as far as it goes.
+
+local schema = require "pintle.schema"
+local versions = require "pintle.manifest.version"
+
+local received = {}
+
+-- A member may be left out, or be null, which is what some write for nothing.
+local function given(value)
+  if type(value) == "userdata" then return nil end
+  return value
+end
+
+local function warn(self, format, ...) self.warnings[#self.warnings + 1] = format:format(...) end
+
+local function read_text(self, where, value)
+  value = given(value)
+  if value == nil or type(value) == "string" then return value end
+  warn(self, "%s: a string expected, got %s", where, type(value))
+end
+
+local function is_list(value) return type(value) == "table" and (#value > 0 or next(value) == nil) end
+
+local function read_requires(self, where, list)
+  list = given(list)
+  if list == nil then return {} end
+  if not is_list(list) then
+    warn(self, "%s: a list expected", where)
+    return {}
+  end
+  for i, item in ipairs(list) do
+    local is_known = type(item) == "table" and type(item.command) == "string"
+    if not is_known then warn(self, "%s[%d]: a command expected", where, i) end
+  end
+  return list
+end
+
+local function read_capabilities(self, list)
+  list = given(list)
+  local set = {}
+  if list == nil then return set end
+  if not is_list(list) then
+    warn(self, "capabilities: a list expected")
+    return set
+  end
+  for _, name in ipairs(list) do
+    if type(name) == "string" then set[name] = true else warn(self, "capabilities: names expected") end
+  end
+  return set
+end
+
+-- One whose schema is wrong is kept: the others can be used all the same.
+local function read_operation(self, name, told)
+  local where = ("operations.%s"):format(name)
+  local operation = { name = name, params = true, requires = {} }
+  if type(told) ~= "table" then
+    operation.problem = ("%s: an object expected, got %s"):format(where, type(told))
+    return operation
+  end
+  operation.description = read_text(self, where .. ".description", told.description)
+  operation.requires = read_requires(self, where .. ".requires", told.requires)
+  if given(told.params) == nil then
+    warn(self, "%s.params: a schema expected, so all arguments go", where)
+    return operation
+  end
+  operation.params = told.params
+  local message
+  operation.validate, message = schema.compile(told.params)
+  if not operation.validate then operation.problem = ("%s.params: %s"):format(where, message) end
+  return operation
+end
+
+local function read_operations(self, told)
+  local names = {}
+  for name in pairs(told) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do self:append(read_operation(self, name, told[name])) end
+  for _, name in ipairs(names) do
+    local problem = self.operations[name].problem
+    if problem then warn(self, "%s", problem) end
+  end
+end
+
+-- What it cannot be used without.
+local function fault(told)
+  if type(told) ~= "table" then return "an object expected, got " .. type(told) end
+  for _, member in ipairs { "name", "version" } do
+    local value = told[member]
+    if given(value) == nil then return member .. " is missing" end
+    if type(value) ~= "string" then return ("%s: a string expected, got %s"):format(member, type(value)) end
+  end
+  if not told.name:find "%S" then return "name is blank" end
+  if given(told.operations) == nil then return "operations are missing" end
+  if type(told.operations) ~= "table" or #told.operations > 0 then
+    return "operations: an object expected, with a member for each"
+  end
+end
+
+---Fills in an empty manifest.
+---@param self pintle.manifest
+---@param told any
+---@return true?, string? message
+function received.take(self, told)
+  local message = fault(told)
+  if message then return nil, message end
+  self.name, self.version = told.name, told.version
+  if not versions.is_semantic(told.version) then warn(self, "version: %q is no semantic version", told.version) end
+  self.description = read_text(self, "description", told.description)
+  self.requires = read_requires(self, "requires", told.requires)
+  self.capabilities = read_capabilities(self, told.capabilities)
+  read_operations(self, told.operations)
+  return true
+end
+
+return received

@@ -1,0 +1,6 @@
+-- A plugin that wants to handle what its dialect handles.
+local pintle = require "pintle"
+
+local plugin = pintle.plugin { name = "jealous", version = "1.0.0" }
+plugin:method("shutdown", function() return "never" end)
+plugin:serve()
