@@ -30,6 +30,10 @@ local MAY_REQUIRE = {
   ["dialect"] = { "pintle.bytes", "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.manifest" },
   ["duration"] = {},
   ["error"] = {},
+  ["host"] = {
+    "pintle.connect", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop",
+    "pintle.manifest", "pintle.task",
+  },
   ["init"] = { "pintle.core" },
   ["lazy"] = {},
   ["listen"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.task" },

@@ -1,8 +1,24 @@
--- The face of pintle: nothing but names.
+-- The face of pintle: nothing but names. What a name stands for is loaded when it is first used, so that a plugin
+-- starts without the host, and a host without the plugin's half.
 
 local core = require "pintle.core"
 
 ---@class pintle
+---@field plugin fun(declaration: pintle.declaration): pintle.plugin declare a plugin
+---@field host fun(options?: pintle.host.options): pintle.host make a host
+---@field connect fun(options: pintle.connect.options): pintle.peer?, pintle.error? open a conversation
+---@field listen fun(options: pintle.connect.options, on_peer: fun(peer: pintle.peer)): pintle.listener?, pintle.error?
+---@field pair fun(one?: pintle.peer.options, other?: pintle.peer.options): pintle.peer, pintle.peer
+---@field task fun(fn: function, ...): pintle.task run beside everything else
+---@field all fun(list: (pintle.task|function)[], timeout?: number): table?, pintle.error? wait for all of them
+---@field any fun(list: (pintle.task|function)[], timeout?: number): integer?, any wait for the first of them
+---@field run fun(fn?: function, ...): any turn the loop until it has returned, or no task is left
+---@field sleep fun(seconds: number): true?, pintle.error?
+---@field loop pintle.loop for driving it from another loop
+---@field bytes fun(text: string): pintle.bytes binary data, where the protocol has any
+---@field dialect pintle.dialects the protocols, and how to add one
+---@field schema table JSON Schema 2020-12
+---@field duration table "1h30m" both ways
 local pintle = {
   ---The wire codec by itself.
   json = core.json,
@@ -14,4 +30,32 @@ local pintle = {
   raw = core.json.raw,
 }
 
-return pintle
+-- The module each name is found in, and its name there; none where the module is the thing itself.
+local PLACES = {
+  plugin = { "pintle.plugin", "new" },
+  host = { "pintle.host" },
+  connect = { "pintle.connect", "open" },
+  listen = { "pintle.connect", "listen" },
+  pair = { "pintle.connect", "pair" },
+  task = { "pintle.task", "start" },
+  all = { "pintle.task", "all" },
+  any = { "pintle.task", "any" },
+  run = { "pintle.task", "run" },
+  sleep = { "pintle.loop", "sleep" },
+  loop = { "pintle.loop" },
+  bytes = { "pintle.bytes", "new" },
+  dialect = { "pintle.dialect" },
+  schema = { "pintle.schema" },
+  duration = { "pintle.duration" },
+}
+
+return setmetatable(pintle, {
+  __index = function(_, name)
+    local place = PLACES[name]
+    if not place then return nil end
+    local module = require(place[1])
+    local value = place[2] and module[place[2]] or module
+    pintle[name] = value
+    return value
+  end,
+})

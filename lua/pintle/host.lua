@@ -1,0 +1,165 @@
+-- A host: starts plugins, keeps them running, speaks to them in their dialect, stops them.
+
+local dialects = require "pintle.dialect"
+local errors = require "pintle.error"
+local hosted = require "pintle.host.hosted"
+local logger = require "pintle.host.logger"
+local loop = require "pintle.loop"
+local settings = require "pintle.host.settings"
+local supervisors = require "pintle.host.supervisor"
+local tasks = require "pintle.task"
+
+---@class pintle.host.options
+---@field log? false|fun(entry: pintle.entry) where everything goes that plugins say; stderr unless told
+---@field verbosity? pintle.level|"silent" the lowest level that goes there: "info"
+---@field dialect? string of plugins that do not say: "gevals"
+---@field timeout? number|string|false for operations that do not say: 60s
+---@field handshake_timeout? number|string 10s
+---@field extensions? boolean|string[] offer what goes beyond the protocol (docs/extensions.md)
+---@field ladder? pintle.ladder how long each step of stopping may take
+---@field restart? pintle.restart|boolean start plugins again that died
+---@field limits? pintle.peer.limits
+
+---@class pintle.start.options
+---@field command string[] the program and its arguments
+---@field name? string that of its program or script unless told
+---@field dialect? string
+---@field env? table<string, string|false>
+---@field inherit? boolean|string[]
+---@field cwd? string
+---@field config? any what the plugin is configured with
+---@field limits? pintle.peer.limits of the conversation
+---@field process_limits? pintle.limits of the process
+---@field restart? pintle.restart|boolean
+---@field sha256? string|table<string, string> of the program, or of files by their path
+---@field pool? integer how many processes: 1
+---@field lazy? boolean start it when it is first used
+---@field timeout? number|string|false
+---@field handshake_timeout? number|string
+---@field extensions? boolean|string[]
+---@field ladder? pintle.ladder
+---@field spin? number
+---@field handlers? table<string, pintle.handler> of requests and notifications beyond the dialect's own
+---@field described? table what `discover` found in its manifest.json; for you to look at
+
+---@class pintle.host
+---@field plugins table<string, pintle.hosted> by name
+local methods = {}
+
+local metatable = { __name = "pintle.host", __index = methods }
+
+-- {====== Starting ======
+
+local function free_name(host, name)
+  local free, n = name, 1
+  while host.plugins[free] do
+    n = n + 1
+    free = name .. "-" .. n
+  end
+  return free
+end
+
+local function register(host, spec)
+  spec.name = spec.name or free_name(host, spec.guess)
+  if host.plugins[spec.name] then
+    return nil, errors.new("invalid", ("a plugin called %s runs already"):format(spec.name))
+  end
+  local supervisor = supervisors.new(spec, dialects.get(spec.dialect), host.logger)
+  -- Who has a plugin has its host, so that it is not collected.
+  local plugin = hosted.new(supervisor, host.logger, function(stopped) host.plugins[stopped.name] = nil end)
+  host.plugins[spec.name] = plugin
+  return plugin
+end
+
+local function launch(plugin)
+  if plugin.supervisor.spec.lazy then return plugin end
+  local ok, err = plugin.supervisor:start()
+  if ok then return plugin end
+  plugin:stop()
+  return nil, err
+end
+
+---Starts a plugin and shakes hands with it.
+---@param given pintle.start.options
+---@return pintle.hosted?, pintle.error?
+function methods:start(given)
+  local plugin, err = register(self, settings.plugin(self.settings, given, 2))
+  if not plugin then return nil, err end
+  return launch(plugin)
+end
+
+---Starts several plugins at once. What one of them lacks does not keep the others from running.
+---@param list pintle.start.options[]
+---@return pintle.hosted[] plugins, table<string, pintle.error> failed by name
+function methods:start_all(list)
+  local specs, launching, started, failed = {}, {}, {}, {}
+  for i, given in ipairs(list) do specs[i] = settings.plugin(self.settings, given, 2) end
+  for i, spec in ipairs(specs) do
+    local plugin, err = register(self, spec)
+    launching[i] = tasks.start(function()
+      if not plugin then return nil, err end
+      return launch(plugin)
+    end)
+  end
+  for i, task in ipairs(launching) do
+    local plugin, err = task:await()
+    if plugin then started[#started + 1] = plugin else failed[specs[i].name] = err end
+  end
+  return started, failed
+end
+
+---The plugins in a directory, as `start` and `start_all` take them: programs, and directories with a manifest.json.
+---What is passed over comes with the reason, and goes to the log.
+---@param directory string
+---@param given? { allow_world_writable?: boolean }
+---@return pintle.start.options[]? found, pintle.skipped[]|pintle.error skipped
+function methods:discover(directory, given)
+  local discover = require "pintle.host.discover"
+  local found, skipped = discover(directory, settings.discover(given or {}, 2).allow_world_writable)
+  if not found then return nil, errors.new("invalid", skipped) end
+  for _, item in ipairs(skipped) do
+    local message = ("passed over %s: %s"):format(item.path, item.reason)
+    self.logger:entry { plugin = "discover", source = "host", level = "warn", message = message }
+  end
+  return found, skipped
+end
+
+-- }======
+
+-- {====== Stopping ======
+
+local function stop_all(plugins)
+  local list, stopping = {}, {}
+  for _, plugin in pairs(plugins) do list[#list + 1] = plugin end
+  for i, plugin in ipairs(list) do stopping[i] = tasks.start(plugin.stop, plugin) end
+  return stopping
+end
+
+---Stops all its plugins, at once. Others can be started afterwards.
+function methods:stop()
+  for _, task in ipairs(stop_all(self.plugins)) do task:await() end
+end
+
+methods.close = methods.stop
+metatable.__close = methods.stop
+
+-- Collected: the plugins are stopped from the loop, for a finalizer must not wait.
+function metatable.__gc(host)
+  local plugins = host.plugins
+  if next(plugins) then
+    loop.wake({ settled = function() stop_all(plugins) end })
+  end
+end
+
+-- }======
+
+---@param given? pintle.host.options
+---@return pintle.host
+return function(given)
+  local settled = settings.host(given or {}, 2)
+  return setmetatable({
+    settings = settled,
+    logger = logger.new(settled.log, settled.verbosity),
+    plugins = {},
+  }, metatable)
+end

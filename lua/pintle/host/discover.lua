@@ -1,0 +1,135 @@
+-- Plugins in a directory: programs, and directories with a manifest.json that names one.
+
+local core = require "pintle.core"
+local lfs = require "lfs"
+
+local MANIFEST = "manifest.json"
+local MANIFEST_LIMIT = 1 << 20
+
+---@class pintle.skipped
+---@field path string
+---@field reason string
+
+local function is_executable(attributes) return attributes.permissions:find("x", 1, true) ~= nil end
+
+local function is_world_writable(attributes) return attributes.permissions:sub(8, 8) == "w" end
+
+-- Whoever may write to it decides what is run; a sticky directory such as /tmp is no protection here.
+local function check_writers(path, attributes, allow)
+  if is_world_writable(attributes) and not allow then
+    return nil, path .. " can be written by everybody; allow_world_writable = true takes it all the same"
+  end
+  return true
+end
+
+local function check_program(path, allow)
+  local attributes, problem = lfs.attributes(path)
+  if not attributes then return nil, problem end
+  if attributes.mode ~= "file" then return nil, path .. " is a " .. attributes.mode .. ", not a file" end
+  if not is_executable(attributes) then return nil, path .. " is not executable" end
+  return check_writers(path, attributes, allow)
+end
+
+local function read_manifest(path)
+  local file <close>, problem = io.open(path, "rb")
+  if not file then return nil, problem end
+  local text = file:read(MANIFEST_LIMIT + 1)
+  if not text then return nil, path .. " is empty" end
+  if #text > MANIFEST_LIMIT then return nil, path .. " is longer than 1 MiB" end
+  local manifest, message = core.json.decode(text)
+  if manifest == nil then return nil, path .. ": " .. message end
+  if type(manifest) ~= "table" then return nil, path .. ": an object expected" end
+  return manifest
+end
+
+local function from_file(path, name, allow)
+  local ok, reason = check_program(path, allow)
+  if not ok then return nil, reason end
+  return { name = (name:gsub("%.%w+$", "")), command = { path } }
+end
+
+local function check_members(manifest, path)
+  if type(manifest.executable) ~= "string" or manifest.executable == "" then
+    return nil, path .. ": executable: a string expected"
+  end
+  if manifest.name ~= nil and (type(manifest.name) ~= "string" or manifest.name == "") then
+    return nil, path .. ": name: a string expected"
+  end
+  if manifest.executable:find "^/" or ("/" .. manifest.executable .. "/"):find("/../", 1, true) then
+    return nil, path .. ": executable: must be inside of the plugin's directory"
+  end
+  return true
+end
+
+local function from_directory(path, name, allow)
+  local file = path .. "/" .. MANIFEST
+  if not lfs.attributes(file) then return nil, "no " .. MANIFEST .. " in it" end
+  local ok, reason = check_writers(path, lfs.attributes(path), allow)
+  if ok then ok, reason = check_writers(file, lfs.attributes(file), allow) end
+  if not ok then return nil, reason end
+  local manifest
+  manifest, reason = read_manifest(file)
+  if manifest then ok, reason = check_members(manifest, file) end
+  if not manifest or not ok then return nil, reason end
+  local program = path .. "/" .. manifest.executable
+  ok, reason = check_program(program, allow)
+  if not ok then return nil, reason end
+  return { name = manifest.name or name, command = { program }, described = manifest }
+end
+
+local function look_at(directory, name, allow)
+  local path = directory .. "/" .. name
+  local attributes, problem = lfs.attributes(path)
+  if not attributes then return nil, problem end
+  if attributes.mode == "directory" then
+    if lfs.symlinkattributes(path, "mode") == "link" then return nil, "a link to a directory" end
+    return from_directory(path, name, allow)
+  end
+  return from_file(path, name, allow)
+end
+
+local function list(directory)
+  local names = {}
+  for name in lfs.dir(directory) do
+    if name:sub(1, 1) ~= "." then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Where it may not be looked into, lfs raises.
+local function names_in(directory)
+  local ok, names = pcall(list, directory)
+  if ok then return names end
+  return nil, names
+end
+
+---What is in `directory`, in order of names, each as `host:start` takes it; and what was passed over and why.
+---Names that begin with a dot are not looked at.
+---@param directory string
+---@param allow_world_writable? boolean
+---@return table[]? found, pintle.skipped[]|string skipped_or_message
+return function(directory, allow_world_writable)
+  local attributes, problem = lfs.attributes(directory)
+  if not attributes then return nil, problem end
+  if attributes.mode ~= "directory" then return nil, directory .. " is no directory" end
+  local ok, reason = check_writers(directory, attributes, allow_world_writable)
+  if not ok then return nil, reason end
+  local names
+  names, reason = names_in(directory)
+  if not names then return nil, reason end
+  local found, skipped, taken = {}, {}, {}
+  for _, name in ipairs(names) do
+    local plugin
+    plugin, reason = look_at(directory, name, allow_world_writable)
+    if plugin and taken[plugin.name] then
+      plugin, reason = nil, ("another plugin is called %s: %s"):format(plugin.name, taken[plugin.name])
+    end
+    if plugin then
+      found[#found + 1], taken[plugin.name] = plugin, plugin.command[1]
+    else
+      skipped[#skipped + 1] = { path = directory .. "/" .. name, reason = reason }
+    end
+  end
+  return found, skipped
+end

@@ -1,0 +1,88 @@
+-- Every way out of the program stops the plugins: its normal end, an error, os.exit, SIGTERM, SIGHUP, and SIGINT where
+-- the interpreter leaves it alone. Against SIGKILL there is the death signal.
+
+local core = require "pintle.core"
+local loop = require "pintle.loop"
+local tasks = require "pintle.task"
+
+local SIGNALS = { "TERM", "HUP", "INT" }
+
+local ending = {}
+
+local running = {} ---@type table<pintle.supervisor, true>
+local guard ---@type table? finalized when the state is closed
+local signals ---@type pintle.signals? those that are watched while a plugin runs
+local watcher = {}
+local is_exit_wrapped = false
+
+local function let_signals_go()
+  if not signals then return end
+  loop.unwatch(signals:fd(), watcher)
+  signals:close()
+  signals = nil
+end
+
+---Stops all plugins of all hosts, at once, and waits until they are gone, also in a task that was cancelled.
+function ending.stop_all()
+  local stopping = {}
+  for supervisor in pairs(running) do stopping[#stopping + 1] = supervisor end
+  for i, supervisor in ipairs(stopping) do stopping[i] = tasks.start(supervisor.stop, supervisor) end
+  for _, task in ipairs(stopping) do
+    task:await()
+    loop.turn_while(function() return task.state == "running" end)
+  end
+  let_signals_go()
+end
+
+function watcher.on_ready()
+  local name = signals:next()
+  if not name then return end
+  tasks.start(function()
+    ending.stop_all()
+    core.raise(name)
+  end)
+end
+
+local function watch_signals()
+  if signals then return end
+  signals = core.signals(SIGNALS)
+  if signals then loop.watch(signals:fd(), "r", watcher) end
+end
+
+local function wrap_exit()
+  if is_exit_wrapped then return end
+  is_exit_wrapped = true
+  local exit = os.exit
+  os.exit = function(...) -- luacheck: ignore 122
+    ending.stop_all()
+    return exit(...)
+  end
+end
+
+-- Finalizers run in the opposite order of their objects' making, so the guard has to be younger than what is needed to
+-- stop a process: its streams and the process itself.
+local function renew_guard()
+  if guard then guard.is_old = true end
+  guard = setmetatable({}, {
+    __gc = function(old)
+      if not old.is_old then ending.stop_all() end
+    end,
+  })
+end
+
+---Takes note of a plugin that has to be stopped at the end. Called again for each of its processes.
+---@param supervisor pintle.supervisor
+function ending.include(supervisor)
+  running[supervisor] = true
+  wrap_exit()
+  watch_signals()
+  renew_guard()
+end
+
+---@param supervisor pintle.supervisor
+function ending.exclude(supervisor)
+  running[supervisor] = nil
+  if next(running) == nil then let_signals_go() end
+end
+
+return ending

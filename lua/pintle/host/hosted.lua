@@ -1,0 +1,200 @@
+-- A plugin, as the user of a host sees it.
+
+local errors = require "pintle.error"
+local lfs = require "lfs"
+local loop = require "pintle.loop"
+local settings = require "pintle.host.settings"
+local tasks = require "pintle.task"
+
+---@class pintle.execute.options
+---@field timeout? number|string|false that of the plugin unless told. The plugin is told of it, unless it is only the
+---default of 60s
+---@field workdir? string the directory of the plugin, or the current one
+---@field phase? string
+---@field env? table<string, string>
+---@field agent? table
+---@field idempotent? boolean may be run again if the plugin dies meanwhile and comes back
+---@field on_progress? fun(fraction: number, message: string?)
+---@field on_part? fun(part: any)
+
+---@class pintle.hosted
+---@field name string
+---@field manifest pintle.manifest? what it says it is; nil until it was started
+---@field supervisor pintle.supervisor
+---@field logger pintle.logger
+local methods = {}
+
+local metatable = { __name = "pintle.hosted" }
+
+function metatable.__index(plugin, name)
+  if name == "manifest" then return plugin.supervisor.manifest end
+  return methods[name]
+end
+
+local hosted = {}
+
+local NONE = {}
+
+-- {====== Time ======
+
+local function deadline_of(timeout) return timeout and loop.now() + timeout or nil end
+
+local function time_left(deadline)
+  local left = math.max(deadline - loop.now(), 0)
+  return left - left % 0.001
+end
+
+local function late(self, operation)
+  return errors.new("timeout", ("%s: no time left for %q"):format(self.name, operation))
+end
+
+-- }======
+
+-- {====== Executing ======
+
+local function absolute(path)
+  if not path then return lfs.currentdir() end
+  return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
+end
+
+local function show_progress(self, operation, context)
+  local listener = context.on_progress
+  if not self.logger.has_bar then return end
+  function context.on_progress(fraction, message)
+    context.is_shown = true
+    self.logger:progress(self.name, operation, fraction, message)
+    if listener then listener(fraction, message) end
+  end
+end
+
+-- The plugin is told how long it has if somebody has said so.
+local function context_of(self, operation, given, level)
+  local spec = self.supervisor.spec
+  local context = settings.execute(given, level + 1)
+  context.patience = context.timeout
+  if context.timeout == nil then context.patience = spec.timeout end
+  if context.timeout == nil and spec.is_timed then context.timeout = spec.timeout end
+  context.workdir = absolute(context.workdir or spec.cwd)
+  show_progress(self, operation, context)
+  return context
+end
+
+-- Who had to wait has less time left, and so has the plugin.
+local function shorten(context, deadline)
+  if not deadline then return end
+  context.patience = time_left(deadline)
+  context.timeout = context.timeout and context.patience
+end
+
+local function find_instance(self, context, deadline)
+  local at_hand = self.supervisor:least_busy()
+  if at_hand then return at_hand end
+  local instance, err = self.supervisor:pick(deadline)
+  if instance then shorten(context, deadline) end
+  return instance, err
+end
+
+local function attempt(self, operation, args, context, deadline)
+  local instance, err = find_instance(self, context, deadline)
+  if not instance then return nil, err end
+  local checked
+  checked, err = instance.manifest:check(operation, args)
+  if not checked then return nil, err end
+  if context.patience == 0 then return nil, late(self, operation) end
+  return instance:execute(operation, checked, context)
+end
+
+local function execute(self, operation, args, context)
+  local deadline = deadline_of(context.patience)
+  local outcome, err = attempt(self, operation, args, context, deadline)
+  while not outcome and context.idempotent and self.supervisor:may_come_back(err) do
+    shorten(context, deadline)
+    outcome, err = attempt(self, operation, args, context, deadline)
+  end
+  if context.idempotent and err and err.kind == "closed" then err = self.supervisor.failure or err end
+  return outcome, err
+end
+
+---Runs an operation. Arguments are checked and defaults filled in before anything is sent. An operation that fails is
+---a result with `success = false`; an error is what keeps it from being run or answered.
+---@param operation string
+---@param args? table
+---@param given? pintle.execute.options
+---@return pintle.outcome?, pintle.error?
+function methods:execute(operation, args, given)
+  if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
+  if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
+  local context = context_of(self, operation, given or NONE, 2)
+  local outcome, err = execute(self, operation, args or {}, context)
+  if context.is_shown then self.logger:clear() end
+  return outcome, err
+end
+
+-- }======
+
+-- {====== Any other conversation ======
+
+local function check_method(method)
+  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
+end
+
+---Calls any method of the plugin.
+---@param method string
+---@param params? any
+---@param given? { timeout?: number|string|false, on_progress?: fun(...) }
+---@return any result, pintle.error?
+function methods:call(method, params, given)
+  check_method(method)
+  local settled = settings.call(given or NONE, 2)
+  local patience = settled.timeout
+  if patience == nil then patience = self.supervisor.spec.timeout end
+  local context = { patience = patience }
+  local instance, err = find_instance(self, context, deadline_of(patience))
+  if not instance then return nil, err end
+  return instance.peer:call(method, params, { timeout = context.patience, on_progress = settled.on_progress })
+end
+
+---@param method string
+---@param params? any
+---@return true?, pintle.error?
+function methods:notify(method, params)
+  check_method(method)
+  local instance, err = self.supervisor:pick(deadline_of(self.supervisor.spec.timeout))
+  if not instance then return nil, err end
+  return instance.peer:notify(method, params)
+end
+
+-- }======
+
+local function stop(self)
+  self.supervisor:stop()
+  self.on_stop(self)
+end
+
+---Stops it: it is asked to end, its input ends, SIGTERM, SIGKILL, each with its time. Twice is fine. That goes on even
+---if the one who asks for it is cancelled and cannot wait.
+function methods:stop()
+  self.stopping = self.stopping or tasks.start(stop, self)
+  self.stopping:await()
+end
+
+methods.close = methods.stop
+metatable.__close = methods.stop
+
+---@return integer[] the process ids
+function methods:pids()
+  local pids = {}
+  for i, member in ipairs(self.supervisor.members) do pids[i] = member.peer.child.pid end
+  return pids
+end
+
+---@param supervisor pintle.supervisor
+---@param logger pintle.logger
+---@param on_stop fun(plugin: pintle.hosted) told when it is stopped
+---@return pintle.hosted
+function hosted.new(supervisor, logger, on_stop)
+  local plugin = { name = supervisor.name, supervisor = supervisor, logger = logger, on_stop = on_stop }
+  return setmetatable(plugin, metatable)
+end
+
+return hosted

@@ -1,0 +1,204 @@
+-- One running process of a plugin: started, shaken hands with, spoken to in its dialect.
+
+local connect = require "pintle.connect"
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local manifest = require "pintle.manifest"
+
+local HANDSHAKE = 10 -- seconds
+
+---@class pintle.instance: pintle.session
+---@field dialect pintle.dialect
+---@field manifest pintle.manifest
+---@field dead pintle.error? why it is gone
+---@field is_stopping boolean
+local methods = {}
+
+local metatable = { __name = "pintle.instance", __index = methods }
+
+local instances = {}
+
+---@param level pintle.level
+---@param message string
+---@param data any
+function methods:log(level, message, data) self:say("log", level, message, data) end
+
+---@private
+function methods:say(source, level, message, data)
+  self.logger:entry { plugin = self.name, source = source, level = level, message = message, data = data }
+end
+
+-- {====== Starting ======
+
+local function check_sum(path, wanted)
+  local sum, message = core.sha256(path)
+  if not sum then return nil, errors.new("spawn", message) end
+  if sum ~= wanted then
+    return nil, errors.new("invalid", ("%s is not the expected file: its SHA-256 is %s"):format(path, sum))
+  end
+  return true
+end
+
+local function check_sums(spec)
+  if not spec.sha256 then return true end
+  local sums = spec.sha256
+  if type(sums) == "string" then
+    local path, message = core.which(spec.command[1])
+    if not path then return nil, errors.new("spawn", message) end
+    sums = { [path] = sums }
+  end
+  for path, wanted in pairs(sums) do
+    local ok, err = check_sum(path, wanted)
+    if not ok then return nil, err end
+  end
+  return true
+end
+
+local function connect_to(self, spec)
+  local dialect = self.dialect
+  return connect.open {
+    command = spec.command, env = spec.env, inherit = spec.inherit, cwd = spec.cwd, name = self.name,
+    ladder = spec.ladder, process_limits = spec.process_limits, limits = spec.limits,
+    framing = dialect.framing, ids = dialect.ids, extra = dialect.extra, header = dialect.header,
+    codes = dialect.codes, cancellation = dialect.cancellation, progress = dialect.progress,
+    timeout = spec.timeout, spin = spec.spin,
+    on_stderr = function(line) self:say("stderr", "info", line) end,
+    on_noise = function(report) self:say("stdout", "warn", report.message, report.text) end,
+    on_error = function(err, traceback, method)
+      self:say("host", "error", ("handling its %s failed: %s"):format(method, traceback or tostring(err)))
+    end,
+    on_close = function(err) self:died(err) end,
+  }
+end
+
+local function install(self)
+  for method, handler in pairs(self.dialect.host.handlers) do
+    self.peer:on(method, function(params, ctx) return handler(self, params, ctx) end)
+  end
+  for method, handler in pairs(self.handlers) do self.peer:on(method, handler) end
+end
+
+local function quote(text)
+  local short = #text > 200 and text:sub(1, 200) .. "…" or text
+  return short:gsub("%s+$", "")
+end
+
+-- What is wrong with a handshake is told with what the plugin said instead.
+local function blame(self, err)
+  local message = err.message
+  if err.kind == "remote" then message = self.name .. " refused to start: " .. message end
+  if err.noise and err.kind ~= "remote" then message = ("%s; it said: %s"):format(message, quote(err.noise)) end
+  if not message:find(self.name, 1, true) then message = self.name .. ": " .. message end
+  local copy = errors.new(err.kind, message)
+  for name, value in pairs(err) do
+    if copy[name] == nil then copy[name] = value end
+  end
+  copy.stderr = copy.stderr or self.peer.child.lines
+  return copy
+end
+
+-- What does not keep it from being used.
+local function warn(self, spec)
+  for _, warning in ipairs(self.manifest.warnings) do self:say("host", "warn", "its manifest: " .. warning) end
+  for _, requirement in ipairs(self.manifest.requires) do
+    local command = type(requirement) == "table" and requirement.command
+    local is_missing = type(command) == "string" and not core.which(command, spec.env and spec.env.PATH or nil)
+    if is_missing then self:say("host", "warn", ("needs %s, which is not in the PATH"):format(command)) end
+  end
+end
+
+local function shake_hands(self, spec)
+  local told, err = self.dialect.host.open(self)
+  if told then
+    self.manifest, err = manifest.read(told)
+  end
+  if not self.manifest then return nil, blame(self, err) end
+  warn(self, spec)
+  return true
+end
+
+-- Whatever goes wrong before, also by raising, the process does not outlive it.
+local function unless_ready(self)
+  return setmetatable({}, {
+    __close = function()
+      if not self.manifest then self:kill() end
+    end,
+  })
+end
+
+---@class pintle.instance.surroundings
+---@field dialect pintle.dialect
+---@field logger pintle.logger
+---@field on_start fun(instance: pintle.instance) told when its process runs, before hands are shaken
+---@field on_death fun(instance: pintle.instance) told when it has ended without having been asked to
+
+---@param spec table as `settings.plugin` made it
+---@param surroundings pintle.instance.surroundings
+---@return pintle.instance?, pintle.error?
+function instances.start(spec, surroundings)
+  local ok, err = check_sums(spec)
+  if not ok then return nil, err end
+  local self = setmetatable({
+    name = spec.name,
+    config = spec.config,
+    extensions = spec.extensions,
+    handshake_timeout = spec.handshake_timeout or HANDSHAKE,
+    dialect = surroundings.dialect,
+    logger = surroundings.logger,
+    handlers = spec.handlers,
+    on_death = surroundings.on_death,
+    running = {},
+    state = {},
+    is_stopping = false,
+  }, metatable)
+  self.peer, err = connect_to(self, spec)
+  if not self.peer then return nil, err end
+  local _ <close> = unless_ready(self)
+  surroundings.on_start(self)
+  install(self)
+  ok, err = shake_hands(self, spec)
+  if not ok then return nil, err end
+  return self
+end
+
+-- }======
+
+---@private
+function methods:died(err)
+  self.dead = err
+  self.peer.child:close()
+  if not self.is_stopping then self.on_death(self) end
+end
+
+---@param operation string
+---@param args table
+---@param context pintle.context
+---@return pintle.outcome?, pintle.error?
+function methods:execute(operation, args, context)
+  return self.dialect.host.execute(self, operation, args, context)
+end
+
+-- The end of its input follows at once: there are plugins that wait for it.
+local function ask(self, seconds)
+  local ok, err = pcall(self.dialect.host.close, self, seconds)
+  if not ok then self:say("host", "error", "asking it to end failed: " .. tostring(err)) end
+  self.peer:close_output()
+end
+
+---Stops it, politely at first. The first who says so does it.
+function methods:stop()
+  if self.is_stopping then return end
+  self.is_stopping = true
+  self.peer.ask = function(seconds) ask(self, seconds) end
+  self.peer:close()
+end
+
+---Stops it at once, for one that does not keep to the protocol.
+function methods:kill()
+  if self.is_stopping then return end
+  self.is_stopping = true
+  self.peer.ladder = { request = 0, eof = 0, term = 0.5 }
+  self.peer:close()
+end
+
+return instances

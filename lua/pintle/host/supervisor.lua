@@ -1,0 +1,271 @@
+-- The processes behind one plugin's name: as many as its pool has, started again when they die, the least busy first.
+
+local ending = require "pintle.host.ending"
+local errors = require "pintle.error"
+local instances = require "pintle.host.instance"
+local lazy = require "pintle.lazy"
+local loop = require "pintle.loop"
+local restart = lazy "pintle.host.restart"
+local tasks = require "pintle.task"
+
+---@class pintle.supervisor
+---@field spec table what the plugin is started with
+---@field name string
+---@field members pintle.instance[] those that run
+---@field opening table<pintle.instance, true> those that are shaking hands
+---@field coming integer how many are about to run, whether they wait for their turn or shake hands
+---@field returns table<table, pintle.task> who sees to those that are started again
+---@field manifest pintle.manifest?
+---@field failure pintle.error? why there is none left
+---@field is_started boolean
+---@field is_stopped boolean for good
+local methods = {}
+
+local metatable = { __name = "pintle.supervisor", __index = methods }
+
+local supervisors = {}
+
+---@param spec table as `settings.plugin` made it
+---@param dialect pintle.dialect
+---@param logger pintle.logger
+---@return pintle.supervisor
+function supervisors.new(spec, dialect, logger)
+  return setmetatable({
+    spec = spec,
+    name = spec.name,
+    dialect = dialect,
+    logger = logger,
+    budget = spec.restart and restart.budget(spec.restart),
+    members = {},
+    opening = {},
+    coming = 0,
+    returns = {},
+    waiters = {},
+    is_started = false,
+    is_stopped = false,
+  }, metatable)
+end
+
+local function say(self, level, message, ...)
+  self.logger:entry { plugin = self.name, source = "host", level = level, message = message:format(...) }
+end
+
+-- An entry of the log has the name already.
+local function say_error(self, err)
+  local message = tostring(err)
+  if message:sub(1, #self.name + 1) == self.name .. " " then message = message:sub(#self.name + 2) end
+  say(self, "error", "%s", message)
+end
+
+local function stopped(self) return errors.new("closed", self.name .. " was stopped") end
+
+-- {====== Waiting for a change ======
+
+-- Those who wait look again; or they are told that it is no use.
+local function announce(self, err)
+  local waiters = self.waiters
+  self.waiters = {}
+  for waiter in pairs(waiters) do loop.wake(waiter, not err or nil, err) end
+end
+
+local function stop_waiting(self, waiter)
+  local was_waiting = self.waiters[waiter] ~= nil
+  self.waiters[waiter] = nil
+  return was_waiting
+end
+
+-- Whoever is first, where it was left for later, has it started.
+local function wait_for_change(self, deadline)
+  local waiter = loop.waiter()
+  self.waiters[waiter] = true
+  if not self.is_started then tasks.start(self.start, self) end
+  local late = errors.new("timeout", self.name .. " was not ready in time")
+  local seconds = deadline and math.max(deadline - loop.now(), 0)
+  return loop.wait_within(seconds, late, waiter, stop_waiting, self, waiter)
+end
+
+-- }======
+
+-- {====== One process ======
+
+local come_back
+
+local function remove(self, instance)
+  for i, member in ipairs(self.members) do
+    if member == instance then return table.remove(self.members, i) end
+  end
+end
+
+-- One that never became a member has failed to start, which is another matter.
+local function die(self, instance)
+  if not remove(self, instance) then return end
+  say_error(self, instance.dead)
+  come_back(self, instance.dead)
+end
+
+local function start_one(self)
+  local opened
+  local instance, err = instances.start(self.spec, {
+    dialect = self.dialect,
+    logger = self.logger,
+    on_start = function(started)
+      opened = started
+      self.opening[started] = true
+      ending.include(self)
+    end,
+    on_death = function(dead) die(self, dead) end,
+  })
+  if opened then self.opening[opened] = nil end
+  if self.is_stopped and instance then instance:stop() end
+  if self.is_stopped then return nil, stopped(self) end
+  if not instance or instance.dead then return nil, err or instance.dead end
+  self.members[#self.members + 1] = instance
+  self.manifest, self.failure = instance.manifest, nil
+  return true
+end
+
+-- What raises here is a mistake in what was given, or in the dialect; somebody may be waiting for the outcome.
+local function bring_up(self)
+  self.coming = self.coming + 1
+  local ok, started, err = pcall(start_one, self)
+  self.coming = self.coming - 1
+  if ok then return started, err end
+  return nil, errors.new("invalid", ("%s cannot be started: %s"):format(self.name, tostring(started)))
+end
+
+-- }======
+
+-- {====== Coming back ======
+
+-- Without its ticket it was called off.
+local function try_again(self, ticket, wait)
+  self.coming = self.coming + 1
+  loop.sleep(wait)
+  self.coming = self.coming - 1
+  if not self.returns[ticket] then return end
+  local ok, err = bring_up(self)
+  if not self.returns[ticket] then return end
+  self.returns[ticket] = nil
+  if ok then
+    say(self, "info", "is back")
+    return announce(self)
+  end
+  say_error(self, err)
+  come_back(self, err)
+end
+
+local function give_up(self, err)
+  if self.budget then
+    local message = ("given up after %s: %s"):format(restart.describe(self.budget), err.message)
+    say(self, "error", "%s", message)
+    local last = { exit = err.exit, stderr = err.stderr, noise = err.noise }
+    err = errors.new("closed", self.name .. " was " .. message, last)
+  end
+  if #self.members > 0 or self.coming > 0 then return end
+  self.failure = err
+  announce(self, err)
+end
+
+function come_back(self, err)
+  if self.is_stopped then return end
+  local wait = self.budget and restart.spend(self.budget)
+  if not wait then return give_up(self, err) end
+  say(self, "warn", "is started again in %.2fs", wait)
+  local ticket = {}
+  self.returns[ticket] = tasks.start(try_again, self, ticket, wait)
+end
+
+-- }======
+
+-- {====== All of them ======
+
+-- Begins to end whatever there is, and returns the tasks that see to it.
+local function end_all(self)
+  local members, opening, returns = self.members, self.opening, self.returns
+  self.members, self.opening, self.returns = {}, {}, {}
+  local closing = {}
+  for _, member in ipairs(members) do closing[#closing + 1] = tasks.start(member.stop, member) end
+  for instance in pairs(opening) do closing[#closing + 1] = tasks.start(instance.kill, instance) end
+  for _, task in pairs(returns) do task:cancel(self.name .. " was stopped") end
+  return closing
+end
+
+local function await_all(list)
+  for _, task in ipairs(list) do task:await() end
+end
+
+---Starts all of its processes at once; if one cannot be started, none is left, and the next time is a new one.
+---@return true?, pintle.error?
+function methods:start()
+  self.is_started = true
+  local starting, failure = {}, nil
+  for i = 1, self.spec.pool or 1 do starting[i] = tasks.start(bring_up, self) end
+  for _, task in ipairs(starting) do
+    local ok, err = task:await()
+    if not ok then failure = failure or err end
+  end
+  if not failure then
+    announce(self)
+    return true
+  end
+  await_all(end_all(self))
+  ending.exclude(self)
+  self.is_started, self.failure = false, nil
+  announce(self, failure)
+  return nil, failure
+end
+
+---Stops all of its processes at once, and whatever is about to start. Who comes second waits, too.
+function methods:stop()
+  if not self.is_stopped then
+    self.is_stopped = true
+    announce(self)
+    self.stopping = tasks.start(function()
+      await_all(end_all(self))
+      ending.exclude(self)
+    end)
+  end
+  if self.stopping then self.stopping:await() end
+end
+
+-- }======
+
+-- {====== Being used ======
+
+---The one with the fewest calls that wait for an answer.
+---@return pintle.instance?
+function methods:least_busy()
+  local best, least
+  for _, member in ipairs(self.members) do
+    local calls = member.peer.stream:waiting()
+    if not best or calls < least then best, least = member, calls end
+  end
+  return best
+end
+
+---The process to use next; waits for one that is coming back, and starts the first if it was left for later. That goes
+---on, for whoever comes next, even if the time is over before.
+---@param deadline? number by the clock of the loop
+---@return pintle.instance?, pintle.error?
+function methods:pick(deadline)
+  while true do
+    local best = self:least_busy()
+    if best then return best end
+    if self.is_stopped then return nil, stopped(self) end
+    if self.failure then return nil, self.failure end
+    local ok, err = wait_for_change(self, deadline)
+    if not ok then return nil, err end
+  end
+end
+
+---Whether a call that failed for this reason may find another process to go to.
+---@param err pintle.error
+---@return boolean
+function methods:may_come_back(err)
+  return err.kind == "closed" and not self.is_stopped and not self.failure
+    and (#self.members > 0 or self.coming > 0)
+end
+
+-- }======
+
+return supervisors

@@ -1,0 +1,219 @@
+-- A host meets plugins that misbehave: a clear error in time, and nothing is left behind.
+local core = require "pintle.core"
+local children = require "spec.support.children"
+local hosts = require "pintle.host"
+
+local function bad(behaviour, ...)
+  return { "lua5.4", "spec/support/bad_plugin.lua", behaviour, ... }
+end
+
+local function lines_of(entries)
+  local lines = {}
+  for i, entry in ipairs(entries) do lines[i] = tostring(entry) end
+  return table.concat(lines, "\n")
+end
+
+describe("a host", function()
+  local host, entries, check_stock
+
+  local function start(behaviour, options)
+    local given = { command = bad(behaviour), name = behaviour, handshake_timeout = children.patience }
+    for name, value in pairs(options or {}) do given[name] = value end
+    return host:start(given)
+  end
+
+  local function fails_to_start(behaviour, options)
+    local plugin, err = start(behaviour, options)
+    assert.is_nil(plugin)
+    assert.equal("pintle.error", getmetatable(err).__name)
+    assert.is_nil(tostring(err):find("\n", 1, true))
+    return err
+  end
+
+  setup(function() -- what stays from the first start on, such as the watch on signals
+    local first = hosts { log = false }
+    assert(first:start { command = bad "good" })
+    first:stop()
+  end)
+
+  before_each(function()
+    check_stock = children.stock()
+    entries = {}
+    host = hosts { log = function(entry) entries[#entries + 1] = entry end, verbosity = "debug" }
+  end)
+
+  after_each(function()
+    host:stop()
+    check_stock()
+  end)
+
+  describe("at the handshake", function()
+    for _, behaviour in ipairs { "silent", "deaf", "slow" } do
+      it("waits for a " .. behaviour .. " plugin no longer than told", function()
+        local started = core.now()
+        local err = fails_to_start(behaviour, { handshake_timeout = "300ms" })
+        assert.equal("timeout", err.kind)
+        assert.matches(behaviour .. ": no answer to \"initialize\" within 0.3s", err.message, 1, true)
+        assert.truthy(core.now() - started < children.patience)
+      end)
+    end
+
+    it("tells how a plugin ended that crashed before it", function()
+      local err = fails_to_start "crash_before"
+      assert.equal("closed", err.kind)
+      assert.same({ code = 3 }, err.exit)
+      assert.same({ "cannot find my configuration" }, err.stderr)
+      assert.matches("crash_before ended with status 3: cannot find my configuration", err.message, 1, true)
+    end)
+
+    it("tells how a plugin ended that crashed in it", function()
+      local err = fails_to_start "crash_in_handshake"
+      assert.same({ code = 4 }, err.exit)
+      assert.same({ "no such thing as 0.0.1" }, err.stderr)
+    end)
+
+    it("reports what a plugin said that answers nonsense", function()
+      local err = fails_to_start "nonsense"
+      assert.equal("protocol", err.kind)
+      assert.matches("nonsense", err.message, 1, true)
+      assert.matches("Traceback (most recent call last):", lines_of(entries), 1, true)
+    end)
+
+    it("refuses a plugin without a name", function()
+      local err = fails_to_start "nameless"
+      assert.equal("protocol", err.kind)
+      assert.matches("name", err.message, 1, true)
+    end)
+
+    it("refuses a plugin of another version, and says which it speaks", function()
+      local err = fails_to_start "other_version"
+      assert.equal("protocol", err.kind)
+      assert.matches("9.9.9", err.message, 1, true)
+    end)
+
+    it("takes an error with a null result beside it for an error", function()
+      local err = fails_to_start "refusing"
+      assert.equal("remote", err.kind)
+      assert.equal(-32603, err.code)
+      assert.matches("no licence", err.message, 1, true)
+    end)
+
+    it("says which program cannot be started", function()
+      local plugin, err = host:start { command = { "./no such program" } }
+      assert.is_nil(plugin)
+      assert.equal("spawn", err.kind)
+      assert.matches("./no such program", err.message, 1, true)
+    end)
+  end)
+
+  describe("while an operation runs", function()
+    local function executes(behaviour, options)
+      local plugin = assert(start(behaviour))
+      return plugin:execute("go", {}, options)
+    end
+
+    local function fails(behaviour, options)
+      local outcome, err = executes(behaviour, options)
+      assert.is_nil(outcome)
+      return err
+    end
+
+    it("gives up on a slow one in time", function()
+      local err = fails("slow_operation", { timeout = "300ms" })
+      assert.equal("timeout", err.kind)
+    end)
+
+    it("goes on after noise on stdout, and reports it", function()
+      local outcome = assert(executes "chatty")
+      assert.is_true(outcome.success)
+      assert.matches("Welcome to the bad plugin!", lines_of(entries), 1, true)
+      assert.matches("stdout|", lines_of(entries), 1, true)
+    end)
+
+    it("drains a flood on stderr, and keeps the end of it", function()
+      assert.is_true(assert(executes "flood").success)
+      local count = 0
+      for _, entry in ipairs(entries) do
+        if entry.source == "stderr" then count = count + 1 end
+      end
+      assert.truthy(count >= 1)
+    end)
+
+    it("fails the pending call at once when the plugin dies", function()
+      local started = core.now()
+      local err = fails("crash_during", { timeout = 600 })
+      assert.equal("closed", err.kind)
+      assert.same({ code = 5 }, err.exit)
+      assert.same({ "out of cheese" }, err.stderr)
+      assert.truthy(core.now() - started < children.patience)
+    end)
+
+    it("tells the signal that killed it", function()
+      assert.same({ signal = "KILL" }, fails("killed").exit)
+    end)
+
+    it("keeps the answer of a plugin that dies after it, and fails the next call", function()
+      local plugin = assert(start "crash_after")
+      assert.is_true(assert(plugin:execute("go", {})).success)
+      local outcome, err = plugin:execute("go", {})
+      assert.is_nil(outcome)
+      assert.same({ code = 6 }, err.exit)
+    end)
+
+    it("drops the second of two answers", function()
+      local plugin = assert(start "twice")
+      for _ = 1, 3 do assert.is_true(assert(plugin:execute("go", {})).success) end
+      assert.truthy(plugin.supervisor.members[1].peer.stream:stats().stray >= 3)
+    end)
+
+    it("does not take an answer with a wrong id", function()
+      assert.equal("timeout", fails("wrong_id", { timeout = 0.3 }).kind)
+    end)
+
+    it("reports half a message and the death behind it", function()
+      local err = fails "half"
+      assert.same({ code = 7 }, err.exit)
+      assert.same({ "half a message is enough" }, err.stderr)
+    end)
+
+    it("does not wait for a grandchild that holds the pipe", function()
+      local started = core.now()
+      assert.same({ code = 8 }, fails("grandchild", { timeout = 600 }).exit)
+      assert.truthy(core.now() - started < children.patience)
+    end)
+
+    it("refuses an outcome that does not say whether it was a success", function()
+      local err = fails "wrong_outcome"
+      assert.equal("protocol", err.kind)
+      assert.matches("success", err.message, 1, true)
+    end)
+
+    it("runs the other operations of a plugin with one broken schema", function()
+      local plugin = assert(start "bad_schema")
+      assert.is_true(assert(plugin:execute("go", {})).success)
+      local outcome, err = plugin:execute("broken", {})
+      assert.is_nil(outcome)
+      assert.equal("protocol", err.kind)
+      assert.matches("strnig", err.message, 1, true)
+    end)
+  end)
+
+  describe("when it stops", function()
+    it("kills one that ignores everything else", function()
+      local command = { "sh", "-c", "trap '' TERM; exec lua5.4 spec/support/bad_plugin.lua stubborn" }
+      local ladder = { request = 0.1, eof = 0.1, term = 0.1 }
+      local plugin = assert(host:start { command = command, name = "stubborn", ladder = ladder })
+      local member = plugin.supervisor.members[1]
+      plugin:stop()
+      assert.same({ signal = "KILL" }, member.peer.child.exit)
+    end)
+
+    it("takes a grandchild along", function()
+      local plugin = assert(start "grandchild_at_rest")
+      local pid = plugin:pids()[1]
+      plugin:stop()
+      local _, code = children.run { command = children.sh("kill -0 -- -$1 2>/dev/null", tostring(pid)) }
+      assert.not_equal(0, code)
+    end)
+  end)
+end)

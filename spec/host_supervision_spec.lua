@@ -1,0 +1,389 @@
+-- Starting, dying, coming back and being stopped, at the same time and in each other's way.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local hosts = require "pintle.host"
+local lfs = require "lfs"
+local loop = require "pintle.loop"
+local tasks = require "pintle.task"
+local timers = require "pintle.timers"
+local turn_until = require "spec.support.turning"
+
+local function plugin(behaviour, ...)
+  return { "lua5.4", "spec/support/bad_plugin.lua", behaviour, ... }
+end
+
+local function is_running(pid) return io.open(("/proc/%d/stat"):format(pid)) ~= nil end
+
+local function write(path, text)
+  local file <close> = assert(io.open(path, "wb"))
+  file:write(text)
+end
+
+describe("a host", function()
+  local host, entries, path, check_stock
+
+  local quick = { max = 3, within = 60, backoff = 0.01, jitter = 0 }
+  local slow = { max = 3, within = 60, backoff = 600, longest = 600, jitter = 0 }
+
+  local function said(pattern)
+    for _, entry in ipairs(entries) do
+      if tostring(entry):find(pattern) then return entry end
+    end
+  end
+
+  local function lives() return lfs.attributes(path, "size") or 0 end
+
+  -- What the function returns, and that it takes no longer than it should.
+  local function in_time(fn, ...)
+    local begun = core.now()
+    local results = table.pack(fn(...))
+    assert.truthy(core.now() - begun < children.patience)
+    return table.unpack(results, 1, results.n)
+  end
+
+  before_each(function()
+    check_stock = children.stock()
+    path = os.tmpname()
+    os.remove(path)
+    entries = {}
+    host = hosts { log = function(entry) entries[#entries + 1] = entry end, verbosity = "debug" }
+  end)
+
+  after_each(function()
+    host:stop()
+    os.remove(path)
+    check_stock()
+  end)
+
+  describe("that is stopped", function()
+    it("while a plugin starts gives that up", function()
+      local given = { command = plugin "slow", handshake_timeout = 600 }
+      local starting = tasks.start(host.start, host, given)
+      in_time(host.stop, host)
+      local started, err = in_time(starting.await, starting)
+      assert.is_nil(started)
+      assert.same({ "closed", "bad_plugin was stopped" }, { err.kind, err.message })
+      assert.is_nil(next(host.plugins))
+    end)
+
+    it("while a plugin waits to come back starts it no more, and lets go of who waits for it", function()
+      local mortal = assert(host:start { command = plugin("mortal", path, "9"), name = "mortal", restart = slow })
+      assert.is_nil((mortal:execute "go"))
+      local waiting = tasks.start(function() return mortal:execute("go", {}, { timeout = false }) end)
+      host:stop()
+      local outcome, err = in_time(waiting.await, waiting)
+      assert.is_nil(outcome)
+      assert.same({ "closed", "mortal was stopped" }, { err.kind, err.message })
+      in_time(tasks.run) -- no task is left
+      assert.equal(1, lives())
+    end)
+
+    it("while a plugin shakes hands again ends that, too", function()
+      local gated = assert(host:start { command = plugin("one_fails", path, "0"), restart = quick })
+      local spec = gated.supervisor.spec
+      spec.command, spec.handshake_timeout = plugin "slow", 600
+      gated.supervisor.members[1].peer.child:kill "KILL"
+      turn_until(function() return next(gated.supervisor.opening) end)
+      in_time(gated.stop, gated)
+      in_time(tasks.run)
+      assert.is_nil(said "is back")
+    end)
+
+    it("does not start a plugin again that dies of being stopped", function()
+      local touchy = assert(host:start { command = plugin("touchy", path), restart = quick })
+      touchy:stop()
+      in_time(tasks.run)
+      assert.equal(1, lives())
+      assert.is_nil(said "^error")
+    end)
+
+    it("fails what is under way", function()
+      local ladder = { request = 0, eof = 0.1, term = 0.1 }
+      local slow_one = assert(host:start { command = plugin "slow_operation", ladder = ladder })
+      local calls = {}
+      for i = 1, 3 do calls[i] = tasks.start(function() return slow_one:execute("go", {}, { timeout = false }) end) end
+      in_time(host.stop, host)
+      for _, call in ipairs(calls) do
+        local outcome, err = in_time(call.await, call)
+        assert.is_nil(outcome)
+        assert.equal("closed", err.kind)
+      end
+    end)
+
+    it("can be used again", function()
+      host:stop()
+      assert(host:start { command = plugin "good" })
+    end)
+  end)
+
+  describe("stops a plugin", function()
+    local function stubborn()
+      local ladder = { request = 0.2, eof = 0, term = 0.2 }
+      local command = { "sh", "-c", "trap '' TERM; exec lua5.4 spec/support/bad_plugin.lua stubborn" }
+      return assert(host:start { command = command, ladder = ladder })
+    end
+
+    it("once, and whoever comes second waits, too", function()
+      local one = stubborn()
+      local pid = one:pids()[1]
+      local first = tasks.start(one.stop, one)
+      one:stop()
+      assert.is_false(is_running(pid))
+      assert.equal("done", first.state)
+    end)
+
+    it("politely also where the one who asks for it was cancelled", function()
+      local task = tasks.start(function()
+        local _ <close> = assert(host:start { command = plugin("witness", path) })
+        loop.sleep(600)
+      end)
+      turn_until(function() return host.plugins.bad_plugin and host.plugins.bad_plugin.manifest end)
+      task:cancel()
+      turn_until(function() return lives() > 0 end)
+      assert.equal("shutdown", io.lines(path)())
+      host:stop()
+    end)
+
+    it("and forgets that one, not another that has its name by now", function()
+      local first = assert(host:start { command = plugin "good", name = "good" })
+      first:stop()
+      local second = assert(host:start { command = plugin "good", name = "good" })
+      first:stop()
+      assert.equal(second, host.plugins.good)
+      assert(second:execute "go")
+    end)
+
+    it("whose dialect raises at the end", function()
+      local good = assert(host:start { command = plugin "good" })
+      local member = good.supervisor.members[1]
+      local broken = { host = { close = function() error "on purpose" end } }
+      member.dialect = setmetatable(broken, { __index = member.dialect })
+      in_time(good.stop, good)
+      assert.truthy(said "asking it to end failed: .*on purpose")
+    end)
+  end)
+
+  describe("starts a pool", function()
+    it("or nothing: if one of it fails, none is left", function()
+      local pool, err = host:start { command = plugin("one_fails", path, "2"), pool = 3 }
+      assert.is_nil(pool)
+      assert.same({ code = 10 }, err.exit)
+      assert.equal(3, lives())
+      assert.is_nil(next(host.plugins))
+    end)
+
+    it("of which one dies while the others shake hands, and comes back", function()
+      local pool = assert(host:start { command = plugin("early_death", path), pool = 2, restart = quick })
+      turn_until(function() return #pool:pids() == 2 end)
+      assert.equal(3, lives())
+      assert(pool:execute "go")
+    end)
+
+    it("of which one dies, and goes on with the other", function()
+      local pool = assert(host:start { command = plugin "pid", pool = 2 })
+      local dead = pool.supervisor.members[1]
+      dead.peer.child:kill "KILL"
+      turn_until(function() return #pool:pids() == 1 end)
+      assert(pool:execute "go")
+      assert.is_nil(pool.supervisor.failure)
+    end)
+
+    it("and is done with if the one who asks is cancelled", function()
+      local task = tasks.start(function()
+        return host:start { command = plugin "slow", pool = 2, handshake_timeout = 600 }
+      end)
+      turn_until(function() return host.plugins.bad_plugin end)
+      task:cancel "never mind"
+      local started, err = in_time(task.await, task)
+      assert.is_nil(started)
+      assert.equal("cancelled", err.kind)
+      turn_until(function() return not next(host.plugins) end)
+      in_time(tasks.run)
+    end)
+  end)
+
+  describe("starts a lazy plugin", function()
+    it("once, however many ask for it", function()
+      local lazy = assert(host:start { command = plugin("mortal", path, "1"), lazy = true })
+      local calls = {}
+      for i = 1, 5 do calls[i] = function() return assert(lazy:execute "go").message end end
+      for _, message in ipairs(tasks.all(calls)) do assert.equal("life 1", message) end
+      assert.equal(1, lives())
+    end)
+
+    it("that cannot be started: all who asked are told why, and the next one tries again", function()
+      local lazy = assert(host:start { command = plugin("one_fails", path, "1"), lazy = true })
+      local calls = {}
+      for i = 1, 3 do calls[i] = function() return select(2, lazy:execute "go") end end
+      for _, err in ipairs(tasks.all(calls)) do assert.same({ code = 10 }, err.exit) end
+      assert.equal(1, lives())
+      assert(lazy:execute "go")
+      assert.equal(2, lives())
+    end)
+
+    it("whose program is not there", function()
+      local lazy = assert(host:start { command = { "./no such program" }, lazy = true })
+      for _ = 1, 2 do
+        local outcome, err = in_time(lazy.execute, lazy, "go", {}, { timeout = false })
+        assert.is_nil(outcome)
+        assert.equal("spawn", err.kind)
+      end
+    end)
+
+    it("and waits for it no longer than told, but goes on for the next", function()
+      local lazy = assert(host:start { command = plugin("gated", path), lazy = true, name = "lazy" })
+      local outcome, err = in_time(lazy.execute, lazy, "go", {}, { timeout = "100ms" })
+      assert.is_nil(outcome)
+      assert.same({ "timeout", "lazy was not ready in time" }, { err.kind, err.message })
+      local pid = next(lazy.supervisor.opening).peer.child.pid
+      write(path, "")
+      assert(lazy:execute "go")
+      assert.same({ pid }, lazy:pids())
+    end)
+
+    it("that is stopped before, while and after it starts", function()
+      local lazy = assert(host:start { command = plugin("gated", path), lazy = true })
+      local waiting = tasks.start(function() return lazy:execute("go", {}, { timeout = false }) end)
+      in_time(lazy.stop, lazy)
+      assert.equal("closed", select(2, in_time(waiting.await, waiting)).kind)
+      assert.equal("closed", select(2, lazy:execute "go").kind)
+      local unused = assert(host:start { command = plugin("gated", path), lazy = true })
+      unused:stop()
+      assert.equal("closed", select(2, unused:call "x").kind)
+    end)
+  end)
+
+  describe("starts several", function()
+    it("and refuses a list with a mistake in it, before anything is started", function()
+      assert.has_error(function()
+        host:start_all { { command = plugin("mortal", path, "1") }, { command = {} } }
+      end)
+      assert.is_nil(next(host.plugins))
+      assert.equal(0, lives())
+    end)
+
+    it("and tells of a name that is taken", function()
+      local started, failed = host:start_all {
+        { command = plugin "good", name = "a" }, { command = plugin "good", name = "a" },
+      }
+      assert.equal(1, #started)
+      assert.equal("a plugin called a runs already", failed.a.message)
+    end)
+
+    it("and is done with if the one who asks is cancelled", function()
+      local task = tasks.start(function()
+        local started, failed = host:start_all { { command = plugin "slow", name = "a", handshake_timeout = 600 } }
+        return #started, failed.a.kind
+      end)
+      task:cancel()
+      assert.same({ 0, "cancelled" }, { in_time(task.await, task) })
+    end)
+  end)
+
+  describe("runs an operation", function()
+    it("without a deadline, if that is what is wanted", function()
+      local one = assert(host:start { command = plugin "pid", timeout = "100ms" })
+      assert.equal("timeout", select(2, one:execute("go", { sleep = 0.3 })).kind)
+      assert(in_time(one.execute, one, "go", { sleep = 0.3 }, { timeout = false }))
+    end)
+
+    it("without a deadline, and hears of the death of the plugin all the same", function()
+      local one = assert(host:start { command = plugin "crash_during" })
+      local outcome, err = in_time(one.execute, one, "go", {}, { timeout = false })
+      assert.is_nil(outcome)
+      assert.same({ code = 5 }, err.exit)
+    end)
+
+    it("in no time at all, without sending it", function()
+      local one = assert(host:start { command = plugin "good" })
+      local outcome, err = one:execute("go", {}, { timeout = 0 })
+      assert.is_nil(outcome)
+      assert.equal("timeout", err.kind)
+      assert.equal(0, one.supervisor.members[1].peer.stream:waiting())
+    end)
+
+    it("when the plugin is back, unless the time is over before", function()
+      local mortal = assert(host:start { command = plugin("mortal", path, "9"), name = "mortal", restart = slow })
+      assert.is_nil((mortal:execute "go"))
+      for _, use in ipairs { mortal.execute, mortal.call } do
+        local outcome, err = in_time(use, mortal, "go", {}, { timeout = 0.05 })
+        assert.is_nil(outcome)
+        assert.same({ "timeout", "mortal was not ready in time" }, { err.kind, err.message })
+      end
+    end)
+
+    it("within its time, however often it is run again", function()
+      local endless = { max = 1000, within = 60, backoff = 0.01, factor = 1, jitter = 0 }
+      local mortal = assert(host:start { command = plugin("mortal", path, "9999"), restart = endless })
+      local outcome, err = in_time(mortal.execute, mortal, "go", {}, { timeout = 0.5, idempotent = true })
+      assert.is_nil(outcome)
+      assert.equal("timeout", err.kind)
+    end)
+  end)
+
+  describe("keeps to limits", function()
+    it("of calls that wait for an answer", function()
+      local given = { command = plugin "slow_operation", limits = { calls = 2 }, ladder = { request = 0, eof = 0 } }
+      local one = assert(host:start(given))
+      local calls = {}
+      for i = 1, 3 do
+        calls[i] = function() return select(2, one:execute("go", {}, { timeout = i < 3 and 0.3 or 600 })).kind end
+      end
+      local kinds = tasks.all(calls)
+      assert.same({ "timeout", "timeout", "full" }, { table.unpack(kinds) })
+    end)
+
+    it("of messages, both ways, and goes on", function()
+      local function note(entry) entries[#entries + 1] = entry end
+      local strict <close> = hosts { log = note, limits = { message = 1000 } }
+      local one = assert(strict:start { command = { "lua5.4", "spec/support/plugins/chatty.lua" } })
+      local outcome, err = one:execute("echo", { text = ("x"):rep(1000) })
+      assert.is_nil(outcome)
+      assert.equal("invalid", err.kind)
+      outcome, err = one:execute("repeat", { text = "x", times = 2000 }, { timeout = 0.5 })
+      assert.is_nil(outcome)
+      assert.equal("timeout", err.kind)
+      assert.truthy(said "^warn  chatty stdout| line is longer than the limit of 1000")
+      assert.equal("x", assert(one:execute("echo", { text = "x" })).message)
+    end)
+
+    it("of its process", function()
+      local one, err = host:start { command = plugin "good", process_limits = { files = 0 } }
+      assert.is_nil(one)
+      assert.truthy(err.kind == "closed" or err.kind == "spawn")
+    end)
+  end)
+
+  it("survives listeners and a log that raise", function()
+    local command = { "lua5.4", "spec/support/plugins/chatty.lua" }
+    local good = assert(host:start { command = command, extensions = true })
+    local outcome = assert(good:execute("go", {}, { on_progress = function() error "on purpose" end }))
+    assert.is_true(outcome.success)
+    assert.truthy(said "handling its progress failed: .*on purpose")
+    host:stop()
+    local complaints = children.run { command = { "sh", "-c", 'exec lua5.4 -e "$1" 2>&1', "sh", [[
+      local host = require "pintle.host" { log = function() error "full" end }
+      local plugin = assert(host:start { command = { "lua5.4", "spec/support/plugins/chatty.lua" } })
+      print(assert(plugin:execute "go").success)
+      host:stop()
+    ]] } }
+    assert.matches("pintle: the host's log failed: .*full", complaints)
+    assert.matches("true\n$", complaints)
+  end)
+
+  it("leaves nothing behind, however often plugins are started and stopped", function()
+    local function cycle(n)
+      for i = 1, n do
+        local one <close> = assert(host:start { command = { "spec/support/sober.sh" }, restart = i % 2 == 0 })
+        assert(one:execute("go", {}))
+      end
+      collectgarbage()
+      collectgarbage()
+      return collectgarbage "count"
+    end
+    local before, timers_before = cycle(40), timers.count()
+    local after = cycle(160)
+    assert.truthy(after - before < 40, ("%.0f KiB more"):format(after - before))
+    assert.equal(timers_before, timers.count())
+  end)
+end)

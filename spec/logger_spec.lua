@@ -1,0 +1,137 @@
+local children = require "spec.support.children"
+local logger = require "pintle.host.logger"
+
+local function gather(verbosity)
+  local entries = {}
+  return logger.new(function(entry) entries[#entries + 1] = entry end, verbosity), entries
+end
+
+local function say(log, level, message, fields)
+  local entry = { plugin = "greeter", source = "log", level = level, message = message }
+  for name, value in pairs(fields or {}) do entry[name] = value end
+  log:entry(entry)
+end
+
+describe("the logger of a host", function()
+  it("hands on what is at least as grave as told", function()
+    local levels = { "debug", "info", "warn", "error" }
+    for rank, verbosity in ipairs { "debug", "info", "warn", "error", "silent" } do
+      local log, entries = gather(verbosity)
+      for _, level in ipairs(levels) do say(log, level, level) end
+      assert.equal(5 - rank, #entries)
+    end
+  end)
+
+  it("gives level, plugin, source, message, data and time, and a line to print", function()
+    local log, entries = gather "info"
+    say(log, "info", "greeting", { data = { name = "Ada" } })
+    local entry = entries[1]
+    assert.same({ "info", "greeter", "log", "greeting" }, { entry.level, entry.plugin, entry.source, entry.message })
+    assert.same({ name = "Ada" }, entry.data)
+    assert.near(os.time(), entry.time, 60)
+    assert.equal('info  greeter: greeting {"name":"Ada"}', tostring(entry))
+  end)
+
+  it("marks what came by stderr, and noise", function()
+    local log, entries = gather "info"
+    say(log, "info", "oops", { source = "stderr" })
+    say(log, "warn", "not JSON", { source = "stdout" })
+    assert.equal("info  greeter stderr| oops", tostring(entries[1]))
+    assert.equal("warn  greeter stdout| not JSON", tostring(entries[2]))
+  end)
+
+  it("takes a level that it does not know for info", function()
+    local log, entries = gather "debug"
+    say(log, "fatal", "x")
+    assert.equal("info", entries[1].level)
+  end)
+
+  it("lets no plugin steer the terminal", function()
+    local log, entries = gather "info"
+    say(log, "info", "\27[2Jgone\r\n\u{9B}31m", { data = { x = "\27[31m" }, plugin = "\27[1mgreeter" })
+    assert.is_nil(tostring(entries[1]):find "[\27\r\n]")
+    assert.is_nil(tostring(entries[1]):find("\u{9B}", 1, true))
+    assert.matches("gone", tostring(entries[1]), 1, true)
+  end)
+
+  it("cuts data that would fill the screen", function()
+    local log, entries = gather "info"
+    say(log, "info", "x", { data = ("y"):rep(100000) })
+    assert.truthy(#tostring(entries[1]) < 3000)
+  end)
+
+  it("survives a function that raises", function()
+    local log = logger.new(function() error "full" end, "info")
+    assert.has_no_error(function() say(log, "info", "x") end)
+  end)
+
+  local TOUR = [[
+    local log = require "pintle.host.logger".new(nil, "info")
+    log:entry { plugin = "greeter", source = "log", level = "warn", message = "careful", data = { n = 1 } }
+    log:progress("greeter", "greet", 0.5, "half")
+    log:entry { plugin = "greeter", source = "log", level = "info", message = "go on" }
+    log:progress("greeter", "greet", 1)
+  ]]
+
+  it("prints plain lines and no bar where there is no terminal", function()
+    local text = children.run { command = { "sh", "-c", 'exec lua5.4 -e "$1" 2>&1', "sh", TOUR } }
+    assert.equal('warn  greeter: careful {"n":1}\ninfo  greeter: go on\n', text)
+  end)
+
+  it("prints colours and a bar on a terminal", function()
+    local command = ("lua5.4 -e '%s'"):format(TOUR)
+    local text = children.run {
+      command = { "script", "-qec", command, "/dev/null" }, env = { NO_COLOR = false, SHELL = "/bin/sh" },
+    }
+    assert.matches("\27%[33mwarn", text)
+    assert.matches("greeter greet [############............]  50% half", text, 1, true)
+    assert.matches("greeter greet [########################] 100%", text, 1, true)
+  end)
+
+  it("takes a bar away that did not get to its end, and keeps to the width", function()
+    local code = [[
+      local log = require "pintle.host.logger".new(nil, "info")
+      log:progress("greeter", "greet", 1e300, ("\u{E4}"):rep(500))
+      log:progress("greeter", "greet", -1, "\27[2J")
+      log:clear()
+      log:clear()
+    ]]
+    local text = children.run {
+      command = { "script", "-qec", ("stty cols 60; lua5.4 -e '%s'"):format(code), "/dev/null" },
+      env = { SHELL = "/bin/sh" },
+    }
+    local full, empty, rest = text:match "^\r\27%[K([^\r]*)\r\n\r\27%[K([^\r]*)\r\27%[K(.*)$"
+    assert.equal(59, utf8.len(full))
+    assert.equal("greeter greet [........................]   0% ?[2J", empty)
+    assert.equal("", rest)
+  end)
+
+  it("shows a bar for as long as the operation runs", function()
+    local code = [[
+      local host = require "pintle.host" { extensions = true }
+      local chatty <close> = assert(host:start { command = { "lua5.4", "spec/support/plugins/chatty.lua" } })
+      assert(chatty:execute "give_up")
+      print "done"
+    ]]
+    local text = children.run {
+      command = { "script", "-qec", ("lua5.4 -e '%s'"):format(code), "/dev/null" }, env = { SHELL = "/bin/sh" },
+    }
+    assert.equal("\r\27[Kchatty give_up [############............]  50%\r\27[Kdone\r\n", text)
+  end)
+
+  it("prints no bar where the terminal is too simple for it", function()
+    local command = ("TERM=dumb lua5.4 -e '%s'"):format(TOUR)
+    local text = children.run {
+      command = { "script", "-qec", command, "/dev/null" }, env = { NO_COLOR = "1", SHELL = "/bin/sh" },
+    }
+    assert.equal('warn  greeter: careful {"n":1}\r\ninfo  greeter: go on\r\n', text)
+  end)
+
+  it("prints no colours when they are not wanted", function()
+    local command = ("lua5.4 -e '%s'"):format(TOUR)
+    local text = children.run {
+      command = { "script", "-qec", command, "/dev/null" }, env = { NO_COLOR = "1", SHELL = "/bin/sh" },
+    }
+    assert.is_nil(text:find "\27%[33m")
+  end)
+end)

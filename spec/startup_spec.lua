@@ -1,0 +1,89 @@
+-- What is parsed before the first answer. Starting takes as long as parsing does, so these are bounds on time that
+-- do not depend on the machine. Who has a good reason to go beyond one raises it.
+
+local children = require "spec.support.children"
+local core = require "pintle.core"
+
+local function read_whole(descriptor)
+  local parts = {}
+  repeat
+    local text = descriptor:read()
+    parts[#parts + 1] = text or nil
+  until not text or text == ""
+  return table.concat(parts)
+end
+
+local function await_word(process)
+  local poller <close> = assert(core.poller())
+  assert(poller:set(process.stdout, "r", true))
+  assert(poller:wait(children.patience) > 0, "it says nothing")
+  local word = process.stdout:read()
+  if word == "" then error("it has ended: " .. read_whole(process.stderr)) end
+  poller:set(process.stdout)
+end
+
+-- Bytes of what a program has parsed when it says its first word, and the modules by their names.
+local function parsed_by(arguments, input)
+  local command = table.move(arguments, 1, #arguments, 4, { "lua5.4", "-l", "spec.support.parsed" })
+  local process <close> = assert(core.spawn { command = command, stderr = "pipe" })
+  if input then assert(process.stdin:write(input .. "\n")) end
+  await_word(process)
+  local total, modules = 0, {}
+  for size, name in read_whole(process.stderr):gmatch "parsed (%d+) (%S+)\n" do
+    total, modules[name] = total + tonumber(size), true
+  end
+  return total, modules
+end
+
+local function assert_parsed(most, without, ...)
+  local total, modules = parsed_by(...)
+  assert.truthy(total > most // 2, ("only %d bytes are parsed, so the bound is of no use"):format(total))
+  assert.truthy(total <= most, ("%d bytes are parsed"):format(total))
+  for name in without:gmatch "%S+" do assert.is_nil(modules[name], name .. " is loaded") end
+end
+
+local COMPILE = [[
+  local validate = assert(require "pintle.schema".compile {
+    type = "object", required = { "name" },
+    properties = { name = { type = "string" }, times = { type = "integer", default = 1 } },
+  })
+]]
+
+local HOST = [[
+  local host <close> = require "pintle".host { log = false }
+  local greeter <close> = assert(host:start { command = { "lua5.4", "spec/support/plugins/greeter.lua" } })
+  assert(greeter:execute("greet", { name = "Ada" }))
+]]
+
+local SAY_SO = " io.write 'done' io.flush()"
+
+local GREETER = { "spec/support/plugins/greeter.lua" }
+local INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
+local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"}}}'
+
+describe("what is parsed", function()
+  it("to compile a schema", function()
+    assert_parsed(24000, "pintle.schema.run pintle.schema.link pintle.schema.resources pintle.schema.uri",
+      { "-e", COMPILE .. SAY_SO })
+  end)
+
+  it("to use it", function()
+    assert_parsed(40000, "pintle.schema.failures pintle.schema.words pintle.schema.strings pintle.schema.defaults",
+      { "-e", COMPILE .. "assert(validate { name = 'Ada' })" .. SAY_SO })
+  end)
+
+  it("by a plugin until it is initialized", function()
+    assert_parsed(158000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.process
+      pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
+  end)
+
+  it("by a plugin until it has executed an operation", function()
+    assert_parsed(194000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+      GREETER, EXECUTE)
+  end)
+
+  it("by a host until it has executed an operation", function()
+    assert_parsed(238000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
+      { "-e", HOST .. SAY_SO })
+  end)
+end)
