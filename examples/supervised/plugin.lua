@@ -1,0 +1,17 @@
+-- A plugin that does its work well until it does not: the third of its jobs kills it.
+
+local pintle = require "pintle"
+
+local plugin = pintle.plugin { name = "fragile", version = "1.0.0" }
+local jobs = 0
+
+plugin:operation("work", { params = { type = "object" } }, function()
+  jobs = jobs + 1
+  if jobs == 3 then
+    io.stderr:write "that was one job too many\n"
+    os.exit(70)
+  end
+  return ("job %d of this life"):format(jobs)
+end)
+
+plugin:serve()
