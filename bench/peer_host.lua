@@ -1,0 +1,145 @@
+-- Talks to a plugin that echoes for some seconds, through the public interface, and prints one figure:
+--   peer_host.lua sequential SECONDS CHILD…   seconds a call, one after another
+--   peer_host.lua spin SECONDS CHILD…         the same, looking for 50 µs before it sleeps
+--   peer_host.lua flight SECONDS N CHILD…     calls a second, N of them under way, each in a task
+--   peer_host.lua string SECONDS N CHILD…     bytes of JSON a second, a string of N bytes there and back
+--   peer_host.lua array SECONDS N CHILD…      the same for an array of small objects
+--   peer_host.lua turn SECONDS N CHILD…       calls a second, one to each of N plugins after the other
+--   peer_host.lua each SECONDS N CHILD…       calls a second, one under way at each of N plugins
+--   peer_host.lua idle SECONDS N CHILD…       seconds a call, with N idle plugins beside
+--   peer_host.lua memory SECONDS N CHILD…     megabytes that the plugin (N = 0) or the host (N = 1) holds at rest
+
+local payloads = require "bench.payloads"
+local pintle = require "pintle"
+
+local now = require("pintle.core").now
+
+local SPIN = 50e-6
+local BETWEEN_LOOKS = 100 -- calls from one look at the clock to the next
+
+local mode, seconds, n = arg[1], tonumber(arg[2]), math.tointeger(arg[3])
+local command = table.move(arg, n and 4 or 3, #arg, 1, {})
+
+local function open(options)
+  options = options or {}
+  options.command, options.framing = command, "header"
+  return assert(pintle.connect(options))
+end
+
+local function open_many(count)
+  local peers = {}
+  for i = 1, count do peers[i] = open() end
+  for _, peer in ipairs(peers) do assert(peer:call("echo", payloads.small())) end
+  return peers
+end
+
+local function close_all(peers)
+  local closing = {}
+  for i, peer in ipairs(peers) do closing[i] = function() peer:close() end end
+  pintle.all(closing)
+end
+
+-- Seconds for one `step`, which counts for `calls`.
+local function time(calls, step)
+  step()
+  local count, spent = 0
+  local begun = now()
+  repeat
+    step()
+    count = count + calls
+    spent = now() - begun
+  until spent >= seconds
+  return spent / count
+end
+
+local function sequential(peer)
+  local params = payloads.small()
+  return time(BETWEEN_LOOKS, function()
+    for _ = 1, BETWEEN_LOOKS do peer:call("echo", params) end
+  end)
+end
+
+-- Each task calls again and again, until the time is over.
+local function in_tasks(peers)
+  local params, stop, calls = payloads.small(), now() + seconds, 0
+  local callers = {}
+  for i, peer in ipairs(peers) do
+    callers[i] = function()
+      repeat
+        for _ = 1, 10 do peer:call("echo", params) end
+        calls = calls + 10
+      until now() >= stop
+    end
+  end
+  local begun = now()
+  pintle.all(callers)
+  return calls / (now() - begun)
+end
+
+local function large(params)
+  local peer <close> = open()
+  local size = #pintle.json.encode(params)
+  return size / time(1, function() assert(peer:call("echo", params)) end)
+end
+
+local function resident(pid)
+  local file <close> = assert(io.open(("/proc/%s/statm"):format(pid)))
+  local _, pages = file:read("n", "n")
+  return pages * 4096 / 1e6
+end
+
+local modes = {}
+
+function modes.sequential()
+  local peer <close> = open()
+  return sequential(peer)
+end
+
+function modes.spin()
+  local peer <close> = open { spin = SPIN }
+  return sequential(peer)
+end
+
+function modes.flight()
+  local peer <close> = open()
+  local peers = {}
+  for i = 1, n do peers[i] = peer end
+  return in_tasks(peers)
+end
+
+function modes.string() return large(pintle.array { payloads.string(n) }) end
+
+function modes.array() return large(payloads.array(n)) end
+
+function modes.turn()
+  local peers, params = open_many(n), payloads.small()
+  local each = time(n, function()
+    for _, peer in ipairs(peers) do peer:call("echo", params) end
+  end)
+  close_all(peers)
+  return 1 / each
+end
+
+function modes.each()
+  local peers = open_many(n)
+  local rate = in_tasks(peers)
+  close_all(peers)
+  return rate
+end
+
+function modes.idle()
+  local others = open_many(n)
+  local peer <close> = open()
+  local each = sequential(peer)
+  close_all(others)
+  return each
+end
+
+function modes.memory()
+  local peer <close> = open()
+  assert(peer:call("echo", payloads.small()))
+  collectgarbage()
+  return resident(n == 0 and peer.child.pid or "self")
+end
+
+print(modes[mode]())
