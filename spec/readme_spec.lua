@@ -61,3 +61,25 @@ describe("the README", function()
     end
   end)
 end)
+
+describe("the page on hosts", function()
+  it("shows a host that works", function()
+    local code = read("docs/hosts.md"):match "```lua\n(.-\n)```"
+    local process <close> = assert(core.spawn { command = children.lua(code), stdin = "null" })
+    assert.equal('info  plugin: greeting {"name":"Ada"}\nHello, Ada\n', children.read(process.stdout))
+    assert.equal(0, (process:wait(children.patience)))
+  end)
+end)
+
+describe("the page on plugins", function()
+  it("shows a plugin, and how to try it from a shell", function()
+    local page = read "docs/plugins.md"
+    local path = os.tmpname()
+    write(path, page:match "```lua\n(.-\n)```")
+    local input, answer = page:match "%$ echo '(.-)' | lua5%.4 greeter%.lua\n(.-\n)"
+    local shell = "printf '%s\\n' \"$2\" | lua5.4 \"$1\" 2>/dev/null"
+    local printed = children.run { command = children.sh(shell, path, input) }
+    os.remove(path)
+    assert.equal(answer, printed)
+  end)
+end)
