@@ -4,8 +4,7 @@
 -- core alone, SECONDS and ROUNDS are filled in, and `core0` and `core1` tie what follows to a core. Cores that are free
 -- are taken as one for the host and one for the plugin: left alone, the system puts both on one core in some runs and
 -- on two in others, eight times apart. The ratio is ours to the limit; `better` says which way is good. `scale` turns a
--- printed figure into `unit`. A row without a target is there to be compared with the one above it; one that is slow is
--- passed over by --quick.
+-- printed figure into `unit`. A row that is slow is passed over by --quick.
 
 local MICROSECOND = { unit = "µs", scale = 1e6 }
 local MILLISECOND = { unit = "ms", scale = 1e3 }
@@ -39,65 +38,77 @@ codec("encode 1 MiB string", "encode string 1048576", 12)
 
 local MEGABYTE = { unit = "MB", scale = 1 }
 
-local function latency(name, limit, ours, target)
-  add(MICROSECOND, {
-    name = name, against = "C: write, poll, read", limit = limit, ours = ours, better = "less", target = target,
+-- A row through the public interface, and one on the core alone beside it. MODE is what the host is told to do.
+local function conversation(measure, row)
+  local mode, core, is_slow = row.mode, row.core, row.core_is_slow
+  row.mode, row.core, row.core_is_slow = nil, nil, nil
+  row.ours = ("core0 lua bench/peer_host.lua %s %s ECHO"):format(mode, core)
+  add(measure, row)
+  add(measure, {
+    name = row.name .. ", core alone",
+    against = row.against,
+    limit = row.limit,
+    ours = ("core0 lua bench/stream_host.lua %s %s CORE_ECHO"):format(mode, core),
+    better = row.better,
+    target = row.target,
+    is_slow = is_slow,
   })
 end
 
-local SEQUENTIAL = "core0 limit/sequential_host SECONDS limit/sequential_child"
-local SEQUENTIAL_FREE = "core0 limit/sequential_host SECONDS core1 limit/sequential_child"
+local ONE_CORE, TWO_CORES = "", "core1"
 
-latency("one call after another, one core", SEQUENTIAL, "core0 lua bench/peer_host.lua sequential SECONDS ECHO", 1.6)
-latency("the same, on the core alone", SEQUENTIAL, "core0 lua bench/stream_host.lua sequential SECONDS CORE_ECHO")
-latency("one call after another, cores free", SEQUENTIAL_FREE,
-  "core0 lua bench/peer_host.lua sequential SECONDS core1 ECHO", 1.35)
-latency("one call after another, cores free, spin", SEQUENTIAL_FREE,
-  "core0 lua bench/peer_host.lua spin SECONDS core1 ECHO", 0.4)
-
-local function flight(name, limit, ours, target)
-  add(CALLS, {
-    name = name, against = "C: structure scanned", limit = limit, ours = ours, better = "more", target = target,
+local function latency(name, mode, core, target)
+  conversation(MICROSECOND, {
+    name = name, mode = mode .. " SECONDS", core = core, better = "less", target = target,
+    against = "C: write, poll, read",
+    limit = ("core0 limit/sequential_host SECONDS %s limit/sequential_child"):format(core),
+    core_is_slow = core == TWO_CORES,
   })
 end
 
-local FLIGHT = "core0 limit/flight_host SECONDS 64 limit/flight_child"
+latency("one call after another, one core", "sequential", ONE_CORE, 1.6)
+latency("one call after another, cores free", "sequential", TWO_CORES, 1.35)
+latency("one call after another, cores free, spin", "spin", TWO_CORES, 0.4)
 
-flight("64 calls in flight, cores free", "core0 limit/flight_host SECONDS 64 core1 limit/flight_child",
-  "core0 lua bench/peer_host.lua flight SECONDS 64 core1 ECHO", 0.45)
-flight("64 calls in flight, one core", FLIGHT, "core0 lua bench/peer_host.lua flight SECONDS 64 ECHO", 0.28)
-flight("the same, on the core alone", FLIGHT, "core0 lua bench/stream_host.lua flight SECONDS 64 CORE_ECHO")
-flight("1000 calls in flight", "core0 limit/flight_host SECONDS 1000 core1 limit/flight_child",
-  "core0 lua bench/peer_host.lua flight SECONDS 1000 core1 ECHO", 0.33)
+local function flight(name, depth, core, target)
+  conversation(CALLS, {
+    name = name, mode = "flight SECONDS " .. depth, core = core, better = "more", target = target,
+    against = "C: structure scanned",
+    limit = ("core0 limit/flight_host SECONDS %d %s limit/flight_child"):format(depth, core),
+    core_is_slow = core == TWO_CORES,
+  })
+end
+
+flight("64 calls in flight, cores free", 64, TWO_CORES, 0.45)
+flight("64 calls in flight, one core", 64, ONE_CORE, 0.28)
+flight("1000 calls in flight", 1000, TWO_CORES, 0.33)
 
 local function large(name, what, bytes, target)
-  add(MEGABYTES, {
-    name = name,
+  conversation(MEGABYTES, {
+    name = name, mode = ("%s SECONDS %d"):format(what, bytes), core = TWO_CORES, better = "more", target = target,
     against = "C: store and forward, 64 KiB pipes",
-    limit = "core0 limit/large_host SECONDS " .. bytes .. " core1 limit/large_child",
-    ours = ("core0 lua bench/peer_host.lua %s SECONDS %d core1 ECHO"):format(what, bytes),
-    better = "more",
-    target = target,
+    limit = ("core0 limit/large_host SECONDS %d core1 limit/large_child"):format(bytes),
+    core_is_slow = true,
   })
 end
 
 large("1 MiB string there and back", "string", 1048576, 1.5)
-large("10 MB array of small objects there and back", "array", 10000000, 0.11)
-
-add(MILLISECOND, {
-  name = "spawn to first answer, on the core alone",
-  against = "C host, C child",
-  limit = "limit/spawn_host SECONDS limit/sequential_child",
-  ours = "lua bench/spawn_host.lua SECONDS 0 CORE_ECHO",
-  better = "less",
-  target = 2.2,
-})
+large("10 MB array there and back", "array", 10000000, 0.11)
 
 add(MILLISECOND, {
   name = "spawn to first answer",
   against = "C host, C child",
   limit = "limit/spawn_host SECONDS limit/sequential_child",
   ours = "lua bench/spawn_host.lua SECONDS 0 ECHO",
+  better = "less",
+  target = 2.2,
+})
+
+add(MILLISECOND, {
+  name = "spawn to first answer, core alone",
+  against = "C host, C child",
+  limit = "limit/spawn_host SECONDS limit/sequential_child",
+  ours = "lua bench/spawn_host.lua SECONDS 0 CORE_ECHO",
   better = "less",
   target = 2.2,
 })

@@ -58,9 +58,7 @@ local function rounds(row)
   return list
 end
 
--- nil where there is no target.
 local function is_met(row, ratio)
-  if not row.target then return nil end
   if row.better == "less" then return ratio <= row.target end
   return ratio >= row.target
 end
@@ -85,8 +83,8 @@ local function print_json(row, value, ratio, met)
   member("unit", row.unit)
   member("against", row.against)
   member("ratio", ratio)
-  member("target", row.target or json.null)
-  member("met", met == nil and json.null or met)
+  member("target", row.target)
+  member("met", met)
   print("{" .. table.concat(members, ",") .. "}")
 end
 
@@ -95,13 +93,13 @@ local function pad(text, width)
 end
 
 local function print_line(name, value, against, ratio, target, met)
-  print(pad(name, 45) .. pad(value, 19) .. pad(against, 37) .. pad(ratio, 8) .. pad(target, 9) .. met)
+  print(pad(name, 54) .. pad(value, 19) .. pad(against, 37) .. pad(ratio, 8) .. pad(target, 9) .. met)
 end
 
 local function print_text(row, value, ratio, met)
   local sign = row.better == "less" and "≤ " or "≥ "
   print_line(row.name, ("%.4g %s"):format(value, row.unit), row.against, ("%.2f"):format(ratio),
-    row.target and sign .. row.target or "", met and "met" or met == false and "MISSED" or "")
+    sign .. row.target, met and "met" or "MISSED")
 end
 
 io.stdout:setvbuf("line")
