@@ -60,8 +60,11 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
 LUAMOD_API int luaopen_pintle_core(lua_State *L) {
   luaL_checkversion(L);
   lua_newtable(L);
+  pt_open_call(L);
   pt_open_fd(L);
+  pt_open_frames(L);
   pt_open_json(L);
+  pt_open_observe(L);
   pt_open_poller(L);
   pt_open_process(L);
   pt_open_resume(L);

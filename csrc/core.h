@@ -12,8 +12,11 @@
 
 /* Each opener finds the module's table on top of the stack, adds its functions
 ** to it and leaves the stack as it was. */
+void pt_open_call(lua_State *L);
 void pt_open_fd(lua_State *L);
+void pt_open_frames(lua_State *L);
 void pt_open_json(lua_State *L);
+void pt_open_observe(lua_State *L);
 void pt_open_poller(lua_State *L);
 void pt_open_process(lua_State *L);
 void pt_open_resume(lua_State *L);

@@ -4,18 +4,16 @@
 #include <string.h>
 
 #include "lenvelope.h"
-
-/* What a message turned out to be; the names are upvalues of whatever hands
-** one over. */
-enum kind { REQUEST = 1, NOTIFICATION, RESULT, ERROR, INVALID, NOISE, STRAY };
+#include "lextra.h"
 
 static const char *const kind_names[PT_KINDS] = {
     "request", "notification", "result", "error", "invalid", "noise", "stray"};
 
 /* {====== Telling messages apart ====== */
 
-static void push_kind(lua_State *L, enum kind kind) {
-  lua_pushvalue(L, lua_upvalueindex((int)kind));
+static void push_kind(lua_State *L, pt_stream *s, int kind) {
+  lua_pushvalue(L, lua_upvalueindex(kind));
+  s->kind = kind;
 }
 
 static void set_text(lua_State *L, const pt_stream *s) {
@@ -82,7 +80,7 @@ static int give_invalid(lua_State *L, pt_stream *s, const pt_envelope *e,
   int answers, report;
   push_report(L, s, code);
   report = lua_gettop(L);
-  push_kind(L, INVALID);
+  push_kind(L, s, PT_INVALID);
   answers = is_answer(e, code) && pt_envelope_slot(s, e) != PT_PENDING_NONE;
   push_id_if_told(L, e, s->batch > 0 && !answers);
   if (answers)
@@ -106,7 +104,7 @@ static int give_fault(lua_State *L, pt_stream *s, const pt_envelope *e,
 static int give_noise(lua_State *L, pt_stream *s, const char *why) {
   s->noise++;
   s->noise_bytes += (lua_Integer)s->text_len;
-  push_kind(L, NOISE);
+  push_kind(L, s, PT_NOISE);
   lua_pushnil(L);
   lua_pushnil(L);
   lua_pushstring(L, why);
@@ -117,10 +115,10 @@ static int give_noise(lua_State *L, pt_stream *s, const char *why) {
 static int give_call(lua_State *L, pt_stream *s, const pt_envelope *e) {
   s->received++;
   if (e->id == PT_ABSENT) {
-    push_kind(L, NOTIFICATION);
+    push_kind(L, s, PT_NOTIFICATION);
     lua_pushnil(L);
   } else {
-    push_kind(L, REQUEST);
+    push_kind(L, s, PT_REQUEST);
     pt_envelope_push_id(L, e, s->batch > 0);
   }
   push_at(L, e->method_at);
@@ -130,10 +128,10 @@ static int give_call(lua_State *L, pt_stream *s, const pt_envelope *e) {
 
 static int give_answer(lua_State *L, pt_stream *s, const pt_envelope *e) {
   int failed = e->error == PT_PRESENT, kind = lua_gettop(L) + 1;
-  push_kind(L, failed ? ERROR : RESULT);
+  push_kind(L, s, failed ? PT_ERROR : PT_RESULT);
   pt_envelope_push_id(L, e, 0);
   if (!push_waiter(L, s, e)) {
-    push_kind(L, STRAY);
+    push_kind(L, s, PT_STRAY);
     lua_replace(L, kind);
     s->stray++;
   }
@@ -182,7 +180,7 @@ static const char *wrong_with(lua_State *L, const pt_stream *s,
     return e->jsonrpc == PT_ABSENT ? "jsonrpc is missing"
                                    : "jsonrpc is not \"2.0\"";
   if (e->extras != s->extras)
-    return "a member that every message must have is missing or wrong";
+    return pt_extra_wrong(L, s, e->extras, e->odd_extra, e->odd_extra_at);
   if (e->id == PT_WRONG)
     return "id is neither a string, nor a number, nor null";
   return e->method != PT_ABSENT ? wrong_call(e) : wrong_answer(L, s, e);
@@ -203,9 +201,11 @@ static int classify(lua_State *L, pt_stream *s, const pt_envelope *e) {
 /* {====== Whole messages ====== */
 
 /* The stream is alone on the stack. */
-static void begin(lua_State *L, pt_decoder *d, const char *p, const char *end) {
+static void begin(lua_State *L, const pt_stream *s, pt_decoder *d,
+                  const char *p, const char *end) {
   d->p = p;
   d->end = end;
+  d->ordered = s->is_ordered;
   d->words = pt_names_get(L, PT_KINDS + 1);
 }
 
@@ -219,7 +219,7 @@ static int hand_over_object(lua_State *L, pt_stream *s, const char *p,
                             const char *end) {
   pt_envelope e = {0};
   pt_decoder d;
-  begin(L, &d, p, end);
+  begin(L, s, &d, p, end);
   if (pt_envelope_read(L, s, &d, &e)) {
     d.p = pt_json_space(d.p, end);
     if (d.p == end)

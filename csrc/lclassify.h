@@ -12,14 +12,27 @@
 
 #pragma GCC visibility push(hidden)
 
+/* What a message turned out to be; the names are upvalues of whatever hands
+** one over. */
+enum {
+  PT_REQUEST = 1,
+  PT_NOTIFICATION,
+  PT_RESULT,
+  PT_ERROR,
+  PT_INVALID,
+  PT_NOISE,
+  PT_STRAY,
+  PT_KINDS = PT_STRAY
+};
+
 /* A function that calls these has the stream alone on its stack, and as its
 ** first upvalues what is pushed here: the names of the kinds and the vocabulary
 ** of the decoder. */
-#define PT_KINDS 7
 #define PT_CLASSIFY_UPVALUES (PT_KINDS + PT_NAMES_UPVALUES)
 void pt_classify_push_upvalues(lua_State *L);
 
-/* Each pushes the four results and returns how many they are. The text is in
+/* Each pushes the four results, notes the kind in the stream, and returns how
+** many they are. The text is in
 ** the stream's fields text and text_len; all of it must stay put meanwhile, and
 ** finalizers may run. Raises only when memory is short. */
 

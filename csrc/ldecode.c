@@ -15,6 +15,7 @@
 
 #include <lauxlib.h>
 
+#include "lorder.h"
 #include "number.h"
 #include "plain.h"
 
@@ -190,10 +191,13 @@ static void store_items(lua_State *L, int table, lua_Integer n, int waiting) {
 
 /* Moves what waits into the table, which is made here if there is none yet;
 ** `spare` more places are then put into it. The table is on top afterwards. */
-static inline void store(lua_State *L, level l, int spare, int array_meta) {
+static inline void store(lua_State *L, level l, int spare, int array_meta,
+                         int ordered) {
   if (l.object) {
     if (l.n == 0)
       new_object(L, l.table, l.waiting + spare);
+    if (ordered)
+      pt_order_note(L, l.table, l.waiting);
     store_members(L, l.table, l.waiting, l.seen);
   } else {
     if (l.n == 0)
@@ -202,8 +206,8 @@ static inline void store(lua_State *L, level l, int spare, int array_meta) {
   }
 }
 
-static level store_chunk(lua_State *L, level l, int array_meta) {
-  store(L, l, CHUNK, array_meta);
+static level store_chunk(lua_State *L, level l, int array_meta, int ordered) {
+  store(L, l, CHUNK, array_meta, ordered);
   l.n += l.waiting;
   l.waiting = 0;
   l.seen = 0;
@@ -261,7 +265,7 @@ static int fail_at(pt_decoder *d, const char *what, const char *where) {
 
 int pt_decode_value(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
-  int array_meta = d->words.array_meta;
+  int array_meta = d->words.array_meta, ordered = d->ordered;
   int base = lua_gettop(L), last = base; /* slots there is room for */
   int depth = 0;
   level l = new_level(0, base), around[QUICK];
@@ -318,14 +322,14 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
         return fail_at(d, "unfinished value", p);
       if (*p == ',') {
         if (l.waiting == CHUNK)
-          l = store_chunk(L, l, array_meta);
+          l = store_chunk(L, l, array_meta, ordered);
         p++;
         break;
       }
       if (!closes(l, *p))
         return fail_at(
             d, l.object ? "expected ',' or '}'" : "expected ',' or ']'", p);
-      store(L, l, 0, array_meta);
+      store(L, l, 0, array_meta, ordered);
       depth--;
       l = depth < QUICK ? around[depth] : leave_deep(L);
       l.waiting++;

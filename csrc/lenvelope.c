@@ -136,20 +136,58 @@ static unsigned push_required(lua_State *L, const char *name, size_t len) {
   return bit;
 }
 
+/* The value on top is not the one that the extra member must have: it is kept
+** above `top`, to be told of. */
+static void keep_odd(lua_State *L, pt_envelope *e, unsigned bit, int top) {
+  e->odd_extra = bit;
+  lua_replace(L, top + 1);
+  lua_settop(L, top + 1);
+  put(L, &e->odd_extra_at);
+}
+
+/* A member that every message must have, with the value it must have on top. */
+static int read_extra(lua_State *L, pt_decoder *d, pt_envelope *e, unsigned bit,
+                      int top) {
+  if (!pt_decode_value(L, d))
+    return 0;
+  e->extras &= ~bit;
+  if (lua_rawequal(L, -1, -2)) {
+    e->extras |= bit;
+    lua_settop(L, top);
+  } else {
+    keep_odd(L, e, bit, top);
+  }
+  return 1;
+}
+
+/* Any other member, where somebody will look at it. */
+static int keep_other(lua_State *L, pt_decoder *d, const char *name,
+                      size_t len) {
+  if (lua_getiuservalue(L, 1, PT_STREAM_OTHERS) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, PT_STREAM_OTHERS);
+  }
+  lua_pushlstring(L, name, len);
+  if (!pt_decode_value(L, d))
+    return 0;
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  return 1;
+}
+
 /* Any other member: dropped, unless it is one that must be there. */
 static int read_other(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e,
                       const char *name, size_t len) {
   int top = lua_gettop(L);
   unsigned bit = s->extras != 0 ? push_required(L, name, len) : 0;
-  if (bit != 0) {
-    if (!pt_decode_value(L, d))
-      return 0;
-    e->extras &= ~bit;
-    e->extras |= lua_rawequal(L, -1, -2) ? bit : 0;
-  } else {
-    d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
-  }
+  if (bit != 0)
+    return read_extra(L, d, e, bit, top);
   lua_settop(L, top);
+  if (s->keeps_others)
+    return keep_other(L, d, name, len);
+  d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
   return d->p != NULL;
 }
 
@@ -266,9 +304,16 @@ static inline int read_usual_pair(lua_State *L, pt_stream *s, pt_decoder *d,
 
 /* }====== */
 
+static void forget_others(lua_State *L) {
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, PT_STREAM_OTHERS);
+}
+
 int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d,
                      pt_envelope *e) {
   d->depth = s->style.depth - 1;
+  if (s->keeps_others)
+    forget_others(L);
   skip_usual(d, e);
   d->p = pt_json_space(d->p + 1, d->end);
   if (d->p < d->end && *d->p == '}') {
@@ -315,9 +360,13 @@ static int64_t to_integer(const pt_number *number) {
 static int64_t own_id(const pt_stream *s, const pt_envelope *e) {
   const char *last;
   pt_number number;
-  if (e->id != PT_PRESENT || (*e->id_text == '"') != s->string_ids)
+  unsigned form;
+  if (e->id != PT_PRESENT)
     return 0;
-  if (!s->string_ids)
+  form = *e->id_text == '"' ? PT_ID_STRING : PT_ID_INTEGER;
+  if ((form & s->id_forms) == 0)
+    return 0;
+  if (form == PT_ID_INTEGER)
     return to_integer(&e->id_number);
   last = e->id_text + e->id_len - 1;
   return pt_number_read(e->id_text + 1, last, &number) == last

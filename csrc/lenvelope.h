@@ -29,6 +29,8 @@ typedef struct pt_envelope {
   size_t id_len;
   pt_number id_number; /* if it is one */
   unsigned extras; /* a bit for each required member that was there and right */
+  unsigned odd_extra; /* the bit of one that was wrong, if there was any */
+  int odd_extra_at;   /* and where on the stack its value was put */
 } pt_envelope;
 
 /* Reads the object at d->p; afterwards d->p stands behind it, and the stack

@@ -128,12 +128,14 @@ static const char *check_text(lua_State *L, size_t *len) {
 }
 
 /* Pushes the value, or nil and what is wrong. */
-static int decode_text(lua_State *L, const char *text, size_t len, int depth) {
+static int decode_text(lua_State *L, const char *text, size_t len, int depth,
+                       int ordered) {
   int top = lua_gettop(L);
   pt_decoder d;
   d.p = text;
   d.end = text + len;
   d.depth = depth;
+  d.ordered = ordered;
   d.words = pt_names_get(L, 1);
   if (pt_decode_value(L, &d)) {
     d.p = pt_json_space(d.p, d.end);
@@ -148,11 +150,12 @@ static int decode_text(lua_State *L, const char *text, size_t len, int depth) {
   return 2;
 }
 
-/* The same for a text and depth that are arguments. */
+/* The same for what json.decode was given, the depth checked. */
 static int decode(lua_State *L) {
   size_t len;
   const char *text = check_text(L, &len);
-  return decode_text(L, text, len, (int)lua_tointeger(L, 2));
+  int ordered = lua_toboolean(L, 3);
+  return decode_text(L, text, len, (int)lua_tointeger(L, 2), ordered);
 }
 
 int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
@@ -171,24 +174,25 @@ int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
 }
 
 /* Calls `decode`, which is the upvalue behind those that it has itself. */
-static int decode_paused(lua_State *L, int depth) {
+static int decode_paused(lua_State *L, int depth, int ordered) {
   pt_vocabulary words = pt_names_get(L, 1);
   lua_settop(L, 1);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
   lua_pushinteger(L, depth);
-  if (pt_call_paused(L, &words, 2) != LUA_OK)
+  lua_pushboolean(L, ordered);
+  if (pt_call_paused(L, &words, 3) != LUA_OK)
     return lua_error(L);
   return lua_gettop(L);
 }
 
-/* json.decode(text, nesting = 1000) -> value | nil, msg */
+/* json.decode(text, nesting = 1000, ordered = false) -> value | nil, msg */
 static int json_decode(lua_State *L) {
   size_t len;
-  int depth = depth_option(L, 2);
+  int depth = depth_option(L, 2), ordered = lua_toboolean(L, 3);
   const char *text = check_text(L, &len);
-  return len >= PT_DECODE_LARGE ? decode_paused(L, depth)
-                                : decode_text(L, text, len, depth);
+  return len >= PT_DECODE_LARGE ? decode_paused(L, depth, ordered)
+                                : decode_text(L, text, len, depth, ordered);
 }
 
 /* }====== */

@@ -28,7 +28,8 @@ void pt_array_metatable(lua_State *L);
 typedef struct pt_decoder {
   const char *p; /* next byte; behind the value after success */
   const char *end;
-  int depth; /* nesting allowed */
+  int depth;   /* nesting allowed */
+  int ordered; /* objects take note of the order of their members */
   pt_vocabulary words;
   pt_json_fault fault;
 } pt_decoder;

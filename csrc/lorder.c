@@ -15,21 +15,70 @@ int pt_order_test(lua_State *L) {
   return is_order;
 }
 
+/* {====== pairs ====== */
+
+/* step(table, key) -> key, value | nil */
+static int order_step(lua_State *L) {
+  int is_order;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  is_order = lua_getmetatable(L, 1) && pt_order_test(L);
+  luaL_argcheck(L, is_order, 1, "has no order");
+  lua_settop(L, 2);
+  if (pt_order_next(L, 1))
+    return 2;
+  lua_pushnil(L);
+  return 1;
+}
+
+/* __pairs(table) -> step, table, nil */
+static int order_pairs(lua_State *L) {
+  lua_settop(L, 1);
+  lua_pushcfunction(L, order_step);
+  lua_insert(L, 1);
+  lua_pushnil(L);
+  return 3;
+}
+
+/* }====== */
+
 /* {====== json.order ====== */
 
-/* Takes the name on top to its place in the table at `order`. */
-static void add_name(lua_State *L, int order, lua_Integer place) {
-  if (lua_type(L, -1) != LUA_TSTRING)
-    luaL_argerror(L, 1, "a list of names is made of strings");
+/* Pushes a metatable whose order is the table on top, which is taken away. */
+static void push_metatable(lua_State *L) {
+  lua_createtable(L, 0, 3);
+  lua_pushliteral(L, "pintle.order");
+  lua_setfield(L, -2, "__name");
+  lua_pushcfunction(L, order_pairs);
+  lua_setfield(L, -2, "__pairs");
+  lua_insert(L, -2);
+  lua_rawsetp(L, -2, &order_key);
+}
+
+/* Takes the name on top to its place in the table at `order`; 0 if it is there
+** already. */
+static int add_name(lua_State *L, int order, lua_Integer place) {
   lua_pushvalue(L, -1);
-  if (lua_rawget(L, order) != LUA_TNIL)
-    luaL_argerror(L, 1,
-                  lua_pushfstring(L, "'%s' comes twice", lua_tostring(L, -2)));
+  if (lua_rawget(L, order) != LUA_TNIL) {
+    lua_pop(L, 2);
+    return 0;
+  }
   lua_pop(L, 1);
   lua_pushvalue(L, -1);
   lua_rawseti(L, order, place);
   lua_pushinteger(L, place);
   lua_rawset(L, order);
+  return 1;
+}
+
+static void add_distinct(lua_State *L, int order, lua_Integer place) {
+  if (lua_type(L, -1) != LUA_TSTRING)
+    luaL_argerror(L, 1, "a list of names is made of strings");
+  lua_pushvalue(L, -1);
+  if (!add_name(L, order, place))
+    luaL_argerror(L, 1,
+                  lua_pushfstring(L, "'%s' comes twice", lua_tostring(L, -1)));
+  lua_pop(L, 1);
 }
 
 static lua_Integer count(lua_State *L, int table) {
@@ -47,7 +96,7 @@ static void push_names(lua_State *L) {
   lua_newtable(L);
   order = lua_gettop(L);
   for (; lua_rawgeti(L, 1, place) != LUA_TNIL; place++)
-    add_name(L, order, place);
+    add_distinct(L, order, place);
   lua_pop(L, 1);
   luaL_argcheck(L, count(L, 1) == place - 1, 1, "is not a list of names");
 }
@@ -55,12 +104,37 @@ static void push_names(lua_State *L) {
 int pt_order_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  lua_createtable(L, 0, 2);
-  lua_pushliteral(L, "pintle.order");
-  lua_setfield(L, -2, "__name");
   push_names(L);
-  lua_rawsetp(L, -2, &order_key);
+  push_metatable(L);
   return 1;
+}
+
+/* }====== */
+
+/* {====== Taking note ====== */
+
+static void push_order_of(lua_State *L, int table, int members) {
+  if (!lua_getmetatable(L, table)) {
+    lua_createtable(L, members, members);
+    push_metatable(L);
+    lua_pushvalue(L, -1);
+    lua_setmetatable(L, table);
+  }
+  lua_rawgetp(L, -1, &order_key);
+  lua_replace(L, -2);
+}
+
+/* A name that comes again keeps its place. */
+void pt_order_note(lua_State *L, int table, int members) {
+  int name = table + 1, end = name + members * 2, order = lua_gettop(L) + 1;
+  lua_Integer place;
+  push_order_of(L, table, members);
+  place = (lua_Integer)lua_rawlen(L, order) + 1;
+  for (; name < end; name += 2) {
+    lua_pushvalue(L, name);
+    place += add_name(L, order, place);
+  }
+  lua_pop(L, 1);
 }
 
 /* }====== */

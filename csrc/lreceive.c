@@ -15,16 +15,15 @@
 
 #include "clock.h"
 #include "core.h"
-#include "lclassify.h"
+#include "ldeliver.h"
 #include "ljson.h"
-#include "lresume.h"
 #include "lstream.h"
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
 
-/* The upvalue of stream:receive behind those that classifying needs. */
-#define HAND_OVER_LARGE (PT_CLASSIFY_UPVALUES + 1)
+/* The upvalue behind those that classifying needs. */
+#define HAND_OVER_LARGE PT_RECEIVE_UPVALUES
 
 /* {====== Bytes ====== */
 
@@ -100,9 +99,9 @@ static void consume(lua_State *L, pt_stream *s) {
   }
 }
 
-/* Whether it is worth asking for another message at once. */
-static int has_more(const pt_stream *s) {
-  return pt_buf_len(&s->in) > 0 || !s->is_drained || s->at_end;
+int pt_stream_has_more(const pt_stream *s) {
+  return pt_buf_len(&s->in) > 0 || !s->is_drained || s->at_end ||
+         s->input.fd == -1;
 }
 
 /* Holds the input in place. The thread is kept, to be asked later whether it is
@@ -123,7 +122,7 @@ static int finish_reading(lua_State *L, pt_stream *s, int results) {
   consume(L, s);
   if (s->input.fd == -1)
     pt_stream_release(L, s);
-  lua_pushboolean(L, has_more(s));
+  lua_pushboolean(L, pt_stream_has_more(s));
   return results + 1;
 }
 
@@ -157,26 +156,19 @@ static int fail_at_end(lua_State *L) {
   return pt_fail(L, "closed", "the other side has closed the stream");
 }
 
-/* A failure is left for flush to report. */
+/* A failure is left for flush to report. Where there is no room, that is tried
+** again by whoever waits for it. */
 static void send_early(lua_State *L, pt_stream *s) {
-  if (pt_early_is_time(&s->early, pt_buf_len(&s->out), pt_buf_len(&s->in))) {
-    pt_stream_write_out(L, s);
+  if (!s->is_full &&
+      pt_early_is_time(&s->early, pt_buf_len(&s->out), pt_buf_len(&s->in))) {
+    s->is_full = pt_stream_write_out(L, s) == 0;
     pt_early_sent(&s->early, NULL);
   }
 }
 
-/* stream:receive(spin) -> kind, id, what, payload, more | false | nil, msg,
-** kind
-*/
-static int stream_receive(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
-  double spin = 0;
+int pt_stream_receive(lua_State *L, pt_stream *s, double spin) {
   pt_frame_found found;
   int results;
-  if (lua_gettop(L) > 1) {
-    spin = luaL_optnumber(L, 2, 0);
-    lua_settop(L, 1);
-  }
   if (s->input.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   if (s->is_reading) /* a finalizer asks in the middle of a message */
@@ -217,62 +209,39 @@ static int stream_receive(lua_State *L) {
   }
 }
 
-/* }====== */
-
-/* {====== stream:deliver ====== */
-
-/* Results that are handed out in a row. */
-#define DELIVER_MOST 64
-
-/* The upvalue of stream:deliver behind those of stream:receive. */
-#define WATCH (HAND_OVER_LARGE + 1)
-
-/* Whether the five results on top are a result that a thread waits for. */
-static int is_awaited(lua_State *L, int results) {
-  return results == 5 && lua_isthread(L, -3) && *lua_tostring(L, -5) == 'r';
-}
-
-/* No message to hand over, but so many results were. */
-static int push_resumed(lua_State *L, int resumed, int more) {
-  lua_pushboolean(L, 0);
-  lua_pushinteger(L, resumed);
-  lua_pushnil(L);
-  lua_pushnil(L);
-  lua_pushboolean(L, more);
-  return 5;
-}
-
-/* stream:deliver(spin) -> as receive; or "resumed", thread, ok, what, more; or
-** false, n, nil, nil, more if n threads were resumed */
-static int stream_deliver(lua_State *L) {
-  int resumed, more = 1;
-  for (resumed = 0; resumed < DELIVER_MOST && more; resumed++) {
-    int results = stream_receive(L);
-    if (resumed > 0 && results == 1)
-      return push_resumed(L, resumed, 0);
-    if (!is_awaited(L, results))
-      return results;
-    more = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    if (pt_resume_waiter(L, lua_upvalueindex(WATCH))) {
-      lua_pushboolean(L, more);
-      return 5;
-    }
+double pt_stream_check_spin(lua_State *L) {
+  double spin = 0;
+  if (lua_gettop(L) > 1) {
+    spin = luaL_optnumber(L, 2, 0);
     lua_settop(L, 1);
   }
-  return push_resumed(L, resumed, more);
+  return spin;
+}
+
+/* stream:receive(spin) -> kind, id, what, payload, more | false | nil, msg,
+** kind
+*/
+static int stream_receive(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  return pt_stream_receive(L, s, pt_stream_check_spin(L));
 }
 
 /* }====== */
 
 /* {====== What an error leaves behind ====== */
 
+/* A server is always in its function. */
+static int may_receive(const pt_stream *s, lua_CFunction f) {
+  return f == stream_receive || f == pt_stream_deliver ||
+         f == pt_stream_attend || f == pt_stream_ask ||
+         (f == pt_stream_serve && s->is_fetching);
+}
+
 /* Whether the function at this level of the thread receives from the stream. */
 static int receives(lua_State *L, lua_Debug *level, const pt_stream *s) {
   int does;
   lua_getinfo(L, "f", level);
-  does = lua_tocfunction(L, -1) == stream_receive ||
-         lua_tocfunction(L, -1) == stream_deliver;
+  does = may_receive(s, lua_tocfunction(L, -1));
   lua_pop(L, 1);
   if (!does || lua_getlocal(L, level, 1) == NULL)
     return 0;
@@ -309,19 +278,13 @@ void pt_stream_stop_reading(lua_State *L, pt_stream *s) {
 
 /* }====== */
 
-static void push_upvalues(lua_State *L) {
+void pt_stream_push_receive_upvalues(lua_State *L) {
   pt_classify_push_upvalues(L);
   pt_classify_push_upvalues(L);
   lua_pushcclosure(L, classify_large, PT_CLASSIFY_UPVALUES);
 }
 
 void pt_stream_push_receive(lua_State *L) {
-  push_upvalues(L);
-  lua_pushcclosure(L, stream_receive, HAND_OVER_LARGE);
-}
-
-void pt_stream_push_deliver(lua_State *L) {
-  push_upvalues(L);
-  pt_watch_push(L);
-  lua_pushcclosure(L, stream_deliver, WATCH);
+  pt_stream_push_receive_upvalues(L);
+  lua_pushcclosure(L, stream_receive, PT_RECEIVE_UPVALUES);
 }

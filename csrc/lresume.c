@@ -167,8 +167,11 @@ static int hand_back(lua_State *L, lua_State *thread, int n) {
 
 static const char parked = 0; /* its address is core.parked */
 
-/* Whether the thread yielded nothing but core.parked, which is then gone. */
-static int is_parked(lua_State *thread, int status, int n) {
+void pt_resume_push_parked(lua_State *L) {
+  lua_pushlightuserdata(L, (void *)&parked);
+}
+
+int pt_resume_is_parked(lua_State *thread, int status, int n) {
   if (status != LUA_YIELD || n != 1 || lua_touserdata(thread, -1) != &parked)
     return 0;
   lua_pop(thread, 1);
@@ -185,32 +188,38 @@ static void take_first(lua_State *L, lua_State *thread, int n) {
   lua_xmove(thread, L, 1);
 }
 
-int pt_resume_waiter(lua_State *L, int index) {
+int pt_resume(lua_State *L, int index, lua_State *thread, int n, int *results) {
   watch *w = lua_touserdata(L, index);
-  lua_State *thread = lua_tothread(L, -2);
   activation a;
-  int status, n;
-  if (!lua_checkstack(thread, 1))
+  int status;
+  if (!lua_checkstack(thread, n))
     return luaL_error(L, "no room for a result");
-  lua_xmove(L, thread, 1);
+  lua_xmove(L, thread, n);
   enter(w, &a, thread);
-  status = lua_resume(thread, L, 1, &n);
+  status = lua_resume(thread, L, n, results);
   leave(w, &a);
-  if (is_parked(thread, status, n)) {
-    lua_pop(L, 3);
-    return 0;
-  }
-  lua_replace(L, -2); /* the id gives way to the thread */
+  return status;
+}
+
+void pt_resume_tell(lua_State *L, int status, int n) {
+  lua_State *thread = lua_tothread(L, -1);
   lua_pushliteral(L, "resumed");
-  lua_replace(L, -3);
-  if (status == LUA_OK || status == LUA_YIELD) {
-    lua_pushboolean(L, 1);
+  lua_insert(L, -2);
+  lua_pushboolean(L, status == LUA_OK || status == LUA_YIELD);
+  if (status == LUA_OK || status == LUA_YIELD)
     take_first(L, thread, n);
-  } else {
-    lua_pushboolean(L, 0);
+  else
     lua_xmove(thread, L, 1);
-  }
-  return 1;
+}
+
+int pt_resume_is_innermost(lua_State *L, int index) {
+  const watch *w = lua_touserdata(L, index);
+  return w->top != NULL && w->top->thread == L;
+}
+
+int pt_resume_is_none(lua_State *L, int index) {
+  const watch *w = lua_touserdata(L, index);
+  return w->top == NULL;
 }
 
 /* core.yielder() -> thread | nil */
@@ -222,17 +231,21 @@ static int core_yielder(lua_State *L) {
   return 1;
 }
 
-/* core.innermost() -> thread | nil: the innermost that core.resume runs */
+/* core.innermost() -> thread, may_yield | nil: the innermost that core.resume
+** runs, and whether it is the one that asks and may yield */
 static int core_innermost(lua_State *L) {
   const watch *w = lua_touserdata(L, lua_upvalueindex(1));
   lua_State *thread = w->top != NULL ? w->top->thread : NULL;
-  if (thread == NULL || !lua_checkstack(thread, 1)) {
+  if (thread == L) {
+    lua_pushthread(L);
+  } else if (thread != NULL && lua_checkstack(thread, 1)) {
+    lua_pushthread(thread);
+    lua_xmove(thread, L, 1);
+  } else {
     lua_pushnil(L);
-    return 1;
   }
-  lua_pushthread(thread);
-  lua_xmove(thread, L, 1);
-  return 1;
+  lua_pushboolean(L, thread == L && lua_isyieldable(L));
+  return 2;
 }
 
 /* core.resume(thread, ...) -> true, ... | false, error */
@@ -339,6 +352,6 @@ static const luaL_Reg functions[] = {{"innermost", core_innermost},
 void pt_open_resume(lua_State *L) {
   push_or_make_watch(L);
   luaL_setfuncs(L, functions, 1);
-  lua_pushlightuserdata(L, (void *)&parked);
+  pt_resume_push_parked(L);
   lua_setfield(L, -2, "parked");
 }

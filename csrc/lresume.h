@@ -12,11 +12,24 @@
 /* Pushes the state's watch, which the next function has to be given. */
 void pt_watch_push(lua_State *L);
 
-/* On top are "result", id, a thread that waits for it, and the result. Resumes
-** the thread with that. 0 if it only waits again, and then the four are gone;
-** else what is on top instead is "resumed", the thread, whether it went well,
-** and what it yielded, returned or raised. */
-int pt_resume_waiter(lua_State *L, int watch);
+/* Whether this thread is the innermost that is resumed by these functions. */
+int pt_resume_is_innermost(lua_State *L, int watch);
+
+/* Whether there is none. */
+int pt_resume_is_none(lua_State *L, int watch);
+
+/* Resumes the thread with `n` values, which are on top of the stack. The status
+** that it is left in; the `results` are on its own stack, to be taken off. */
+int pt_resume(lua_State *L, int watch, lua_State *thread, int n, int *results);
+
+/* Whether it yielded nothing but core.parked, which is then taken off. */
+int pt_resume_is_parked(lua_State *thread, int status, int results);
+void pt_resume_push_parked(lua_State *L);
+
+/* Puts what else it did in place of the thread, which is on top: "resumed", the
+** thread, whether it went well, and what it yielded, returned or raised first.
+*/
+void pt_resume_tell(lua_State *L, int status, int results);
 
 /* For a wait that a signal has cut short: whether the program is to stop. Then
 ** the signal's handler has set a hook in place of `before`, the one there was

@@ -223,6 +223,7 @@ static int check_calls(lua_State *L, pt_stream *s) {
   return 0;
 }
 
+/* The id is pushed if it went well. */
 static int send_request(lua_State *L, pt_stream *s, method m, double due) {
   int64_t id = pt_pending_next(&s->pending);
   pt_writer w;
@@ -235,12 +236,25 @@ static int send_request(lua_State *L, pt_stream *s, method m, double due) {
     failed = finish(&w);
   if (failed)
     return failed;
-  if (due < HUGE_VAL)
-    due += pt_clock_now();
   keep_waiter(L, s, id, 2, due);
   lua_pushinteger(L, id);
-  lua_pushnumber(L, due);
-  return 2;
+  return 0;
+}
+
+/* 0 if the request at 3 and 4 was queued for the waiter at 2, and its id is on
+** top; else what the Lua function returns. */
+static int queue_request(lua_State *L, pt_stream *s, double due) {
+  method m = check_method(L, 3);
+  int failed = check_room(L, s);
+  if (!failed)
+    failed = prepare(L, s, 4);
+  if (!failed)
+    failed = check_calls(L, s);
+  return failed ? failed : send_request(L, s, m, due);
+}
+
+int pt_stream_request_until(lua_State *L, pt_stream *s, double due) {
+  return queue_request(L, s, due) == 0;
 }
 
 /* stream:request(waiter, method, params, timeout)
@@ -248,17 +262,16 @@ static int send_request(lua_State *L, pt_stream *s, method m, double due) {
 int pt_stream_request(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   double due = luaL_optnumber(L, 5, HUGE_VAL);
-  method m;
   int failed;
   luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "waiter expected");
-  m = check_method(L, 3);
   lua_settop(L, 4);
-  failed = check_room(L, s);
-  if (!failed)
-    failed = prepare(L, s, 4);
-  if (!failed)
-    failed = check_calls(L, s);
-  return failed ? failed : send_request(L, s, m, due);
+  if (due < HUGE_VAL)
+    due += pt_clock_now();
+  failed = queue_request(L, s, due);
+  if (failed)
+    return failed;
+  lua_pushnumber(L, due);
+  return 2;
 }
 
 static int send_notification(lua_State *L, pt_stream *s, method m) {
@@ -291,24 +304,26 @@ int pt_stream_notify(lua_State *L) {
 
 /* {====== Answers ====== */
 
-/* An answer being written to the id at 2. */
+/* An answer being written. */
 typedef struct answer {
   pt_writer w;
+  int id;            /* where it is */
   pt_ticket *ticket; /* NULL if the id is none */
   pt_batch *batch;   /* NULL for the stream itself */
 } answer;
 
-/* Raises if there is no id at 2. */
-static pt_ticket *check_id(lua_State *L) {
+/* The ticket at `id`, NULL if that is an id of another kind; raises if it is
+** none. */
+static pt_ticket *check_id(lua_State *L, int id) {
   pt_ticket *ticket = NULL;
-  int type = lua_type(L, 2);
-  if (lua_isinteger(L, 2) || type == LUA_TSTRING || type == LUA_TNIL)
+  int type = lua_type(L, id);
+  if (lua_isinteger(L, id) || type == LUA_TSTRING || type == LUA_TNIL)
     return NULL;
-  if (type == LUA_TLIGHTUSERDATA && lua_touserdata(L, 2) == NULL)
+  if (type == LUA_TLIGHTUSERDATA && lua_touserdata(L, id) == NULL)
     return NULL;
-  ticket = pt_ticket_test(L, 2);
+  ticket = pt_ticket_test(L, id);
   if (ticket == NULL)
-    luaL_typeerror(L, 2, "id");
+    luaL_typeerror(L, id, "id");
   return ticket;
 }
 
@@ -320,10 +335,10 @@ static int add_id(answer *a) {
     size_t len;
     const char *text = pt_ticket_text(a->ticket, &len);
     pt_writer_add(w, text, len);
-  } else if (lua_isinteger(w->L, 2)) {
-    pt_writer_put_integer(w, lua_tointeger(w->L, 2));
-  } else if (lua_type(w->L, 2) == LUA_TSTRING) {
-    return add_string(w, 2, "id");
+  } else if (lua_isinteger(w->L, a->id)) {
+    pt_writer_put_integer(w, lua_tointeger(w->L, a->id));
+  } else if (lua_type(w->L, a->id) == LUA_TSTRING) {
+    return add_string(w, a->id, "id");
   } else {
     put_literal(w, "null");
   }
@@ -332,7 +347,7 @@ static int add_id(answer *a) {
 
 /* Begins it, in the batch of its id if that has one. */
 static int begin_answer(lua_State *L, pt_stream *s, answer *a) {
-  a->batch = a->ticket != NULL ? pt_ticket_batch(L, 2) : NULL;
+  a->batch = a->ticket != NULL ? pt_ticket_batch(L, a->id) : NULL;
   if (!pt_writer_begin(&a->w, L, s, a->batch))
     return fail_memory(&a->w);
   return add_id(a);
@@ -342,7 +357,7 @@ static int finish_answer(lua_State *L, pt_stream *s, answer *a) {
   int failed = finish(&a->w);
   if (failed)
     return failed;
-  if (a->ticket != NULL && !pt_ticket_answered(L, s, 2, a->batch)) {
+  if (a->ticket != NULL && !pt_ticket_answered(L, s, a->id, a->batch)) {
     s->sent--;
     return fail_memory(&a->w);
   }
@@ -350,21 +365,26 @@ static int finish_answer(lua_State *L, pt_stream *s, answer *a) {
   return 1;
 }
 
-/* stream:reply(id, result) -> true | nil, msg, kind */
-int pt_stream_reply(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
+int pt_stream_answer(lua_State *L, pt_stream *s, int id, int result) {
   answer a;
   int failed;
-  lua_settop(L, 3);
-  a.ticket = check_id(L);
-  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, 3);
+  a.id = id;
+  a.ticket = check_id(L, id);
+  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, result);
   if (!failed)
     failed = begin_answer(L, s, &a);
   if (failed)
     return failed;
   add_literal(&a.w, ",\"result\":");
-  failed = add_value(&a.w, 3, "result");
+  failed = add_value(&a.w, result, "result");
   return failed ? failed : finish_answer(L, s, &a);
+}
+
+/* stream:reply(id, result) -> true | nil, msg, kind */
+int pt_stream_reply(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  lua_settop(L, 3);
+  return pt_stream_answer(L, s, 2, 3);
 }
 
 static int add_error(pt_writer *w, int code, int message, int data) {
@@ -388,7 +408,8 @@ int pt_stream_fail(lua_State *L) {
   answer a;
   int failed;
   lua_settop(L, 5);
-  a.ticket = check_id(L);
+  a.id = 2;
+  a.ticket = check_id(L, a.id);
   luaL_checkinteger(L, 3);
   luaL_checkstring(L, 4);
   failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, 5);

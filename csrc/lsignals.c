@@ -1,6 +1,8 @@
 /*
 ** core.signals and core.raise: signals that come as events, and ending by one.
 */
+#define _GNU_SOURCE
+
 #include <errno.h>
 #include <lauxlib.h>
 #include <string.h>
@@ -47,16 +49,17 @@ static int read_names(lua_State *L, int wanted[PT_SIGNALS_MOST]) {
   return count;
 }
 
-/* core.signals(names) -> signals | nil, msg, kind, errno */
+/* core.signals(names, handled) -> signals | nil, msg, kind, errno */
 static int core_signals(lua_State *L) {
   int wanted[PT_SIGNALS_MOST];
+  int handled = lua_toboolean(L, 2);
   pt_signals *s = lua_newuserdatauv(L, sizeof *s, 1);
   int count, err;
   memset(s, 0, sizeof *s);
   luaL_setmetatable(L, CLASS);
   count = read_names(L, wanted);
   lua_setiuservalue(L, -2, NAMES);
-  err = pt_signals_open(s, wanted, count);
+  err = pt_signals_open(s, wanted, count, handled);
   if (err == EBUSY)
     return pt_fail(L, "full", "signals are watched in this process already");
   if (err != 0)

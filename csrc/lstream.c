@@ -9,11 +9,15 @@
 #include <lauxlib.h>
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "core.h"
+#include "ldeliver.h"
+#include "lpoll.h"
+#include "lspeak.h"
 
 static const char stream_mark = 0; /* its address is in every stream */
 
@@ -24,12 +28,24 @@ pt_stream *pt_stream_check(lua_State *L) {
   return s;
 }
 
+pt_stream *pt_stream_test(lua_State *L, int arg) {
+  pt_stream *s = lua_touserdata(L, arg);
+  int is_one = s != NULL && lua_rawlen(L, arg) == sizeof *s &&
+               s->mark == (const void *)&stream_mark;
+  if (is_one && s->is_reading)
+    pt_stream_stop_reading(L, s);
+  return is_one ? s : NULL;
+}
+
 pt_stream *pt_stream_push(lua_State *L) {
   pt_stream *s = lua_newuserdatauv(L, sizeof *s, PT_STREAM_VALUES);
   memset(s, 0, sizeof *s);
   s->mark = &stream_mark;
   s->input.fd = s->output.fd = -1;
   s->digits = 2;
+  s->is_open = 1;
+  s->call_timeout = -1;
+  s->alarm = HUGE_VAL;
   s->style.array_meta = pt_array_mark(L);
   luaL_setmetatable(L, PT_STREAM);
   lua_newtable(L);
@@ -39,13 +55,39 @@ pt_stream *pt_stream_push(lua_State *L) {
   return s;
 }
 
+void pt_stream_keep(lua_State *L, int stream, int key) {
+  lua_getiuservalue(L, stream, PT_STREAM_KEPT);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, key);
+  lua_pop(L, 1);
+}
+
+int pt_stream_push_kept(lua_State *L, int stream, int key) {
+  int type;
+  lua_getiuservalue(L, stream, PT_STREAM_KEPT);
+  type = lua_rawgeti(L, -1, key);
+  lua_remove(L, -2);
+  return type;
+}
+
 /* {====== Flushing and closing ====== */
 
+/* Whether there is more room now than there was. */
+static int find_room(pt_stream *s) {
+  if ((errno != EAGAIN && errno != EWOULDBLOCK) || s->output.is_wide)
+    return 0;
+  pt_io_widen(&s->output, SIZE_MAX);
+  return 1;
+}
+
 int pt_stream_write_out(lua_State *L, pt_stream *s) {
+  s->is_full = 0;
   while (pt_buf_len(&s->out) > 0 && s->output.fd != -1) {
     ssize_t n;
     pt_io_widen(&s->output, pt_buf_len(&s->out));
     n = pt_io_write(&s->output, pt_buf_front(&s->out), pt_buf_len(&s->out));
+    if (n < 0 && find_room(s))
+      continue;
     if (n < 0)
       return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     pt_buf_consume(L, &s->out, (size_t)n);
@@ -57,6 +99,7 @@ int pt_stream_write_out(lua_State *L, pt_stream *s) {
 static int stream_flush(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   int status;
+  s->is_marked = 0;
   if (pt_buf_len(&s->out) > 0 && s->output.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   s->is_drained = 0; /* what comes next may be an answer */
@@ -182,6 +225,15 @@ static int stream_waiting(lua_State *L) {
 
 /* }====== */
 
+/* stream:keep_order(on): whether objects that are received keep the order of
+** their members, from the next message on */
+static int stream_keep_order(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  luaL_checktype(L, 2, LUA_TBOOLEAN);
+  s->is_ordered = lua_toboolean(L, 2);
+  return 0;
+}
+
 /* {====== Looking at it ====== */
 
 /* stream:queued() -> bytes */
@@ -236,18 +288,26 @@ static int stream_stats(lua_State *L) {
 
 static const luaL_Reg methods[] = {
     {"abandon", stream_abandon},
+    {"admit", pt_stream_admit},
+    {"alarm", pt_stream_alarm},
     {"close", stream_close},
     {"close_output", stream_close_output},
+    {"dismiss", pt_stream_dismiss},
+    {"disturb", pt_stream_disturb},
     {"fail", pt_stream_fail},
     {"fds", stream_fds},
     {"flush", stream_flush},
     {"framing", stream_framing},
+    {"keep_order", stream_keep_order},
     {"notify", pt_stream_notify},
     {"orphan", stream_orphan},
+    {"others", pt_stream_others},
     {"overdue", stream_overdue},
+    {"plan", pt_stream_plan},
     {"queued", stream_queued},
     {"reply", pt_stream_reply},
     {"request", pt_stream_request},
+    {"speak", pt_stream_speak},
     {"stats", stream_stats},
     {"wait", pt_stream_wait},
     {"waiting", stream_waiting},
@@ -257,16 +317,28 @@ static const luaL_Reg methods[] = {
 static const luaL_Reg meta[] = {
     {"__close", stream_close}, {"__gc", stream_gc}, {NULL, NULL}};
 
+static const luaL_Reg handing_out[] = {{"ask", pt_stream_ask},
+                                       {"attend", pt_stream_attend},
+                                       {"deliver", pt_stream_deliver},
+                                       {"serve", pt_stream_serve},
+                                       {NULL, NULL}};
+
 void pt_open_stream(lua_State *L) {
+  const luaL_Reg *delivering = handing_out;
   pt_batch_open(L);
   pt_new_class(L, PT_STREAM, methods, meta);
   luaL_getmetatable(L, PT_STREAM);
   lua_getfield(L, -1, "__index");
   pt_stream_push_receive(L);
   lua_setfield(L, -2, "receive");
-  pt_stream_push_deliver(L);
-  lua_setfield(L, -2, "deliver");
-  lua_pop(L, 2);
+  for (; delivering->name != NULL; delivering++) {
+    pt_stream_push_delivering(L, delivering->func);
+    lua_setfield(L, -2, delivering->name);
+  }
+  lua_getfield(L, -1, "deliver");
+  pt_poller_set_deliver(L);
+  lua_setfield(L, -3, "stream_methods");
+  lua_pop(L, 1);
   lua_pushcfunction(L, pt_stream_open);
   lua_setfield(L, -2, "stream");
 }

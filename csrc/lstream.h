@@ -1,8 +1,9 @@
 /*
 ** One end of a conversation, as the files that make up the stream share it:
-** lopen.c opens it, lstream.c flushes and closes, lsend.c and lwriter.c write
-** messages, lreceive.c reads them, lenvelope.c and lclassify.c tell them apart,
-** lbatch.c gathers the answers to a batch.
+** lopen.c opens it, lspeak.c and lextra.c say how it speaks, lstream.c flushes
+** and closes, lsend.c and lwriter.c write messages, lreceive.c reads them,
+** lenvelope.c and lclassify.c tell them apart, lbatch.c gathers the answers to
+** a batch.
 */
 #ifndef PT_LSTREAM_H
 #define PT_LSTREAM_H
@@ -31,7 +32,16 @@ enum {
   PT_STREAM_KEPT,        /* table: what the fields below point into */
   PT_STREAM_BATCH,       /* the batch being read */
   PT_STREAM_READER,      /* the thread that `reader` is */
-  PT_STREAM_VALUES = PT_STREAM_READER
+  PT_STREAM_OTHERS,      /* table: other members of the last message, or nil */
+  PT_STREAM_SERVER,      /* the thread that `server` is; what it was given: */
+  PT_STREAM_PEER,        /* table */
+  PT_STREAM_HANDLERS,    /* table: method to function */
+  PT_STREAM_OWNERS,      /* table: thread to what runs in it */
+  PT_STREAM_REST,        /* what runs in the server while it handles nothing */
+  PT_STREAM_META,        /* the metatable of what a handler is given */
+  PT_STREAM_ANSWER,      /* function that answers where that is not simple */
+  PT_STREAM_REQUEST, /* what the handler was given that is at work, or was */
+  PT_STREAM_VALUES = PT_STREAM_REQUEST
 };
 
 /* Keys of the table PT_STREAM_KEPT. */
@@ -43,6 +53,10 @@ enum {
   PT_KEPT_EXTRA,    /* table: name to value of the members that must be there */
   PT_KEPT_EXTRA_BIT /* table: name to its bit in `extras` */
 };
+
+/* The forms of own ids that may come back. */
+#define PT_ID_INTEGER 1u
+#define PT_ID_STRING 2u
 
 typedef struct pt_stream {
   const void *mark; /* see pt_check_self */
@@ -61,10 +75,13 @@ typedef struct pt_stream {
   size_t head_len;
   const char *header; /* what stands before the length: Content-Length: */
   size_t header_len;
-  int has_codec;   /* payloads go through another codec */
-  int is_raw;      /* payloads received are kept as text */
-  int string_ids;  /* own ids are sent as strings */
-  unsigned extras; /* a bit for each member that every message must have */
+  int has_codec;     /* payloads go through another codec */
+  int is_raw;        /* payloads received are kept as text */
+  int is_ordered;    /* objects received keep the order of their members */
+  int string_ids;    /* own ids are sent as strings */
+  unsigned id_forms; /* how calls that are pending may have been sent */
+  unsigned extras;   /* a bit for each member that every message must have */
+  int keeps_others;  /* members that are not JSON-RPC's are kept for a look */
 
   pt_encode_style style; /* and `depth` of it for what is received, too */
   size_t queue_limit;
@@ -77,17 +94,35 @@ typedef struct pt_stream {
   int start_digits;            /* what it was made for */
   pt_frame_mode start_mode;
 
+  int is_full;       /* it was tried to send while there is more to read, and
+                      ** there was no room; not tried since */
   int at_end;        /* the input has ended */
   int is_drained;    /* the last read took all there was */
   int is_searched;   /* there is no whole message in the input */
   size_t need;       /* bytes that are missing of the next one, if known */
   int is_reading;    /* a message is being decoded: the input must stay put */
   lua_State *reader; /* the thread that last began to */
+  int kind;          /* of the message that was received last */
   size_t batch;      /* offset of the next member of a batch; 0 if in none */
   size_t batch_used; /* bytes the whole batch takes */
   const char *text;  /* the message being decoded */
   size_t text_len;
   size_t text_used;
+
+  lua_State *server;   /* the thread in stream:serve; NULL if there is none */
+  double call_timeout; /* of calls that go the short way; negative: none do */
+  double alarm;        /* when it is looked for what is overdue */
+  int is_marked;       /* stream:flush will be called */
+
+  int is_disturbed; /* stream:attend is to return */
+  int is_open;      /* requests may be begun */
+  int is_busy;      /* it was given one and has not come to rest */
+  int is_handed;    /* it is being resumed with one */
+  int is_resting;   /* it has just yielded, and comes to rest with that */
+  int is_handling;  /* a handler is at work in it that nobody took note of */
+  int is_kept;      /* somebody may have PT_STREAM_REQUEST */
+  int is_fetching;  /* it reads the next one itself */
+  int has_answered; /* which stream:deliver has not told yet */
 
   lua_Integer received, sent, noise, noise_bytes, stray, invalid;
 } pt_stream;
@@ -95,11 +130,22 @@ typedef struct pt_stream {
 /* Pushes a new one, born closed. */
 pt_stream *pt_stream_push(lua_State *L);
 
+/* The stream at `arg`, or NULL. */
+pt_stream *pt_stream_test(lua_State *L, int arg);
+
 /* The stream at 1; called once, and first of all, by every method. */
 pt_stream *pt_stream_check(lua_State *L);
 
 /* core.stream, in lopen.c. */
 int pt_stream_open(lua_State *L);
+
+/* Raises; the value that is not as expected is on top. */
+void pt_stream_bad_option(lua_State *L, const char *name, const char *expected);
+
+/* Moves the value on top into the table of what is kept; pushes what is there
+** under `key`, and returns its type. */
+void pt_stream_keep(lua_State *L, int stream, int key);
+int pt_stream_push_kept(lua_State *L, int stream, int key);
 
 /* Drops the memory and descriptors; what is being decoded is kept until done.
 */
@@ -118,9 +164,18 @@ void pt_stream_take_waiter(lua_State *L, pt_stream *s, size_t slot);
 /* {====== lsend.c ====== */
 
 int pt_stream_request(lua_State *L);
+
+/* The stream, the waiter, the method and the params are all that is on the
+** stack. 1 with the id on top; else 0, with why not. */
+int pt_stream_request_until(lua_State *L, pt_stream *s, double due);
+
 int pt_stream_notify(lua_State *L);
 int pt_stream_reply(lua_State *L);
 int pt_stream_fail(lua_State *L);
+
+/* Answers the id at one index with the result at another: the results of
+** stream:reply. */
+int pt_stream_answer(lua_State *L, pt_stream *s, int id, int result);
 
 /* }====== */
 
@@ -131,9 +186,8 @@ int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
 
 /* {====== lreceive.c ====== */
 
-/* Push stream:receive and stream:deliver. */
+/* Pushes stream:receive. */
 void pt_stream_push_receive(lua_State *L);
-void pt_stream_push_deliver(lua_State *L);
 
 /* For a method that finds is_reading set. Either a finalizer called it, in the
 ** middle of a message, and then all stays as it is. Or an error broke off
@@ -147,9 +201,26 @@ void pt_stream_took(pt_stream *s, size_t n);
 
 /* }====== */
 
+/* {====== lcall.c ====== */
+
+int pt_stream_alarm(lua_State *L);
+int pt_stream_plan(lua_State *L);
+
+/* }====== */
+
 /* {====== lwait.c ====== */
 
 int pt_stream_wait(lua_State *L);
+
+/* The time at 2 as a deadline, negative for none. */
+double pt_stream_check_deadline(lua_State *L);
+
+/* Waits for input, and for the descriptor `other` if that is not -1, sending
+** what is queued meanwhile: 1 if there is something to receive, 0 if not (the
+** time is over, the other is ready, or the program is to stop), -1 with errno
+** set. */
+int pt_stream_await(lua_State *L, pt_stream *s, int other, double deadline,
+                    int *is_other_ready);
 
 /* }====== */
 

@@ -51,7 +51,8 @@ static int milliseconds_until(double deadline) {
 ** goes on sending; as wait_reading, and 0 also when `other` is first or the
 ** deadline has come (there is none if it is negative). A write that fails ends
 ** it as input would: the next call reports it. */
-static int wait_asking(lua_State *L, pt_stream *s, int other, double deadline) {
+static int wait_asking(lua_State *L, pt_stream *s, int other, double deadline,
+                       int *is_other_ready) {
   lua_Hook hook = lua_gethook(L);
   for (;;) {
     int sent = pt_stream_write_out(L, s), found;
@@ -63,8 +64,10 @@ static int wait_asking(lua_State *L, pt_stream *s, int other, double deadline) {
       return -1;
     if (found == -1 && !pt_is_stopped(L, hook))
       continue;
-    if (found != PT_IO_OUTPUT)
+    if (found != PT_IO_OUTPUT) {
+      *is_other_ready = found > 0 && found & PT_IO_OTHER;
       return found > 0 && found & PT_IO_INPUT;
+    }
   }
 }
 
@@ -78,25 +81,36 @@ static int fail_writing(lua_State *L, pt_stream *s) {
 
 /* As wait_asking for this stream alone, in one system call where it can. */
 static int wait_alone(lua_State *L, pt_stream *s, double deadline) {
+  int none;
   if (deadline < 0 && s->owns_input && pt_buf_len(&s->out) == 0) {
     int status = wait_reading(L, s);
     if (status >= 0 || (errno != ENOTSUP && errno != EAGAIN))
       return status;
   }
-  return wait_asking(L, s, -1, deadline);
+  return wait_asking(L, s, -1, deadline, &none);
 }
 
-static double check_deadline(lua_State *L) {
+double pt_stream_check_deadline(lua_State *L) {
   double timeout = luaL_optnumber(L, 2, -1);
   luaL_argcheck(L, !isnan(timeout), 2, "a time is not NaN");
   return timeout <= 0 ? timeout : pt_clock_now() + timeout;
 }
 
+int pt_stream_await(lua_State *L, pt_stream *s, int other, double deadline,
+                    int *is_other_ready) {
+  *is_other_ready = 0;
+  if (s->is_reading || is_ready(s))
+    return !s->is_reading;
+  s->is_drained = 0;
+  return other == -1 ? wait_alone(L, s, deadline)
+                     : wait_asking(L, s, other, deadline, is_other_ready);
+}
+
 /* stream:wait(timeout, poller) -> true | false | nil, msg, kind, errno */
 int pt_stream_wait(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  double deadline = check_deadline(L);
-  int is_alone = lua_isnoneornil(L, 3), is_over = 0, status;
+  double deadline = pt_stream_check_deadline(L);
+  int is_alone = lua_isnoneornil(L, 3), is_over = 0, none, status;
   int other = is_alone ? -1 : pt_poller_fileno(L, 3, &is_over);
   if (!is_alone && other == -1)
     return pt_fail(L, "unsupported", "pollers have no descriptor here");
@@ -104,11 +118,7 @@ int pt_stream_wait(lua_State *L) {
     return pt_fail(L, "closed", "the stream is closed");
   if (pt_stream_write_out(L, s) < 0)
     return fail_writing(L, s);
-  if (s->is_reading || is_ready(s))
-    return push_answer(L, !s->is_reading);
-  s->is_drained = 0;
-  status = is_alone ? wait_alone(L, s, deadline)
-                    : wait_asking(L, s, other, is_over ? 0 : deadline);
+  status = pt_stream_await(L, s, other, is_over ? 0 : deadline, &none);
   if (status < 0)
     return pt_fail_errno(L, errno, "closed", "cannot wait");
   return push_answer(L, status);

@@ -21,6 +21,7 @@
 #endif
 
 #include "clock.h"
+#include "fd.h"
 
 #if defined(__linux__) && defined(SYS_pidfd_open)
 
@@ -36,10 +37,8 @@ int pt_process_watch(pid_t pid) {
     return -1;
   fcntl(queue, F_SETFD, FD_CLOEXEC);
   EV_SET(&event, pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
-  if (kevent(queue, &event, 1, NULL, 0, NULL) == -1) {
-    close(queue);
-    return -1;
-  }
+  if (kevent(queue, &event, 1, NULL, 0, NULL) == -1)
+    pt_fd_drop(&queue);
   return queue;
 }
 
@@ -47,6 +46,7 @@ int pt_process_watch(pid_t pid) {
 
 int pt_process_watch(pid_t pid) {
   (void)pid;
+  errno = ENOSYS;
   return -1;
 }
 

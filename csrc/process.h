@@ -10,8 +10,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A descriptor that becomes readable when the child ends: a pidfd, or a kqueue
-** with nothing else in it. -1 where the system has neither. */
+/* A descriptor that becomes readable when the process ends, whosever child it
+** is: a pidfd, or a kqueue with nothing else in it. -1 with errno set, which is
+** ENOSYS where the system has neither. */
 int pt_process_watch(pid_t pid);
 
 /* Waits until `deadline`, as the clock has it, and reaps. 1 with the status as

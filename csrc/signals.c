@@ -38,19 +38,31 @@ static int set_disposition(int sig, void (*handler)(int), int flags) {
   return sigaction(sig, &act, NULL);
 }
 
-static int has_disposition(int sig, void (*handler)(int)) {
-  struct sigaction act;
-  return sigaction(sig, NULL, &act) == 0 && !(act.sa_flags & SA_SIGINFO) &&
-         act.sa_handler == handler;
+static int is_handler(const struct sigaction *act, void (*handler)(int)) {
+  return !(act->sa_flags & SA_SIGINFO) && act->sa_handler == handler;
 }
 
-static void take(pt_signals *s, int sig) {
-  if (s->count < PT_SIGNALS_MOST && has_disposition(sig, SIG_DFL) &&
+static int has_disposition(int sig, void (*handler)(int)) {
+  struct sigaction act;
+  return sigaction(sig, NULL, &act) == 0 && is_handler(&act, handler);
+}
+
+/* One that is wanted twice is taken already. */
+static int may_take(const struct sigaction *act, int handled) {
+  if (handled)
+    return !is_handler(act, SIG_IGN) && !is_handler(act, note);
+  return is_handler(act, SIG_DFL);
+}
+
+static void take(pt_signals *s, int sig, int handled) {
+  struct sigaction *before = &s->before[s->count];
+  if (s->count < PT_SIGNALS_MOST && sigaction(sig, NULL, before) == 0 &&
+      may_take(before, handled) &&
       set_disposition(sig, note, (int)SA_RESETHAND | SA_RESTART) == 0)
     s->taken[s->count++] = sig;
 }
 
-int pt_signals_open(pt_signals *s, const int *wanted, int count) {
+int pt_signals_open(pt_signals *s, const int *wanted, int count, int handled) {
   int ends[2], err, i;
   if (atomic_flag_test_and_set(&is_taken))
     return EBUSY;
@@ -67,7 +79,7 @@ int pt_signals_open(pt_signals *s, const int *wanted, int count) {
   output = ends[1];
   owner = getpid();
   for (i = 0; i < count; i++)
-    take(s, wanted[i]);
+    take(s, wanted[i], handled);
   return 0;
 }
 
@@ -85,7 +97,7 @@ void pt_signals_close(pt_signals *s) {
   s->is_open = 0;
   for (i = 0; i < s->count; i++)
     if (has_disposition(s->taken[i], note))
-      set_disposition(s->taken[i], SIG_DFL, 0);
+      sigaction(s->taken[i], &s->before[i], NULL);
   output = -1;
   pt_fd_drop(&end);
   pt_fd_drop(&s->input);

@@ -10,6 +10,8 @@
 #ifndef PT_SIGNALS_H
 #define PT_SIGNALS_H
 
+#include <signal.h>
+
 #pragma GCC visibility push(hidden)
 
 #define PT_SIGNALS_MOST 32
@@ -20,11 +22,14 @@ typedef struct pt_signals {
   int input; /* readable when one has come */
   int count;
   int taken[PT_SIGNALS_MOST];
+  struct sigaction before[PT_SIGNALS_MOST]; /* of those, in their order */
 } pt_signals;
 
-/* Takes those of `wanted` that have their default disposition, PT_SIGNALS_MOST
-** at most. 0, or an error number; EBUSY if there is one already. */
-int pt_signals_open(pt_signals *s, const int *wanted, int count);
+/* Takes those of `wanted` that have their default disposition, and with
+** `handled` those that the program handles as well, but none that it ignores;
+** PT_SIGNALS_MOST at most. 0, or an error number; EBUSY if there is one
+** already. */
+int pt_signals_open(pt_signals *s, const int *wanted, int count, int handled);
 
 /* One that has come, told once; 0 if there is none. */
 int pt_signals_next(const pt_signals *s);

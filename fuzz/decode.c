@@ -3,7 +3,8 @@
 ** refuses with the same words for the same place; nothing is read behind the
 ** text, and no memory is lost or touched late while the collector works hard.
 **
-** Input: nesting allowed, how the collector works, the text.
+** Input: nesting allowed, how the collector works and whether order is kept,
+** the text.
 */
 #include "../csrc/ljson.h"
 #include "state.h"
@@ -28,7 +29,7 @@ static const char *expected(lua_State *L, const char *text, const char *end,
 /* As a pintle.raw the text has nothing readable behind it. */
 static int decode(lua_State *L) {
   const fuzz_input *in = lua_touserdata(L, 1);
-  int depth = (int)lua_tointeger(L, 2);
+  int depth = (int)lua_tointeger(L, 2), ordered = lua_toboolean(L, 3);
   const char *text, *message;
   size_t len;
   pt_raw_push(L, (const char *)in->data, in->size);
@@ -37,9 +38,10 @@ static int decode(lua_State *L) {
   lua_getglobal(L, "core");
   lua_getfield(L, -1, "json");
   lua_getfield(L, -1, "decode");
-  lua_pushvalue(L, 3);
+  lua_pushvalue(L, 4);
   lua_pushinteger(L, depth);
-  lua_call(L, 2, 2);
+  lua_pushboolean(L, ordered);
+  lua_call(L, 3, 2);
   if (*message == '\0') {
     fuzz_check(!lua_isnil(L, -2) && lua_isnil(L, -1));
   } else {
@@ -57,7 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   lua_pushcfunction(L, decode);
   lua_pushlightuserdata(L, &in);
   lua_pushinteger(L, nesting < 32 ? nesting : PT_JSON_DEPTH);
-  fuzz_call(L, 2, 0);
+  lua_pushboolean(L, stress & 4);
+  fuzz_call(L, 3, 0);
   if (stress & 2)
     lua_gc(L, LUA_GCCOLLECT);
   return 0;

@@ -6,7 +6,7 @@
 -- do with requests, how many sizes of pieces follow, those sizes, the bytes.
 local core = core -- luacheck: globals core
 
-local RAW, STRING_IDS, EXTRA, CODEC, SOCKET, FINALIZERS, _, SMALL_QUEUE = 1, 2, 4, 8, 16, 32, 64, 128
+local RAW, STRING_IDS, EXTRA, CODEC, SOCKET, FINALIZERS, OTHERS, SMALL_QUEUE = 1, 2, 4, 8, 16, 32, 64, 128
 local PARAMS = core.json.order { "made", "list", "missing" }
 local FRAMINGS = { [0] = "auto", "line", "header" }
 
@@ -40,6 +40,7 @@ local function open(c)
   local stream = assert(core.stream {
     read = read, write = write, framing = c.framing, raw = has(RAW), ids = has(STRING_IDS) and "string" or nil,
     extra = has(EXTRA) and { version = "0.1" } or nil, json = has(CODEC) and core.json or nil,
+    others = has(OTHERS),
     limits = { message = c.message, header = c.header, nesting = c.nesting, calls = 64, text = 20,
                queue = has(SMALL_QUEUE) and c.queue or nil },
   })

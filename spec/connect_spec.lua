@@ -414,6 +414,10 @@ describe("connecting", function()
   it("needs to know what to", function()
     assert.error_matches(function() connect.open {} end, "connect to what")
     assert.error_matches(function() connect.open { comand = { "true" } } end, 'no option "comand"')
+    for _, timeout in ipairs { -1, 0 / 0, "soon" } do
+      local function open_with() connect.open { read = 0, write = 1, timeout = timeout } end
+      assert.error_matches(open_with, "timeout: seconds expected")
+    end
     assert.error_matches(function() connect.open { command = { "true" }, path = "/x" } end, "either command or path")
     assert.error_matches(function() connect.listen({ path = "/x", comand = 1 }, print) end, 'no option "comand"')
   end)

@@ -148,6 +148,16 @@ local function behaviours(open)
       assert.same({ -32000, "not found" }, fails("fail_with", { { message = "not found" } }))
     end)
 
+    it("with a code of 32 bits, whatever the handler returned", function()
+      for _, code in ipairs { -2147483648, 2147483647 } do
+        assert.same({ code, "x" }, fails("fail_with", { { code = code, message = "x" } }))
+      end
+      for _, code in ipairs { -2147483649, 2147483648, 1 << 62, 0.5, 1e300, "x" } do
+        assert.same({ -32000, "x" }, fails("fail_with", { { code = code, message = "x" } }))
+      end
+      assert.same({ -32602, "x" }, fails("fail_with", { { code = 1 << 40, kind = "invalid", message = "x" } }))
+    end)
+
     it("that the handler returned as an error", function()
       assert.same({ -32602, "it does not fit", { at = "x" } }, fails "fail_invalid")
     end)

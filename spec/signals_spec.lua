@@ -106,6 +106,31 @@ describe("core.signals", function()
     assert.same({ n = 2, nil, "TERM" }, table.pack(code, signal))
   end)
 
+  it("takes what others handle if told to, and gives that back", function()
+    local output, code = children.run {
+      command = { "env", "--ignore-signal=HUP", table.unpack(children.lua [[
+        local core = require "pintle.core"
+        local function take() return assert(core.signals({ "HUP", "INT", "INT" }, true)) end
+        local function interrupt() return io.popen "kill -INT $PPID":close() end -- os.execute would ignore it
+        local signals = take()
+        print(table.concat(signals:names(), " "), interrupt(), signals:next(), signals:next())
+        signals:close()
+        signals = take()
+        print(table.concat(signals:names(), " "), interrupt(), signals:next())
+      ]]) },
+    }
+    assert.same({ "INT\ttrue\tINT\tnil\nINT\ttrue\tINT\n", 0 }, { output, code })
+    assert.same({ "false\tinterrupted!\n", 0 }, { children.run { command = children.lua [[
+      local core = require "pintle.core"
+      assert(core.signals({ "INT" }, true)):close()
+      local ok, message = pcall(function()
+        io.popen "kill -INT $PPID":close()
+        for _ = 1, 1e6 do end
+      end)
+      print(ok, (message:gsub("^.*: ", "")))
+    ]] } })
+  end)
+
   it("gives back on close what it took", function()
     local signals = assert(core.signals { "USR1", "USR2" })
     assert.same({ "USR1", "USR2" }, signals:names())

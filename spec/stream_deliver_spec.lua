@@ -144,17 +144,25 @@ describe("the thread that runs", function()
   end)
 
   it("is the innermost that core.resume runs, whatever that runs itself", function()
-    assert.is_nil(core.innermost())
+    assert.same({ nil, false }, { core.innermost() })
     local seen, outer, inner = {}, nil, nil
     inner = coroutine.create(function() seen[#seen + 1] = core.innermost() == inner end)
+    local function is_outer(may_yield)
+      local thread, may = core.innermost()
+      seen[#seen + 1] = thread == outer and may == may_yield
+    end
     outer = coroutine.create(function()
-      seen[#seen + 1] = core.innermost() == outer
-      coroutine.wrap(function() seen[#seen + 1] = core.innermost() == outer end)()
+      is_outer(true)
+      coroutine.wrap(is_outer)(false)
       core.resume(inner)
-      seen[#seen + 1] = core.innermost() == outer
+      is_outer(true)
+      table.sort({ 2, 1 }, function(a, b)
+        is_outer(false)
+        return a < b
+      end)
     end)
     assert(core.resume(outer))
-    assert.same({ true, true, true, true }, seen)
-    assert.is_nil(core.innermost())
+    for i = 1, #seen do assert.is_true(seen[i], i) end
+    assert.same({ nil, false }, { core.innermost() })
   end)
 end)

@@ -271,12 +271,18 @@ for name, codec in pairs(codecs) do
       end
       assert.equal("request", (told ',"strict":true,"version":"0.1","level":2'))
       assert.equal("request", (told ',"strict":true,"more":[1],"version":"0.1","level":2.0'))
-      for _, members in ipairs { "", ',"version":"0.1"', ',"version":"0.2","level":2,"strict":true',
-        ',"version":"0.1","level":3,"strict":true', ',"version":"0.1","level":2,"strict":false' } do
+      for members, message in pairs {
+        [',"version":"0.1","strict":true'] = "level is missing: 2 expected",
+        [',"version":"0.2","level":2,"strict":true'] = 'version: "0.1" expected, got "0.2"',
+        [',"version":"0.1","level":3,"strict":true'] = "level: 2 expected, got 3",
+        [',"version":"0.1","level":2,"strict":false'] = "strict: true expected, got false",
+      } do
         local kind, id, report = told(members)
-        assert.same({ "invalid", 5, -32600 }, { kind, id, report.code })
-        assert.matches("a member that every message must have", report.message)
+        assert.same({ "invalid", 5, -32600, message }, { kind, id, report.code, report.message })
       end
+      local kind, id, report = told ""
+      assert.same({ "invalid", 5, -32600 }, { kind, id, report.code })
+      assert.matches("^%w+ is missing: ", report.message)
     end)
 
     it("writes the header it is told to", function()

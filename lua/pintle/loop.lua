@@ -10,7 +10,8 @@ local readiness = require "pintle.readiness"
 local timers = require "pintle.timers"
 
 local clock, resume, yielder, innermost, yield = core.now, core.resume, core.yielder, core.innermost, coroutine.yield
-local huge = math.huge
+local wait_until_ready, ask, huge = readiness.wait, readiness.ask, math.huge
+local asking, disturb = core.asking, core.stream_methods.disturb
 
 ---What somebody waits for who turns the loop meanwhile.
 ---@class pintle.cell
@@ -30,6 +31,7 @@ local huge = math.huge
 ---@field nested? pintle.cell what it waits for where it cannot yield
 
 ---@class pintle.loop
+---@field now fun(): number seconds, on a clock that never goes back
 ---@field reader? table whose messages are being handed out: if the loop is turned from within that, `receive_on` is
 ---called, for what it has read already is not seen by any poller
 local loop = { watch = readiness.watch, unwatch = readiness.unwatch, fileno = readiness.fileno, now = clock }
@@ -82,7 +84,13 @@ end
 
 local deferred, first, last = {}, 1, 0
 
+-- For somebody who waits for one stream alone.
+local function disturb_attended()
+  if readiness.attended then disturb(readiness.attended.stream) end
+end
+
 local function defer(what, a, b)
+  if readiness.attended then disturb_attended() end
   deferred[last + 1], deferred[last + 2], deferred[last + 3] = what, a, b
   last = last + 3
 end
@@ -126,7 +134,7 @@ function loop.start(runner, fn, ...)
   local n = #idle
   local thread = idle[n]
   if thread then idle[n] = nil else thread = new_thread() end
-  owners[thread] = runner
+  owners[thread], runner.thread = runner, thread
   local ok, what = resume(thread, fn, ...)
   if what ~= PARKED then return settle(thread, ok, what) end
 end
@@ -147,9 +155,12 @@ function loop.waiter()
   return { done = false, owner = owners[innermost()], canceller = false, subject = nil, token = nil, nil, nil }
 end
 
--- Takes it that an answer has come; false if one had before.
-local function take(waiting)
-  if not waiting or not waiting.canceller then return false end
+-- Takes it that an answer has come; false if one had before. One that waits in a call of the core's has no canceller:
+-- only who has taken the call out can answer.
+local function take(waiter)
+  local waiting = owners[waiter]
+  if not waiting then return false end
+  if not waiting.canceller then return asking(waiter) ~= nil end
   waiting.canceller = false
   return true
 end
@@ -158,7 +169,7 @@ end
 ---@param waiter pintle.waiter
 function loop.resume(waiter, a, b)
   if type(waiter) == "thread" then
-    if take(owners[waiter]) then return run(waiter, a, b) end
+    if take(waiter) then return run(waiter, a, b) end
   elseif not waiter.done then
     waiter[1], waiter[2], waiter.done = a, b, true
     if waiter.settled then return waiter:settled() end
@@ -172,7 +183,7 @@ function loop.wake(waiter, a, b)
   if type(waiter) ~= "thread" then
     waiter.canceller = false
     defer(waiter, a, b)
-  elseif take(owners[waiter]) then
+  elseif take(waiter) then
     defer(waiter, a, b)
   end
 end
@@ -182,11 +193,17 @@ end
 ---@param subject any
 function loop.soon(action, subject) defer(action, subject) end
 
--- Whether it was waiting. An answer that came from the stream itself has left the canceller where it was.
+local function give_up_call(thread, err)
+  local peer, id = asking(thread)
+  return peer and peer:abandon(id, err) or false
+end
+
+-- Whether it was waiting.
 local function interrupt(waiter, err)
   local waiting = owners[waiter] or waiter
   local canceller = waiting.canceller
-  if not canceller or waiting ~= waiter and coroutine.status(waiter) ~= "suspended" then return false end
+  if not canceller then return waiting ~= waiter and give_up_call(waiter, err) end
+  if waiting ~= waiter and coroutine.status(waiter) ~= "suspended" then return false end
   waiting.canceller = false
   canceller(waiting.subject, waiting.token, err)
   return true
@@ -233,6 +250,7 @@ local spins = 0 -- in a row that were
 ---@param object table
 function loop.flush(object)
   if not is_turning then return object:flush() end
+  if readiness.attended then disturb_attended() end
   dirty_count = dirty_count + 1
   dirty[dirty_count] = object
 end
@@ -249,7 +267,10 @@ end
 ---Has `object:spin_for_answer()` called before the loop goes to sleep, once: it may take a moment for an answer that is
 ---due, and says whether it has come.
 ---@param object table
-function loop.spin(object) spinner = object end
+function loop.spin(object)
+  if readiness.attended then disturb_attended() end
+  spinner = object
+end
 
 -- Whether the answer has come.
 local function spin()
@@ -272,9 +293,10 @@ local function time_left(limit)
   return left > 0 and left or 0
 end
 
-local function wait(timeout)
+local function wait(limit)
+  local timeout = (limit or timers.due < huge) and time_left(limit) or nil
   if not timeout and not readiness.is_watching() then error("nothing is left that could end this wait", 0) end
-  return readiness.wait(timeout)
+  return wait_until_ready(timeout)
 end
 
 -- What was deferred, or has come, may be all that was waited for, so nothing is waited for after it.
@@ -283,11 +305,11 @@ local function turn(limit)
   if had_deferred then run_deferred() end
   if dirty_count > 0 then flush_dirty() end
   if had_deferred or first <= last then
-    readiness.wait(0)
+    wait_until_ready(0)
   elseif not spinner or not spin() then
-    wait(time_left(limit))
+    wait(limit)
   elseif spins % LOOK_AROUND == 0 then
-    readiness.wait(0)
+    wait_until_ready(0)
   end
   if timers.due < huge and timers.due <= clock() then timers.fire(clock()) end
 end
@@ -298,7 +320,12 @@ local function turning(fn, argument)
   local thread, was_turning = innermost(), is_turning
   local owner = owners[thread]
   if owner then owners[thread] = nil end
-  if loop.reader then loop.soon(loop.reader.receive_on, loop.reader) end
+  if not thread and not was_turning then loop.reader, readiness.attended = nil, nil end -- left by such a stop
+  local reader = loop.reader or readiness.attended or readiness.current()
+  if reader then
+    reader:flush()
+    loop.soon(reader.receive_on, reader)
+  end
   is_turning = true
   local ok, err = pcall(fn, argument)
   is_turning = was_turning
@@ -323,14 +350,14 @@ function loop.turn_while(fn) turning(turn_while, fn) end
 ---@param timeout? number 0 unless told
 function loop.step(timeout) turning(turn, clock() + (timeout or 0)) end
 
----Sends what a stream has been asked and waits, for somebody who is outside of the loop, if that is all there is to
----do: true if something has come, which is left to him.
+---Asks a stream, for somebody who is outside of the loop, and waits for the answer, if that is all there is to do:
+---then the loop need not be turned for it.
 ---@param watcher pintle.watcher
----@return boolean
-function loop.wait_alone(watcher)
-  if is_turning or first <= last or dirty_count > 0 then return false end
-  local timeout = time_left()
-  return timeout ~= 0 and readiness.wait_for(watcher, timeout)
+---@param cell pintle.cell
+---@return true|integer|false|nil answered as `stream:ask` returns it; false if that was not asked
+function loop.ask(watcher, cell, method, params, timeout)
+  if is_turning or first <= last or readiness.attended then return false end
+  return ask(watcher, cell, method, params, timeout, timers.due)
 end
 
 ---When `step` has something to do even if nothing is ready at `fileno`.
@@ -400,6 +427,7 @@ end
 ---@param subject any
 ---@return pintle.timer
 function loop.after(seconds, action, subject)
+  if readiness.attended then disturb_attended() end
   return timers.add(clock() + (seconds > 0 and seconds or 0), action, subject)
 end
 

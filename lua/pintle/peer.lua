@@ -2,18 +2,22 @@
 
 local core = require "pintle.core"
 local answers = require "pintle.peer.answers"
-local calls = require "pintle.peer.calls"
-local ending = require "pintle.peer.ending"
 local errors = require "pintle.error"
+local expecting = require "pintle.peer.expecting"
 local inbox = require "pintle.peer.inbox"
+local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local options = require "pintle.options"
-local parking = require "pintle.peer.parking"
+
+local parking = lazy "pintle.peer.parking"
+
+local receive, flush = inbox.receive, core.stream_methods.flush
 
 local TIMEOUT = 60 -- seconds for a call, unless told
 local LINGER = 60 -- seconds for what is being handled when the other side has nothing more to say
 local MOST_REQUESTS = 256 -- handlers at work
 local MOST_PARKED = 1024 -- messages taken in that wait for one of those to end
+local INVALID_REQUEST = -32600
 local CLOGGED = 1 << 20 -- bytes of unsent answers past which no more requests are begun
 
 ---What an error that has no code of its own is sent as.
@@ -23,7 +27,8 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 ---@class pintle.cancellation
 ---@field method string
 ---@field params fun(id: integer, reason: string?): table what is sent
----@field id fun(params: any): any the id in what is received
+---@field id fun(params: any): any the id in what is received; nil passes it over
+---@field is_unanswered? boolean whether what was cancelled gets no answer any more
 
 ---How a protocol tells of progress: a token goes out in the params, and comes back with each report.
 ---@class pintle.progress
@@ -49,11 +54,12 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 ---@field explain? fun(peer: pintle.peer, err: pintle.error) finds out why it ended and calls `peer:finish(err)`
 ---@field traceback? boolean send the traceback of what a handler raises to the other side
 ---@field spin? number seconds to go on reading before sleeping, when an answer is due
+---@field ordered? boolean objects that are received keep the order of their members, as `json.order` says
 ---@field linger? number seconds for what is being handled when the other side has ended its output: 60
 
 ---@alias pintle.handler fun(params: any, ctx: pintle.request): any, any
 
----@class pintle.peer: pintle.peer.ending
+---@class pintle.peer: pintle.peer.ending, pintle.peer.expecting, pintle.peer.calls
 ---@field stream pintle.stream
 ---@field handlers table<string, pintle.handler>
 ---@field ended pintle.error|false why the conversation is over
@@ -61,9 +67,26 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 ---@field child pintle.child? the program at the other end, if it was started for this
 ---@field stop fun(self: pintle.peer)? ends that program
 local methods = {}
-for name, method in pairs(ending) do methods[name] = method end
+for name, method in pairs(expecting) do methods[name] = method end
 
-local metatable = { __name = "pintle.peer", __index = methods, __close = methods.close }
+-- Methods of a module that is loaded when the first of them is used.
+local function add_later(module, names)
+  for _, name in ipairs(names) do
+    methods[name] = function(...)
+      for _, each in ipairs(names) do methods[each] = require(module)[each] end
+      return methods[name](...)
+    end
+  end
+end
+
+add_later("pintle.peer.ending", {
+  "check_lingering", "close", "close_output", "deafen", "end_of_input", "explain_refusal", "finish", "lose_output",
+  "shut_output",
+})
+add_later("pintle.peer.calls", { "abandon", "begin", "call" })
+
+local metatable = { __name = "pintle.peer", __index = methods }
+function metatable:__close() self:close() end
 
 ---@class pintle.peer.module
 local peers = {}
@@ -98,7 +121,7 @@ end
 ---@private called by the loop
 function methods:flush()
   self.is_dirty = false
-  local done, message = self.stream:flush()
+  local done, message = flush(self.stream)
   if not done or self.is_attended then self:see_to_output(done, message) end
 end
 
@@ -140,9 +163,6 @@ end
 
 -- {====== Asking and being asked ======
 
-methods.call = calls.call
-methods.begin = calls.begin
-
 ---Gives up on a call that was begun.
 ---@param begun pintle.call
 ---@param reason? string
@@ -163,26 +183,45 @@ function methods:otherwise(handler) self.other = handler end
 
 methods.failed = answers.failed
 
----Takes on the ways of a protocol that has become known only now; what is not named stays as it is.
----@param ways { cancellation?: pintle.cancellation|false, progress?: pintle.progress, codes?: table<string, integer> }
+---The ways of a protocol. A `pintle.dialect` is such a thing.
+---@class pintle.ways
+---@field cancellation? pintle.cancellation|false
+---@field progress? pintle.progress
+---@field codes? table<string, integer>
+---@field ids? "integer"|"string"
+---@field extra? table<string, string|number|boolean>
+---@field header? string
+---@field ordered? boolean
+
+---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
+---stays as it is.
+---@param ways pintle.ways
+---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
+  if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
   if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
   if ways.progress then self.progress = ways.progress end
   if ways.codes then self.codes = setmetatable(ways.codes, { __index = CODES }) end
+  local ok, message, kind = self.stream:speak { ids = ways.ids, extra = ways.extra, header = ways.header }
+  if not ok then return nil, errors.new(kind, message, { code = INVALID_REQUEST }) end
+  return true
 end
 
 -- }======
 
 -- {====== Readiness ======
 
+methods.attend = inbox.attend
 methods.receive_on = inbox.receive_on
 methods.take_on = inbox.take_on
+methods.take_over = inbox.take_over
 methods.listen_in = inbox.listen_in
 methods.note_serving = answers.note_serving
 
 ---@private called by the loop
 function methods:on_ready(readable)
-  if readable and not self.ended then inbox.receive(self) else self:flush() end
+  if readable and not self.ended then return receive(self) end
+  self:flush()
 end
 
 ---@private called by the loop
@@ -228,9 +267,9 @@ end
 
 local PEER_OPTIONS = {
   "name", "timeout", "limits", "cancellation", "progress", "codes", "answer_noise", "on_noise", "on_error", "on_close",
-  "explain", "traceback", "spin", "linger",
+  "explain", "traceback", "spin", "linger", "ordered",
 }
-local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "ids", "extra", "header" }
+local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "ids", "extra", "header", "others" }
 local STREAM_LIMITS = { "header", "message", "nesting", "queue", "calls", "text" }
 local LIMITS = options.set { "requests", "parked", table.unpack(STREAM_LIMITS) }
 
@@ -254,17 +293,21 @@ end
 ---@param given pintle.peer.options
 ---@return pintle.peer?, pintle.error?
 function peers.open(given)
-  local limits = given.limits or {}
+  local limits, timeout = given.limits or {}, given.timeout
   options.check(limits, LIMITS)
+  if timeout and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
+    error("timeout: seconds expected, or false for none", 3)
+  end
   local settings = pick(given, STREAM_OPTIONS)
   settings.framing = settings.framing or "line"
   settings.limits = pick(limits, STREAM_LIMITS)
   local stream, message, kind = core.stream(settings)
   if not stream then return nil, errors.new(kind, message) end
+  stream:keep_order(given.ordered or false)
   local self = setmetatable({
     stream = stream,
     name = given.name,
-    timeout = given.timeout == nil and TIMEOUT or given.timeout,
+    timeout = timeout == nil and TIMEOUT or timeout,
     cancellation = given.cancellation == nil and LSP_CANCELLATION or given.cancellation,
     progress = given.progress or LSP_PROGRESS,
     codes = setmetatable(pick_all(given.codes), { __index = CODES }),
@@ -286,7 +329,6 @@ function peers.open(given)
     parked_count = 0,
     most_parked = limits.parked or MOST_PARKED,
     spoiled = false,
-    round = 0,
     looks = 0,
     alarm_at = math.huge,
     is_dirty = false,
@@ -299,12 +341,14 @@ function peers.open(given)
     is_attended = false,
     expecting = false,
     serving = false,
+    cell = false,
     first = false,
     other = false,
     ended = false,
     deaf = false,
   }, metatable)
   self.reader = { failed = function(_, err, traceback) answers.report(self, err, traceback, "a message") end }
+  if not self.spin then stream:plan(self, self.timeout or nil) end
   self:watch()
   if self.ended then return nil, self.ended end
   self.on_close = given.on_close

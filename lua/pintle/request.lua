@@ -16,6 +16,8 @@ local STUBBORN = 1 -- seconds in which it may clean up; then it gets no further,
 ---@field method string
 ---@field due number? when it has to be done, by the clock of the loop
 ---@field is_doomed boolean? whether it may not go on
+---@field is_firm boolean? whether the other side cannot cancel it
+---@field concluding? fun() called when the work on it is over, before it is answered
 local methods = {}
 
 local request = { methods = methods }
@@ -46,6 +48,7 @@ function methods:notify(method, params) return self.peer:notify(method, params) 
 ---@param seconds number
 ---@param what? string what it is that timed out then
 function methods:set_deadline(seconds, what)
+  self.peer:note_serving()
   if self.timer then loop.forget(self.timer) end
   self.due = loop.now() + seconds
   self.allowed, self.what = seconds, what or "the request"
@@ -82,6 +85,9 @@ function methods:tick()
 end
 
 ---@private called by the loop if the handler raised
-function methods:failed(err, traceback) self.peer:failed(self, err, traceback) end
+function methods:failed(err, traceback)
+  if self.concluding then self.concluding() end
+  self.peer:failed(self, err, traceback)
+end
 
 return request

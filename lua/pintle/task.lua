@@ -65,7 +65,7 @@ end
 function methods:failed(err, traceback)
   self.traceback = traceback
   settle(self, "failed", { err, n = 1 })
-  if self.is_heard or err == self.stopped then return end
+  if self.is_heard or self.stopped and err == self.stopped then return end
   unheard[self] = true
   loop.soon(give_up_waiting, self)
 end
@@ -78,7 +78,9 @@ local function body(task, fn, ...) settle(task, "done", table.pack(fn(...))) end
 
 -- Tasks that start one another too deep for C's stack are begun by the loop.
 local function start(fn, ...)
-  local task = setmetatable({ state = "running" }, metatable)
+  local task = setmetatable({
+    state = "running", stopped = false, thread = false, canceller = false, subject = false, token = false,
+  }, metatable)
   live = live + 1
   if depth >= MOST_NESTED then
     local arguments = table.pack(...)

@@ -59,6 +59,15 @@ function scenarios.decode()
   is(1, again(json.decode, json.raw "[1]")[1])
 end
 
+function scenarios.decode_ordered()
+  local text = '{"b":{},"a":[{"y":1,"x":2,"long name that is not kept":3}],"c":null}'
+  local t = again(json.decode, text, nil, true)
+  is(text, again(json.encode, t))
+  local names = ""
+  for name in again(pairs, t) do names = names .. name end
+  is("bac", names)
+end
+
 function scenarios.decode_many()
   is(200, #again(json.decode, "[" .. ("1,[],2,"):rep(66) .. "3,{}]"))
   is(100, again(json.decode, '{"a":{' .. ('"x":1,"y":2,'):rep(99) .. '"x":100}}').a.x)
@@ -135,6 +144,24 @@ end
 
 -- }======
 
+-- {====== Frames ======
+
+function scenarios.frames()
+  local frames = again(core.frames, "auto")
+  again(frames.feed, frames, "hello\nContent-Length: 2\r\n\r\n{}Content-Length: x\r\n\r\n")
+  local kinds = {}
+  for kind in frames.next, frames do kinds[#kinds + 1] = kind end
+  is("noise message bad", table.concat(kinds, " "))
+  is("header", frames:framing())
+  again(frames.feed, frames, "Content-Length: 300000\r\n\r\n" .. ("x"):rep(300000))
+  is(300000, #select(2, frames:next()))
+  frames:finish()
+  is(nil, frames:next())
+  raises("follow the end", frames.feed, frames, "x")
+end
+
+-- }======
+
 -- {====== Streams ======
 
 -- Two streams that talk to each other.
@@ -196,6 +223,42 @@ end
 
 function scenarios.stream_own_header()
   is(2, converse("header", { header = "Content-Type: application/json\r\nContent-Length: " })[2])
+end
+
+function scenarios.stream_speaks()
+  local ways = { ids = "string", extra = { version = "0.1" }, header = "content-length: " }
+  local a <close>, b = pair("auto", { framing = "header" }, { framing = "auto", others = true })
+  is(1, (again(a.request, a, "one", "m")))
+  flush(a)
+  local _, id = receive(b)
+  fails("version is missing", "invalid", again(b.speak, b, ways))
+  is(true, again(b.speak, b, ways))
+  is(true, again(b.reply, b, id, 1))
+  is(1, (again(b.request, b, "two", "m")))
+  flush(b)
+  is(true, again(a.speak, a, ways))
+  local kind, _, waiter = receive(a)
+  is("result", kind)
+  is("one", waiter)
+  local _, asked = receive(a)
+  is("1", asked)
+  is(true, again(a.notify, a, "m"))
+  is(true, again(a.speak, a, { extra = { version = "0.2" } }))
+  is(true, again(a.notify, a, "m"))
+  flush(a)
+  is("notification", (receive(b)))
+  local refused, _, _, report = receive(b)
+  is("invalid", refused)
+  says('"0.1" expected, got "0.2"', report.message)
+end
+
+function scenarios.stream_others()
+  local a <close>, b = pair("line", { extra = { version = "0.1", other = 2 } }, { others = true })
+  is(true, again(a.notify, a, "m"))
+  flush(a)
+  is("notification", (receive(b)))
+  is("0.1", b:others().version)
+  fails("is missing", "invalid", again(b.speak, b, { extra = { third = 1 } }))
 end
 
 function scenarios.stream_raw()
@@ -312,7 +375,68 @@ function scenarios.stream_deliver()
   is(1, (again(s.request, s, thread, "m")))
   is("notification", (again(s.deliver, s)))
   is(1, got[1])
-  is(nil, again(core.innermost))
+  is(nil, (again(core.innermost)))
+end
+
+-- Runs the function in a thread, which may wait; an error in it ends the scenario.
+local function in_a_thread(f, ...)
+  local thread = coroutine.create(f)
+  local ok, what = core.resume(thread, ...)
+  if not ok then error(what, 0) end
+  return thread
+end
+
+local function not_failed(kind, ...)
+  if kind == "resumed" and not select(2, ...) then error((select(3, ...)), 0) end
+  return kind, ...
+end
+
+function scenarios.stream_serve()
+  local text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}\n{"jsonrpc":"2.0","id":"x","method":"n"}\n'
+  local s <close> = reading("line", text .. text)
+  local peer = { handlers = { m = function(params) return params end, n = function(_, ctx) return ctx.id end } }
+  in_a_thread(s.serve, s, peer, {}, {}, print)
+  local kind, n = not_failed(again(s.deliver, s))
+  is(false, kind)
+  is(4, n)
+  is(4, s:stats().sent)
+end
+
+function scenarios.stream_ask()
+  local s <close> = reading("line", '{"jsonrpc":"2.0","id":1,"result":[1]}\n{"jsonrpc":"2.0","method":"m"}\n')
+  local id, _, kind = s:ask({}, "m", { 1 })
+  is(1, id)
+  is("result", kind)
+  is("notification", (again(s.deliver, s)))
+  is(nil, (again(s.attend, s, 0)))
+end
+
+function scenarios.stream_call()
+  local s <close> = reading("line", '{"jsonrpc":"2.0","id":1,"result":[1]}\n')
+  local peer, owners, got = { stream = s }, {}, nil
+  local call = again(core.caller, owners, print, print, function() end, print)
+  s:plan(peer)
+  local thread = in_a_thread(function()
+    owners[coroutine.running()] = {}
+    got = call(peer, "m", { "x" })
+  end)
+  is(peer, (again(core.asking, thread)))
+  is("resumed", (not_failed(again(s.deliver, s))))
+  is(1, got[1])
+end
+
+function scenarios.poller_deliver()
+  local poller <close> = again(core.poller)
+  local read, write = again(core.pipe)
+  local s <close> = again(core.stream, { read = read, write = 2, framing = "line" })
+  again(write.write, write, '{"jsonrpc":"2.0","id":1,"result":[1]}\n{"jsonrpc":"2.0","method":"m"}\n')
+  is(true, again(poller.set, poller, (s:fds()), "r", "token", s))
+  is(1, again(poller.wait, poller, 1))
+  local token, _, _, kind = poller:deliver()
+  is("token", token)
+  is("stray", kind)
+  poller:set(s:fds(), "")
+  write:close()
 end
 
 -- A thread that an error has ended still shows the call that raised it.
@@ -592,6 +716,13 @@ function scenarios.sha256()
   fails("cannot read", "invalid", again(core.sha256, "/nowhere"))
   fails("cannot read", "invalid", again(core.sha256, "/"))
   raises("zero byte", core.sha256, "a\0b")
+end
+
+function scenarios.observe()
+  local pid = again(core.getpid)
+  is(true, again(core.alive, pid))
+  again(core.observe, pid):close()
+  fails("cannot observe", "closed", again(core.observe, 0x7FFFFFFF))
 end
 
 function scenarios.which()

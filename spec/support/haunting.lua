@@ -44,7 +44,7 @@ end
 function haunting.drive(times, action)
   local deadline = core.now() + patience
   while runs < times and not action() do
-    if core.now() > deadline then error("the finalizer does not run", 2) end
+    if runs < times and core.now() > deadline then error("the finalizer does not run", 2) end
   end
 end
 

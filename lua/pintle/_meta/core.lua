@@ -100,6 +100,21 @@ function core.isatty(descriptor) end
 ---@return integer? columns of the terminal, nil where it is none
 function core.columns(descriptor) end
 
+---@return integer pid of this process
+function core.getpid() end
+
+---Whether there is a process of this number, whosever it is. One that has ended and was not waited for by its parent is
+---still there.
+---@param pid integer
+---@return boolean
+function core.alive(pid) end
+
+---A descriptor that becomes readable when any process ends, be it a child or not. The kind is "closed" where there is
+---no such process, "unsupported" where the system does not tell, or not of this one: then `alive` is left.
+---@param pid integer
+---@return pintle.fd? observed, string? message, string? kind, integer? errno
+function core.observe(pid) end
+
 ---What one of the child's stdin, stdout and stderr is. A descriptor is borrowed: it stays open here and yours to
 ---close. The child gets it as it is, so the ends of `core.pipe` and `core.socketpair` are non-blocking there, too.
 ---@alias pintle.stdio "pipe"|"inherit"|"null"|pintle.descriptor
@@ -185,8 +200,10 @@ function signals:close() end
 ---There can be one at a time in a process, the kind is "full" else. Children are started with all signals as the system
 ---has them.
 ---@param names pintle.signal[]
+---@param handled? boolean take those over as well that somebody else in the program handles, as `lua` does INT: he has
+---them back after `close`, unless they have come
 ---@return pintle.signals?, string? message, string? kind, integer? errno
-function core.signals(names) end
+function core.signals(names, handled) end
 
 ---Does to this process what the signal does by default, whatever the program made of it: for ending with the right
 ---status after cleaning up. What is in the buffers of `io` is lost if that ends the program.
@@ -215,8 +232,9 @@ local poller = {}
 ---@param descriptor pintle.descriptor borrowed, never taken
 ---@param events? ""|"r"|"w"|"rw" nothing stops watching, which cannot fail
 ---@param token any anything but nil; kept while the descriptor is watched
+---@param stream? pintle.stream what reads from it, for `deliver`
 ---@return true? ok, string? message, string? kind, integer? errno
-function poller:set(descriptor, events, token) end
+function poller:set(descriptor, events, token, stream) end
 
 ---Watches for the end of a process, once; it comes out of `next` as readable. Only where the system has
 ---kqueue; elsewhere the kind is "unsupported", and a pidfd is watched like any other descriptor.
@@ -236,6 +254,18 @@ function poller:wait(timeout) end
 ---that was asked. What was set again or no longer watched since `wait` is left out.
 ---@return any token, boolean? readable, boolean? writable
 function poller:next() end
+
+---As `next`, but if all that the descriptor is ready for is to be read by a stream, that is delivered, and what comes
+---of it is sent. If that was all, the next one is looked at. If not, what `stream:deliver` returned follows two nils,
+---and the last result is true if there is something left to be sent. At the end nil and the token of the last of which
+---nothing was told.
+---@return any token, boolean? readable, boolean? writable, any ...
+function poller:deliver() end
+
+---The token whose stream is being delivered. To wait in the middle of that is fine, if what the stream has to send was
+---flushed.
+---@return any token
+function poller:current() end
 
 ---The descriptor that is readable for another loop when something here is ready.
 ---@return integer? number nil where the system has only poll(2)
@@ -275,7 +305,25 @@ core.parked = nil
 function core.yielder() end
 
 ---@return thread? thread the innermost that `core.resume` runs, also while that runs others by other means
+---@return boolean may_yield whether it is the running one, and may
 function core.innermost() end
+
+---Makes the function that is `peer:call`; the peer's stream is in its field `stream`. Where a thread that has an owner
+---asks, and nothing is special, it yields `core.parked` until it is resumed with the answer, or nil and an error.
+---Everything else is what the Lua functions return, which are given its arguments.
+---@param owners table<thread, table> whoever runs in a thread; if his `stopped` is set that is special
+---@param long_way fun(peer: table, method: any, params: any, options: any): ... what is special: options, a stream that
+---is not `open` or has no `plan`, a deadline before its `alarm`, what cannot be sent
+---@param outside fun(peer: table, method: string, params: any): ... where no thread runs and there are no options
+---@param mark fun(peer: table) told when something is to be sent, once until `stream:flush` is called
+---@param explain fun(peer: table, id: integer, method: string, err: any): any the error that is returned
+---@return fun(peer: table, method: string, params: any, options: any): ...
+function core.caller(owners, long_way, outside, mark, explain) end
+
+---What a thread waits for in such a call. Whoever takes it out of the stream may resume it.
+---@param thread thread
+---@return table? peer, integer? id
+function core.asking(thread) end
 
 ---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
 ---`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
@@ -291,8 +339,9 @@ core.json.array_mt = nil
 
 ---@param text string|pintle.raw
 ---@param nesting? integer how deep arrays and objects may be nested, 1000 unless told
+---@param ordered? boolean objects get a metatable as `json.order` makes one, with their names as they came
 ---@return any value, string? message what is wrong, with line and column
-function core.json.decode(text, nesting) end
+function core.json.decode(text, nesting, ordered) end
 
 ---Raises, naming the path, for what has no JSON form: NaN, infinities, functions, cycles, lists
 ---with holes, tables with both items and names, invalid UTF-8.
@@ -307,9 +356,10 @@ function core.json.encode(value, nesting) end
 ---@return T
 function core.json.array(list) end
 
----A metatable for objects whose members are to be written in a certain order: those named come first, as they are
----named, then the others in the table's own order. A table with it is always an object, `{}` when it is empty, and
----decoding takes no note of it. Raises if the names are not a list of distinct strings.
+---A metatable for objects whose members are to be written, and found by `pairs`, in a certain order: those named come
+---first, as they are named, then the others in the table's own order. A table with it is always an object, `{}` when
+---it is empty. Decoding makes such metatables where it is told to. Raises if the names are not a list of distinct
+---strings.
 ---@param names string[]
 ---@return table
 function core.json.order(names) end
@@ -353,7 +403,32 @@ function core.json.raw(text) end
 ---@field extra? table<string, string|number|boolean> members that every message has beside jsonrpc:
 ---sent with each, and required in each
 ---@field header? string what is written before the length: `"Content-Length: "`
+---@field others? boolean members that are not JSON-RPC's are kept for `others`, until it is told how to `speak`
 ---@field limits? pintle.stream.limits
+
+---Frames out of bytes that somebody else reads and writes, by the rules that streams have.
+---@class pintle.frames
+local frames = {}
+
+---@param bytes string what comes next
+function frames:feed(bytes) end
+
+---Nothing will follow: what is unfinished is handed out as what it is.
+function frames:finish() end
+
+---What there is, one after the other: a message's body, bytes outside of any message, or the beginning of a frame that
+---is refused, and why. Whether a body is JSON is not looked at.
+---@return "message"|"noise"|"bad"|nil kind nil until more is fed, string? text, string? what
+function frames:next() end
+
+---@return "header"|"line"|"auto" framing auto until the first bytes have told
+function frames:framing() end
+
+---@param framing "header"|"line"|"auto"
+---@param message_limit? integer bytes: 64 MiB
+---@param header_limit? integer bytes of a header block, and of one piece of noise: 8 KiB
+---@return pintle.frames
+function core.frames(framing, message_limit, header_limit) end
 
 ---One end of a conversation. Nothing here calls back, and nothing waits but `wait`.
 ---@class pintle.stream
@@ -362,6 +437,10 @@ local stream = {}
 ---@param options pintle.stream.options
 ---@return pintle.stream? stream, string? message, string? kind, integer? errno
 function core.stream(options) end
+
+---The methods, for those that call them for every message and need not look them up.
+---@type pintle.stream
+core.stream_methods = nil
 
 ---Queues a request. The waiter comes back with the answer.
 ---@param waiter any anything but nil
@@ -414,12 +493,36 @@ function stream:flush() end
 function stream:receive(spin) end
 
 ---As `receive`, but a result whose waiter is a thread is given to it at once, by resuming it; and if that yields
----`core.parked` and nothing else, because it waits again, the next message is looked at. Whatever else it does
----comes back as `"resumed", thread, ok, what, more`, as `core.resume` would have it; and `false, n, nil, nil, more`
----says that n threads were resumed and there is no message besides, or that others should have their turn first.
+---`core.parked` and nothing else, because it waits again, the next message is looked at. So are requests given to the
+---thread in `serve`, if there is one. Whatever else a thread does comes back as `"resumed", thread, ok, what, more`, as
+---`core.resume` would have it; and `false, n, nil, nil, more` says that n messages were handed out and there is none
+---besides, or that others should have their turn first. The last result is true if `serve` has answered something,
+---which is to be sent.
 ---@param spin? number
----@return string|false|nil kind, any id, any what, any payload, boolean? more
+---@return string|false|nil kind, any id, any what, any payload, boolean? more, true? has_answered
 function stream:deliver(spin) end
+
+---Makes the running thread the one that handles requests. It yields `core.parked`; from then on `deliver` resumes it
+---with requests that have a handler, and it answers them with what that returns, one after the other for as long as
+---none waits. One that does, or raises, comes out of `deliver` as "resumed", and the thread serves no more. When the
+---handler has returned at last, `answer(peer, request, result, err)` is called, and that is the end of it; so also for
+---one that returned nil and an error, or what cannot be sent, or that was handed out by `dismiss`.
+---@param peer { handlers: table<string, function>, reader: any } its handlers are called with params and a request: a
+---table with peer, id and method, and this metatable. One that has no second parameter leaves it to the next
+---@param owners table<thread, any> where the request stands while a handler is at work in the thread, and the `reader`
+---if it fails between two
+---@param metatable table
+---@param answer fun(peer: table, request: table, result: any, err: any)
+function stream:serve(peer, owners, metatable, answer) end
+
+---The request that is being handled in the thread that serves, which does not go on with others then.
+---@return table? request
+function stream:dismiss() end
+
+---Whether `deliver` may give requests to the thread that serves, or else hands them over; and whether calls may go the
+---short way, see `core.caller`.
+---@param is_open boolean
+function stream:admit(is_open) end
 
 ---Sends what is queued and waits until there is something to receive; for a program that has nothing else to
 ---wait for. On a pipe that the stream has taken over and without a timeout it costs one system call. If nobody
@@ -434,6 +537,39 @@ function stream:deliver(spin) end
 ---@return string? message, string? kind "unsupported" where pollers have no `fileno`
 ---@return integer? errno
 function stream:wait(timeout, beside) end
+
+---Sends what is queued, waits, and delivers, again and again, for as long as all that comes is handed out to threads:
+---for a loop that has nothing else to do. Comes back when there is something besides, the time is over, the poller has
+---something, `disturb` was called, answers find no room to be sent; and now and then if there is a time.
+---@param timeout? number seconds; nil or negative is for ever
+---@param beside? pintle.poller one with a `fileno`, as for `wait`
+---@return string|false|nil kind, any id, any what, any payload, boolean? more as from `deliver`
+---@return boolean has_answered
+---@return boolean has_others whether the poller has something
+function stream:attend(timeout, beside) end
+
+---Has an `attend` that is under way come back as soon as what it runs now is done with.
+function stream:disturb() end
+
+---Requests, and `attend` until there is its answer: `true, result, has_others` if that is all there is to tell; if not,
+---what comes back is as from `request`, and behind it as from `attend`.
+---@param waiter any as for `request`; no thread
+---@param method string
+---@param params? any
+---@param timeout? number seconds
+---@param till? number when to come back at the latest, by the clock of `core.now`
+---@param beside? pintle.poller
+---@return true|integer|nil id, any deadline_or_result, any ...
+function stream:ask(waiter, method, params, timeout, till, beside) end
+
+---From now on calls may go the short way, see `core.caller`.
+---@param peer table
+---@param timeout? number seconds that they may take
+function stream:plan(peer, timeout) end
+
+---Says when it will be looked for what is overdue. A call whose deadline is before that goes the long way.
+---@param due number huge if there is no such time
+function stream:alarm(due) end
 
 ---Gives up on a call: its answer will be a stray.
 ---@param id integer
@@ -461,8 +597,25 @@ function stream:fds() end
 ---@return "header"|"line"|"auto" framing auto until the first bytes have told
 function stream:framing() end
 
+---Whether objects that are received get a metatable as `json.order` makes one, with their names as they came: from the
+---next message on, and not where another codec is used.
+---@param on boolean
+function stream:keep_order(on) end
+
 ---@return { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer, invalid: integer }
 function stream:stats() end
+
+---The members of the message last received that are not JSON-RPC's, where the stream keeps them; nil where it had none.
+---@return table<string, any>?
+function stream:others() end
+
+---Speaks like this from the next message on, for who learns only from the first message whom it speaks with; what is
+---not told stays as it is. Calls that wait are answered in the form they were sent in. A stream that keeps `others`
+---looks whether the message last received had the extra members, and keeps none from then on.
+---@param ways { ids?: "integer"|"string", extra?: table<string, string|number|boolean>, header?: string }
+---@return true?, string? message what is wrong with the last message; it speaks like this all the same
+---@return string? kind
+function stream:speak(ways) end
 
 ---The other side sees the end of its input; reading goes on.
 function stream:close_output() end

@@ -22,12 +22,16 @@ end
 local has_room = answers.has_room
 
 ---Says whether the next request can be begun at once.
-function answers.update(self) self.is_free = self.parked_count == 0 and has_room(self) end
+function answers.update(self)
+  self.is_free = self.parked_count == 0 and not self.deaf and has_room(self)
+  self.stream:admit(self.is_free)
+end
 local update = answers.update
 
 ---A request is taken note of only once it waits, or somebody looks for it: most are answered before.
+---@private
 function answers.note_serving(self)
-  local req = self.serving
+  local req = self.serving or self.stream:dismiss()
   if not req then return end
   self.serving = false
   local n = self.running_count + 1
@@ -67,11 +71,17 @@ function answers.report(self, err, traceback, method)
 end
 local report = answers.report
 
+-- Protocols that say how large a code may be say 32 bits, and so do most readers of the others.
+local function code_of(self, err)
+  local code = math.tointeger(err.code)
+  if code and code >= -0x80000000 and code <= 0x7FFFFFFF then return code end
+  return self.codes[err.kind] or OPERATION_FAILED
+end
+
 -- Whatever a handler gives back or raises as an error, as the protocol has it: code, message, data.
 local function describe(self, err, is_raised)
   if type(err) == "table" and err.message then
-    local code = math.tointeger(err.code) or self.codes[err.kind] or OPERATION_FAILED
-    return code, errors.text(err.message), err.data
+    return code_of(self, err), errors.text(err.message), err.data
   elseif is_raised then
     return INTERNAL_ERROR, "Internal error: " .. errors.text(err)
   end
@@ -112,6 +122,7 @@ local function answer(self, req, result, err)
 end
 
 ---Called by a request whose handler raised. What a handler that was stopped raises is only the way it ended.
+---@private
 function answers.failed(self, req, err, traceback)
   let_go(self, req)
   if req.id ~= nil then fail(self, req, req.stopped or err, traceback) end
@@ -123,37 +134,46 @@ end
 
 -- {====== Handling ======
 
-local function meet_first(self, method, params)
+-- By the first message it may become known what protocol this is, and that the message is not right by its rules.
+local function meet_first(self, id, method, params)
   local first = self.first
   self.first = false
-  first(self, method, params)
+  local _, err = first(self, method, params)
+  if not err then return true end
+  if id ~= nil or self.answer_noise then
+    self.stream:fail(id, err.code, err.message)
+    self:mark_dirty()
+  end
+  return false
 end
 
----Handles a request, or a notification if it has no id, in the running thread, which may have to wait.
----@param thread thread
-function answers.serve(self, thread, id, method, params)
-  if self.first then meet_first(self, method, params) end
+-- In the running thread, which may have to wait.
+local function serve(self, id, method, params)
+  if self.first and not meet_first(self, id, method, params) then return end
   local handler = self.handlers[method] or self.other
   if handler then
     local req = setmetatable({ peer = self, id = id, method = method }, request_metatable)
-    self.serving = req
-    owners[thread] = req
+    local thread = yielder()
+    self.serving, req.thread, owners[thread] = req, thread, req
     answer(self, req, handler(params, req))
-    owners[thread] = self.reader
   elseif id ~= nil then
     self.stream:fail(id, METHOD_NOT_FOUND, "Method not found: " .. method)
     if not self.is_dirty then self:mark_dirty() end
   end
 end
-local serve = answers.serve
 
-local function serve_alone(self, id, method, params) serve(self, yielder(), id, method, params) end
-
----The same in a thread of its own.
+---Handles a request, or a notification if it has no id, in a thread of its own.
 function answers.handle(self, id, method, params)
   answers.note_serving(self)
-  loop.start(self.reader, serve_alone, self, id, method, params)
+  loop.start(self.reader, serve, self, id, method, params)
   answers.note_serving(self)
+end
+
+---From now on the stream handles requests by itself, in a thread that it goes on with for as long as handlers do not
+---wait. What it cannot do comes here all the same: methods that have no handler of their own, and whatever is not free.
+function answers.go_on_serving(self)
+  local stream = self.stream
+  loop.start(self.reader, stream.serve, stream, self, owners, request_metatable, answer)
 end
 
 -- }======

@@ -5,9 +5,11 @@ local errors = require "pintle.error"
 local loop = require "pintle.loop"
 
 local give, owners = loop.resume, loop.owners
-local yielder, yield, PARKED = core.yielder, coroutine.yield, core.parked
+local innermost, yield, PARKED = core.innermost, coroutine.yield, core.parked
+local ask, request = loop.ask, core.stream_methods.request
 local huge = math.huge
 
+---@class pintle.peer.calls
 local calls = {}
 
 local OVERDUE = {}
@@ -17,12 +19,14 @@ local OVERDUE = {}
 local function arm(self, due)
   if self.alarm then loop.forget(self.alarm) end
   self.alarm_at = due
+  self.stream:alarm(due)
   self.alarm = loop.after(due - loop.now(), calls.expire, self)
 end
 
 function calls.expire(self)
   local stream, now = self.stream, loop.now()
   self.alarm, self.alarm_at = nil, huge
+  stream:alarm(huge)
   local id, waiter = stream:overdue(now)
   while id do
     give(waiter, nil, OVERDUE)
@@ -36,9 +40,14 @@ local function tell_cancelled(self, id, reason)
   if cancellation and not self.ended then self:notify(cancellation.method, cancellation.params(id, reason)) end
 end
 
-local function abandon(self, id, err)
-  if self.stream:abandon(id) then tell_cancelled(self, id, err.message) end
+---Whether it was still waited for.
+---@private
+function calls.abandon(self, id, err)
+  if not self.stream:abandon(id) then return false end
+  tell_cancelled(self, id, err.message)
+  return true
 end
+local abandon = calls.abandon
 
 local function unanswered(self, id, method, timeout)
   tell_cancelled(self, id, "timeout")
@@ -53,7 +62,7 @@ end
 
 local function queue(self, waiter, method, params, timeout)
   if self.deaf then return nil, self.deaf end
-  local id, due, kind = self.stream:request(waiter, method, params, timeout or nil)
+  local id, due, kind = request(self.stream, waiter, method, params, timeout or nil)
   if not id then return nil, self:failure(kind, due) end
   if due < self.alarm_at then arm(self, due) end
   return id
@@ -71,48 +80,59 @@ local function send(self, waiter, method, params, timeout)
   return id, err
 end
 
--- While nothing else is going on, the answer is the next thing to come: then the loop need not be turned for it.
--- Anything else is for the loop, and so is what is left to be sent.
-local function find_answer(self, cell)
-  if self.spin or self.parked_count > 0 or not loop.wait_alone(self) then return see_off(self) end
-  local reader = loop.reader
-  loop.reader = self
-  local kind, id, what, payload, more = self.stream:deliver()
-  loop.reader = reader
-  if what == cell and kind == "result" and not more then return payload end
-  loop.soon(self.take_on, { peer = self, kind, id, what, payload, more })
+-- While nothing else is going on, the answer is the next thing to come. Anything else is for the loop. True and the
+-- result; or the id, false if it was not asked, nil if it cannot be.
+local function ask_alone(self, cell, method, params, timeout)
+  local id, due, kind, from, what, payload, more, has_answers = ask(self, cell, method, params, timeout)
+  if id == true or id == false then return id, due end
+  if not id then return nil, self:failure(kind, due) end
+  if due < self.alarm_at then arm(self, due) end
+  loop.soon(self.take_on, { peer = self, kind, from, what, payload, more, has_answers })
   see_off(self)
+  return id
 end
 
-local function call_from_outside(self, method, params, timeout)
-  local waiter = loop.waiter()
-  local runner = owners[waiter] or waiter.owner
-  if runner and runner.stopped then return nil, runner.stopped end
-  local id, err = queue(self, waiter, method, params, timeout)
-  if not id then return nil, self:explain_refusal(err) end
-  local result = find_answer(self, waiter)
-  if result ~= nil then return result end
-  result, err = loop.wait(waiter, abandon, self, id)
+-- A cell that nobody has ever looked at is good for the next call.
+local function call_from_outside(self, owner, method, params, timeout)
+  if owner and owner.stopped then return nil, owner.stopped end
+  local cell = self.cell or { done = false, canceller = false, subject = nil, token = nil, owner = nil, nil, nil }
+  local id, result, err = false
+  self.cell, cell.owner = false, owner
+  if not (self.deaf or self.spin or self.is_attended or self.parked_count > 0) then
+    id, result = ask_alone(self, cell, method, params, timeout or nil)
+    if id == true then
+      self.cell = cell
+      return result
+    end
+  end
+  if id == false then id, result = send(self, cell, method, params, timeout) end
+  if not id then return nil, self:explain_refusal(result) end
+  result, err = loop.wait(cell, abandon, self, id)
   if err == OVERDUE then err = unanswered(self, id, method, timeout) end
   return result, err
 end
 
--- As loop.wait does it, without the detours: this is where a busy host spends its time.
+-- As loop.wait does it, without the detours.
 local function call(self, method, params, timeout)
-  local thread = yielder()
+  local thread, may_wait = innermost()
   local runner = owners[thread]
-  if not runner or runner.stopped then return call_from_outside(self, method, params, timeout) end
-  local id, err = send(self, thread, method, params, timeout)
-  if not id then return nil, self:explain_refusal(err) end
+  if not may_wait or not runner then return call_from_outside(self, runner, method, params, timeout) end
+  if runner.stopped then return nil, runner.stopped end
+  if self.deaf then return nil, self:explain_refusal(self.deaf) end
+  local id, due, kind = request(self.stream, thread, method, params, timeout or nil)
+  if not id then return nil, self:explain_refusal(self:failure(kind, due)) end
+  if due < self.alarm_at then arm(self, due) end
+  if not self.is_dirty or self.spin or self.parked_count > 0 then see_off(self) end
   runner.thread, runner.canceller, runner.subject, runner.token = thread, abandon, self, id
-  local result
-  result, err = yield(PARKED)
+  local result, err = yield(PARKED)
+  runner.canceller = false -- an answer from the stream has left it
   if err == OVERDUE then err = unanswered(self, id, method, timeout) end
   return result, err
 end
 
-local function with_progress(self, params, options)
-  if type(params) ~= "table" and params ~= nil then error("on_progress: params have to be a table", 3) end
+-- `level` is where the one who asks is, as these functions count it.
+local function with_progress(self, params, options, level)
+  if type(params) ~= "table" and params ~= nil then error("on_progress: params have to be a table", level) end
   local token = self.last_token + 1
   params = self.progress.attach(params, token)
   self.last_token = token
@@ -120,34 +140,46 @@ local function with_progress(self, params, options)
   return params, token
 end
 
-local function seconds_of(self, options)
+local function seconds_of(self, options, level)
   local timeout = options.timeout
   if timeout == nil then return self.timeout end
   if timeout ~= false and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
-    error("timeout: seconds expected, or false for none", 3)
+    error("timeout: seconds expected, or false for none", level)
   end
   return timeout
 end
 
-local function check_method(method)
-  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
+local function check_method(method, level)
+  if type(method) ~= "string" then error("method: string expected, got " .. type(method), level) end
 end
 
----Asks, and waits for the answer.
+-- It is called by the core, which the user has called.
+local function call_with_options(self, method, params, options)
+  check_method(method, 4)
+  if not options then return call(self, method, params, self.timeout) end
+  local timeout, token = seconds_of(self, options, 4), nil
+  if options.on_progress then params, token = with_progress(self, params, options, 4) end
+  local result, err = call(self, method, params, timeout)
+  if token then self.listeners[token] = nil end
+  return result, err
+end
+
+local function call_alone(self, method, params)
+  return call_from_outside(self, nil, method, params, self.timeout)
+end
+
+local function explain(self, id, method, err)
+  if err == OVERDUE then return unanswered(self, id, method, self.timeout) end
+  return err
+end
+
+---Asks, and waits for the answer. Where a task does and there is nothing special about it, the core does it alone.
 ---@param method string
 ---@param params? any
 ---@param options? { timeout?: number|false, on_progress?: fun(...) }
 ---@return any result nil if there is none
 ---@return pintle.error?
-function calls.call(self, method, params, options)
-  if type(method) ~= "string" then check_method(method) end
-  if not options then return call(self, method, params, self.timeout) end
-  local timeout, token = seconds_of(self, options), nil
-  if options.on_progress then params, token = with_progress(self, params, options) end
-  local result, err = call(self, method, params, timeout)
-  if token then self.listeners[token] = nil end
-  return result, err
-end
+calls.call = core.caller(owners, call_with_options, call_alone, see_off, explain)
 
 -- }======
 
@@ -193,11 +225,11 @@ end
 ---@param options? { timeout?: number|false, on_progress?: fun(...) }
 ---@return pintle.call
 function calls.begin(self, method, params, options)
-  check_method(method)
+  check_method(method, 3)
   options = options or {}
   local begun = setmetatable({ peer = self, method = method, waiters = {}, done = false }, call_metatable)
-  begun.timeout = seconds_of(self, options)
-  if options.on_progress then params, begun.token = with_progress(self, params, options) end
+  begun.timeout = seconds_of(self, options, 3)
+  if options.on_progress then params, begun.token = with_progress(self, params, options, 3) end
   local id, err = send(self, begun, method, params, begun.timeout)
   begun.id = id
   if not id then give(begun, nil, err) end
@@ -207,6 +239,7 @@ end
 -- }======
 
 ---Hands a report of progress to the callback of its call; true if there is one.
+---@private
 function calls.tell_progress(self, token, ...)
   local listener = token ~= nil and self.listeners[token]
   if not listener then return false end

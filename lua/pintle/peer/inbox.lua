@@ -1,20 +1,18 @@
 -- What comes in: told apart and handed on.
 
 local answers = require "pintle.peer.answers"
-local calls = require "pintle.peer.calls"
 local core = require "pintle.core"
 local errors = require "pintle.error"
+local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
-local parking = require "pintle.peer.parking"
 
-local give, handle, serve, yielder = loop.resume, answers.handle, answers.serve, core.yielder
+local calls = lazy "pintle.peer.calls"
+local parking = lazy "pintle.peer.parking"
 
-local LOT = 64 -- requests that are handled in a row
+local give, handle = loop.resume, answers.handle
+local attend, deliver = core.stream_methods.attend, core.stream_methods.deliver
+
 local ROUNDS = 32 -- messages, or lots of them, that are taken in before others have their turn
-
--- What has become of the thread that leads.
-local DRAINED = { false, nil, nil, nil, false }
-local WAITING = { false, nil, nil, nil, true }
 
 local inbox = {}
 
@@ -40,8 +38,10 @@ local function cancel(self, params)
   local id = self.cancellation.id(params)
   if id == nil then return end
   local req = parking.find_running(self, id)
-  if req then return req:stop(loop.cancelled "Cancelled") end
-  parking.withdraw(self, id)
+  if not req then return parking.withdraw(self, id) end
+  if req.is_firm then return end
+  if parking.may_stay_unanswered(self, req.id) then req.id = nil end
+  req:stop(loop.cancelled "Cancelled")
 end
 
 local function is_cancellation(self, method) return self.cancellation and method == self.cancellation.method end
@@ -73,15 +73,22 @@ local function make_of_nonsense(self, kind, id, waiter, told)
   if self.on_noise then loop.call(self.on_noise, told) end
 end
 
+-- Those that come next need not be seen here.
+local function begin(self, id, method, params)
+  handle(self, id, method, params)
+  if self.is_free and self.handlers[method] and not self.ended then answers.go_on_serving(self) end
+end
+
 local function dispatch(self, kind, id, what, payload)
   if kind == "result" then
     give(what, payload)
   elseif kind == "error" then
     give(what, nil, remote_error(payload))
   elseif kind == "resumed" then
+    answers.note_serving(self)
     loop.settle(id, what, payload)
   elseif kind == "request" then
-    if self.is_free then handle(self, id, what, payload) else parking.take(self, kind, id, what, payload) end
+    if self.is_free then begin(self, id, what, payload) else parking.take(self, kind, id, what, payload) end
   elseif kind == "notification" then
     if control(self, what, payload) then return end
     if self.is_free then handle(self, nil, what, payload) else parking.take(self, kind, nil, what, payload) end
@@ -100,30 +107,6 @@ local function give_spoiled(self)
   local spoiled = self.spoiled
   self.spoiled = false
   for _, pair in ipairs(spoiled) do give(pair[1], nil, pair[2]) end
-end
-
--- Handles requests one after the other in one thread, for as long as they do not wait. When one has, somebody else
--- has gone on reading meanwhile: the round is another. The first message that is for others is handed back.
-local function lead(self, round, id, method, params)
-  local stream, thread, left = self.stream, yielder(), LOT
-  local kind, more
-  repeat
-    serve(self, thread, id, method, params)
-    if self.round ~= round then return end
-    left = left - 1
-    kind, id, method, params, more = stream:deliver()
-  until kind ~= "request" or not self.is_free or left == 0
-  self.hand = (kind or kind == nil or more) and { kind, id, method, params, more } or DRAINED
-end
-
-local function follow(self, id, method, params)
-  local round = self.round + 1
-  self.round, self.hand = round, WAITING
-  loop.start(self.reader, lead, self, round, id, method, params)
-  self.round = self.round + 1
-  if self.serving then answers.note_serving(self) end
-  local hand = self.hand
-  return hand[1], hand[2], hand[3], hand[4], hand[5]
 end
 
 -- The program at the other end is gone, so what is not there now will not come. A stream that has just read all there
@@ -147,17 +130,18 @@ local function conclude(self, kind, id, what, more, found)
   end
 end
 
--- Sees to a message, and to all that are behind it. Whether there was anything.
-local function take(self, reader, kind, id, what, payload, more)
-  local stream, left, found = self.stream, ROUNDS, kind or id
+-- Sees to a message, and to all that are behind it; then answers are sent. Whether there was anything.
+local function take(self, reader, kind, id, what, payload, more, has_answers)
+  local left, found, is_unsent = ROUNDS, kind or id, has_answers
   while true do
-    if kind == "request" and self.is_free then kind, id, what, payload, more = follow(self, id, what, payload) end
     if kind then dispatch(self, kind, id, what, payload) end
     left = left - 1
     if not more or left == 0 or self.ended or self.is_paused then break end
-    kind, id, what, payload, more = stream:deliver()
+    kind, id, what, payload, more, has_answers = deliver(self.stream)
+    is_unsent = is_unsent or has_answers
   end
   loop.reader = reader
+  if is_unsent and not self.is_dirty then self:flush() end
   if self.spoiled and kind ~= nil then give_spoiled(self) end
   if kind == nil or more or self.is_orphaned or self.parked_count > 0 then
     conclude(self, kind, id, what, more, found)
@@ -165,28 +149,41 @@ local function take(self, reader, kind, id, what, payload, more)
   return found and true or false
 end
 
--- Who was the reader before.
+-- Who was the reader before. A handler that somebody turns the loop in is taken note of.
 local function become_reader(self)
   local reader = loop.reader
   loop.reader = self
-  if self.serving then answers.note_serving(self) end
+  answers.note_serving(self)
   return reader
 end
 
 ---Takes in what is there.
 ---@param spin? number seconds to go on asking for, if an answer is due
 ---@return boolean found whether there was anything
-function inbox.receive(self, spin)
-  local reader = become_reader(self)
-  return take(self, reader, self.stream:deliver(spin))
+function inbox.receive(self, spin) return take(self, become_reader(self), deliver(self.stream, spin)) end
+
+-- Whether there was anything, and whether there is something for others.
+local function take_and_tell(self, reader, kind, id, what, payload, more, has_answers, others)
+  return take(self, reader, kind, id, what, payload, more, has_answers), others
 end
 
----Goes on with what somebody else has taken from the stream.
----@param message table kind, id, what, payload, more, and the peer
-function inbox.take_on(message)
-  local self = message.peer
-  if not self.ended then take(self, become_reader(self), table.unpack(message, 1, 5)) end
+---Waits for it, and takes in what comes, until there is something to do for the loop.
+---@param timeout? number
+---@param beside? pintle.poller
+---@return boolean found, boolean others
+---@private
+function inbox.attend(self, timeout, beside)
+  return take_and_tell(self, become_reader(self), attend(self.stream, timeout, beside))
 end
+
+---Goes on with what somebody else has taken from the stream: what `stream:deliver` returned.
+function inbox.take_over(self, ...)
+  if not self.ended then take(self, become_reader(self), ...) end
+end
+
+---@param message table the same, and the peer
+---@private
+function inbox.take_on(message) inbox.take_over(message.peer, table.unpack(message, 1, 6)) end
 
 ---The same in the next turn, if there is still reason to.
 function inbox.receive_on(self)
@@ -198,8 +195,10 @@ end
 -- {====== While a handler computes ======
 
 ---Takes in what has come while a handler computes. Cancelling is acted on; all else waits for its turn.
+---@private
 function inbox.listen_in(self)
   local stream = self.stream
+  answers.note_serving(self)
   while self.parked_count < self.most_parked do
     local kind, id, what, payload = stream:receive()
     if not kind then break end

@@ -16,6 +16,7 @@ function parking.park(self, kind, id, what, payload)
   self.parked_count = n
   self.parked[self.parked_first + n - 1] = { kind, id, what, payload }
   self.is_free = false
+  self.stream:admit(false)
 end
 local park = parking.park
 
@@ -66,12 +67,19 @@ end
 -- Ids that a Lua value would not give back, or that belong to a batch, are told by their text.
 local function is_id(id, told) return id == told or type(id) == "userdata" and tostring(id) == encode(told) end
 
+---Whether a request that was cancelled gets no answer: where the protocol has it so, unless a batch may wait for it.
+---@return boolean
+function parking.may_stay_unanswered(self, id)
+  return self.cancellation.is_unanswered and type(id) ~= "userdata"
+end
+
 ---Takes the request with this id off the list of those that wait.
 function parking.withdraw(self, id)
   for place = self.parked_first, self.parked_first + self.parked_count - 1 do
     local message = self.parked[place]
     if message[1] == "request" and is_id(message[2], id) then
       message[1], message[3], message[4] = "withdrawn", nil, nil
+      if parking.may_stay_unanswered(self, message[2]) then return end
       self.stream:fail(message[2], self.codes.cancelled, "Cancelled")
       return self:mark_dirty()
     end

@@ -1,0 +1,52 @@
+/*
+** Messages that go straight to the threads they are for: ldeliver.c hands them
+** out, lserve.c has the thread that requests are for, lattend.c waits for them.
+*/
+#ifndef PT_LDELIVER_H
+#define PT_LDELIVER_H
+
+#include <lua.h>
+
+#include "lreceive.h"
+#include "lstream.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Methods that hand messages out. Each is a closure of its own, and has the
+** stream alone on its stack while it does. */
+#define PT_DELIVER_UPVALUES (PT_RECEIVE_UPVALUES + 1)
+void pt_stream_push_delivering(lua_State *L, lua_CFunction function);
+int pt_stream_ask(lua_State *L);
+int pt_stream_attend(lua_State *L);
+int pt_stream_deliver(lua_State *L);
+int pt_stream_serve(lua_State *L);
+
+int pt_stream_admit(lua_State *L);
+int pt_stream_dismiss(lua_State *L);
+int pt_stream_disturb(lua_State *L);
+
+/* Hands out results until there is a message that is not for a thread, whose
+** results are then pushed; so also when there is none, or others should have
+** their turn first. 0 if it is a request that can be served: then kind, id,
+** method, params and the handler are on top. `count` is of what was handed out,
+** that request included. */
+int pt_stream_hand_out(lua_State *L, pt_stream *s, double spin, int *count,
+                       int is_server);
+
+/* The same, with requests given to the server: the results of stream:deliver.
+*/
+int pt_stream_hand_over(lua_State *L, pt_stream *s, double spin);
+
+/* Pushes the results that say that so many messages were handed out. */
+int pt_stream_push_handed_out(lua_State *L, int count, int more);
+
+/* Puts nil behind the results until there are so many. */
+void pt_stream_fill_up(lua_State *L, int results, int wanted);
+
+/* Says what runs in the thread that is on top, which is taken off: a user value
+** of the stream. */
+void pt_server_set_owner(lua_State *L, int value);
+
+#pragma GCC visibility pop
+
+#endif

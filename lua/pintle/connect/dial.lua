@@ -1,0 +1,49 @@
+-- A peer at the other end of a socket.
+
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local loop = require "pintle.loop"
+local peers = require "pintle.peer"
+
+local CONNECTING = 10 -- seconds
+
+local function wait_until_connected(descriptor, where)
+  local number, waiter, watcher = descriptor:fileno(), loop.waiter(), {}
+  local function stop_watching() loop.unwatch(number, watcher) end
+  function watcher.on_ready()
+    stop_watching()
+    loop.resume(waiter, true)
+  end
+  local ok, message, kind = loop.watch(number, "w", watcher)
+  if not ok then return nil, errors.new(kind, message) end
+  local late = errors.new("timeout", ("no connection to %s within %gs"):format(where, CONNECTING))
+  return loop.wait_within(CONNECTING, late, waiter, stop_watching)
+end
+
+local function finish_dialling(descriptor, where)
+  local ok, err = wait_until_connected(descriptor, where)
+  if not ok then return nil, err end
+  local message, kind
+  ok, message, kind = core.connected(descriptor)
+  if not ok then return nil, errors.new(kind, message) end
+  return true
+end
+
+---@param settings pintle.connect.options
+---@return pintle.peer?, pintle.error?
+return function(settings)
+  local where = settings.path or ("%s:%s"):format(settings.host, settings.port)
+  local descriptor, pending, kind =
+    core.connect { path = settings.path, host = settings.host, port = settings.port }
+  if not descriptor then return nil, errors.new(kind, pending) end
+  if pending then
+    local ok, err = finish_dialling(descriptor, where)
+    if not ok then
+      descriptor:close()
+      return nil, err
+    end
+  end
+  settings.read, settings.write = descriptor, descriptor
+  settings.name = settings.name or where
+  return peers.open(settings)
+end

@@ -1,0 +1,193 @@
+-- Objects that remember the order in which their members came.
+local core = require "pintle.core"
+local deep = require "spec.support.deep"
+local haunting = require "spec.support.haunting"
+local pair = require "spec.support.pair"
+local peers = require "pintle.peer"
+local random_json = require "spec.support.random_json"
+local tasks = require "pintle.task"
+
+local json = core.json
+
+local function decode(text) return json.decode(text, nil, true) end
+
+local function names_of(object)
+  local names = {}
+  for name in pairs(object) do names[#names + 1] = name end
+  return table.concat(names, " ")
+end
+
+-- The text of an object with so many members, whose names are in no order that a table would have.
+local function large(count)
+  local members = {}
+  for i = 1, count do members[i] = ('"n%d":%d'):format(i * 7919 % 1000003, i) end
+  return "{" .. table.concat(members, ",") .. "}"
+end
+
+describe("an object decoded with its order", function()
+  it("is found by pairs, and written, as it came", function()
+    local text = '{"zebra":1,"apple":{"y":[{"q":1,"b":2}],"x":{}},"mango":null,"":0}'
+    local object = decode(text)
+    assert.equal("zebra apple mango ", names_of(object))
+    assert.equal("y x", names_of(object.apple))
+    assert.equal("q b", names_of(object.apple.y[1]))
+    assert.equal(text, json.encode(object))
+  end)
+
+  it("has the members that it has without", function()
+    local text = '{"a":1,"b":{"c":[1.0,null,{}]},"1":true}'
+    assert.is_true(deep.equal(json.decode(text), decode(text)))
+    assert.equal(1, decode(text).a)
+    assert.is_nil(decode(text).x)
+  end)
+
+  it("is told from an array when it is empty, and arrays are none", function()
+    assert.equal("[{},[]]", json.encode(decode "[{},[]]"))
+    assert.equal(json.array_mt, getmetatable(decode("[]")))
+    assert.equal("", names_of(decode "{}"))
+  end)
+
+  it("may have any number of members", function()
+    for _, count in ipairs { 1, 2, 63, 64, 65, 127, 128, 129, 5000 } do
+      local text = large(count)
+      assert.equal(text, json.encode(decode(text)))
+    end
+  end)
+
+  it("has a name that comes twice at its first place, with its last value", function()
+    assert.equal('{"a":3,"b":2}', json.encode(decode '{"a":1,"b":2,"a":3}'))
+    assert.equal('{"a":3,"b":2,"d":4,"c":5}', json.encode(decode '{"a":1,"b":2,"a":3,"d":4,"c":5}'))
+    local text = large(200)
+    assert.equal(text:gsub(":1,", ":0,", 1), json.encode(decode(text:sub(1, -2) .. ',"n7919":0}')))
+  end)
+
+  it("may have names of any kind", function()
+    local text = '{"__pairs":1,"__index":2,"__gc":3,"\\u0000":4,"1":5,"' .. ("x"):rep(100) .. '":6,"ä":7}'
+    assert.equal(text, json.encode(decode(text)))
+    assert.is_nil(decode(text).missing)
+  end)
+
+  it("has what is added later behind, and forgets what is taken away", function()
+    local object = decode '{"b":1,"a":2,"c":3}'
+    object.x, object.a = 4, nil
+    assert.equal("b c x", names_of(object))
+    object.a = 5
+    assert.equal('{"b":1,"a":5,"c":3,"x":4}', json.encode(object))
+  end)
+
+  it("may be emptied while it is gone through", function()
+    local object, seen = decode '{"c":1,"a":2,"b":3}', {}
+    for name in pairs(object) do
+      seen[#seen + 1] = name
+      object[name] = nil
+    end
+    assert.same({ "c", "a", "b" }, seen)
+    assert.is_nil(next(object))
+  end)
+
+  it("keeps it however deep it is, and whatever its size", function()
+    local text = ('{"b":[{"z":0,"a":'):rep(300) .. large(70) .. (',"c":1}],"a":2}'):rep(300)
+    assert.equal(text, json.encode(decode(text)))
+    text = "[" .. (large(100) .. ","):rep(200) .. "0]" -- large enough to be decoded with the collector stopped
+    assert.equal(text, json.encode(decode(text)))
+  end)
+
+  it("comes back as the same text, whatever it is", function()
+    for _ = 1, 300 do
+      local text = json.encode(random_json.value(json.null, json.array))
+      assert.equal(text, json.encode(decode(text)))
+    end
+  end)
+
+  it("is refused with the same words", function()
+    for _, text in ipairs { '{"a":1', '{"a"}', '{"a":1,}', "{1:2}", '{"a":1}x', ("[{"):rep(10) } do
+      local _, message = json.decode(text)
+      assert.equal(message, select(2, decode(text)))
+    end
+    assert.matches("nested too deeply", select(2, json.decode('{"a":{}}', 1, true)))
+  end)
+
+  it("is decoded whatever finalizers do", function()
+    local text = "[" .. (large(70) .. ',{"b":{},"a":[]},'):rep(20) .. "0]"
+    haunting.start(function() assert(json.encode(decode '{"b":1,"a":2}') == '{"b":1,"a":2}') end)
+    haunting.drive(10, function() assert(json.encode(decode(text)) == text) end)
+    haunting.stop()
+  end)
+end)
+
+describe("pairs of an object with an order", function()
+  it("goes by it, made by hand or not, and on with the others", function()
+    local object = setmetatable({ a = 1, b = 2, c = 3, x = 4 }, json.order { "c", "missing", "a" })
+    assert.equal("c a", names_of(object):sub(1, 3))
+    assert.equal(7, #names_of(object))
+    assert.equal("x", names_of(setmetatable({ x = 1 }, json.order {})))
+  end)
+
+  it("has a step that refuses what has no order", function()
+    local step = pairs(decode "{}")
+    for _, wrong in ipairs { {}, setmetatable({}, {}), json.array(), "x", 1 } do
+      assert.has_error(function() step(wrong) end)
+    end
+    assert.has_error(function() step() end)
+    assert.is_nil((step(decode "{}")))
+    assert.has_error(function() step(decode '{"a":1}', "missing") end)
+  end)
+end)
+
+describe("a stream that keeps order", function()
+  local TEXT = '{"z":{"b":1,"a":2},"y":[{"d":1,"c":2}]}'
+
+  it("does so from the next message on, and no longer than it is told", function()
+    local a, b = pair.open {}
+    local function passed()
+      a:notify("m", json.raw(TEXT))
+      return (select(4, pair.pass(a, b)))
+    end
+    assert.is_nil(getmetatable(passed()))
+    b:keep_order(true)
+    assert.equal(TEXT, json.encode(passed()))
+    assert.equal("z y", names_of(passed()))
+    b:keep_order(false)
+    assert.is_nil(getmetatable(passed()))
+    assert.has_error(function() b:keep_order() end)
+    a:close()
+    b:close()
+  end)
+
+  it("does so for results, errors and the members of a batch", function()
+    local a, b = pair.open {}
+    a:keep_order(true)
+    a:request(1, "m")
+    local _, id = pair.pass(a, b)
+    b:reply(id, json.raw(TEXT))
+    assert.equal(TEXT, json.encode((select(4, pair.pass(b, a)))))
+    a:request(2, "m")
+    _, id = pair.pass(a, b)
+    b:fail(id, 1, "no", json.raw(TEXT))
+    assert.equal(TEXT, json.encode(select(4, pair.pass(b, a)).data))
+    a:close()
+    b:close()
+  end)
+end)
+
+describe("a peer that keeps order", function()
+  it("is opened so, or adopts it", function()
+    local near, far = core.socketpair()
+    local one = assert(peers.open { read = near, write = near, framing = "line" })
+    local other = assert(peers.open { read = far, write = far, framing = "line", ordered = true })
+    local function echo(params) return json.encode(params) end
+    one:on("echo", echo)
+    other:on("echo", echo)
+    local text = large(50)
+    tasks.run(function()
+      assert.equal(text, one:call("echo", json.raw(text)))
+      assert.not_equal(text, other:call("echo", json.raw(text)))
+      one:adopt { ordered = true }
+      assert.equal(text, other:call("echo", json.raw(text)))
+      one:adopt {}
+      assert.equal(text, other:call("echo", json.raw(text)))
+    end)
+    one:close()
+    other:close()
+  end)
+end)
