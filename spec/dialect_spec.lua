@@ -20,7 +20,11 @@ local TOY = {
   cancellation = {
     method = "stop", params = function(id) return { id } end, id = function(params) return params[1] end,
   },
-  recognises = function(method, _, framing) return method == "hello" and framing == "header" end,
+  recognises = function(method, params, framing)
+    if method == "initialize" then return params.toy or false end
+    return method == "hello" and framing == "header"
+  end,
+  host = {},
   plugin = {
     handlers = function(server)
       return {
@@ -38,7 +42,14 @@ local TOY = {
           return true
         end,
         bye = function(params) server:exit(params[1]) end,
+        gate = function(params) server.state.is_shut, server.state.asked = params[1], {} end,
+        asked = function() return server.state.asked end,
       }
+    end,
+    admit = function(server, request, params)
+      table.insert(server.state.asked or {}, request.method .. " " .. tostring(params and params[1]))
+      if not server.state.is_shut then return true end
+      return nil, { code = -4, message = "not now" }
     end,
     log = function(server, _, level, message) return server.peer:notify("say", { level, message }) end,
     progress = function(server, request, fraction) return server.peer:notify("at", { request.id, fraction }) end,
@@ -56,6 +67,11 @@ local function new_plugin(seen)
   end)
   plugin:operation("sleep", {}, function(_, ctx) return ctx:sleep(600) end)
   plugin:method("ping", function(params) return params end)
+  plugin:method("conclude", function(params, ctx)
+    ctx.request.concluding = function() ctx:notify("concluded", params) end
+    if params[1] == "raise" then error "wanted" end
+    return { "done" }
+  end)
   plugin:on_initialize(function(config) seen.config = config end)
   plugin:on_shutdown(function() seen.is_over = true end)
   return plugin
@@ -103,6 +119,31 @@ describe("a dialect", function()
     assert.equal(0, serving:await(children.patience))
   end)
 
+  it("may keep from being handled what is not its own", function()
+    local peer, serving = start()
+    peer:call("hello", {})
+    peer:notify("gate", { true })
+    assert.equal(-4, select(2, peer:call("ping", { 1 })).code)
+    assert.equal(-4, select(2, peer:call("pong", { 2 })).code)
+    peer:notify("ping", { 3 })
+    assert.same({ "ping 1", "pong 2", "ping 3" }, (peer:call "asked"))
+    peer:notify("gate", { false })
+    assert.same({ 4 }, (peer:call("ping", { 4 })))
+    assert.equal(-32601, select(2, peer:call("pong", { 5 })).code)
+    peer:close()
+    assert.equal(0, serving:await(children.patience))
+  end)
+
+  it("is told when the work on a request is over, however it ends, before that is answered", function()
+    local peer, serving, _, said = start()
+    peer:call("hello", {})
+    assert.same({ "done" }, (peer:call("conclude", { "return" })))
+    assert.equal(-32603, select(2, peer:call("conclude", { "raise" })).code)
+    assert.same({ { "concluded", "return" }, { "concluded", "raise" } }, said)
+    peer:close()
+    assert.equal(0, serving:await(children.patience))
+  end)
+
   it("may shut down first and exit later", function()
     local peer, serving, seen = start()
     peer:call("hello", {})
@@ -119,6 +160,8 @@ describe("a dialect", function()
     assert.equal(TOY, dialects.get "toy")
     assert.is_nil(dialects.recognise("hello", {}, "line"))
     assert.equal(TOY, dialects.recognise("hello", {}, "header"))
+    assert.equal(TOY, dialects.recognise("initialize", { toy = true }, "line"))
+    assert.equal("gevals", dialects.recognise("initialize", {}, "line").name)
     local dialect, message = dialects.get "toyy"
     assert.is_nil(dialect)
     assert.matches('^no dialect "toyy"; there are .*gevals.*toy', message)

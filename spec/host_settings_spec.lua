@@ -1,3 +1,4 @@
+local dialects = require "pintle.dialect"
 local hosts = require "pintle.host"
 
 -- That `fn` raises, with this file to blame.
@@ -15,7 +16,7 @@ describe("the options of a host", function()
   it("are checked when it is made", function()
     for message, given in pairs {
       ['no option "dialcet"'] = { dialcet = "gevals" },
-      ['dialect: no dialect "gevlas"; there are gevals'] = { dialect = "gevlas" },
+      ['dialect: no dialect "gevlas"; there are ' .. table.concat(dialects.names(), ", ")] = { dialect = "gevlas" },
       ["verbosity: debug, info, warn, error or silent expected, got loud"] = { verbosity = "loud" },
       ["log: function expected, got boolean"] = { log = true },
       ['timeout: duration "soon" has something else where a number is due'] = { timeout = "soon" },

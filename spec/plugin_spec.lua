@@ -165,9 +165,15 @@ describe("a plugin", function()
   end)
 
   it("takes messages with headers, too, where a dialect has them", function()
-    local body = '{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}'
-    local text, status = extension.run(WORKSHOP, { ("Content-Length: %d\r\n\r\n%s"):format(#body, body) })
-    assert.equal('Content-Length: 37\r\n\r\n{"jsonrpc":"2.0","id":1,"result":[1]}', text)
+    local frames = {}
+    for i, body in ipairs {
+      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}',
+      '{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}',
+    } do
+      frames[i] = ("Content-Length: %d\r\n\r\n%s"):format(#body, body)
+    end
+    local text, status = extension.run(WORKSHOP, { table.concat(frames) })
+    assert.matches('}Content-Length: 37\r\n\r\n{"jsonrpc":"2.0","id":1,"result":[1]}', text, 1, true)
     assert.equal(0, status)
   end)
 
@@ -300,6 +306,13 @@ describe("on_initialize", function()
     assert.equal("workshop", core.json.decode(workshop:ask(initialize {})).result.name)
     local _, _, complaints = workshop:finish()
     assert.matches("workshop: spec/support/plugins/workshop.lua:%d+: crashed\nstack traceback:\n", complaints)
+  end)
+
+  it("forgets what it has refused", function()
+    local workshop <close> = extension.plugin("workshop", { "--config", '{"a":"from the command line"}' })
+    assert.same({ code = -32000, message = "no" }, core.json.decode(workshop:ask(initialize { fail = "no" })).error)
+    assert.equal("workshop", core.json.decode(workshop:ask(initialize())).result.name)
+    assert.equal('{"a":"from the command line"}', workshop:execute("context").result.outputs.config)
   end)
 
   it("keeps operations from running if it fails", function()

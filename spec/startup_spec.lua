@@ -55,10 +55,17 @@ local HOST = [[
   assert(greeter:execute("greet", { name = "Ada" }))
 ]]
 
+local ECHO = [[
+  local peer = assert(require "pintle".connect { stdio = true })
+  peer:on("echo", function(params) return params end)
+  peer:join()
+]]
+
 local SAY_SO = " io.write 'done' io.flush()"
 
 local GREETER = { "spec/support/plugins/greeter.lua" }
 local INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
+local MCP_INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
 local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"}}}'
 
 describe("what is parsed", function()
@@ -72,18 +79,28 @@ describe("what is parsed", function()
       { "-e", COMPILE .. "assert(validate { name = 'Ada' })" .. SAY_SO })
   end)
 
+  it("by a peer that answers", function()
+    assert_parsed(73000, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
+      pintle.peer.parking pintle.process pintle.task]], { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
+  end)
+
   it("by a plugin until it is initialized", function()
-    assert_parsed(158000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.process
+    assert_parsed(147000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.process
       pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
+  it("by a plugin until it is initialized by an AI client", function()
+    assert_parsed(176000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+      pintle.dialect.mcp.subscriptions pintle.plugin.arguments pintle.plugin.context]], GREETER, MCP_INITIALIZE)
+  end)
+
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(194000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(183000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(238000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
+    assert_parsed(228000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
       { "-e", HOST .. SAY_SO })
   end)
 end)

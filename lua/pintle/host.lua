@@ -28,6 +28,7 @@ local tasks = require "pintle.task"
 ---@field inherit? boolean|string[]
 ---@field cwd? string
 ---@field config? any what the plugin is configured with
+---@field options? table what only its dialect knows: the page of the dialect tells
 ---@field limits? pintle.peer.limits of the conversation
 ---@field process_limits? pintle.limits of the process
 ---@field restart? pintle.restart|boolean
@@ -39,7 +40,8 @@ local tasks = require "pintle.task"
 ---@field extensions? boolean|string[]
 ---@field ladder? pintle.ladder
 ---@field spin? number
----@field handlers? table<string, pintle.handler> of requests and notifications beyond the dialect's own
+---@field handlers? table<string, pintle.handler> of requests and notifications beyond the dialect's own, and instead of
+---what it answers by default
 ---@field described? table what `discover` found in its manifest.json; for you to look at
 
 ---@class pintle.host
@@ -108,19 +110,37 @@ function methods:start_all(list)
   return started, failed
 end
 
----The plugins in a directory, as `start` and `start_all` take them: programs, and directories with a manifest.json.
----What is passed over comes with the reason, and goes to the log.
----@param directory string
----@param given? { allow_world_writable?: boolean }
----@return pintle.start.options[]? found, pintle.skipped[]|pintle.error skipped
-function methods:discover(directory, given)
-  local discover = require "pintle.host.discover"
-  local found, skipped = discover(directory, settings.discover(given or {}, 2).allow_world_writable)
-  if not found then return nil, errors.new("invalid", skipped) end
+local function where_to_look(directory, dialect)
+  if directory ~= nil then return directory end
+  local rules = dialect.host.discovery
+  if not rules then error(("discover: a directory expected: %s has none of its own"):format(dialect.name), 3) end
+  return rules.directory()
+end
+
+local function report_skipped(self, skipped)
   for _, item in ipairs(skipped) do
     local message = ("passed over %s: %s"):format(item.path, item.reason)
     self.logger:entry { plugin = "discover", source = "host", level = "warn", message = message }
   end
+end
+
+---The plugins in a directory, as `start` and `start_all` take them: programs, and directories with a manifest.json,
+---by the rules of the host's dialect where that has some. What is passed over comes with the reason, and goes to the
+---log.
+---@param directory? string that of the dialect, where it has one, unless told
+---@param given? { allow_world_writable?: boolean }
+---@return pintle.start.options[]? found, pintle.skipped[]|pintle.error skipped
+function methods:discover(directory, given)
+  local discover = require "pintle.host.discover"
+  local allow = settings.discover(given or {}, 2).allow_world_writable
+  local dialect = dialects.get(self.settings.dialect)
+  local path, message = where_to_look(directory, dialect)
+  local found, skipped
+  if path then
+    found, skipped = discover(path, allow, dialect.host.discovery)
+  end
+  if not found then return nil, errors.new("invalid", skipped or message) end
+  report_skipped(self, skipped)
   return found, skipped
 end
 

@@ -16,15 +16,20 @@ local UNKNOWN_OPERATION, INVALID_PARAMS = -32601, -32602
 ---@field name string
 ---@field description? string
 ---@field params table|boolean the schema of its arguments, as it was given
+---@field outputs? table|boolean the schema of its outputs, as it was given
 ---@field requires pintle.requirement[]
 ---@field problem? string why its arguments cannot be checked
 ---@field validate? pintle.schema.validator nil if everything goes
+---@field validate_outputs? pintle.schema.validator nil if everything goes
+---@field dialects? table<string, table> what only one dialect knows, by its name
 
 ---@class pintle.manifest
 ---@field name string
----@field version string
+---@field version? string nil where the protocol has no way to tell
+---@field is_open? boolean whether there may be operations beyond those it tells of
 ---@field description? string
 ---@field requires pintle.requirement[]
+---@field dialects table<string, table> what only one dialect knows, by its name
 ---@field capabilities table<string, true>
 ---@field operations table<string, pintle.operation>
 ---@field names string[] of the operations, in the order they were added
@@ -37,7 +42,8 @@ local metatable = { __name = "pintle.manifest", __index = methods }
 local manifest = {}
 
 local function empty()
-  return setmetatable({ requires = {}, capabilities = {}, operations = {}, names = {}, warnings = {} }, metatable)
+  return setmetatable({ requires = {}, capabilities = {}, dialects = {}, operations = {}, names = {}, warnings = {} },
+    metatable)
 end
 
 ---@private
@@ -53,6 +59,7 @@ end
 ---@field description? string
 ---@field requires? (string|pintle.requirement)[] programs that have to be in the PATH
 ---@field capabilities? string[] what it offers beyond its protocol, to be agreed on with the host
+---@field dialects? table<string, table> what only one dialect knows, by its name: the page of the dialect tells
 
 ---Raises, at the caller's level, if anything is wrong.
 ---@param given pintle.declaration
@@ -68,7 +75,9 @@ end
 ---@class pintle.operation.declaration
 ---@field description? string
 ---@field params? table a JSON Schema whose type is object: {type = "object"} unless told
+---@field outputs? table a JSON Schema whose type is object, which its outputs have to fit
 ---@field requires? (string|pintle.requirement)[]
+---@field dialects? table<string, table> what only one dialect knows, by its name
 
 ---Adds an operation. Raises, at the caller's level, if anything is wrong with it.
 ---@param name string
@@ -130,13 +139,13 @@ end
 ---@return table?, pintle.error? err of the kind "invalid", or "protocol" if the operation itself is not right
 function methods:check(name, args)
   local operation = self.operations[name]
-  if not operation then return nil, unknown(self, name) end
-  if operation.problem then
+  if not operation and not self.is_open then return nil, unknown(self, name) end
+  if operation and operation.problem then
     return nil, errors.new("protocol", ("operation %q cannot be used: %s"):format(name, operation.problem))
   end
   args = args == nil and {} or args
   if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
-  local validate = operation.validate
+  local validate = operation and operation.validate
   if not validate then return copy(args) end
   local full, err = validate:defaults(args)
   local ok = full ~= nil
@@ -146,5 +155,18 @@ function methods:check(name, args)
 end
 
 -- }======
+
+---Checks what an operation gives back, where there is a schema for it.
+---@param name string of the operation
+---@param outputs table? none is the same as an empty table
+---@return true?, string? message where it is wrong, and why
+function methods:check_outputs(name, outputs)
+  local operation = self.operations[name]
+  local validate = operation and operation.validate_outputs
+  if not validate then return true end
+  local ok, err = validate(outputs == nil and {} or outputs)
+  if ok then return true end
+  return nil, ("outputs%s: %s"):format(err.instance_path, err.message)
+end
 
 return manifest

@@ -22,6 +22,7 @@ local FAILED, MISUSED = 1, 2 -- what the process ends with
 ---@field methods table<string, pintle.plugin.method>
 ---@field initializers function[]
 ---@field finalizers function[]
+---@field is_ordered? boolean whether objects that it receives keep the order of their members in every dialect
 local methods = {}
 
 local metatable = { __name = "pintle.plugin", __index = methods }
@@ -196,16 +197,27 @@ end
 
 -- }======
 
+-- What is declared for one dialect alone may mean something to the others, too.
+local function declare_to_dialects(self, level)
+  for name, own in pairs(self.manifest.dialects) do
+    local dialect = dialects.get(name)
+    local problem = dialect and dialect.declare and dialect.declare(self, own)
+    if problem then error(("plugin: dialects.%s: %s"):format(name, problem), level + 1) end
+  end
+end
+
 ---Declares a plugin. Raises, with the author's line, if anything is wrong with it.
 ---@param given pintle.declaration
 ---@return pintle.plugin
 function plugins.new(given)
   local manifest = manifests.new(given, 2)
   stdout.hold(2)
-  return setmetatable({
+  local self = setmetatable({
     manifest = manifest,
     arguments = {}, functions = {}, methods = {}, initializers = {}, finalizers = {},
   }, metatable)
+  declare_to_dialects(self, 2)
+  return self
 end
 
 return plugins

@@ -2,13 +2,10 @@
 
 local lazy = require "pintle.lazy"
 
--- Others begin with "initialize" as well: MCP's has a date for a version and tells who the client is, Liquid's tells
--- a version and nothing else.
-local function is_of_others(params)
-  if type(params) ~= "table" then return false end
-  local version = params.protocolVersion
-  if type(version) == "string" and version:find "^%d%d%d%d%-%d%d%-%d%d$" then return true end
-  return params.clientInfo ~= nil or params.version ~= nil and version == nil
+-- Others begin with "initialize" as well, but with versions of another form.
+local function has_version(params)
+  local version = type(params) == "table" and params.protocolVersion
+  return type(version) == "string" and version:find "^%d+%.%d+%.%d+" ~= nil
 end
 
 ---@type pintle.dialect
@@ -19,8 +16,8 @@ return {
   cancellation = false, -- until it is agreed on
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
-    if method == "initialize" then return not is_of_others(params) end
-    return method == "execute" or method == "shutdown"
+    if method == "initialize" then return has_version(params) or "perhaps" end
+    return method == "execute" or method == "shutdown" and "perhaps"
   end,
   host = lazy "pintle.dialect.gevals.host",
   plugin = lazy "pintle.dialect.gevals.plugin",

@@ -42,10 +42,19 @@ local function read_manifest(path)
   return manifest
 end
 
-local function from_file(path, name, allow)
-  local ok, reason = check_program(path, allow)
+local function with(spec, more)
+  for name, value in pairs(more) do spec[name] = value end
+  return spec
+end
+
+local function from_file(path, name, allow, rules)
+  local more, reason = {}, nil
+  if rules then more, reason = rules.program(name) end
+  if not more then return nil, reason end
+  local ok
+  ok, reason = check_program(path, allow)
   if not ok then return nil, reason end
-  return { name = (name:gsub("%.%w+$", "")), command = { path } }
+  return with({ name = (name:gsub("%.%w+$", "")), command = { path } }, more)
 end
 
 local function check_members(manifest, path)
@@ -61,31 +70,41 @@ local function check_members(manifest, path)
   return true
 end
 
-local function from_directory(path, name, allow)
+local function check_manifest(manifest, path, rules)
+  local ok, reason = check_members(manifest, path)
+  if not ok then return nil, reason end
+  if not rules then return {} end
+  local more
+  more, reason = rules.manifest(manifest)
+  if not more then return nil, ("%s: %s"):format(path, reason) end
+  return more
+end
+
+local function from_directory(path, name, allow, rules)
   local file = path .. "/" .. MANIFEST
   if not lfs.attributes(file) then return nil, "no " .. MANIFEST .. " in it" end
   local ok, reason = check_writers(path, lfs.attributes(path), allow)
   if ok then ok, reason = check_writers(file, lfs.attributes(file), allow) end
   if not ok then return nil, reason end
-  local manifest
+  local manifest, more
   manifest, reason = read_manifest(file)
-  if manifest then ok, reason = check_members(manifest, file) end
-  if not manifest or not ok then return nil, reason end
+  if manifest then more, reason = check_manifest(manifest, file, rules) end
+  if not more then return nil, reason end
   local program = path .. "/" .. manifest.executable
   ok, reason = check_program(program, allow)
   if not ok then return nil, reason end
-  return { name = manifest.name or name, command = { program }, described = manifest }
+  return with({ name = manifest.name or name, command = { program }, described = manifest }, more)
 end
 
-local function look_at(directory, name, allow)
+local function look_at(directory, name, allow, rules)
   local path = directory .. "/" .. name
   local attributes, problem = lfs.attributes(path)
   if not attributes then return nil, problem end
   if attributes.mode == "directory" then
     if lfs.symlinkattributes(path, "mode") == "link" then return nil, "a link to a directory" end
-    return from_directory(path, name, allow)
+    return from_directory(path, name, allow, rules)
   end
-  return from_file(path, name, allow)
+  return from_file(path, name, allow, rules)
 end
 
 local function list(directory)
@@ -104,12 +123,47 @@ local function names_in(directory)
   return nil, names
 end
 
+-- Whether it has something that only one may have.
+local function find_twin(taken, plugin, rules)
+  local twin = taken[plugin.name]
+  if twin then return ("another plugin is called %s: %s"):format(plugin.name, twin) end
+  for _, member in ipairs(plugin.described and rules and rules.unique or {}) do
+    local value = plugin.described[member]
+    twin = type(value) == "string" and taken[member .. " " .. value]
+    if twin then return ("another plugin has the %s %q: %s"):format(member, value, twin) end
+  end
+end
+
+local function take(taken, plugin, rules)
+  taken[plugin.name] = plugin.command[1]
+  for _, member in ipairs(plugin.described and rules and rules.unique or {}) do
+    local value = plugin.described[member]
+    if type(value) == "string" then taken[member .. " " .. value] = plugin.command[1] end
+  end
+end
+
+local function look_at_all(directory, names, allow, rules)
+  local found, skipped, taken = {}, {}, {}
+  for _, name in ipairs(names) do
+    local plugin, reason = look_at(directory, name, allow, rules)
+    if plugin then reason = find_twin(taken, plugin, rules) end
+    if reason then
+      skipped[#skipped + 1] = { path = directory .. "/" .. name, reason = reason }
+    else
+      found[#found + 1] = plugin
+      take(taken, plugin, rules)
+    end
+  end
+  return found, skipped
+end
+
 ---What is in `directory`, in order of names, each as `host:start` takes it; and what was passed over and why.
 ---Names that begin with a dot are not looked at.
 ---@param directory string
 ---@param allow_world_writable? boolean
+---@param rules? pintle.discovery those of a dialect; every program goes unless told
 ---@return table[]? found, pintle.skipped[]|string skipped_or_message
-return function(directory, allow_world_writable)
+return function(directory, allow_world_writable, rules)
   local attributes, problem = lfs.attributes(directory)
   if not attributes then return nil, problem end
   if attributes.mode ~= "directory" then return nil, directory .. " is no directory" end
@@ -118,18 +172,5 @@ return function(directory, allow_world_writable)
   local names
   names, reason = names_in(directory)
   if not names then return nil, reason end
-  local found, skipped, taken = {}, {}, {}
-  for _, name in ipairs(names) do
-    local plugin
-    plugin, reason = look_at(directory, name, allow_world_writable)
-    if plugin and taken[plugin.name] then
-      plugin, reason = nil, ("another plugin is called %s: %s"):format(plugin.name, taken[plugin.name])
-    end
-    if plugin then
-      found[#found + 1], taken[plugin.name] = plugin, plugin.command[1]
-    else
-      skipped[#skipped + 1] = { path = directory .. "/" .. name, reason = reason }
-    end
-  end
-  return found, skipped
+  return look_at_all(directory, names, allow_world_writable, rules)
 end

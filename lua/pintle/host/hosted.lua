@@ -20,6 +20,7 @@ local tasks = require "pintle.task"
 ---@class pintle.hosted
 ---@field name string
 ---@field manifest pintle.manifest? what it says it is; nil until it was started
+---@field told any the same as it came: all that its protocol lets it say
 ---@field supervisor pintle.supervisor
 ---@field logger pintle.logger
 local methods = {}
@@ -27,7 +28,7 @@ local methods = {}
 local metatable = { __name = "pintle.hosted" }
 
 function metatable.__index(plugin, name)
-  if name == "manifest" then return plugin.supervisor.manifest end
+  if name == "manifest" or name == "told" then return plugin.supervisor[name] end
   return methods[name]
 end
 
@@ -151,7 +152,7 @@ function methods:call(method, params, given)
   local context = { patience = patience }
   local instance, err = find_instance(self, context, deadline_of(patience))
   if not instance then return nil, err end
-  return instance.peer:call(method, params, { timeout = context.patience, on_progress = settled.on_progress })
+  return instance:call(method, params, { timeout = context.patience, on_progress = settled.on_progress })
 end
 
 ---@param method string

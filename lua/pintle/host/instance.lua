@@ -6,6 +6,7 @@ local errors = require "pintle.error"
 local manifest = require "pintle.manifest"
 
 local HANDSHAKE = 10 -- seconds
+local AT_ONCE = { request = 0, eof = 0, term = 0.5 } -- seconds for each way of ending it
 
 ---@class pintle.instance: pintle.session
 ---@field dialect pintle.dialect
@@ -71,10 +72,15 @@ local function connect_to(self, spec)
   }
 end
 
-local function install(self)
-  for method, handler in pairs(self.dialect.host.handlers) do
+local function install_all(self, handlers)
+  for method, handler in pairs(handlers) do
     self.peer:on(method, function(params, ctx) return handler(self, params, ctx) end)
   end
+end
+
+local function install(self)
+  install_all(self, self.dialect.host.handlers)
+  install_all(self, self.dialect.host.defaults or {})
   for method, handler in pairs(self.handlers) do self.peer:on(method, handler) end
 end
 
@@ -108,20 +114,31 @@ local function warn(self, spec)
 end
 
 local function shake_hands(self, spec)
-  local told, err = self.dialect.host.open(self)
+  local told, err, again = self.dialect.host.open(self)
   if told then
     self.manifest, err = manifest.read(told)
+    if self.told == nil then self.told = told end
   end
-  if not self.manifest then return nil, blame(self, err) end
+  if not self.manifest then return nil, blame(self, err), again end
   warn(self, spec)
   return true
+end
+
+---Takes on what the plugin has become. What cannot be understood leaves it as it was.
+---@param told table
+function methods:renew(told)
+  local renewed, err = manifest.read(told)
+  if not renewed then return self:say("host", "warn", err.message) end
+  self.manifest = renewed
+  warn(self, self.spec)
+  self.on_renewal(self)
 end
 
 -- Whatever goes wrong before, also by raising, the process does not outlive it.
 local function unless_ready(self)
   return setmetatable({}, {
     __close = function()
-      if not self.manifest then self:kill() end
+      if not self.manifest and self.peer then self:kill() end
     end,
   })
 end
@@ -131,6 +148,37 @@ end
 ---@field logger pintle.logger
 ---@field on_start fun(instance: pintle.instance) told when its process runs, before hands are shaken
 ---@field on_death fun(instance: pintle.instance) told when it has ended without having been asked to
+---@field on_renewal fun(instance: pintle.instance) told when it has another manifest
+
+local function begin(self, spec, surroundings)
+  local err
+  self.peer, err = connect_to(self, spec)
+  if not self.peer then return nil, err end
+  surroundings.on_start(self)
+  install(self)
+  return true
+end
+
+-- A process that has not survived the first words makes way for another, which hears others.
+local function begin_again(self, spec, surroundings)
+  self.peer.ladder = AT_ONCE
+  self.peer:close()
+  if self.is_stopping then return nil, self.dead end
+  self.dead, self.running = nil, {}
+  return begin(self, spec, surroundings)
+end
+
+local function open(self, spec, surroundings)
+  local _ <close> = unless_ready(self)
+  local ok, err = begin(self, spec, surroundings)
+  if not ok then return nil, err end
+  local again
+  ok, err, again = shake_hands(self, spec)
+  if ok or not again or self.is_stopping then return ok, err end
+  ok, err = begin_again(self, spec, surroundings)
+  if not ok then return nil, err end
+  return shake_hands(self, spec)
+end
 
 ---@param spec table as `settings.plugin` made it
 ---@param surroundings pintle.instance.surroundings
@@ -138,25 +186,29 @@ end
 function instances.start(spec, surroundings)
   local ok, err = check_sums(spec)
   if not ok then return nil, err end
+  spec.memory = spec.memory or {}
   local self = setmetatable({
+    spec = spec,
     name = spec.name,
     config = spec.config,
+    options = spec.options or {},
+    described = spec.described,
+    cwd = spec.cwd,
     extensions = spec.extensions,
     handshake_timeout = spec.handshake_timeout or HANDSHAKE,
     dialect = surroundings.dialect,
     logger = surroundings.logger,
+    verbosity = surroundings.logger.verbosity,
+    memory = spec.memory,
     handlers = spec.handlers,
     on_death = surroundings.on_death,
+    on_renewal = surroundings.on_renewal,
+    call_by_dialect = surroundings.dialect.host.call or false,
     running = {},
     state = {},
     is_stopping = false,
   }, metatable)
-  self.peer, err = connect_to(self, spec)
-  if not self.peer then return nil, err end
-  local _ <close> = unless_ready(self)
-  surroundings.on_start(self)
-  install(self)
-  ok, err = shake_hands(self, spec)
+  ok, err = open(self, spec, surroundings)
   if not ok then return nil, err end
   return self
 end
@@ -178,6 +230,16 @@ function methods:execute(operation, args, context)
   return self.dialect.host.execute(self, operation, args, context)
 end
 
+---Makes a call that is no operation.
+---@param method string
+---@param params any
+---@param options { timeout?: number|false, on_progress?: fun(...) }
+---@return any result, pintle.error?
+function methods:call(method, params, options)
+  if self.call_by_dialect then return self.call_by_dialect(self, method, params, options) end
+  return self.peer:call(method, params, options)
+end
+
 -- The end of its input follows at once: there are plugins that wait for it.
 local function ask(self, seconds)
   local ok, err = pcall(self.dialect.host.close, self, seconds)
@@ -197,7 +259,7 @@ end
 function methods:kill()
   if self.is_stopping then return end
   self.is_stopping = true
-  self.peer.ladder = { request = 0, eof = 0, term = 0.5 }
+  self.peer.ladder = AT_ONCE
   self.peer:close()
 end
 

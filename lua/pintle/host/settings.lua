@@ -67,7 +67,7 @@ local START = and_shared {
   command = command, name = check.name, env = check.map_of(check.false_or(check.text)),
   inherit = check.boolean_or(check.list_of(check.text)), cwd = check.text, config = check.anything,
   process_limits = PROCESS_LIMITS, sha256 = digests, pool = count, lazy = check.boolean, spin = span,
-  handlers = check.map_of(check.callback), described = check.anything,
+  handlers = check.map_of(check.callback), described = check.anything, options = check.table,
 }
 
 local function raising(options)

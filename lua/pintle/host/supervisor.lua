@@ -16,6 +16,7 @@ local tasks = require "pintle.task"
 ---@field coming integer how many are about to run, whether they wait for their turn or shake hands
 ---@field returns table<table, pintle.task> who sees to those that are started again
 ---@field manifest pintle.manifest?
+---@field told any what the last that was started said of itself, as it came
 ---@field failure pintle.error? why there is none left
 ---@field is_started boolean
 ---@field is_stopped boolean for good
@@ -114,13 +115,14 @@ local function start_one(self)
       ending.include(self)
     end,
     on_death = function(dead) die(self, dead) end,
+    on_renewal = function(renewed) self.manifest = renewed.manifest end,
   })
   if opened then self.opening[opened] = nil end
   if self.is_stopped and instance then instance:stop() end
   if self.is_stopped then return nil, stopped(self) end
   if not instance or instance.dead then return nil, err or instance.dead end
   self.members[#self.members + 1] = instance
-  self.manifest, self.failure = instance.manifest, nil
+  self.manifest, self.told, self.failure = instance.manifest, instance.told, nil
   return true
 end
 

@@ -81,7 +81,19 @@ local function check_capabilities(where, list)
   return set
 end
 
-local MEMBERS = { name = true, version = true, description = true, requires = true, capabilities = true }
+-- What is in them only the dialects know.
+local function check_dialects(where, given)
+  for name, options in pairs(given or {}) do
+    if type(name) ~= "string" or type(options) ~= "table" then
+      refuse("%s: tables by the names of dialects expected", where)
+    end
+  end
+  return given or {}
+end
+
+local MEMBERS = {
+  name = true, version = true, description = true, requires = true, capabilities = true, dialects = true,
+}
 
 ---Fills in an empty manifest.
 ---@param self pintle.manifest
@@ -93,9 +105,20 @@ function declaration.take(self, given)
   self.description = check_text("plugin: description", given.description)
   self.requires = check_requires("plugin: requires", given.requires)
   self.capabilities = check_capabilities("plugin: capabilities", given.capabilities)
+  self.dialects = check_dialects("plugin: dialects", given.dialects)
 end
 
-local OPERATION_MEMBERS = { description = true, params = true, requires = true }
+local OPERATION_MEMBERS = { description = true, params = true, outputs = true, requires = true, dialects = true }
+
+-- Arguments and outputs have names.
+local function check_schema(where, what, given)
+  if type(given) ~= "table" or given.type ~= "object" then
+    refuse('%s: a schema of the type "object" expected, for %s have names', where, what)
+  end
+  local validate, message = schema.compile(given)
+  if not validate then refuse("%s: %s", where, message) end
+  return validate
+end
 
 ---@param self pintle.manifest
 ---@param name string
@@ -107,17 +130,16 @@ function declaration.operation(self, name, given)
   if self.operations[name] then refuse("%s is there already", where) end
   check_members(where, given, OPERATION_MEMBERS)
   local params = given.params == nil and { type = "object" } or given.params
-  if type(params) ~= "table" or params.type ~= "object" then
-    refuse('%s: params: a schema of the type "object" expected, for arguments have names', where)
-  end
-  local validate, message = schema.compile(params)
-  if not validate then refuse("%s: params: %s", where, message) end
+  local outputs = given.outputs
   return {
     name = name,
     description = check_text(where .. ": description", given.description),
     params = params,
+    outputs = outputs,
     requires = check_requires(where .. ": requires", given.requires),
-    validate = validate,
+    dialects = check_dialects(where .. ": dialects", given.dialects),
+    validate = check_schema(where .. ": params", "arguments", params),
+    validate_outputs = outputs ~= nil and check_schema(where .. ": outputs", "outputs", outputs) or nil,
   }
 end
 

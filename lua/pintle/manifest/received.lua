@@ -49,6 +49,15 @@ local function read_capabilities(self, list)
   return set
 end
 
+-- Without a schema that can be used outputs are taken as they come.
+local function read_outputs(self, where, operation, told)
+  operation.outputs = given(told)
+  if operation.outputs == nil then return end
+  local message
+  operation.validate_outputs, message = schema.compile(operation.outputs)
+  if message then warn(self, "%s: %s", where, message) end
+end
+
 -- One whose schema is wrong is kept: the others can be used all the same.
 local function read_operation(self, name, told)
   local where = ("operations.%s"):format(name)
@@ -59,6 +68,7 @@ local function read_operation(self, name, told)
   end
   operation.description = read_text(self, where .. ".description", told.description)
   operation.requires = read_requires(self, where .. ".requires", told.requires)
+  read_outputs(self, where .. ".outputs", operation, told.outputs)
   if given(told.params) == nil then
     warn(self, "%s.params: a schema expected, so all arguments go", where)
     return operation
@@ -86,8 +96,11 @@ local function fault(told)
   if type(told) ~= "table" then return "an object expected, got " .. type(told) end
   for _, member in ipairs { "name", "version" } do
     local value = told[member]
+    local is_untold = member == "version" and value == false
     if given(value) == nil then return member .. " is missing" end
-    if type(value) ~= "string" then return ("%s: a string expected, got %s"):format(member, type(value)) end
+    if type(value) ~= "string" and not is_untold then
+      return ("%s: a string expected, got %s"):format(member, type(value))
+    end
   end
   if not told.name:find "%S" then return "name is blank" end
   if given(told.operations) == nil then return "operations are missing" end
@@ -103,8 +116,10 @@ end
 function received.take(self, told)
   local message = fault(told)
   if message then return nil, message end
-  self.name, self.version = told.name, told.version
-  if not versions.is_semantic(told.version) then warn(self, "version: %q is no semantic version", told.version) end
+  self.name, self.version, self.is_open = told.name, told.version or nil, told.is_open == true
+  if self.version and not told.is_version_free and not versions.is_semantic(self.version) then
+    warn(self, "version: %q is no semantic version", self.version)
+  end
   self.description = read_text(self, "description", told.description)
   self.requires = read_requires(self, "requires", told.requires)
   self.capabilities = read_capabilities(self, told.capabilities)

@@ -2,31 +2,15 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local members = require "pintle.members"
 
-local INVALID_REQUEST, INVALID_PARAMS = -32600, -32602
+local INVALID_REQUEST = -32600
 
 local wire = { VERSION = "0.0.1" }
 
 -- {====== Members ======
 
----What JSON calls it.
----@param value any
----@return string
-function wire.kind(value)
-  local kind = type(value)
-  if kind == "table" then
-    local is_list = value[1] ~= nil or getmetatable(value) == json.array_mt
-    return is_list and "array" or "object"
-  end
-  return value == json.null and "null" or kind
-end
-
----A member, or nil where it is null, which is what some write for nothing.
----@param value any
----@return any
-function wire.given(value)
-  if value ~= json.null then return value end
-end
+wire.kind, wire.given = members.kind, members.given
 
 ---@param name string
 ---@return pintle.error
@@ -40,14 +24,8 @@ end
 ---@param is_required? "required"
 ---@return true?, pintle.error?
 function wire.check(value, expected, name, is_required)
-  if value == nil or value == json.null then
-    if is_required then return nil, wire.missing(name) end
-    return true
-  end
-  local kind = wire.kind(value)
-  if kind == expected then return true end
-  local message = ("Invalid params: %s: %s expected, got %s"):format(name, expected, kind)
-  return nil, errors.new("invalid", message, { code = INVALID_PARAMS })
+  if is_required and wire.given(value) == nil then return nil, wire.missing(name) end
+  return members.check(value, expected, name)
 end
 
 -- }======

@@ -1,0 +1,122 @@
+---@meta
+-- What a dialect is: the contract between one protocol and the layers of host and plugin. Nothing here runs.
+
+---One protocol, both sides of it.
+---@class pintle.dialect
+---@field name string
+---@field framing "line"|"header"
+---@field ids? "integer"|"string"
+---@field extra? table<string, string|number|boolean> members of every message beside jsonrpc
+---@field header? string what is written before the length
+---@field codes? table<string, integer> codes of errors that have none, by their kind
+---@field cancellation? pintle.cancellation|false
+---@field progress? pintle.progress
+---@field ordered? boolean whether objects that a plugin receives remember the order of their members
+---@field declare? fun(plugin: pintle.plugin, own: table): string? called when a plugin is declared that has something
+---of its own for this dialect; returns what is wrong with that
+---@field recognises fun(method: string, params: any, framing: string, others: table?): boolean|"perhaps" whether a
+---first message is its own; "perhaps" is for what others may claim with better reason. `others` are the members of the
+---message that are not JSON-RPC's, if it has any
+---@field host pintle.dialect.host
+---@field plugin pintle.dialect.plugin
+
+---What a host does to speak it. Everything may wait.
+---@class pintle.dialect.host
+---@field open fun(session: pintle.session): table?, pintle.error?, "again"? shakes hands; gives what the plugin says it
+---is: name, version (false where the protocol has none; `is_version_free = true` where it may be any text),
+---description, requires, operations by name (`params = true` where the protocol tells nothing of arguments), and
+---`is_open = true` where there may be operations that it cannot tell. "again" asks, once, for another process in place
+---of one that has not survived the first words
+---@field execute fun(session: pintle.session, operation: string, args: table, context: pintle.context):
+---pintle.outcome?, pintle.error?
+---@field call? fun(session: pintle.session, method: string, params: any, options: table): any, pintle.error? makes a
+---call of the user's own, where there is more to it than its method and params; the peer does it otherwise
+---@field close fun(session: pintle.session, seconds: number) asks it to end; what it says to that does not matter
+---@field handlers table<string, pintle.dialect.handler> what it cannot do without
+---@field defaults? table<string, pintle.dialect.handler> what the user may do himself, with `handlers` of his own
+---@field discovery? pintle.discovery how plugins are found in a directory, where that has rules of its own
+
+---@alias pintle.dialect.handler fun(session: pintle.session, params: any, ctx: pintle.request): any, any
+
+---What `host:discover` does the protocol's own way. What is found is started with what these return added.
+---@class pintle.discovery
+---@field directory fun(): string?, string? where plugins are unless told; nil and why that cannot be said
+---@field program fun(name: string): table?, string? what to start a program in the directory with, by its file's name;
+---nil and the reason if it is no plugin
+---@field manifest fun(manifest: table): table?, string? the same for a directory, by what its manifest.json says
+---@field unique string[] members of a manifest.json that no two plugins may have in common
+
+---One plugin as its dialect sees it, on the side of the host.
+---@class pintle.session
+---@field peer pintle.peer
+---@field name string
+---@field config any what the plugin is configured with, if anything
+---@field options table what only this dialect knows, as the user of the host gave it
+---@field described table? what was found in its manifest.json
+---@field cwd string? the directory it was started in, if not the host's
+---@field extensions boolean|string[] whether to offer what goes beyond the protocol; a list names more to offer
+---@field handshake_timeout number seconds
+---@field handlers table<string, pintle.handler> those of the user
+---@field told any what the plugin said of itself, as it came; what `open` returns unless it sets this
+---@field verbosity pintle.level|"silent" the lowest level that anybody wants to know of
+---@field memory table kept from one process of the plugin to the next
+---@field renew fun(self: pintle.session, told: table) takes on another manifest, in the form that `open` gives
+---@field log fun(self: pintle.session, level: pintle.level, message: string, data: any)
+---@field running table<any, pintle.context> what executes now, for the dialect to keep by whatever it tells it by
+---@field state table for the dialect to keep what it likes
+
+---@alias pintle.level "debug"|"info"|"warn"|"error"
+
+---What an operation is executed with.
+---@class pintle.context
+---@field workdir? string
+---@field phase? string
+---@field env? table<string, string>
+---@field agent? table
+---@field timeout? number|false seconds that the plugin is told it has, where somebody has set a limit
+---@field patience? number|false seconds that the host waits for the answer; as many unless told
+---@field on_progress? fun(fraction: number, message: string?)
+---@field on_part? fun(part: any)
+
+---What became of an operation.
+---@class pintle.outcome
+---@field success boolean
+---@field message? string
+---@field error? string
+---@field outputs? table
+---@field result? any the whole of what came back, where the protocol leaves its form open
+
+---What a plugin does to speak it. `log`, `progress` and `part` return nil and an error where something cannot be sent.
+---@class pintle.dialect.plugin
+---@field handlers fun(server: pintle.server): table<string, pintle.handler>
+---@field admit? fun(server: pintle.server, request: pintle.request, params: any): true?, pintle.error? whether a method
+---that is not the dialect's own may be handled now; a notification that may not is dropped
+---@field answer? fun(server: pintle.server, request: pintle.request, result: any, err: any): any, any what the result
+---or error of a method that is not the dialect's own is sent as
+---@field manifest? fun(plugin: pintle.plugin): table what it says it is, for --manifest
+---@field log fun(server: pintle.server, request: pintle.request?, level: pintle.level, message: string, data: any):
+---true?, pintle.error?
+---@field progress fun(server: pintle.server, request: pintle.request, fraction: number, message: string?): true?,
+---pintle.error?
+---@field part? fun(server: pintle.server, request: pintle.request, part: any): true?, pintle.error?
+
+---A plugin at work, as its dialect sees it.
+---@class pintle.server
+---@field peer pintle.peer
+---@field plugin pintle.plugin its `manifest` has name, version, description, requires, operations and their order, and
+---`dialects`, what only one dialect knows, as each operation has
+---@field config table what it is configured with
+---@field drain number seconds for what is being handled when input ends; for the dialect to shorten
+---@field capabilities table<string, true> what was agreed on with the host, for the dialect to set
+---@field client? table what the host said of itself, as it came, for the dialect to set
+---@field initialize fun(self: pintle.server, config: table?): true?, pintle.error? once; the first `execute` does it
+---where nobody else has
+---@field enter fun(self: pintle.server, request: pintle.request): pintle.plugin.context?, pintle.error? what a function
+---of the author's that is no operation is given as `ctx`; it begins where nobody else has
+---@field execute fun(self: pintle.server, operation: string, args: any, context: pintle.context,
+---request: pintle.request): pintle.outcome?, pintle.error? arguments are checked; outputs are as the author gave them
+---@field note fun(self: pintle.server, level: pintle.level, message: string, data: any) to stderr, for people
+---@field shutdown fun(self: pintle.server, request: pintle.request?) ends all work but the request that asks for it
+---@field exit fun(self: pintle.server, status: integer?) ends the process once the answers that are due are out
+---@field follow fun(self: pintle.server, pid: any): true?, pintle.error? ends with that process
+---@field state table for the dialect to keep what it likes

@@ -1,0 +1,146 @@
+-- How a plugin ends: because it is asked to, because its input has ended, or because nobody is there any more.
+
+local beginning = require "pintle.plugin.beginning"
+local errors = require "pintle.error"
+local lazy = require "pintle.lazy"
+local loop = require "pintle.loop"
+local work = require "pintle.plugin.work"
+
+local follow = lazy "pintle.plugin.follow"
+local tasks = lazy "pintle.task"
+
+local STOPPING = 1 -- seconds for what is being handled to answer that it was stopped
+local LAST_WORDS = 10 -- seconds for an on_shutdown, and for the last answers to be taken
+
+local ending = {}
+
+-- Every request but the one that asks for it is stopped.
+local function stop_requests(self, message, asking)
+  local err = errors.new("closed", message)
+  self.peer:note_serving()
+  for i = self.peer.running_count, 1, -1 do
+    local request = self.peer.running[i]
+    if request ~= asking then request:stop(err) end
+  end
+end
+
+local function run_finalizers(self)
+  for _, fn in ipairs(self.plugin.finalizers) do
+    local task = tasks.start(beginning.guarded, self, fn, self)
+    local _, err = task:await(LAST_WORDS)
+    if err ~= nil then beginning.report(self, "on_shutdown: " .. tostring(err)) end
+  end
+end
+
+---Ends all work: what is being handled is stopped, nothing is begun any more, and the functions of `on_shutdown` run.
+---Only once; the process goes on until `exit`.
+---@param self pintle.server
+---@param request? pintle.request the one that asks for it
+function ending.shutdown(self, request)
+  if self.is_shut then return end
+  self.is_shut, self.is_over = true, true
+  stop_requests(self, "the plugin is shutting down", request)
+  self.peer:idle(STOPPING, request)
+  if self.phase == "ready" then run_finalizers(self) end
+end
+
+local function refuse_all(self)
+  self.peer.handlers = {}
+  self.peer:otherwise(function() return work.refuse_when_over(self) end)
+end
+
+local function wake(self, how)
+  self.ending = self.ending or how
+  if not self.waiter then return end
+  loop.wake(self.waiter, true)
+  self.waiter = nil
+end
+
+---Ends the process as soon as the answers that are due are out.
+---@param self pintle.server
+---@param status? integer 0 unless told
+function ending.exit(self, status)
+  self.is_over = true
+  refuse_all(self)
+  wake(self, { status = status or 0 })
+end
+
+local function be_deserted(self, pid)
+  self:note("warn", ("process %d, which it serves, is gone"):format(pid))
+  wake(self, { status = 1 })
+  self.ending.is_deserted = true
+  stop_requests(self, "nobody is there any more to be answered")
+end
+
+local function stop_following(self)
+  if self.following then self.following:close() end
+  self.following = nil
+end
+
+---Ends with a process, usually the host's: once that is gone, what is being handled is stopped, the functions of
+---`on_shutdown` run, and the status is 1, for nobody has asked for it. Where the system cannot tell of the end of other
+---processes, it is looked for every half second. Who is followed last is followed alone.
+---@param self pintle.server
+---@param pid any what the host says is its id
+---@return true?, pintle.error? err of the kind "invalid" if that is none
+function ending.follow(self, pid)
+  local following, err = follow.process(pid, function() be_deserted(self, pid) end)
+  if not following then return nil, err end
+  stop_following(self)
+  self.following = following
+  following:attend(self.peer)
+  return true
+end
+
+-- Nobody reads what is sent.
+local function is_cut_off(self)
+  local _, output = self.peer.stream:fds()
+  return output == nil
+end
+
+local function time_needed(self)
+  local longest = self.drain
+  for i = 1, self.peer.running_count do
+    local left = self.peer.running[i]:deadline()
+    if left then longest = math.max(longest, left + STOPPING) end
+  end
+  return longest
+end
+
+-- Input has ended, but what was asked before that is answered. That nobody reads the answers may show meanwhile.
+local function finish_work(self)
+  local give_up = loop.now() + time_needed(self)
+  repeat
+    local is_done = self.peer:idle(math.min(1, give_up - loop.now()))
+  until is_done or is_cut_off(self) or self.ending.is_deserted or loop.now() >= give_up
+end
+
+local function close(self)
+  local peer, status = self.peer, self.ending.status
+  peer:idle(STOPPING)
+  local is_sent = not self.ending.is_deserted and peer:drain(self.ending.is_input and self.drain or LAST_WORDS)
+  if is_cut_off(self) or not is_sent then status = 1 end
+  peer:finish(errors.new("closed", "the plugin has ended"))
+  return status
+end
+
+---Input has ended, or cannot be read any more.
+---@param self pintle.server
+---@param peer pintle.peer
+---@param err pintle.error
+function ending.of_input(self, peer, err)
+  peer:deafen(err)
+  wake(self, { status = err.kind == "closed" and 0 or 1, is_input = true })
+end
+
+---Ends: what was asked is answered, and the functions of `on_shutdown` run.
+---@param self pintle.server
+---@return integer status of the process
+function ending.finish(self)
+  if self.ending.is_input then finish_work(self) end
+  stop_following(self)
+  ending.shutdown(self)
+  return close(self)
+end
+
+return ending

@@ -1,0 +1,3 @@
+-- The version of what this is part of, as its rockspec has it: "scm" between releases.
+
+return "scm"

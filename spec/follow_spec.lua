@@ -1,0 +1,173 @@
+-- Ending with a process that is nobody's child here, while the pipes are still held.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local extension = require "spec.support.extension"
+local in_process = require "spec.support.in_process"
+local pintle = require "pintle"
+
+local INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
+
+local nothing_left
+
+before_each(function() nothing_left = children.stock() end)
+after_each(function() nothing_left() end)
+
+-- Somebody who is there until he is killed.
+local function somebody() return assert(core.spawn { command = { "sleep", "600" } }) end
+
+local function gone_pid()
+  local process <close> = somebody()
+  return process:pid()
+end
+
+local function follower(...)
+  local plugin = extension.plugin("follower", { ... })
+  plugin:ask(INITIALIZE)
+  return plugin
+end
+
+-- How it ends while its input is open, and how long that took.
+local function ending(plugin, begin)
+  local started = core.now()
+  if begin then begin() end
+  local status, signal = plugin.process:wait(children.patience)
+  local seconds = core.now() - started
+  return { status or signal, plugin:complaints() }, seconds
+end
+
+local function assert_ends_with(somebody_else, plugin)
+  local how, seconds = ending(plugin, function() somebody_else:close() end)
+  assert.same({ 1, ("follower: warn: process %d, which it serves, is gone\nshut down\n"):format(
+    somebody_else:pid()) }, how)
+  return seconds
+end
+
+describe("core.observe", function()
+  local function is_readable(descriptor, seconds)
+    local poller <close> = assert(core.poller())
+    assert(poller:set(descriptor, "r", true))
+    return poller:wait(seconds) == 1
+  end
+
+  it("tells of the end of a grandchild", function()
+    local parent <close> = assert(core.spawn { command = children.sh "sleep 600 & echo $!; wait" })
+    local pid = math.tointeger(children.read(parent.stdout, "\n"):match "%d+")
+    local observed <close> = assert(core.observe(pid))
+    assert.is_false(is_readable(observed, 0.05))
+    os.execute("kill " .. pid)
+    assert.is_true(is_readable(observed, children.patience))
+  end)
+
+  it("says that there is no such process", function()
+    local pid = gone_pid()
+    local _, message, kind = core.observe(pid)
+    assert.same({ ("cannot observe process %d: No such process"):format(pid), "closed" }, { message, kind })
+    assert.is_false(core.alive(pid))
+  end)
+
+  it("takes process ids alone", function()
+    for _, wrong in ipairs { 0, -1, 1 << 31, 1 << 40 } do
+      assert.error_matches(function() core.observe(wrong) end, "process id expected")
+      assert.error_matches(function() core.alive(wrong) end, "process id expected")
+    end
+  end)
+
+  it("knows its own number, and that those of others are alive", function()
+    assert.equal(children.own_pid, core.getpid())
+    assert.is_true(core.alive(core.getpid()))
+    assert.is_true(core.alive(1))
+  end)
+end)
+
+describe("a plugin that follows a process", function()
+  local function follow(plugin, pid) return plugin:call("follow", { pid = pid }, 2).result end
+
+  it("ends with it", function()
+    local host <close> = somebody()
+    local plugin <close> = follower()
+    assert.is_true(follow(plugin, host:pid()))
+    assert.truthy(assert_ends_with(host, plugin) < 1)
+  end)
+
+  it("stops what it is doing", function()
+    local host <close> = somebody()
+    local plugin <close> = follower()
+    follow(plugin, host:pid())
+    plugin:ask(extension.execution "wait")
+    assert.truthy(assert_ends_with(host, plugin) < 1)
+  end)
+
+  it("stops what it is finishing after the end of its input", function()
+    local host <close> = somebody()
+    local plugin <close> = follower()
+    follow(plugin, host:pid())
+    plugin:ask(extension.execution "wait")
+    plugin.process.stdin:close()
+    assert.is_false((plugin.process:wait(0.1)))
+    assert.truthy(assert_ends_with(host, plugin) < 3)
+  end)
+
+  it("stops also what computes and never waits", function()
+    local host <close> = somebody()
+    local plugin <close> = follower()
+    follow(plugin, host:pid())
+    plugin:ask(extension.execution "compute")
+    local started = core.now()
+    host:close()
+    assert.equal(1, (plugin.process:wait(children.patience)))
+    assert.truthy(core.now() - started < 3)
+    local complaints = plugin:complaints()
+    assert.equal(1, select(2, complaints:gsub("which it serves, is gone", "")))
+    assert.matches("shut down\n$", complaints)
+  end)
+
+  it("does not wait for anybody to read its last words", function()
+    local host <close> = somebody()
+    local plugin <close> = follower()
+    follow(plugin, host:pid())
+    plugin:ask(extension.execution "flood")
+    assert.truthy(assert_ends_with(host, plugin) < 3)
+  end)
+
+  it("ends at once if that is gone already", function()
+    local plugin <close> = follower()
+    local how, seconds = ending(plugin, function() follow(plugin, gone_pid()) end)
+    assert.equal(1, how[1])
+    assert.truthy(seconds < 1)
+  end)
+
+  it("looks for it where the system does not tell", function()
+    local host <close> = somebody()
+    local plugin <close> = follower "poll"
+    follow(plugin, host:pid())
+    assert.truthy(assert_ends_with(host, plugin) < 2)
+  end)
+
+  it("follows the last one it was told of alone", function()
+    local first <close> = somebody()
+    local second <close> = somebody()
+    local plugin <close> = follower()
+    follow(plugin, first:pid())
+    follow(plugin, second:pid())
+    first:close()
+    assert.equal("waiting", core.json.decode(plugin:ask(extension.execution "wait")).params.message)
+    assert.truthy(assert_ends_with(second, plugin) < 1)
+  end)
+
+  it("refuses what is no process id, and goes on", function()
+    local plugin <close> = follower()
+    for _, wrong in ipairs { 0, -1, 1.5, 1 << 31, "1", true, core.json.null } do
+      local err = plugin:call("follow", { pid = wrong }, 2).error
+      assert.equal("a process id expected, got " .. tostring(wrong), err.message)
+    end
+    local text, status = plugin:finish()
+    assert.same({ "", 0 }, { text, status })
+  end)
+
+  it("leaves nothing behind when it ends for another reason", function()
+    local plugin = pintle.plugin { name = "follower", version = "1.0.0" }
+    plugin:method("follow", function(params, ctx) return ctx.server:follow(params.pid) end)
+    local served <close> = in_process.serve(plugin)
+    assert.is_true(served.peer:call("follow", { pid = core.getpid() }))
+  end)
+end)

@@ -1,0 +1,23 @@
+-- A plugin that declares what it gives back, and keeps to it only where it is told to.
+local pintle = require "pintle"
+
+local plugin = pintle.plugin { name = "declared", version = "1.0.0" }
+
+local OUTPUTS = {
+  type = "object", required = { "count" },
+  properties = { count = { type = "integer" }, names = { type = "array", items = { type = "string" } } },
+}
+
+local GIVEN = {
+  right = { outputs = { count = 2 } },
+  wrong = { outputs = { count = "two" } },
+  none = { message = "nothing" },
+  failed = { success = false, error = "no luck" },
+  ["failed-wrong"] = { success = false, error = "no luck", outputs = {} },
+}
+
+plugin:operation("give", { outputs = OUTPUTS, params = {
+  type = "object", required = { "what" }, properties = { what = { type = "string" } },
+} }, function(args) return GIVEN[args.what] end)
+
+plugin:serve()

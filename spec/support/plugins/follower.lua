@@ -1,0 +1,31 @@
+-- A plugin that ends with a process it is told of. With "poll" it is on a system that tells of no one's end.
+local core = require "pintle.core"
+local pintle = require "pintle"
+
+if arg[1] == "poll" then
+  function core.observe() return nil, "cannot observe", "unsupported" end
+end
+
+local plugin = pintle.plugin { name = "follower", version = "1.0.0" }
+
+plugin:method("follow", function(params, ctx) return ctx.server:follow(params.pid) end)
+
+plugin:operation("wait", {}, function(_, ctx)
+  ctx:log("info", "waiting")
+  ctx:sleep(600)
+end)
+
+plugin:operation("compute", {}, function(_, ctx)
+  ctx:log("info", "computing")
+  while true do end
+end)
+
+-- Says more than a pipe holds.
+plugin:operation("flood", {}, function(_, ctx)
+  ctx:log("info", "flooding")
+  for _ = 1, 64 do ctx:log("info", ("x"):rep(60000)) end
+end)
+
+plugin:on_shutdown(function() io.stderr:write "shut down\n" end)
+
+plugin:serve()
