@@ -4,7 +4,7 @@
 ---@class pintle.dialects
 local dialects = {}
 
-local NAMES = { "gevals" }
+local NAMES = { "gevals", "lsp" }
 
 ---The one that is meant where none is named.
 dialects.DEFAULT = "gevals"

@@ -1,0 +1,41 @@
+-- The base of the Language Server Protocol 3.17, from both sides: lifecycle, cancelling, progress, logs, commands.
+
+local lazy = require "pintle.lazy"
+
+local function is_initialize(params)
+  return type(params) == "table" and (params.capabilities ~= nil or params.processId ~= nil)
+end
+
+local function fraction_of(value)
+  if value.kind == "end" then return 1 end
+  return type(value.percentage) == "number" and value.percentage / 100 or nil
+end
+
+---@type pintle.dialect
+return {
+  name = "lsp",
+  framing = "header",
+  -- What others have for a requirement means here that there was no initialize.
+  codes = { cancelled = -32800, requirement = -32000 },
+  -- Servers make tokens, too, so those of calls have a form of their own.
+  progress = {
+    method = "$/progress",
+    attach = function(params, token)
+      local copy = { workDoneToken = "pintle-" .. token }
+      for name, value in pairs(params or {}) do copy[name] = value end
+      return copy
+    end,
+    report = function(params)
+      local number = type(params.token) == "string" and params.token:match "^pintle%-(%d+)$"
+      local value = type(params.value) == "table" and params.value or {}
+      local message = type(value.message) == "string" and value.message or nil
+      return math.tointeger(tonumber(number)), fraction_of(value), message, value
+    end,
+  },
+  recognises = function(method, params, framing)
+    if framing ~= "header" then return false end
+    return method == "initialize" and is_initialize(params) or "perhaps"
+  end,
+  host = lazy "pintle.dialect.lsp.host",
+  plugin = lazy "pintle.dialect.lsp.plugin",
+}

@@ -1,0 +1,382 @@
+-- The client's side of the Language Server Protocol: against a server that takes it strictly, and against pintle's own.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local lfs = require "lfs"
+local pintle = require "pintle"
+local turn_until = require "spec.support.turning"
+
+local json = core.json
+
+local SERVER = "spec/support/language_server.lua"
+
+local check_stock, host, entries, heard_file
+
+before_each(function()
+  check_stock = children.stock()
+  entries, heard_file = {}, os.tmpname()
+  host = pintle.host {
+    dialect = "lsp", verbosity = "debug", log = function(entry) entries[#entries + 1] = tostring(entry) end,
+  }
+end)
+
+after_each(function()
+  host:stop()
+  os.remove(heard_file)
+  check_stock()
+end)
+
+local function start(nature, options)
+  local given = { command = { "lua5.4", SERVER, heard_file, nature or "proper" }, name = "server" }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return host:start(given)
+end
+
+-- What the server has heard, as { method, params }; or only the params of what it heard of one method.
+local function heard(method)
+  local list = {}
+  for line in io.lines(heard_file) do
+    local message = json.decode(line)
+    if not method then list[#list + 1] = message[1] elseif message[1] == method then list[#list + 1] = message[2] end
+  end
+  return method and list[1] or list
+end
+
+describe("a client of a language server, when it opens", function()
+  it("says who it is, where it works, and what it can do", function()
+    assert(start())
+    local here = lfs.currentdir()
+    assert.same({
+      processId = core.getpid(),
+      clientInfo = { name = "pintle" },
+      rootPath = here,
+      rootUri = "file://" .. here,
+      capabilities = {
+        window = { workDoneProgress = true },
+        workspace = { configuration = true, workspaceFolders = true, executeCommand = {}, didChangeConfiguration = {} },
+        textDocument = { synchronization = { didSave = true } },
+      },
+      workspaceFolders = { { uri = "file://" .. here, name = here:match "[^/]+$" } },
+    }, heard "initialize")
+  end)
+
+  it("keeps its process id from a server that could not find it", function()
+    assert(start("proper", { options = { process_id = false } }))
+    assert.equal(json.null, heard("initialize").processId)
+  end)
+
+  it("gives its config as initializationOptions", function()
+    assert(start("proper", { config = { a = 1 } }))
+    assert.same({ a = 1 }, heard("initialize").initializationOptions)
+  end)
+
+  it("works in the directory of the server, or where it is told", function()
+    local function root_with(options)
+      local server <close> = assert(start("proper", options))
+      local params = heard "initialize"
+      return params.rootUri, params.rootPath, server:stop()
+    end
+    local lua_path = lfs.currentdir() .. "/lua/?.lua;" .. lfs.currentdir() .. "/lua/?/init.lua;;"
+    local given = { "lua5.4", lfs.currentdir() .. "/" .. SERVER, heard_file }
+    assert.same("file:///tmp", (root_with { cwd = "/tmp", command = given, env = { LUA_PATH = lua_path } }))
+    assert.same({ "file:///a%20b/%C3%A4", "/a b/ä" }, { root_with { options = { root = "/a b/ä" } } })
+    assert.same({ "file:///a%20b", "/a b" }, { root_with { options = { root = "file:///a%20b" } } })
+    assert.same({ "file://" .. lfs.currentdir() .. "/spec", lfs.currentdir() .. "/spec" },
+      { root_with { options = { root = "spec" } } })
+    assert.same({ "vscode-remote://x/y", json.null }, { root_with { options = { root = "vscode-remote://x/y" } } })
+    assert.same({ json.null, json.null }, { root_with { options = { root = false } } })
+    assert.equal(json.null, heard("initialize").workspaceFolders)
+  end)
+
+  it("says what its handlers can do, and what the user says", function()
+    assert(start("proper", {
+      handlers = {
+        ["textDocument/publishDiagnostics"] = print, ["workspace/applyEdit"] = print, ["window/showDocument"] = print,
+      },
+      options = { capabilities = {
+        general = { positionEncodings = { "utf-8" } }, workspace = { configuration = false },
+      } },
+    }))
+    local told = heard("initialize").capabilities
+    assert.same({ "utf-8" }, told.general.positionEncodings)
+    assert.same({ false, true, true },
+      { told.workspace.configuration, told.workspace.applyEdit, told.window.showDocument.support })
+    assert.same({}, told.textDocument.publishDiagnostics)
+  end)
+
+  it("says that it is ready, and what the settings are", function()
+    assert(start("proper", { options = { settings = { a = { b = 1 } } } }))
+    turn_until(function() return #heard() == 3 end)
+    assert.same({ "initialize", "initialized", "workspace/didChangeConfiguration" }, heard())
+    assert.same({}, heard "initialized")
+    assert.same({ settings = { a = { b = 1 } } }, heard "workspace/didChangeConfiguration")
+  end)
+
+  it("knows the server by what that says, and shows all of it", function()
+    local server = assert(start())
+    assert.same({ "proper server", "14 (of 2022)" }, { server.manifest.name, server.manifest.version })
+    assert.same({ "ask", "fail", "give", "refuse", "sleep", "work" }, server.manifest.names)
+    assert.same("give", server.told.capabilities.executeCommandProvider.commands[1])
+    for _, entry in ipairs(entries) do assert.not_matches("semantic version", entry) end
+  end)
+
+  it("makes do with what a server leaves out", function()
+    local terse = assert(start "terse")
+    assert.same({ "server", nil, {} }, { terse.manifest.name, terse.manifest.version, terse.manifest.names })
+    assert.same({ capabilities = {} }, terse.told)
+    terse:stop()
+    local odd = assert(start "odd")
+    assert.same({ "server", { "a", "b" } }, { odd.manifest.name, odd.manifest.names })
+  end)
+
+  for nature, pattern in pairs {
+    empty = "its answer to initialize: object expected, got null",
+    list = "its answer to initialize: object expected, got array",
+    incapable = "capabilities: object expected, got nil",
+    refusing = "server refused to start: not today",
+  } do
+    it("takes no server that is " .. nature, function()
+      local server, err = start(nature)
+      assert.is_nil(server)
+      assert.matches(pattern, err.message, 1, true)
+    end)
+  end
+
+  for wrong, options in pairs {
+    ['options: there is no "rot"'] = { rot = "/" },
+    ["options.root: a path expected, or false, got number"] = { root = 5 },
+    ["options.settings: table expected, got boolean"] = { settings = true },
+  } do
+    it("wants options that it knows: " .. wrong, function()
+      local server, err = start("proper", { options = options })
+      assert.is_nil(server)
+      assert.matches(wrong, err.message, 1, true)
+    end)
+  end
+end)
+
+describe("a client of a language server, when it executes", function()
+  it("sends an object as the only argument, and a list as it is", function()
+    local server = assert(start())
+    assert(server:execute("give", { a = 1 }))
+    assert.same({ command = "give", arguments = { { a = 1 } } }, heard "workspace/executeCommand")
+    assert.equal("x", assert(server:execute("give", { "x", 2 })).message)
+    assert.equal(json.null, assert(server:execute "give").result)
+    local file <close> = assert(io.open(heard_file))
+    local text = file:read "a"
+    assert.matches('"arguments":["x",2]', text, 1, true)
+    assert.matches('"arguments":[]', text, 1, true)
+  end)
+
+  it("keeps what came, and reads of it what it knows", function()
+    local server = assert(start())
+    local function give(value) return assert(server:execute("give", { value })) end
+    assert.same({ success = true, message = "text", result = "text" }, give "text")
+    local both = { message = "m", outputs = { a = { 1 } } }
+    assert.same({ success = true, message = "m", outputs = { a = { 1 } }, result = both }, give(both))
+    assert.same({ success = true, result = json.null }, give(json.null))
+    assert.same({ success = true, result = 7 }, give(7))
+    assert.same({ success = true, result = { message = 5, outputs = { 1 } } }, give { message = 5, outputs = { 1 } })
+  end)
+
+  it("tells a command that failed from one that was refused", function()
+    local server = assert(start())
+    assert.same({ success = false, error = "it failed", message = "it failed" }, (server:execute "fail"))
+    local data = { message = "m", outputs = { a = 1 } }
+    assert.same({ success = false, error = "it failed", message = "m", outputs = { a = 1 }, result = data },
+      (server:execute("fail", data)))
+    local outcome, err = server:execute "refuse"
+    assert.same({ nil, "remote", -32602 }, { outcome, err.kind, err.code })
+    outcome, err = server:execute "gave"
+    assert.same({ nil, "invalid", "give" }, { outcome, err.kind, err.data.suggestion })
+  end)
+
+  it("is told of progress", function()
+    local server = assert(start())
+    local told = {}
+    assert.same({ done = true }, assert(server:execute("work", {}, {
+      on_progress = function(fraction, message) told[#told + 1] = { fraction, message } end,
+    })).result)
+    assert.same({ { 0 }, { 0.5, "half" }, { 0.5, "nearly" } }, told)
+    assert.equal("pintle-1", heard("workspace/executeCommand").workDoneToken)
+  end)
+
+  it("is told of the progress of any other call, with all that came", function()
+    local server = assert(start())
+    local told = {}
+    local params = assert(server:call("textDocument/references", { x = 1 }, {
+      on_progress = function(...) told[#told + 1] = { ... } end,
+    }))
+    assert.same({ x = 1, workDoneToken = "pintle-1" }, params)
+    assert.same({ done = true }, (server:call("workspace/executeCommand", { command = "work" }, {
+      on_progress = function(fraction, _, value) told[#told + 1] = { fraction or "?", value.kind } end,
+    })))
+    assert.same({ { "?", "begin" }, { 0.5, "report" }, { "?", "report" }, { 1, "end" } }, told)
+  end)
+
+  it("cancels what takes too long, or is not wanted any more", function()
+    local server = assert(start())
+    local outcome, err = server:execute("sleep", {}, { timeout = 0.05 })
+    assert.same({ nil, "timeout" }, { outcome, err.kind })
+    turn_until(function() return heard "cancelled" ~= nil end)
+    local task = pintle.task(function() return server:execute "sleep" end)
+    turn_until(function() return #heard() == 5 end)
+    task:cancel()
+    turn_until(function() return #heard() == 6 end)
+    assert.equal("cancelled", heard()[6])
+  end)
+end)
+
+describe("a client of a language server, when it is asked", function()
+  local function answer(method, params, options)
+    local server <close> = assert(start("proper", options))
+    return assert(server:execute("ask", { method, params })).result
+  end
+
+  it("answers what it can, and refuses the rest politely", function()
+    local folder = { uri = "file:///x", name = "x" }
+    local root = { options = { root = "/x" } }
+    assert.same({ folder }, answer("workspace/workspaceFolders", json.null, root))
+    assert.equal(json.null, answer("workspace/workspaceFolders", json.null, { options = { root = false } }))
+    assert.same({ applied = false, failureReason = "nobody here applies edits" }, answer("workspace/applyEdit", {}))
+    assert.same({ success = false }, answer("window/showDocument", { uri = "file:///x" }))
+  end)
+
+  it("agrees to what needs nothing of it", function()
+    local server = assert(start())
+    for _, method in ipairs {
+      "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
+      "workspace/codeLens/refresh", "workspace/diagnostic/refresh", "workspace/inlayHint/refresh",
+      "workspace/inlineValue/refresh", "workspace/semanticTokens/refresh",
+    } do
+      assert.equal(json.null, assert(server:execute("ask", { method, {} })).result)
+    end
+  end)
+
+  it("knows nothing of the rest", function()
+    local server = assert(start())
+    local _, err = server:execute("ask", { "whatever", {} })
+    assert.same({ -32601, "Method not found: whatever" }, { err.code, err.message })
+  end)
+
+  it("answers from the settings, section by section", function()
+    local items = { items = {
+      { section = "a.b" }, { section = "a" }, {}, { section = "a.x.y" }, { scopeUri = "file:///x", section = "c" },
+    } }
+    local settings = { a = { b = 1 }, c = false }
+    assert.same({ 1, { b = 1 }, settings, json.null, false },
+      answer("workspace/configuration", items, { options = { settings = settings } }))
+    assert.same({ json.null, json.null, json.null, json.null, json.null }, answer("workspace/configuration", items))
+    assert.same({}, answer("workspace/configuration", {}))
+  end)
+
+  it("leaves it to the user who has a handler", function()
+    local handlers = {
+      ["workspace/applyEdit"] = function(params) return { applied = params.edit } end,
+      ["window/showMessageRequest"] = function(params) return params.actions[2] end,
+    }
+    assert.same({ applied = 7 }, answer("workspace/applyEdit", { edit = 7 }, { handlers = handlers }))
+    assert.same({ title = "no" }, answer("window/showMessageRequest",
+      { type = 3, message = "?", actions = { { title = "yes" }, { title = "no" } } }, { handlers = handlers }))
+  end)
+end)
+
+describe("a client of a language server, when it is told", function()
+  it("logs, each by its level", function()
+    local server = assert(start())
+    for number, level in pairs { "error", "warn ", "info ", "debug", "debug", [9] = "info " } do
+      for _, method in ipairs { "window/logMessage", "window/showMessage", "window/showMessageRequest" } do
+        entries = {}
+        assert.equal(json.null, assert(server:execute("ask", { method, { type = number, message = "m" } })).result)
+        assert.same({ level .. " server: m" }, entries)
+      end
+    end
+    entries = {}
+    server:execute("ask", { "telemetry/event", { a = 1 } })
+    server:execute("ask", { "window/logMessage", { text = "m" } })
+    assert.same({ 'debug server: telemetry {"a":1}',
+      'warn  server: a message that is not as it should be {"text":"m"}' }, entries)
+  end)
+
+  it("logs what the server does by itself", function()
+    local server = assert(start())
+    for _, value in ipairs {
+      { kind = "begin", title = "indexing", percentage = 0 }, { kind = "report", message = "3/5", percentage = 60 },
+      { kind = "end" },
+    } do
+      server:execute("ask", { "$/progress", { token = 1, value = value } })
+    end
+    assert.same({ "debug server: indexing: 0%", "debug server: indexing: 3/5: 60%", "debug server: indexing: done" },
+      entries)
+  end)
+
+  it("hands on what the user wants to hear", function()
+    local told
+    local server = assert(start("proper", {
+      handlers = { ["textDocument/publishDiagnostics"] = function(params) told = params.uri end },
+    }))
+    server:execute("ask", { "textDocument/publishDiagnostics", { uri = "file:///x" } })
+    assert.equal("file:///x", told)
+  end)
+end)
+
+describe("a client of a language server, when it stops", function()
+  it("asks for a shutdown, and then says exit", function()
+    local server = assert(start())
+    local process = server.supervisor.members[1].peer.child
+    server:stop()
+    assert.same({ "initialize", "initialized", "shutdown", "exit" }, heard())
+    assert.same({ code = 0 }, process.exit)
+  end)
+
+  it("says exit also to one that does not answer", function()
+    local server = assert(start("deaf", { ladder = { request = 0.2 } }))
+    local process = server.supervisor.members[1].peer.child
+    server:stop()
+    assert.equal("exit", heard()[#heard()])
+    assert.same({ code = 1 }, process.exit)
+  end)
+end)
+
+describe("pintle's client and pintle's server", function()
+  local function greeter(given)
+    given = given or {}
+    given.command = { "lua5.4", "examples/greeter/plugin.lua" }
+    return assert(host:start(given))
+  end
+
+  it("greet", function()
+    local plugin = greeter()
+    assert.same({ "greeter", "1.0.0" }, { plugin.manifest.name, plugin.manifest.version })
+    local outcome = assert(plugin:execute("greet", { name = "Ada" }))
+    assert.same({ true, "Hello, Ada" }, { outcome.success, outcome.message })
+    assert.same('info  plugin: greeting {"name":"Ada"}', entries[1])
+    outcome = assert(plugin:execute("greet", { name = "" }))
+    assert.same({ false, "nobody to greet" }, { outcome.success, outcome.error })
+    local none, err = plugin:execute("greet", { name = 5 })
+    assert.same({ nil, -32602 }, { none, err.code })
+    none, err = plugin:execute "great"
+    assert.same({ nil, -32601 }, { none, err.code })
+  end)
+
+  it("tell of progress, each in his own way", function()
+    local told = {}
+    local plugin = greeter()
+    assert(plugin:execute("greet", { name = "Ada", times = 2 }, {
+      on_progress = function(fraction, message) told[#told + 1] = { fraction, message } end,
+    }))
+    assert.same({ { 0.5 }, { 1 } }, told)
+    assert(plugin:execute("greet", { name = "Ada", times = 2 }))
+    assert.equal("debug plugin: Say hello: done", entries[#entries])
+  end)
+
+  it("cancel, and end well", function()
+    local plugin = assert(host:start { command = { "lua5.4", "spec/support/plugins/language.lua" } })
+    local process = plugin.supervisor.members[1].peer.child
+    local _, err = plugin:execute("sleep", {}, { timeout = 0.05 })
+    assert.equal("timeout", err.kind)
+    assert.same({ contents = "hover" }, (plugin:call("textDocument/hover", {})))
+    plugin:stop()
+    assert.same({ code = 0 }, process.exit)
+    assert.matches("and done", process.lines[#process.lines])
+  end)
+end)
