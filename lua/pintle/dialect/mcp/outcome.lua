@@ -1,0 +1,66 @@
+-- What a tool gives back, as the outcome of an operation.
+
+local errors = require "pintle.error"
+local json = require("pintle.core").json
+local members = require "pintle.members"
+
+local outcomes = {}
+
+local function equal(a, b)
+  if a == b then return true end
+  if type(a) ~= "table" or type(b) ~= "table" then return false end
+  for name, value in pairs(a) do
+    if not equal(value, b[name]) then return false end
+  end
+  for name in pairs(b) do
+    if a[name] == nil then return false end
+  end
+  return true
+end
+
+-- Structured content comes as text, too, for those who read nothing else.
+local function says_the_same(text, structured)
+  if structured == nil then return false end
+  local value = json.decode(text)
+  return value ~= nil and equal(value, structured)
+end
+
+local function message_of(content, structured)
+  local texts = {}
+  for _, block in ipairs(content) do
+    local text = type(block) == "table" and block.type == "text" and block.text
+    if type(text) == "string" and not says_the_same(text, structured) then texts[#texts + 1] = text end
+  end
+  if #texts > 0 then return table.concat(texts, "\n") end
+end
+
+local function protocol_error(operation, format, ...)
+  return nil, errors.new("protocol", ("its result of %q: "):format(operation) .. format:format(...))
+end
+
+local function check_outputs(session, operation, outcome)
+  if not outcome.success and outcome.outputs == nil then return outcome end
+  local ok, message = session.manifest:check_outputs(operation, outcome.outputs)
+  if not ok then return protocol_error(operation, "%s", message) end
+  return outcome
+end
+
+---@param session pintle.session
+---@param operation string
+---@param result any
+---@return pintle.outcome?, pintle.error?
+function outcomes.of(session, operation, result)
+  if members.kind(result) ~= "object" then return protocol_error(operation, "no object") end
+  local kind = members.given(result.resultType)
+  if kind ~= nil and kind ~= "complete" then return protocol_error(operation, "of the type %s", tostring(kind)) end
+  local content, structured = members.given(result.content), members.given(result.structuredContent)
+  if content ~= nil and members.kind(content) ~= "array" then return protocol_error(operation, "content is no list") end
+  local message = message_of(content or {}, structured)
+  local success = result.isError ~= true
+  return check_outputs(session, operation, {
+    success = success, message = message, error = not success and (message or "it failed") or nil,
+    outputs = structured, result = result,
+  })
+end
+
+return outcomes

@@ -1,0 +1,212 @@
+-- The side of the server.
+
+local era = require "pintle.dialect.mcp.era"
+local errors = require "pintle.error"
+local identity = require "pintle.dialect.mcp.identity"
+local json = require("pintle.core").json
+local lazy = require "pintle.lazy"
+local members = require "pintle.members"
+local results = require "pintle.dialect.mcp.result"
+local subscriptions = lazy "pintle.dialect.mcp.subscriptions"
+local tools = lazy "pintle.dialect.mcp.tools"
+local wire = require "pintle.dialect.mcp.wire"
+
+local plugin = {}
+
+-- {====== Getting to know each other ======
+
+local INITIALIZED = json.order { "protocolVersion", "capabilities", "serverInfo", "instructions" }
+
+local function read_initialize(params)
+  local ok, err = wire.need(params, "object", "params")
+  if ok then ok, err = wire.need(params.protocolVersion, "string", "protocolVersion") end
+  if ok then ok, err = members.check(params.capabilities, "object", "capabilities") end
+  if ok then ok, err = members.check(params.clientInfo, "object", "clientInfo") end
+  return ok, err
+end
+
+local function names_of(capabilities)
+  local set = {}
+  for name in pairs(capabilities) do set[name] = true end
+  return set
+end
+
+-- A plugin may have begun already, with a request of the other era.
+local function begin(server)
+  if server.state.is_classic then
+    return wire.refuse(wire.INVALID_REQUEST, "Invalid request: initialize was sent already")
+  end
+  server.state.is_classic = true
+  if server.phase ~= "new" then return true end
+  local ok, err = server:initialize()
+  server.state.is_classic = ok and true or nil
+  return ok, err
+end
+
+local function initialize(server, params, request)
+  request.is_firm = true
+  local ok, err = read_initialize(params)
+  if not ok then return nil, err end
+  server.state.client_capabilities = members.given(params.capabilities) or {}
+  server.client, server.capabilities = params, names_of(server.state.client_capabilities)
+  ok, err = begin(server)
+  if not ok then return nil, err end
+  local version = params.protocolVersion
+  return setmetatable({
+    protocolVersion = wire.is_classic(version) and version or wire.CLASSIC[1],
+    capabilities = identity.capabilities(server.plugin, false),
+    serverInfo = identity.info(server.plugin),
+    instructions = identity.declared(server.plugin).instructions,
+  }, INITIALIZED)
+end
+
+local function discover(server)
+  return {
+    supportedVersions = json.array { wire.MODERN },
+    capabilities = identity.capabilities(server.plugin, true),
+    instructions = identity.declared(server.plugin).instructions,
+  }
+end
+
+local MANIFEST = json.order { "serverInfo", "capabilities", "instructions", "tools" }
+
+---@param self pintle.plugin
+---@return table
+function plugin.manifest(self)
+  return setmetatable({
+    serverInfo = identity.info(self), capabilities = identity.capabilities(self, true),
+    instructions = identity.declared(self).instructions, tools = tools.of(self.manifest, 1, math.huge),
+  }, MANIFEST)
+end
+
+-- }======
+
+-- {====== Being asked ======
+
+local function set_level(server, params)
+  local ok, err = wire.need(params, "object", "params")
+  if ok then ok, err = wire.need(params.level, "string", "level") end
+  if not ok then return nil, err end
+  local rank = wire.RANK[params.level]
+  if not rank then
+    return wire.refuse(wire.INVALID_PARAMS, "Invalid params: level: there is no %q", params.level)
+  end
+  server.state.rank = rank
+  return {}
+end
+
+local function nothing() return {} end
+
+local METHODS = {
+  initialize = initialize,
+  ["server/discover"] = discover,
+  ping = nothing,
+  ["logging/setLevel"] = set_level,
+  ["tools/list"] = function(...) return tools.list(...) end,
+  ["tools/call"] = function(...) return tools.call(...) end,
+  ["subscriptions/listen"] = function(...) return subscriptions.listen(...) end,
+}
+
+local function cannot_ask(_, method)
+  return nil, errors.new("invalid", ("%s: this client takes no requests; its protocol, %s, has none"):format(method,
+    wire.MODERN))
+end
+
+-- In the era without a handshake a server does not ask, and tells of changes only those who listen.
+local function keep_to_era(server, request)
+  if not era.is_modern(request) then return end
+  request.call = cannot_ask
+  request.notify = function(_, method, params) return subscriptions.notify(server, method, params) end
+end
+
+---@param server pintle.server
+---@param request pintle.request
+---@param params any
+---@return true?, pintle.error?
+function plugin.admit(server, request, params)
+  local ok, err = era.enter(server, request, params)
+  if ok then keep_to_era(server, request) end
+  return ok, err
+end
+
+plugin.answer = results.of
+
+local function handler_of(server, handle)
+  return function(params, request)
+    local ok, err = plugin.admit(server, request, params)
+    if not ok or request.id == nil then return nil, err end
+    return results.of(server, request, handle(server, params, request))
+  end
+end
+
+-- What ends is a request that works, or one that listens.
+local function cancellation_of(server)
+  return wire.cancellation(function(params)
+    local id = params.requestId
+    if id ~= nil and not (server.state.listeners and subscriptions.cancel(server, id)) then return id end
+  end)
+end
+
+---@param server pintle.server
+---@return table<string, pintle.handler>
+function plugin.handlers(server)
+  server.state.rank = wire.RANK.info
+  server.peer:adopt { cancellation = cancellation_of(server), progress = wire.PROGRESS, codes = wire.CODES }
+  server.notify = function(...) return subscriptions.notify(...) end
+  local handlers = { ["notifications/initialized"] = function() end }
+  for method, handle in pairs(METHODS) do handlers[method] = handler_of(server, handle) end
+  return handlers
+end
+
+-- }======
+
+-- {====== Speaking up ======
+
+local MESSAGE = json.order { "level", "logger", "data" }
+local DATA = json.order { "message", "data" }
+local REPORT = json.order { "progressToken", "progress", "total", "message" }
+
+-- How grave a message has to be for the client to hear it; nil where it hears none.
+local function rank_wanted(server, request)
+  if request and request.mcp and request.mcp.is_modern then return request.mcp.rank end
+  return server.state.is_classic and server.state.rank or nil
+end
+
+-- A client that has not asked for logs may not be sent any; there is stderr for them.
+local function note(server, level, message, data)
+  if level ~= "debug" then server:note(level, message, data) end
+  return true
+end
+
+---@param server pintle.server
+---@param request pintle.request?
+---@param level pintle.level
+---@param message string
+---@param data any
+---@return true?, pintle.error?
+function plugin.log(server, request, level, message, data)
+  local told, wanted = wire.TOLD[level], rank_wanted(server, request)
+  if not wanted then return note(server, level, message, data) end
+  if wire.RANK[told] < wanted or request and request:cancelled() then return true end
+  if data ~= nil then message = setmetatable({ message = message, data = data }, DATA) end
+  return server.peer:notify("notifications/message",
+    setmetatable({ level = told, logger = server.plugin.manifest.name, data = message }, MESSAGE))
+end
+
+---Only what has increased is reported, and only where it was asked for.
+---@param server pintle.server
+---@param request pintle.request
+---@param fraction number
+---@param message string?
+---@return true?, pintle.error?
+function plugin.progress(server, request, fraction, message)
+  local kept = request.mcp
+  if not kept or kept.token == nil or fraction <= (kept.reported or -1) or request:cancelled() then return true end
+  kept.reported = fraction
+  return server.peer:notify("notifications/progress",
+    setmetatable({ progressToken = kept.token, progress = fraction, total = 1, message = message }, REPORT))
+end
+
+-- }======
+
+return plugin

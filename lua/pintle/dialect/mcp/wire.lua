@@ -1,0 +1,129 @@
+-- What both sides know of the messages.
+
+local errors = require "pintle.error"
+local json = require("pintle.core").json
+local members = require "pintle.members"
+
+local wire = {
+  INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603,
+  UNSUPPORTED_VERSION = -32022,
+  RESOURCE_NOT_FOUND = -32002, -- of the classic era alone
+}
+
+-- {====== Versions ======
+
+---The one that has no handshake.
+wire.MODERN = "2026-07-28"
+
+---Those with a handshake, the newest first.
+wire.CLASSIC = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
+
+---@param version any
+---@return boolean
+function wire.is_classic(version)
+  for _, known in ipairs(wire.CLASSIC) do
+    if known == version then return true end
+  end
+  return false
+end
+
+-- }======
+
+-- {====== _meta ======
+
+local OWN = "io.modelcontextprotocol/"
+
+---The names that the protocol has for itself in `_meta`.
+wire.META = {
+  version = OWN .. "protocolVersion", client = OWN .. "clientInfo", capabilities = OWN .. "clientCapabilities",
+  level = OWN .. "logLevel", server = OWN .. "serverInfo", subscription = OWN .. "subscriptionId",
+}
+
+local META_ORDER = json.order {
+  wire.META.version, wire.META.client, wire.META.capabilities, wire.META.level, "progressToken",
+}
+
+local function copy(from, into)
+  for name, value in pairs(from) do into[name] = value end
+  return into
+end
+
+---Params with more in their `_meta`; what is there already stays. The table that was given is not touched.
+---@param params table?
+---@param meta table
+---@return table
+function wire.with_meta(params, meta)
+  local all = copy(params or {}, {})
+  local given = members.given(all._meta)
+  all._meta = setmetatable(copy(given or {}, copy(meta, {})), META_ORDER)
+  return setmetatable(all, getmetatable(params))
+end
+
+-- }======
+
+-- {====== Levels ======
+
+---Those of the protocol, by how grave they are.
+wire.RANK = { debug = 1, info = 2, notice = 3, warning = 4, error = 5, critical = 6, alert = 7, emergency = 8 }
+
+---Ours as the protocol has them, and the other way round.
+wire.TOLD = { debug = "debug", info = "info", warn = "warning", error = "error" }
+wire.HEARD = {
+  debug = "debug", info = "info", notice = "info", warning = "warn", error = "error", critical = "error",
+  alert = "error", emergency = "error",
+}
+
+-- }======
+
+-- {====== Ways of a peer ======
+
+local CANCELLED = json.order { "requestId", "reason" }
+
+---@param of fun(params: table): any the id in what is received
+---@return pintle.cancellation
+function wire.cancellation(of)
+  return {
+    method = "notifications/cancelled",
+    is_unanswered = true,
+    params = function(id, reason) return setmetatable({ requestId = id, reason = reason }, CANCELLED) end,
+    id = of,
+  }
+end
+
+---@type pintle.progress
+wire.PROGRESS = {
+  method = "notifications/progress",
+  attach = function(params, token) return wire.with_meta(params, { progressToken = token }) end,
+  report = function(params) return params.progressToken, params.progress, params.total, params.message end,
+}
+
+---All that has no better one is an internal error: what is free for servers to use elsewhere is not here.
+---@type table<string, integer>
+wire.CODES = {
+  cancelled = wire.INTERNAL_ERROR, timeout = wire.INTERNAL_ERROR, requirement = wire.INTERNAL_ERROR,
+  full = wire.INTERNAL_ERROR, closed = wire.INTERNAL_ERROR, invalid = wire.INVALID_PARAMS,
+}
+
+-- }======
+
+-- {====== Errors ======
+
+---@return nil, pintle.error
+function wire.refuse(code, format, ...)
+  return nil, errors.new("invalid", format:format(...), { code = code })
+end
+
+---@param method string
+---@return nil, pintle.error
+function wire.unknown_method(method) return wire.refuse(wire.METHOD_NOT_FOUND, "Method not found: %s", method) end
+
+---Whether a member is there and of a kind.
+---@return true?, pintle.error?
+function wire.need(value, expected, name)
+  if members.given(value) == nil then return wire.refuse(wire.INVALID_PARAMS, "Invalid params: %s is missing", name) end
+  return members.check(value, expected, name)
+end
+
+-- }======
+
+return wire

@@ -1,0 +1,160 @@
+-- A host drives real servers, of both eras.
+local children = require "spec.support.children"
+local hosts = require "pintle.host"
+local loop = require "pintle.loop"
+
+local nothing_left, entries
+
+before_each(function() nothing_left, entries = children.stock(), {} end)
+after_each(function() nothing_left() end)
+
+local function new_host(verbosity)
+  return hosts { dialect = "mcp", verbosity = verbosity or "debug", log = function(entry)
+    if entry.source == "log" then entries[#entries + 1] = { entry.level, entry.message, entry.data } end
+  end }
+end
+
+local function wait_until(condition)
+  local give_up = loop.now() + children.patience
+  repeat
+    loop.sleep(0.02)
+    assert(loop.now() < give_up, "it does not come to that")
+  until condition()
+end
+
+local HANDLERS = {
+  ["sampling/createMessage"] = function(params)
+    return { role = "assistant", model = "m", content = { type = "text", text = params.messages[1].content.text } }
+  end,
+  ["elicitation/create"] = function() return { action = "accept", content = { name = "Ada" } } end,
+}
+
+-- What is the same in both eras.
+local function use(plugin)
+  local outcome = assert(plugin:execute("add", { a = 2 }))
+  assert.same({ true, nil, { sum = 3 } }, { outcome.success, outcome.message, outcome.outputs })
+  assert.equal('{"sum":3}', outcome.result.content[1].text)
+  local _, err = plugin:execute("add", { a = "two" })
+  assert.equal('Invalid params for "add": at /a: expected number, got string "two"', err.message)
+  outcome = assert(plugin:execute "fail")
+  assert.same({ false, "it is broken" }, { outcome.success, outcome.error })
+
+  local reports = {}
+  outcome = assert(plugin:execute("count", { to = 4 }, {
+    on_progress = function(fraction, message) reports[#reports + 1] = { fraction, message } end,
+  }))
+  assert.equal("counted to 4", outcome.message)
+  assert.same({ { 0.25, "at 1" }, { 0.5, "at 2" }, { 0.75, "at 3" }, { 1, "at 4" } }, reports)
+
+  assert(plugin:execute "log")
+  assert.same({
+    { "debug", "a detail" }, { "info", "something" }, { "error", "trouble", { message = "trouble", where = "here" } },
+  }, entries)
+
+  _, err = plugin:execute("wait", {}, { timeout = 0.2 })
+  assert.equal("timeout", err.kind)
+  wait_until(function() return plugin:execute("given").message ~= nil end)
+
+  assert.is_nil(plugin.manifest.operations.new)
+  assert(plugin:execute "grow")
+  wait_until(function() return plugin.manifest.operations.new end)
+  assert.equal("brand new", assert(plugin:execute "new").message)
+
+  assert.equal("Hello, world", assert(plugin:call("resources/read", { uri = "hello://world" })).contents[1].text)
+  _, err = plugin:call("resources/read", { uri = "nothing://here" })
+  assert.equal("remote", err.kind)
+end
+
+describe("a server with a handshake (@modelcontextprotocol/sdk)", function()
+  local COMMAND = { "node", "spec/interop/mcp_classic_server.cjs" }
+
+  it("is found out and driven", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = COMMAND })
+    assert.same({ "classic", "1.2.3" }, { plugin.manifest.name, plugin.manifest.version })
+    assert.same({ "2025-11-25", "Ask it anything." }, { plugin.told.protocolVersion, plugin.told.instructions })
+    assert.equal("Adds two numbers", plugin.manifest.operations.add.description)
+    use(plugin)
+    local outcome = assert(plugin:execute "sample")
+    assert.is_false(outcome.success)
+    assert.matches("sampling", outcome.error, 1, true)
+  end)
+
+  it("asks for what it was offered", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = COMMAND, handlers = HANDLERS, options = { roots = { "/a dir" } } })
+    assert.equal("m: Say something", assert(plugin:execute "sample").message)
+    assert.equal('[{"uri":"file:///a%20dir"}]', assert(plugin:execute "roots").message)
+  end)
+
+  it("speaks the version that it is told to", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = COMMAND, options = { era = "2025-03-26" } })
+    assert.equal("2025-03-26", plugin.told.protocolVersion)
+  end)
+
+  it("keeps to itself what nobody wants to hear", function()
+    local host <close> = new_host "error"
+    local plugin = assert(host:start { command = COMMAND })
+    assert(plugin:execute "log")
+    assert.equal(1, #entries)
+  end)
+end)
+
+describe("a server without a handshake (@modelcontextprotocol/server)", function()
+  local COMMAND = { "node", "spec/interop/mcp_modern_server.cjs" }
+
+  for legacy, what in pairs { serve = "that knows both eras", reject = "that knows no other era" } do
+    it(what .. " is driven as one of the newer", function()
+      local host <close> = new_host()
+      local plugin = assert(host:start { command = COMMAND, handlers = HANDLERS, env = { MCP_LEGACY = legacy } })
+      assert.same({ "modern", "3.2.1" }, { plugin.manifest.name, plugin.manifest.version })
+      assert.equal("This is modern.", plugin.told.instructions)
+      use(plugin)
+      assert.equal("accept: Ada", assert(plugin:execute "ask").message)
+    end)
+  end
+
+  it("asks for nothing that it was not offered", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = COMMAND })
+    local _, err = plugin:execute "ask"
+    assert.equal(-32021, err.code)
+  end)
+
+  it("is driven as one of the older if the user says so", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = COMMAND, handlers = HANDLERS, options = { era = "2025-06-18" } })
+    assert.same({ "2025-06-18", "This is legacy." }, { plugin.told.protocolVersion, plugin.told.instructions })
+    use(plugin)
+  end)
+end)
+
+describe("the everything server", function()
+  it("is driven", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = { "mcp-server-everything", "stdio" } })
+    assert.equal("mcp-servers/everything", plugin.manifest.name)
+    assert.is_table(plugin.told.capabilities.prompts)
+    assert.truthy(#plugin.manifest.names >= 12)
+    assert.same({}, plugin.manifest.warnings)
+    assert.equal("Echo: hello", assert(plugin:execute("echo", { message = "hello" })).message)
+    assert.equal("The sum of 2 and 3 is 5.", assert(plugin:execute("get-sum", { a = 2, b = 3 })).message)
+    local fractions = {}
+    assert(plugin:execute("trigger-long-running-operation", { duration = 0.2, steps = 4 }, {
+      on_progress = function(fraction) fractions[#fractions + 1] = fraction end,
+    }))
+    -- The last report and the result may come in one piece; then both are seen all the same.
+    assert.same({ 0.25, 0.5, 0.75, 1 }, fractions)
+    local weather = assert(plugin:execute("get-structured-content", { location = "Chicago" }))
+    assert.same({ temperature = 36, conditions = "Light rain / drizzle", humidity = 82 }, weather.outputs)
+    local image = assert(plugin:execute "get-tiny-image")
+    assert.equal("image/png", image.result.content[2].mimeType)
+    local resources = assert(plugin:call("resources/list", {})).resources
+    assert.truthy(#resources > 0)
+    assert.is_table(assert(plugin:call("resources/read", { uri = resources[1].uri })).contents)
+    assert.truthy(#assert(plugin:call("prompts/list", {})).prompts > 0)
+    local prompt = assert(plugin:call("prompts/get", { name = "simple-prompt" }))
+    assert.is_table(prompt.messages)
+  end)
+end)

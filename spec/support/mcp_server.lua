@@ -1,0 +1,263 @@
+-- Plays an MCP server in plain lines of JSON, strictly or badly: lua5.4 spec/support/mcp_server.lua BEHAVIOUR HEARD
+-- All that it hears is appended to the file HEARD.
+local core = require "pintle.core"
+local json = core.json
+
+local behaviour, heard = arg[1], assert(io.open(arg[2], "a"))
+heard:setvbuf "line"
+
+local function read()
+  local line = io.read "l"
+  if line then heard:write(line, "\n") end
+  return line and json.decode(line)
+end
+
+local function write(message)
+  message.jsonrpc = "2.0"
+  io.write(json.encode(message), "\n")
+  io.flush()
+end
+
+local function answer(request, result) write { id = request.id, result = result } end
+local function refuse(request, code, message, data)
+  write { id = request.id, error = { code = code, message = message, data = data } }
+end
+local function tell(method, params) write { method = method, params = params } end
+
+-- Asks the client, and waits for its answer.
+local function ask(method, params)
+  write { id = "q", method = method, params = params }
+  return read()
+end
+
+local function sleep(seconds)
+  local poller <close> = core.poller()
+  poller:wait(seconds)
+end
+
+local function text(words, more)
+  local result = more or {}
+  result.content = { { type = "text", text = words } }
+  return result
+end
+
+-- {====== Tools ======
+
+local ANY = { type = "object" }
+local INTEGER = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } }
+
+local TOOLS = { {
+  { name = "echo", description = "Says it again", inputSchema = INTEGER },
+  { name = "broken", inputSchema = ANY, outputSchema = INTEGER },
+  { name = "hold", inputSchema = ANY },
+}, {
+  { name = "crooked", inputSchema = { type = "objekt" } },
+  { name = "ask", inputSchema = ANY },
+} }
+
+local function list_tools(request)
+  local cursor = request.params and request.params.cursor
+  if cursor == nil then return answer(request, { tools = TOOLS[1], nextCursor = "two" }) end
+  if cursor ~= "two" then return refuse(request, -32602, "no such cursor") end
+  answer(request, { tools = TOOLS[2] })
+end
+
+local calls = {}
+
+function calls.echo(request)
+  local token = request.params._meta and request.params._meta.progressToken
+  if token then
+    tell("notifications/progress", { progressToken = token, progress = 1, total = 4, message = "quarter" })
+    tell("notifications/progress", { progressToken = token, progress = 3, message = "who knows" })
+    tell("notifications/progress", { progressToken = token, progress = 9, total = 4 })
+    tell("notifications/progress", { progressToken = "another", progress = 1, total = 1 })
+  end
+  local n = request.params.arguments.n
+  answer(request, { content = {
+    { type = "text", text = "n is " .. n }, { type = "image", data = "", mimeType = "image/png" },
+    { type = "text", text = '{"n":' .. n .. "}" }, { type = "text", text = "and that is all" },
+  }, structuredContent = { n = n } })
+end
+
+function calls.broken(request) answer(request, text("x", { structuredContent = { n = "x" } })) end
+function calls.hold() end
+
+function calls.ask(request)
+  local answers = {}
+  for i, method in ipairs { "ping", "roots/list", "sampling/createMessage", "elicitation/create", "unheard/of" } do
+    local response = ask(method, {})
+    answers[i] = response.error and response.error.code or response.result
+  end
+  answer(request, text(json.encode(answers)))
+end
+
+local function call_tool(request) calls[request.params.name](request) end
+
+-- }======
+
+-- {====== Eras ======
+
+local CLASSIC = {
+  protocolVersion = "2025-11-25", capabilities = { tools = { listChanged = true }, logging = {} },
+  serverInfo = { name = "old", version = "1" }, instructions = "Be gentle.",
+}
+
+-- With a handshake: nothing goes before it.
+local function serve_classic(told, on_stranger)
+  local is_open = false
+  for message in read do
+    if message.method == "initialize" then
+      answer(message, told or CLASSIC)
+    elseif message.method == "notifications/initialized" then
+      is_open = true
+    elseif not is_open then
+      on_stranger(message)
+    elseif message.method == "tools/list" then
+      list_tools(message)
+    elseif message.method == "tools/call" then
+      call_tool(message)
+    elseif message.method == "logging/setLevel" then
+      answer(message, {})
+    elseif message.method == "tell" then
+      tell(message.params.method, message.params.params)
+      answer(message, {})
+    elseif message.id ~= nil then
+      refuse(message, -32601, "Method not found")
+    end
+  end
+end
+
+local function refuse_stranger(message) refuse(message, -32601, "Method not found") end
+
+local META = "io.modelcontextprotocol/"
+
+local function modern(result)
+  result.resultType = result.resultType or "complete"
+  result._meta = { [META .. "serverInfo"] = { name = "new", version = "2026.7" } }
+  return result
+end
+
+local DISCOVERED = {
+  supportedVersions = { "2026-07-28" }, capabilities = { tools = { listChanged = true }, logging = {} },
+  instructions = "Be quick.", ttlMs = 0, cacheScope = "private",
+}
+
+local function has_envelope(request)
+  local meta = request.params and request.params._meta
+  if not meta or meta[META .. "protocolVersion"] ~= "2026-07-28" then return false end
+  return type(meta[META .. "clientCapabilities"]) == "table"
+end
+
+local listening
+local answers = {
+  ["server/discover"] = function(request) answer(request, modern(DISCOVERED)) end,
+  ["tools/list"] = function(request) answer(request, modern { tools = TOOLS[1], ttlMs = 0, cacheScope = "public" }) end,
+  ["resources/read"] = function(request)
+    if request.params.inputResponses then
+      return answer(request, modern { contents = { request.params.inputResponses, request.params.requestState } })
+    end
+    answer(request, modern {
+      resultType = "input_required", requestState = "opaque", inputRequests = {
+        where = { method = "roots/list" }, who = { method = "elicitation/create", params = { message = "Who?" } },
+      },
+    })
+  end,
+  ["prompts/get"] = function(request)
+    answer(request, modern { resultType = "input_required", requestState = "more" })
+  end,
+  ["subscriptions/listen"] = function(request)
+    listening = request.id
+    tell("notifications/subscriptions/acknowledged", {
+      _meta = { [META .. "subscriptionId"] = request.id }, notifications = request.params.notifications,
+    })
+  end,
+  grow = function(request)
+    table.insert(TOOLS[1], { name = "new", inputSchema = ANY })
+    tell("notifications/tools/list_changed", { _meta = { [META .. "subscriptionId"] = listening } })
+    answer(request, modern {})
+  end,
+  ["tools/call"] = function(request)
+    answer(request, modern(text("called", { resultType = behaviour == "peculiar" and "task" or nil })))
+  end,
+}
+
+-- Without one: every request has to be complete in itself.
+local function serve_modern()
+  for message in read do
+    if message.id == nil then
+      tell("heard", message)
+    elseif not has_envelope(message) then
+      refuse(message, -32602, "the envelope is missing")
+    elseif answers[message.method] then
+      answers[message.method](message)
+    else
+      refuse(message, -32601, "Method not found")
+    end
+  end
+end
+
+-- }======
+
+local function with_lists(list)
+  list_tools = list
+  serve_classic(nil, refuse_stranger)
+end
+
+local function supporting(versions)
+  return function(message) refuse(message, -32022, "Unsupported protocol version", { supported = versions }) end
+end
+
+local behaviours = {
+  classic = function() serve_classic(nil, refuse_stranger) end,
+  silent = function() serve_classic(nil, function() end) end,
+  touchy = function() serve_classic(nil, function() os.exit(3) end) end,
+  mute = function() for _ in read do end end,
+  modern = serve_modern,
+  peculiar = serve_modern,
+  sleepy = function()
+    sleep(0.8)
+    serve_modern()
+  end,
+  odd = function() serve_classic(nil, function(message) answer(message, "hello") end) end,
+  old = function() serve_classic(nil, supporting { "2025-06-18", "2024-11-05" }) end,
+  future = function() serve_classic(nil, supporting { "2031-01-01" }) end,
+  ahead = function()
+    serve_classic({ protocolVersion = "2031-01-01", capabilities = {}, serverInfo = {} }, refuse_stranger)
+  end,
+  bare = function()
+    serve_classic({ protocolVersion = "2024-11-05", serverInfo = { name = "bare" } }, refuse_stranger)
+  end,
+  endless = function()
+    local page = 0
+    with_lists(function(request)
+      page = page + 1
+      answer(request, { tools = { { name = "t" .. page, inputSchema = ANY } }, nextCursor = "c" .. page })
+    end)
+  end,
+  stuck = function()
+    with_lists(function(request) answer(request, { tools = TOOLS[1], nextCursor = "again" }) end)
+  end,
+  careless = function()
+    with_lists(function(request)
+      answer(request, { tools = { { name = "twice", inputSchema = ANY }, { description = "nameless" },
+        { name = "twice", description = "second", inputSchema = ANY }, { name = "schemaless" } } })
+    end)
+  end,
+  listless = function() with_lists(function(request) answer(request, { tools = "none" }) end) end,
+  restless = function()
+    local count = 0
+    with_lists(function(request)
+      count = count + 1
+      if count == 1 or count == 3 then tell "notifications/tools/list_changed" end
+      answer(request, { tools = { { name = "t" .. count, inputSchema = ANY } } })
+    end)
+  end,
+  growing = function()
+    with_lists(function(request)
+      answer(request, { tools = { { name = "t" .. #TOOLS[1], inputSchema = ANY } } })
+      table.insert(TOOLS[1], {})
+    end)
+  end,
+}
+
+behaviours[behaviour]()

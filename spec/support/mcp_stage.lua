@@ -1,0 +1,63 @@
+-- A host and what it says to the servers that spec/support/mcp_server.lua plays.
+local children = require "spec.support.children"
+local hosts = require "pintle.host"
+local json = require("pintle.core").json
+local loop = require "pintle.loop"
+
+local stage = {}
+
+local heard
+
+-- Before and after each spec; nothing may be left then.
+function stage.set()
+  stage.nothing_left, heard, stage.entries = children.stock(), os.tmpname(), {}
+end
+
+function stage.clear()
+  os.remove(heard)
+  stage.nothing_left()
+end
+
+function stage.host(options)
+  local given = { dialect = "mcp", log = function(entry) stage.entries[#stage.entries + 1] = entry end }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return hosts(given)
+end
+
+function stage.start(host, behaviour, options)
+  local given = { command = { "lua5.4", "spec/support/mcp_server.lua", behaviour, heard }, name = behaviour }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return host:start(given)
+end
+
+-- The lines that the server has heard.
+function stage.lines()
+  local list = {}
+  for line in io.lines(heard) do list[#list + 1] = line end
+  return list
+end
+
+function stage.methods()
+  local list = stage.lines()
+  for i, line in ipairs(list) do list[i] = json.decode(line).method or "an answer" end
+  return list
+end
+
+function stage.wait_until(condition)
+  local give_up = loop.now() + children.patience
+  while not condition() do
+    loop.sleep(0.01)
+    assert(loop.now() < give_up, "it does not come to that")
+  end
+end
+
+-- The messages of a level in the log.
+function stage.said(level)
+  local messages = {}
+  for _, entry in ipairs(stage.entries) do
+    if entry.level == level then messages[#messages + 1] = entry.message end
+  end
+  return messages
+end
+
+return stage
