@@ -1,0 +1,34 @@
+-- The client-server protocol of an editor, version 0.1, from both sides. docs/dialects/editor.md tells what was decided
+-- where its text is silent.
+
+local lazy = require "pintle.lazy"
+
+local MEMBERS = { process_id = true, client_info = true, root_path = true, initialize_options = true }
+
+-- Whether all that is there is the editor's; others spell their members differently.
+local function has_own_members(params)
+  if type(params) ~= "table" or next(params) == nil then return "perhaps" end
+  for name in pairs(params) do
+    if not MEMBERS[name] then return false end
+  end
+  return true
+end
+
+---@type pintle.dialect
+return {
+  name = "editor",
+  framing = "header",
+  ids = "string",
+  extra = { version = "0.1" },
+  header = 'content-type: "application/vscode-jsonrpc;charset=utf-8"\r\ncontent-length: ',
+  cancellation = false,
+  -- There is no way to tell of it, so nobody is asked to.
+  progress = { method = "", attach = function(params) return params end, report = function() end },
+  recognises = function(method, params, framing, others)
+    if framing ~= "header" then return false end
+    if others and others.version ~= nil then return true end
+    return method == "initialize" and has_own_members(params)
+  end,
+  host = lazy "pintle.dialect.editor.host",
+  plugin = lazy "pintle.dialect.editor.plugin",
+}

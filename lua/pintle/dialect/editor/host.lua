@@ -1,0 +1,148 @@
+-- The side of the client.
+
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local members = require "pintle.members"
+local numbers = require "pintle.dialect.editor.numbers"
+local outcomes = require "pintle.outcome"
+local wire = require "pintle.dialect.editor.wire"
+
+local json = core.json
+local kind, given = members.kind, members.given
+
+local host = { handlers = {} }
+
+local function invalid(format, ...) return nil, errors.new("invalid", format:format(...)) end
+
+-- {====== Initialize ======
+
+local INITIALIZE = json.order { "process_id", "client_info", "root_path", "initialize_options" }
+local CLIENT_INFO = json.order { "name", "version" }
+
+local OPTIONS = { process_id = "boolean", client_info = "object", root_path = "string" }
+
+local function check_options(options)
+  for name, value in pairs(options) do
+    local expected = OPTIONS[name]
+    if not expected then return invalid("options: there is no %q in the dialect editor", tostring(name)) end
+    if kind(value) ~= expected then
+      return invalid("options.%s: %s expected, got %s", name, expected, kind(value))
+    end
+  end
+  return true
+end
+
+local function client_info_of(info)
+  if not info then return { name = "pintle" } end
+  if type(info.name) ~= "string" then return invalid "options.client_info: a name expected" end
+  if info.version ~= nil and type(info.version) ~= "string" then
+    return invalid("options.client_info.version: string expected, got %s", kind(info.version))
+  end
+  return setmetatable({ name = info.name, version = info.version }, CLIENT_INFO)
+end
+
+-- A relative path means nothing to somebody who is in that directory already.
+local function root_path_of(session)
+  local cwd = session.cwd
+  return session.options.root_path or cwd and cwd:sub(1, 1) == "/" and cwd or nil
+end
+
+local function params_of(session)
+  local options = session.options
+  local ok, err = check_options(options)
+  if not ok then return nil, err end
+  local info
+  info, err = client_info_of(options.client_info)
+  if not info then return nil, err end
+  return setmetatable({
+    process_id = options.process_id ~= false and core.getpid() or nil,
+    client_info = info,
+    root_path = root_path_of(session),
+    initialize_options = session.config,
+  }, INITIALIZE)
+end
+
+-- }======
+
+-- {====== What the server says it is ======
+
+-- The document says nothing of the result, so anything goes; what our own servers tell is used where it is there.
+
+local function operations_of(session, methods)
+  local operations, schemas = {}, {}
+  for i, method in ipairs(methods) do
+    if kind(method) == "object" and type(method.name) == "string" then
+      local params = given(method.params)
+      operations[method.name] = { description = given(method.description), params = params == nil or params }
+      schemas[method.name] = params
+    else
+      session:log("warn", ("methods[%d] in its answer to initialize: an object with a name expected"):format(i - 1))
+    end
+  end
+  return operations, schemas
+end
+
+local function text_or(value, default) return type(value) == "string" and value or default end
+
+local function described(session, told)
+  local answer = kind(told) == "object" and told or {}
+  local info = kind(answer.server_info) == "object" and answer.server_info or {}
+  local has_methods = kind(answer.methods) == "array"
+  local operations, schemas = operations_of(session, has_methods and answer.methods or {})
+  session.state.schemas = schemas
+  return {
+    name = text_or(info.name, session.name), version = text_or(info.version, false), is_version_free = true,
+    description = text_or(info.description), operations = operations, is_open = not has_methods,
+  }
+end
+
+---@param session pintle.session
+---@return table?, pintle.error?
+function host.open(session)
+  local params, err = params_of(session)
+  if not params then return nil, err end
+  local told
+  told, err = session.peer:call("initialize", params, { timeout = session.handshake_timeout })
+  if err ~= nil then return nil, err end
+  session.told = given(told)
+  return described(session, told)
+end
+
+-- }======
+
+-- {====== Execute ======
+
+local function patience_of(context)
+  if context.patience ~= nil then return context.patience end
+  return context.timeout
+end
+
+local function outcome_of(operation, err)
+  if err.kind ~= "remote" then return nil, err end
+  if err.code == wire.FAILED then return outcomes.read_failure(err) end
+  if numbers.is_int(err.code) then return nil, err end
+  local message = ("its error to %q has a code that is no Int: %s (%s)"):format(operation, tostring(err.code),
+    err.message)
+  return nil, errors.new("protocol", message)
+end
+
+---@param session pintle.session
+---@param operation string
+---@param args table
+---@param context pintle.context
+---@return pintle.outcome?, pintle.error?
+function host.execute(session, operation, args, context)
+  local ok, err = numbers.check(operation, args, session.state.schemas[operation])
+  if not ok then return nil, err end
+  local result
+  result, err = session.peer:call(operation, args, { timeout = patience_of(context) })
+  if err ~= nil then return outcome_of(operation, err) end
+  return outcomes.read(result)
+end
+
+-- }======
+
+---There is no message for it: the end of its input, which follows, is what tells a server to end.
+function host.close() end
+
+return host

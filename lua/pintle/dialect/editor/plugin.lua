@@ -1,0 +1,159 @@
+-- The side of the server: each operation is a method, and its arguments are the params.
+
+local errors = require "pintle.error"
+local json = require("pintle.core").json
+local members = require "pintle.members"
+local numbers = require "pintle.dialect.editor.numbers"
+local ordered_schema = require "pintle.manifest.order"
+local outcomes = require "pintle.outcome"
+local wire = require "pintle.dialect.editor.wire"
+
+local plugin = {}
+
+local function invalid_params(format, ...)
+  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = wire.INVALID_PARAMS })
+end
+
+-- {====== What it says it is ======
+
+local TOLD = json.order { "server_info", "methods" }
+local SERVER_INFO = json.order { "name", "version", "description" }
+local METHOD = json.order { "name", "description", "params" }
+
+local function methods_of(manifest)
+  local methods = json.array()
+  for i, name in ipairs(manifest.names) do
+    local operation = manifest.operations[name]
+    local told = { name = name, description = operation.description, params = ordered_schema(operation.params) }
+    methods[i] = setmetatable(told, METHOD)
+  end
+  return methods
+end
+
+---The result of `initialize`.
+---@param self pintle.plugin
+---@return table
+function plugin.manifest(self)
+  local manifest = self.manifest
+  local info = { name = manifest.name, version = manifest.version, description = manifest.description }
+  return setmetatable({ server_info = setmetatable(info, SERVER_INFO), methods = methods_of(manifest) }, TOLD)
+end
+
+-- }======
+
+-- {====== Initialize ======
+
+local function check_process_id(pid)
+  if pid == nil then return true end
+  if not numbers.is_int(pid) then
+    local got = type(pid) == "number" and json.encode(pid) or members.kind(pid)
+    return invalid_params("process_id: Int expected, got %s", got)
+  end
+  if pid <= 0 then return invalid_params("process_id: the id of a process expected, got %d", pid) end
+  return true
+end
+
+local function check_client_info(info)
+  local ok, err = members.check(info, "object", "client_info")
+  if not ok or info == nil then return ok, err end
+  if members.given(info.name) == nil then return invalid_params "client_info.name is missing" end
+  ok, err = members.check(info.name, "string", "client_info.name")
+  if ok then ok, err = members.check(info.version, "string", "client_info.version") end
+  return ok, err
+end
+
+-- What was told of the client, without what was told to be nothing.
+local function read_initialize(params)
+  local ok, err = members.check(params, "object", "params")
+  if not ok then return nil, err end
+  local client = {}
+  for name, value in pairs(params or {}) do client[name] = members.given(value) end
+  ok, err = check_process_id(client.process_id)
+  if ok then ok, err = check_client_info(client.client_info) end
+  if ok then ok, err = members.check(client.root_path, "string", "root_path") end
+  if not ok then return nil, err end
+  return client
+end
+
+local function initialize(server, params)
+  local client, err = read_initialize(params)
+  if not client then return nil, err end
+  local ok
+  ok, err = server:initialize(client.initialize_options)
+  if not ok then return nil, err end
+  server.client, server.state.is_ready = client, true
+  if client.process_id then server:follow(math.tointeger(client.process_id)) end
+  return plugin.manifest(server.plugin)
+end
+
+-- }======
+
+-- {====== Operations ======
+
+local function refuse_early(server)
+  if server.state.is_ready then return true end
+  return nil, errors.new("invalid", "Invalid request: initialize comes first", { code = wire.INVALID_REQUEST })
+end
+
+---@param server pintle.server
+---@param request pintle.request
+---@param params any
+---@return true?, pintle.error?
+function plugin.admit(server, request, params)
+  local ok, err = refuse_early(server)
+  if not ok or not server.plugin.methods[request.method] then return ok, err end
+  return numbers.check(request.method, params)
+end
+
+-- Arguments have names; an empty list has none to leave out.
+local function read_args(server, name, params)
+  if params == nil or members.kind(params) == "array" and #params == 0 then return {} end
+  local ok, err = members.check(params, "object", "params")
+  if ok then ok, err = numbers.check(name, params, server.plugin.manifest.operations[name].params) end
+  if not ok then return nil, err end
+  return params
+end
+
+local function execute(server, name, params, request)
+  local ok, err = refuse_early(server)
+  if not ok then return nil, request.id ~= nil and err or nil end
+  local args, outcome
+  args, err = read_args(server, name, params)
+  if not args then return nil, err end
+  outcome, err = server:execute(name, args, { workdir = server.client.root_path }, request)
+  if not outcome then return nil, err end
+  if not outcome.success then return nil, outcomes.failure(outcome, wire.FAILED) end
+  return outcomes.value(outcome)
+end
+
+---@param server pintle.server
+---@return table<string, pintle.handler>
+function plugin.handlers(server)
+  local handlers = {}
+  for name in pairs(server.plugin.manifest.operations) do
+    handlers[name] = function(params, request) return execute(server, name, params, request) end
+  end
+  if handlers.initialize then server:note("warn", "the operation initialize is hidden by the protocol's own method") end
+  handlers.initialize = function(params) return initialize(server, params) end
+  return handlers
+end
+
+-- }======
+
+-- {====== Speaking up ======
+
+-- The protocol has no messages for either. What is logged goes to stderr; progress would only be noise there.
+
+---@param server pintle.server
+---@param level pintle.level
+---@param message string
+---@param data any
+---@return true?, pintle.error?
+function plugin.log(server, _, level, message, data) return server:note(level, message, data) end
+
+---@return true?, pintle.error?
+function plugin.progress() return true end
+
+-- }======
+
+return plugin

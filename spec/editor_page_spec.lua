@@ -1,0 +1,32 @@
+-- What docs/dialects/editor.md shows is so.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local editor = require "spec.support.editor"
+
+local function read(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+
+describe("the page on the editor's protocol", function()
+  local page = read "docs/dialects/editor.md"
+
+  it("shows a program and what it prints", function()
+    local program, prints = page:match "```lua\n(.-)```\n```\n(.-)```"
+    local output, status = children.run { command = { "lua5.4", "-e", program } }
+    assert.same({ prints, 0 }, { output, status })
+  end)
+
+  it("shows a message as it is", function()
+    local shown = page:match "```\n(content%-type.-)\n```"
+    assert.equal(editor.frame(shown:match "\n\n(.*)$"), (shown:gsub("\n", "\r\n")))
+  end)
+
+  it("shows what a server tells of itself", function()
+    local server <close> = editor.start "examples/greeter/plugin.lua"
+    local told = server:initialize().result
+    local shown = core.json.decode(page:match "```json\n(.-)```")
+    assert.same({ server_info = shown.server_info, names = { shown.methods[1].name, shown.methods[1].description } },
+      { server_info = told.server_info, names = { told.methods[1].name, told.methods[1].description } })
+  end)
+end)
