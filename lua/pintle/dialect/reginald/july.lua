@@ -1,0 +1,33 @@
+-- What a plugin answers to a host of july, once hands are shaken.
+
+local releases = require "pintle.dialect.reginald.release"
+local run = require "pintle.dialect.reginald.run"
+
+local INVALID_PARAMS = releases.INVALID_PARAMS
+
+local july = {}
+
+-- What the plugin as a whole is configured with comes along each time.
+local function run_operation(server, params, request, way, operation)
+  local args, err = run.arguments(server, operation, params.config, INVALID_PARAMS)
+  if not args then return nil, err end
+  local config
+  config, err = run.config(server, params.pluginConfig)
+  if not config then return nil, err end
+  server.config = config
+  return run.execute(server, request, way, operation, args, {})
+end
+
+function july.runCommand(server, params, request)
+  local operation, err = run.command(server, params.cmd, "cmd")
+  if not operation then return nil, err end
+  return run_operation(server, params, request, "command", operation)
+end
+
+function july.runTask(server, params, request)
+  local operation, err = run.task(server, params.taskType, "taskType")
+  if not operation then return nil, err end
+  return run_operation(server, params, request, "task", operation)
+end
+
+return july

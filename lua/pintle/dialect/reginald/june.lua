@@ -1,0 +1,105 @@
+-- What a plugin answers to a host of june, once hands are shaken.
+
+local definition = require "pintle.dialect.reginald.definition"
+local json = require("pintle.core").json
+local levels = require "pintle.dialect.reginald.level"
+local members = require "pintle.members"
+local releases = require "pintle.dialect.reginald.release"
+local run = require "pintle.dialect.reginald.run"
+
+local INVALID_PARAMS = releases.INVALID_PARAMS
+
+local given, refuse = members.given, run.refuse
+
+local june = {}
+
+-- {====== Initialize ======
+
+local function read_logging(logging)
+  local ok, err = members.check(logging, "object", "logging")
+  if not ok then return nil, err end
+  logging = given(logging) or {}
+  ok, err = members.check(logging.enabled, "boolean", "logging.enabled")
+  if not ok then return nil, err end
+  if given(logging.enabled) == false then return math.huge end
+  if given(logging.level) == nil then return -math.huge end
+  local threshold = levels.number(logging.level)
+  if threshold then return threshold end
+  return refuse(INVALID_PARAMS, "Invalid params: logging.level: TRACE, DEBUG, INFO, WARN or ERROR expected, got %s",
+    json.encode(logging.level))
+end
+
+function june.initialize(server, params)
+  local threshold, err = read_logging(params.logging)
+  if not threshold then return nil, err end
+  server.state.threshold = threshold
+  local config
+  config, err = run.config(server, params.config)
+  if not config then return nil, err end
+  local ok
+  ok, err = server:initialize(config)
+  if not ok then return nil, err end
+  return {}
+end
+
+-- }======
+
+-- {====== Commands ======
+
+local function positional(operation, list)
+  local ok, err = members.check(list, "array", "args")
+  if not ok then return nil, err end
+  if given(list) == nil or #list == 0 then return {} end
+  local name = definition.options(operation).positional
+  if name then return { [name] = list } end
+  return refuse(INVALID_PARAMS, "Invalid params for %q: it takes no arguments beside its flags", operation.name)
+end
+
+-- What is set up stays until it is set up anew; a run that has begun keeps what it began with.
+function june.setupCommand(server, params)
+  local operation, err = run.command(server, params.name, "name")
+  if not operation then return nil, err end
+  local more
+  more, err = positional(operation, params.args)
+  if not more then return nil, err end
+  local args
+  args, err = run.arguments(server, operation, params.config, INVALID_PARAMS, more)
+  if not args then return nil, err end
+  server.state.setups[operation.name] = args
+  return {}
+end
+
+function june.runCommand(server, params, request)
+  local operation, err = run.command(server, params.name, "name")
+  if not operation then return nil, err end
+  return run.execute(server, request, "command", operation, server.state.setups[operation.name] or {}, {})
+end
+
+-- }======
+
+-- {====== Tasks ======
+
+function june.validateTask(server, params)
+  local operation, err = run.task(server, params.type, "type")
+  if not operation then return nil, err end
+  local args
+  args, err = run.arguments(server, operation, params.config, server.state.release.codes.config)
+  if not args then return nil, err end
+  return {}
+end
+
+function june.runTask(server, params, request)
+  local operation, err = run.task(server, params.type, "type")
+  if not operation then return nil, err end
+  local ok
+  ok, err = members.check(params.dir, "string", "dir")
+  if not ok then return nil, err end
+  local args
+  args, err = run.arguments(server, operation, params.config, server.state.release.codes.config)
+  if not args then return nil, err end
+  return run.execute(server, request, "task", operation, args, { workdir = given(params.dir) })
+end
+
+-- }======
+
+return june

@@ -1,0 +1,288 @@
+-- Schemas and config entries: one becomes the other, and back.
+local discovery = require "pintle.dialect.reginald.discovery"
+local entries = require "pintle.dialect.reginald.entries"
+local json = require("pintle.core").json
+local levels = require "pintle.dialect.reginald.level"
+local log = require "pintle.dialect.reginald.log"
+local manifests = require "pintle.manifest"
+local outcomes = require "pintle.dialect.reginald.outcome"
+local reading = require "pintle.dialect.reginald.reading"
+local releases = require "pintle.dialect.reginald.release"
+local told = require "pintle.dialect.reginald.told"
+
+local june, july = releases.by_name.june, releases.by_name.july
+
+local function object(properties, required) return { type = "object", properties = properties, required = required } end
+
+-- One entry as text.
+local function entry(schema, release, given)
+  return json.encode(entries.of(object { x = schema }, release, nil, given)[1])
+end
+
+describe("a schema as config entries", function()
+  it("has types that both releases know", function()
+    for schema, expected in pairs {
+      [{ type = "boolean" }] = { "false", "bool" }, [{ type = "boolean", default = true }] = { "true", "bool" },
+      [{ type = "integer" }] = { "0", "int" }, [{ type = "integer", default = 7 }] = { "7", "int" },
+      [{ type = "string" }] = { '""', "string" }, [{ type = "string", default = "d" }] = { '"d"', "string" },
+      [{ type = { "string", "null" } }] = { '""', "string" }, [{ enum = { "a", "b" } }] = { '""', "string" },
+      [{ enum = { 1, 2 }, default = 2 }] = { "2", "int" },
+      [{ type = "string", default = json.null }] = { '""', "string" },
+    } do
+      local value, name = table.unpack(expected)
+      assert.equal(('{"key":"x","value":%s,"type":"%s"}'):format(value, name), entry(schema, june))
+      assert.equal(('{"value":%s,"type":"%s","key":"x"}'):format(value, name), entry(schema, july))
+    end
+  end)
+
+  it("has types that only july knows; june gets JSON text in a string", function()
+    local text = { type = "string" }
+    for schema, expected in pairs {
+      [{ type = "array", items = text }] = { "[]", "stringList", '""' },
+      [{ type = "array", items = text, default = { "a" } }] = { '["a"]', "stringList", '"[\\"a\\"]"' },
+      [{ type = "array", items = { type = "integer" }, default = { 1 } }] = { "[1]", "intList", '"[1]"' },
+      [{ type = "array", items = { type = "boolean" } }] = { "[]", "boolList", '""' },
+      [{ type = "array", items = { type = "string", format = "path" } }] = { "[]", "pathList", '""' },
+      [object { n = { type = "integer", default = 1 } }] = { '[{"value":1,"type":"int","key":"n"}]', "configs", '""' },
+    } do
+      assert.equal(('{"value":%s,"type":"%s","key":"x"}'):format(expected[1], expected[2]), entry(schema, july))
+      assert.equal(('{"key":"x","value":%s,"type":"string"}'):format(expected[3]), entry(schema, june))
+    end
+    local path = { type = "string", format = "path", default = "/" }
+    assert.equal('{"value":"/","type":"path","key":"x"}', entry(path, july))
+    assert.equal('{"key":"x","value":"/","type":"string"}', entry(path, june))
+    local nested = object { a = { type = "string" }, b = { type = "integer", default = 1 } }
+    nested.default = { a = "A" }
+    assert.equal('{"value":[{"value":"A","type":"string","key":"a"},{"value":1,"type":"int","key":"b"}],'
+      .. '"type":"configs","key":"x"}', entry(nested, july))
+  end)
+
+  it("is JSON text in a string where no release has a type", function()
+    for schema, value in pairs {
+      [{ type = "number" }] = '""', [{ type = "number", default = 1.5 }] = '"1.5"', [{}] = '""', [true] = '""',
+      [{ type = { "string", "integer" } }] = '""', [{ default = false }] = '"false"', [{ enum = { "a", 1 } }] = '""',
+      [{ type = "array", default = { 1, "a" } }] = '"[1,\\"a\\"]"', [{ type = "object" }] = '""',
+      [{ type = "array", items = object { a = {} } }] = '""', [{ ["$ref"] = "#" }] = '""',
+    } do
+      assert.equal(('{"key":"x","value":%s,"type":"string"}'):format(value), entry(schema, june))
+      assert.equal(('{"value":%s,"type":"string","key":"x"}'):format(value), entry(schema, july))
+    end
+  end)
+
+  it("has flags, where they are wanted", function()
+    local schema = { type = "integer", description = "How many" }
+    assert.equal('{"key":"x","value":0,"type":"int","flag":{"name":"x","shorthand":"","usage":"How many"}}',
+      entry(schema, june, {}))
+    assert.equal('{"key":"x","value":0,"type":"int","flag":{"name":"many","shorthand":"m","usage":"u"},'
+      .. '"envOverride":"MANY","flagOnly":true}', entry(schema, june, { x = {
+        flag = "many", shorthand = "m", usage = "u", envOverride = "MANY", flagOnly = true,
+      } }))
+    assert.equal('{"key":"x","value":0,"type":"int"}', entry(schema, june, { x = { flag = false } }))
+    assert.equal('{"key":"x","value":"","type":"string","flag":{"name":"x","shorthand":"","usage":"(JSON)"}}',
+      entry({ type = "number" }, june, {}))
+    assert.matches('"type":"configs","key":"x"}$', entry(object {}, july, {}))
+  end)
+
+  it("has the required ones first, and says so in the usage", function()
+    local list = entries.of(object({ a = { type = "string" }, b = { type = "string", description = "B" },
+      c = { type = "string", default = "c" } }, { "c", "b", "b", "unknown" }), june, nil, {})
+    local usages = {}
+    for i, item in ipairs(list) do usages[i] = item.key .. item.flag.usage end
+    assert.same({ "c", "bB (required)", "a" }, usages)
+  end)
+end)
+
+describe("config entries that were received", function()
+  local schema = object({
+    yes = { type = "boolean" }, count = { type = "integer", minimum = 1 }, text = { type = "string", default = "t" },
+    name = { type = "string" }, file = { type = "string", format = "path" },
+    texts = { type = "array", items = { type = "string" } }, factor = { type = "number" },
+    nested = object { inner = { type = "integer" } },
+  }, { "name" })
+
+  local function read(text, release, of)
+    return reading.values("config", json.decode(text), of or schema, release or july)
+  end
+
+  local function refused(text, release, of)
+    local values, message = read(text, release, of)
+    assert.is_nil(values)
+    return message
+  end
+
+  it("become arguments", function()
+    assert.same({ yes = true, count = 2, text = "x", name = "n", file = "/", texts = { "a" }, factor = 0.5,
+      nested = { inner = 3 } }, read [[[
+        {"key":"yes","value":true,"type":"bool"}, {"key":"count","value":2,"type":"int"},
+        {"key":"text","value":"x","type":"string"}, {"key":"name","value":"n"},
+        {"key":"file","value":"/","type":"path"}, {"key":"texts","value":["a"],"type":"stringList"},
+        {"key":"factor","value":"0.5","type":"string"},
+        {"key":"nested","value":[{"key":"inner","value":3,"type":"int"}],"type":"configs"} ]
+    ]])
+    assert.same({ texts = { "a" }, nested = { inner = 3 }, factor = 2 }, read([[[
+      {"key":"texts","value":"[\"a\"]","type":"string"}, {"key":"nested","value":"{\"inner\":3}","type":"string"},
+      {"key":"factor","value":2,"type":"int"} ]
+    ]], june))
+    assert.same({ count = 2 }, read '[{"key":"count","value":2.0,"type":"int"}]')
+    assert.same({}, (reading.values("config", nil, schema, june)))
+    assert.same({}, (reading.values("config", json.null, schema, june)))
+  end)
+
+  it("are left out where nobody has set them", function()
+    assert.same({ text = "", name = "" }, read [[[
+      {"key":"yes","value":false,"type":"bool"}, {"key":"count","value":0,"type":"int"},
+      {"key":"text","value":"","type":"string"}, {"key":"name","value":"","type":"string"},
+      {"key":"file","value":"","type":"path"}, {"key":"texts","value":[],"type":"stringList"},
+      {"key":"factor","value":"","type":"string"},
+      {"key":"nested","value":[{"key":"inner","value":0,"type":"int"}],"type":"configs"} ]
+    ]])
+    assert.same({}, read '[{"key":"name","value":null,"type":"string"}]')
+  end)
+
+  it("are refused by their keys", function()
+    assert.equal('config: key "count": int expected, got string',
+      refused '[{"key":"count","value":"2","type":"string"}]')
+    assert.equal('config: key "count": int expected, got string', refused '[{"key":"count","value":"2","type":"int"}]')
+    assert.equal('config: key "texts": stringList expected, got array',
+      refused '[{"key":"texts","value":[1],"type":"stringList"}]')
+    assert.matches('^config: key "factor": JSON text expected: .*line 1',
+      refused '[{"key":"factor","value":"half","type":"string"}]')
+    assert.equal('config: key "nested": key "inner": int expected, got bool',
+      refused '[{"key":"nested","value":[{"key":"inner","value":true,"type":"bool"}],"type":"configs"}]')
+    assert.matches('^config: key "nope": there is none such; there are count, factor,', refused '[{"key":"nope"}]')
+  end)
+
+  it("may have any key where the schema lets them", function()
+    local list = '[{"key":"a","value":"[1]","type":"string"},{"key":"b","value":[1],"type":"intList"},'
+      .. '{"key":"c","value":true},{"key":"d","value":[{"key":"e","value":1,"type":"int"}],"type":"configs"}]'
+    local expected = { a = "[1]", b = { 1 }, c = true, d = { e = 1 } }
+    assert.same(expected, read(list, july, { type = "object" }))
+    local open = object {}
+    assert.matches("none such$", refused(list, july, open))
+    open.additionalProperties = true
+    assert.same(expected, read(list, july, open))
+    assert.equal('config: key "a": float expected, got number',
+      refused('[{"key":"a","value":1.5,"type":"float"}]', july, { type = "object" }))
+  end)
+end)
+
+describe("what was told of a command", function()
+  -- Told by a plugin with this schema, and read by a host: what the host sends for these values.
+  local function round(schema, values, release)
+    local list = json.decode(json.encode(entries.of(schema, release, nil, {})))
+    local holder = assert(manifests.read {
+      name = "x", version = false, operations = { x = { params = told.schema(list) } },
+    })
+    local checked, err = holder:check("x", values)
+    if not checked then return nil, err.message end
+    local sent = json.encode(assert(told.write(checked, list, release)))
+    return reading.values("config", json.decode(sent), schema, release)
+  end
+
+  it("lets values through that the schema lets through", function()
+    local schema = object({
+      name = { type = "string" }, count = { type = "integer", default = 1 }, half = { type = "number" },
+      any = {}, list = { type = "array", items = { type = "integer" } }, nested = object { a = { type = "string" } },
+    }, { "name", "half" })
+    local all = { name = "n", half = 2, count = 5, any = { 1, "a" }, list = { 3 }, nested = { a = "b" } }
+    for _, release in pairs(releases.by_name) do
+      local function refused(values) return select(2, round(schema, values, release)) end
+      assert.same({ name = "n", half = 0.5, count = 1 }, round(schema, { name = "n", half = 0.5 }, release))
+      assert.same(all, round(schema, all, release))
+      assert.equal('Invalid params for "x": property "name" is missing', refused { half = 1 })
+      assert.equal('Invalid params for "x": property "half" is missing', refused { name = "" })
+      assert.matches("at /count: expected integer", refused { name = "", half = 1, count = "1" })
+    end
+  end)
+
+  it("is used as far as it goes", function()
+    assert.equal(true, told.schema(json.null))
+    assert.equal(true, told.schema(json.array { 1, { key = 2 } }))
+    local schema =
+      told.schema(json.decode '[{"key":"a","value":"x","type":"int"},{"key":"b","type":"odd"},{"key":"c"}]')
+    assert.same({ a = { type = "integer" }, b = {} }, schema.properties)
+    schema = told.schema(json.decode [[[{"key":"a","value":"","type":"string","flag":{"usage":"(required)"}},
+      {"key":"a","value":1,"type":"int","flag":{"usage":"(required)"}}, {"key":"b","value":[],"type":"configs"},
+      {"key":"c","value":"false","type":"string","flag":{"usage":"(JSON)"}},
+      {"key":"d","value":5,"type":"string","flag":{"usage":"(JSON)"}}] ]])
+    assert.same({ "a" }, schema.required)
+    assert.same({
+      a = { type = "string", description = "(required)" }, b = { type = "object" },
+      c = { default = false, description = "(JSON)" }, d = { description = "(JSON)" },
+    }, schema.properties)
+    local sent, err = told.write({ a = print }, nil, june)
+    assert.is_nil(sent)
+    assert.equal("invalid", err.kind)
+  end)
+end)
+
+describe("whatever is received", function()
+  local WORDS = {
+    "int", "bool", "string", "path", "configs", "stringList", "intList", "pathList", "List", "odd", "x", "", "(JSON)",
+    "(required)", "{}", "1", "INFO", "message", "greet",
+  }
+  local NAMES = {
+    "key", "value", "type", "flag", "usage", "name", "config", "configs", "commands", "tasks", "taskType", "level",
+    "msg", "fields", "attrs", "request", "outcome", "outputs", "protocol",
+  }
+
+  local function random(depth)
+    local choice = math.random(depth > 4 and 6 or 12)
+    if choice == 1 then return json.null end
+    if choice == 2 then return math.random(3) end
+    if choice == 3 then return math.random() end
+    if choice == 4 then return math.random(2) == 1 end
+    if choice <= 6 then return WORDS[math.random(#WORDS)] end
+    local made = choice <= 9 and json.array() or {}
+    for i = 1, math.random(0, 8) do made[choice <= 9 and i or NAMES[math.random(#NAMES)]] = random(depth + 1) end
+    return made
+  end
+
+  local function entry_like()
+    return { key = random(5), value = random(2), type = random(5), flag = { usage = random(5) } }
+  end
+
+  local SCHEMA = object({
+    x = { type = "integer" }, int = { type = "array", items = { type = "string" } }, odd = object { x = {} },
+    ["1"] = {},
+  }, { "x" })
+
+  it("is read or refused, and raises nothing", function()
+    for _ = 1, 500 do
+      local list = json.array { entry_like(), entry_like(), entry_like(), random(0) }
+      local release = math.random(2) == 1 and june or july
+      local found = told.operations({ commands = list, tasks = random(0) }, "taskType")
+      assert(manifests.read { name = "x", version = false, operations = found.operations })
+      assert(manifests.read { name = "x", version = false, operations = { x = { params = told.schema(list) } } })
+      local values, message = reading.values("config", list, SCHEMA, release)
+      assert.truthy(values or message)
+      local written, err = told.write({ x = random(0), int = random(0) }, list, release)
+      assert.truthy(written or err)
+      log.read(random(0))
+      local fields = { outcome = random(0), outputs = random(0) }
+      outcomes.of_message("m", fields)
+      outcomes.of_failure { message = "m", data = fields }
+      discovery.manifest { name = "x", executable = "y", config = list, commands = random(0), tasks = random(0) }
+    end
+  end)
+end)
+
+describe("a level of the log", function()
+  it("is a name with an offset", function()
+    for text, number in pairs {
+      TRACE = -8, trace = -8, Debug = -4, INFO = 0, ["info+2"] = 2, ["WARN-4"] = 0, warn = 4, ERROR = 8,
+      ["ERROR+100"] = 108,
+    } do
+      assert.equal(number, levels.number(text))
+    end
+    for _, text in ipairs { "", "LOUD", "INFO+", "INFO+x", "+2", "INFO 2", 3, "INFO+99999999999999999999" } do
+      assert.is_nil(levels.number(text))
+    end
+  end)
+
+  it("is one of four here", function()
+    local names = {}
+    for _, number in ipairs { -8, -1, 0, 3, 4, 7, 8, 100 } do names[#names + 1] = levels.name(number) end
+    assert.equal("debug debug info info warn warn error error", table.concat(names, " "))
+  end)
+end)

@@ -1,0 +1,441 @@
+-- The host's side of Reginald's protocol, against strict plugins of both releases.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local loop = require "pintle.loop"
+local pintle = require "pintle"
+local tasks = require "pintle.task"
+
+local json = core.json
+
+local nothing_left, host, entries, record
+
+setup(function() -- what stays from the first start on, such as the watch on signals
+  local first <close> = pintle.host { log = false }
+  assert(first:start { command = { "lua5.4", "examples/greeter/plugin.lua" } })
+end)
+
+before_each(function()
+  nothing_left = children.stock()
+  entries, record = {}, os.tmpname()
+  host = pintle.host {
+    dialect = "reginald", verbosity = "debug", log = function(entry) entries[#entries + 1] = entry end,
+  }
+end)
+
+after_each(function()
+  host:stop()
+  host = nil
+  os.remove(record)
+  nothing_left()
+end)
+
+local function command(release, ...)
+  return { "lua5.4", ("spec/support/reginald/%s_plugin.lua"):format(release), record, ... }
+end
+
+local DESCRIBED = json.decode [[{
+  "name": "installer", "executable": "run", "version": "2.0.0", "description": "Installs",
+  "config": [{ "value": 3, "type": "int", "key": "depth" }],
+  "commands": [
+    { "name": "versions", "usage": "versions", "description": "List them", "aliases": ["v"], "config": [
+      { "value": true, "type": "bool", "key": "yes" }, { "value": [], "type": "stringList", "key": "names" },
+      { "value": [1], "type": "intList", "key": "counts" }, { "value": "", "type": "path", "key": "file" },
+      { "value": [{ "value": "i", "type": "string", "key": "inner" }], "type": "configs", "key": "nested" } ] },
+    { "name": "list", "commands": [{ "name": "all" }] },
+    { "name": "fail" } ],
+  "tasks": [
+    { "taskType": "install", "config": [{ "value": 7, "type": "int", "key": "n" }] },
+    { "taskType": "fail" } ]
+}]]
+
+local function start(release, given, ...)
+  local settings = { command = command(release, ...), name = release }
+  for name, value in pairs(given or {}) do settings[name] = value end
+  return host:start(settings)
+end
+
+-- The bodies that the plugin was sent; headers are looked at on the way.
+local function sent()
+  local file <close> = assert(io.open(record, "rb"))
+  local text, bodies, at = file:read "a", {}, 1
+  while at <= #text do
+    local length, start_of_body = text:match("^Content%-Length: (%d+)\r\n\r\n()", at)
+    assert(length, "unexpected: " .. text:sub(at))
+    bodies[#bodies + 1] = text:sub(start_of_body, start_of_body + length - 1)
+    at = start_of_body + length + 1
+  end
+  return bodies
+end
+
+local function logged(pattern)
+  for _, entry in ipairs(entries) do
+    if tostring(entry):find(pattern) then return tostring(entry) end
+  end
+end
+
+describe("a host of june", function()
+  it("sends exactly this", function()
+    local plugin <close> = assert(start("june", { options = { release = "june" } }))
+    assert(plugin:execute("sleep", { time = 2 }))
+    assert(plugin:execute("echo", { msg = "hi" }, { workdir = "/abs/dir" }))
+    plugin:stop()
+    assert.same({
+      '{"jsonrpc":"2.0","id":1,"method":"handshake","params":{"protocol":"rpp","protocolVersion":0}}',
+      '{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"logging":{"enabled":true,"level":"TRACE"},'
+        .. '"config":[{"key":"greeting","value":"hi","type":"string"}]}}',
+      '{"jsonrpc":"2.0","id":3,"method":"setupCommand","params":{"name":"sleep","args":null,"config":['
+        .. '{"key":"time","value":2,"type":"int"},{"key":"deep","value":false,"type":"bool"}]}}',
+      '{"jsonrpc":"2.0","id":4,"method":"runCommand","params":{"name":"sleep"}}',
+      '{"jsonrpc":"2.0","id":5,"method":"validateTask","params":{"type":"echo","config":['
+        .. '{"key":"msg","value":"hi","type":"string"}]}}',
+      '{"jsonrpc":"2.0","id":6,"method":"runTask","params":{"type":"echo","dir":"/abs/dir","config":['
+        .. '{"key":"msg","value":"hi","type":"string"}]}}',
+      '{"jsonrpc":"2.0","id":7,"method":"shutdown","params":null}',
+      '{"jsonrpc":"2.0","method":"exit","params":null}',
+    }, sent())
+  end)
+
+  it("knows what the plugin told it", function()
+    local plugin <close> = assert(start "june")
+    assert.equal("sleeper 0.1.0", plugin.manifest.name .. " " .. plugin.manifest.version)
+    assert.same({ "echo", "fail", "sleep", "task:fail" }, plugin.manifest.names)
+    assert.same({
+      type = "object", required = {}, additionalProperties = false,
+      properties = {
+        time = { type = "integer", default = 1, description = "seconds" }, deep = { type = "boolean", default = false },
+      },
+    }, plugin.manifest.operations.sleep.params)
+    assert.equal("sleep [options]", plugin.manifest.operations.sleep.description)
+    assert.equal(true, plugin.manifest.operations.echo.params)
+  end)
+
+  it("checks arguments before it sends anything", function()
+    local plugin <close> = assert(start "june")
+    local before = #sent()
+    for args, message in pairs {
+      [{ time = "2" }] = 'Invalid params for "sleep": at /time: expected integer, got string "2"',
+      [{ tme = 2 }] = 'Invalid params for "sleep": property "tme" is not allowed',
+    } do
+      local outcome, err = plugin:execute("sleep", args)
+      assert.is_nil(outcome)
+      assert.same({ "invalid", message }, { err.kind, err.message })
+    end
+    assert.equal("Unknown operation: slep", select(2, plugin:execute("slep", {})).message)
+    assert.equal(before, #sent())
+  end)
+
+  it("configures the plugin, and asks for its log", function()
+    local plugin <close> = assert(start("june", { config = { greeting = "moin" }, options = { level = "debug+2" } }))
+    plugin:stop()
+    assert.equal('{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"logging":{"enabled":true,'
+      .. '"level":"debug+2"},"config":[{"key":"greeting","value":"moin","type":"string"}]}}', sent()[2])
+    local line = assert(logged "initialized")
+    assert.matches("^debug june: initialized {", line)
+    assert.matches('"level":"debug+2"', line, 1, true)
+    for config, message in pairs {
+      [{ greeting = 1 }] = 'june: Invalid params for "config": at /greeting: expected string, got integer 1',
+      [{ depth = 1 }] = 'june: Invalid params for "config": property "depth" is not allowed',
+      [json.array { 1 }] = "june: config: an object expected, got array",
+    } do
+      local refused, err = start("june", { config = config })
+      assert.is_nil(refused)
+      assert.same({ "invalid", message }, { err.kind, err.message })
+    end
+  end)
+
+  it("takes failures for outcomes, and refusals for errors", function()
+    local plugin <close> = assert(start "june")
+    local failure = { success = false, error = "it failed", message = "it failed" }
+    assert.same(failure, (plugin:execute("fail", {})))
+    assert.same(failure, (plugin:execute("task:fail", {})))
+    local outcome, err = plugin:execute("echo", {})
+    assert.is_nil(outcome)
+    assert.same({ "remote", -32050, "msg is needed" }, { err.kind, err.code, err.message })
+    assert.same({ success = true }, (plugin:execute("sleep", {})))
+    assert.matches('^info  june: slept {', logged "slept")
+  end)
+
+  it("sends values of which nothing is known by what they are", function()
+    local plugin <close> = assert(start "june")
+    assert(plugin:execute("echo", { msg = "hi", n = 1, yes = true, half = 0.5, list = { 1, "a" } }))
+    plugin:stop()
+    assert.matches('"config":[{"key":"half","value":"0.5","type":"string"},'
+      .. '{"key":"list","value":"[1,\\"a\\"]","type":"string"},{"key":"msg","value":"hi","type":"string"},'
+      .. '{"key":"n","value":1,"type":"int"},{"key":"yes","value":true,"type":"bool"}]', sent()[4], 1, true)
+  end)
+
+  it("lets nobody set up a command before it has run", function()
+    local plugin <close> = assert(start "june")
+    local running = {}
+    for i = 1, 3 do running[i] = tasks.start(function() return plugin:execute("sleep", { time = i }) end) end
+    for i = 1, 3 do assert.is_true(running[i]:await().success) end
+    local times = {}
+    for _, entry in ipairs(entries) do
+      if entry.message == "slept" then times[#times + 1] = entry.data.time end
+    end
+    assert.same({ 1, 2, 3 }, times)
+    local order = {}
+    for _, body in ipairs(sent()) do order[#order + 1] = body:match '"method":"(%l+)Command"' end
+    assert.equal("setup run setup run setup run", table.concat(order, " "))
+  end)
+
+  it("answers a plugin that asks something, as it answers everybody", function()
+    local plugin <close> = assert(start("june", { handlers = { weather = function() return "fine" end } }, "asking"))
+    assert(plugin:execute("sleep", {}))
+    assert.matches('"result":"fine"', logged "weather" or logged "fine", 1, true)
+    local other <close> = assert(start("june", { name = "other" }, "asking"))
+    assert(other:execute("sleep", {}))
+    assert.matches("%-32601", logged "Method not found")
+  end)
+end)
+
+describe("a host of july", function()
+  it("sends exactly this", function()
+    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    assert(plugin:execute("versions", { yes = false, names = { "a" }, file = "/x", nested = { inner = "j" } }))
+    assert(plugin:execute("list.all"))
+    assert(plugin:execute("install", {}))
+    plugin:stop()
+    local configured = '"pluginConfig":[{"value":3,"type":"int","key":"depth"}]'
+    assert.same({
+      '{"jsonrpc":"2.0","id":1,"method":"handshake","params":{"protocol":"reginald","protocolVersion":0}}',
+      '{"jsonrpc":"2.0","id":2,"method":"runCommand","params":{"cmd":"versions","config":['
+        .. '{"value":false,"type":"bool","key":"yes"},{"value":["a"],"type":"stringList","key":"names"},'
+        .. '{"value":[1],"type":"intList","key":"counts"},{"value":"/x","type":"path","key":"file"},'
+        .. '{"value":[{"value":"j","type":"string","key":"inner"}],"type":"configs","key":"nested"}],'
+        .. configured .. "}}",
+      '{"jsonrpc":"2.0","id":3,"method":"runCommand","params":{"cmd":"list.all",' .. configured .. "}}",
+      '{"jsonrpc":"2.0","id":4,"method":"runTask","params":{"taskType":"install","config":['
+        .. '{"value":7,"type":"int","key":"n"}]}}',
+      '{"jsonrpc":"2.0","id":5,"method":"shutdown","params":null}',
+      '{"jsonrpc":"2.0","method":"exit","params":null}',
+    }, sent())
+    assert.matches('^info  july: ran versions {"config":5}', logged "ran versions")
+  end)
+
+  it("knows what the manifest.json tells", function()
+    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    local manifest = plugin.manifest
+    assert.same({ "installer", "2.0.0", "Installs" }, { manifest.name, manifest.version, manifest.description })
+    assert.same({ "fail", "install", "list", "list.all", "task:fail", "versions" }, manifest.names)
+    assert.equal("List them", manifest.operations.versions.description)
+    local properties = manifest.operations.versions.params.properties
+    assert.same({ type = "array", items = { type = "integer" }, default = { 1 } }, properties.counts)
+    assert.same({ type = "string", format = "path", default = "" }, properties.file)
+    assert.same({ inner = { type = "string", default = "i" } }, properties.nested.properties)
+    assert.matches("at /counts/0", select(2, plugin:execute("versions", { counts = { "x" } })).message)
+  end)
+
+  it("takes failures for outcomes, and refusals for errors", function()
+    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    local failure = { success = false, error = "it failed", message = "it failed" }
+    assert.same(failure, (plugin:execute("fail", {})))
+    assert.same(failure, (plugin:execute("task:fail", {})))
+    local outcome, err = plugin:execute("list", {})
+    assert.is_nil(outcome)
+    assert.same({ "remote", -32002 }, { err.kind, err.code })
+  end)
+
+  it("does without a manifest.json, too: then the plugin judges", function()
+    local plugin <close> = assert(start("july", { options = { release = "july" } }))
+    assert.is_nil(plugin.manifest.version)
+    assert.is_true(plugin.manifest.is_open)
+    assert.is_true(plugin:execute("versions", { a = 1 }).success)
+    assert.is_true(plugin:execute("task:install", { n = 1 }).success)
+    assert.equal(-32001, select(2, plugin:execute("nope", {})).code)
+    assert.matches('"cmd":"versions","config":[{"value":1,"type":"int","key":"a"}],"pluginConfig":[]', sent()[2], 1,
+      true)
+  end)
+
+  it("wants the name that the manifest.json has", function()
+    local described = setmetatable({ name = "other" }, { __index = DESCRIBED })
+    local plugin, err = start("july", { described = described })
+    assert.is_nil(plugin)
+    assert.same({ "protocol", 'july: it calls itself "installer", and its manifest.json "other"' },
+      { err.kind, err.message })
+  end)
+
+  it("says so if a shutdown is not answered with true", function()
+    local plugin <close> = assert(start("july", { described = DESCRIBED }, "untrue"))
+    plugin:stop()
+    assert.equal("warn  july: its answer to shutdown: true expected, got object", logged "shutdown")
+    entries = {}
+    local other <close> = assert(start("july", { described = DESCRIBED, name = "other" }))
+    other:stop()
+    assert.is_nil(logged "shutdown")
+  end)
+end)
+
+describe("a host that is not told the release", function()
+  it("finds it out on one connection", function()
+    local plugin <close> = assert(start "june")
+    assert.equal("sleeper", plugin.manifest.name)
+    local other <close> = assert(start "july")
+    assert.equal("installer", other.manifest.name)
+    other:stop()
+    plugin:stop()
+    local methods = {}
+    for i, body in ipairs(sent()) do methods[i] = body:match '"protocol":"(%l+)"' or body:match '"method":"(%l+)"' end
+    assert.equal("rpp initialize rpp reginald shutdown exit shutdown exit", table.concat(methods, " "))
+  end)
+
+  it("says what it was answered if it is neither", function()
+    local plugin, err = start("july", nil, "refusing")
+    assert.is_nil(plugin)
+    assert.same({ "remote", -32000, "july refused to start: not that protocol" }, { err.kind, err.code, err.message })
+  end)
+
+  it("does not wait for ever", function()
+    local begun = core.now()
+    local plugin, err = start("july", { handshake_timeout = 0.2 }, "silent")
+    assert.is_nil(plugin)
+    assert.equal("timeout", err.kind)
+    assert.truthy(core.now() - begun < 5)
+  end)
+
+  it("waits five seconds for a handshake, and no longer", function()
+    local begun = core.now()
+    local plugin, err = start("june", { options = { release = "june" }, handshake_timeout = 60 }, "silent")
+    assert.is_nil(plugin)
+    assert.matches('no answer to "handshake" within 5s', err.message)
+    assert.truthy(core.now() - begun >= 5)
+  end)
+
+  it("does not wait longer for initialize, either", function()
+    local plugin, err = start("june", { handshake_timeout = 2 }, "idle")
+    assert.is_nil(plugin)
+    assert.matches('no answer to "initialize" within 2s', err.message)
+  end)
+
+  it("refuses a plugin of another release than it is told", function()
+    local plugin, err = start("july", { options = { release = "june" } })
+    assert.is_nil(plugin)
+    assert.equal("july refused to start: not that protocol", err.message)
+  end)
+
+  it("refuses options that are none", function()
+    for options, message in pairs {
+      [{ relase = "june" }] = 'odd: options: there is no "relase"',
+      [{ release = "may" }] = 'odd: options: release: "june" or "july" expected, got may',
+      [{ level = "loud" }] = "odd: options: level: TRACE, DEBUG, INFO, WARN or ERROR expected, got loud",
+    } do
+      local plugin, err = start("june", { options = options, name = "odd" })
+      assert.is_nil(plugin)
+      assert.same({ "invalid", message }, { err.kind, err.message })
+    end
+  end)
+
+  -- A plugin that gives one answer to the handshake.
+  local function answering(result)
+    local code = [[
+      io.read "L" io.read "L"
+      local body = ('{"jsonrpc":"2.0","id":1,"result":%s}'):format(arg[1])
+      io.write("Content-Length: ", #body, "\r\n\r\n", body)
+      io.flush()
+      while io.read(1) do end
+    ]]
+    return host:start { command = children.lua(code, result), name = "odd" }
+  end
+
+  it("refuses answers that do not keep to the protocol", function()
+    for result, message in pairs {
+      ["null"] = "odd: its answer to handshake: object expected, got null",
+      ['{"name":"x"}'] = 'odd: its answer to handshake: protocol: "rpp" or "reginald" expected, got null',
+      ['{"protocol":"rpp","protocolVersion":1}'] =
+        "odd: it speaks version 1 of the protocol, and only 0 is spoken here",
+      ['{"protocol":"rpp","protocolVersion":0}'] = "odd: its answer to handshake: name: string expected, got nil",
+    } do
+      local plugin, err = answering(result)
+      assert.is_nil(plugin)
+      assert.same({ "protocol", message }, { err.kind, err.message })
+    end
+  end)
+
+  it("believes a plugin that says what it is, whatever it was asked", function()
+    local plugin <close> = assert(answering '{"name":"x","protocol":"reginald","protocolVersion":0}')
+    assert.is_true(plugin.manifest.is_open)
+  end)
+end)
+
+describe("a host whose plugin repeats itself", function()
+  it("survives answers that come twice, late, or to nobody", function()
+    for release, operation in pairs { june = "sleep", july = "versions" } do
+      local described = release == "july" and DESCRIBED or nil
+      local plugin <close> = assert(start(release, { described = described, name = release .. "-twice" }, "double"))
+      for _ = 1, 20 do assert.is_true(plugin:execute(operation, {}).success) end
+      local stats = plugin.supervisor.members[1].peer.stream:stats()
+      assert.truthy(stats.stray >= 60, "only " .. stats.stray .. " strays")
+      assert.equal(0, stats.noise)
+    end
+  end)
+
+  it("survives the two answers to a request after a shutdown", function()
+    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    assert.is_true(plugin:call("shutdown", json.null))
+    for _ = 1, 5 do
+      assert.equal(-32600, select(2, plugin:call("runCommand", { cmd = "versions", pluginConfig = json.array() })).code)
+    end
+    assert.truthy(plugin.supervisor.members[1].peer.stream:stats().stray >= 4)
+  end)
+end)
+
+describe("the strict plugins", function()
+  it("die of one member that they do not know", function()
+    for release, params in pairs {
+      june = { name = "sleep", extra = 1 }, july = { cmd = "versions", pluginConfig = json.array(), extra = 1 },
+    } do
+      local described = release == "july" and DESCRIBED or nil
+      local plugin = assert(start(release, { described = described, name = release .. "-mortal" }))
+      local _, err = plugin:call("runCommand", params)
+      assert.equal("closed", err.kind)
+      assert.same({ code = 3 }, err.exit)
+      assert.equal('died: runCommand: unknown member "extra"', err.stderr[#err.stderr])
+      plugin:stop()
+    end
+  end)
+end)
+
+describe("a host of Reginald's", function()
+  it("says so if a log message is none", function()
+    local code = [[
+      local function say(body) io.write("Content-Length: ", #body, "\r\n\r\n", body) io.flush() end
+      io.read "L" io.read "L"
+      for _, params in ipairs(arg) do say('{"jsonrpc":"2.0","method":"log","params":' .. params .. '}') end
+      say '{"jsonrpc":"2.0","id":1,"result":{"name":"x","protocol":"reginald","protocolVersion":0}}'
+      while io.read(1) do end
+    ]]
+    local plugin <close> = assert(host:start {
+      command = children.lua(code, '{"level":"loud","msg":"m"}', '{"level":"info"}', "null",
+        '{"level":"warn-4","msg":"fine","fields":{"request":1,"outcome":"message"}}', '{"level":"ERROR","msg":"bad"}'),
+      name = "talker", ladder = { request = 0 },
+    })
+    local lines = {}
+    for i, entry in ipairs(entries) do lines[i] = entry.level .. " " .. entry.message end
+    local odd = "warn a log message that is not as it should be"
+    assert.same({ odd, odd, odd, "info fine", "error bad" }, lines)
+    assert.truthy(plugin)
+  end)
+
+  -- Few handlers may be at work here, and they take their time, so that the log has to wait behind the answer.
+  it("finds what an operation has to say also if the log is held up", function()
+    local code = [[
+      local function say(body) io.write("Content-Length: ", #body, "\r\n\r\n", body) end
+      local function hear() local length = io.read "L":match "%d+" io.read "L" io.read(math.tointeger(length)) end
+      hear()
+      say '{"jsonrpc":"2.0","id":1,"result":{"name":"x","protocol":"reginald","protocolVersion":0}}'
+      io.flush()
+      hear()
+      for id = 1, 2 do say('{"jsonrpc":"2.0","id":' .. id .. ',"method":"weather","params":null}') end
+      local fields = '{"request":2,"outcome":"message"}'
+      say('{"jsonrpc":"2.0","method":"log","params":{"level":"info","msg":"m","fields":' .. fields .. '}}')
+      say '{"jsonrpc":"2.0","id":2,"result":{}}'
+      io.flush()
+      while io.read(1) do end
+    ]]
+    local plugin <close> = assert(host:start {
+      command = children.lua(code), options = { release = "july" }, limits = { requests = 1 },
+      ladder = { request = 0 }, handlers = { weather = function() return loop.sleep(0.3) end },
+    })
+    assert.equal("m", plugin:execute("go", {}).message)
+  end)
+end)
