@@ -4,7 +4,7 @@
 ---@class pintle.dialects
 local dialects = {}
 
-local NAMES = { "editor", "gevals", "lsp", "mcp", "reginald" }
+local NAMES = { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" }
 
 ---The one that is meant where none is named.
 dialects.DEFAULT = "gevals"

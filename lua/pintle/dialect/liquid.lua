@@ -1,0 +1,27 @@
+-- The JSON-RPC protocol of Liquid template engines, version 1.0, from both sides: docs/dialects/liquid.md.
+
+local lazy = require "pintle.lazy"
+
+local function begins_it(params)
+  local version = type(params) == "table" and params.protocolVersion == nil and params.version
+  return type(version) == "string" and version:find "^%d+%.%d+$" ~= nil
+end
+
+---@type pintle.dialect
+return {
+  name = "liquid",
+  framing = "line",
+  cancellation = false, -- it knows of none
+  ordered = true, -- hashes are printed as they came
+  recognises = function(method, params, framing)
+    if framing ~= "line" then return false end
+    if method == "initialize" then return begins_it(params) end
+    if method == "compile" then return type(params) == "table" and params.template ~= nil or "perhaps" end
+    return (method == "render" or method == "quit") and "perhaps"
+  end,
+  declare = function(plugin, own)
+    if own.compile or own.render then return require("pintle.dialect.liquid.engine").declare(plugin) end
+  end,
+  host = lazy "pintle.dialect.liquid.host",
+  plugin = lazy "pintle.dialect.liquid.plugin",
+}

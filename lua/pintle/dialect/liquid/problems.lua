@@ -1,0 +1,50 @@
+-- What an engine says is wrong with a template, as it is sent.
+
+local json = require("pintle.core").json
+local valid = require "pintle.dialect.liquid.text"
+
+local RENDER_ERROR = -32001
+local PROBLEM = json.order { "type", "message", "line" }
+local DATA = json.order { "type", "line" }
+
+---What is wrong with a template. The message is sent as it is.
+---@class pintle.liquid.problem
+---@field type string "syntax_error" or "parse_error" where it does not compile
+---@field message string
+---@field line? integer
+
+local problems = {}
+
+---@param told any a `pintle.liquid.problem`, or a text
+---@param kind string the type where it tells none
+---@return pintle.liquid.problem
+function problems.described(told, kind)
+  if type(told) ~= "table" then told = { message = told } end
+  local message = valid(tostring(told.message))
+  return setmetatable({ type = told.type or kind, message = message, line = told.line }, PROBLEM)
+end
+
+---@param errors any[]?
+---@return pintle.liquid.problem[]
+function problems.listed(errors)
+  local list = json.array()
+  for i, told in ipairs(errors or {}) do list[i] = problems.described(told, "render_error") end
+  return list
+end
+
+---Whether it is an error of the protocol already.
+---@param err any
+---@return boolean
+function problems.is_error(err) return type(err) == "table" and (err.code or err.kind) ~= nil end
+
+---The error that a render which failed is answered with.
+---@param err any
+---@return pintle.error|table
+function problems.failure(err)
+  if problems.is_error(err) then return err end
+  local told = problems.described(err, "render_error")
+  local data = setmetatable({ type = told.type, line = told.line }, DATA)
+  return { code = RENDER_ERROR, message = told.message, data = data }
+end
+
+return problems
