@@ -103,6 +103,23 @@ function stations.languages()
   end
 end
 
+local DIALECTS = {
+  { "gevals", "as an extension of gevals" }, { "mcp", "as a tool for AI clients" },
+  { "lsp", "as a command of a language server" }, { "liquid", "as a tag in a Liquid template" },
+  { "reginald", "as a command of Reginald" }, { "editor", "as a method of an editor's server" },
+}
+
+function stations.dialects()
+  heading "The first one again, unchanged, for whoever starts it"
+  for _, dialect in ipairs(DIALECTS) do
+    local quiet <close> = pintle.host { dialect = dialect[1], log = false }
+    local greeter = assert(quiet:start { command = { "lua5.4", here .. "/greeter/plugin.lua" } })
+    local outcome = assert(greeter:execute("greet", { name = "Ada" }))
+    assert(outcome.message == "Hello, Ada")
+    note(("%-8s  %s  %s"):format(dialect[1], dyed("32", outcome.message), dialect[2]))
+  end
+end
+
 function stations.crowd()
   heading "Calls wait at the same time"
   local quiet <close> = pintle.host { log = false }
@@ -143,10 +160,12 @@ function stations.ending()
   note(("%d plugins were started, and none is left"):format(#pids))
 end
 
-for _, name in ipairs { "greeter", "languages", "crowd", "supervised", "sqlite", "ending" } do stations[name]() end
+local ORDER = { "greeter", "languages", "dialects", "crowd", "supervised", "sqlite", "ending" }
+for _, name in ipairs(ORDER) do stations[name]() end
 
 heading "Where to go next"
 note "examples/greeter/plugin.lua   the plugin of the first station: fifteen lines"
 note "docs/plugins.md               writing plugins"
 note "docs/hosts.md                 hosting them"
+note "docs/dialects/README.md       the protocols they speak"
 note "script/test                   the specs"

@@ -9,30 +9,67 @@ const manifest = {
     properties: { name: { type: "string" }, times: { type: "integer", default: 1 } } } } },
 };
 
-const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
-const log = (level, message, data) => send({ method: "log", params: { level, message, data } });
-const unknown = (message) => ({ error: { code: -32601, message } });
+let greeted = false;
 
-function greet({ name }) {
-  log("info", "greeting", { name });
-  if (name === "") return { success: false, message: "nobody to greet", error: "nobody to greet" };
-  return { success: true, message: "Hello, " + name };
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+const error = (code, message) => ({ error: { code, message } });
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+// Without a handshake the answer is all that may be on stdout.
+function log(level, message, data) {
+  if (greeted) send({ method: "log", params: { level, message, data } });
+  else console.error(level, message, JSON.stringify(data));
+}
+
+function greet(args) {
+  if (!isObject(args) || typeof args.name !== "string") return error(-32602, "Invalid params: name: a string expected");
+  log("info", "greeting", { name: args.name });
+  if (args.name === "") return { result: { success: false, message: "nobody to greet", error: "nobody to greet" } };
+  return { result: { success: true, message: "Hello, " + args.name } };
+}
+
+function execute(params) {
+  if (!isObject(params) || params.operation === undefined) {
+    return error(-32602, "Invalid params: operation is missing");
+  }
+  if (params.operation !== "greet") return error(-32601, "Unknown operation: " + params.operation);
+  return greet(params.args);
 }
 
 function answer(method, params) {
-  if (method === "initialize") return { result: manifest };
+  if (method === "initialize") {
+    greeted = true;
+    return { result: manifest };
+  }
   if (method === "shutdown") return { result: {} };
-  if (method !== "execute") return unknown("Method not found: " + method);
-  if (params.operation !== "greet") return unknown("Unknown operation: " + params.operation);
-  return { result: greet(params.args) };
+  if (method === "execute") return execute(params);
+  return error(-32601, "Method not found: " + method);
+}
+
+function parse(line) {
+  try {
+    return { request: JSON.parse(line) };
+  } catch (problem) {
+    return { problem };
+  }
+}
+
+// The answer to a line, if it gets one: notifications do not, nor do answers to what was never asked.
+function handle(line) {
+  const { request, problem } = parse(line);
+  if (problem) return { id: null, ...error(-32700, problem.message) };
+  if (!isObject(request)) return { id: null, ...error(-32600, "Invalid request: an object expected") };
+  const { id, method, params } = request;
+  if (id === undefined || "result" in request || "error" in request) return null;
+  if (typeof method !== "string") return { id, ...error(-32600, "Invalid request: method: a string expected") };
+  return { id, ...answer(method, params), isLast: method === "shutdown" };
 }
 
 const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity });
 lines.on("line", (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (id === undefined) return;
-  send({ id, ...answer(method, params) });
-  if (method === "shutdown") {
+  const { isLast, ...reply } = (line.trim() && handle(line)) || {};
+  if (reply.id !== undefined) send(reply);
+  if (isLast) {
     lines.close();
     process.stdin.destroy();
   }

@@ -11,37 +11,72 @@ MANIFEST = {
 }
 
 
+greeted = False
+
+
 def send(message):
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
+def error(code, message):
+    return {"error": {"code": code, "message": message}}
+
+
+# Without a handshake the answer is all that may be on stdout.
 def log(level, message, data):
-    send({"method": "log", "params": {"level": level, "message": message, "data": data}})
+    if greeted:
+        send({"method": "log", "params": {"level": level, "message": message, "data": data}})
+    else:
+        print(level, message, json.dumps(data), file=sys.stderr)
 
 
 def greet(args):
+    if not isinstance(args, dict) or not isinstance(args.get("name"), str):
+        return error(-32602, "Invalid params: name: a string expected")
     log("info", "greeting", {"name": args["name"]})
     if args["name"] == "":
-        return {"success": False, "message": "nobody to greet", "error": "nobody to greet"}
-    return {"success": True, "message": "Hello, " + args["name"]}
+        return {"result": {"success": False, "message": "nobody to greet", "error": "nobody to greet"}}
+    return {"result": {"success": True, "message": "Hello, " + args["name"]}}
+
+
+def execute(params):
+    if not isinstance(params, dict) or "operation" not in params:
+        return error(-32602, "Invalid params: operation is missing")
+    if params["operation"] != "greet":
+        return error(-32601, f"Unknown operation: {params['operation']}")
+    return greet(params.get("args"))
 
 
 def answer(method, params):
+    global greeted
     if method == "initialize":
+        greeted = True
         return {"result": MANIFEST}
     if method == "shutdown":
         return {"result": {}}
-    if method != "execute":
-        return {"error": {"code": -32601, "message": "Method not found: " + method}}
-    if params["operation"] != "greet":
-        return {"error": {"code": -32601, "message": "Unknown operation: " + params["operation"]}}
-    return {"result": greet(params["args"])}
+    if method == "execute":
+        return execute(params)
+    return error(-32601, "Method not found: " + method)
+
+
+# The answer to a line, if it gets one: notifications do not, nor do answers to what was never asked.
+def handle(line):
+    try:
+        request = json.loads(line)
+    except ValueError as problem:
+        return {"id": None, **error(-32700, str(problem))}
+    if not isinstance(request, dict):
+        return {"id": None, **error(-32600, "Invalid request: an object expected")}
+    if "id" not in request or "result" in request or "error" in request:
+        return None
+    if not isinstance(request.get("method"), str):
+        return {"id": request["id"], **error(-32600, "Invalid request: method: a string expected")}
+    return {"id": request["id"], **answer(request["method"], request.get("params"))}
 
 
 for line in sys.stdin:
-    request = json.loads(line)
-    if "id" not in request:
-        continue
-    send({"id": request["id"], **answer(request["method"], request.get("params"))})
-    if request["method"] == "shutdown":
+    reply = handle(line) if line.strip() else None
+    if reply:
+        send(reply)
+    if reply and reply.get("result") == {}:
         break

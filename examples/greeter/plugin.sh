@@ -1,6 +1,7 @@
 #!/bin/sh
 # The greeter in plain sh and sed. Names stay as JSON writes them, so nothing has to be unescaped; that works for
-# messages like pintle's own, on one line and without spaces between their parts.
+# messages like pintle's own, on one line, without spaces between their parts and with these in that order. All else is
+# refused.
 
 manifest='{"name":"greeter","version":"1.0.0","protocolVersion":"0.0.1","description":"Says hello","operations":{
 "greet":{"description":"Say hello","params":{"type":"object","required":["name"],"properties":{
@@ -8,7 +9,16 @@ manifest='{"name":"greeter","version":"1.0.0","protocolVersion":"0.0.1","descrip
 
 send() { printf '{"jsonrpc":"2.0",%s}\n' "$1" | tr -d '\n' && echo; }
 answer() { send "\"id\":$id,$1"; }
-log() { send "\"method\":\"log\",\"params\":{\"level\":\"$1\",\"message\":\"$2\",\"data\":$3}"; }
+refuse() { answer "\"error\":{\"code\":$1,\"message\":\"$2\"}"; }
+
+# Without a handshake the answer is all that may be on stdout.
+log() {
+  if [ -n "$greeted" ]; then
+    send "\"method\":\"log\",\"params\":{\"level\":\"$1\",\"message\":\"$2\",\"data\":$3}"
+  else
+    printf '%s %s %s\n' "$1" "$2" "$3" >&2
+  fi
+}
 
 # A string by its name, out of a part of the line.
 member() { sed -n 's/.*"'"$1"'":"\([^"\\]*\(\\.[^"\\]*\)*\)".*/\1/p'; }
@@ -16,6 +26,7 @@ before_args() { printf '%s\n' "$line" | sed 's/"args":{.*//'; }
 args() { printf '%s\n' "$line" | sed 's/,"context":{.*//; s/.*"args":{//'; }
 
 greet() {
+  case $(args) in *'"name":"'*) ;; *) refuse -32602 'Invalid params: name is missing' && return ;; esac
   name=$(args | member name)
   log info greeting "{\"name\":\"$name\"}"
   if [ -z "$name" ]; then
@@ -29,17 +40,33 @@ execute() {
   operation=$(before_args | member operation)
   case $operation in
     greet) greet ;;
-    *) answer "\"error\":{\"code\":-32601,\"message\":\"Unknown operation: $operation\"}" ;;
+    '') refuse -32602 'Invalid params: operation is missing' ;;
+    *) refuse -32601 "Unknown operation: $operation" ;;
   esac
 }
 
-while IFS= read -r line; do
+call() {
   id=$(printf '%s\n' "$line" | sed 's/^{"jsonrpc":"2.0","id":\([^,]*\),.*/\1/')
-  method=$(printf '%s\n' "$line" | sed 's/^[^,]*,"id":[^,]*,"method":"\([^"]*\)".*/\1/')
+  method=$(printf '%s\n' "$line" | sed -n 's/^[^,]*,"id":[^,]*,"method":"\([^"]*\)".*/\1/p')
   case $method in
-    initialize) answer "\"result\":$manifest" ;;
+    initialize) answer "\"result\":$manifest" && greeted=yes ;;
     execute) execute ;;
     shutdown) answer '"result":{}' && exit 0 ;;
-    *) answer "\"error\":{\"code\":-32601,\"message\":\"Method not found: $method\"}" ;;
+    '') refuse -32600 'Invalid request' ;;
+    *) refuse -32601 "Method not found: $method" ;;
+  esac
+}
+
+# Notifications get no answer, nor do answers to what was never asked.
+greeted=
+while IFS= read -r line; do
+  line=${line%"$(printf '\r')"}
+  id=null
+  case $line in
+    '' | '{"jsonrpc":"2.0","method":'*'}') ;;
+    '{"jsonrpc":"2.0","id":'*',"result":'*'}' | '{"jsonrpc":"2.0","id":'*',"error":'*'}') ;;
+    '{"jsonrpc":"2.0","id":'*'}') call ;;
+    '{'*'}' | '['*']') refuse -32600 'Invalid request, or not in the one form that is read here' ;;
+    *) refuse -32700 'Not JSON' ;;
   esac
 done
