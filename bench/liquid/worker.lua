@@ -1,0 +1,75 @@
+-- Times the engine of examples/liquid: worker.lua PHASE TEMPLATE DATA SECONDS
+-- PHASE is parse (of templates never seen before), again (of one template), render, output (prints what is rendered) or
+-- memory (kilobytes after many renders).
+
+local phase, name, data_path, seconds = table.unpack(arg)
+local directory = arg[0]:match("^(.*)/") or "."
+package.path = ("%s/../../examples/?.lua;%s/../../examples/?/init.lua;"):format(directory, directory) .. package.path
+
+local liquid = require "liquid"
+local ordered_json = require "liquid.ordered_json"
+
+local function read(path)
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read("a")
+end
+
+local sources = {}
+for _, file in ipairs { "product", "table", "partials", "section", "heading", "block", "link", "filters" } do
+  sources[file] = read(directory .. "/templates/" .. file .. ".liquid")
+end
+local parses = phase == "parse" or phase == "again"
+local data = not parses and assert(ordered_json(read(data_path)))
+
+-- Partials are parsed when they are first rendered; to parse is to parse them too.
+local partials = name == "partials" and { "section", "heading", "block", "link" } or {}
+
+local function parse(texts)
+  local template = assert(liquid.compile(texts[name], { filesystem = texts }))
+  for _, partial in ipairs(partials) do assert(template.partials:load(partial)) end
+  return template
+end
+
+-- The same templates with other names of variables, so that nothing in them has been seen before.
+local variants = {}
+for i = 1, phase == "parse" and 400 or 0 do
+  local texts = { [name] = sources[name] }
+  for _, partial in ipairs(partials) do texts[partial] = sources[partial] end
+  for file, text in pairs(texts) do texts[file] = text:gsub("%f[%w_](%l+)%f[.|}]", "%1_" .. i) end
+  variants[i] = texts
+end
+local last = 0
+local function parse_next()
+  last = last % #variants + 1
+  return parse(variants[last])
+end
+
+local template = parse(sources)
+local function render() return (template:render(data)) end
+local function again() return parse(sources) end
+
+local function microseconds(work, limit)
+  local count, started, batch = 0, os.clock(), 1
+  while true do
+    for _ = 1, batch do work() end
+    count = count + batch
+    local spent = os.clock() - started
+    if spent >= limit then return spent / count * 1e6 end
+    batch = math.max(1, math.min(1000, math.floor(count * 0.2)))
+  end
+end
+
+local function resident()
+  return tonumber(read("/proc/self/status"):match("VmRSS:%s*(%d+)"))
+end
+
+if phase == "output" then
+  io.write(render())
+elseif phase == "memory" then
+  for _ = 1, 300 do render() end
+  print(resident())
+else
+  local work = ({ parse = parse_next, again = again, render = render })[phase]
+  microseconds(work, tonumber(seconds) / 2)
+  print(("%.3f"):format(microseconds(work, tonumber(seconds))))
+end

@@ -1,0 +1,195 @@
+-- Reckoning as the reference does it: integers of any size, and decimals that are exact, so that 0.1 and 0.2 are 0.3.
+
+local bigint = require "liquid.bigint"
+local errors = require "liquid.errors"
+local numbers = require "liquid.numbers"
+
+local arithmetic = {}
+
+local math_type = math.type
+local HALF = 1 << 31
+local EXACT = 1 << 53
+
+local function finite(value) return value == value and value ~= math.huge and value ~= -math.huge end
+
+local powers = { [0] = 1 }
+for i = 1, 18 do powers[i] = powers[i - 1] * 10 end
+
+local function power(exponent) return powers[exponent] or bigint.parse("1" .. ("0"):rep(exponent)) end
+
+-- A number as an integer and how many of its digits are behind the point.
+local function decimal(value)
+  if math_type(value) ~= "float" then return value, 0 end
+  local mantissa, places = numbers.decimal(value)
+  if mantissa then return mantissa, places end
+  local digits, point, negative = numbers.digits(value)
+  local scale = #digits - point
+  if scale < 0 then digits, scale = digits .. ("0"):rep(-scale), 0 end
+  return bigint.parse((negative and "-" or "") .. digits), scale
+end
+
+local function multiply(a, b)
+  if math_type(a) == "integer" and math_type(b) == "integer"
+    and a > -HALF and a < HALF and b > -HALF and b < HALF then
+    return a * b
+  end
+  return bigint.multiply(a, b)
+end
+
+local function add(a, b)
+  if math_type(a) == "integer" and math_type(b) == "integer" then
+    local sum = a + b
+    -- It overflowed if both signs differ from that of the sum.
+    if (a ~ sum) & (b ~ sum) >= 0 then return sum end
+  end
+  return bigint.add(a, b)
+end
+
+local function negate(a)
+  if math_type(a) == "integer" and a ~= math.mininteger then return -a end
+  return bigint.negate(a)
+end
+
+local function text_of(value)
+  if math_type(value) == "integer" then return string.format("%d", value) end
+  return bigint.text(value)
+end
+
+local function exact(a) return math_type(a) == "integer" and a > -EXACT and a < EXACT end
+
+local function to_float(mantissa, scale)
+  -- Both are exact as floats then, and so the quotient is the nearest.
+  if scale <= 18 and exact(mantissa) then return mantissa / powers[scale] end
+  return tonumber(text_of(mantissa) .. "e-" .. scale) + 0.0
+end
+
+local function is_float(a, b) return math_type(a) == "float" or math_type(b) == "float" end
+
+local function plain(value) return bigint.is(value) and bigint.to_float(value) or value end
+
+-- Both as integers of the same scale.
+local function aligned(a, b)
+  local first, first_scale = decimal(a)
+  local second, second_scale = decimal(b)
+  if first_scale < second_scale then
+    first, first_scale = multiply(first, power(second_scale - first_scale)), second_scale
+  elseif second_scale < first_scale then
+    second = multiply(second, power(first_scale - second_scale))
+  end
+  return first, second, first_scale
+end
+
+local function all_finite(a, b) return finite(plain(a)) and finite(plain(b)) end
+
+---@param a number|table
+---@param b number|table
+---@return number|table
+function arithmetic.add(a, b)
+  if not is_float(a, b) then return add(a, b) end
+  if not all_finite(a, b) then return plain(a) + plain(b) end
+  local first, second, scale = aligned(a, b)
+  return to_float(add(first, second), scale)
+end
+
+---@param a number|table
+---@param b number|table
+---@return number|table
+function arithmetic.subtract(a, b)
+  if not is_float(a, b) then return add(a, negate(b)) end
+  if not all_finite(a, b) then return plain(a) - plain(b) end
+  local first, second, scale = aligned(a, b)
+  return to_float(add(first, negate(second)), scale)
+end
+
+---@param a number|table
+---@param b number|table
+---@return number|table
+function arithmetic.multiply(a, b)
+  if not is_float(a, b) then return multiply(a, b) end
+  if not all_finite(a, b) then return plain(a) * plain(b) end
+  local first, first_scale = decimal(a)
+  local second, second_scale = decimal(b)
+  -- A zero keeps the sign that the product would have.
+  if first == 0 or second == 0 then return plain(a) * plain(b) end
+  return to_float(multiply(first, second), first_scale + second_scale)
+end
+
+local function divided_by_zero() return nil, errors.new("zero_division_error", "divided by 0") end
+
+---@param a number|table
+---@param b number|table
+---@return any quotient, table? err
+function arithmetic.divide(a, b)
+  if not is_float(a, b) then
+    if b == 0 then return divided_by_zero() end
+    if math_type(a) == "integer" and math_type(b) == "integer" and a ~= math.mininteger then return a // b end
+    return (bigint.divide(a, b))
+  end
+  if b == 0 or not all_finite(a, b) then return plain(a) / plain(b) end
+  local first, second = aligned(a, b)
+  if exact(first) and exact(second) then return first / second end
+  return plain(a) / plain(b)
+end
+
+---@param a number|table
+---@param b number|table
+---@return any remainder, table? err
+function arithmetic.modulo(a, b)
+  if not is_float(a, b) then
+    if b == 0 then return divided_by_zero() end
+    if math_type(a) == "integer" and math_type(b) == "integer" then return a % b end
+    local _, rest = bigint.divide(a, b)
+    return rest
+  end
+  if b == 0 then return divided_by_zero() end
+  if not all_finite(a, b) then return plain(a) % plain(b) end
+  local first, second, scale = aligned(a, b)
+  if math_type(first) == "integer" and math_type(second) == "integer" then return to_float(first % second, scale) end
+  local _, rest = bigint.divide(first, second)
+  return to_float(rest, scale)
+end
+
+---The same of two integers of Lua.
+arithmetic.integers = {
+  add = function(a, b)
+    local sum = a + b
+    if (a ~ sum) & (b ~ sum) >= 0 then return sum end
+    return bigint.add(a, b)
+  end,
+  subtract = function(a, b)
+    local difference = a - b
+    if (a ~ b) & (a ~ difference) >= 0 then return difference end
+    return bigint.add(a, bigint.negate(b))
+  end,
+  multiply = multiply,
+  divide = function(a, b)
+    if b == 0 then return divided_by_zero() end
+    if a == math.mininteger then return (bigint.divide(a, b)) end
+    return a // b
+  end,
+  modulo = function(a, b)
+    if b == 0 then return divided_by_zero() end
+    return a % b
+  end,
+}
+
+---@param a number|table
+---@return number|table
+function arithmetic.absolute(a)
+  if bigint.is(a) then return a.negative and bigint.negate(a) or a end
+  if a == math.mininteger then return bigint.negate(a) end
+  return math.abs(a)
+end
+
+---@param a number|table
+---@param b number|table
+---@return integer -1, 0 or 1
+function arithmetic.compare(a, b)
+  if (bigint.is(a) or bigint.is(b)) and not is_float(a, b) then return bigint.compare(a, b) end
+  a, b = plain(a), plain(b)
+  return a < b and -1 or a > b and 1 or 0
+end
+
+arithmetic.decimal, arithmetic.power, arithmetic.to_float, arithmetic.finite = decimal, power, to_float, finite
+
+return arithmetic

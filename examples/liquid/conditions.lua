@@ -1,0 +1,105 @@
+-- Conditions: comparisons, joined by and and or. They bind from the right: a and (b or c).
+
+local errors = require "liquid.errors"
+local lax = require "liquid.lax"
+local memory = require "liquid.memory"
+local operators = require "liquid.operators"
+
+local conditions = {}
+
+local find, match, sub = string.find, string.match, string.sub
+
+local memories = memory.by_mode()
+
+local function joined(word, first, rest)
+  local stop = word == "or"
+  return function(ctx)
+    local result, err = first(ctx)
+    if err then return nil, err end
+    if (result and true or false) == stop then return result end
+    return rest(ctx)
+  end
+end
+
+local function read_comparison(tokens)
+  local left = operators.read_operand(tokens)
+  local operator = tokens:take("comparison")
+  if not operator then return operators.comparison(left) end
+  return operators.comparison(left, operator, operators.read_operand(tokens))
+end
+
+-- Tests joined from the last to the first.
+local function join(tests, words)
+  local result = tests[#tests]
+  for i = #tests - 1, 1, -1 do result = joined(words[i], tests[i], result) end
+  return result
+end
+
+local function strictly(state, markup, position)
+  local tokens = state.reader:open(state, markup, position)
+  local tests, words = { read_comparison(tokens) }, {}
+  while true do
+    local word = tokens:word("and") or tokens:word("or")
+    if not word then break end
+    words[#words + 1] = word
+    tests[#tests + 1] = read_comparison(tokens)
+  end
+  tokens:finish()
+  return join(tests, words)
+end
+
+local function invalid(state, position)
+  errors.syntax(state, "Syntax Error in tag 'if' - Valid syntax: if [expression]", position)
+end
+
+-- One comparison of lax markup: a fragment, perhaps an operator and another.
+local function lax_comparison(state, text, position)
+  local first, last = lax.fragment(text)
+  if not first then return invalid(state, position) end
+  local operator, after = match(text, "^%s*([=!<>a-z_]+)%s*()", last + 1)
+  local left = operators.lax_operand(sub(text, first, last))
+  if not operator then return operators.comparison(left) end
+  local stop = lax.fragment_at(text, after)
+  return operators.comparison(left, operator, stop and operators.lax_operand(sub(text, after, stop)))
+end
+
+-- Cuts at the words and and or, outside of quotes.
+local function lax_parts(markup)
+  local parts, words, from, at = {}, {}, 1, 1
+  while true do
+    local first, last = lax.fragment(markup, at)
+    if not first then break end
+    local word = sub(markup, first, last)
+    if word == "and" or word == "or" then
+      parts[#parts + 1], words[#words + 1] = sub(markup, from, first - 1), word
+      from = last + 1
+    end
+    at = last + 1
+  end
+  parts[#parts + 1] = sub(markup, from)
+  return parts, words
+end
+
+local function laxly(state, markup, position)
+  local parts, words = lax_parts(markup)
+  local tests = {}
+  for i, part in ipairs(parts) do
+    if not find(part, "%S") then return invalid(state, position) end
+    tests[i] = lax_comparison(state, part, position)
+  end
+  return join(tests, words)
+end
+
+---A test for the markup of if, elsif and unless.
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+---@return fun(ctx: liquid.context): boolean?, table?
+function conditions.parse(state, markup, position)
+  local known = memories[state.mode]
+  local test = known:find(markup)
+  if test then return test end
+  return known:keep(markup, (state.mode == "lax" and laxly or strictly)(state, markup, position))
+end
+
+return conditions

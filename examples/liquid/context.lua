@@ -1,0 +1,122 @@
+-- What a render knows: variables and their scopes, counters, errors, and how much it may still use.
+--
+-- A scope is a table that looks into the one around it through its metatable, so that a variable is found by one
+-- index wherever it is. The chain ends in the data of the caller, which is never written to.
+
+local errors = require "liquid.errors"
+local limits = require "liquid.limits"
+local self_drop = require "liquid.drops.self"
+
+local setmetatable = setmetatable
+
+local methods = {}
+local metatable = { __name = "liquid.context", __index = methods }
+
+local context = {}
+
+-- How deep scopes and partials may be nested, in sum.
+local MAX_DEPTH = 100
+
+---@class liquid.context
+---@field scope table<string, any> the innermost scope
+---@field assigns table<string, any> the outermost, where assign writes
+---@field counters table<string, integer> of increment and decrement
+---@field interrupt? string "break" or "continue", until a loop has seen it
+---@field strict_variables? boolean
+---@field strict_filters? boolean
+---@field strict_errors? boolean
+---@field now? number
+
+local function within(outer)
+  return setmetatable({}, { __index = outer })
+end
+
+local function isolated(environment)
+  local counters = within(environment)
+  local assigns = within(counters)
+  return setmetatable({
+    environment = environment, counters = counters, assigns = assigns, scope = assigns,
+    scopes = 1, base_depth = 0, writing = 0, cycles = {}, offsets = {}, loop = nil, changed = nil,
+  }, metatable)
+end
+
+---@param environment table<string, any>
+---@param options table see `liquid.render_options`
+---@param template liquid.template
+---@return liquid.context
+function context.new(environment, options, template)
+  local ctx = isolated(environment)
+  ctx.strict_variables, ctx.strict_filters = options.strict_variables, options.strict_filters
+  ctx.strict_errors, ctx.now, ctx.registers = options.strict_errors, options.now, options.registers
+  ctx.filters, ctx.partials, ctx.errors = template.filters, template.partials, {}
+  ctx.usage = limits.new(options.resource_limits)
+  return ctx
+end
+
+---A context for a partial that sees nothing of this one but the data that all see.
+---@return liquid.context? ctx, table? err
+function methods:isolate()
+  if self.base_depth + self.scopes > MAX_DEPTH then
+    return nil, errors.new("stack_level_error", "Nesting too deep")
+  end
+  limits.work(self, limits.ISOLATION)
+  local ctx = isolated(self.environment)
+  ctx.base_depth = self.base_depth + 1
+  ctx.strict_variables, ctx.strict_filters = self.strict_variables, self.strict_filters
+  ctx.strict_errors, ctx.now, ctx.registers = self.strict_errors, self.now, self.registers
+  ctx.filters, ctx.partials, ctx.errors = self.filters, self.partials, self.errors
+  ctx.usage, ctx.no_include = self.usage, self.no_include
+  return ctx
+end
+
+---Opens a scope. The caller keeps what `scope` was and gives it back to `leave`.
+---@return table? scope, table? err
+function methods:enter()
+  local scopes = self.scopes + 1
+  if self.base_depth + scopes > MAX_DEPTH then
+    return nil, errors.new("stack_level_error", "Nesting too deep")
+  end
+  local scope = within(self.scope)
+  self.scopes, self.scope = scopes, scope
+  return scope
+end
+
+---@param outer table
+function methods:leave(outer)
+  self.scopes, self.scope = self.scopes - 1, outer
+end
+
+---The variables in scope, as a value of their own.
+---@return table
+function methods:self()
+  return self_drop.new(self)
+end
+
+---Ends the render: it has used more than it may.
+function methods.exhausted()
+  error(errors.new("memory_error", "Memory limits exceeded"), 0)
+end
+
+---An error at a place in a template. It is kept and, unless it is to end the render, shown in the output.
+---@param err liquid.error
+---@param template liquid.template
+---@param position integer
+---@param out string[]
+---@param n integer
+---@param blank? boolean whether the tag shows nothing, not even its error
+---@return integer n
+function methods:fail(err, template, position, out, n, blank)
+  if err.type == "memory_error" then error(err, 0) end
+  if not err.placed then
+    err.placed = true
+    if template.line_numbers then err.line = err.line or errors.line_at(template.source, position) end
+    err.template_name = err.template_name or template.name
+  end
+  self.errors[#self.errors + 1] = err
+  if self.strict_errors then error(err, 0) end
+  if blank or errors.silent[err.type] then return n end
+  out[n + 1] = errors.sentence(err)
+  return n + 1
+end
+
+return context

@@ -1,0 +1,157 @@
+-- strftime as Ruby has it: flags, widths and directives.
+
+local calendar = require "liquid.dates.calendar"
+local memory = require "liquid.memory"
+
+local format, rep, find, sub = string.format, string.rep, string.find, string.sub
+
+local months = {
+  "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+  "December",
+}
+local weekdays = { [0] = "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday" }
+
+local function hour12(time) return (time.hour + 11) % 12 + 1 end
+
+-- Directives that are numbers: the value, how wide it is and what fills it.
+local numeric = {
+  Y = function(t) return t.year, t.year < 0 and 5 or 4, "0" end,
+  C = function(t) return t.year // 100, 2, "0" end,
+  y = function(t) return t.year % 100, 2, "0" end,
+  m = function(t) return t.month, 2, "0" end,
+  d = function(t) return t.day, 2, "0" end,
+  e = function(t) return t.day, 2, " " end,
+  j = function(t) return calendar.day_of_year(t), 3, "0" end,
+  H = function(t) return t.hour, 2, "0" end,
+  k = function(t) return t.hour, 2, " " end,
+  I = function(t) return hour12(t), 2, "0" end,
+  l = function(t) return hour12(t), 2, " " end,
+  M = function(t) return t.minute, 2, "0" end,
+  S = function(t) return t.second, 2, "0" end,
+  u = function(t) return (calendar.weekday(t) + 6) % 7 + 1, 1, "0" end,
+  w = function(t) return calendar.weekday(t), 1, "0" end,
+  G = function(t) return (calendar.iso_week(t)), 4, "0" end,
+  g = function(t) return calendar.iso_week(t) % 100, 2, "0" end,
+  V = function(t) return select(2, calendar.iso_week(t)), 2, "0" end,
+  U = function(t) return calendar.week(t, 0), 2, "0" end,
+  W = function(t) return calendar.week(t, 1), 2, "0" end,
+  s = function(t) return calendar.seconds(t), 1, "0" end,
+}
+
+local words = {
+  A = function(t) return weekdays[calendar.weekday(t)] end,
+  a = function(t) return weekdays[calendar.weekday(t)]:sub(1, 3) end,
+  B = function(t) return months[t.month] end,
+  b = function(t) return months[t.month]:sub(1, 3) end,
+  h = function(t) return months[t.month]:sub(1, 3) end,
+  p = function(t) return t.hour < 12 and "AM" or "PM" end,
+  P = function(t) return t.hour < 12 and "am" or "pm" end,
+  Z = function(t) return t.zone end,
+  n = function() return "\n" end,
+  t = function() return "\t" end,
+  ["%"] = function() return "%" end,
+}
+
+local compound = {
+  c = "%a %b %e %H:%M:%S %Y", D = "%m/%d/%y", F = "%Y-%m-%d", T = "%H:%M:%S", R = "%H:%M", r = "%I:%M:%S %p",
+  x = "%m/%d/%y", X = "%H:%M:%S", v = "%e-%^b-%4Y", ["+"] = "%a %b %e %H:%M:%S %Z %Y",
+}
+
+local function filled(text, width, fill)
+  if #text >= width then return text end
+  local sign, digits = text:match("^([+-])(.*)$")
+  if sign and fill == "0" then return sign .. rep("0", width - #text) .. digits end
+  return rep(fill, width - #text) .. text
+end
+
+local function number(flags, width, value, own_width, fill)
+  local text = format("%d", value)
+  if flags:find("-", 1, true) then return text end
+  if flags:find("_", 1, true) then fill = " " elseif flags:find("0", 1, true) then fill = "0" end
+  return filled(text, width or own_width, fill)
+end
+
+local function word(flags, width, text, directive)
+  if flags:find("^", 1, true) then
+    text = text:upper()
+  elseif flags:find("#", 1, true) then
+    text = directive == "p" and text:lower() or text:upper()
+  end
+  return filled(text, width or 0, flags:find("0", 1, true) and "0" or " ")
+end
+
+-- The distance from UTC: +0100, +01:00 or +01:00:00.
+local function zone(flags, width, time)
+  local sign, seconds = time.offset < 0 and "-" or "+", math.abs(time.offset)
+  local colons = select(2, flags:gsub(":", ""))
+  local text = format(colons == 0 and "%02d%02d" or "%02d:%02d", seconds // 3600, seconds % 3600 // 60)
+  if colons == 2 then text = text .. format(":%02d", seconds % 60) end
+  return filled(sign .. text, width or 0, "0")
+end
+
+local function fraction(width, time, digits)
+  local text = format("%09d", time.nanosecond)
+  width = width or digits
+  return width <= 9 and text:sub(1, width) or text .. rep("0", width - 9)
+end
+
+local strftime
+
+local function directive(time, flags, width, letter)
+  local own = numeric[letter]
+  if own then return number(flags, width, own(time)) end
+  if words[letter] then return word(flags, width, words[letter](time), letter) end
+  if compound[letter] then return word(flags, width, strftime(time, compound[letter]), letter) end
+  if letter == "z" then return zone(flags, width, time) end
+  if letter == "L" then return fraction(width, time, 3) end
+  if letter == "N" then return fraction(width, time, 9) end
+end
+
+-- Wider than this nobody means.
+local MAX_WIDTH = 1024
+
+-- A directive as a function of the time. Plain numbers, which most are, are formatted at once.
+local function compile_directive(shown, flags, width, letter)
+  local wide = width ~= "" and tonumber(width) or nil
+  if wide and wide > MAX_WIDTH then return shown end
+  local own = numeric[letter]
+  if own and flags == "" and not wide and letter ~= "Y" then
+    return function(time)
+      local value, digits, fill = own(time)
+      if value >= 10 and digits == 2 and value < 100 then return value end
+      return number("", nil, value, digits, fill)
+    end
+  end
+  return function(time) return directive(time, flags, wide, letter) or shown end
+end
+
+-- What a pattern consists of: texts and functions.
+local function compile(pattern)
+  local parts, at = {}, 1
+  while true do
+    local first, last, flags, width, letter = find(pattern, "%%([%-0^#_:]*)(%d*)(.?)", at)
+    if not first then break end
+    if first > at then parts[#parts + 1] = sub(pattern, at, first - 1) end
+    parts[#parts + 1] = compile_directive(sub(pattern, first, last), flags, width, letter)
+    at = last + 1
+  end
+  parts[#parts + 1] = sub(pattern, at)
+  return parts
+end
+
+local known = memory.new()
+
+---@param time liquid.time
+---@param pattern string
+---@return string
+function strftime(time, pattern)
+  local parts = known:find(pattern) or known:keep(pattern, compile(pattern))
+  local pieces = {}
+  for i = 1, #parts do
+    local part = parts[i]
+    pieces[i] = type(part) == "string" and part or part(time)
+  end
+  return table.concat(pieces)
+end
+
+return strftime

@@ -1,0 +1,82 @@
+-- Makes of data that came as JSON what its markers say it is: standard drops, ranges, symbols, hashes with a form of
+-- their own.
+
+local ranges = require "liquid.ranges"
+local remote = require "liquid.drops.remote"
+local standard = require "liquid.drops.standard"
+local values = require "liquid.values"
+
+local null = values.null
+
+-- Objects that print what Ruby's inspect gave and look like the data that came with it.
+local shown_metatable = { __name = "liquid.shown" }
+
+values.register(shown_metatable, {
+  kind = "drop",
+  to_s = function(object) return object.inspect end,
+  get = function(object, key)
+    local value
+    if key ~= nil and type(object.data) == "table" then value = object.data[key] end
+    if value == null or value == nil then return nil, nil, value == nil end
+    return value
+  end,
+  items = function(object) return type(object.data) == "table" and values.pairs_of(object.data) or values.array() end,
+  equal = function(a, b) return getmetatable(b) == shown_metatable and a.inspect == b.inspect end,
+})
+
+local function whole(value) return math.tointeger(tonumber(value)) end
+
+local function range(marker)
+  local first, last = whole(marker.begin or marker.first), whole(marker["end"] or marker.last)
+  if not first or not last then return setmetatable({ inspect = marker.inspect or "" }, shown_metatable) end
+  local made = ranges.new(first, marker.exclude_end == true and last - 1 or last)
+  if marker.exclude_end == true then made.text = first .. "..." .. last end
+  return made
+end
+
+local makers = {
+  Range = range,
+  Symbol = function(marker)
+    local value = marker.value or marker.data or marker.inspect
+    return type(value) == "string" and value:gsub("^:", "") or ""
+  end,
+}
+
+local function shown(marker)
+  return setmetatable({ inspect = tostring(marker.inspect or ""), data = marker.data }, shown_metatable)
+end
+
+local replace
+
+local function marked(value)
+  local name = rawget(value, "_instantiate")
+  if type(name) == "string" then return standard.new(name, value.params) end
+  local kind = rawget(value, "_ruby_type")
+  if type(kind) ~= "string" then return nil end
+  if type(value.data) == "table" then replace(value.data) end
+  return (makers[kind] or shown)(value)
+end
+
+-- Drops of pintle's dialect have a metatable that is met here first.
+local function is_remote(value)
+  local metatable = getmetatable(value)
+  if not metatable or metatable.__name ~= "pintle.liquid.drop" then return false end
+  remote.adopt(metatable)
+  return true
+end
+
+-- Replaces what is marked inside a table, where it is.
+function replace(container)
+  for key, value in next, container do
+    if type(value) == "table" and not values.protocol(value) and not is_remote(value) then
+      local made = marked(value)
+      if made ~= nil then container[key] = made else replace(value) end
+    end
+  end
+  return container
+end
+
+---Replaces all marked data in an environment, in place.
+---@param environment table
+---@return table environment
+return replace

@@ -1,0 +1,88 @@
+-- Drops that live elsewhere: tables with the methods get, iterate and call, each of which gives a value, or nil and
+-- what went wrong. Those of pintle's Liquid dialect are such; a program may have others.
+
+local comparison = require "liquid.comparison"
+local errors = require "liquid.errors"
+local text = require "liquid.text"
+local values = require "liquid.values"
+
+local remote = {}
+
+local null = values.null
+
+local function failed(message)
+  return nil, errors.new("standard_error", tostring(message))
+end
+
+local function ask(drop, property)
+  local value, message = drop:get(property)
+  if value == nil and message ~= nil then return failed(message) end
+  if value == null then return nil end
+  return value
+end
+
+local function get(drop, key)
+  if math.type(key) ~= "integer" then key = text.to_s(key) end
+  return ask(drop, key)
+end
+
+-- A drop that stands for nothing in particular is itself.
+local function value(drop)
+  local held, message = drop:get("to_liquid_value")
+  if held == nil and message ~= nil or held == null or held == nil then return drop end
+  return held
+end
+
+local function to_s(drop)
+  local shown, message = drop:get("to_s")
+  if shown == nil and message ~= nil then return failed(message) end
+  if type(shown) == "string" then return shown end
+  return shown == null and (drop.type or "") or text.to_s(shown)
+end
+
+local function items(drop)
+  local list, message = drop:iterate()
+  if type(list) ~= "table" then return failed(message or "it has no items") end
+  return list
+end
+
+local function number(drop)
+  local found, err = ask(drop, "to_number")
+  if err then return nil, err end
+  return type(found) == "number" and found or 0
+end
+
+local function contains(drop, wanted)
+  local list = drop:iterate()
+  for i = 1, type(list) == "table" and #list or 0 do
+    if comparison.equal(list[i], wanted) then return true end
+  end
+  return false
+end
+
+local protocol = {
+  kind = "drop", get = get, value = value, to_s = to_s, items = items, number = number, contains = contains,
+  equal = rawequal,
+  size = function(drop)
+    local size, err = ask(drop, "size")
+    if err then return nil, err end
+    return size or 0
+  end,
+  first = function(drop) return ask(drop, "first") end,
+  last = function(drop) return ask(drop, "last") end,
+}
+
+---Makes all tables with a metatable drops: they have the methods get, iterate and call.
+---@param metatable table
+function remote.adopt(metatable)
+  values.register(metatable, protocol)
+end
+
+---Whether a value is a drop.
+---@param candidate any
+---@return boolean
+function remote.is(candidate)
+  return values.protocol(candidate) == protocol
+end
+
+return remote

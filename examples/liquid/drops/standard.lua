@@ -1,0 +1,106 @@
+-- The ten standard drops: objects whose behaviour every implementation has to have, so that tests can use them.
+
+local errors = require "liquid.errors"
+local text = require "liquid.text"
+local values = require "liquid.values"
+
+local standard = {}
+
+local function missing() return nil, nil, true end
+
+-- A metatable for drops of one kind.
+local function kind(name, protocol)
+  local metatable = { __name = "liquid." .. name }
+  protocol.kind = protocol.kind or "drop"
+  protocol.get = protocol.get or missing
+  protocol.equal = protocol.equal or rawequal
+  values.register(metatable, protocol)
+  return metatable
+end
+
+local function held(drop) return drop.value end
+
+local function boxed(name, extra)
+  local protocol = extra or {}
+  protocol.value, protocol.to_s = held, function(drop) return text.to_s(drop.value) end
+  return kind(name, protocol)
+end
+
+local operations = {
+  echo = function(n) return n end,
+  square = function(n) return n * n end,
+  double = function(n) return 2 * n end,
+}
+
+-- echo_7, square_7, double_7
+local function method(_, key)
+  local name, digits = tostring(key):match("^(%a+)_(%-?%d+)$")
+  local operation = operations[name]
+  if not operation then return missing() end
+  return string.format("%d", operation(math.tointeger(tonumber(digits))))
+end
+
+local number_words = {
+  [0] = "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+  "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+}
+
+local function index(_, key)
+  if math.type(key) == "integer" then return number_words[key] or tostring(key) end
+  if type(key) == "string" then return key end
+  return missing()
+end
+
+local sequence = values.array { "first", "second", "third" }
+local members = { size = 3, first = "first", last = "third" }
+
+local function access_failed()
+  return nil, errors.new("standard_error", "ErrorDrop: access triggered an error")
+end
+
+local nested
+
+local function look_inside(drop, key)
+  if key == "nested" then return drop end
+  if key == "square" then return setmetatable({ value = drop.value * drop.value }, nested) end
+  if key == "value" then return drop.value end
+  return missing()
+end
+
+nested = kind("NestedDrop", {
+  get = look_inside, to_s = function(drop) return text.to_s(drop.value) end,
+})
+
+local metatables = {
+  BooleanDrop = boxed("BooleanDrop"),
+  NumberDrop = boxed("NumberDrop", { number = held }),
+  StringDrop = boxed("StringDrop"),
+  NestedDrop = nested,
+  MethodDrop = kind("MethodDrop", { get = method, to_s = function() return "MethodDrop" end }),
+  IndexDrop = kind("IndexDrop", { get = index, to_s = function() return "IndexDrop" end }),
+  SequenceDrop = kind("SequenceDrop", {
+    get = function(_, key)
+      if members[key] ~= nil then return members[key] end
+      return missing()
+    end,
+    items = function() return sequence end,
+    first = function() return "first" end,
+    to_s = function() return "SequenceDrop" end,
+    contains = function(_, value) return value == "first" or value == "second" or value == "third" end,
+  }),
+  NilDrop = kind("NilDrop", { value = function() return nil end, to_s = function() return "" end }),
+  OpaqueDrop = kind("OpaqueDrop", { to_s = function() return "opaque" end }),
+  ErrorDrop = kind("ErrorDrop", { get = access_failed, to_s = function() return "ErrorDrop" end }),
+}
+
+---A standard drop by its name.
+---@param name string
+---@param params? table
+---@return table? drop nil if there is none of that name
+function standard.new(name, params)
+  local metatable = metatables[name]
+  if not metatable then return nil end
+  return setmetatable({ value = params and values.plain(params.value) }, metatable)
+end
+
+return standard

@@ -1,0 +1,97 @@
+-- Errors as Liquid tells them: "Liquid error (snippet line 3): divided by 0".
+--
+-- An error is a value. What can fail returns `nil, err`; only what ends a whole render is raised, see context.lua.
+
+local errors = {}
+
+---@class liquid.error
+---@field type string "syntax_error", "argument_error", "zero_division_error", …
+---@field message string without the prefix
+---@field line? integer
+---@field template_name? string the partial it happened in
+---@field markup? string what was being read
+local error_metatable = { __name = "liquid.error" }
+error_metatable.__index = error_metatable
+
+local prefixes = { syntax_error = "Liquid syntax error", parse_error = "Liquid syntax error" }
+
+---The names of the reference's classes, which some look for.
+local class_names = {
+  syntax_error = "SyntaxError", argument_error = "ArgumentError", zero_division_error = "ZeroDivisionError",
+  file_system_error = "FileSystemError", stack_level_error = "StackLevelError", memory_error = "MemoryError",
+  undefined_variable = "UndefinedVariable", undefined_filter = "UndefinedFilter",
+  undefined_drop_method = "UndefinedDropMethod", float_domain_error = "FloatDomainError",
+  disabled_error = "DisabledError", context_error = "ContextError", internal_error = "InternalError",
+}
+
+---Errors that are counted but not shown in the output.
+errors.silent = { undefined_variable = true, undefined_filter = true, undefined_drop_method = true }
+
+---@param kind string
+---@param message string
+---@return liquid.error
+function errors.new(kind, message)
+  return setmetatable({ type = kind, message = message }, error_metatable)
+end
+
+---@param message string
+---@return nil, liquid.error
+function errors.argument(message)
+  return nil, errors.new("argument_error", message)
+end
+
+---@param value any
+---@return boolean
+function errors.is(value)
+  return getmetatable(value) == error_metatable
+end
+
+---The name of the class of an error in the reference: "Liquid::ArgumentError".
+---@param err liquid.error
+---@return string
+function errors.class_name(err)
+  return "Liquid::" .. (class_names[err.type] or "StandardError")
+end
+
+---The whole sentence.
+---@param err liquid.error
+---@return string
+function errors.sentence(err)
+  local where = ""
+  if err.line then
+    where = " (" .. (err.template_name and err.template_name .. " " or "") .. "line " .. err.line .. ")"
+  end
+  local text = (prefixes[err.type] or "Liquid error") .. where .. ": " .. err.message
+  if err.markup then text = text .. " " .. err.markup end
+  return text
+end
+
+error_metatable.__tostring = errors.sentence
+
+---The line that a position is on, from 1.
+---@param source string
+---@param position integer
+---@return integer
+function errors.line_at(source, position)
+  local line, from = 1, 1
+  while true do
+    local at = source:find("\n", from, true)
+    if not at or at >= position then return line end
+    line, from = line + 1, at + 1
+  end
+end
+
+---Raises a syntax error at a position of the source that is being compiled.
+---@param state liquid.parse_state
+---@param message string
+---@param position? integer
+---@param markup? string what was being read, as it is to be shown
+function errors.syntax(state, message, position, markup)
+  local err = errors.new("syntax_error", message)
+  err.markup = markup
+  err.template_name = state.name
+  if state.line_numbers and position then err.line = errors.line_at(state.source, position) end
+  error(err, 0)
+end
+
+return errors

@@ -1,0 +1,135 @@
+-- The filters, by name, and how an expression goes through one.
+
+local errors = require "liquid.errors"
+
+local filters = {}
+
+---@class liquid.filter
+---@field call fun(ctx: liquid.context, input: any, ...): any, table?
+---@field least integer how many arguments there have to be
+---@field most integer how many there may be
+---@field defaults any[] for those that are not there
+
+local known = {}
+
+---Adds a filter.
+---@param name string
+---@param least integer
+---@param most integer
+---@param call fun(ctx: liquid.context, input: any, ...): any, table?
+---@param defaults? any[]
+function filters.define(name, least, most, call, defaults)
+  known[name] = { call = call, least = least, most = most, defaults = defaults or {} }
+end
+
+for _, family in ipairs { "strings", "html", "encoding", "math", "arrays", "select", "dates", "default" } do
+  require("liquid.filters." .. family)(filters.define)
+end
+
+-- Ruby counts the input among the arguments.
+local function wrong_count(filter, given)
+  local expected = filter.least == filter.most and filter.least + 1
+    or filter.least + 1 .. ".." .. filter.most + 1
+  return errors.argument("wrong number of arguments (given " .. given + 1 .. ", expected " .. expected .. ")")
+end
+
+-- A filter that is not there leaves its input alone.
+local function unknown(evaluate, name)
+  return function(ctx)
+    local value, err = evaluate(ctx)
+    if err then return nil, err end
+    if ctx.strict_filters then return nil, errors.new("undefined_filter", "undefined filter " .. name) end
+    return value
+  end
+end
+
+local function failing(evaluate, filter, given)
+  return function(ctx)
+    local _, err = evaluate(ctx)
+    if err then return nil, err end
+    return wrong_count(filter, given)
+  end
+end
+
+-- Arguments with names come as one hash behind the others.
+local function named_arguments(named)
+  return function(ctx)
+    local hash = {}
+    for _, argument in ipairs(named) do
+      local value, err = argument[2](ctx)
+      if err then return nil, err end
+      hash[argument[1]] = value
+    end
+    return hash
+  end
+end
+
+local function with_values(evaluate, filter, first, second)
+  local call = filter.call
+  return function(ctx)
+    local value, err = evaluate(ctx)
+    if err then return nil, err end
+    return call(ctx, value, first, second)
+  end
+end
+
+local function with_one(evaluate, filter, argument)
+  local call, second = filter.call, filter.defaults[2]
+  return function(ctx)
+    local value, err = evaluate(ctx)
+    if err then return nil, err end
+    local first
+    first, err = argument(ctx)
+    if err then return nil, err end
+    return call(ctx, value, first, second)
+  end
+end
+
+local function with_many(evaluate, filter, arguments)
+  local call, count = filter.call, #arguments
+  return function(ctx)
+    local value, err = evaluate(ctx)
+    if err then return nil, err end
+    local given = {}
+    for i = 1, count do
+      given[i], err = arguments[i](ctx)
+      if err then return nil, err end
+    end
+    return call(ctx, value, given[1], given[2], given[3])
+  end
+end
+
+---An expression that goes through a filter whose arguments, two at the most, stand in the template.
+---@param evaluate fun(ctx: liquid.context): any, table?
+---@param name string
+---@param count integer how many arguments there are
+---@param first any
+---@param second any
+---@return fun(ctx: liquid.context): any, table?
+function filters.apply_values(evaluate, name, count, first, second)
+  local filter = known[name]
+  if not filter then return unknown(evaluate, name) end
+  if count < filter.least or count > filter.most then return failing(evaluate, filter, count) end
+  if count < 1 then first = filter.defaults[1] end
+  if count < 2 then second = filter.defaults[2] end
+  return with_values(evaluate, filter, first, second)
+end
+
+---An expression that goes through a filter.
+---@param evaluate fun(ctx: liquid.context): any, table?
+---@param name string
+---@param positional function[]
+---@param named table[] lists of name and function
+---@return fun(ctx: liquid.context): any, table?
+function filters.apply(evaluate, name, positional, named)
+  local filter = known[name]
+  if not filter then return unknown(evaluate, name) end
+  if #named > 0 then positional[#positional + 1] = named_arguments(named) end
+  local count = #positional
+  if count < filter.least or count > filter.most then return failing(evaluate, filter, count) end
+  if count == 0 then return with_values(evaluate, filter, filter.defaults[1], filter.defaults[2]) end
+  if count == 1 then return with_one(evaluate, filter, positional[1]) end
+  return with_many(evaluate, filter, positional)
+end
+
+return filters

@@ -1,0 +1,129 @@
+-- Liquid, the template language, in plain Lua.
+--
+--   local liquid = require "liquid"
+--   local template = assert(liquid.compile("Hello {{ name | upcase }}!"))
+--   print(template:render { name = "World" })
+
+local block = require "liquid.block"
+local context = require "liquid.context"
+local errors = require "liquid.errors"
+local partials = require "liquid.partials"
+local reader = require "liquid.reader"
+local render_body = require "liquid.render_body"
+local values = require "liquid.values"
+
+local liquid = {}
+
+---The version of the reference whose behaviour this is.
+liquid.version = "5.8.0"
+liquid.null = values.null
+liquid.array = values.array
+liquid.ordered = values.ordered
+
+---@class liquid.template
+---@field source string
+---@field name? string of a partial
+---@field line_numbers boolean
+---@field render_body fun(ctx: liquid.context, out: string[], n: integer): integer
+local methods = {}
+local metatable = { __name = "liquid.template", __index = methods }
+
+---What is known while a template is parsed.
+---@class liquid.parse_state
+---@field source string
+---@field pos integer
+---@field limit? integer the last byte of the lines that are being read
+---@field mode string "strict2", "strict" or "lax"
+---@field depth integer
+---@field trim boolean whether the next text loses its leading space
+---@field template liquid.template
+
+-- Nothing yields while a template is parsed, so one reader does for all.
+local shared_reader = reader.new()
+
+local function new_state(template, options)
+  return {
+    source = template.source, pos = 1, mode = options.error_mode or "strict2", depth = 0, trim = false,
+    template = template, name = template.name, line_numbers = template.line_numbers,
+    reader = shared_reader,
+  }
+end
+
+local function unexpected(state, tag, position)
+  if tag == "else" or tag == "end" then
+    errors.syntax(state, "Unexpected outer '" .. tag .. "' tag", position)
+  end
+  errors.syntax(state, "Unknown tag '" .. tag .. "'", position)
+end
+
+local function parse(template, options)
+  local state, body = new_state(template, options), block.new()
+  local tag, _, position = block.parse(state, body)
+  if tag then unexpected(state, tag, position) end
+  template.render_body = render_body.compile(body)
+  return template
+end
+
+local function compile(source, name, options, files)
+  local template = setmetatable({
+    source = source, name = name, line_numbers = options.line_numbers ~= false, partials = files,
+  }, metatable)
+  local ok, result = pcall(parse, template, options)
+  if ok then return result end
+  if not errors.is(result) then error(result, 0) end
+  return nil, result
+end
+
+local modes = { strict2 = true, strict = true, lax = true }
+
+---@class liquid.compile_options
+---@field error_mode? "strict2"|"strict"|"lax" strict2 unless told
+---@field line_numbers? boolean whether errors tell their line; true unless told
+---@field filesystem? table<string, string>|fun(name: string): string? the texts of partials
+
+---Compiles a template. It can be rendered any number of times.
+---@param source string
+---@param options? liquid.compile_options
+---@return liquid.template? template, liquid.error? err
+function liquid.compile(source, options)
+  if type(source) ~= "string" then
+    error("a template is a string, not a " .. type(source), 2)
+  end
+  options = options or {}
+  if not modes[options.error_mode or "strict2"] then
+    error("error_mode is strict2, strict or lax, not " .. tostring(options.error_mode), 2)
+  end
+  local files
+  files = partials.new(options.filesystem, function(text, name) return compile(text, name, options, files) end)
+  return compile(source, nil, options, files)
+end
+
+---@class liquid.render_options
+---@field strict_variables? boolean a variable that is not there is an error
+---@field strict_filters? boolean a filter that is not there is an error
+---@field strict_errors? boolean an error ends the render; unless told it is shown in the output
+---@field now? number seconds since 1970, for the word "now"
+---@field resource_limits? table<string, integer>
+
+local function run(template, ctx)
+  local out = {}
+  local n = template.render_body(ctx, out, 0)
+  return table.concat(out, "", 1, n)
+end
+
+---Renders the template.
+---@param environment? table<string, any>
+---@param options? liquid.render_options
+---@return string? output nil if an error ended the render
+---@return liquid.error[]|liquid.error errors a list, or the one that ended it
+function methods:render(environment, options)
+  local ctx = context.new(environment or {}, options or {}, self)
+  local ok, result = pcall(run, self, ctx)
+  if ok then return result, ctx.errors end
+  if not errors.is(result) then error(result, 0) end
+  if ctx.strict_errors then return nil, result end
+  ctx.errors[#ctx.errors + 1] = result
+  return errors.sentence(result), ctx.errors
+end
+
+return liquid

@@ -1,0 +1,48 @@
+-- Remembers what markup means, so that what has been read before, in this template or another, is not read again.
+--
+-- It forgets what was not asked for lately: what is new goes into one table, and when that is full it takes the place
+-- of the one before.
+
+local memory = {}
+
+local MOST, LONGEST = 2000, 200
+
+local methods = {}
+local metatable = { __name = "liquid.memory", __index = methods }
+
+---@class liquid.memory
+---@field new table<string, any>
+---@field old table<string, any>
+---@field count integer
+
+---@return liquid.memory
+function memory.new()
+  return setmetatable({ new = {}, old = {}, count = 0 }, metatable)
+end
+
+---@param markup string
+---@param meaning any
+---@return any meaning
+function methods:keep(markup, meaning)
+  if #markup > LONGEST then return meaning end
+  if self.count >= MOST then self.old, self.new, self.count = self.new, {}, 0 end
+  self.new[markup], self.count = meaning, self.count + 1
+  return meaning
+end
+
+---@param markup string
+---@return any meaning nil if it is not known
+function methods:find(markup)
+  local meaning = self.new[markup]
+  if meaning ~= nil then return meaning end
+  meaning = self.old[markup]
+  return meaning ~= nil and self:keep(markup, meaning) or nil
+end
+
+---One for each way of parsing.
+---@return table<string, liquid.memory>
+function memory.by_mode()
+  return { strict2 = memory.new(), strict = memory.new(), lax = memory.new() }
+end
+
+return memory

@@ -1,0 +1,39 @@
+-- The engine as a plugin that speaks the JSON-RPC protocol of Liquid.
+
+local errors = require "liquid.errors"
+local liquid = require "liquid"
+local markers = require "liquid.drops.markers"
+local pintle = require "pintle"
+
+local function told(err, kind)
+  return { type = kind or err.type, message = errors.sentence(err), line = err.line }
+end
+
+local function compile(source, options)
+  local template, err = liquid.compile(source, options)
+  if template then return template end
+  return nil, told(err, err.type == "syntax_error" and "syntax_error" or "parse_error")
+end
+
+local function render(template, environment, options)
+  local output, failures = template:render(markers(environment), options)
+  if not output then return nil, told(failures, "render_error") end
+  local list = {}
+  for i, err in ipairs(failures) do list[i] = told(err) end
+  return output, list
+end
+
+return pintle.plugin {
+  name = "pintle-liquid", version = "1.0.0", description = "Renders Liquid templates",
+  dialects = {
+    liquid = {
+      liquid_version = liquid.version,
+      features = {
+        "core", "runtime_drops", "lax_parsing", "strict_parsing", "strict2_parsing", "inline_errors", "drops",
+        "ruby_types", "activesupport", "shopify_blank", "shopify_string_access", "shopify_resource_limits",
+        "self_environment_shadowing", "randomness",
+      },
+      compile = compile, render = render,
+    },
+  },
+}

@@ -1,0 +1,225 @@
+-- Reads expressions from the tokens of a markup: what strict and strict2 parsing understand.
+
+local errors = require "liquid.errors"
+local expressions = require "liquid.expressions"
+local lexer = require "liquid.lexer"
+local ranges = require "liquid.ranges"
+
+local concat = table.concat
+
+local methods = {}
+local metatable = { __name = "liquid.reader", __index = methods }
+
+local reader = {}
+
+-- Expressions may hold expressions; deeper than this is somebody trying.
+local MAX_DEPTH = 100
+
+local literals = {
+  ["nil"] = { value = nil }, ["null"] = { value = nil }, ["true"] = { value = true }, ["false"] = { value = false },
+  ["blank"] = { value = "" }, ["empty"] = { value = "" },
+}
+for _, literal in pairs(literals) do literal.evaluate = expressions.literal(literal.value) end
+
+---Words that are values.
+reader.literals = literals
+
+---@class liquid.reader
+---@field kinds string[]
+---@field words string[]
+---@field at integer
+
+---@return liquid.reader
+function reader.new()
+  return setmetatable({ kinds = {}, words = {}, at = 1, depth = 0 }, metatable)
+end
+
+---Begins to read a markup.
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer where it stands in the source
+---@param is_output? boolean whether it stands in {{ braces }}
+---@return liquid.reader
+function methods:open(state, markup, position, is_output)
+  self.state, self.markup, self.position, self.is_output = state, markup, position, is_output
+  self.at, self.depth = 1, 0
+  local count, message = lexer.tokenize(markup, self.kinds, self.words)
+  if not count then self:fail(message) end
+  return self
+end
+
+---Raises a syntax error that shows the markup.
+---@param message string
+function methods:fail(message)
+  local shown = 'in "' .. self.markup:match("^%s*(.-)%s*$") .. '"'
+  if self.is_output then shown = 'in "{{' .. self.markup .. '}}"' end
+  errors.syntax(self.state, message, self.position, shown)
+end
+
+---@param kind string
+---@param ahead? integer
+---@return boolean
+function methods:look(kind, ahead)
+  return self.kinds[self.at + (ahead or 0)] == kind
+end
+
+---The text of the token, if it is of that kind; then it has been read.
+---@param kind string
+---@return string|false
+function methods:take(kind)
+  local at = self.at
+  if self.kinds[at] ~= kind then return false end
+  self.at = at + 1
+  return self.words[at]
+end
+
+---The text of the token, which has to be of that kind.
+---@param kind string
+---@return string
+function methods:consume(kind)
+  local at = self.at
+  if self.kinds[at] ~= kind then self:fail("Expected " .. kind .. " but found " .. self.kinds[at]) end
+  self.at = at + 1
+  return self.words[at]
+end
+
+---Reads a certain word.
+---@param word string
+---@return string|false
+function methods:word(word)
+  local at = self.at
+  if self.kinds[at] ~= "id" or self.words[at] ~= word then return false end
+  self.at = at + 1
+  return word
+end
+
+---The markup has to end here.
+function methods:finish()
+  self:consume("end_of_string")
+end
+
+local function shown_token(kind, word)
+  if kind == "end_of_string" then return "[:end_of_string]" end
+  return "[:" .. kind .. ', "' .. word:gsub('[\\"]', "\\%0") .. '"]'
+end
+
+local function in_brackets(self)
+  self.at = self.at + 1
+  local evaluate = self:expression()
+  self:consume("close_square")
+  return evaluate
+end
+
+-- What follows a name: .names and [expressions].
+local function steps(self)
+  local list, count = nil, 0
+  while true do
+    local kind = self.kinds[self.at]
+    local step
+    if kind == "dot" then
+      self.at = self.at + 1
+      step = self:consume("id")
+    elseif kind == "open_square" then
+      step = in_brackets(self)
+    else
+      return list
+    end
+    list, count = list or {}, count + 1
+    if count > MAX_DEPTH * 10 then self:fail("Nesting too deep") end
+    list[count] = step
+  end
+end
+
+local function name(self)
+  local word = self.words[self.at]
+  self.at = self.at + 1
+  local kind = self.kinds[self.at]
+  if kind ~= "dot" and kind ~= "open_square" then
+    local literal = literals[word]
+    if literal then return literal.evaluate, true, literal.value end
+    return expressions.variable(word)
+  end
+  return expressions.path(word, steps(self))
+end
+
+local function bare_brackets(self)
+  if self.state.mode == "strict2" then
+    self:fail("Bare bracket access is not allowed. Use self['...'] instead")
+  end
+  local evaluate = in_brackets(self)
+  return expressions.path(evaluate, steps(self) or {})
+end
+
+local function range_bound(self, literal, value)
+  if literal and type(value) == "boolean" then
+    self:fail("Invalid expression type '" .. tostring(value) .. "' in range expression")
+  end
+end
+
+local function range(self)
+  self.at = self.at + 1
+  local first, first_literal, first_value = self:expression()
+  self:consume("dotdot")
+  local last, last_literal, last_value = self:expression()
+  self:consume("close_round")
+  if not (first_literal and last_literal) then return expressions.range(first, last) end
+  range_bound(self, first_literal, first_value)
+  range_bound(self, last_literal, last_value)
+  return expressions.literal(reader.constant_range(first_value, last_value))
+end
+
+---A range whose bounds stand in the template: there they are cut to integers.
+---@param first any
+---@param last any
+---@return table
+function reader.constant_range(first, last)
+  local function whole(value)
+    if math.type(value) == "float" then return math.tointeger(value < 0 and math.ceil(value) or math.floor(value)) end
+    return value
+  end
+  return (ranges.between(whole(first), whole(last)))
+end
+
+local numeral = require("liquid.numbers").literal
+
+local readers = {
+  id = name,
+  open_square = bare_brackets,
+  open_round = range,
+  string = function(self)
+    local word = self.words[self.at]
+    self.at = self.at + 1
+    local value = word:sub(2, -2)
+    return expressions.literal(value), true, value
+  end,
+  number = function(self)
+    local value = numeral(self.words[self.at])
+    self.at = self.at + 1
+    return expressions.literal(value), true, value
+  end,
+}
+
+---Reads an expression.
+---@return fun(ctx: liquid.context): any, table? evaluate
+---@return boolean? literal whether it stands in the template, and its value
+---@return any value
+function methods:expression()
+  local at = self.at
+  local read = readers[self.kinds[at]]
+  if not read then self:fail(shown_token(self.kinds[at], self.words[at]) .. " is not a valid expression") end
+  local depth = self.depth + 1
+  if depth > MAX_DEPTH then self:fail("Nesting too deep") end
+  self.depth = depth
+  local evaluate, literal, value = read(self)
+  self.depth = depth - 1
+  return evaluate, literal, value
+end
+
+---What was read since a token, without the space between: `items.first`.
+---@param from integer
+---@return string
+function methods:text(from)
+  return concat(self.words, "", from, self.at - 1)
+end
+
+return reader

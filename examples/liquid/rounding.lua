@@ -1,0 +1,85 @@
+-- Rounding, of what a number shows: halves go away from zero.
+
+local arithmetic = require "liquid.arithmetic"
+local bigint = require "liquid.bigint"
+local errors = require "liquid.errors"
+local numbers = require "liquid.numbers"
+
+local rounding = {}
+
+local math_type = math.type
+local add, multiply = arithmetic.add, arithmetic.multiply
+local decimal, power, to_float, finite = arithmetic.decimal, arithmetic.power, arithmetic.to_float, arithmetic.finite
+
+-- All floats below this are exact to the integer.
+local EXACT = 1 << 53
+
+-- An integer divided by a power of ten: "floor", "ceil", or "round" with halves away from zero.
+local function scaled(mantissa, scale, mode)
+  local unit = power(scale)
+  local quotient, rest
+  if math_type(mantissa) == "integer" and math_type(unit) == "integer" then
+    quotient, rest = mantissa // unit, mantissa % unit
+  else
+    quotient, rest = bigint.divide(mantissa, unit)
+  end
+  if rest == 0 or mode == "floor" then return quotient end
+  if mode == "ceil" then return add(quotient, 1) end
+  local order = arithmetic.compare(multiply(rest, 2), unit)
+  local negative = arithmetic.compare(mantissa, 0) < 0
+  if order > 0 or (order == 0 and not negative) then return add(quotient, 1) end
+  return quotient
+end
+
+local formats = {}
+for places = 1, 9 do formats[places] = "%." .. places .. "f" end
+
+local function not_finite(value)
+  return nil, errors.new("float_domain_error", numbers.float_text(value))
+end
+
+---To an integer: "floor", "ceil" or "round".
+---@param value number|table
+---@param mode string
+---@return any value, table? err
+function rounding.whole(value, mode)
+  if math_type(value) ~= "float" then return value end
+  if not finite(value) then return not_finite(value) end
+  if mode == "floor" and value > -EXACT and value < EXACT then return math.floor(value) end
+  if mode == "ceil" and value > -EXACT and value < EXACT then return math.ceil(value) end
+  local mantissa, scale = decimal(value)
+  if scale == 0 then return mantissa end
+  return scaled(mantissa, scale, mode)
+end
+
+-- Printing rounds what a float is exactly, not what it shows; that is the same unless it shows a half.
+local function rounded_by_printing(value, places)
+  local shown = string.format("%.15g", value)
+  local fraction = shown:match("^%-?%d+%.(%d+)$")
+  if not fraction or tonumber(shown) ~= value then return nil end
+  if #fraction <= places then return value end
+  if fraction:sub(places + 1) == "5" then return nil end
+  return tonumber(string.format(formats[places], value))
+end
+
+---To so many digits behind the point; before it, an integer.
+---@param value number|table
+---@param places integer
+---@return any value, table? err
+function rounding.round(value, places)
+  if math_type(value) == "float" and not finite(value) then
+    if places > 0 then return value end
+    return not_finite(value)
+  end
+  local simply = formats[places] and math_type(value) == "float" and rounded_by_printing(value, places)
+  if simply then return simply end
+  local mantissa, scale = decimal(value)
+  if places >= scale and places > 0 then return value end
+  if scale - places > 400 then return 0 end
+  local rounded = scaled(mantissa, scale - places, "round")
+  if places < 0 then return multiply(rounded, power(-places)) end
+  if math_type(value) ~= "float" then return rounded end
+  return to_float(rounded, places)
+end
+
+return rounding

@@ -1,0 +1,75 @@
+-- assign and capture: variables of the template's outermost scope.
+
+local block = require "liquid.block"
+local errors = require "liquid.errors"
+local limits = require "liquid.limits"
+local output = require "liquid.output"
+local render_body = require "liquid.render_body"
+local values = require "liquid.values"
+
+local null = values.null
+local match, concat = string.match, table.concat
+
+local assign = {}
+
+-- What a name may be made of where it is only looked for.
+local NAME = "%(?[%w_%-%.%[%]][%w_%-%.%[%]%(%)]*"
+
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+function assign.assign(state, markup, position)
+  local name, value_at = match(markup, "(" .. NAME .. ")%s*=%s*()")
+  if not name then
+    errors.syntax(state, "Syntax Error in 'assign' - Valid syntax: assign [var] = [source]", position)
+  end
+  if state.mode == "strict2" then
+    local tokens = state.reader:open(state, name, position)
+    name = tokens:consume("id")
+    tokens:finish()
+  end
+  local evaluate, template = output.parse(state, markup:sub(value_at), position), state.template
+  return function(ctx, out, n)
+    local value, err = evaluate(ctx)
+    if err then return ctx:fail(err, template, position, out, n, true) end
+    if value == nil then value = null end
+    ctx.assigns[name] = value
+    limits.keep(ctx, value)
+    return n
+  end, true
+end
+
+local function captured_name(state, markup, position)
+  if state.mode == "strict2" then
+    local tokens = state.reader:open(state, markup, position)
+    local quoted = tokens:take("string")
+    local name = quoted and quoted:sub(2, -2) or tokens:consume("id")
+    tokens:finish()
+    return name
+  end
+  local name = match(markup, NAME)
+  if not name then
+    errors.syntax(state, "Syntax Error in 'capture' - Valid syntax: capture [var]", position)
+  end
+  return name
+end
+
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+function assign.capture(state, markup, position)
+  local name = captured_name(state, markup, position)
+  local body = block.new()
+  block.parse_until_end(state, "capture", body)
+  local render = render_body.compile(body)
+  return function(ctx, _, n)
+    local pieces = {}
+    local count = render(ctx, pieces, 0)
+    local text = concat(pieces, "", 1, count)
+    ctx.assigns[name] = text
+    limits.keep(ctx, text)
+    return n
+  end, true, body.interrupts
+end
+
+return assign

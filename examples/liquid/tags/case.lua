@@ -1,0 +1,129 @@
+-- case and its whens. Every when that holds is rendered, not only the first.
+
+local block = require "liquid.block"
+local errors = require "liquid.errors"
+local lax = require "liquid.lax"
+local operators = require "liquid.operators"
+local render_body = require "liquid.render_body"
+
+local match, sub = string.match, string.sub
+
+local function parse_subject(state, markup, position)
+  if state.mode == "strict2" then
+    local tokens = state.reader:open(state, markup, position)
+    local evaluate = tokens:expression()
+    tokens:finish()
+    return evaluate
+  end
+  local first, last = lax.fragment(markup)
+  if not first then
+    errors.syntax(state, "Syntax Error in 'case' - Valid syntax: case [condition]", position)
+  end
+  return (lax.expression(sub(markup, first, last)))
+end
+
+local function strict_operands(state, markup, position)
+  local tokens = state.reader:open(state, markup, position)
+  local operands = {}
+  repeat
+    operands[#operands + 1] = operators.read_operand(tokens)
+  until not (tokens:word("or") or tokens:take("comma"))
+  tokens:finish()
+  return operands
+end
+
+local function lax_operands(state, markup, position)
+  local operands, rest = {}, markup
+  while rest do
+    local first, last = lax.fragment(rest)
+    if not first then
+      errors.syntax(state, "Syntax Error in tag 'case' - "
+        .. "Valid when condition: {% when [condition] [or condition2...] %}", position)
+    end
+    operands[#operands + 1] = operators.lax_operand(sub(rest, first, last))
+    local after = match(rest, "^%s+or%s+()", last + 1) or match(rest, "^%s*,%s*()", last + 1)
+    rest = after and lax.fragment_at(rest, after) and sub(rest, after) or nil
+  end
+  return operands
+end
+
+local function new_when(state, subject, markup, position)
+  local operands = (state.mode == "strict2" and strict_operands or lax_operands)(state, markup, position)
+  local tests = {}
+  for i, operand in ipairs(operands) do tests[i] = operators.comparison(subject, "==", operand) end
+  return { tests = tests, body = block.new() }
+end
+
+local function new_else(state, markup, position)
+  if markup:find("%S") then
+    errors.syntax(state, "Syntax Error in tag 'case' - Valid else condition: {% else %} (no parameters) ", position)
+  end
+  return { body = block.new() }
+end
+
+local function parse_branches(state, subject)
+  local branches, before = {}, block.new()
+  block.parse_until_end(state, "case", before, function(tag, markup, position)
+    local branch
+    if tag == "when" then
+      branch = new_when(state, subject, markup, position)
+    elseif tag == "else" then
+      branch = new_else(state, markup, position)
+    else
+      return nil
+    end
+    branches[#branches + 1] = branch
+    return branch.body
+  end)
+  return branches, before.blank
+end
+
+-- What stands before the first when is never rendered, but it counts.
+local function properties(branches, blank)
+  local interrupts = false
+  for _, branch in ipairs(branches) do
+    blank = blank and branch.body.blank
+    interrupts = interrupts or branch.body.interrupts
+  end
+  return blank, interrupts
+end
+
+-- A body is rendered once for each of its conditions that holds.
+local function render_when(branch, ctx, out, n)
+  local matched = false
+  for _, test in ipairs(branch.tests) do
+    local result, err = test(ctx)
+    if err then return n, err, matched end
+    if result then
+      matched = true
+      n = branch.render(ctx, out, n)
+      if ctx.interrupt then return n, nil, matched end
+    end
+  end
+  return n, nil, matched
+end
+
+local function parse(state, markup, position)
+  local subject = operators.operand(parse_subject(state, markup, position))
+  local template, branches, before_is_blank = state.template, parse_branches(state, subject)
+  local blank, interrupts = properties(branches, before_is_blank)
+  for _, branch in ipairs(branches) do branch.render = render_body.compile(branch.body, blank) end
+  return function(ctx, out, n)
+    local any = false
+    for i = 1, #branches do
+      local branch = branches[i]
+      if branch.tests then
+        local err, matched
+        n, err, matched = render_when(branch, ctx, out, n)
+        if err then return ctx:fail(err, template, position, out, n, blank) end
+        any = any or matched
+      elseif not any then
+        n = branch.render(ctx, out, n)
+      end
+      if ctx.interrupt then return n end
+    end
+    return n
+  end, blank, interrupts
+end
+
+return { case = parse }

@@ -1,0 +1,109 @@
+-- cycle: gives its values in turn. Cycles of the same name, or of the same literal values, take turns together.
+
+local errors = require "liquid.errors"
+local lax = require "liquid.lax"
+local text = require "liquid.text"
+local values = require "liquid.values"
+
+local sub, match = string.sub, string.match
+
+local function value_key(value)
+  return values.kind(value) .. ":" .. text.inspect(value)
+end
+
+-- What the values are called together; nil if one of them is known only when rendered.
+local function group_name(items)
+  local names = {}
+  for i, item in ipairs(items) do
+    if not item.literal then return nil end
+    names[i] = value_key(item.value)
+  end
+  return "\0" .. table.concat(names, "\0")
+end
+
+local function item(evaluate, literal, value)
+  return { evaluate = evaluate, literal = literal, value = value }
+end
+
+local function invalid(state, position)
+  errors.syntax(state, "Syntax Error in 'cycle' - Valid syntax: cycle [name :] var [, var2, var3 ...]", position)
+end
+
+local function strictly(state, markup, position)
+  local tokens = state.reader:open(state, markup, position)
+  if tokens:look("end_of_string") then tokens:fail("Syntax Error in 'cycle' - "
+    .. "Valid syntax: cycle [name :] var [, var2, var3 ...]") end
+  local name
+  local items = { item(tokens:expression()) }
+  if tokens:take("colon") then
+    name = items[1].evaluate
+    items = { item(tokens:expression()) }
+  end
+  while tokens:take("comma") and not tokens:look("end_of_string") do
+    items[#items + 1] = item(tokens:expression())
+  end
+  tokens:finish()
+  return name, items
+end
+
+local function lax_items(markup)
+  local items = {}
+  for part in (markup .. ","):gmatch("([^,]*),") do
+    local first, last = lax.fragment(part)
+    local found = first and item(lax.expression(sub(part, first, last)))
+    -- Nothing is not a value to give in turn.
+    if found and not (found.literal and found.value == nil) then items[#items + 1] = found end
+  end
+  return items
+end
+
+local function laxly(state, markup, position)
+  local first = match(markup, "^%s*()")
+  local last = lax.fragment_at(markup, first)
+  if not last then return invalid(state, position) end
+  local name, rest = sub(markup, first, last), match(markup, "^%s*:%s*()", last + 1)
+  if not rest then
+    -- The fragment holds the colon that ends the name: `name: 'a', 'b'`.
+    name = match(name, "^(.+):")
+    rest = name and match(markup, "^%s*()", first + #name + 1)
+  end
+  if name and rest then return (lax.expression(name)), lax_items(sub(markup, rest)) end
+  return nil, lax_items(markup)
+end
+
+local function key_of(name, ctx)
+  local value, err = name(ctx)
+  if err then return nil, err end
+  return value_key(value)
+end
+
+local function current(items, turn, ctx)
+  if not items[turn] then return "" end
+  local value, err = items[turn].evaluate(ctx)
+  if err then return nil, err end
+  if not values.is_array(value) then return text.to_s(value, ctx) end
+  local pieces = {}
+  local count
+  count, err = text.write(value, ctx, pieces, 0)
+  if err then return nil, err end
+  return table.concat(pieces, "", 1, count)
+end
+
+local function parse(state, markup, position)
+  local name, items = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
+  local fixed, template = not name and (group_name(items) or {}), state.template
+  return function(ctx, out, n)
+    local key, err = fixed, nil
+    if name then key, err = key_of(name, ctx) end
+    if err then return ctx:fail(err, template, position, out, n) end
+    local turn = ctx.cycles[key] or 1
+    local shown
+    shown, err = current(items, turn, ctx)
+    if err then return ctx:fail(err, template, position, out, n) end
+    ctx.cycles[key] = turn < #items and turn + 1 or 1
+    out[n + 1] = shown
+    return n + 1
+  end
+end
+
+return { cycle = parse }

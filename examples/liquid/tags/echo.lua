@@ -1,0 +1,5 @@
+-- echo: an output as a tag.
+
+local output = require "liquid.output"
+
+return { echo = output.node }

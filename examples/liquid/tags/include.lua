@@ -1,0 +1,133 @@
+-- include: a partial that sees, and may change, all variables of where it stands.
+
+local errors = require "liquid.errors"
+local lax = require "liquid.lax"
+local partials = require "liquid.partials"
+local values = require "liquid.values"
+
+local null = values.null
+local match, sub = string.match, string.sub
+
+local function strictly(state, markup, position)
+  local tokens = state.reader:open(state, markup, position)
+  local tag = { name = tokens:expression(), arguments = {} }
+  if tokens:word("for") or tokens:word("with") then tag.object = tokens:expression() end
+  if tokens:word("as") then tag.alias = tokens:consume("id") end
+  tokens:take("comma")
+  while tokens:look("id") do
+    local name = tokens:consume("id")
+    tokens:consume("colon")
+    tag.arguments[#tag.arguments + 1] = { name, (tokens:expression()) }
+    tokens:take("comma")
+  end
+  tokens:finish()
+  return tag
+end
+
+-- Fragments that stand together count as one here.
+local function fragments_end(markup, at)
+  local last = lax.fragment_at(markup, at)
+  while last do
+    local next_last = lax.fragment_at(markup, last + 1)
+    if not next_last then return last end
+    last = next_last
+  end
+end
+
+-- The object behind with or for, and the name behind as.
+local function lax_rest(tag, markup, last)
+  local word, at = match(markup, "^%s+(%a+)%s+()", last + 1)
+  local stop = (word == "with" or word == "for") and fragments_end(markup, at)
+  if stop then
+    tag.object, tag.word = lax.expression(sub(markup, at, stop)), word
+    last = stop
+  end
+  tag.alias = match(markup, "^%s+as%s+([%w_%-]+)", last + 1)
+  for _, attribute in ipairs(lax.attributes(markup)) do
+    tag.arguments[#tag.arguments + 1] = { attribute[1], (lax.expression(attribute[2])) }
+  end
+  return tag
+end
+
+local function laxly(state, markup, position)
+  local first = lax.fragment(markup)
+  if not first then
+    errors.syntax(state, "Error in tag 'include' - Valid syntax: include '[template]' (with|for) [object|collection]",
+      position)
+  end
+  local last = fragments_end(markup, first)
+  return lax_rest({ name = lax.expression(sub(markup, first, last)), arguments = {} }, markup, last)
+end
+
+local function load(tag, ctx)
+  if ctx.no_include then
+    return nil, errors.new("disabled_error", "include usage is not allowed in this context")
+  end
+  local name, err = tag.name(ctx)
+  if err then return nil, err end
+  if type(name) ~= "string" then
+    return errors.argument("Argument error in tag 'include' - Illegal template name")
+  end
+  local partial
+  partial, err = ctx.partials:load(name)
+  return partial, err, name
+end
+
+local function object_for(tag, name, ctx)
+  if tag.object then return tag.object(ctx) end
+  local value = ctx.scope[name]
+  if value == null then return nil end
+  return value
+end
+
+local function set_arguments(tag, scope, ctx)
+  for i = 1, #tag.arguments do
+    local argument = tag.arguments[i]
+    local value, err = argument[2](ctx)
+    if err then return err end
+    if value == nil then value = null end
+    scope[argument[1]] = value
+  end
+end
+
+local function render_in(scope, variable, object, render, ctx, out, n)
+  if not values.is_array(object) then
+    if object == nil then object = null end
+    scope[variable] = object
+    return render(ctx, out, n)
+  end
+  for i = 1, #object do
+    scope[variable] = object[i]
+    n = render(ctx, out, n)
+  end
+  return n
+end
+
+local function include(tag, ctx, out, n)
+  local partial, err, name = load(tag, ctx)
+  if err then return n, err end
+  local object
+  object, err = object_for(tag, name, ctx)
+  if err then return n, err end
+  local outer = ctx.scope
+  local scope
+  scope, err = ctx:enter()
+  if err then return n, err end
+  err = set_arguments(tag, scope, ctx)
+  local variable = tag.alias or partials.variable(name)
+  if not err then n = render_in(scope, variable, object, partial.render_body, ctx, out, n) end
+  ctx:leave(outer)
+  return n, err
+end
+
+local function parse(state, markup, position)
+  local tag = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
+  local template = state.template
+  return function(ctx, out, n)
+    local after, err = include(tag, ctx, out, n)
+    if err then return ctx:fail(err, template, position, out, after) end
+    return after
+  end, false, true
+end
+
+return { include = parse, lax_rest = lax_rest }

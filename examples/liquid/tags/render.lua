@@ -1,0 +1,107 @@
+-- render: a partial that sees only what it is given.
+
+local collections = require "liquid.collections"
+local errors = require "liquid.errors"
+local include = require "liquid.tags.include"
+local loops = require "liquid.loops"
+local partials = require "liquid.partials"
+local values = require "liquid.values"
+
+local null = values.null
+local match, sub = string.match, string.sub
+
+local function strictly(state, markup, position)
+  local tokens = state.reader:open(state, markup, position)
+  local tag = { name = sub(tokens:consume("string"), 2, -2), arguments = {} }
+  tag.word = tokens:word("for") or tokens:word("with")
+  if tag.word then tag.object = tokens:expression() end
+  if tokens:word("as") then tag.alias = tokens:consume("id") end
+  tokens:take("comma")
+  while tokens:look("id") do
+    local name = tokens:consume("id")
+    tokens:consume("colon")
+    tag.arguments[#tag.arguments + 1] = { name, (tokens:expression()) }
+    tokens:take("comma")
+  end
+  tokens:finish()
+  return tag
+end
+
+local function laxly(state, markup, position)
+  local name, last = match(markup, "\"([^\"]*)\"()")
+  local single, single_last = match(markup, "'([^']*)'()")
+  if single and (not last or single_last < last) then name, last = single, single_last end
+  if not name then
+    errors.syntax(state, "Syntax error in tag 'render' - Template name must be a quoted string", position)
+  end
+  return include.lax_rest({ name = name, arguments = {} }, markup, last - 1)
+end
+
+local function give(tag, inner, outer)
+  for i = 1, #tag.arguments do
+    local argument = tag.arguments[i]
+    local value, err = argument[2](outer)
+    if err then return err end
+    if value == nil then value = null end
+    inner.assigns[argument[1]] = value
+  end
+end
+
+-- One rendering of the partial, in a context of its own.
+local function once(tag, partial, object, forloop, ctx, out, n)
+  local inner, err = ctx:isolate()
+  if err then return n, err end
+  inner.no_include = true
+  if forloop then inner.assigns.forloop = forloop end
+  err = give(tag, inner, ctx)
+  if err then return n, err end
+  if object ~= nil then inner.assigns[tag.variable] = object end
+  return partial.render_body(inner, out, n)
+end
+
+local function countable(value)
+  local protocol = values.protocol(value)
+  if protocol then return protocol.items ~= nil end
+  return type(value) == "table" and value ~= null
+end
+
+local function for_each(tag, partial, object, ctx, out, n)
+  local segment, err = collections.segment(object, 0, nil, ctx)
+  if err then return n, err end
+  local forloop = loops.forloop(tag.name, segment.count)
+  for i = 0, segment.count - 1 do
+    local at = segment.first + i
+    local item
+    if segment.list then item = segment.list[at] else item = segment.start + at - 1 end
+    if item == null then item = nil end
+    n, err = once(tag, partial, item, forloop, ctx, out, n)
+    forloop.at = i + 1
+    if err then return n, err end
+  end
+  return n
+end
+
+local function render(tag, ctx, out, n)
+  local partial, err = ctx.partials:load(tag.name)
+  if err then return n, err end
+  local object
+  if tag.object then
+    object, err = tag.object(ctx)
+    if err then return n, err end
+  end
+  if tag.word == "for" and countable(object) then return for_each(tag, partial, object, ctx, out, n) end
+  return once(tag, partial, object, nil, ctx, out, n)
+end
+
+local function parse(state, markup, position)
+  local tag = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
+  tag.variable = tag.alias or partials.variable(tag.name)
+  local template = state.template
+  return function(ctx, out, n)
+    local after, err = render(tag, ctx, out, n)
+    if err then return ctx:fail(err, template, position, out, after) end
+    return after
+  end
+end
+
+return { render = parse }

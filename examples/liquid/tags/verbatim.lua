@@ -1,0 +1,129 @@
+-- Tags whose inside is not rendered: comment, doc and #; and raw, whose inside is put out as it is.
+
+local block = require "liquid.block"
+local errors = require "liquid.errors"
+local scanner = require "liquid.scanner"
+
+local find, match, sub, byte = string.find, string.match, string.sub, string.byte
+local shift = scanner.shift
+local DASH = byte("-")
+
+local verbatim = {}
+
+local function tag_name(state, kind, first, last)
+  local source = state.source
+  if kind == "line" then
+    local line = sub(source, first, last)
+    return match(line, "^%s*([%w_]+)") or match(line, "^%s*(#)")
+  elseif kind == "tag" and sub(source, last - 1, last) == "%}" then
+    return match(source, "^%-?%s*([%w_]+)", first + 2)
+  end
+end
+
+-- The last tag in a token, which may begin with something that was never finished: `{{ {% endraw %}`.
+local function last_tag(state, kind, first, last)
+  local source = state.source
+  if kind == "text" or sub(source, last - 1, last) ~= "%}" then return nil end
+  local at = last
+  repeat at = at - 1 until at < first or sub(source, at, at + 1) == "{%"
+  if at < first then return nil end
+  return match(source, "^%-?%s*([%w_]+)", at + 2), at
+end
+
+local function ends_at(state, kind, last)
+  if kind ~= "line" then state.trim = byte(state.source, last - 2) == DASH end
+end
+
+local function skip_raw(state)
+  while true do
+    local kind, first, last = shift(state)
+    if not kind then block.never_closed(state, "raw") end
+    if last_tag(state, kind, first, last) == "endraw" then return end
+  end
+end
+
+---Comments may hold comments and raw tags, which have to end; all else in them is nothing.
+---@param state liquid.parse_state
+function verbatim.comment(state)
+  local depth = 1
+  while true do
+    local kind, first, last = shift(state)
+    if not kind then block.never_closed(state, "comment") end
+    local name = tag_name(state, kind, first, last)
+    if name == "raw" then
+      skip_raw(state)
+    elseif name == "comment" then
+      depth = depth + 1
+    elseif name == "endcomment" then
+      depth = depth - 1
+      if depth == 0 then
+        ends_at(state, kind, last)
+        return nil, true
+      end
+    end
+  end
+end
+
+local function no_markup(state, name, markup, position)
+  if find(markup, "%S") then
+    errors.syntax(state, "Syntax Error in '" .. name .. "' - Valid syntax: " .. name, position)
+  end
+end
+
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+function verbatim.doc(state, markup, position)
+  no_markup(state, "doc", markup, position)
+  while true do
+    local kind, first, last = shift(state)
+    if not kind then block.never_closed(state, "doc") end
+    local name = kind == "line" and tag_name(state, kind, first, last) or last_tag(state, kind, first, last)
+    if name == "doc" then
+      errors.syntax(state, "Syntax Error in 'doc' - Nested doc tags are not allowed", first)
+    elseif name == "enddoc" then
+      ends_at(state, kind, last)
+      return nil, true
+    end
+  end
+end
+
+local function raw_text(text)
+  return function(_, out, n)
+    out[n + 1] = text
+    return n + 1
+  end
+end
+
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+function verbatim.raw(state, markup, position)
+  no_markup(state, "raw", markup, position)
+  state.trim = false
+  local start = state.pos
+  while true do
+    local kind, first, last = shift(state)
+    if not kind then block.never_closed(state, "raw") end
+    local name, at = last_tag(state, kind, first, last)
+    if name == "endraw" then
+      ends_at(state, kind, last)
+      local text = sub(state.source, start, at - 1)
+      return raw_text(text), text == ""
+    end
+  end
+end
+
+---Every line of an inline comment has to begin with #.
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+verbatim["#"] = function(state, markup, position)
+  if find(markup, "\n%s*[^#%s]") then
+    errors.syntax(state, "Syntax error in tag '#' - Each line of comments must be prefixed by the '#' character",
+      position)
+  end
+  return nil, true
+end
+
+return verbatim

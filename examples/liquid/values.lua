@@ -1,0 +1,195 @@
+-- What a Liquid value is in Lua.
+--
+-- Strings, booleans, integers and floats are themselves. nil is nil where a value stands alone and `values.null`
+-- where it has to be kept: in a list, or under a name. A table is a list if it is marked as one, or if it has no
+-- metatable and has an item; any other table without a known metatable is a hash. Objects of the engine, and those
+-- of its user, are tables whose metatable is entered in `values.objects`.
+
+local values = {}
+
+-- Whatever reads JSON here has a null of its own; taking it saves a pass over all data.
+local function find_null()
+  local has_pintle, core = pcall(require, "pintle.core")
+  if has_pintle then return core.json.null, core.json.array_mt end
+  return setmetatable({}, { __name = "liquid.null", __tostring = function() return "" end })
+end
+
+local null, json_array = find_null()
+
+---Stands for nil in lists and hashes.
+values.null = null
+
+local array_metatable = { __name = "liquid.array" }
+local flat_metatable = { __name = "liquid.flat_array" }
+local arrays = { [array_metatable] = true, [flat_metatable] = true }
+if json_array then arrays[json_array] = true end
+
+---Metatables of lists.
+---@type table<table, boolean>
+values.arrays = arrays
+
+---What the engine asks of an object, by its metatable.
+---@class liquid.protocol
+---@field kind string
+---@field get? fun(object: table, key: any, ctx?: table): any, table? the value under a key
+---@field to_s? fun(object: table, ctx?: table): string, table?
+---@field value? fun(object: table, ctx?: table): any, table? what it stands for: a boolean, number, string or nil
+---@field number? fun(object: table, ctx?: table): any, table?
+---@field items? fun(object: table, ctx?: table): table?, table? a list of what it holds
+---@field equal? fun(object: table, other: any): boolean
+---@type table<table, liquid.protocol>
+local objects = setmetatable({}, { __mode = "k" })
+values.objects = objects
+
+-- The order of the names of a hash that came in one.
+local orders = setmetatable({}, { __mode = "k" })
+
+---Marks a table as a list. An empty table is a hash otherwise.
+---@param list? table
+---@return table
+function values.array(list)
+  return setmetatable(list or {}, array_metatable)
+end
+
+---Marks a table as a list that holds no lists: nobody need look for them.
+---@param list table
+---@return table
+function values.flat(list)
+  return setmetatable(list, flat_metatable)
+end
+
+---@param value any
+---@return boolean
+function values.is_flat(value)
+  return getmetatable(value) == flat_metatable
+end
+
+---Keeps the order in which the names of a hash are walked. Without it they are walked sorted.
+---@param hash table
+---@param names string[]
+---@return table hash
+function values.ordered(hash, names)
+  orders[hash] = names
+  return hash
+end
+
+---@param metatable table
+---@param protocol liquid.protocol
+function values.register(metatable, protocol)
+  objects[metatable] = protocol
+end
+
+---@param value any
+---@return liquid.protocol?
+function values.protocol(value)
+  local metatable = type(value) == "table" and getmetatable(value)
+  return metatable and objects[metatable] or nil
+end
+
+---@param value any
+---@return boolean
+function values.is_array(value)
+  if type(value) ~= "table" then return false end
+  local metatable = getmetatable(value)
+  if metatable == nil then return value[1] ~= nil end
+  return arrays[metatable] or false
+end
+
+---@param value any
+---@return boolean
+function values.is_hash(value)
+  if type(value) ~= "table" then return false end
+  local metatable = getmetatable(value)
+  if metatable == nil then return value[1] == nil end
+  return not arrays[metatable] and not objects[metatable]
+end
+
+---"nil", "boolean", "integer", "float", "string", "array", "hash" or the kind of an object.
+---@param value any
+---@return string
+function values.kind(value)
+  local kind = type(value)
+  if kind == "table" then
+    local metatable = getmetatable(value)
+    if metatable == nil then return value[1] ~= nil and "array" or "hash" end
+    if arrays[metatable] then return "array" end
+    local protocol = objects[metatable]
+    if protocol then return protocol.kind end
+    return value == null and "nil" or "hash"
+  elseif kind == "number" then
+    return math.type(value)
+  elseif kind == "userdata" or kind == "function" or kind == "thread" then
+    return "nil"
+  end
+  return kind
+end
+
+local function by_name(a, b)
+  if type(a) == type(b) then return a < b end
+  return type(a) == "number"
+end
+
+---The names of a hash, in its order.
+---@param hash table
+---@return any[]
+function values.keys(hash)
+  local order = orders[hash]
+  if order then return order end
+  local keys = {}
+  local metatable = getmetatable(hash)
+  if metatable and metatable.__pairs then
+    for key in pairs(hash) do keys[#keys + 1] = key end
+    return keys
+  end
+  for key in next, hash do
+    if type(key) == "string" or type(key) == "number" then keys[#keys + 1] = key end
+  end
+  table.sort(keys, by_name)
+  return keys
+end
+
+---A hash as a list of pairs, each a list of name and value.
+---@param hash table
+---@return table
+function values.pairs_of(hash)
+  local list = {}
+  for i, key in ipairs(values.keys(hash)) do
+    list[i] = setmetatable({ key, hash[key] }, array_metatable)
+  end
+  return setmetatable(list, array_metatable)
+end
+
+---How many members a hash has.
+---@param hash table
+---@return integer
+function values.count(hash)
+  local count = 0
+  for _ in next, hash do count = count + 1 end
+  return count
+end
+
+---nil for what stands for nil.
+---@param value any
+---@return any
+function values.plain(value)
+  if value == null then return nil end
+  return value
+end
+
+---What a drop stands for, or the value itself: a drop that is a boolean is as false as that boolean.
+---@param value any
+---@param ctx? table
+---@return any value, table? err
+function values.materialize(value, ctx)
+  if type(value) ~= "table" then
+    if value == null then return nil end
+    return value
+  end
+  local metatable = getmetatable(value)
+  local protocol = metatable and objects[metatable]
+  if protocol and protocol.value then return protocol.value(value, ctx) end
+  if value == null then return nil end
+  return value
+end
+
+return values

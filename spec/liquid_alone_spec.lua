@@ -1,0 +1,46 @@
+-- The engine without anything else, and the programs of its page.
+
+local function run(command)
+  local pipe = io.popen(command .. " 2>&1")
+  local output = pipe:read("a")
+  return output, pipe:close()
+end
+
+local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+local BARE = "env -i PATH=\"$PATH\" lua5.4 -e 'package.cpath = \"\"' "
+
+describe("the engine", function()
+  it("needs nothing but Lua", function()
+    local output = run(BARE .. "-e " .. quoted [[
+      package.path = "examples/?.lua;examples/?/init.lua"
+      local liquid = require "liquid"
+      for name in pairs(package.loaded) do assert(not name:find "^pintle", name) end
+      local template = assert(liquid.compile
+        "{% for p in l %}{{ p.n | default: 'no' }},{% endfor %}{{ h.a }}|{{ l[2] }}")
+      print((template:render { l = { { n = 1 }, {}, liquid.null }, h = { a = liquid.null } }))
+    ]])
+    assert.equal("1,no,no,|\n", output)
+  end)
+
+  it("does what its page says", function()
+    local file <close> = assert(io.open "examples/liquid/README.md")
+    local program = file:read("a"):match("```lua\n(.-)```")
+    assert.equal("Hello ADA! -- Acme\ttable", run(BARE .. "-e " .. quoted(program)):match("^(.-): "))
+  end)
+
+  it("sets no globals", function()
+    local output = run(BARE .. "-e " .. quoted [[
+      package.path = "examples/?.lua;examples/?/init.lua"
+      setmetatable(_G, { __newindex = function(_, name) error("global " .. name) end })
+      local liquid = require "liquid"
+      local source = "{% assign a = 1 %}{{ a | plus: 1 | round: 2 }}{% for i in (1..2) %}{% cycle 1, 2 %}{% endfor %}"
+        .. "{{ 'now' | date: '%Y' | size }}{% tablerow i in (1..1) %}{% endtablerow %}{% if a contains 1 %}{% endif %}"
+      for _, mode in ipairs { "lax", "strict", "strict2" } do
+        assert(assert(liquid.compile(source, { error_mode = mode })):render {})
+      end
+      print "fine"
+    ]])
+    assert.equal("fine\n", output)
+  end)
+end)

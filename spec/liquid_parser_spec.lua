@@ -1,0 +1,90 @@
+local load = require "spec.support.liquid.load"
+
+local refusal, render = load.refusal, load.render
+
+describe("strict2 parsing", function()
+  it("says what it expected, where, and in what", function()
+    assert.equal('Liquid syntax error (line 2): Expected end_of_string but found id in "{{ a b }}"',
+      refusal "\n{{ a b }}")
+    assert.equal('Liquid syntax error (line 1): [:pipe, "|"] is not a valid expression in "| x"',
+      refusal "{% if | x %}{% endif %}")
+    assert.equal('Liquid syntax error (line 1): [:end_of_string] is not a valid expression in "a =="',
+      refusal "{% if a == %}{% endif %}")
+    assert.equal('Liquid syntax error (line 1): Unexpected character % in "{{ a % b }}"', refusal "{{ a % b }}")
+  end)
+
+  it("counts lines inside of tags, up to the markup", function()
+    assert.matches("%(line 4%)", refusal "a\n{%\n\nif == %}{% endif %}")
+    assert.matches("%(line 3%)", refusal "{% liquid\n assign a = 1\n assign b = |\n%}")
+  end)
+
+  it("tells no line where it is not to", function()
+    assert.equal('Liquid syntax error: Unknown tag \'nope\'', refusal("{% nope %}", { line_numbers = false }))
+  end)
+
+  it("refuses brackets that stand alone", function()
+    assert.matches("Bare bracket access is not allowed. Use self%['...'%] instead", refusal "{{ ['a'] }}")
+    assert.equal("b", render("{{ self['a'] }}", { a = "b" }))
+  end)
+
+  it("takes a comma behind the last argument, and none behind the colon", function()
+    assert.equal("ab A", render "{{ 'a' | append: 'b', }} {{ 'a' | upcase: }}")
+  end)
+
+  it("names tags that do not belong, and blocks without an end", function()
+    assert.matches("'endfor' is not a valid delimiter for if tags. use endif", refusal "{% if a %}{% endfor %}")
+    assert.matches("capture tag does not expect 'else' tag", refusal "{% capture a %}{% else %}{% endcapture %}")
+    assert.matches("Unexpected outer 'else' tag", refusal "{% else %}")
+    assert.matches("%(line 3%): 'for' tag was never closed", refusal "{% for a in b %}\n\n")
+    assert.matches("Variable '{{ a }' was not properly terminated with regexp: /\\}\\}/", refusal "{{ a }")
+    assert.matches("Tag '{%%' was not properly terminated", refusal "{% a")
+  end)
+end)
+
+describe("strict parsing", function()
+  local strict = { error_mode = "strict" }
+
+  it("takes brackets that stand alone", function()
+    assert.equal("b", render("{{ ['a'] }}{{ [c] }}", { a = "b", c = "x" }, strict))
+  end)
+
+  it("is lax about tags that were never strict", function()
+    assert.equal("one", render("{% case 1 x %}{% when 1 y %}one{% endcase %}", nil, strict))
+    assert.matches("Expected end_of_string but found id", refusal("{% if a b %}{% endif %}", strict))
+  end)
+end)
+
+describe("lax parsing", function()
+  local lax = { error_mode = "lax" }
+
+  it("takes what it can use", function()
+    load.all({
+      ["{{ 'hi there' | split$$$:' ' | first }}"] = "hi",
+      ["{{ false a }}"] = "false",
+      ["{{ 'a' || upcase }}"] = "A",
+      ["{% if true && false %}yes{% endif %}"] = "yes",
+      ["{% assign a = ('X' | downcase) %}{{ a }}"] = "",
+      ["{% cycle 'a'  'b', 'c' %}"] = "a",
+      ["{% for i in (1..3) limit:2 nonsense %}{{ i }}{% endfor %}"] = "12",
+      ["{{ 0.....5 }}"] = "0.0",
+    }, nil, lax)
+  end)
+
+  it("knows an operator that is none only when it comes to it", function()
+    assert.equal("Liquid error (line 1): Unknown operator is", render("{% if 1 is 1 %}a{% endif %}", nil, lax))
+    assert.equal("b", render("{% if false and 1 is 1 %}a{% else %}b{% endif %}", nil, lax))
+  end)
+end)
+
+describe("compiling", function()
+  it("refuses what is no template and no mode", function()
+    assert.has_error(function() load.liquid.compile(nil) end, "a template is a string, not a nil")
+    assert.has_error(function() load.liquid.compile("", { error_mode = "loose" }) end,
+      "error_mode is strict2, strict or lax, not loose")
+  end)
+
+  it("makes a template that can be rendered again and again", function()
+    local template = load.liquid.compile "{% increment n %}{% cycle 'a', 'b' %}{% assign x = x | plus: 1 %}{{ x }}"
+    for _ = 1, 3 do assert.equal("0a1", (template:render {})) end
+  end)
+end)

@@ -1,0 +1,88 @@
+local children = require "spec.support.children"
+local json = require("pintle.core").json
+local pintle = require "pintle"
+
+describe("the engine as a plugin", function()
+  local host, engine
+
+  setup(function()
+    host = pintle.host { dialect = "liquid", log = false }
+    engine = assert(host:start { command = { "examples/liquid/server" } })
+  end)
+
+  teardown(function() host:stop() end)
+
+  local function execute(template, environment, more)
+    local args = { template = template, environment = environment }
+    for name, value in pairs(more or {}) do args[name] = value end
+    return assert(engine:execute("render", args, { timeout = children.patience }))
+  end
+
+  it("says what it is", function()
+    assert.equal("pintle-liquid", engine.manifest.name)
+    assert.is_true(engine.manifest.capabilities.core)
+  end)
+
+  it("renders, with partials and at a time that was set", function()
+    assert.equal("Hi ADA! 2024-01-01", execute("{% render 'hi', name: user %}{{ 'now' | date: ' %Y-%m-%d' }}",
+      { user = "Ada" }, {
+      filesystem = { ["hi.liquid"] = "Hi {{ name | upcase }}!" }, frozen_time = "2024-01-01T00:01:58Z",
+    }).message)
+  end)
+
+  it("prints hashes in the order in which they came", function()
+    local environment = json.decode('{"h":{"zebra":1,"apple":{"d":1.5,"c":null},"mango":[]}}', nil, true)
+    assert.equal('{"zebra"=>1, "apple"=>{"d"=>1.5, "c"=>nil}, "mango"=>[]} zebra1 3',
+      execute("{{ h }} {{ h.first }} {{ h.size }}", environment).message)
+  end)
+
+  it("tells what does not compile, and what failed", function()
+    local outcome = execute "a\n{% if %}"
+    assert.is_false(outcome.success)
+    assert.matches("Liquid syntax error %(line 2%)", outcome.error)
+    outcome = execute "{{ 1 | divided_by: 0 }}!"
+    assert.is_true(outcome.success)
+    assert.equal("Liquid error (line 1): divided by 0!", outcome.message)
+    assert.equal("zero_division_error", outcome.result.errors[1].type)
+    outcome = execute("\n{{ 1 | divided_by: 0 }}!", {}, { strict_errors = true })
+    assert.is_false(outcome.success)
+    assert.matches("Liquid error %(line 2%): divided by 0", outcome.error)
+  end)
+
+  it("asks objects of the host for what it needs", function()
+    local User = { __name = "UserDrop", __tostring = function(self) return "<" .. self.name .. ">" end }
+    User.__index = User
+    function User:shout() return self.name:upper() end
+    function User.broken() error("out of order", 0) end
+    local function user(name, friends) return setmetatable({ name = name, friends = friends }, User) end
+    local ada = user("Ada", setmetatable({ user "Bob", user "Cleo" }, { __name = "Friends" }))
+    local outcome = execute("{{ u }} {{ u.shout }}:{% for f in u.friends %} {{ f.name }}{% endfor %} "
+      .. "{{ u.friends.size }} "
+      .. "{{ u.friends.last }}{{ u.friends[0].name }} {% if u %}yes{% endif %} {{ u.missing }}{{ u.broken }}!",
+      { u = ada })
+    assert.equal("<Ada> ADA: Bob Cleo 2 <Cleo>Bob yes Liquid error (line 1): out of order!", outcome.message)
+  end)
+
+  it("makes standard drops of their markers", function()
+    assert.equal("no 25", execute("{% if b %}yes{% else %}no{% endif %} {{ m.square_5 }}", {
+      b = { _instantiate = "BooleanDrop", params = { value = false } }, m = { _instantiate = "MethodDrop",
+        params = {} },
+    }).message)
+  end)
+
+  it("stops what goes on for too long, and goes on", function()
+    local outcome = execute("{% for i in (1..1000000000) %}{{ i }}{% endfor %}", {},
+      { resource_limits = { render_score_limit = 1000 } })
+    assert.matches("Memory limits exceeded", outcome.message)
+    assert.equal("ok", execute("ok").message)
+  end)
+
+  it("is tried by the host with live objects", function()
+    local pipe = io.popen("script/lua examples/liquid/live.lua 2>/dev/null")
+    local output = pipe:read("a")
+    assert.is_true(pipe:close())
+    assert.matches("1. Lamp: %$49, 3 left\n", output)
+    assert.matches("2. Kettle: %$29, Liquid error %(line 2%): the warehouse does not answer left", output)
+    assert.matches("there are 3 products", output)
+  end)
+end)

@@ -1,0 +1,109 @@
+local load = require "spec.support.liquid.load"
+
+local render = load.render
+
+describe("if, unless and case", function()
+  it("choose a body", function()
+    load.all {
+      ["{% if 1 > 2 %}a{% elsif 2 > 1 %}b{% else %}c{% endif %}"] = "b",
+      ["{% unless false %}a{% else %}b{% endunless %}"] = "a",
+      ["{% unless true %}a{% elsif true %}b{% endunless %}"] = "b",
+      ["{% case 2 %}{% when 1 %}a{% when 2, 3 %}b{% when 2 or 4 %}c{% else %}d{% endcase %}"] = "bc",
+      ["{% case 9 %}gone{% when 1 %}a{% else %}d{% endcase %}"] = "d",
+      ["{% case '' %}{% when empty %}e{% endcase %}"] = "e",
+    }
+  end)
+
+  it("join conditions from the right, without brackets", function()
+    load.all {
+      ["{% if true or false and false %}a{% else %}b{% endif %}"] = "a",
+      ["{% if false and true or true %}a{% else %}b{% endif %}"] = "b",
+    }
+  end)
+
+  it("tell what cannot be compared, unless there is nothing to show", function()
+    assert.equal("Liquid error (line 1): comparison of Integer with String failed",
+      render "{% if 1 > 'a' %}x{% endif %}")
+    assert.equal("Liquid error (line 1): comparison of String with 1 failed", render "{% if 'a' > 1 %}x{% endif %}")
+    assert.equal("", render "{% if 1 > 'a' %} {% endif %}")
+  end)
+
+  it("put out no space where there is nothing else", function()
+    assert.equal("[]", render "[{% case 1 %} {% when 1 %} {% endcase %}]")
+    assert.equal("[ ]", render "[{% case 1 %}x{% when 1 %} {% endcase %}]")
+    assert.equal("[7]", render "[{% if true %}\n  {% assign a = 7 %}\n{% endif %}{{ a }}]")
+  end)
+end)
+
+describe("assign, capture, increment and decrement", function()
+  it("keep values", function()
+    load.all {
+      ["{% assign a = 'x' | upcase %}{{ a }}"] = "X",
+      ["{% capture a %}<{{ 1 }}>{% endcapture %}{{ a }}"] = "<1>",
+      ["{% increment a %}{% increment a %}{{ a }}{% decrement a %}{% decrement b %}"] = "0121-1",
+      ["{% assign a = 1 %}{% increment a %}{{ a }}"] = "01",
+    }
+  end)
+
+  it("let nil hide what was there", function()
+    assert.equal("[]", render("{% assign a = nil %}[{{ a }}]", { a = 1 }))
+  end)
+
+  it("leave the caller's data alone", function()
+    local data = { n = 5 }
+    assert.equal("0 5", render("{% increment n %} {{ m }}{% assign m = 1 %}5", data))
+    assert.same({ n = 5 }, data)
+  end)
+end)
+
+describe("cycle and ifchanged", function()
+  it("take turns", function()
+    load.all({
+      ["{% for i in (1..4) %}{% cycle 'a', 'b' %}{% endfor %}"] = "abab",
+      ["{% cycle 'a', 'b' %}{% cycle 'a', 'b' %}"] = "ab",
+      ["{% cycle 'x': 1, 2 %}{% cycle 'y': 1, 2 %}{% cycle 'x': 1, 2 %}"] = "112",
+      ["{% assign v = 1 %}{% cycle v, 2 %}{% cycle v, 2 %}"] = "11",
+      ["{% for i in l %}{% ifchanged %}{{ i }}{% endifchanged %}{% endfor %}"] = "121",
+    }, { l = { 1, 1, 2, 2, 1 } })
+  end)
+end)
+
+describe("raw, comment, doc and #", function()
+  it("do not render what is in them", function()
+    load.all {
+      ["{% raw %}{{ a }}{% b %}{{ {% endraw %}"] = "{{ a }}{% b %}{{ ",
+      ["a{% comment %}{% if %}{{ x {% comment %}{% endcomment %}b"] = "ab",
+      ["a{% doc %} {{ x }} {% enddoc %}b"] = "ab",
+      ["a{% # nothing\n # more %}b"] = "ab",
+      ["{% liquid\n # a\n comment\n if\n endcomment\n echo 1\n%}"] = "1",
+    }
+  end)
+
+  it("have to be right themselves", function()
+    assert.matches("Syntax Error in 'raw' %- Valid syntax: raw", load.refusal "{% raw x %}{% endraw %}")
+    assert.matches("Nested doc tags are not allowed", load.refusal "{% doc %}{% doc %}{% enddoc %}")
+    assert.matches("Each line of comments must be prefixed", load.refusal "{% # a\nb %}")
+    assert.matches("'raw' tag was never closed", load.refusal "{% comment %}{% raw %}{% endcomment %}")
+  end)
+end)
+
+describe("the liquid tag", function()
+  it("has a tag on every line", function()
+    assert.equal("12x", render "{% liquid\n for i in (1..2)\n  echo i\n endfor\n if true\n echo 'x'\n endif\n%}")
+    assert.matches("'endif' is not a valid delimiter for liquid tags. use %%}", load.refusal "{% liquid\n endif\n%}")
+  end)
+end)
+
+describe("a dash in a delimiter", function()
+  it("takes away the space on its side", function()
+    load.all {
+      ["a \n {{- 1 -}} \t b"] = "a1b",
+      ["a {%- if true -%} x {%- endif -%} b"] = "axb",
+      ["a {% raw -%} x {%- endraw %} b"] = "a  x  b",
+    }
+  end)
+
+  it("reaches no further than the tag before", function()
+    assert.equal("a ", render "a {% comment %}{% endcomment %}{%- assign x = 1 -%}")
+  end)
+end)
