@@ -1,0 +1,105 @@
+-- pintle call: runs one operation of a plugin.
+
+local lazy = require "pintle.lazy"
+local status = require "pintle.cli.status"
+
+local arguments = lazy "pintle.cli.arguments"
+local errors = lazy "pintle.error"
+local interrupt = lazy "pintle.cli.interrupt"
+local outcomes = lazy "pintle.cli.outcome"
+local options = require "pintle.cli.options"
+local starting = lazy "pintle.cli.starting"
+local suggestion = lazy "pintle.cli.suggestion"
+
+local call = { name = "call", summary = "Run one operation of a plugin.", takes_command = "first" }
+
+function call.define(parser)
+  parser:usage "Usage: pintle call [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] [key:=JSON…]"
+  parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
+  parser:argument("operation", "The operation to run.")
+  parser:argument("words", "An argument: of the type that the operation asks for, or with key:=JSON as it stands.")
+    :argname "key=value":args "*"
+  parser:option("--args", "All arguments at once, as a JSON object."):argname "JSON":convert(options.json)
+  parser:option("-t --timeout", "How long it may take, such as 1m30s; 60s unless told."):argname "TIME"
+    :convert(options.seconds)
+  parser:flag("--json", "Print the outcome, or the error, for programs to read.")
+  options.define_starting(parser, "info")
+end
+
+-- {====== Arguments ======
+
+local function invalid(message) return nil, errors.new("invalid", message) end
+
+local function args_of(args, manifest)
+  local operation = manifest.operations[args.operation]
+  local read, message = arguments.gather(args.words, args.args, operation and operation.params)
+  if not read then return invalid(message) end
+  return read
+end
+
+local function check(args)
+  local given = args.args
+  if given ~= nil and (type(given) ~= "table" or #given > 0) then return invalid "--args: a JSON object expected" end
+  return true
+end
+
+-- }======
+
+-- {====== Running it ======
+
+local function execute(started, args, on_part)
+  local plugin, terminal = started.plugin, started.terminal
+  local given, err = args_of(args, plugin.manifest)
+  if not given then return nil, err end
+  local has_bar = terminal.has_bar and args.log ~= "silent"
+  local outcome
+  outcome, err = plugin:execute(args.operation, given, {
+    timeout = args.timeout,
+    on_part = on_part,
+    on_progress = has_bar and function(fraction, message)
+      terminal.progress(plugin.name, args.operation, fraction, message)
+    end or nil,
+  })
+  terminal.clear()
+  if err and err.kind == "invalid" then err.message = suggestion.message(err, plugin.manifest) end
+  return outcome, err
+end
+
+local function report(outcome, err, args, parts, console)
+  if args.json then
+    console:json(outcome and outcomes.value(outcome, parts) or outcomes.error_value(err))
+  elseif outcome then
+    outcomes.show(outcome, args.operation, console)
+  end
+  if not outcome then return nil, err end
+  return outcome.success and status.DONE or status.FAILED
+end
+
+---@param args table
+---@param console pintle.cli.console
+---@return integer?, pintle.error?
+function call.run(args, console)
+  local ok, wrong = check(args)
+  if not ok then return nil, wrong end
+  local started
+  local parts = {}
+  local function on_part(part)
+    if args.json then parts[#parts + 1] = part else outcomes.show_part(part, console) end
+  end
+  local signal, outcome, err = interrupt.run(function()
+    local problem
+    started, problem = starting.start(args, console)
+    if not started then return nil, problem end
+    return execute(started, args, on_part)
+  end)
+  if started then started.plugin:stop() end
+  if signal and not outcome then
+    console:complain(("interrupted; %s was cancelled"):format(args.operation))
+    return status.of_signal(signal)
+  end
+  return report(outcome, err, args, parts, console)
+end
+
+-- }======
+
+return call

@@ -1,0 +1,140 @@
+-- What was found, for people and for programs.
+
+local bytes = require "pintle.bytes"
+local json = require("pintle.core").json
+
+local MOST = 2000 -- bytes of a message that programs are shown
+local WIDTH = 200 -- columns that people are
+local LAST = 12 -- pieces of an exchange that people are shown, and lines of stderr
+
+local reports = {}
+
+local methods = {}
+
+local metatable = { __name = "pintle.cli.check.report", __index = methods }
+
+-- {====== For programs ======
+
+local function cut(text, most)
+  if #text <= most then return text end
+  return ("%s… (%d bytes)"):format(text:sub(1, most):gsub("[\xC2-\xF4][\x80-\xBF]*$", ""), #text)
+end
+
+local PIECE = json.order { "from", "kind", "text", "encoding", "problem" }
+local RESULT = json.order { "name", "verdict", "rule", "reason", "exchange", "left_out", "stderr" }
+local REPORT = json.order { "command", "dialect", "passed", "warnings", "failed", "skipped", "probes" }
+
+local function value_of_piece(piece)
+  local text, encoding = cut(piece.text, MOST), nil
+  if not utf8.len(text) then text, encoding = bytes.new(piece.text:sub(1, MOST))["$bytes"], "base64" end
+  local value = { from = piece.from, kind = piece.kind, text = text, encoding = encoding, problem = piece.problem }
+  return setmetatable(value, PIECE)
+end
+
+local function printable(text) return utf8.len(text) and text or (text:gsub("[\x80-\xFF]", "?")) end
+
+local function value_of(result)
+  local exchange, stderr
+  if result.exchange then
+    exchange, stderr = json.array(), json.array()
+    for i, piece in ipairs(result.exchange) do exchange[i] = value_of_piece(piece) end
+    for i, line in ipairs(result.stderr) do stderr[i] = printable(line) end
+  end
+  return setmetatable({
+    name = result.name, verdict = result.verdict, rule = result.rule, reason = result.reason,
+    exchange = exchange, left_out = result.left_out, stderr = stderr,
+  }, RESULT)
+end
+
+-- }======
+
+-- {====== For people ======
+
+local STYLES = { pass = "green", fail = "red", warn = "yellow", skip = "dim" }
+local SIGNS = { message = "", bytes = "bytes ", noise = "? " }
+
+local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+-- It must not steer the terminal.
+local function harmless(text)
+  return (text:gsub("[%c\127]", function(sign) return ESCAPES[sign] or "?" end))
+end
+
+local function line_of(piece)
+  if piece.kind == "closed" then return "→ (the end of input)" end
+  if piece.kind == "killed" then return "→ (killed)" end
+  if piece.kind == "exit" then return "← (ended with " .. piece.text .. ")" end
+  local problem = piece.problem and ("  (%s)"):format(piece.problem) or ""
+  return ("%s %s%s%s"):format(piece.from == "host" and "→" or "←", SIGNS[piece.kind],
+    harmless(printable(cut(piece.text, WIDTH))), harmless(problem))
+end
+
+-- The last of the list, and how many are before them.
+local function last_of(list)
+  local first = math.max(#list - LAST + 1, 1)
+  return table.move(list, first, #list, 1, {}), first - 1
+end
+
+local function show_exchange(self, result)
+  local pieces, before = last_of(result.exchange or {})
+  if before > 0 then self.console:print(("      (%d before)"):format(before)) end
+  for _, piece in ipairs(pieces) do self.console:print("      " .. line_of(piece)) end
+  if result.left_out then self.console:print(("      (%d more)"):format(result.left_out)) end
+  for _, line in ipairs((last_of(result.stderr or {}))) do
+    self.console:print("      | " .. harmless(cut(printable(line), WIDTH)))
+  end
+end
+
+local function show(self, result)
+  local console, verdict = self.console, result.verdict
+  local name = result.name .. (" "):rep(self.width - #result.name)
+  local what = verdict == "skip" and result.reason or result.rule
+  console:print(("%s  %s  %s"):format(console:paint(STYLES[verdict], verdict), name, what))
+  if verdict == "pass" or verdict == "skip" then return end
+  console:print("      " .. harmless(result.reason))
+  show_exchange(self, result)
+end
+
+-- }======
+
+---@param result pintle.cli.check.result
+function methods:add(result)
+  self.results[#self.results + 1] = result
+  self.count[result.verdict] = self.count[result.verdict] + 1
+  if not self.is_json then show(self, result) end
+end
+
+local function summary(count)
+  local function several(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
+  return ("%d passed, %d failed, %s, %d skipped"):format(count.pass, count.fail, several(count.warn, "warning"),
+    count.skip)
+end
+
+---@param command string[]
+---@param dialect string
+---@param came_to_terms boolean
+function methods:finish(command, dialect, came_to_terms)
+  local count = self.count
+  if not self.is_json then
+    self.console:print(summary(count) .. (came_to_terms and "" or "; nothing else was tried"))
+    return
+  end
+  local probes = json.array()
+  for i, result in ipairs(self.results) do probes[i] = value_of(result) end
+  self.console:json(setmetatable({
+    command = json.array(command), dialect = dialect, passed = count.pass, warnings = count.warn,
+    failed = count.fail, skipped = count.skip, probes = probes,
+  }, REPORT))
+end
+
+---@param console pintle.cli.console
+---@param is_json boolean
+---@param width integer columns of the longest name
+function reports.new(console, is_json, width)
+  return setmetatable({
+    console = console, is_json = is_json, width = width, results = {},
+    count = { pass = 0, fail = 0, warn = 0, skip = 0 },
+  }, metatable)
+end
+
+return reports

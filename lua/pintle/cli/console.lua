@@ -1,0 +1,67 @@
+-- What the command says: results on stdout, everything else on stderr. Colours are for terminals.
+
+local lazy = require "pintle.lazy"
+
+local core = lazy "pintle.core"
+
+local STYLES = {
+  bold = "\27[1m", dim = "\27[2m", red = "\27[31m", green = "\27[32m", yellow = "\27[33m", cyan = "\27[36m",
+}
+local PLAIN = "\27[0m"
+
+---@class pintle.cli.console
+---@field checkout? string the folder of the checkout that the command runs from
+---@field is_terminal boolean whether a person reads stdout
+local methods = {}
+
+local metatable = { __name = "pintle.cli.console", __index = methods }
+
+local console = {}
+
+---@param ... string
+function methods:write(...) self.out:write(...) end
+
+---@param ... string
+function methods:print(...) self.out:write(..., "\n") end
+
+-- It must not steer the terminal.
+local function harmless(text)
+  return (text:gsub("[%c\127]", function(sign) return not sign:find "[\n\t]" and "?" or nil end))
+end
+
+---What went wrong, or has to be said beside the result.
+---@param message string
+function methods:complain(message) self.err:write("pintle: ", harmless(message), "\n") end
+
+---A value for programs to read, broken into lines.
+---@param value any
+function methods:json(value)
+  self:print(require "pintle.plugin.indent"(core.json.encode(value)))
+end
+
+---The same on a line of its own, for one of many.
+---@param value any
+function methods:json_line(value) self:print(core.json.encode(value)) end
+
+---@param style string
+---@param text string
+---@return string
+function methods:paint(style, text)
+  return self.has_colour and STYLES[style] .. text .. PLAIN or text
+end
+
+---@return integer? columns of the terminal that stdout is
+function methods:columns() return self.is_terminal and core.columns(1) or nil end
+
+---@param checkout? string
+---@return pintle.cli.console
+function console.new(checkout)
+  local ok, is_terminal = pcall(function() return core.isatty(1) end)
+  is_terminal = ok and is_terminal
+  return setmetatable({
+    out = io.stdout, err = io.stderr, checkout = checkout, is_terminal = is_terminal,
+    has_colour = is_terminal and (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb",
+  }, metatable)
+end
+
+return console

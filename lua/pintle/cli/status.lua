@@ -1,0 +1,24 @@
+-- The statuses with which the command ends. docs/cli.md has them for users.
+
+local status = {
+  DONE = 0,
+  FAILED = 1, -- it was done, and the answer is no
+  BROKEN = 2, -- it could not be done
+  LATE = 3, -- it was not done in time
+  USAGE = 64, -- it makes no sense; nothing was done
+  BUG = 70, -- pintle itself has failed
+}
+
+local NUMBERS = { HUP = 1, INT = 2, QUIT = 3, TERM = 15 }
+local BY_KIND = { invalid = status.USAGE, timeout = status.LATE }
+
+---@param err pintle.error
+---@return integer
+function status.of(err) return BY_KIND[err.kind] or status.BROKEN end
+
+---The status of a program that a signal has ended in order, as a shell would tell it.
+---@param signal pintle.signal
+---@return integer
+function status.of_signal(signal) return 128 + (NUMBERS[signal] or 0) end
+
+return status

@@ -1,0 +1,17 @@
+-- What was probably meant, where an operation is asked for that does not exist.
+
+local suggestion = {}
+
+---@param err pintle.error of the kind "invalid"
+---@param manifest pintle.manifest
+---@return string message with what would have worked
+function suggestion.message(err, manifest)
+  local name = type(err.data) == "table" and err.data.suggestion
+  if name then return ("%s; did you mean %s?"):format(err.message, name) end
+  if err.code == -32601 and err.kind == "invalid" and #manifest.names > 0 then
+    return ("%s; there are %s"):format(err.message, table.concat(manifest.names, ", "))
+  end
+  return err.message
+end
+
+return suggestion

@@ -1,0 +1,5 @@
+"use strict";
+// Everything is there: begin.
+
+const page = new Page(readModel());
+listen(page);

@@ -1,0 +1,147 @@
+"use strict";
+// The whole time at a glance: how much either side said when, what went wrong, and which calls were open.
+
+const AXIS = 14; // pixels at the top, for the times
+const LANE = 15; // pixels for what a side said
+const CALL = 4; // pixels for a row of calls
+const CALL_ROWS = 6;
+const COLOURS = ["line", "faint", "host", "plugin", "wrong"]; // those of the style that are drawn with
+const STEPS = [1, 2, 5];
+
+const niceStep = (span, most) => {
+  let power = 10 ** Math.floor(Math.log10(span / most));
+  for (;;) {
+    for (const step of STEPS) if (span / (step * power) <= most) return step * power;
+    power *= 10;
+  }
+};
+
+const tickText = (time) => (time === 0 ? "0" : duration(time).replace(/\.0+(?= )|(\.\d*?)0+(?= )/, "$1"));
+
+class Overview {
+  constructor(element, model, { onJump, onRange }) {
+    this.element = element;
+    this.model = model;
+    this.canvas = find("canvas", element);
+    this.end = model.end || 1e-6;
+    this.found = [];
+    this.redraw = coalesce(() => this.draw());
+    new ResizeObserver(this.redraw).observe(element);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", this.redraw);
+    this.listen(onJump, onRange);
+  }
+
+  timeAt(x) { return Math.max(0, Math.min(1, x / this.element.clientWidth)) * this.end; }
+
+  listen(onJump, onRange) {
+    const box = find("#range", this.element);
+    const place = (event) => event.clientX - this.element.getBoundingClientRect().left;
+    let from = null;
+    this.element.addEventListener("pointerdown", (event) => {
+      from = place(event);
+      this.element.setPointerCapture(event.pointerId);
+    });
+    this.element.addEventListener("pointermove", (event) => {
+      if (from === null) return;
+      const to = place(event);
+      box.hidden = Math.abs(to - from) < 4;
+      this.stretch(box, this.timeAt(Math.min(from, to)), this.timeAt(Math.max(from, to)));
+    });
+    this.element.addEventListener("pointerup", (event) => {
+      if (from === null) return;
+      const times = [this.timeAt(from), this.timeAt(place(event))].sort((a, b) => a - b);
+      const isDrag = Math.abs(place(event) - from) >= 4;
+      from = null;
+      if (isDrag) onRange(times);
+      else onJump(times[0]);
+    });
+  }
+
+  stretch(box, from, to) {
+    box.style.left = `${(100 * from) / this.end}%`;
+    box.style.width = `${Math.max(0.15, (100 * (to - from)) / this.end)}%`;
+  }
+
+  place(box, times) {
+    box.hidden = !times;
+    if (times) this.stretch(box, ...times);
+  }
+
+  // What is asked for, and what can be seen of it.
+  showRange(times) { this.place(find("#range", this.element), times); }
+  showWindow(times) { this.place(find("#window", this.element), times); }
+
+  show(found) {
+    this.found = found;
+    this.redraw();
+  }
+
+  draw() {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    const ratio = devicePixelRatio || 1;
+    Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
+    this.pen = this.canvas.getContext("2d");
+    this.pen.scale(ratio, ratio);
+    const style = getComputedStyle(this.element);
+    this.colours = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`)]));
+    this.drawAxis(width, height);
+    this.drawSaid(width);
+    this.drawCalls(width);
+  }
+
+  drawAxis(width, height) {
+    const { pen, end } = this;
+    pen.font = "10px system-ui, sans-serif";
+    const step = niceStep(end, Math.max(1, width / 110));
+    for (let i = 0; i * step <= end; i++) {
+      const x = Math.round((i * step * width) / end);
+      pen.fillStyle = this.colours.line;
+      pen.fillRect(x, 0, 1, height);
+      pen.fillStyle = this.colours.faint;
+      if (x < width - 40) pen.fillText(tickText(i * step), x + 4, 10);
+    }
+  }
+
+  // How many messages there are at each pixel, of the host upwards and of the plugin downwards.
+  drawSaid(width) {
+    const counts = { host: new Uint32Array(width + 1), plugin: new Uint32Array(width + 1) };
+    const wrong = { host: new Uint8Array(width + 1), plugin: new Uint8Array(width + 1) };
+    for (const index of this.found) {
+      const row = this.model.rows[index];
+      const side = row.from || "plugin";
+      const x = Math.floor((row.time / this.end) * (width - 1));
+      counts[side][x] += 1;
+      if (isWrong(row)) wrong[side][x] = 1;
+    }
+    const most = Math.max(1, ...counts.host, ...counts.plugin);
+    const middle = AXIS + LANE;
+    for (const side of ["host", "plugin"]) {
+      counts[side].forEach((count, x) => {
+        if (!count) return;
+        const tall = Math.max(3, (LANE * Math.log2(1 + count)) / Math.log2(1 + most));
+        this.pen.fillStyle = this.colours[wrong[side][x] ? "wrong" : side];
+        this.pen.fillRect(x, side === "host" ? middle - tall : middle + 1, 1.5, tall);
+      });
+    }
+  }
+
+  drawCalls(width) {
+    const top = AXIS + 2 * LANE + 5;
+    const painted = new Array(CALL_ROWS).fill(-1); // up to which pixel each row of calls is
+    const until = new Array(CALL_ROWS).fill(-1);
+    for (const index of this.found) {
+      const call = this.model.rows[index];
+      if (call.kind !== "request" || call.answer < 0) continue;
+      const slot = until.findIndex((time) => time <= call.time);
+      if (slot < 0) continue;
+      const answer = this.model.rows[call.answer];
+      until[slot] = answer.time;
+      const from = (call.time / this.end) * (width - 1);
+      const to = (answer.time / this.end) * (width - 1);
+      if (to <= painted[slot] && answer.kind !== "error") continue;
+      painted[slot] = Math.max(from + 1.5, to);
+      this.pen.fillStyle = this.colours[answer.kind === "error" ? "wrong" : answer.from];
+      this.pen.fillRect(from, top + slot * CALL, painted[slot] - from, CALL - 1);
+    }
+  }
+}

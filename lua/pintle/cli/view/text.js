@@ -1,0 +1,49 @@
+"use strict";
+// Elements, and texts that are shown. Nothing recorded becomes anything but text.
+
+const find = (selector, within = document) => within.querySelector(selector);
+
+const make = (tag, className = "", text = "") => {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== "") element.textContent = text;
+  return element;
+};
+
+// Characters that cannot be seen, or change how others are read, are shown as JSON would write them.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+const shownAs = (sign) => (sign === "\t" ? "    " : "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0"));
+
+const visible = (text) => text.replace(HIDDEN, shownAs);
+
+const seconds = (time) => time.toFixed(6);
+
+const duration = (time) => {
+  if (time < 0.001) return `${Math.round(time * 1e6)} µs`;
+  if (time < 1) return `${(time * 1000).toPrecision(time < 0.1 ? 3 : 4)} ms`;
+  return `${time.toFixed(time < 10 ? 3 : 1)} s`;
+};
+
+const number = (value) => value.toLocaleString("en");
+
+const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
+
+const size = (bytes) => {
+  if (bytes < 10240) return `${number(bytes)} B`;
+  const kibibytes = bytes / 1024;
+  return kibibytes < 10240 ? `${number(Math.round(kibibytes))} KiB` : `${number(Math.round(kibibytes / 1024))} MiB`;
+};
+
+// Calls it once before the next picture, however often it is asked.
+const coalesce = (job) => {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    requestAnimationFrame(() => {
+      isAsked = false;
+      job();
+    });
+  };
+};

@@ -1,0 +1,161 @@
+local arguments = require "pintle.cli.arguments"
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
+
+local json = core.json
+local nothing_left
+
+before_each(function() nothing_left = children.stock() end)
+after_each(function() nothing_left() end)
+
+local function call(...) return cli.outcome(cli.words("call", ...)) end
+
+-- A plugin with one operation that has the body `code`.
+local function plugin(code, params)
+  return children.lua(([[
+    local pintle = require "pintle"
+    local plugin = pintle.plugin { name = "p", version = "1.0.0" }
+    plugin:operation("go", { params = %s }, function(args, ctx) %s end)
+    plugin:serve()
+  ]]):format(params or "nil", code))
+end
+
+describe("pintle call", function()
+  it("runs an operation: its result on stdout, what it says on stderr", function()
+    assert.same({ "Hello, Ada\n", 'info  plugin: greeting {"name":"Ada"}\n', 0 },
+      call(cli.GREETER, "--", "greet", "name=Ada", "times=2"))
+    assert.same({ "Hello, Ada\n", "", 0 },
+      call("--log", "error", "--dialect=gevals", "--", cli.GREETER, "--", "greet", "--args", '{"name":"Ada"}'))
+  end)
+
+  it("prints message, outputs and parts", function()
+    local code = 'ctx:part "one" ctx:part { n = 2 } return { message = "done", outputs = { b = 1, a = "x" } }'
+    assert.same({ 'one\n{\n  "n": 2\n}\ndone\na: x\nb: 1\n', "", 0 }, call(plugin(code), "--", "go"))
+    local out, err, status = table.unpack(call("--json", plugin(code), "--", "go"))
+    assert.same({ "", 0 }, { err, status })
+    assert.same({ success = true, message = "done", outputs = { a = "x", b = "1" }, parts = { "one", { n = 2 } } },
+      json.decode(out))
+  end)
+
+  it("ends with 1 where the operation failed", function()
+    assert.same({ "", "pintle: greet failed: nobody to greet\n", 1 },
+      call("--log", "silent", cli.GREETER, "--", "greet", "name="))
+    local out, err, status = table.unpack(call("--log", "silent", cli.GREETER, "--", "greet", "name=", "--json"))
+    assert.same({ "", 1 }, { err, status })
+    assert.same({ success = false, message = "nobody to greet", error = "nobody to greet" }, json.decode(out))
+    assert.same({ "but this\nn: 1\n", "pintle: go failed: no\n", 1 },
+      call(plugin 'return nil, { error = "no", message = "but this", outputs = { n = 1 } }', "--", "go"))
+  end)
+
+  it("ends with 2 where it could not be run or was not answered", function()
+    assert.same({ "", "pintle: bad_plugin ended with status 5: out of cheese\n", 2 },
+      call("--log", "silent", cli.bad "crash_during", "--", "go"))
+    local out, err, status = table.unpack(call("--json", plugin 'return nil, { code = 7, message = "x" }', "--", "go"))
+    assert.same({ "pintle: x (code 7)\n", 2 }, { err, status })
+    assert.same({ error = { kind = "remote", message = "x", code = 7 } }, json.decode(out))
+  end)
+
+  it("ends with 3 where the time is over", function()
+    local out, err, status = table.unpack(call("-t", "0.2s", cli.bad "slow_operation", "--", "go"))
+    assert.same({ "", 'pintle: bad_plugin: no answer to "execute" within 0.2s\n', 3 }, { out, err, status })
+  end)
+
+  it("ends with 64 where that makes no sense, and says what would", function()
+    assert.same({ "", "pintle: Unknown operation: great; did you mean greet?\n", 64 },
+      call(cli.GREETER, "--", "great"))
+    assert.same({ "", "pintle: Unknown operation: sing; there are greet\n", 64 }, call(cli.GREETER, "--", "sing"))
+    assert.same({ "", 'pintle: Invalid params for "greet": at /times: expected integer, got string "x"\n', 64 },
+      call(cli.GREETER, "--", "greet", "name=Ada", "times=x"))
+    assert.same({ "", "pintle: name is given twice\n", 64 }, call(cli.GREETER, "--", "greet", "name=a", "name=b"))
+    assert.same({ "", "pintle: name is given twice\n", 64 },
+      call(cli.GREETER, "--", "greet", "name=a", "--args", '{"name":"b"}'))
+    assert.same({ "", "pintle: --args: a JSON object expected\n", 64 },
+      call(cli.GREETER, "--", "greet", "--args", "[1]"))
+    for _, words in ipairs { { "greet", "--args", "{" }, { "greet", "--timeout", "soon" }, {} } do
+      assert.equal(64, call(cli.GREETER, "--", words)[3])
+    end
+  end)
+
+  it("cancels politely at Ctrl-C, and ends with 130", function()
+    local scratch <close> = cli.scratch()
+    local code = ([[
+      ctx:log("info", "begun")
+      ctx:sleep(600)
+      local file = io.open(%q, "w")
+      file:write(tostring(ctx:cancelled()))
+      file:close()
+    ]]):format(scratch.path)
+    local started <close> = cli.start(cli.words("call", plugin(code), "--", "go"), { stdin = "null" })
+    local heard = children.read(started.process.stderr, "begun\n")
+    started.process:kill "INT"
+    local out, err, status = started:finish()
+    assert.same({ "", "pintle: interrupted; go was cancelled\n", 130 }, { out, err, status })
+    assert.truthy(heard:find "begun")
+    assert.equal("true", cli.slurp(scratch.path))
+  end)
+
+  it("ends at once at the second Ctrl-C, and takes the plugin with it", function()
+    local deaf = [[
+      local core = require "pintle.core"
+      local function answer(result) print(core.json.encode { jsonrpc = "2.0", id = 1, result = result }) io.flush() end
+      io.read()
+      answer { name = "deaf", version = "1.0.0", protocolVersion = "0.0.1", operations = { go = { params = true } } }
+      io.read()
+      io.stderr:write("begun ", io.open "/proc/self/stat":read "n", "\n")
+      core.poller():wait(600)
+    ]]
+    local command = cli.words("sh", "-c", "trap '' TERM; exec \"$@\"", "sh", children.lua(deaf))
+    local started <close> = cli.start(cli.words("call", "-d", "gevals", command, "--", "go"), { stdin = "null" })
+    local pid = started.process:pid()
+    local child = children.read(started.process.stderr, "\n"):match "begun (%d+)"
+    started.process:kill "INT"
+    -- Once the first is taken, the next does what it always does.
+    cli.await(function() return tonumber(select(3, children.signals(pid)), 16) & 2 == 0 end)
+    started.process:kill "INT"
+    assert.equal("INT", (select(3, started:finish())))
+    cli.await(function() return not cli.is_running(child) end)
+  end)
+
+  it("ends with 143 when it is terminated", function()
+    local started <close> = cli.start(cli.words("call", plugin 'ctx:log("info", "begun") ctx:sleep(600)', "--", "go"),
+      { stdin = "null" })
+    children.read(started.process.stderr, "begun\n")
+    started.process:kill "TERM"
+    assert.same({ "", "pintle: interrupted; go was cancelled\n", 143 }, { started:finish() })
+  end)
+end)
+
+describe("arguments from words", function()
+  local SCHEMA = { type = "object", properties = {
+    i = { type = "integer" }, n = { type = "number" }, b = { type = "boolean" }, a = { type = "array" },
+    o = { type = "object" }, s = { type = "string" }, any = {}, mixed = { type = { "integer", "string", "null" } },
+  } }
+
+  local function read(...) return arguments.read({ ... }, SCHEMA) end
+
+  it("have the type that the schema asks for", function()
+    assert.same({ i = 3, n = 2.5, b = false, a = { 1, "x" }, o = { k = json.null }, s = "3" },
+      read("i=3", "n=2.5", "b=false", 'a=[1,"x"]', 'o={"k":null}', "s=3"))
+    assert.equal("integer", math.type(read "i=3.0".i))
+    assert.equal(json.null, read "mixed=null".mixed)
+    assert.same({ 7, "seven" }, { read "mixed=7".mixed, read "mixed=seven".mixed })
+  end)
+
+  it("are strings where nothing else is known or fits", function()
+    assert.same({ any = "3", other = "true", i = "3.5", b = "yes", a = "{", s = "a=b:=c", n = "0x10" },
+      read("any=3", "other=true", "i=3.5", "b=yes", "a={", "s=a=b:=c", "n=0x10"))
+    assert.same({ x = "1" }, arguments.read({ "x=1" }, true))
+  end)
+
+  it("are what the JSON is where that is given", function()
+    assert.same({ any = 3, s = json.null, o = {} }, read("any:=3", "s:=null", "o:=[]"))
+    assert.equal("[]", json.encode(read "o:=[]".o))
+    assert.same({ nil, "s: not JSON: invalid value at line 1, column 1" }, { read "s:=x" })
+  end)
+
+  it("are refused where they are none", function()
+    assert.same({ nil, '"name" is not key=value, nor key:=JSON' }, { read "name" })
+    assert.same({ nil, '"=x" has no name before the =' }, { read "=x" })
+  end)
+end)

@@ -1,0 +1,393 @@
+-- pintle check: good plugins pass, and bad ones fail where they are bad.
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
+local lfs = require "lfs"
+local verdicts_of = require "spec.support.verdicts"
+
+local json = core.json
+
+local nothing_left
+
+before_each(function() nothing_left = children.stock() end)
+after_each(function() nothing_left() end)
+
+-- Where nobody is expected to be late nobody is held to a time.
+local function patiently(...)
+  local words = cli.words(...)
+  for _, word in ipairs(words) do
+    if word == "-t" then return words end
+  end
+  return cli.words("-t", "30s", words)
+end
+
+-- All verdicts but those that passed, the status, and the report.
+local function check(...)
+  local out, err, status = cli.run(cli.words("check", "--json", patiently(...)))
+  local report = json.decode(out)
+  assert(type(report) == "table", err)
+  local verdicts = {}
+  for _, probe in ipairs(report.probes) do
+    if probe.verdict ~= "pass" then verdicts[#verdicts + 1] = probe.verdict .. " " .. probe.name end
+  end
+  return verdicts, status, report
+end
+
+local function find(report, name)
+  for _, probe in ipairs(report.probes) do
+    if probe.name == name then return probe end
+  end
+  error("there is no probe " .. name)
+end
+
+local function only(...)
+  local words = {}
+  for i, name in ipairs { ... } do words[i] = { "--only", name } end
+  return words
+end
+
+local function listed(dialect)
+  local names = {}
+  for line in cli.run({ "check", "--list", "--json", "-d", dialect }):gmatch "[^\n]+" do
+    names[#names + 1] = json.decode(line).name
+  end
+  return names
+end
+
+local GREET = { "--run", "greet", "--args", '{"name":"Ada"}' }
+
+describe("a good plugin", function()
+  local SKIPPED = { liquid = { "skip render", "skip drop" } } -- it has tags and no engine
+
+  for _, dialect in ipairs { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" } do
+    it("passes everything in " .. dialect, function()
+      local verdicts, status, report = check("-d", dialect, GREET, cli.GREETER)
+      assert.same({ SKIPPED[dialect] or {}, 0, dialect }, { verdicts, status, report.dialect })
+      local names = {}
+      for i, probe in ipairs(report.probes) do names[i] = probe.name end
+      assert.same(listed(dialect), names)
+      assert.equal(#names - #(SKIPPED[dialect] or {}), report.passed)
+    end)
+  end
+
+  it("passes when its dialect is found out", function()
+    local verdicts, status, report = check(GREET, cli.GREETER)
+    assert.same({ {}, 0, "gevals" }, { verdicts, status, report.dialect })
+  end)
+
+  it("is not asked to do anything unless it may be", function()
+    assert.same({ "skip outcome", "skip empty-phase", "skip missing-argument" }, (check("-d", "gevals", cli.GREETER)))
+  end)
+
+  local LANGUAGES = {
+    { "python3", "py", {}, 0 }, { "node", "js", {}, 0 },
+    { "sh", "sh", { "fail spaces" }, 1 }, -- it takes one form of JSON, and says so
+  }
+
+  for _, language in ipairs(LANGUAGES) do
+    local interpreter, ending, expected, code = table.unpack(language)
+    it("may be written for " .. interpreter, function()
+      if not core.which(interpreter) then return pending(interpreter .. " is not here") end
+      local command = { interpreter, "examples/greeter/plugin." .. ending }
+      local verdicts, _, status = verdicts_of("-d", "gevals", "-t", "30s", GREET, command)
+      assert.same({ expected, code }, { verdicts, status })
+    end)
+  end
+
+  it("may be a language server", function()
+    local args = json.encode { path = lfs.currentdir() .. "/README.md" }
+    local command = { "lua5.4", "examples/todo-lsp/plugin.lua" }
+    assert.same({}, (check("-d", "lsp", "--run", "todo.count", "--args", args, command)))
+  end)
+
+  it("may be a server of tools", function()
+    local folder <close> = cli.scratch()
+    os.remove(folder.path)
+    assert(lfs.mkdir(folder.path))
+    local command = { "lua5.4", "examples/notes-mcp/plugin.lua", folder.path }
+    assert.same({}, (check("-d", "mcp", "--run", "search", "--args", '{"query":"x"}', command)))
+  end)
+
+  it("may be an editor's server, whose operation fails", function()
+    local command = { "lua5.4", "examples/editor/server.lua" }
+    assert.same({}, (check("-d", "editor", "--run", "text", "--args", '{"name":"x"}', command)))
+  end)
+end)
+
+describe("a bad plugin", function()
+  -- What it does not do at all: the plain one knows nothing but handshake, shutdown and its operation.
+  local PLAIN = {
+    "fail unknown-method", "fail unknown-notification", "fail bad-json", "fail invalid-request", "warn stray-answer",
+    "warn empty-lines", "fail unknown-operation", "fail no-operation", "fail bad-params",
+  }
+
+  -- Those of the plain one and these, in the order of the report.
+  local function with(...)
+    local added, list = { ... }, { "skip missing-argument" }
+    table.move(PLAIN, 1, #PLAIN, 2, list)
+    table.move(added, 1, #added, #list + 1, list)
+    table.sort(list)
+    return list
+  end
+
+  local WHOLE = {
+    good = with "fail envelope",
+    chatty = with("fail envelope", "fail stdout"),
+    twice = with("fail envelope", "fail answers"),
+    wrong_outcome = with("fail envelope", "fail outcome", "fail empty-phase"),
+    bad_schema = with("fail envelope", "fail manifest"),
+    nonsense = { "fail handshake", "fail stdout" },
+    refusing = { "fail handshake", "warn envelope" },
+  }
+
+  for behaviour, expected in pairs(WHOLE) do
+    it("is seen through when it is " .. behaviour, function()
+      local verdicts, status = check("-d", "gevals", "--run", "go", cli.bad(behaviour))
+      table.sort(verdicts)
+      assert.same({ expected, 1 }, { verdicts, status })
+    end)
+  end
+
+  local HANDSHAKES = {
+    silent = "initialize is not answered within 1s",
+    deaf = "initialize is not answered within 1s",
+    slow = "initialize is not answered within 1s",
+    crash_before = "initialize is not answered: it has ended with status 3",
+    crash_in_handshake = "initialize is not answered: it has ended with status 4",
+    nameless = "the manifest: at the root: property \"name\" is missing",
+    other_version = "the manifest: at /protocolVersion: expected \"0.0.1\", got string \"9.9.9\"",
+    refusing = "initialize is refused: no licence (code -32603)",
+  }
+
+  for behaviour, reason in pairs(HANDSHAKES) do
+    it("does not come to terms when it is " .. behaviour, function()
+      local timeout = reason:match "within (.*)" or "30s"
+      local verdicts, status, report = check("-d", "gevals", "-t", timeout, only "handshake", cli.bad(behaviour))
+      assert.same({ { "fail handshake" }, 1 }, { verdicts, status })
+      assert.equal(reason, report.probes[1].reason)
+    end)
+  end
+
+  local LATE = { wrong_id = true, stubborn = true, slow_operation = true }
+  local PARTS = {
+    wrong_id = { { "integer-ids", "answers" }, { "fail integer-ids", "fail answers" } },
+    half = { { "unknown-operation", "stdout" }, { "fail unknown-operation", "fail stdout" } },
+    crash_during = { { "outcome", "shutdown", "stdout" }, { "fail outcome" } },
+    killed = { { "outcome", "eof" }, { "fail outcome" } },
+    stubborn = { { "eof", "shutdown", "manifest" }, { "fail eof", "fail shutdown" } },
+    slow_operation = { { "outcome", "shutdown" }, { "fail outcome" } },
+    grandchild = { { "outcome", "shutdown", "eof" }, { "fail outcome" } },
+    touchy = { { "outcome", "shutdown" }, { "fail shutdown" } },
+    flood = { { "manifest", "shutdown", "stdout" }, {} },
+  }
+
+  for behaviour, part in pairs(PARTS) do
+    it("fails only where it is bad when it is " .. behaviour, function()
+      local path <close> = cli.scratch()
+      local timeout = LATE[behaviour] and "2s" or "30s"
+      local verdicts, status = check("-d", "gevals", "-t", timeout, "--run", "go", only(table.unpack(part[1])),
+        cli.bad(behaviour, path.path))
+      assert.same({ part[2], #part[2] > 0 and 1 or 0 }, { verdicts, status })
+    end)
+  end
+end)
+
+describe("the handshake", function()
+  it("is told of where it fails, also if nobody has asked for it", function()
+    assert.same({ "fail handshake" }, (check("-d", "gevals", only "manifest", cli.bad "crash_before")))
+  end)
+end)
+
+describe("the end of input", function()
+  local function ending_with(status)
+    return children.lua([[
+      for line in io.lines() do
+        print('{"jsonrpc":"2.0","id":1,"result":{"name":"p","version":"1.0.0","protocolVersion":"0.0.1",'
+          .. '"capabilities":{},"operations":{}}}')
+        io.flush()
+      end
+      os.exit(]] .. status .. ")")
+  end
+
+  it("has to be the end with status 0 in gevals", function()
+    assert.same({}, (check("-d", "gevals", only "eof", ending_with(0))))
+    local verdicts, _, report = check("-d", "gevals", only "eof", ending_with(3))
+    assert.same({ { "fail eof" }, "it has ended with status 3, not with 0" }, { verdicts, report.probes[1].reason })
+  end)
+end)
+
+describe("what a plugin writes to its stdout", function()
+  -- A server of a line a message, or with headers, that answers everything by what the code says.
+  local function server(code)
+    return children.lua([[
+      local json = require "pintle.core".json
+      local function read()
+        local length
+        for line in io.lines() do
+          if line:find "^%s*$" then break end
+          length = tonumber(line:match "^Content%-Length: (%d+)") or length
+        end
+        return length and json.decode(io.read(length))
+      end
+      local function write(text, header)
+        io.write(header or ("Content-Length: %d\r\n\r\n"):format(#text), text)
+        io.flush()
+      end
+      local function answer(request, what)
+        local text = what or request.method == "initialize" and '"result":{"capabilities":{}}'
+          or request.method == "shutdown" and '"result":null' or '"error":{"code":-32601,"message":"no"}'
+        return ('{"jsonrpc":"2.0","id":%s,%s}'):format(json.encode(request.id), text)
+      end
+      for request in read do
+        if request.method == "exit" then os.exit(0) end
+        if request.id then ]] .. code .. [[ end
+      end]])
+  end
+
+  local function judge(code)
+    local names = only("unknown-method", "stdout", "framing", "envelope", "answers")
+    local verdicts, _, report = check("-d", "lsp", "-t", "2s", names, server(code))
+    local told = {}
+    for i, verdict in ipairs(verdicts) do told[i] = { verdict, find(report, verdict:match " (.*)").reason } end
+    return told
+  end
+
+  it("may be right", function() assert.same({}, judge "write(answer(request))") end)
+
+  it("may not have headers that end in a line feed alone", function()
+    assert.same({ { "fail framing", "a header line ends in a line feed alone (in handshake)" } },
+      judge [[local text = answer(request) write(text, ("Content-Length: %d\n\n"):format(#text))]])
+  end)
+
+  it("may not have lines between messages", function()
+    assert.same({ { "fail stdout", "on stdout is what is no message: no header line (in handshake)" } },
+      judge [[print "ready" write(answer(request))]])
+  end)
+
+  it("has to be of JSON-RPC 2.0", function()
+    assert.same({ { "fail envelope", 'it has no "jsonrpc":"2.0" (in handshake)' } },
+      judge [[write((answer(request):gsub("2%.0", "1.0")))]])
+    assert.same({ { "warn envelope", '"error":null stands beside a result (in handshake)' } },
+      judge [[write(answer(request, request.method == "initialize" and '"result":{"capabilities":{}},"error":null'))]])
+    assert.same({ { "fail envelope", "error.code is not an integer (in unknown-method)" } },
+      { judge [[write((answer(request):gsub("%-32601", '"x"')))]] [2] })
+  end)
+
+  it("has each id as it came", function()
+    local told = judge [[write((answer(request):gsub('"id":(%d+)', '"id":%1.0')))]]
+    assert.equal("fail handshake", told[1][1])
+    assert.same({ "fail envelope", "fail answers" }, { told[2][1], told[3][1] })
+  end)
+
+  it("may be no text, may have no end, and does not steer the terminal", function()
+    local weird = children.lua [[
+      io.write "\xff\27[31m" io.flush() io.read "a"
+      require "pintle.core".poller():wait(600)]]
+    local words = cli.words("-d", "gevals", "-t", "1s", weird)
+    local verdicts, _, report = check(words)
+    assert.same({ "fail handshake", "fail stdout" }, verdicts)
+    assert.same({
+      { from = "host", kind = "closed", text = "" }, { from = "host", kind = "killed", text = "" },
+      { from = "plugin", kind = "noise", text = "/xtbMzFt", encoding = "base64", problem = "a line that does not end" },
+      { from = "plugin", kind = "exit", text = "signal KILL" },
+    }, { table.unpack(find(report, "stdout").exchange, 2) })
+    local out = cli.run(cli.words("check", words))
+    assert.truthy(out:find("\n      ← ? ??[31m  (a line that does not end)\n", 1, true), out)
+  end)
+
+  it("is not read for ever", function()
+    local flood = children.lua [[while true do io.write(("x"):rep(1000), "\n") end]]
+    local verdicts, _, report = check("-d", "gevals", "-t", "30s", flood)
+    assert.same({ "fail handshake", "fail stdout" }, verdicts)
+    assert.equal("initialize is not answered: it has written more than 32 MiB", report.probes[1].reason)
+  end)
+
+  it("is shown, with what was sent and the end of stderr", function()
+    local code = [[io.stderr:write "careful\n" write(answer(request, '"result":{"capabilities":5}'))]]
+    local _, _, report = check("-d", "lsp", only "handshake", server(code))
+    local probe = report.probes[1]
+    assert.equal("the result: at /capabilities: expected object, got integer 5", probe.reason)
+    assert.same({ "careful" }, probe.stderr)
+    assert.equal('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{"general":{},'
+      .. '"textDocument":{},"workspace":{"configuration":false}},"clientInfo":{"name":"pintle check"},'
+      .. '"processId":null,"rootUri":null}}', probe.exchange[1].text)
+    assert.same({
+      { from = "plugin", kind = "message", text = '{"jsonrpc":"2.0","id":1,"result":{"capabilities":5}}' },
+      { from = "host", kind = "closed", text = "" },
+      { from = "plugin", kind = "exit", text = "status 0" },
+    }, { table.unpack(probe.exchange, 2) })
+  end)
+
+  it("is shown to people, too", function()
+    local words = { "check", "-d", "gevals", "-t", "30s", only "unknown-operation", cli.bad "crash_during" }
+    local out, err, status = cli.run(cli.words(words))
+    assert.same({ "", 1 }, { err, status })
+    assert.equal([[
+Speaks gevals.
+fail  unknown-operation  an unknown operation is refused with -32601
+      execute is not answered: it has ended with status 5
+      → {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}
+      ← MANIFEST
+      → {"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"pintle-check-no-such-operation",]]
+      .. [["args":{},"context":{"workdir":"/tmp","phase":"setup"}}}
+      ← (ended with status 5)
+      → (the end of input)
+      | out of cheese
+0 passed, 1 failed, 0 warnings, 0 skipped
+]], (out:gsub("← {[^\n]*", "← MANIFEST")))
+  end)
+end)
+
+describe("pintle check", function()
+  it("lets warnings pass, unless it is to be strict", function()
+    local words = { "-d", "gevals", only "empty-lines", cli.bad "good" }
+    assert.same({ { "warn empty-lines" }, 0 }, { table.unpack({ check(table.unpack(words)) }, 1, 2) })
+    assert.same({ { "warn empty-lines" }, 1 }, { table.unpack({ check("--strict", table.unpack(words)) }, 1, 2) })
+  end)
+
+  it("runs what it needs to see what is found on the way", function()
+    assert.same({ "fail answers" }, (check("-d", "gevals", only "answers", cli.bad "twice")))
+  end)
+
+  it("ends with 2 where it cannot be done", function()
+    local out, err, status = cli.run { "check", "-d", "gevals", "/no/such/program" }
+    assert.same({ "Speaks gevals.\n", 2 }, { out, status })
+    assert.truthy(err:find("/no/such/program", 1, true), err)
+    out, err, status = cli.run { "check", "true" }
+    assert.same({ "", 2 }, { out, status })
+    assert.truthy(err:find("true speaks none of the dialects that were tried", 1, true), err)
+  end)
+
+  it("ends with 64 where it makes no sense", function()
+    local WRONG = {
+      [{}] = "missing argument 'command'",
+      [{ "-d", "nix", "true" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
+      [{ "--args", "{}", "true" }] = "--args belong to --run OPERATION",
+      [{ "--run", "x", "--args", "5", "true" }] = "--args: a JSON object expected",
+      [{ "-d", "gevals", "--only", "nix", "true" }] = "--only nix: gevals has no such probe",
+      [{ "--list", "-d", "nix" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
+    }
+    for words, message in pairs(WRONG) do
+      assert.same({ "", ("pintle: %s\n"):format(message), 64 }, cli.outcome(cli.words("check", words)))
+    end
+  end)
+
+  it("leaves nothing behind of a plugin that does not want to end", function()
+    local code = [[io.stderr:write(io.open "/proc/self/stat":read "n", "\n")
+      require "pintle.core".poller():wait(600)]]
+    local _, _, report = check("-d", "gevals", "-t", "1s", children.lua(code))
+    local pid = report.probes[1].stderr[1]
+    assert.truthy(pid:find "^%d+$", pid)
+    assert.is_false(cli.is_running(pid))
+  end)
+
+  it("ends by Ctrl-C, and the plugin with it", function()
+    local words = cli.words("check", "-d", "gevals", "-t", "60s", cli.bad "silent")
+    local started <close> = cli.start(words, { stdin = "null" })
+    local pid = cli.await_child(started.process:pid(), "bad_plugin")
+    assert(started.process:kill "INT")
+    local _, _, status = started:finish()
+    assert.equal(130, status)
+    assert.is_false(cli.is_running(pid))
+  end)
+end)

@@ -1,0 +1,74 @@
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
+local dialects = require "pintle.dialect"
+local lfs = require "lfs"
+
+local nothing_left, folder
+
+before_each(function()
+  nothing_left = children.stock()
+  folder = os.tmpname()
+  os.remove(folder)
+  assert(lfs.mkdir(folder))
+end)
+
+after_each(function()
+  os.execute("rm -r " .. folder)
+  nothing_left()
+end)
+
+-- Examines with these modules in front of all others.
+local function examine(modules, ...)
+  for name, code in pairs(modules) do cli.write(("%s/%s.lua"):format(folder, name), code) end
+  return cli.run({ "doctor", ... }, { env = { LUA_PATH = folder .. "/?.lua;" .. os.getenv "LUA_PATH" } })
+end
+
+local function find(findings, what)
+  for _, finding in ipairs(findings) do
+    if finding.what == what then return finding end
+  end
+end
+
+describe("pintle doctor", function()
+  it("is content where everything is there", function()
+    local out, err, status = examine { luv = "return {}", rex_pcre2 = "return {}" }
+    assert.same({ "", 0 }, { err, status })
+    assert.truthy(out:find "^WHAT +STATE +VERSION +MEANING\nlua +ok +5.4 +runs everything\npintle.core +ok +scm ", out)
+    for _, name in ipairs(dialects.names()) do
+      assert.truthy(out:find(("\ndialect %s +ok "):format(name)), out)
+    end
+    assert.is_nil(out:find "For ")
+  end)
+
+  it("tells what is broken, what that means and what to do", function()
+    local out, err, status = examine { lfs = "error 'not today'" }
+    assert.same({ "", 1 }, { err, status })
+    assert.truthy(out:find "\nlfs +broken +finds plugins in directories; hosts need it\n", out)
+    assert.truthy(out:find("\nlfs is broken: " .. folder .. "/lfs.lua:1: not today\n", 1, true), out)
+    local advice = "\nFor lfs: apt-get install lua-filesystem, or luarocks install luafilesystem\n"
+    assert.truthy(out:find(advice, 1, true), out)
+  end)
+
+  it("does not mind what is optional", function()
+    local out, _, status = examine { rex_pcre2 = "error 'none'" }
+    assert.equal(0, status)
+    local advice = "\nFor rex_pcre2: apt-get install lua-rex-pcre2, or luarocks install lrexlib-pcre2\n"
+    assert.truthy(out:find(advice, 1, true), out)
+  end)
+
+  it("tells the same to programs", function()
+    local out, err, status = examine({ cjson = "error 'not today'" }, "--json")
+    assert.same({ "", 1 }, { err, status })
+    local told = core.json.decode(out)
+    assert.is_false(told.ok)
+    assert.same({
+      what = "cjson", state = "broken", needed = true, detail = folder .. "/cjson.lua:1: not today",
+      meaning = "the codec that values are shared with",
+      advice = "apt-get install lua-cjson, or luarocks install lua-cjson",
+    }, find(told.findings, "cjson"))
+    assert.same({ "ok", true, "scm" }, (function(finding)
+      return { finding.state, finding.needed, finding.version }
+    end)(find(told.findings, "pintle.core")))
+  end)
+end)

@@ -1,0 +1,105 @@
+-- The frame of the command: what it is called with, what it ends with, and where it finds itself.
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local lfs = require "lfs"
+
+local nothing_left
+
+before_each(function() nothing_left = children.stock() end)
+after_each(function() nothing_left() end)
+
+describe("pintle", function()
+  it("tells its version", function()
+    assert.same({ ("pintle %s\n"):format(require "pintle.version"), "", 0 }, cli.outcome { "--version" })
+  end)
+
+  it("explains itself and each of its subcommands", function()
+    local help, complaint, status = cli.run { "help" }
+    assert.same({ "", 0 }, { complaint, status })
+    for name in help:match "Commands:\n(.*)$":gmatch "\n   (%l+) " do
+      if name ~= "help" then
+        local text, _, code = cli.run { "help", name }
+        assert.equal(0, code)
+        assert.truthy(text:find("Usage: pintle " .. name, 1, true), text)
+        assert.equal(text, (cli.run { name, "--help" }))
+      end
+    end
+    assert.truthy(help:find "\n   inspect ")
+  end)
+
+  it("says what is wrong with a command line, and where to read more", function()
+    local out, err, status = cli.run { "inspct" }
+    assert.same({ "", 64 }, { out, status })
+    assert.truthy(err:find("pintle: unknown command 'inspct'\nDid you mean 'inspect'?", 1, true), err)
+    assert.truthy(err:find("\nMore: pintle help\n", 1, true), err)
+    assert.same({ "", [[
+pintle: missing argument 'command'
+Usage: pintle inspect [-d NAME] [--json] [OPTIONS] [--] CMD…
+More: pintle help inspect
+]], 64 }, cli.outcome { "inspect" })
+    assert.equal(64, (select(3, cli.run {})))
+    assert.equal(64, (select(3, cli.run { "inspect", "--nonsense", "true" })))
+  end)
+
+  it("leaves the options of a plugin to the plugin", function()
+    local code = "assert(arg[1] == '--json' and arg[2] == '-d') os.exit(7)"
+    for _, dashes in ipairs { {}, { "--" } } do
+      local command = cli.words("inspect", "-d", "gevals", "--log=silent", dashes, children.lua(code, "--json", "-d"))
+      local _, err, status = cli.run(command)
+      assert.equal(2, status)
+      assert.truthy(err:find("ended with status 7", 1, true), err)
+    end
+  end)
+end)
+
+describe("pintle, where it finds itself", function()
+  local folder
+
+  before_each(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    assert(lfs.mkdir(folder))
+  end)
+
+  after_each(function() os.execute("rm -r " .. folder) end)
+
+  -- Without what script/lua has set.
+  local function bare(env)
+    for _, name in ipairs { "LUA_PATH", "LUA_CPATH", "LUA_PATH_5_4", "LUA_CPATH_5_4" } do env[name] = false end
+    return env
+  end
+
+  it("runs from a checkout, through a link and from elsewhere, and so do plugins", function()
+    assert(lfs.link(lfs.currentdir() .. "/bin/pintle", folder .. "/linked", true))
+    local greeter = lfs.currentdir() .. "/examples/greeter/plugin.lua"
+    for _, command in ipairs { folder .. "/linked", "./linked" } do
+      assert.same({ "Hello, Ada\n", "", 0 }, cli.outcome({}, {
+        command = { command, "call", "--log", "silent", "lua5.4", greeter, "--", "greet", "name=Ada" },
+        cwd = folder, env = bare { PWD = folder },
+      }))
+    end
+  end)
+
+  it("says to build what is not built", function()
+    assert(os.execute(("mkdir %s/bin && cp bin/pintle %s/bin && cp -r lua %s"):format(folder, folder, folder)))
+    local env = bare { PINTLE_BUILD = false }
+    assert.same({ "", "pintle: its C core is not built yet: run `make` in the checkout first\n", 2 },
+      cli.outcome({}, { command = { folder .. "/bin/pintle", "inspect", "true" }, env = env }))
+    local out, err, status = cli.run({}, { command = { folder .. "/bin/pintle", "doctor" }, env = env })
+    assert.same({ "", 1 }, { err, status })
+    assert.truthy(out:find "\npintle.core +missing ", out)
+    assert.truthy(out:find("\nFor pintle.core: run `make` in a checkout, or luarocks make\n", 1, true), out)
+  end)
+
+  it("says what is missing to read command lines with, and has the doctor run all the same", function()
+    cli.write(folder .. "/argparse.lua", "error 'broken on purpose'")
+    local env = { LUA_PATH = folder .. "/?.lua;" .. os.getenv "LUA_PATH" }
+    local _, err, status = cli.run({ "inspect", "true" }, { env = env })
+    assert.equal(2, status)
+    assert.truthy(err:find("argparse is missing", 1, true), err)
+    local out
+    out, err, status = cli.run({ "doctor", "--json" }, { env = env })
+    assert.same({ "", 1 }, { err, status })
+    assert.truthy(out:find('"state": "broken"', 1, true), out)
+  end)
+end)

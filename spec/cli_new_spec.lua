@@ -1,0 +1,131 @@
+-- What `pintle new` makes runs, passes its own spec, and is clean, whatever the dialect.
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
+local dialects = require "pintle.dialect"
+local files = require "pintle.cli.new.files"
+local folders = require "spec.support.folder"
+local hosts = require "pintle.host"
+local lfs = require "lfs"
+
+local nothing_left
+
+before_each(function() nothing_left = children.stock() end)
+after_each(function() nothing_left() end)
+
+local ROOT = lfs.currentdir()
+
+-- Runs the command in a folder, from the checkout.
+local function pintle(folder, ...)
+  return cli.outcome({}, { command = { ROOT .. "/bin/pintle", ... }, cwd = folder.path })
+end
+
+local function shell(command, cwd)
+  return children.run { command = { "sh", "-c", "exec 2>&1\n" .. command }, cwd = cwd, stdin = "null" }
+end
+
+local BUSTED = [[exec lua5.4 -e 'require "busted.runner" { standalone = false }' /dev/null --output=TAP]]
+
+for _, name in ipairs(dialects.names()) do
+  describe("a new plugin that speaks " .. name, function()
+    it("runs as the command says, and is found by hosts", function()
+      local folder <close> = folders.new()
+      local made = pintle(folder, "new", "tea", "--dialect", name)
+      assert.same({ "", 0 }, { made[2], made[3] })
+      local greeting = made[1]:match "\n  pintle (call [^\n]*)\n"
+      local words = {}
+      for word in greeting:gmatch "%S+" do words[#words + 1] = word end
+      table.insert(words, 2, "--log")
+      table.insert(words, 3, "error")
+      assert.same({ "Hello, Ada\n", "", 0 },
+        cli.outcome({}, { command = { ROOT .. "/bin/pintle", table.unpack(words) }, cwd = folder.path .. "/tea" }))
+      local found, skipped = hosts { dialect = name, log = false }:discover(folder.path)
+      assert.same({}, skipped)
+      assert.equal("tea", found[1].name)
+    end)
+
+    it("passes its own spec, which fails when the plugin is broken", function()
+      local folder <close> = folders.new()
+      pintle(folder, "new", "-d", name, "tea")
+      local path = folder.path .. "/tea"
+      local text, code = shell(BUSTED, path)
+      assert.equal(0, code, text)
+      assert.truthy(text:find "ok 1", text)
+      cli.write(path .. "/plugin.lua", (cli.slurp(path .. "/plugin.lua"):gsub("Hello, ", "Good bye, ")))
+      text, code = shell(BUSTED, path)
+      assert.equal(1, code, text)
+    end);
+
+    (core.which "luacheck" and it or pending)("has nothing that luacheck minds", function()
+      local folder <close> = folders.new()
+      pintle(folder, "new", "-d", name, "tea")
+      local text, code = shell("luacheck --no-color .", folder.path .. "/tea")
+      assert.equal(0, code, text)
+      assert.truthy(text:find "0 warnings / 0 errors in 3 files", text)
+    end)
+
+    it("leaves no word unfilled, and tells how to test it", function()
+      local folder <close> = folders.new()
+      pintle(folder, "new", "-d", name, "tea")
+      for _, file in ipairs { "plugin.lua", "spec/plugin_spec.lua", "README.md", "manifest.json" } do
+        assert.is_nil(cli.slurp(folder.path .. "/tea/" .. file):find "@%l+@")
+      end
+      local readme = cli.slurp(folder.path .. "/tea/README.md")
+      assert.truthy(readme:find("\nbusted\n", 1, true))
+      assert.truthy(readme:find("pintle call -d " .. name, 1, true))
+    end)
+  end)
+end
+
+describe("pintle new", function()
+  it("says what it has made and what to do next, as the page shows", function()
+    local folder <close> = folders.new()
+    local page = cli.slurp "docs/cli.md"
+    local shown = page:match "\n```\n%$ pintle new greeter\n(.-)```"
+    assert.same({ shown, "", 0 }, pintle(folder, "new", "greeter"))
+  end)
+
+  it("makes it where a path says", function()
+    local folder <close> = folders.new()
+    assert.equal(0, pintle(folder, "new", folder.path .. "/tea/")[3])
+    assert.truthy(cli.slurp(folder.path .. "/tea/plugin.lua"):find('name = "tea"', 1, true))
+  end)
+
+  it("overwrites nothing", function()
+    local folder <close> = folders.new()
+    cli.write(folder.path .. "/file", "precious")
+    assert(lfs.mkdir(folder.path .. "/empty"))
+    assert(lfs.link("nowhere", folder.path .. "/link", true))
+    for _, name in ipairs { "file", "empty", "link" } do
+      assert.same({ "", ("pintle: %s: it is there already; nothing was made\n"):format(name), 64 },
+        pintle(folder, "new", name))
+    end
+    assert.equal("precious", cli.slurp(folder.path .. "/file"))
+    assert.is_nil(lfs.attributes(folder.path .. "/empty/plugin.lua"))
+  end)
+
+  it("refuses names that others could not use, and dialects that it does not know", function()
+    local folder <close> = folders.new()
+    for _, name in ipairs { "", "/", "..", "1st", "a b", "a.b", "-", "a\nb" } do
+      local outcome = pintle(folder, "new", "--", name)
+      assert.equal(64, outcome[3], name)
+      assert.equal("", outcome[1])
+    end
+    local outcome = pintle(folder, "new", "tea", "-d", "latin")
+    assert.equal(64, outcome[3])
+    assert.truthy(outcome[2]:find("'editor', 'gevals'", 1, true), outcome[2])
+    assert.is_nil(lfs.attributes(folder.path .. "/tea"))
+  end)
+
+  it("leaves nothing behind where it cannot go on", function()
+    local folder <close> = folders.new()
+    local outcome = pintle(folder, "new", "no/tea")
+    assert.same({ "", "pintle: no/tea: No such file or directory; nothing was made\n", 64 }, outcome)
+    local path = folder.path .. "/tea"
+    local list = { { path = "a", text = "" }, { path = "b/c", text = "" }, { path = "b/d", text = "" } }
+    local ok, message = files.make(path, list)
+    assert.is_nil(ok)
+    assert.equal(path .. "/b: it is there already", message)
+    assert.is_nil(lfs.attributes(path))
+  end)
+end)

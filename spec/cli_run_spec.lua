@@ -1,0 +1,380 @@
+-- `pintle run`: a host with a prompt, driven by scripts and by keys at a real terminal.
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
+local editors = require "pintle.cli.run.editor"
+local folders = require "spec.support.folder"
+local keys = require "pintle.cli.run.keys"
+local lfs = require "lfs"
+local split = require "pintle.cli.run.words"
+local terminals = require "spec.support.terminal"
+
+local nothing_left
+
+before_each(function() nothing_left = children.stock() end)
+after_each(function() nothing_left() end)
+
+local PLUGIN = [[
+#!/usr/bin/env lua5.4
+local pintle = require "pintle"
+local plugin = pintle.plugin { name = "tea", version = "1.2.3" }
+
+plugin:operation("brew", {
+  description = "Brew a cup",
+  params = { type = "object", required = { "leaf" }, properties = {
+    leaf = { type = "string" }, milk = { type = "boolean" }, sugar = { enum = { "none", "some" } },
+  } },
+}, function(args)
+  if args.leaf == "none" then return nil, "no leaf" end
+  return ("A cup of %s%s"):format(args.leaf, args.milk and " with milk" or "")
+end)
+
+plugin:operation("bring", {}, function(_, ctx)
+  ctx:log("info", "on its way")
+  ctx:sleep(600)
+  local file = assert(io.open(os.getenv "NOTE", "w"))
+  file:write(tostring(ctx:cancelled()))
+  file:close()
+end)
+
+-- Says something on stderr when a file is there, whatever else is going on.
+plugin:operation("call_later", {}, function()
+  pintle.task(function()
+    while not io.open(os.getenv "NOTE") do pintle.sleep(0.01) end
+    io.stderr:write "tea is ready\n"
+  end)
+  return "later"
+end)
+
+plugin:operation("die", {}, function() os.exit(4) end)
+
+plugin:serve()
+]]
+
+-- A folder with the plugin `tea` in it.
+local function stage()
+  local folder = folders.new()
+  folder.plugins, folder.note = folder.path .. "/plugins", folder.path .. "/note"
+  assert(lfs.mkdir(folder.plugins))
+  cli.write(folder.plugins .. "/tea", PLUGIN)
+  assert(os.execute("chmod +x " .. folder.plugins .. "/tea"))
+  return folder
+end
+
+local function run(folder, script, ...)
+  local started <close> = cli.start({ "run", "--log", "error", folder.plugins, ... }, { env = { NOTE = folder.note } })
+  started:say(script)
+  started.process.stdin:close()
+  return { started:finish() }
+end
+
+describe("pintle run, with a script,", function()
+  it("runs operations, and tells of plugins", function()
+    local folder <close> = stage()
+    assert.same({ [[
+PLUGIN  VERSION  OPERATIONS
+tea     1.2.3    brew bring call_later die
+A cup of assam with milk
+A cup of lapsang souchong
+]], "", 0 }, run(folder, "plugins\n\n# a remark\ntea brew leaf=assam milk=true\n tea  brew leaf='lapsang souchong'"))
+  end)
+
+  it("describes a plugin, and itself", function()
+    local folder <close> = stage()
+    local out = run(folder, "tea\nhelp\n")[1]
+    assert.truthy(out:find "\nbrew +Brew a cup\n", out)
+    assert.truthy(out:find "\n +leaf +string +yes\n", out)
+    assert.truthy(out:find "\nreload +stop all", out)
+  end)
+
+  it("goes on after what fails, and ends with the status of the first that did", function()
+    local folder <close> = stage()
+    assert.same({ "A cup of assam\n", [[
+pintle: brew failed: no leaf
+pintle: Unknown operation: brow; did you mean brew?
+pintle: no plugin or command coffee; `help` tells more
+pintle: help takes no words
+pintle: nothing ends the '
+pintle: "leaf" is not key=value, nor key:=JSON
+]], 1 }, run(folder, [[
+tea brew leaf=none
+tea brow
+coffee
+help me
+tea brew leaf='assam
+tea brew leaf
+tea brew leaf=assam
+]]))
+  end)
+
+  it("ends at quit, and reads commands from files, too", function()
+    local folder <close> = stage()
+    cli.write(folder.path .. "/script", "tea brew leaf=a\nquit\ntea brew leaf=b\n")
+    local text, code = children.run {
+      command = { "sh", "-c", 'exec bin/pintle run "$1" < "$2"', "sh", folder.plugins, folder.path .. "/script" },
+    }
+    assert.same({ "A cup of a\n", 0 }, { text, code })
+    assert.same({ "", "", 0 }, run(folder, ""))
+  end)
+
+  it("looks again at reload", function()
+    local folder <close> = stage()
+    local started <close> = cli.start({ "run", folder.plugins }, { env = { NOTE = folder.note } })
+    started:say "plugins\n"
+    started:read "call_later die\n"
+    assert(os.execute(("cp %s/tea %s/coffee"):format(folder.plugins, folder.plugins)))
+    started:say "reload\nplugins\nquit\n"
+    local out, err, status = started:finish()
+    assert.same({ "", 0 }, { err, status })
+    assert.truthy(out:find "\ncoffee +1.2.3 .*\ntea +1.2.3 ", out)
+  end)
+
+  it("tells of plugins that do not start, and runs the others", function()
+    local folder <close> = stage()
+    cli.write(folder.plugins .. "/bad", "#!/bin/sh\nexit 3\n")
+    assert(os.execute("chmod +x " .. folder.plugins .. "/bad"))
+    local out, err, status = table.unpack(run(folder, "tea brew leaf=a\n"))
+    assert.same({ "A cup of a\n", 2 }, { out, status })
+    assert.truthy(err:find("pintle: bad does not run: bad ended with status 3\n", 1, true), err)
+  end)
+
+  it("says so where there is nothing to run", function()
+    local folder <close> = stage()
+    os.remove(folder.plugins .. "/tea")
+    assert.same({ "", ("pintle: no plugins in %s\n"):format(folder.plugins), 2 }, run(folder, ""))
+    assert.same({ "", ("pintle: no dialect \"latin\"; there are editor, gevals, liquid, lsp, mcp, reginald\n"), 64 },
+      run(folder, "", "-d", "latin"))
+    local outcome = cli.outcome { "run", folder.path .. "/nowhere" }
+    assert.equal(64, outcome[3])
+    assert.truthy(outcome[2]:find("No such file or directory", 1, true), outcome[2])
+  end)
+
+  it("does what the page shows", function()
+    local folder <close> = folders.new()
+    assert.equal(0, (select(3, cli.run { "new", folder.path .. "/greeter" })))
+    local shown = cli.slurp "docs/cli.md":match "\n```\n%$ pintle run plugins\n(.-)```"
+    local script = {}
+    for line in shown:gmatch "pintle> ([^\n]*\n)" do script[#script + 1] = line end
+    cli.write(folder.path .. "/.script", table.concat(script))
+    local text = children.run { command = {
+      "sh", "-c", 'exec bin/pintle run "$1" < "$1/.script" 2>&1', "sh", folder.path,
+    } }
+    assert.equal((shown:gsub("pintle> [^\n]*\n", "")), text)
+  end)
+
+  it("speaks the dialect that it is told", function()
+    local folder <close> = stage()
+    assert.same({ "A cup of a\n", "", 0 }, run(folder, "tea brew leaf=a\n", "--dialect", "mcp"))
+  end)
+
+  it("cancels what runs when it is interrupted, stops all, and ends with 130", function()
+    local folder <close> = stage()
+    local started <close> = cli.start({ "run", folder.plugins }, { env = { NOTE = folder.note } })
+    started:say "tea bring\n"
+    children.read(started.process.stderr, "on its way\n")
+    local plugin = cli.await_child(started.process:pid(), "tea")
+    started.process:kill "INT"
+    local _, err, status = started:finish()
+    assert.same({ "pintle: interrupted; it was cancelled\n", 130 }, { err, status })
+    assert.equal("true", cli.slurp(folder.note))
+    assert.is_false(cli.is_running(plugin))
+  end)
+end)
+
+describe("pintle run, at a terminal,", function()
+  local try = core.which "script" and it or pending -- it makes terminals
+
+  local function at_terminal(folder, ...)
+    local terminal = terminals.start({ "bin/pintle", "run", folder.plugins, ... }, { env = {
+      TERM = "xterm", NO_COLOR = "1", NOTE = folder.note,
+    } })
+    terminal:expect "pintle> "
+    return terminal
+  end
+
+  try("completes plugins, operations and arguments by Tab", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "t\t"
+    terminal:expect "pintle> tea "
+    terminal:say "br\t\t"
+    terminal:expect "\r\nbrew  bring\r\n"
+    terminal:say "e\t"
+    terminal:expect "pintle> tea brew "
+    terminal:say "\t"
+    terminal:expect "leaf=  milk=true  milk=false  sugar=none  sugar=some\r\n"
+    terminal:say "l\tassam mi\tt\t\n"
+    terminal:expect "pintle> tea brew leaf=assam milk=true"
+    terminal:expect "A cup of assam with milk\r\n"
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("edits the line, and goes through what was entered before", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "brew leaf=grün\1tea \n"
+    terminal:expect "A cup of grün\r\n"
+    terminal:say "tea brew leaf=xass\27[D\27[D\27[D\27[D\27[3~\5am\127\127amm\127\n"
+    terminal:expect "A cup of assam\r\n"
+    terminal:say "nonsense\3"
+    terminal:expect "^C\r\n"
+    terminal:say "\27[A\27[A\n"
+    terminal:expect "A cup of grün\r\n"
+    terminal:say "\16\16\14\14half\21\27OA\27OB\23quit\n"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("prints what is said meanwhile above the line, which stays", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "tea call_later\n"
+    terminal:expect "later\r\n"
+    terminal:say "tea brew leaf=ass"
+    terminal:expect "leaf=ass"
+    cli.write(folder.note, "")
+    terminal:expect "\r\27[Kinfo  tea stderr| tea is ready\r\n\r\27[Kpintle> tea brew leaf=ass"
+    terminal:say "am\n"
+    terminal:expect "A cup of assam\r\n"
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("cancels what runs at Ctrl-C, and goes on", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "tea bring\n"
+    terminal:expect "on its way\r\n"
+    terminal:say "\3"
+    terminal:expect "pintle: interrupted; it was cancelled\r\n"
+    terminal:expect "pintle> "
+    cli.await(function() return lfs.attributes(folder.note, "size") == 4 end)
+    terminal:say "tea brew leaf=assam\n"
+    terminal:expect "A cup of assam\r\n"
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("has a plugin back that died, by reload, which can be interrupted", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "reload\n\3"
+    terminal:expect "pintle: interrupted; it was cancelled\r\n"
+    terminal:say "reload\n"
+    terminal:expect "reload\r\n"
+    terminal:say "tea brew leaf=assam\n"
+    terminal:expect "A cup of assam\r\n"
+    terminal:say "tea die\n"
+    terminal:expect "tea ended with status 4\r\n"
+    terminal:say "reload\ntea brew leaf=sencha\n"
+    terminal:expect "A cup of sencha\r\n"
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("keeps what is typed while something runs", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "tea bring\n"
+    terminal:expect "on its way\r\n"
+    terminal:say "tea brew leaf=assam\n\3"
+    terminal:expect "A cup of assam\r\n"
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("leaves the terminal as it was, also when it is terminated", function()
+    local folder <close> = stage()
+    local shell = ([[stty -g > D/before; sh -c 'echo $$ > D/pid; exec bin/pintle run D/plugins'; stty -g > D/after]])
+      :gsub("D/", folder.path .. "/")
+    for _, ending in ipairs { "\4", "TERM" } do
+      local terminal <close> = terminals.start { "sh", "-c", shell }
+      terminal:expect "pintle> "
+      local pid = math.tointeger(tonumber((cli.slurp(folder.path .. "/pid"))))
+      local plugin = cli.await_child(pid, "tea")
+      if ending == "TERM" then os.execute("kill " .. pid) else terminal:say(ending) end
+      terminal:finish()
+      assert.is_false(cli.is_running(plugin))
+      assert.equal(cli.slurp(folder.path .. "/before"), cli.slurp(folder.path .. "/after"))
+    end
+  end)
+
+  try("shows the part of a long line that is around the cursor", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say("tea brew leaf=" .. ("x"):rep(100))
+    terminal:expect("pintle> " .. ("x"):rep(71))
+    terminal:say "\1"
+    terminal:expect("pintle> tea brew leaf=" .. ("x"):rep(57) .. "\27[71D")
+    terminal:say "\n"
+    terminal:expect("A cup of " .. ("x"):rep(100) .. "\r\n")
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+end)
+
+describe("the words of a line", function()
+  it("are cut at spaces, but not in quotes", function()
+    assert.same({ "a", "b=c d", 'e"f', "g\\h i", "", "j k" }, split [[ a b='c d'  e\"f "g\\h i" '' j\ k ]])
+    assert.same({}, split "  ")
+    assert.same({ 'say "hi"' }, split [["say \"hi\""]])
+    assert.same({ nil, "nothing ends the \"" }, { split 'a "b' })
+    assert.same({ nil, "nothing ends the \\" }, { split "a \\" })
+  end)
+end)
+
+describe("keys", function()
+  local function names(bytes)
+    local reader, list = keys(), {}
+    for byte in bytes:gmatch "." do
+      local key, character = reader:feed(byte)
+      list[#list + 1] = key or character
+    end
+    return table.concat(list, " ")
+  end
+
+  it("have names, or are characters", function()
+    assert.equal("a ü € 😀 left up delete home end enter interrupt",
+      names "aü€😀\27[D\27OA\27[3~\27[1~\27[F\r\3")
+  end)
+
+  it("that nobody knows do nothing, and do not swallow the next", function()
+    assert.equal("a b c d", names "a\27[15~b\27[1;5Cc\27xd")
+    assert.equal("a b", names "a\xFF\xFF\xFF\xFFb")
+    assert.equal("enter", names "\xC3\n")
+  end)
+end)
+
+describe("a line that is edited", function()
+  it("survives every key at every place, whole characters at a time", function()
+    local editor = editors()
+    local all = {
+      "left", "right", "home", "end", "backspace", "delete", "kill", "kill-back", "kill-word", "up", "down",
+    }
+    math.randomseed(7)
+    for _ = 1, 3000 do
+      local n = math.random(#all + 6)
+      if all[n] then editor:press(all[n]) else editor:insert(({ "a", "ü", "€", " " })[math.random(4)]) end
+      if math.random(40) == 1 then editor:enter() end
+      assert.truthy(utf8.len(editor.left) and utf8.len(editor.right))
+    end
+  end)
+
+  it("comes back as it was from the history", function()
+    local editor = editors()
+    for _, line in ipairs { "one", "two", "two", "  " } do
+      editor:insert(line)
+      editor:enter()
+    end
+    assert.same({ "one", "two" }, editor.history)
+    editor:insert "draft"
+    for _, expected in ipairs { "two", "one", "one" } do
+      editor:press "up"
+      assert.equal(expected, editor:text())
+    end
+    for _, expected in ipairs { "two", "draft", "draft" } do
+      editor:press "down"
+      assert.equal(expected, editor:text())
+    end
+  end)
+end)

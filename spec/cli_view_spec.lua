@@ -1,0 +1,269 @@
+-- What can be told of a page without a browser; spec/interop/view_interop.lua looks at it with one.
+local bytes = require "pintle.bytes"
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
+local lfs = require "lfs"
+
+local null = core.json.null
+
+local nothing_left, folder, path
+
+before_each(function()
+  nothing_left = children.stock()
+  folder = os.tmpname()
+  os.remove(folder)
+  assert(lfs.mkdir(folder))
+  path = folder .. "/talk.jsonl"
+end)
+
+after_each(function()
+  os.execute("rm -r " .. folder)
+  nothing_left()
+end)
+
+local START = '{"trace":1,"time":0.0,"command":["my","plugin"],"cwd":"/","pid":1,"at":"2026-01-01T00:00:00Z",'
+  .. '"pintle":"scm"}'
+
+local RECORDING = {
+  START,
+  '{"time":0.001,"framing":"line"}',
+  '{"time":0.001,"from":"host","message":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":[2.50]}}}',
+  '{"time":0.001,"dialect":"gevals"}',
+  '{"time":0.002,"from":"plugin","stderr":"starting"}',
+  '{"time":0.011,"from":"plugin","message":{"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890.10}}}',
+  '{"time":0.012,"from":"plugin","noise":"AP8=","encoding":"base64","problem":"header line 1"}',
+  '{"time":0.02,"from":"host","message":[{"jsonrpc":"2.0","method":"log"},{"jsonrpc":"2.0","id":"a","method":"run"}]}',
+  '{"time":0.03,"from":"plugin","message":{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no"}}}',
+  '{"time":0.04,"from":"plugin","message":"text"}',
+  '{"time":0.05,"from":"host","signal":"TERM"}',
+  '{"time":0.05,"from":"host","closed":"stdin"}',
+  '{"time":0.06,"exit":{"signal":"TERM"}}',
+}
+
+local ROWS = {
+  { 0.0, "", "start", "started my plugin", null, null, null, null, null },
+  { 0.001, "", "event", "line framing", null, null, null, null, null },
+  { 0.001, "host", "request", '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":[2.50]}}', "initialize", "1",
+    null, null, null },
+  { 0.001, "", "event", "the dialect is gevals", null, null, null, null, null },
+  { 0.002, "plugin", "stderr", "starting", null, null, null, null, null },
+  { 0.011, "plugin", "result", '{"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890.10}}', "initialize", "1",
+    2, null, null },
+  { 0.012, "plugin", "noise", "AP8=", null, null, null, null, "base64, header line 1" },
+  { 0.02, "host", "notification", '{"jsonrpc":"2.0","method":"log"}', "log", null, null, null, "1 of 2 in a batch" },
+  { 0.02, "host", "request", '{"jsonrpc":"2.0","id":"a","method":"run"}', "run", '"a"', null, null,
+    "2 of 2 in a batch" },
+  { 0.03, "plugin", "error", '{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no"}}', "run", '"a"', 8, null,
+    null },
+  { 0.04, "plugin", "other", '"text"', null, null, null, null, null },
+  { 0.05, "host", "signal", "signal TERM", null, null, null, null, null },
+  { 0.05, "host", "closed", "has closed stdin", null, null, null, null, null },
+  { 0.06, "", "failure", "ended with signal TERM", null, null, null, null, null },
+}
+
+local function write(lines) cli.write(path, table.concat(lines, "\n") .. "\n") end
+
+-- The page of these lines, after options of `view`.
+local function page_of(lines, ...)
+  write(lines)
+  local out, err, status = cli.run(cli.words("view", { ... }, "-o", "-", path))
+  assert.same({ "", 0 }, { err, status })
+  return out
+end
+
+local function blocks_of(page, class)
+  local list = {}
+  for text in page:gmatch(('<script type="application/json" class="%s">(.-)</script>'):format(class)) do
+    list[#list + 1] = assert(core.json.decode(text))
+  end
+  return list
+end
+
+local function rows_of(page)
+  local rows = {}
+  for _, block in ipairs(blocks_of(page, "rows")) do table.move(block, 1, #block, #rows + 1, rows) end
+  return rows
+end
+
+local function message(text)
+  return ('{"time":1,"from":"plugin","message":{"jsonrpc":"2.0","method":"say","params":%s}}'):format(text)
+end
+
+describe("pintle view", function()
+  it("has everything that was recorded in the page, as it came, with what belongs together", function()
+    local page = page_of(RECORDING)
+    assert.same(ROWS, rows_of(page))
+    local summary = blocks_of(page, "summary")[1]
+    assert.same({ "my plugin", "gevals", "line", "2026-01-01T00:00:00Z" },
+      { summary.command, summary.dialect, summary.framing, summary.at })
+    assert.same({ method = "initialize", asked = "plugin", count = 1, errors = 0, min = 0.01, median = 0.01, p95 = 0.01,
+      max = 0.01 }, summary.latencies[1])
+    assert.equal(1, summary.latencies[2].errors)
+  end)
+
+  it("writes beside the recording unless told otherwise", function()
+    write(RECORDING)
+    assert.same({ "", "", 0 }, cli.outcome { "view", path })
+    local page = cli.slurp(folder .. "/talk.html")
+    assert.same(ROWS, rows_of(page))
+    assert.same({ page, "", 0 }, cli.outcome { "view", path, "-o", "-" })
+    assert.same({ "", "", 0 }, cli.outcome { "view", path, "-o", folder .. "/other" })
+    assert.equal(page, cli.slurp(folder .. "/other"))
+    local started <close> = cli.start { "view", "-" }
+    started:say(table.concat(RECORDING, "\n") .. "\n")
+    started.process.stdin:close()
+    assert.same({ page, "", 0 }, { started:finish() })
+  end)
+
+  it("bears the title that it is told, or the command", function()
+    assert.truthy(page_of(RECORDING):find("<title>my plugin</title>", 1, true))
+    assert.truthy(page_of(RECORDING, "--title", [[</title>{{data}}&"']])
+      :find("<title>&lt;/title&gt;{{data}}&amp;&quot;&#39;</title>", 1, true))
+  end)
+end)
+
+describe("a page", function()
+  local HOSTILE = {
+    "</script><script>alert(1)</script>", "<!--<script>", "<img src=x onerror=alert(1)>", "]]>{{data}}{{scripts}}",
+    "\u{2028}\u{2029}\u{202E}", "\0\r\n\t\27[31m", "`${alert(1)}`", "\\", '"',
+  }
+
+  it("has nothing of a recording as markup", function()
+    local harmless, lines = page_of { START }, {}
+    local text = core.json.encode(table.concat(HOSTILE))
+    lines[1] = ('{"trace":1,"time":0,"command":[%s],"at":%s}'):format(text, text)
+    lines[2] = ('{"time":0,"framing":%s}'):format(text)
+    lines[3] = ('{"time":0,"dialect":%s}'):format(text)
+    lines[4] = message(text)
+    lines[5] = ('{"time":1,"from":"host","message":{"id":%s,"method":%s}}'):format(text, text)
+    lines[6] = ('{"time":1,"from":"plugin","message":{"id":%s,"result":%s}}'):format(text, text)
+    for i, member in ipairs { "noise", "stderr", "closed", "signal", "surprise" } do
+      lines[6 + i] = ('{"time":1,"from":"plugin","%s":%s}'):format(member, text)
+    end
+    local page = page_of(lines)
+    assert.equal(select(2, harmless:gsub("<", "")), select(2, page:gsub("<", "")))
+    assert.equal(core.json.decode(text), rows_of(page)[8][4])
+    assert.equal(('{"jsonrpc":"2.0","method":"say","params":%s}'):format(text), rows_of(page)[4][4])
+    assert.is_nil(page:find "[\0\r\27]")
+  end)
+
+  it("lets nothing run but its own scripts, and fetches nothing", function()
+    local page = page_of(RECORDING)
+    local policy = page:match 'http%-equiv="Content%-Security%-Policy" content="([^"]*)"'
+    assert.truthy(policy:find("default-src 'none'", 1, true))
+    assert.is_nil(policy:find "unsafe")
+    local count = 0
+    for _, tag in ipairs { "script", "style" } do
+      for text in page:gmatch(("<%s>(.-)</%s>"):format(tag, tag)) do
+        cli.write(path, text)
+        local digest = core.sha256(path):gsub("%x%x", function(hex) return string.char(tonumber(hex, 16)) end)
+        assert.truthy(policy:find(bytes.new(digest)["$bytes"], 1, true), text:sub(1, 200))
+        count = count + 1
+      end
+    end
+    assert.is_true(count > 10)
+    assert.is_nil(page:find "https?://")
+    assert.is_nil(page:find " src=")
+    assert.is_nil(page:find "innerHTML")
+  end)
+
+  it("is cut where texts are long, at whole characters, and tells how long they were", function()
+    local long = '"' .. ("ä"):rep(1000) .. '"'
+    local whole = ('{"jsonrpc":"2.0","method":"say","params":%s}'):format(long)
+    for _, limit in ipairs { 100, 101, #whole - 1 } do
+      local row = rows_of(page_of({ START, message(long) }, "--payload", tostring(limit)))[2]
+      assert.equal(whole:sub(1, #row[4]), row[4])
+      assert.truthy(utf8.len(row[4]))
+      assert.is_true(limit - #row[4] <= 1)
+      assert.equal(#whole, row[8])
+    end
+    for _, limit in ipairs { 0, #whole } do
+      local row = rows_of(page_of({ START, message(long) }, "--payload", tostring(limit)))[2]
+      assert.same({ whole, null }, { row[4], row[8] })
+    end
+    local row = rows_of(page_of { START, message('"' .. ("x"):rep(2 << 20) .. '"') })[2]
+    assert.equal(1 << 20, #row[4])
+  end)
+
+  it("is written as the recording is read, however long that is", function()
+    local lines = { START }
+    for i = 2, 400 do lines[i] = message('"' .. ("x"):rep(100000) .. '"') end
+    write(lines)
+    local is_sanitized = (os.getenv "PINTLE_BUILD" or ""):find "sanitize" -- which takes more room by itself
+    local limits = { memory = not is_sanitized and 24 << 20 or nil }
+    assert.same({ "", "", 0 }, cli.outcome({ "view", path }, { limits = limits }))
+    local page = cli.slurp(folder .. "/talk.html")
+    local blocks = blocks_of(page, "rows")
+    assert.is_true(#page > 38 << 20 and #blocks > 8)
+    local count = 0
+    for _, block in ipairs(blocks) do count = count + #block end
+    assert.equal(400, count)
+  end)
+end)
+
+describe("pintle view, when something is wrong,", function()
+  it("makes no page of what is no recording", function()
+    write { '{"time":1,"hello":2}' }
+    assert.same({ "", ("pintle: %s: line 1: this is nothing that `pintle trace` has written\n"):format(path), 64 },
+      cli.outcome { "view", path })
+    cli.write(path, "")
+    assert.same({ "", ("pintle: %s: the file is empty\n"):format(path), 64 }, cli.outcome { "view", path })
+    assert.is_nil(lfs.attributes(folder .. "/talk.html"))
+    assert.equal(64, (select(3, cli.run { "view", folder .. "/nothing" })))
+  end)
+
+  it("makes a page of a recording up to where it breaks off, and says so", function()
+    write { RECORDING[1], RECORDING[2], RECORDING[3], '{"time":0.5,"from":"plu' }
+    local out, err, status = cli.run { "view", path }
+    assert.same({ "", 64 }, { out, status })
+    assert.truthy(err:find(path .. ": line 4: not JSON: ", 1, true), err)
+    local page = cli.slurp(folder .. "/talk.html")
+    local rows = rows_of(page)
+    assert.equal(4, #rows)
+    assert.same({ 0.001, "", "failure" }, { table.unpack(rows[4], 1, 3) })
+    assert.truthy(rows[4][4]:find "^the recording breaks off: .*line 4: not JSON")
+    assert.truthy(page:find "</html>\n$")
+  end)
+
+  it("leaves the recording alone", function()
+    write(RECORDING)
+    assert.same({ "", ("pintle: %s: this is the recording itself\n"):format(path), 64 },
+      cli.outcome { "view", path, "-o", path })
+    assert.equal(table.concat(RECORDING, "\n") .. "\n", cli.slurp(path))
+  end)
+
+  it("says where it cannot write, and leaves no half of a page", function()
+    write(RECORDING)
+    local place = folder .. "/no/such/folder.html"
+    assert.same({ "", ("pintle: %s: No such file or directory\n"):format(place), 64 },
+      cli.outcome { "view", path, "-o", place })
+    assert.same({ "", "pintle: the page cannot be written: No space left on device\n", 2 },
+      cli.outcome { "view", path, "-o", "/dev/full" })
+    assert.equal("char device", lfs.attributes("/dev/full", "mode"))
+    local command = ('ulimit -f 1; trap "" XFSZ; exec bin/pintle view %s'):format(path)
+    local _, err, status = cli.run({}, { command = { "sh", "-c", command } })
+    assert.same({ "pintle: the page cannot be written: File too large\n", 2 }, { err, status })
+    assert.is_nil(lfs.attributes(folder .. "/talk.html"))
+  end)
+
+  it("stops in the middle at Ctrl-C, and leaves no half of a page", function()
+    local lines = { START }
+    for i = 2, 200000 do lines[i] = RECORDING[3] end
+    write(lines)
+    local place = folder .. "/talk.html"
+    local started <close> = cli.start({ "view", path }, { stdin = "null" })
+    cli.await(function() return (lfs.attributes(place, "size") or 0) > 0 end)
+    started.process:kill "INT"
+    assert.same({ "", "", 130 }, { started:finish() })
+    assert.is_nil(lfs.attributes(place))
+  end)
+
+  it("does not take a number of bytes that is none", function()
+    write(RECORDING)
+    for _, given in ipairs { "-1", "x", "1.5" } do
+      assert.equal(64, (select(3, cli.run { "view", path, "--payload=" .. given })))
+    end
+    assert.is_nil(lfs.attributes(folder .. "/talk.html"))
+  end)
+end)

@@ -1,0 +1,127 @@
+-- The pintle command as a process of its own.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+
+local cli = {}
+
+local methods = {}
+local metatable = { __index = methods }
+
+-- Starts `pintle` with these words; options are those of core.spawn.
+function cli.start(words, options)
+  local given = { command = { "bin/pintle", table.unpack(words) }, stderr = "pipe" }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return setmetatable({ process = assert(core.spawn(given)) }, metatable)
+end
+
+-- Both outputs to their ends, at the same time, and the status, or the signal that ended it.
+function methods:finish()
+  local process, texts = self.process, { out = "", err = "" }
+  local poller <close> = assert(core.poller())
+  local open = { out = process.stdout, err = process.stderr }
+  for name, fd in pairs(open) do assert(poller:set(fd, "r", name)) end
+  while next(open) do
+    assert(poller:wait(children.patience) > 0, "nothing was said in time")
+    for name in poller.next, poller do
+      local data = open[name]:read()
+      if data == "" or data == nil then
+        poller:set(open[name], "")
+        open[name] = nil
+      elseif data then
+        texts[name] = texts[name] .. data
+      end
+    end
+  end
+  local code, signal = process:wait(children.patience)
+  process:close()
+  return texts.out, texts.err, code or signal
+end
+
+-- Writes, and takes it that the other side reads.
+function methods:say(text)
+  local at, stdin = 1, self.process.stdin
+  while at <= #text do
+    local written, message = stdin:write(text:sub(at))
+    assert(written ~= nil, message)
+    at = at + (written or 0)
+    if not written then
+      local poller <close> = assert(core.poller())
+      assert(poller:set(stdin, "w", true))
+      assert(poller:wait(children.patience) == 1, "nobody reads")
+    end
+  end
+end
+
+-- What it writes to stdout, until that ends like this.
+function methods:read(ending) return children.read(self.process.stdout, ending) end
+
+function metatable.__close(self) self.process:close() end
+
+-- Runs it without input: what it printed to stdout and stderr, and its status.
+function cli.run(words, options)
+  local given = { stdin = "null" }
+  for name, value in pairs(options or {}) do given[name] = value end
+  local started <close> = cli.start(words, given)
+  return started:finish()
+end
+
+-- As one table, for comparing.
+function cli.outcome(words, options) return { cli.run(words, options) } end
+
+-- A file that the spec is done with at its end.
+function cli.scratch()
+  local path = os.tmpname()
+  return setmetatable({ path = path }, { __close = function() os.remove(path) end })
+end
+
+function cli.write(path, text)
+  local file <close> = assert(io.open(path, "w"))
+  assert(file:write(text))
+end
+
+function cli.slurp(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+
+-- The words that start the greeter, or a bad plugin.
+cli.GREETER = { "lua5.4", "examples/greeter/plugin.lua" }
+
+function cli.bad(...) return { "lua5.4", "spec/support/bad_plugin.lua", ... } end
+
+-- Looks again and again until it is so.
+function cli.await(condition)
+  local deadline = core.now() + children.patience
+  local poller <close> = assert(core.poller())
+  while not condition() do
+    assert(core.now() < deadline, "it has not come to that")
+    poller:wait(0.01)
+  end
+end
+
+function cli.is_running(pid)
+  local file <close> = io.open(("/proc/%s/stat"):format(pid))
+  return file ~= nil
+end
+
+-- The first child of a process, once it has one that runs this.
+function cli.await_child(pid, name)
+  local child
+  cli.await(function()
+    child = cli.slurp(("/proc/%d/task/%d/children"):format(pid, pid)):match "%d+"
+    return child and cli.slurp(("/proc/%s/cmdline"):format(child)):find(name, 1, true)
+  end)
+  return child
+end
+
+-- Lists of words, one behind the other.
+function cli.words(...)
+  local all = {}
+  for _, list in ipairs { ... } do
+    local words = type(list) == "table" and cli.words(table.unpack(list)) or { list }
+    table.move(words, 1, #words, #all + 1, all)
+  end
+  return all
+end
+
+return cli

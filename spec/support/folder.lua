@@ -1,0 +1,13 @@
+-- A folder that is gone, with all that is in it, when the spec is done.
+local lfs = require "lfs"
+
+local folder = {}
+
+function folder.new()
+  local path = os.tmpname()
+  os.remove(path)
+  assert(lfs.mkdir(path))
+  return setmetatable({ path = path }, { __close = function() os.execute("rm -rf " .. path) end })
+end
+
+return folder
