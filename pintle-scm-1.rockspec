@@ -17,6 +17,7 @@ description = {
 supported_platforms = { "!windows" }
 dependencies = {
   "lua >= 5.4, < 5.5",
+  "argparse",
   "lua-cjson",
   "luafilesystem",
 }
@@ -343,4 +344,28 @@ build = {
     ["pintle.timers"] = "lua/pintle/timers.lua",
     ["pintle.version"] = "lua/pintle/version.lua",
   },
+  install = {
+    bin = { pintle = "bin/pintle" },
+    lua = {
+      ["pintle.cli.view.details_js"] = "lua/pintle/cli/view/details.js",
+      ["pintle.cli.view.diagram_css"] = "lua/pintle/cli/view/diagram.css",
+      ["pintle.cli.view.json_js"] = "lua/pintle/cli/view/json.js",
+      ["pintle.cli.view.keys_js"] = "lua/pintle/cli/view/keys.js",
+      ["pintle.cli.view.latencies_js"] = "lua/pintle/cli/view/latencies.js",
+      ["pintle.cli.view.main_js"] = "lua/pintle/cli/view/main.js",
+      ["pintle.cli.view.mark_js"] = "lua/pintle/cli/view/mark.js",
+      ["pintle.cli.view.model_js"] = "lua/pintle/cli/view/model.js",
+      ["pintle.cli.view.overview_js"] = "lua/pintle/cli/view/overview.js",
+      ["pintle.cli.view.page_css"] = "lua/pintle/cli/view/page.css",
+      ["pintle.cli.view.page_html"] = "lua/pintle/cli/view/page.html",
+      ["pintle.cli.view.page_js"] = "lua/pintle/cli/view/page.js",
+      ["pintle.cli.view.panes_css"] = "lua/pintle/cli/view/panes.css",
+      ["pintle.cli.view.payload_js"] = "lua/pintle/cli/view/payload.js",
+      ["pintle.cli.view.row_js"] = "lua/pintle/cli/view/row.js",
+      ["pintle.cli.view.search_js"] = "lua/pintle/cli/view/search.js",
+      ["pintle.cli.view.text_js"] = "lua/pintle/cli/view/text.js",
+      ["pintle.cli.view.virtual_js"] = "lua/pintle/cli/view/virtual.js",
+    },
+  },
+  copy_directories = { "share" },
 }
