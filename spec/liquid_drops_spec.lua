@@ -1,9 +1,9 @@
 local load = require "spec.support.liquid.load"
 local markers = require "liquid.drops.markers"
-local ordered_json = require "liquid.ordered_json"
+local json = require("pintle.core").json
 local remote = require "liquid.drops.remote"
 
-local function data(text) return markers(assert(ordered_json(text))) end
+local function data(text) return markers(assert(json.decode(text, nil, true))) end
 
 local function standard(name, params)
   return data(('{"d":{"_instantiate":"%s","params":%s}}'):format(name, params or "{}"))
@@ -14,7 +14,7 @@ describe("the standard drops", function()
     local test = "{{ d }} {% if d %}y{% else %}n{% endif %} {% if d == v %}same{% endif %}"
     local function try(name, value)
       local environment = standard(name, '{"value":' .. value .. "}")
-      environment.v = ordered_json(value)
+      environment.v = json.decode(value)
       return load.render(test, environment)
     end
     assert.equal("false n same", try("BooleanDrop", "false"))

@@ -7,7 +7,7 @@ local directory = arg[0]:match("^(.*)/") or "."
 package.path = ("%s/../../examples/?.lua;%s/../../examples/?/init.lua;"):format(directory, directory) .. package.path
 
 local liquid = require "liquid"
-local ordered_json = require "liquid.ordered_json"
+local json = require("pintle.core").json
 
 local function read(path)
   local file <close> = assert(io.open(path, "rb"))
@@ -19,7 +19,7 @@ for _, file in ipairs { "product", "table", "partials", "section", "heading", "b
   sources[file] = read(directory .. "/templates/" .. file .. ".liquid")
 end
 local parses = phase == "parse" or phase == "again"
-local data = not parses and assert(ordered_json(read(data_path)))
+local data = not parses and assert(json.decode(read(data_path), nil, true))
 
 -- Partials are parsed when they are first rendered; to parse is to parse them too.
 local partials = name == "partials" and { "section", "heading", "block", "link" } or {}

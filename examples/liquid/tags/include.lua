@@ -8,10 +8,8 @@ local values = require "liquid.values"
 local null = values.null
 local match, sub = string.match, string.sub
 
-local function strictly(state, markup, position)
-  local tokens = state.reader:open(state, markup, position)
-  local tag = { name = tokens:expression(), arguments = {} }
-  if tokens:word("for") or tokens:word("with") then tag.object = tokens:expression() end
+-- The name behind as, and the arguments.
+local function strict_rest(tag, tokens)
   if tokens:word("as") then tag.alias = tokens:consume("id") end
   tokens:take("comma")
   while tokens:look("id") do
@@ -22,6 +20,13 @@ local function strictly(state, markup, position)
   end
   tokens:finish()
   return tag
+end
+
+local function strictly(state, markup, position)
+  local tokens = state.reader:open(state, markup, position)
+  local tag = { name = tokens:expression(), arguments = {} }
+  if tokens:word("for") or tokens:word("with") then tag.object = tokens:expression() end
+  return strict_rest(tag, tokens)
 end
 
 -- Fragments that stand together count as one here.
@@ -130,4 +135,4 @@ local function parse(state, markup, position)
   end, false, true
 end
 
-return { include = parse, lax_rest = lax_rest }
+return { include = parse, strict_rest = strict_rest, lax_rest = lax_rest }

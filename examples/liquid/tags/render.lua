@@ -15,16 +15,7 @@ local function strictly(state, markup, position)
   local tag = { name = sub(tokens:consume("string"), 2, -2), arguments = {} }
   tag.word = tokens:word("for") or tokens:word("with")
   if tag.word then tag.object = tokens:expression() end
-  if tokens:word("as") then tag.alias = tokens:consume("id") end
-  tokens:take("comma")
-  while tokens:look("id") do
-    local name = tokens:consume("id")
-    tokens:consume("colon")
-    tag.arguments[#tag.arguments + 1] = { name, (tokens:expression()) }
-    tokens:take("comma")
-  end
-  tokens:finish()
-  return tag
+  return include.strict_rest(tag, tokens)
 end
 
 local function laxly(state, markup, position)

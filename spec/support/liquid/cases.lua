@@ -6,7 +6,7 @@ local errors = load.errors
 local judge = require "spec.support.liquid.judge"
 local liquid = load.liquid
 local markers = require "liquid.drops.markers"
-local ordered_json = require "liquid.ordered_json"
+local json = require("pintle.core").json
 
 local cases = {}
 
@@ -19,7 +19,7 @@ function cases.read(path)
   local file = io.open(path)
   if not file then return nil end
   local list = {}
-  for line in file:lines() do list[#list + 1] = assert(ordered_json(line)) end
+  for line in file:lines() do list[#list + 1] = assert(json.decode(line, nil, true)) end
   file:close()
   return list
 end
