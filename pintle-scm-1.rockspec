@@ -128,6 +128,7 @@ build = {
         "csrc/header.c",
         "csrc/io.c",
         "csrc/json.c",
+        "csrc/lalone.c",
         "csrc/lattend.c",
         "csrc/lbatch.c",
         "csrc/lbuf.c",

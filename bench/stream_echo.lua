@@ -12,5 +12,6 @@ repeat
   repeat
     kind, id, _, params, more = receive(stream)
     if kind == "request" then reply(stream, id, params) end
+    params = nil -- luacheck: ignore 311 (it would be kept until the next one is there)
   until not more
 until kind == nil

@@ -60,6 +60,7 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
 LUAMOD_API int luaopen_pintle_core(lua_State *L) {
   luaL_checkversion(L);
   lua_newtable(L);
+  pt_open_alone(L);
   pt_open_call(L);
   pt_open_fd(L);
   pt_open_frames(L);

@@ -12,6 +12,7 @@
 
 /* Each opener finds the module's table on top of the stack, adds its functions
 ** to it and leaves the stack as it was. */
+void pt_open_alone(lua_State *L);
 void pt_open_call(lua_State *L);
 void pt_open_fd(lua_State *L);
 void pt_open_frames(lua_State *L);

@@ -94,35 +94,22 @@ static int is_answer(lua_State *L, const pt_stream *s, int results,
          lua_topointer(L, -3) == waiter && !s->has_answered;
 }
 
-/* stream:ask(waiter, method, params, timeout, until, poller) -> true, result,
-** whether the poller has something | id, deadline, then as attend | nil, msg,
-** kind */
-int pt_stream_ask(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
-  double until = luaL_optnumber(L, 6, HUGE_VAL), due;
-  int is_alone = lua_isnoneornil(L, 7), is_over = 0, is_other_ready = 0;
-  int other = is_alone ? -1 : other_descriptor(L, 7, &is_over), results;
-  const void *waiter = lua_topointer(L, 2);
-  lua_Integer id;
-  results = pt_stream_request(L);
-  if (results != 2)
-    return results;
-  id = lua_tointeger(L, -2);
-  due = lua_tonumber(L, -1);
+int pt_stream_await_answer(lua_State *L, pt_stream *s, pt_asked *asked) {
+  double deadline = earlier(asked->due, asked->until);
+  int results;
   lua_settop(L, 1);
-  s->is_disturbed = is_over;
-  results = attend(L, s, other, earlier(due, until), &is_other_ready);
-  if (is_answer(L, s, results, waiter)) {
+  s->is_disturbed = asked->is_over;
+  asked->is_other_ready = 0;
+  results = attend(L, s, asked->other, deadline, &asked->is_other_ready);
+  if (is_answer(L, s, results, asked->waiter)) {
     lua_pop(L, 1);
-    lua_pushboolean(L, 1);
-    lua_insert(L, -2);
-    lua_pushboolean(L, is_other_ready);
-    return 3;
+    return 0;
   }
-  lua_pushinteger(L, id);
-  lua_pushnumber(L, due);
+  lua_pushinteger(L, asked->id);
+  lua_pushnumber(L, asked->due);
   lua_rotate(L, -2 - results, 2);
-  return 2 + finish_attending(L, s, results, is_over || is_other_ready);
+  return 2 + finish_attending(L, s, results,
+                              asked->is_over || asked->is_other_ready);
 }
 
 /* stream:disturb(): attend returns as soon as what it runs now is done with */

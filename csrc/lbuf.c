@@ -62,3 +62,14 @@ void pt_buf_free(lua_State *L, pt_buf *b) {
     alloc(ud, b->data, b->cap, 0);
   memset(b, 0, sizeof *b);
 }
+
+#define MOST_KEPT (31 * 1024 * 1024) /* glibc takes no note of larger ones */
+
+void pt_buf_keep_pages(lua_State *L, size_t size) {
+  size_t block = size < MOST_KEPT / 4 ? size * 4 : MOST_KEPT;
+  void *ud;
+  lua_Alloc alloc = lua_getallocf(L, &ud);
+  void *data = alloc(ud, NULL, 0, block);
+  if (data != NULL)
+    alloc(ud, data, block, 0);
+}

@@ -60,6 +60,13 @@ void pt_buf_consume(lua_State *L, pt_buf *b, size_t n);
 
 void pt_buf_free(lua_State *L, pt_buf *b);
 
+/* Before values of about `size` bytes are made again and again: has the C
+** library keep what is freed of them. glibc gives the end of its heap back to
+** the system, to be mapped and cleared anew for the next value, once that is
+** more than twice the largest block ever mapped and freed; so such a block is
+** taken, not touched, and freed. Elsewhere that does nothing. */
+void pt_buf_keep_pages(lua_State *L, size_t size);
+
 #define PT_BUF_KEEP (256 * 1024)
 #define PT_BUF_MOST (4 * 1024 * 1024)
 

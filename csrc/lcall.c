@@ -28,14 +28,27 @@ enum {
   UPVALUES = EXPLAIN
 };
 
-/* What is on its stack while it waits. */
-enum { STREAM = 1, ID, METHOD, WAITING = METHOD };
+/* What is on its stack behind the peer, the method and the params. */
+enum { OPTIONS = 4 };
+
+/* What is there while it waits. */
+enum { STREAM = 1, ID, METHOD, TIMEOUT, WAITING = TIMEOUT };
 
 /* {====== The long way ====== */
 
 static int give_back(lua_State *L, int status, lua_KContext before) {
   (void)status;
   return lua_gettop(L) - (int)before;
+}
+
+/* Puts how long a call may take on top: nothing if that is not said. */
+static void push_timeout(lua_State *L, double seconds) {
+  if (seconds < 0)
+    lua_pushnil(L);
+  else if (seconds < HUGE_VAL)
+    lua_pushnumber(L, seconds);
+  else
+    lua_pushboolean(L, 0);
 }
 
 /* With what is on the stack behind `before`. */
@@ -50,10 +63,31 @@ static int go(lua_State *L, int way, int before) {
 
 /* {====== The short way ====== */
 
-/* Whether nothing else is asked for than a peer, a method and params. */
-static int is_plain(lua_State *L) {
-  return lua_type(L, 1) == LUA_TTABLE && lua_type(L, 2) == LUA_TSTRING &&
-         lua_isnoneornil(L, 4);
+/* Reads options that say nothing but how long it may take: huge if that does
+** not matter, negative if it is not said; 0 if they are special. */
+static int read_options(lua_State *L, double *seconds) {
+  int type;
+  *seconds = -1;
+  if (lua_isnil(L, OPTIONS))
+    return 1;
+  if (lua_type(L, OPTIONS) != LUA_TTABLE ||
+      lua_getfield(L, OPTIONS, "on_progress") != LUA_TNIL)
+    return 0;
+  type = lua_getfield(L, OPTIONS, "timeout");
+  if (type == LUA_TNUMBER)
+    *seconds = lua_tonumber(L, -1);
+  else if (type == LUA_TBOOLEAN && !lua_toboolean(L, -1))
+    *seconds = HUGE_VAL;
+  return type == LUA_TNIL || *seconds >= 0;
+}
+
+/* Whether nothing else is asked for than a peer, a method, params and a time.
+** These and the options are all that is on the stack. */
+static int is_plain(lua_State *L, double *seconds) {
+  int is = lua_type(L, 1) == LUA_TTABLE && lua_type(L, 2) == LUA_TSTRING &&
+           read_options(L, seconds);
+  lua_settop(L, OPTIONS);
+  return is;
 }
 
 /* Whether this thread is one of the loop's, and may wait. */
@@ -65,20 +99,20 @@ static int may_wait(lua_State *L) {
   lua_pushthread(L);
   may = lua_rawget(L, lua_upvalueindex(OWNERS)) == LUA_TTABLE &&
         (lua_getfield(L, -1, "stopped"), !lua_toboolean(L, -1));
-  lua_settop(L, 3);
+  lua_settop(L, OPTIONS);
   return may;
 }
 
 /* Pushes the peer's stream, or pushes nothing and returns NULL if a call to it
-** is special. */
-static pt_stream *push_stream(lua_State *L, double *due) {
+** that may take so long is special. */
+static pt_stream *push_stream(lua_State *L, double *seconds, double *due) {
   pt_stream *s;
   lua_getfield(L, 1, "stream");
   s = pt_stream_test(L, -1);
   if (s != NULL && s->is_open && s->call_timeout >= 0) {
-    *due = s->call_timeout;
-    if (*due < HUGE_VAL)
-      *due += pt_clock_now();
+    if (*seconds < 0)
+      *seconds = s->call_timeout;
+    *due = *seconds < HUGE_VAL ? *seconds + pt_clock_now() : *seconds;
     if (*due >= s->alarm)
       return s;
   }
@@ -109,40 +143,58 @@ static int answered(lua_State *L, int status, lua_KContext ctx) {
   lua_pushvalue(L, ID);
   lua_pushvalue(L, METHOD);
   lua_pushvalue(L, WAITING + 2);
-  lua_call(L, 4, 1);
+  lua_pushvalue(L, TIMEOUT);
+  lua_call(L, 5, 1);
   return 2;
 }
 
+/* What cannot be sent goes the long way, to be explained. */
+static int refused(lua_State *L, double seconds) {
+  lua_settop(L, 4);
+  lua_getiuservalue(L, STREAM, PT_STREAM_PEER);
+  lua_replace(L, 2);
+  lua_pushnil(L);
+  push_timeout(L, seconds);
+  return go(L, LONG_WAY, 1);
+}
+
 /* Asks and waits; the peer, the method and the params are on the stack, and on
-** top is the stream. What cannot be sent goes the long way, to be explained. */
-static int ask(lua_State *L, pt_stream *s, double due) {
-  lua_insert(L, STREAM);
+** top is the stream. */
+static int ask(lua_State *L, pt_stream *s, double seconds, double due) {
+  lua_replace(L, OPTIONS);
+  lua_rotate(L, 1, 1);
   lua_pushthread(L);
   lua_replace(L, 2);
-  if (!pt_stream_request_until(L, s, due)) {
-    lua_settop(L, 4);
-    lua_getiuservalue(L, STREAM, PT_STREAM_PEER);
-    lua_replace(L, 2);
-    return go(L, LONG_WAY, 1);
-  }
+  if (!pt_stream_request_until(L, s, due))
+    return refused(L, seconds);
   lua_replace(L, ID);
-  lua_settop(L, WAITING);
+  lua_settop(L, METHOD);
+  push_timeout(L, seconds);
   mark(L, s);
   pt_resume_push_parked(L);
   return lua_yieldk(L, 1, 0, answered);
 }
 
+/* From outside of the loop: the peer, the time, the method and the params. */
+static int go_outside(lua_State *L, double seconds) {
+  lua_copy(L, 3, 4);
+  lua_copy(L, 2, 3);
+  push_timeout(L, seconds);
+  lua_replace(L, 2);
+  return go(L, OUTSIDE, 0);
+}
+
 /* peer:call(method, params, options) -> result | nil, err */
 static int call(lua_State *L) {
   pt_stream *s;
-  double due;
-  if (!is_plain(L))
+  double seconds, due;
+  lua_settop(L, OPTIONS);
+  if (!is_plain(L, &seconds))
     return go(L, LONG_WAY, 0);
-  lua_settop(L, 3);
   if (pt_resume_is_none(L, lua_upvalueindex(WATCH)))
-    return go(L, OUTSIDE, 0);
-  s = may_wait(L) ? push_stream(L, &due) : NULL;
-  return s != NULL ? ask(L, s, due) : go(L, LONG_WAY, 0);
+    return go_outside(L, seconds);
+  s = may_wait(L) ? push_stream(L, &seconds, &due) : NULL;
+  return s != NULL ? ask(L, s, seconds, due) : go(L, LONG_WAY, 0);
 }
 
 /* }====== */

@@ -150,8 +150,12 @@ int pt_stream_deliver(lua_State *L) {
 
 /* }====== */
 
-void pt_stream_push_delivering(lua_State *L, lua_CFunction function) {
+void pt_stream_push_deliver_upvalues(lua_State *L) {
   pt_stream_push_receive_upvalues(L);
   pt_watch_push(L);
+}
+
+void pt_stream_push_delivering(lua_State *L, lua_CFunction function) {
+  pt_stream_push_deliver_upvalues(L);
   lua_pushcclosure(L, function, PT_DELIVER_UPVALUES);
 }

@@ -16,7 +16,8 @@
 ** stream alone on its stack while it does. */
 #define PT_DELIVER_UPVALUES (PT_RECEIVE_UPVALUES + 1)
 void pt_stream_push_delivering(lua_State *L, lua_CFunction function);
-int pt_stream_ask(lua_State *L);
+void pt_stream_push_deliver_upvalues(lua_State *L);
+int pt_call_alone(lua_State *L);
 int pt_stream_attend(lua_State *L);
 int pt_stream_deliver(lua_State *L);
 int pt_stream_serve(lua_State *L);
@@ -39,6 +40,22 @@ int pt_stream_hand_over(lua_State *L, pt_stream *s, double spin);
 
 /* Pushes the results that say that so many messages were handed out. */
 int pt_stream_push_handed_out(lua_State *L, int count, int more);
+
+/* A request that was made, and how long its answer is waited for. */
+typedef struct pt_asked {
+  const void *waiter;
+  lua_Integer id;
+  double due;         /* its deadline, huge if there is none */
+  double until;       /* when there is something else to do */
+  int other;          /* a poller's descriptor, or -1 */
+  int is_over;        /* the poller has something already */
+  int is_other_ready; /* it has something now */
+} pt_asked;
+
+/* Attends until its answer is there: 0 with the result on top if that is all
+** there is to tell; else what is on top is its id and deadline, and behind that
+** the results of stream:attend, so many in all. */
+int pt_stream_await_answer(lua_State *L, pt_stream *s, pt_asked *asked);
 
 /* Puts nil behind the results until there are so many. */
 void pt_stream_fill_up(lua_State *L, int results, int wanted);

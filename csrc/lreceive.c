@@ -21,6 +21,7 @@
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
+#define LARGE (128 * 1024) /* bytes from which memory is mapped by itself */
 
 /* The upvalue behind those that classifying needs. */
 #define HAND_OVER_LARGE PT_RECEIVE_UPVALUES
@@ -29,6 +30,11 @@
 
 void pt_stream_make_room(lua_State *L, pt_stream *s) {
   size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST;
+  if (s->need > s->largest) {
+    s->largest = s->need;
+    if (s->need > LARGE)
+      pt_buf_keep_pages(L, s->need);
+  }
   pt_io_widen(&s->input, s->need);
   if (!pt_buf_reserve(L, &s->in, s->need > want ? s->need : want))
     luaL_error(L, "not enough memory");
@@ -233,7 +239,7 @@ static int stream_receive(lua_State *L) {
 /* A server is always in its function. */
 static int may_receive(const pt_stream *s, lua_CFunction f) {
   return f == stream_receive || f == pt_stream_deliver ||
-         f == pt_stream_attend || f == pt_stream_ask ||
+         f == pt_stream_attend || f == pt_call_alone ||
          (f == pt_stream_serve && s->is_fetching);
 }
 

@@ -317,8 +317,7 @@ static const luaL_Reg methods[] = {
 static const luaL_Reg meta[] = {
     {"__close", stream_close}, {"__gc", stream_gc}, {NULL, NULL}};
 
-static const luaL_Reg handing_out[] = {{"ask", pt_stream_ask},
-                                       {"attend", pt_stream_attend},
+static const luaL_Reg handing_out[] = {{"attend", pt_stream_attend},
                                        {"deliver", pt_stream_deliver},
                                        {"serve", pt_stream_serve},
                                        {NULL, NULL}};

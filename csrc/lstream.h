@@ -100,6 +100,7 @@ typedef struct pt_stream {
   int is_drained;    /* the last read took all there was */
   int is_searched;   /* there is no whole message in the input */
   size_t need;       /* bytes that are missing of the next one, if known */
+  size_t largest;    /* that ever was */
   int is_reading;    /* a message is being decoded: the input must stay put */
   lua_State *reader; /* the thread that last began to */
   int kind;          /* of the message that was received last */
@@ -113,6 +114,7 @@ typedef struct pt_stream {
   double call_timeout; /* of calls that go the short way; negative: none do */
   double alarm;        /* when it is looked for what is overdue */
   int is_marked;       /* stream:flush will be called */
+  unsigned asked;      /* calls from outside of the loop */
 
   int is_disturbed; /* stream:attend is to return */
   int is_open;      /* requests may be begun */

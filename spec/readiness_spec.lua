@@ -7,7 +7,7 @@ local tasks = require "pintle.task"
 local transports = require "spec.support.transports"
 local turn_until = require "spec.support.turning"
 
-local MANY = 50 -- calls after which a peer is the favourite, if it ever is
+local MANY = 600 -- calls after which a peer is the favourite
 
 for name, open in pairs(transports) do
   describe("readiness, with a favourite over " .. name .. ",", function()

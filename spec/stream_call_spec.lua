@@ -20,7 +20,7 @@ describe("a call that the core makes", function()
         assert.equal(peer, given)
         marked = marked + 1
       end,
-      function(given, id, method, err) return { given, id, method, err } end)
+      function(given, id, method, err, timeout) return { given, id, method, err, timeout } end)
   end)
 
   after_each(function()
@@ -73,7 +73,21 @@ describe("a call that the core makes", function()
     local thread = start(function() got = table.pack(call(peer, "m")) end)
     assert.truthy(stream:abandon(1))
     core.resume(thread, nil, "wrong")
-    assert.same({ nil, { peer, 1, "m", "wrong" }, n = 2 }, got)
+    assert.same({ nil, { peer, 1, "m", "wrong", false }, n = 2 }, got)
+  end)
+
+  it("may be told how long it may take", function()
+    local got = {}
+    stream:alarm(0)
+    for i, timeout in ipairs { 7, false } do
+      start(function() got[i] = table.pack(call(peer, "m", nil, { timeout = timeout })) end)
+    end
+    assert.equal(2, stream:waiting())
+    local id, waiter = stream:overdue(core.now() + 8)
+    assert.equal(1, id)
+    core.resume(waiter, nil, "late")
+    assert.same({ nil, { peer, 1, "m", "late", 7 }, n = 2 }, got[1])
+    assert.is_nil((stream:overdue(core.now() + 8)))
   end)
 
   it("is overdue when its time is over", function()
@@ -92,10 +106,17 @@ describe("a call that the core makes", function()
       assert.equal("the long way", got[1])
       return got
     end
-    assert.same({ "the long way", peer, "m", { 1 }, { timeout = 1 }, n = 5 }, try(peer, "m", { 1 }, { timeout = 1 }))
-    assert.same({ "the long way", peer, 7, n = 3 }, try(peer, 7))
-    assert.same({ "the long way", "peer", "m", n = 3 }, try("peer", "m"))
-    assert.same({ "the long way", peer, "m", print, n = 4 }, try(peer, "m", print)) -- it cannot be sent
+    local options = { on_progress = print, timeout = 1 }
+    assert.same({ "the long way", peer, "m", { 1 }, options, n = 5 }, try(peer, "m", { 1 }, options, "and more"))
+    for _, odd in ipairs { -1, 0 / 0, "7", true } do try(peer, "m", nil, { timeout = odd }) end
+    try(peer, "m", nil, 7)
+    assert.same({ "the long way", peer, 7, n = 5 }, try(peer, 7))
+    assert.same({ "the long way", "peer", "m", n = 5 }, try("peer", "m"))
+    -- it cannot be sent
+    assert.same({ "the long way", peer, "m", print, nil, false, n = 6 }, try(peer, "m", print))
+    stream:alarm(0)
+    assert.same({ "the long way", peer, "m", print, nil, 9, n = 6 }, try(peer, "m", print, { timeout = 9 }))
+    stream:alarm(math.huge)
     try({ stream = io.stderr }, "m")
     stream:admit(false)
     try(peer, "m")
@@ -119,18 +140,20 @@ describe("a call that the core makes", function()
     start(function() coroutine.wrap(ask)() end)
     assert.equal("the long way", got[1])
     ask()
-    assert.equal("outside", got[1])
+    assert.same({ "outside", peer, nil, "m", n = 5 }, got)
+    got = table.pack(call(peer, "m", { 1 }, { timeout = 5 }))
+    assert.same({ "outside", peer, 5, "m", { 1 }, n = 5 }, got)
     assert.equal(0, stream:waiting())
   end)
 
   it("may wait on the long way, too", function()
     local long = core.caller(owners, function(...) return coroutine.yield "somewhere", ... end, print, print, print)
     local got
-    local thread, _, where = start(function() got = table.pack(long(peer, "m", nil, {})) end)
+    local thread, _, where = start(function() got = table.pack(long(peer, "m", nil, "odd")) end)
     assert.equal("somewhere", where)
     assert.is_nil(core.asking(thread))
     core.resume(thread, "back")
-    assert.same({ "back", peer, "m", nil, {}, n = 5 }, got)
+    assert.same({ "back", peer, "m", nil, "odd", n = 5 }, got)
   end)
 
   it("is not asked of anything but a thread", function()

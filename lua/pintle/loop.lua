@@ -10,8 +10,8 @@ local readiness = require "pintle.readiness"
 local timers = require "pintle.timers"
 
 local clock, resume, yielder, innermost, yield = core.now, core.resume, core.yielder, core.innermost, coroutine.yield
-local wait_until_ready, ask, huge = readiness.wait, readiness.ask, math.huge
-local asking, disturb = core.asking, core.stream_methods.disturb
+local wait_until_ready, disturb, huge = readiness.wait, readiness.disturb, math.huge
+local asking, focus = core.asking, readiness.focus
 
 ---What somebody waits for who turns the loop meanwhile.
 ---@class pintle.cell
@@ -84,13 +84,8 @@ end
 
 local deferred, first, last = {}, 1, 0
 
--- For somebody who waits for one stream alone.
-local function disturb_attended()
-  if readiness.attended then disturb(readiness.attended.stream) end
-end
-
 local function defer(what, a, b)
-  if readiness.attended then disturb_attended() end
+  if focus[1] ~= nil then disturb() end
   deferred[last + 1], deferred[last + 2], deferred[last + 3] = what, a, b
   last = last + 3
 end
@@ -250,7 +245,7 @@ local spins = 0 -- in a row that were
 ---@param object table
 function loop.flush(object)
   if not is_turning then return object:flush() end
-  if readiness.attended then disturb_attended() end
+  if focus[1] ~= nil then disturb() end
   dirty_count = dirty_count + 1
   dirty[dirty_count] = object
 end
@@ -268,7 +263,7 @@ end
 ---due, and says whether it has come.
 ---@param object table
 function loop.spin(object)
-  if readiness.attended then disturb_attended() end
+  if focus[1] ~= nil then disturb() end
   spinner = object
 end
 
@@ -320,8 +315,8 @@ local function turning(fn, argument)
   local thread, was_turning = innermost(), is_turning
   local owner = owners[thread]
   if owner then owners[thread] = nil end
-  if not thread and not was_turning then loop.reader, readiness.attended = nil, nil end -- left by such a stop
-  local reader = loop.reader or readiness.attended or readiness.current()
+  if not thread and not was_turning then loop.reader, focus[1] = nil, nil end -- left by such a stop
+  local reader = loop.reader or focus[1] or readiness.current()
   if reader then
     reader:flush()
     loop.soon(reader.receive_on, reader)
@@ -331,7 +326,9 @@ local function turning(fn, argument)
   is_turning = was_turning
   if owner then owners[thread] = owner end
   if not ok then error(err, 0) end
-  if not was_turning then flush_dirty() end
+  if was_turning then return end
+  flush_dirty()
+  if not thread and first > last then readiness.rest() end
 end
 
 local function turn_until_done(cell)
@@ -350,15 +347,11 @@ function loop.turn_while(fn) turning(turn_while, fn) end
 ---@param timeout? number 0 unless told
 function loop.step(timeout) turning(turn, clock() + (timeout or 0)) end
 
----Asks a stream, for somebody who is outside of the loop, and waits for the answer, if that is all there is to do:
----then the loop need not be turned for it.
----@param watcher pintle.watcher
----@param cell pintle.cell
----@return true|integer|false|nil answered as `stream:ask` returns it; false if that was not asked
-function loop.ask(watcher, cell, method, params, timeout)
-  if is_turning or first <= last or readiness.attended then return false end
-  return ask(watcher, cell, method, params, timeout, timers.due)
-end
+---Makes a function that calls from outside of the loop, without turning it while there is nothing else to do.
+---@param go_on function see `core.alone`
+---@param long_way function
+---@return function
+function loop.alone(go_on, long_way) return core.alone(readiness, timers, go_on, long_way) end
 
 ---When `step` has something to do even if nothing is ready at `fileno`.
 ---@return number? seconds nil when only descriptors count
@@ -427,7 +420,7 @@ end
 ---@param subject any
 ---@return pintle.timer
 function loop.after(seconds, action, subject)
-  if readiness.attended then disturb_attended() end
+  if focus[1] ~= nil then disturb() end
   return timers.add(clock() + (seconds > 0 and seconds or 0), action, subject)
 end
 

@@ -341,7 +341,6 @@ function peers.open(given)
     is_attended = false,
     expecting = false,
     serving = false,
-    cell = false,
     first = false,
     other = false,
     ended = false,

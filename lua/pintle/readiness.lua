@@ -11,46 +11,59 @@ local core = require "pintle.core"
 ---@field take_over? fun(self: pintle.watcher, ...) goes on with what `stream:deliver` has returned
 ---@field is_attended? boolean whether it wants to be told of more than its input now
 
-local ask, disturb = core.stream_methods.ask, core.stream_methods.disturb
+local disturb = core.stream_methods.disturb
+
+local poller = assert(core.poller())
 
 ---@class pintle.readiness
----@field attended? pintle.watcher what is being waited for by itself. Whoever has something to do for the loop, or
----another time to wait for, has to disturb its stream
-local readiness = { attended = nil }
+---@field poller pintle.poller
+---@field focus { [1]: pintle.watcher|false|nil } what is being waited for by itself. Whoever has something to do for
+---the loop, or another time to wait for, has to disturb it. False if the loop is at rest: then a call from outside of
+---it need not turn it
+---@field favourite? pintle.watcher
+local readiness = { poller = poller, focus = { nil }, favourite = nil }
+
+local focus = readiness.focus
 
 local SOLE_TURNS = 8 -- turns in which one stream alone was ready, before it is the favourite
 local LOOK_AROUND = 16 -- turns of the favourite after which the others are looked at all the same
-local LOOK_UP = 64 -- calls to any stream after which they are
 
-local poller = assert(core.poller())
 local watchers = {} ---@type table<integer, pintle.watcher> by descriptor
 local count = 0
-local favourite ---@type pintle.watcher?
 local favoured ---@type integer? the descriptor of the favourite
 local candidate ---@type pintle.watcher? who may become it
 local turns = 0 -- in which it was the only one that was ready; then those of the favourite
-local calls = 0 -- that were waited for alone
-local has_others = false -- somebody else was ready when such a call was answered
-local is_public = false -- somebody else waits for the poller's descriptor, where everybody has to be then
+local is_public = not poller:fileno() -- all have to be in the poller, for somebody else waits for its descriptor
+
+---There is something to do: whoever waits for one stream alone has to see to it.
+function readiness.disturb()
+  if focus[1] then disturb(focus[1].stream) else focus[1] = nil end
+end
+
+---There is nothing to do.
+function readiness.rest()
+  if not is_public then focus[1] = false end
+end
+readiness.rest()
 
 -- {====== The favourite ======
 
 local function demote()
-  local watcher, descriptor = favourite, favoured
-  favourite, favoured, candidate = nil, nil, nil
+  local watcher, descriptor = readiness.favourite, favoured
+  readiness.favourite, favoured, candidate = nil, nil, nil
   if watcher then assert(poller:set(descriptor, "r", watcher, watcher.stream)) end
 end
 
 local function promote(watcher)
   local descriptor = watcher.stream:fds()
-  if is_public or watchers[descriptor] ~= watcher or not poller:fileno() then return end
+  if is_public or watchers[descriptor] ~= watcher then return end
   poller:set(descriptor, "")
-  favourite, favoured = watcher, descriptor
+  readiness.favourite, favoured = watcher, descriptor
 end
 
 -- Whoever else is ready ends it: he would cost more now.
 local function note(watcher, is_alone)
-  if favourite then demote() end
+  if favoured then demote() end
   if not is_alone or watcher ~= candidate then
     candidate, turns = is_alone and watcher.stream and watcher or nil, 0
     return
@@ -69,10 +82,10 @@ end
 function readiness.watch(descriptor, events, watcher)
   local ok, message, kind = poller:set(descriptor, events, watcher, watcher.stream)
   if not ok then return nil, message, kind end
-  if readiness.attended then disturb(readiness.attended.stream) end
+  readiness.disturb()
   if not watchers[descriptor] then count = count + 1 end
   watchers[descriptor] = watcher
-  if descriptor == favoured then favourite, favoured, candidate = nil, nil, nil end
+  if descriptor == favoured then readiness.favourite, favoured, candidate = nil, nil, nil end
   return true
 end
 
@@ -81,11 +94,11 @@ end
 ---@param watcher pintle.watcher
 function readiness.unwatch(descriptor, watcher)
   if watchers[descriptor] ~= watcher then return end
-  if readiness.attended then disturb(readiness.attended.stream) end
+  readiness.disturb()
   poller:set(descriptor, "")
   watchers[descriptor] = nil
   count = count - 1
-  if descriptor == favoured then favourite, favoured = nil, nil end
+  if descriptor == favoured then readiness.favourite, favoured = nil, nil end
   if watcher == candidate then candidate = nil end
 end
 
@@ -114,10 +127,10 @@ end
 
 -- It may be attended to in the middle of that, by one who turns the loop there.
 local function attend(watcher, timeout)
-  local before = readiness.attended
-  readiness.attended = watcher
+  local before = focus[1]
+  focus[1] = watcher
   local found, others = watcher:attend(timeout, count > 1 and poller or nil)
-  readiness.attended = before
+  focus[1] = before
   turns = turns + 1
   if count > 1 and (others or not found or turns % LOOK_AROUND == 0) then poll(0) end
 end
@@ -125,31 +138,10 @@ end
 ---Waits until something is ready or the time is over, and tells those whom it concerns.
 ---@param timeout? number seconds; nil is for ever
 function readiness.wait(timeout)
+  local favourite = readiness.favourite
   if favourite and not favourite.is_attended then return attend(favourite, timeout) end
   if favourite then demote() end
   return poll(timeout)
-end
-
----Asks a stream, and waits for the answer and for nothing else: as `stream:ask`, but false if there are others to be
----looked at first, which has to be done now and then. A stream that is not the favourite is in the poller itself, so
----that tells nothing then.
----@param watcher pintle.watcher
----@param due number when there is something else to do
----@return true|integer|false|nil answered
-function readiness.ask(watcher, cell, method, params, timeout, due)
-  local is_favourite = watcher == favourite
-  calls = calls + 1
-  if has_others or is_public or calls % LOOK_UP == 0 and not is_favourite then
-    has_others = false
-    return false
-  end
-  readiness.attended = watcher
-  local a, b, c, d, e, f, g, h = ask(watcher.stream, cell, method, params, timeout, due,
-    (count > 1 or not is_favourite) and poller or nil)
-  readiness.attended = nil
-  if a ~= true then return a, b, c, d, e, f, g, h end
-  has_others = c and is_favourite
-  return true, b
 end
 
 ---Whose messages are being handed out now, if that is by the poller.
@@ -163,7 +155,7 @@ function readiness.is_watching() return count > 0 end
 ---A descriptor that is readable when something is ready, for another loop to watch.
 ---@return integer? nil where the system has only poll(2)
 function readiness.fileno()
-  if readiness.attended then disturb(readiness.attended.stream) end
+  readiness.disturb()
   is_public = true
   demote()
   return poller:fileno()

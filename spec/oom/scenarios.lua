@@ -402,10 +402,14 @@ function scenarios.stream_serve()
   is(4, s:stats().sent)
 end
 
-function scenarios.stream_ask()
+function scenarios.call_alone()
   local s <close> = reading("line", '{"jsonrpc":"2.0","id":1,"result":[1]}\n{"jsonrpc":"2.0","method":"m"}\n')
-  local id, _, kind = s:ask({}, "m", { 1 })
-  is(1, id)
+  local poller <close> = again(core.poller)
+  local peer, readiness, kind = { stream = s }, { focus = { false }, poller = poller }, nil
+  local function go_on(...) kind = (select(7, ...)) end
+  local call = again(core.alone, readiness, { due = math.huge }, go_on, print)
+  s:plan(peer)
+  call(peer, nil, "m", { 1 })
   is("result", kind)
   is("notification", (again(s.deliver, s)))
   is(nil, (again(s.attend, s, 0)))

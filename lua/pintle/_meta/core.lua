@@ -310,15 +310,32 @@ function core.innermost() end
 
 ---Makes the function that is `peer:call`; the peer's stream is in its field `stream`. Where a thread that has an owner
 ---asks, and nothing is special, it yields `core.parked` until it is resumed with the answer, or nil and an error.
----Everything else is what the Lua functions return, which are given its arguments.
+---Everything else is what the Lua functions return.
 ---@param owners table<thread, table> whoever runs in a thread; if his `stopped` is set that is special
----@param long_way fun(peer: table, method: any, params: any, options: any): ... what is special: options, a stream that
----is not `open` or has no `plan`, a deadline before its `alarm`, what cannot be sent
----@param outside fun(peer: table, method: string, params: any): ... where no thread runs and there are no options
+---@param long_way fun(peer: table, method: any, params: any, options: any, timeout: number|false|nil): ... what is
+---special: options besides a timeout, a stream that is not `open` or has no `plan`, a deadline before its `alarm`; and
+---what cannot be sent, with the timeout by itself
+---@param outside fun(peer: table, timeout: number|false|nil, method: string, params: any): ... where no thread runs
 ---@param mark fun(peer: table) told when something is to be sent, once until `stream:flush` is called
----@param explain fun(peer: table, id: integer, method: string, err: any): any the error that is returned
+---@param explain fun(peer: table, id: integer, method: string, err: any, timeout: number|false): any the error that is
+---returned
 ---@return fun(peer: table, method: string, params: any, options: any): ...
 function core.caller(owners, long_way, outside, mark, explain) end
+
+---Makes a function for `outside`: while there is nothing else to do it asks, sends, waits for the answer and returns
+---it; whoever else has to be seen to is waited for beside it.
+---@param readiness { focus: table, poller: pintle.poller, favourite: table? } the first item of the focus is false
+---while there is nothing else to do; the peer is put there for the time of the call, whose stream is to be disturbed if
+---there is after all. The favourite is the peer that is not in the poller, if there is one: only beside that it is
+---known whether the poller has something for others, so another one has to go the long way now and then
+---@param timers { due: number } when the next one is
+---@param go_on fun(peer: table, waiter: table, method: string, timeout: number|false, id: integer, due: number, ...)
+---the call was made, and something else came first: what `stream:attend` returns. It has to give the waiter its answer,
+---and returns what the call does
+---@param long_way fun(peer: table, timeout: number|false|nil, method: string, params: any): ... where something else is
+---to be done first, or it cannot be sent
+---@return fun(peer: table, timeout: number|false|nil, method: string, params: any): ...
+function core.alone(readiness, timers, go_on, long_way) end
 
 ---What a thread waits for in such a call. Whoever takes it out of the stream may resume it.
 ---@param thread thread
@@ -550,17 +567,6 @@ function stream:attend(timeout, beside) end
 
 ---Has an `attend` that is under way come back as soon as what it runs now is done with.
 function stream:disturb() end
-
----Requests, and `attend` until there is its answer: `true, result, has_others` if that is all there is to tell; if not,
----what comes back is as from `request`, and behind it as from `attend`.
----@param waiter any as for `request`; no thread
----@param method string
----@param params? any
----@param timeout? number seconds
----@param till? number when to come back at the latest, by the clock of `core.now`
----@param beside? pintle.poller
----@return true|integer|nil id, any deadline_or_result, any ...
-function stream:ask(waiter, method, params, timeout, till, beside) end
 
 ---From now on calls may go the short way, see `core.caller`.
 ---@param peer table

@@ -6,7 +6,7 @@ local loop = require "pintle.loop"
 
 local give, owners = loop.resume, loop.owners
 local innermost, yield, PARKED = core.innermost, coroutine.yield, core.parked
-local ask, request = loop.ask, core.stream_methods.request
+local request = core.stream_methods.request
 local huge = math.huge
 
 ---@class pintle.peer.calls
@@ -80,43 +80,39 @@ local function send(self, waiter, method, params, timeout)
   return id, err
 end
 
--- While nothing else is going on, the answer is the next thing to come. Anything else is for the loop. True and the
--- result; or the id, false if it was not asked, nil if it cannot be.
-local function ask_alone(self, cell, method, params, timeout)
-  local id, due, kind, from, what, payload, more, has_answers = ask(self, cell, method, params, timeout)
-  if id == true or id == false then return id, due end
-  if not id then return nil, self:failure(kind, due) end
+local function wait_outside(self, cell, method, timeout, id)
+  local result, err = loop.wait(cell, abandon, self, id)
+  if err == OVERDUE then err = unanswered(self, id, method, timeout) end
+  return result, err
+end
+
+-- Turns the loop until the answer is there. The owner is who runs where one cannot yield, if that is in the loop.
+local function call_turning(self, owner, method, params, timeout)
+  if owner and owner.stopped then return nil, owner.stopped end
+  local cell = { done = false, canceller = false, subject = nil, token = nil, owner = owner, nil, nil }
+  local id, err = send(self, cell, method, params, timeout)
+  if not id then return nil, self:explain_refusal(err) end
+  return wait_outside(self, cell, method, timeout, id)
+end
+
+-- It was asked already, and then something else came, which is for the loop.
+local function go_on_outside(self, cell, method, timeout, id, due, kind, from, what, payload, more, has_answers)
   if due < self.alarm_at then arm(self, due) end
   loop.soon(self.take_on, { peer = self, kind, from, what, payload, more, has_answers })
   see_off(self)
-  return id
+  return wait_outside(self, cell, method, timeout, id)
 end
 
--- A cell that nobody has ever looked at is good for the next call.
-local function call_from_outside(self, owner, method, params, timeout)
-  if owner and owner.stopped then return nil, owner.stopped end
-  local cell = self.cell or { done = false, canceller = false, subject = nil, token = nil, owner = nil, nil, nil }
-  local id, result, err = false
-  self.cell, cell.owner = false, owner
-  if not (self.deaf or self.spin or self.is_attended or self.parked_count > 0) then
-    id, result = ask_alone(self, cell, method, params, timeout or nil)
-    if id == true then
-      self.cell = cell
-      return result
-    end
-  end
-  if id == false then id, result = send(self, cell, method, params, timeout) end
-  if not id then return nil, self:explain_refusal(result) end
-  result, err = loop.wait(cell, abandon, self, id)
-  if err == OVERDUE then err = unanswered(self, id, method, timeout) end
-  return result, err
+local function call_outside(self, timeout, method, params)
+  if timeout == nil then timeout = self.timeout end
+  return call_turning(self, nil, method, params, timeout)
 end
 
 -- As loop.wait does it, without the detours.
 local function call(self, method, params, timeout)
   local thread, may_wait = innermost()
   local runner = owners[thread]
-  if not may_wait or not runner then return call_from_outside(self, runner, method, params, timeout) end
+  if not may_wait or not runner then return call_turning(self, runner, method, params, timeout) end
   if runner.stopped then return nil, runner.stopped end
   if self.deaf then return nil, self:explain_refusal(self.deaf) end
   local id, due, kind = request(self.stream, thread, method, params, timeout or nil)
@@ -153,25 +149,25 @@ local function check_method(method, level)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), level) end
 end
 
--- It is called by the core, which the user has called.
-local function call_with_options(self, method, params, options)
+-- It is called by the core, which the user has called; with a time of its own where there are no options.
+local function call_with_options(self, method, params, options, timeout)
   check_method(method, 4)
-  if not options then return call(self, method, params, self.timeout) end
-  local timeout, token = seconds_of(self, options, 4), nil
+  if timeout == nil then timeout = self.timeout end
+  if not options then return call(self, method, params, timeout) end
+  local token
+  timeout = seconds_of(self, options, 4)
   if options.on_progress then params, token = with_progress(self, params, options, 4) end
   local result, err = call(self, method, params, timeout)
   if token then self.listeners[token] = nil end
   return result, err
 end
 
-local function call_alone(self, method, params)
-  return call_from_outside(self, nil, method, params, self.timeout)
-end
-
-local function explain(self, id, method, err)
-  if err == OVERDUE then return unanswered(self, id, method, self.timeout) end
+local function explain(self, id, method, err, timeout)
+  if err == OVERDUE then return unanswered(self, id, method, timeout) end
   return err
 end
+
+local call_alone = loop.alone(go_on_outside, call_outside)
 
 ---Asks, and waits for the answer. Where a task does and there is nothing special about it, the core does it alone.
 ---@param method string
