@@ -341,6 +341,7 @@ build = {
     ["pintle.schema.values"] = "lua/pintle/schema/values.lua",
     ["pintle.schema.vocabulary"] = "lua/pintle/schema/vocabulary.lua",
     ["pintle.schema.words"] = "lua/pintle/schema/words.lua",
+    ["pintle.sole"] = "lua/pintle/sole.lua",
     ["pintle.task"] = "lua/pintle/task.lua",
     ["pintle.timers"] = "lua/pintle/timers.lua",
     ["pintle.version"] = "lua/pintle/version.lua",

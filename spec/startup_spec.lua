@@ -58,6 +58,7 @@ local HOST = [[
 local ECHO = [[
   local peer = assert(require "pintle".connect { stdio = true })
   peer:on("echo", function(params) return params end)
+  peer:on("wait", function() require "pintle".sleep(0) end)
   peer:join()
 ]]
 
@@ -80,13 +81,17 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that answers", function()
+    assert_parsed(7000, "pintle.loop pintle.peer", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
+  end)
+
+  it("by a peer that waits before it answers", function()
     assert_parsed(73000, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
-      pintle.peer.parking pintle.process pintle.task]], { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
+      pintle.peer.parking pintle.process pintle.task]], { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"wait"}')
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(147000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.process
-      pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
+    assert_parsed(145000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
+      pintle.process pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
@@ -95,7 +100,7 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(183000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(185000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
       GREETER, EXECUTE)
   end)
 

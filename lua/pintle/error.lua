@@ -58,6 +58,8 @@ function errors.is(value) return getmetatable(value) == metatable end
 ---@param value any
 ---@return string
 function errors.text(value)
+  local is_plain = type(value) == "table" and not getmetatable(value)
+  if is_plain and type(value.message) == "string" then return value.message end
   local ok, text = pcall(tostring, value)
   return ok and text or "an error that cannot be shown"
 end

@@ -7,6 +7,7 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local readiness = require "pintle.readiness"
+local sole = require "pintle.sole"
 local timers = require "pintle.timers"
 
 local clock, resume, yielder, innermost, yield = core.now, core.resume, core.yielder, core.innermost, coroutine.yield
@@ -36,13 +37,11 @@ local asking, focus = core.asking, readiness.focus
 ---called, for what it has read already is not seen by any poller
 local loop = { watch = readiness.watch, unwatch = readiness.unwatch, fileno = readiness.fileno, now = clock }
 
-local PARKED, IDLE = core.parked, {} -- what a thread yields: it waits; it has finished
+local PARKED, IDLE = core.parked, sole.IDLE -- what a thread yields: it waits; it has finished
 local MOST_IDLE = 256
 local LOOK_AROUND = 16 -- turns after which the descriptors are looked at even if answers keep coming
 
----Who runs in a thread. A thread that handles one request after another changes hands.
----@type table<thread, pintle.runner>
-local owners = setmetatable({}, { __mode = "k" })
+local owners, new_thread = sole.owners, sole.new_thread
 loop.owners = owners
 
 local idle = {} ---@type thread[] threads that have nothing to do
@@ -68,19 +67,6 @@ function loop.call(fn, ...) return xpcall(fn, complain, ...) end
 -- }======
 
 -- {====== Threads ======
-
-local function step(fn, ...) return fn(...) end
-
--- Nothing that it has worked on is kept by a thread that has nothing to do.
-local function work()
-  while true do step(yield(IDLE)) end
-end
-
-local function new_thread()
-  local thread = coroutine.create(work)
-  resume(thread)
-  return thread
-end
 
 local deferred, first, last = {}, 1, 0
 
@@ -312,6 +298,7 @@ end
 -- What is called from here does not belong to the thread in which it happens to be. An error is a stop from outside,
 -- such as Ctrl-C: nothing may stay marked.
 local function turning(fn, argument)
+  if sole.peer then sole.complete() end
   local thread, was_turning = innermost(), is_turning
   local owner = owners[thread]
   if owner then owners[thread] = nil end

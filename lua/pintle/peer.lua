@@ -8,6 +8,7 @@ local inbox = require "pintle.peer.inbox"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local options = require "pintle.options"
+local sole = require "pintle.sole"
 
 local parking = lazy "pintle.peer.parking"
 
@@ -168,14 +169,7 @@ end
 ---@param reason? string
 function methods.cancel(_, begun, reason) begun:cancel(reason) end
 
----Says who handles a method; nil takes the handler away. A handler returns a result; or nil and an error, a string or
----a table with `code`, `message` and `data`; or it raises, which is an internal error.
----@param method string
----@param handler pintle.handler?
-function methods:on(method, handler)
-  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 2) end
-  self.handlers[method] = handler
-end
+methods.on = sole.on
 
 ---Says who handles all other methods; `ctx.method` tells which it is.
 ---@param handler pintle.handler?
@@ -240,6 +234,9 @@ function methods:go_on_soon()
   loop.soon(inbox.go_on, self)
 end
 
+---@private goes on in the next turn with what was taken from the stream already
+function methods:go_on_soon_with(message) loop.soon(self.take_on, message) end
+
 ---@private The program at the other end is gone: what there is of it is taken in, and then it is over.
 function methods:expect_end()
   if self.ended or self.is_ending then return end
@@ -289,6 +286,39 @@ local function pick_all(from)
   return picked
 end
 
+-- All that there is of a peer, whose stream is there already.
+local function furnish(self, given)
+  local limits, timeout = given.limits or {}, given.timeout
+  self.name = given.name
+  if timeout == nil then timeout = TIMEOUT end
+  self.timeout = timeout
+  self.cancellation = given.cancellation == nil and LSP_CANCELLATION or given.cancellation
+  self.progress = given.progress or LSP_PROGRESS
+  self.codes = setmetatable(pick_all(given.codes), { __index = CODES })
+  self.answer_noise, self.on_noise, self.on_error = given.answer_noise, given.on_noise, given.on_error
+  self.explain, self.traceback = given.explain, given.traceback
+  self.spin = given.spin or false
+  self.linger = given.linger or LINGER
+  self.listeners, self.last_token = {}, 0
+  self.running, self.running_count = {}, 0
+  self.most_requests = limits.requests or MOST_REQUESTS
+  self.parked, self.parked_first, self.parked_count = {}, 1, 0
+  self.most_parked = limits.parked or MOST_PARKED
+  self.spoiled, self.looks = false, 0
+  self.alarm_at = math.huge
+  self.is_free = true
+  self.is_dirty, self.is_blocked, self.is_clogged, self.is_paused = false, false, false, false
+  self.is_orphaned, self.is_lingering, self.is_attended = false, false, false
+  self.expecting, self.serving, self.first, self.other = false, false, false, false
+  self.ended, self.deaf = false, false
+  function self.reader.failed(_, err, traceback) answers.report(self, err, traceback, "a message") end
+end
+
+local function begin(self)
+  if not self.spin then self.stream:plan(self, self.timeout or nil) end
+  self:watch()
+end
+
 ---Begins a conversation over two descriptors.
 ---@param given pintle.peer.options
 ---@return pintle.peer?, pintle.error?
@@ -304,54 +334,20 @@ function peers.open(given)
   local stream, message, kind = core.stream(settings)
   if not stream then return nil, errors.new(kind, message) end
   stream:keep_order(given.ordered or false)
-  local self = setmetatable({
-    stream = stream,
-    name = given.name,
-    timeout = timeout == nil and TIMEOUT or timeout,
-    cancellation = given.cancellation == nil and LSP_CANCELLATION or given.cancellation,
-    progress = given.progress or LSP_PROGRESS,
-    codes = setmetatable(pick_all(given.codes), { __index = CODES }),
-    answer_noise = given.answer_noise,
-    on_noise = given.on_noise,
-    on_error = given.on_error,
-    explain = given.explain,
-    traceback = given.traceback,
-    spin = given.spin or false,
-    linger = given.linger or LINGER,
-    handlers = {},
-    listeners = {},
-    last_token = 0,
-    running = {},
-    running_count = 0,
-    most_requests = limits.requests or MOST_REQUESTS,
-    parked = {},
-    parked_first = 1,
-    parked_count = 0,
-    most_parked = limits.parked or MOST_PARKED,
-    spoiled = false,
-    looks = 0,
-    alarm_at = math.huge,
-    is_dirty = false,
-    is_blocked = false,
-    is_clogged = false,
-    is_free = true,
-    is_paused = false,
-    is_orphaned = false,
-    is_lingering = false,
-    is_attended = false,
-    expecting = false,
-    serving = false,
-    first = false,
-    other = false,
-    ended = false,
-    deaf = false,
-  }, metatable)
-  self.reader = { failed = function(_, err, traceback) answers.report(self, err, traceback, "a message") end }
-  if not self.spin then stream:plan(self, self.timeout or nil) end
-  self:watch()
+  local self = setmetatable({ stream = stream, handlers = {}, reader = {} }, metatable)
+  furnish(self, given)
+  begin(self)
   if self.ended then return nil, self.ended end
   self.on_close = given.on_close
   return self
+end
+
+---Makes a whole peer of one that is `sole`.
+---@private
+---@param self pintle.peer
+function peers.complete(self)
+  furnish(setmetatable(self, metatable), {})
+  begin(self)
 end
 
 return peers

@@ -2,6 +2,7 @@
 -- favourite: its input is taken out of the poller and waited for by itself, beside the poller, which costs less.
 
 local core = require "pintle.core"
+local sole = require "pintle.sole"
 
 ---@class pintle.watcher something that is told when its descriptor is ready
 ---@field on_ready fun(self: pintle.watcher, readable: boolean, writable: boolean)
@@ -21,7 +22,7 @@ local poller = assert(core.poller())
 ---the loop, or another time to wait for, has to disturb it. False if the loop is at rest: then a call from outside of
 ---it need not turn it
 ---@field favourite? pintle.watcher
-local readiness = { poller = poller, focus = { nil }, favourite = nil }
+local readiness = { poller = poller, focus = { sole.attended }, favourite = nil }
 
 local focus = readiness.focus
 
@@ -44,7 +45,7 @@ end
 function readiness.rest()
   if not is_public then focus[1] = false end
 end
-readiness.rest()
+if not focus[1] then readiness.rest() end
 
 -- {====== The favourite ======
 
@@ -155,6 +156,7 @@ function readiness.is_watching() return count > 0 end
 ---A descriptor that is readable when something is ready, for another loop to watch.
 ---@return integer? nil where the system has only poll(2)
 function readiness.fileno()
+  if sole.peer then sole.complete() end
   readiness.disturb()
   is_public = true
   demote()

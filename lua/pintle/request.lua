@@ -4,6 +4,7 @@
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
+local sole = require "pintle.sole"
 local duration = lazy "pintle.duration"
 require "pintle.reach"
 
@@ -22,7 +23,8 @@ local methods = {}
 
 local request = { methods = methods }
 
-request.metatable = { __name = "pintle.request", __index = methods }
+request.metatable = sole.request
+request.metatable.__index = methods
 
 ---Whether it is wanted no more: cancelled, out of time, or the peer is gone. `why` is the error to give back.
 ---@return boolean, pintle.error? why

@@ -106,7 +106,9 @@ local function reply_failed(self, req, problem, kind)
   report(self, problem, nil, req.method)
 end
 
-local function answer(self, req, result, err)
+---Sends what a handler has returned.
+---@private
+function answers.answer(self, req, result, err)
   if req.place or req.timer then let_go(self, req) else self.serving = false end
   local id = req.id
   if result ~= nil or err == nil then
@@ -120,6 +122,8 @@ local function answer(self, req, result, err)
   end
   if not self.is_dirty then self:mark_dirty() end
 end
+
+local answer = answers.answer
 
 ---Called by a request whose handler raised. What a handler that was stopped raises is only the way it ended.
 ---@private

@@ -177,6 +177,7 @@ function inbox.attend(self, timeout, beside)
 end
 
 ---Goes on with what somebody else has taken from the stream: what `stream:deliver` returned.
+---@private
 function inbox.take_over(self, ...)
   if not self.ended then take(self, become_reader(self), ...) end
 end
@@ -186,6 +187,7 @@ end
 function inbox.take_on(message) inbox.take_over(message.peer, table.unpack(message, 1, 6)) end
 
 ---The same in the next turn, if there is still reason to.
+---@private
 function inbox.receive_on(self)
   if not self.ended and not self.is_paused then inbox.receive(self) end
 end

@@ -7,17 +7,17 @@ local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local peers = require "pintle.peer"
-local work = require "pintle.plugin.work"
 
 local ending = lazy "pintle.plugin.ending"
+local work = lazy "pintle.plugin.work"
 
 local DRAIN = 600 -- seconds for what is being handled when input ends
 
 ---@class pintle.server
 local methods = {
   initialize = beginning.initialize,
-  execute = work.execute,
-  enter = work.enter,
+  execute = function(...) return work.execute(...) end,
+  enter = function(...) return work.enter(...) end,
   shutdown = function(self, request) ending.shutdown(self, request) end,
   exit = function(self, status) ending.exit(self, status) end,
   follow = function(self, pid) return ending.follow(self, pid) end,
