@@ -25,7 +25,7 @@ enum {
   GO_ON,    /* where something else came first */
   LONG_WAY, /* where there is something else to do */
   CELL,     /* who waits: nobody else does so at the same time */
-  METHOD,   /* what is asked */
+  METHOD,   /* what is asked; nil while nobody waits */
   UPVALUES = METHOD
 };
 
@@ -87,13 +87,32 @@ static int is_disturbed(lua_State *L, pt_stream *s, int is_other_ready) {
   return s->asked % LOOK_UP == 0 || is_favourite(L);
 }
 
+/* It is waited for from now on, as somebody else may want to know: finalizers
+** run whenever memory is allocated. The peer, the method and the params are on
+** the stack, as pt_stream_request_until has it; the waiter takes its place. A
+** method that is still there was left by an error, with a cell that may yet be
+** given an answer. */
+static void begin(lua_State *L, pt_stream *s) {
+  if (!lua_isnil(L, lua_upvalueindex(METHOD))) {
+    lua_newtable(L);
+    lua_replace(L, lua_upvalueindex(CELL));
+  }
+  lua_copy(L, 3, lua_upvalueindex(METHOD));
+  lua_copy(L, lua_upvalueindex(CELL), 2);
+  lua_getiuservalue(L, 1, PT_STREAM_PEER);
+  lua_rawseti(L, lua_upvalueindex(FOCUS), 1);
+  s->is_disturbed = 0;
+}
+
 /* At rest again, unless there is something to do. */
-static void come_to_rest(lua_State *L, int has_to_do) {
+static void finish(lua_State *L, int has_to_do) {
   if (has_to_do)
     lua_pushnil(L);
   else
     lua_pushboolean(L, 0);
   lua_rawseti(L, lua_upvalueindex(FOCUS), 1);
+  lua_pushnil(L);
+  lua_replace(L, lua_upvalueindex(METHOD));
 }
 
 /* }====== */
@@ -114,7 +133,8 @@ static void push_timeout(lua_State *L, double seconds) {
     lua_pushboolean(L, 0);
 }
 
-/* On top is what came of waiting. The cell is in use from now on. */
+/* Something else came first, which is on top. The cell is in use from now on.
+*/
 static int go_on(lua_State *L, int results, double seconds) {
   lua_getiuservalue(L, 1, PT_STREAM_PEER);
   lua_pushvalue(L, lua_upvalueindex(CELL));
@@ -123,27 +143,19 @@ static int go_on(lua_State *L, int results, double seconds) {
   lua_rotate(L, -results - 4, 4);
   lua_newtable(L);
   lua_replace(L, lua_upvalueindex(CELL));
+  finish(L, 1);
   return go(L, GO_ON, results + 4);
 }
 
 /* What cannot be sent is asked again the long way, to be explained. */
 static int explain(lua_State *L, double seconds) {
+  finish(L, 0);
   lua_settop(L, 4);
   push_timeout(L, seconds);
   lua_replace(L, 2);
   lua_getiuservalue(L, 1, PT_STREAM_PEER);
   lua_replace(L, 1);
   return go(L, LONG_WAY, 4);
-}
-
-/* Waits for the answer. */
-static int wait(lua_State *L, pt_stream *s, pt_asked *asked, double seconds) {
-  int results;
-  lua_getiuservalue(L, 1, PT_STREAM_PEER);
-  lua_rawseti(L, lua_upvalueindex(FOCUS), 1);
-  results = pt_stream_await_answer(L, s, asked);
-  come_to_rest(L, results > 0 || is_disturbed(L, s, asked->is_other_ready));
-  return results > 0 ? go_on(L, results, seconds) : 1;
 }
 
 static double next_timer(lua_State *L) {
@@ -159,13 +171,13 @@ int pt_call_alone(lua_State *L) {
   pt_stream *s;
   pt_asked asked = {0};
   double seconds;
+  int results;
   lua_settop(L, 4);
   s = is_at_rest(L) ? take_stream(L) : NULL;
   if (s == NULL)
     return go(L, LONG_WAY, 4);
   seconds = seconds_at(L, 2, s);
-  lua_copy(L, lua_upvalueindex(CELL), 2);
-  lua_copy(L, 3, lua_upvalueindex(METHOD));
+  begin(L, s);
   asked.other = pt_poller_fileno(L, lua_upvalueindex(POLLER), &asked.is_over);
   asked.waiter = lua_topointer(L, 2);
   asked.until = next_timer(L);
@@ -173,7 +185,11 @@ int pt_call_alone(lua_State *L) {
   if (!pt_stream_request_until(L, s, asked.due))
     return explain(L, seconds);
   asked.id = lua_tointeger(L, -1);
-  return wait(L, s, &asked, seconds);
+  results = pt_stream_await_answer(L, s, &asked);
+  if (results > 0)
+    return go_on(L, results, seconds);
+  finish(L, is_disturbed(L, s, asked.is_other_ready));
+  return 1;
 }
 
 /* core.alone(readiness, timers, go_on, long_way) -> call */

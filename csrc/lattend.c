@@ -98,7 +98,7 @@ int pt_stream_await_answer(lua_State *L, pt_stream *s, pt_asked *asked) {
   double deadline = earlier(asked->due, asked->until);
   int results;
   lua_settop(L, 1);
-  s->is_disturbed = asked->is_over;
+  s->is_disturbed |= asked->is_over;
   asked->is_other_ready = 0;
   results = attend(L, s, asked->other, deadline, &asked->is_other_ready);
   if (is_answer(L, s, results, asked->waiter)) {

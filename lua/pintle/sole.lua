@@ -36,7 +36,8 @@ function sole.new_thread()
 end
 
 ---The metatable of requests.
-sole.request = { __name = "pintle.request", __index = function(_, name) return require("pintle.request").methods[name] end }
+sole.request = { __name = "pintle.request" }
+function sole.request.__index(_, name) return require("pintle.request").methods[name] end
 
 -- }======
 
