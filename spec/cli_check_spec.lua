@@ -7,10 +7,26 @@ local verdicts_of = require "spec.support.verdicts"
 
 local json = core.json
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+-- That nothing is left behind is seen after each spec; or after all of them, where `begun` has what they look at: then
+-- all is begun at once, because most of it is waiting.
+local function takes_stock(begun)
+  local nothing_left
+  local function begin() nothing_left = children.stock() end
+  local function finish() nothing_left() end
+  if not begun then
+    before_each(begin)
+    after_each(finish)
+    return
+  end
+  setup(function()
+    begin()
+    for key, words in pairs(begun) do begun[key] = cli.start(words, { stdin = "null" }) end
+  end)
+  teardown(function()
+    for _, started in pairs(begun) do started.process:close() end
+    finish()
+  end)
+end
 
 -- Where nobody is expected to be late nobody is held to a time.
 local function patiently(...)
@@ -21,9 +37,11 @@ local function patiently(...)
   return cli.words("-t", "30s", words)
 end
 
+local function checking(...) return cli.words("check", "--json", patiently(...)) end
+
 -- All verdicts but those that passed, the status, and the report.
-local function check(...)
-  local out, err, status = cli.run(cli.words("check", "--json", patiently(...)))
+local function verdicts_in(started)
+  local out, err, status = started:finish()
   local report = json.decode(out)
   assert(type(report) == "table", err)
   local verdicts = {}
@@ -31,6 +49,11 @@ local function check(...)
     if probe.verdict ~= "pass" then verdicts[#verdicts + 1] = probe.verdict .. " " .. probe.name end
   end
   return verdicts, status, report
+end
+
+local function check(...)
+  local started <close> = cli.start(checking(...), { stdin = "null" })
+  return verdicts_in(started)
 end
 
 local function find(report, name)
@@ -57,6 +80,8 @@ end
 local GREET = { "--run", "greet", "--args", '{"name":"Ada"}' }
 
 describe("a good plugin", function()
+  takes_stock()
+
   local SKIPPED = { liquid = { "skip render", "skip drop" } } -- it has tags and no engine
 
   for _, dialect in ipairs { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" } do
@@ -79,21 +104,6 @@ describe("a good plugin", function()
     assert.same({ "skip outcome", "skip empty-phase", "skip missing-argument" }, (check("-d", "gevals", cli.GREETER)))
   end)
 
-  local LANGUAGES = {
-    { "python3", "py", {}, 0 }, { "node", "js", {}, 0 },
-    { "sh", "sh", { "fail spaces" }, 1 }, -- it takes one form of JSON, and says so
-  }
-
-  for _, language in ipairs(LANGUAGES) do
-    local interpreter, ending, expected, code = table.unpack(language)
-    it("may be written for " .. interpreter, function()
-      if not core.which(interpreter) then return pending(interpreter .. " is not here") end
-      local command = { interpreter, "examples/greeter/plugin." .. ending }
-      local verdicts, _, status = verdicts_of("-d", "gevals", "-t", "30s", GREET, command)
-      assert.same({ expected, code }, { verdicts, status })
-    end)
-  end
-
   it("may be a language server", function()
     local args = json.encode { path = lfs.currentdir() .. "/README.md" }
     local command = { "lua5.4", "examples/todo-lsp/plugin.lua" }
@@ -114,7 +124,38 @@ describe("a good plugin", function()
   end)
 end)
 
+describe("a good plugin in another language", function()
+  local LANGUAGES = {
+    { "python3", "py", {}, 0 }, { "node", "js", {}, 0 },
+    { "sh", "sh", { "fail spaces" }, 1 }, -- it takes one form of JSON, and says so
+  }
+  local begun = {}
+
+  -- The one behind whatever chooses among several of them, which would be started each time.
+  local function program_of(interpreter)
+    if interpreter ~= "python3" then return interpreter end
+    return (children.run { command = { interpreter, "-c", "import sys; print(sys.executable)" } }):match "%C+"
+  end
+
+  for _, language in ipairs(LANGUAGES) do
+    local interpreter, ending, expected, code = table.unpack(language)
+    if core.which(interpreter) then
+      local command = { program_of(interpreter), "examples/greeter/plugin." .. ending }
+      begun[interpreter] = cli.words("check", "-d", "gevals", "-t", "30s", GREET, command)
+    end
+    it("may be written for " .. interpreter, function()
+      if not begun[interpreter] then return pending(interpreter .. " is not here") end
+      local verdicts, _, status = verdicts_of(begun[interpreter])
+      assert.same({ expected, code }, { verdicts, status })
+    end)
+  end
+
+  takes_stock(begun)
+end)
+
 describe("a bad plugin", function()
+  local begun = {}
+
   -- What it does not do at all: the plain one knows nothing but handshake, shutdown and its operation.
   local PLAIN = {
     "fail unknown-method", "fail unknown-notification", "fail bad-json", "fail invalid-request", "warn stray-answer",
@@ -141,8 +182,9 @@ describe("a bad plugin", function()
   }
 
   for behaviour, expected in pairs(WHOLE) do
+    begun["all of " .. behaviour] = checking("-d", "gevals", "--run", "go", cli.bad(behaviour))
     it("is seen through when it is " .. behaviour, function()
-      local verdicts, status = check("-d", "gevals", "--run", "go", cli.bad(behaviour))
+      local verdicts, status = verdicts_in(begun["all of " .. behaviour])
       table.sort(verdicts)
       assert.same({ expected, 1 }, { verdicts, status })
     end)
@@ -160,9 +202,10 @@ describe("a bad plugin", function()
   }
 
   for behaviour, reason in pairs(HANDSHAKES) do
+    local timeout = reason:match "within (.*)" or "30s"
+    begun["handshake of " .. behaviour] = checking("-d", "gevals", "-t", timeout, only "handshake", cli.bad(behaviour))
     it("does not come to terms when it is " .. behaviour, function()
-      local timeout = reason:match "within (.*)" or "30s"
-      local verdicts, status, report = check("-d", "gevals", "-t", timeout, only "handshake", cli.bad(behaviour))
+      local verdicts, status, report = verdicts_in(begun["handshake of " .. behaviour])
       assert.same({ { "fail handshake" }, 1 }, { verdicts, status })
       assert.equal(reason, report.probes[1].reason)
     end)
@@ -170,35 +213,44 @@ describe("a bad plugin", function()
 
   local LATE = { wrong_id = true, stubborn = true, slow_operation = true }
   local PARTS = {
-    wrong_id = { { "integer-ids", "answers" }, { "fail integer-ids", "fail answers" } },
-    half = { { "unknown-operation", "stdout" }, { "fail unknown-operation", "fail stdout" } },
-    crash_during = { { "outcome", "shutdown", "stdout" }, { "fail outcome" } },
-    killed = { { "outcome", "eof" }, { "fail outcome" } },
-    stubborn = { { "eof", "shutdown", "manifest" }, { "fail eof", "fail shutdown" } },
-    slow_operation = { { "outcome", "shutdown" }, { "fail outcome" } },
-    grandchild = { { "outcome", "shutdown", "eof" }, { "fail outcome" } },
-    touchy = { { "outcome", "shutdown" }, { "fail shutdown" } },
-    flood = { { "manifest", "shutdown", "stdout" }, {} },
+    { "wrong_id", { "integer-ids", "answers" }, { "fail integer-ids", "fail answers" } },
+    { "half", { "unknown-operation", "stdout" }, { "fail unknown-operation", "fail stdout" } },
+    { "crash_during", { "outcome", "shutdown", "stdout" }, { "fail outcome" } },
+    { "killed", { "outcome", "eof" }, { "fail outcome" } },
+    { "stubborn", { "eof" }, { "fail eof" } },
+    { "stubborn", { "shutdown", "manifest" }, { "fail shutdown" } },
+    { "slow_operation", { "outcome", "shutdown" }, { "fail outcome" } },
+    { "grandchild", { "outcome", "shutdown", "eof" }, { "fail outcome" } },
+    { "touchy", { "outcome", "shutdown" }, { "fail shutdown" } },
+    { "flood", { "manifest", "shutdown", "stdout" }, {} },
   }
 
-  for behaviour, part in pairs(PARTS) do
-    it("fails only where it is bad when it is " .. behaviour, function()
-      local path <close> = cli.scratch()
-      local timeout = LATE[behaviour] and "2s" or "30s"
-      local verdicts, status = check("-d", "gevals", "-t", timeout, "--run", "go", only(table.unpack(part[1])),
-        cli.bad(behaviour, path.path))
-      assert.same({ part[2], #part[2] > 0 and 1 or 0 }, { verdicts, status })
+  for i, part in ipairs(PARTS) do
+    local behaviour, names, expected = table.unpack(part)
+    local timeout = LATE[behaviour] and "2s" or "30s"
+    local path = os.tmpname()
+    begun[i] = checking("-d", "gevals", "-t", timeout, "--run", "go", only(table.unpack(names)),
+      cli.bad(behaviour, path))
+    it(("fails only where it is bad when it is %s, in %s"):format(behaviour, table.concat(names, ", ")), function()
+      finally(function() os.remove(path) end)
+      assert.same({ expected, #expected > 0 and 1 or 0 }, { table.unpack({ verdicts_in(begun[i]) }, 1, 2) })
     end)
   end
+
+  takes_stock(begun)
 end)
 
 describe("the handshake", function()
+  takes_stock()
+
   it("is told of where it fails, also if nobody has asked for it", function()
     assert.same({ "fail handshake" }, (check("-d", "gevals", only "manifest", cli.bad "crash_before")))
   end)
 end)
 
 describe("the end of input", function()
+  takes_stock()
+
   local function ending_with(status)
     return children.lua([[
       for line in io.lines() do
@@ -217,6 +269,8 @@ describe("the end of input", function()
 end)
 
 describe("what a plugin writes to its stdout", function()
+  takes_stock()
+
   -- A server of a line a message, or with headers, that answers everything by what the code says.
   local function server(code)
     return children.lua([[
@@ -339,6 +393,8 @@ fail  unknown-operation  an unknown operation is refused with -32601
 end)
 
 describe("pintle check", function()
+  takes_stock()
+
   it("lets warnings pass, unless it is to be strict", function()
     local words = { "-d", "gevals", only "empty-lines", cli.bad "good" }
     assert.same({ { "warn empty-lines" }, 0 }, { table.unpack({ check(table.unpack(words)) }, 1, 2) })
