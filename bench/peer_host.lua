@@ -7,6 +7,7 @@
 --   peer_host.lua turn SECONDS N CHILD…       calls a second, one to each of N plugins after the other
 --   peer_host.lua each SECONDS N CHILD…       calls a second, one under way at each of N plugins
 --   peer_host.lua idle SECONDS N CHILD…       seconds a call, with N idle plugins beside
+--   peer_host.lua start SECONDS N CHILD…      seconds from before the start of a plugin to its first answer
 --   peer_host.lua memory SECONDS N CHILD…     megabytes that the plugin (N = 0) or the host (N = 1) holds at rest
 
 local payloads = require "bench.payloads"
@@ -133,6 +134,18 @@ function modes.idle()
   local each = sequential(peer)
   close_all(others)
   return each
+end
+
+function modes.start()
+  local times, stop = {}, now() + seconds
+  repeat
+    local begun = now()
+    local peer <close> = open()
+    assert(peer:call("echo", payloads.small()))
+    times[#times + 1] = now() - begun
+  until now() >= stop
+  table.sort(times)
+  return times[#times // 2 + 1]
 end
 
 function modes.memory()
