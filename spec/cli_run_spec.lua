@@ -186,7 +186,8 @@ describe("pintle run, at a terminal,", function()
 
   local function at_terminal(folder, ...)
     local terminal = terminals.start({ "bin/pintle", "run", folder.plugins, ... }, { env = {
-      TERM = "xterm", NO_COLOR = "1", NOTE = folder.note,
+      TERM = "xterm", NO_COLOR = "1", NOTE = folder.note, XDG_STATE_HOME = folder.path .. "/state",
+      PINTLE_HISTORY = false,
     } })
     terminal:expect "pintle> "
     return terminal
@@ -222,6 +223,69 @@ describe("pintle run, at a terminal,", function()
     terminal:say "\27[A\27[A\n"
     terminal:expect "A cup of grün\r\n"
     terminal:say "\16\16\14\14half\21\27OA\27OB\23quit\n"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("has in the next run what was entered in this one, but for what is secret", function()
+    local folder <close> = stage()
+    local path = folder.path .. "/state/pintle/history"
+    local first <close> = at_terminal(folder)
+    first:say "tea brew leaf=assam\n"
+    first:expect "A cup of assam\r\n"
+    first:say "tea brew leaf=sencha token=x\n tea brew leaf=oolong\n\ntea brew leaf=assam\n"
+    first:expect "A cup of sencha\r\n"
+    first:expect "A cup of oolong\r\n"
+    first:expect "A cup of assam\r\n"
+    first:say "\16\16\16"
+    first:expect "pintle> tea brew leaf=sencha token=x"
+    first:say "\21quit\n"
+    assert.equal(0, first:finish())
+    assert.equal("tea brew leaf=assam\nquit\n", cli.slurp(path))
+    assert.equal("rw-------", lfs.attributes(path, "permissions"))
+    local second <close> = at_terminal(folder)
+    second:say "\16\16\n"
+    second:expect "A cup of assam\r\n"
+    second:say "\4"
+    assert.equal(0, second:finish())
+  end)
+
+  try("keeps nothing where it is told so", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder, "--no-history")
+    terminal:say "tea brew leaf=assam\n"
+    terminal:expect "A cup of assam\r\n"
+    terminal:say "\16\n"
+    terminal:expect "A cup of assam\r\n"
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+    assert.is_nil(lfs.attributes(folder.path .. "/state"))
+  end)
+
+  try("searches what was entered before at Ctrl-R", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "tea brew leaf=assam\ntea brew leaf=sencha\n"
+    terminal:expect "A cup of sencha\r\n"
+    terminal:say "half\18l"
+    terminal:expect "search l> tea brew leaf=sencha"
+    terminal:say "\18"
+    terminal:expect "search l> tea brew leaf=assam"
+    terminal:say "\7"
+    terminal:expect "pintle> half"
+    terminal:say "\18assa\1\5 milk=true\n"
+    terminal:expect "A cup of assam with milk\r\n"
+    terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("knows which characters are wide", function()
+    local folder <close> = stage()
+    local terminal <close> = at_terminal(folder)
+    terminal:say "tea brew leaf=日本茶\2\2"
+    terminal:expect "pintle> tea brew leaf=日本茶\27[4D"
+    terminal:say "\n"
+    terminal:expect "A cup of 日本茶\r\n"
+    terminal:say "\4"
     assert.equal(0, terminal:finish())
   end)
 
@@ -288,7 +352,7 @@ describe("pintle run, at a terminal,", function()
     local shell = ([[stty -g > D/before; sh -c 'echo $$ > D/pid; exec bin/pintle run D/plugins'; stty -g > D/after]])
       :gsub("D/", folder.path .. "/")
     for _, ending in ipairs { "\4", "TERM" } do
-      local terminal <close> = terminals.start { "sh", "-c", shell }
+      local terminal <close> = terminals.start({ "sh", "-c", shell }, { env = { TERM = "xterm", PINTLE_HISTORY = "" } })
       terminal:expect "pintle> "
       local pid = math.tointeger(tonumber((cli.slurp(folder.path .. "/pid"))))
       local plugin = cli.await_child(pid, "tea")
@@ -336,10 +400,12 @@ describe("keys", function()
   it("have names, or are characters", function()
     assert.equal("a ü € 😀 left up delete home end enter interrupt",
       names "aü€😀\27[D\27OA\27[3~\27[1~\27[F\r\3")
+    assert.equal("word-left word-right word-left word-right kill-next-word kill-word yank search give-up",
+      names "\27b\27f\27[1;5D\27[1;5C\27d\27\127\25\18\7")
   end)
 
   it("that nobody knows do nothing, and do not swallow the next", function()
-    assert.equal("a b c d", names "a\27[15~b\27[1;5Cc\27xd")
+    assert.equal("a b c d", names "a\27[15~b\27[1;9Zc\27xd")
     assert.equal("a b", names "a\xFF\xFF\xFF\xFFb")
     assert.equal("enter", names "\xC3\n")
   end)
@@ -350,6 +416,7 @@ describe("a line that is edited", function()
     local editor = editors()
     local all = {
       "left", "right", "home", "end", "backspace", "delete", "kill", "kill-back", "kill-word", "up", "down",
+      "word-left", "word-right", "kill-next-word", "yank",
     }
     math.randomseed(7)
     for _ = 1, 3000 do
@@ -358,6 +425,22 @@ describe("a line that is edited", function()
       if math.random(40) == 1 then editor:enter() end
       assert.truthy(utf8.len(editor.left) and utf8.len(editor.right))
     end
+  end)
+
+  it("goes from word to word, and puts back what was taken away", function()
+    local editor = editors()
+    editor:insert "tea brew  leaf=grün"
+    local function press(...)
+      for _, key in ipairs { ... } do editor:press(key) end
+      return editor.left .. "|" .. editor.right
+    end
+    assert.equal("tea brew  |leaf=grün", press "word-left")
+    assert.equal("|tea brew  leaf=grün", press("word-left", "word-left", "word-left"))
+    assert.equal("tea brew|  leaf=grün", press("word-right", "word-right"))
+    assert.equal("tea |  leaf=grün", press "kill-word")
+    assert.equal("tea   leaf=grünbrew|", press("end", "yank"))
+    assert.equal("| leaf=grünbrew", press("home", "kill-next-word", "delete", "delete"))
+    assert.equal("tea| leaf=grünbrew", press "yank")
   end)
 
   it("comes back as it was from the history", function()

@@ -14,6 +14,7 @@ function run.define(parser)
     :convert(options.seconds)
   parser:option("--log", "The lowest level of what they say that is shown on stderr.", "info"):argname "LEVEL"
     :choices { "debug", "info", "warn", "error", "silent" }
+  parser:flag("--no-history", "Keep nothing of what is entered.")
 end
 
 ---@param args table

@@ -106,6 +106,7 @@ complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liq
 complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an operation may take, such as 1m30s; 60s unless told'
 complete -c pintle -n '__pintle_at run' -l patience -x -d 'How long they may take to start, such as 30s'
 complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'The lowest level of what they say that is shown on stderr'
+complete -c pintle -n '__pintle_at run' -l no-history -d 'Keep nothing of what is entered'
 complete -c pintle -n '__pintle_at run 0' -x -a '(__fish_complete_directories (commandline -ct))'
 
 complete -c pintle -n '__pintle_at new' -s h -l help -d 'Show this help message and exit'

@@ -5,6 +5,7 @@
 ---@field right string
 ---@field history string[] what was entered before, the last at the end
 ---@field place integer? which of them is shown
+---@field killed string? what was taken away last
 local methods = {}
 
 local metatable = { __name = "pintle.cli.run.editor", __index = methods }
@@ -14,6 +15,15 @@ local MOST_HISTORY = 1000
 local function last_character(text) return utf8.offset(text, -1) or 1 end
 
 local function set(self, text) self.left, self.right = text, "" end
+
+-- Words are what stands between spaces, as for the rest of the prompt.
+local function word_before(text) return text:match "%S*%s*$" end
+local function word_behind(text) return text:match "^%s*%S*" end
+
+-- What is taken away can be put back elsewhere.
+local function kill(self, text)
+  if text ~= "" then self.killed = text end
+end
 
 local function show_history(self, place)
   if place < 1 or place > #self.history + 1 then return end
@@ -41,9 +51,33 @@ local KEYS = {
   delete = function(self)
     if self.right ~= "" then self.right = self.right:sub(utf8.offset(self.right, 2)) end
   end,
-  kill = function(self) self.right = "" end,
-  ["kill-back"] = function(self) self.left = "" end,
-  ["kill-word"] = function(self) self.left = self.left:gsub("%S*%s*$", "") end,
+  ["word-left"] = function(self)
+    local word = word_before(self.left)
+    self.left, self.right = self.left:sub(1, #self.left - #word), word .. self.right
+  end,
+  ["word-right"] = function(self)
+    local word = word_behind(self.right)
+    self.left, self.right = self.left .. word, self.right:sub(#word + 1)
+  end,
+  kill = function(self)
+    kill(self, self.right)
+    self.right = ""
+  end,
+  ["kill-back"] = function(self)
+    kill(self, self.left)
+    self.left = ""
+  end,
+  ["kill-word"] = function(self)
+    local word = word_before(self.left)
+    kill(self, word)
+    self.left = self.left:sub(1, #self.left - #word)
+  end,
+  ["kill-next-word"] = function(self)
+    local word = word_behind(self.right)
+    kill(self, word)
+    self.right = self.right:sub(#word + 1)
+  end,
+  yank = function(self) self.left = self.left .. (self.killed or "") end,
   up = function(self) show_history(self, (self.place or #self.history + 1) - 1) end,
   down = function(self)
     if self.place then show_history(self, self.place + 1) end
@@ -57,6 +91,10 @@ end
 
 ---@param text string
 function methods:insert(text) self.left = self.left .. text end
+
+---Another line in its place, with the cursor behind it.
+---@param text string
+function methods:replace(text) set(self, text) end
 
 ---@return string
 function methods:text() return self.left .. self.right end
@@ -78,5 +116,6 @@ function methods:drop()
   self.place, self.draft = nil, nil
 end
 
+---@param history? string[] what was entered before; it grows
 ---@return pintle.cli.run.editor
-return function() return setmetatable({ left = "", right = "", history = {} }, metatable) end
+return function(history) return setmetatable({ left = "", right = "", history = history or {} }, metatable) end

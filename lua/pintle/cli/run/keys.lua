@@ -2,15 +2,20 @@
 
 local CONTROLS = {
   ["\1"] = "home", ["\2"] = "left", ["\3"] = "interrupt", ["\4"] = "end-or-delete", ["\5"] = "end", ["\6"] = "right",
-  ["\8"] = "backspace", ["\9"] = "tab", ["\10"] = "enter", ["\11"] = "kill", ["\12"] = "clear", ["\13"] = "enter",
-  ["\14"] = "down", ["\16"] = "up", ["\21"] = "kill-back", ["\23"] = "kill-word", ["\127"] = "backspace",
+  ["\7"] = "give-up", ["\8"] = "backspace", ["\9"] = "tab", ["\10"] = "enter", ["\11"] = "kill", ["\12"] = "clear",
+  ["\13"] = "enter", ["\14"] = "down", ["\16"] = "up", ["\18"] = "search", ["\21"] = "kill-back",
+  ["\23"] = "kill-word", ["\25"] = "yank", ["\127"] = "backspace",
 }
 
 -- What follows ESC [ or ESC O.
 local SEQUENCES = {
   A = "up", B = "down", C = "right", D = "left", H = "home", F = "end", ["1~"] = "home", ["3~"] = "delete",
   ["4~"] = "end", ["7~"] = "home", ["8~"] = "end",
+  ["1;5C"] = "word-right", ["1;5D"] = "word-left", ["1;3C"] = "word-right", ["1;3D"] = "word-left",
 }
+
+-- What follows ESC by itself, which is how terminals send Alt.
+local ALT = { b = "word-left", f = "word-right", d = "kill-next-word", ["\8"] = "kill-word", ["\127"] = "kill-word" }
 
 ---@class pintle.cli.run.keys
 local methods = {}
@@ -21,8 +26,9 @@ local function escape(self, byte)
   self.pending = self.pending .. byte
   local body = self.pending:match "^\27[%[O](.*)$"
   if not body then
-    if #self.pending > 1 then self.pending = "" end
-    return nil
+    if #self.pending == 1 then return nil end
+    self.pending = ""
+    return ALT[byte]
   end
   if not body:find "[@-~]$" then return nil end
   self.pending = ""

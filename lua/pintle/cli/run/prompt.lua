@@ -4,6 +4,8 @@ local columns_of = require "pintle.cli.columns"
 local core = require "pintle.core"
 local editors = require "pintle.cli.run.editor"
 local keys = require "pintle.cli.run.keys"
+local searches = require "pintle.cli.run.search"
+local width = require "pintle.cli.run.width"
 
 local MARK = "pintle> "
 local CLEAR_LINE, CLEAR_SCREEN = "\r\27[K", "\27[H\27[2J"
@@ -17,32 +19,25 @@ local metatable = { __name = "pintle.cli.run.prompt", __index = methods }
 
 -- {====== Drawing ======
 
-local function width(text) return utf8.len(text) or #text end
-
 -- A terminal may not know how wide it is.
 local function columns()
   local told = core.columns(1)
   return told and told > 0 and told or 80
 end
 
-local function last(text, count)
-  local at = count > 0 and utf8.offset(text, -count)
-  if count <= 0 then return "" end
-  return at and text:sub(at) or text
-end
-
-local function first(text, count)
-  local at = utf8.offset(text, count + 1)
-  return at and text:sub(1, at - 1) or text
+-- What stands before the line; whoever searches sees what for.
+local function mark_of(self)
+  return self.search and ("search %s> "):format(width.last(self.search.query, columns() // 3)) or MARK
 end
 
 -- Of a line that is too long the part around the cursor.
 local function draw(self)
-  local editor, room = self.editor, math.max(columns() - #MARK - 1, 1)
-  local left = last(editor.left, math.max(room - width(editor.right), room // 2))
-  local right = first(editor.right, room - width(left))
-  local back = width(right)
-  io.stdout:write(CLEAR_LINE, MARK, left, right, back > 0 and ("\27[%dD"):format(back) or "")
+  local editor, mark = self.editor, mark_of(self)
+  local room = math.max(columns() - width.of(mark) - 1, 1)
+  local left = width.last(editor.left, math.max(room - width.of(editor.right), room // 2))
+  local right = width.first(editor.right, room - width.of(left))
+  local back = width.of(right)
+  io.stdout:write(CLEAR_LINE, mark, left, right, back > 0 and ("\27[%dD"):format(back) or "")
   io.stdout:flush()
 end
 
@@ -72,7 +67,7 @@ end
 
 local function list_candidates(candidates)
   local room, widest = columns(), 0
-  for _, text in ipairs(candidates) do widest = math.max(widest, width(text) + GAP) end
+  for _, text in ipairs(candidates) do widest = math.max(widest, width.of(text) + GAP) end
   local in_row = math.max(room // widest, 1)
   local rows, heads = {}, {}
   for i, text in ipairs(candidates) do
@@ -103,6 +98,39 @@ end
 
 -- }======
 
+-- {====== Searching ======
+
+local SEARCHING = {
+  search = function(search) search:older() end,
+  backspace = function(search) search:erase() end,
+}
+
+local function show_found(self) self.editor:replace(self.search:found() or self.before_search) end
+
+local function begin_search(self)
+  self.search, self.before_search = searches(self.editor.history), self.editor:text()
+end
+
+-- Whether the key belongs to the search. Any other ends it, with the line that was found.
+local function search_takes(self, key, character)
+  local search = self.search
+  if not search then return false end
+  if character then
+    search:type(character)
+  elseif SEARCHING[key] then
+    SEARCHING[key](search)
+  else
+    self.search = nil
+    if key ~= "give-up" then return false end
+    self.editor:replace(self.before_search)
+    return true
+  end
+  show_found(self)
+  return true
+end
+
+-- }======
+
 local function finish(self, line)
   self.is_shown = false
   io.stdout:write "\n"
@@ -126,6 +154,7 @@ local ACTIONS = {
     self.editor:drop()
   end,
   tab = complete,
+  search = begin_search,
   clear = function() io.stdout:write(CLEAR_SCREEN) end,
 }
 
@@ -133,9 +162,16 @@ local ACTIONS = {
 local function handle(self, byte)
   local key, character = self.keys:feed(byte)
   if not key and not character then return nil end
-  if character then self.editor:insert(character) end
   local outcome
-  if ACTIONS[key] then outcome = ACTIONS[key](self) elseif key then self.editor:press(key) end
+  if search_takes(self, key, character) then
+    outcome = nil
+  elseif character then
+    self.editor:insert(character)
+  elseif ACTIONS[key] then
+    outcome = ACTIONS[key](self)
+  else
+    self.editor:press(key)
+  end
   if outcome == nil then draw(self) end
   return outcome
 end
@@ -155,8 +191,10 @@ end
 
 ---@param input pintle.cli.run.input
 ---@param complete_line fun(left: string): string[], integer
+---@param history? string[] what was entered before; it grows
 ---@return pintle.cli.run.prompt
-return function(input, complete_line)
-  return setmetatable({ input = input, complete = complete_line, editor = editors(), keys = keys(), is_shown = false },
-    metatable)
+return function(input, complete_line, history)
+  return setmetatable({
+    input = input, complete = complete_line, editor = editors(history), keys = keys(), is_shown = false,
+  }, metatable)
 end

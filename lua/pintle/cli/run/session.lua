@@ -3,6 +3,7 @@
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
+local histories = require "pintle.cli.run.history"
 local inputs = require "pintle.cli.run.input"
 local interrupt = require "pintle.cli.interrupt"
 local prompts = require "pintle.cli.run.prompt"
@@ -52,14 +53,16 @@ local function perform(shell, input, line)
   io.stdout:flush()
 end
 
-local function converse(shell, stage)
+local function converse(shell, stage, args)
   local raw <close>, err = raw_mode()
   if not raw then return nil, err end
   local input <close> = inputs()
-  stage.prompt = prompts(input, function(left) return shell:complete(left) end)
+  local history = histories.new(not args.no_history and histories.path() or nil)
+  stage.prompt = prompts(input, function(left) return shell:complete(left) end, history.lines)
   while not shell.is_over do
     local line = stage.prompt:read()
     if not line then break end
+    if line:find "%S" and not shell:is_secret(line) then history:keep(line) end
     perform(shell, input, line)
   end
   return status.DONE
@@ -88,7 +91,7 @@ function session.run(args, console)
   local signal, code, err = interrupt.run(function()
     local begun, problem = shell:start()
     if not begun then return nil, problem end
-    if core.isatty(0) and core.isatty(1) then return converse(shell, stage) end
+    if core.isatty(0) and core.isatty(1) then return converse(shell, stage, args) end
     return follow_script(shell, begun)
   end)
   stage.prompt = nil

@@ -7,6 +7,7 @@ local environment = require "pintle.cli.environment"
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"
 local outcomes = require "pintle.cli.outcome"
+local secrets = require "pintle.cli.run.secrets"
 local split = require "pintle.cli.run.words"
 local status = require "pintle.cli.status"
 local suggestion = require "pintle.cli.suggestion"
@@ -20,7 +21,7 @@ plugins                       those that run
 reload                        stop all, look into the directory again, and start what is there
 help                          this
 quit                          stop all, and leave; so does Ctrl-D
-Ctrl-C cancels what runs; Tab completes; the arrows go through what was entered before.]]
+Ctrl-C cancels what runs; Tab completes; the arrows go through what was entered before, and Ctrl-R searches it.]]
 
 ---@class pintle.cli.run.shell
 ---@field host pintle.host
@@ -167,6 +168,17 @@ function methods:perform(line)
   end
   self.console:complain(tostring(err))
   return status.of(err)
+end
+
+---Whether a line has something in it that is not to be kept.
+---@param line string
+---@return boolean
+function methods:is_secret(line)
+  local words = split(line) or {}
+  local plugin = words[1] and plugin_of(self, words[1])
+  local operation = plugin and plugin.manifest.operations[words[2]]
+  local params = operation and operation.params
+  return secrets(line, type(params) == "table" and params.properties or nil)
 end
 
 -- {====== Completing ======

@@ -1,0 +1,157 @@
+-- What is kept of what was entered at the prompt of `pintle run`, where, and how it is found again.
+local cli = require "spec.support.cli"
+local children = require "spec.support.children"
+local folders = require "spec.support.folder"
+local histories = require "pintle.cli.run.history"
+local is_secret = require "pintle.cli.run.secrets"
+local lfs = require "lfs"
+local searches = require "pintle.cli.run.search"
+local width = require "pintle.cli.run.width"
+
+local nothing_left
+
+before_each(function() nothing_left = children.stock() end)
+after_each(function() nothing_left() end)
+
+local function lines_of(path)
+  local lines = {}
+  for line in io.lines(path) do lines[#lines + 1] = line end
+  return lines
+end
+
+describe("the history of the prompt", function()
+  it("is in a file that only its owner can read, in a folder likewise", function()
+    local folder <close> = folders.new()
+    local path = folder.path .. "/a/b/history"
+    local history = histories.new(path)
+    assert.same({}, history.lines)
+    history:keep "one"
+    history:keep "two ü"
+    assert.same({ "one", "two ü" }, lines_of(path))
+    assert.equal("rw-------", lfs.attributes(path, "permissions"))
+    assert.equal("rwx------", lfs.attributes(folder.path .. "/a/b", "permissions"))
+    assert.same({ "one", "two ü" }, histories.new(path).lines)
+  end)
+
+  it("is closed to others before anything more is written to it", function()
+    local folder <close> = folders.new()
+    local path = folder.path .. "/history"
+    cli.write(path, "one\n")
+    assert(os.execute("chmod 644 " .. path))
+    histories.new(path):keep "two"
+    assert.equal("rw-------", lfs.attributes(path, "permissions"))
+    assert.same({ "one", "two" }, lines_of(path))
+  end)
+
+  it("has each line once in a row, and none that is no line", function()
+    local folder <close> = folders.new()
+    local path = folder.path .. "/history"
+    local history = histories.new(path)
+    for _, line in ipairs { "one", "one", "a\27[31m", "\xFF", ("x"):rep(5000), "two" } do history:keep(line) end
+    assert.same({ "one", "two" }, lines_of(path))
+    cli.write(path, "one\na\27[31m\n\xFF\ntwo\n")
+    assert.same({ "one", "two" }, histories.new(path).lines)
+  end)
+
+  it("is shared by prompts that run at the same time", function()
+    local folder <close> = folders.new()
+    local path = folder.path .. "/history"
+    local one, other = histories.new(path), histories.new(path)
+    one:keep "a"
+    other:keep "b"
+    one:keep "c"
+    assert.same({ "a", "b", "c" }, histories.new(path).lines)
+  end)
+
+  it("is bounded", function()
+    local folder <close> = folders.new()
+    local path = folder.path .. "/history"
+    local text = {}
+    for i = 1, 2001 do text[i] = "line " .. i end
+    cli.write(path, table.concat(text, "\n") .. "\n")
+    local history = histories.new(path)
+    assert.same({ 1000, "line 1002", "line 2001" }, { #history.lines, history.lines[1], history.lines[1000] })
+    assert.same(history.lines, lines_of(path))
+    assert.equal("rw-------", lfs.attributes(path, "permissions"))
+    cli.write(path, ("x"):rep(4000, "\n") .. "\n" .. (("y"):rep(4000) .. "\n"):rep(600))
+    histories.new(path)
+    assert.is_true(lfs.attributes(path, "size") <= 1 << 20)
+    assert.is_nil(lfs.attributes(path .. ".new"))
+  end)
+
+  it("does without where there is no place for it", function()
+    local history = histories.new "/dev/null/nowhere/history"
+    history:keep "one"
+    assert.same({}, history.lines)
+    histories.new(nil):keep "one"
+  end)
+
+  it("is where XDG has it, unless told", function()
+    local function path_with(env)
+      local given = { PINTLE_HISTORY = false, XDG_STATE_HOME = false, HOME = "/home/ada" }
+      for name, value in pairs(env) do given[name] = value end
+      local code = [[io.write(tostring(require "pintle.cli.run.history".path()))]]
+      return (children.run { command = children.lua(code), env = given })
+    end
+    assert.equal("/home/ada/.local/state/pintle/history", path_with {})
+    assert.equal("/s/pintle/history", path_with { XDG_STATE_HOME = "/s" })
+    assert.equal("/home/ada/.local/state/pintle/history", path_with { XDG_STATE_HOME = "relative" })
+    assert.equal("/x", path_with { PINTLE_HISTORY = "/x" })
+    assert.equal("nil", path_with { PINTLE_HISTORY = "" })
+    assert.equal("nil", path_with { HOME = false })
+  end)
+end)
+
+describe("a line", function()
+  it("is secret by the names in it, by the schema, or by a space before it", function()
+    for _, line in ipairs {
+      "db open password=x", "db open userPassword='a b'", "db open API_KEY:=5", "db open a=b access-token=x",
+      'db open auth={}', "db open login='{\"token\":\"x\"}'", "db open password='not ended", " db open a=b",
+    } do
+      assert.is_true(is_secret(line), line)
+    end
+    for _, line in ipairs { "db open name=Ada", "db tokens", "plugins", "db open a='not ended", "db open pinned=1" } do
+      assert.is_false(is_secret(line), line)
+    end
+    local properties = { code = { type = "string", format = "password" }, seed = { writeOnly = true }, name = {} }
+    assert.is_true(is_secret("db open code=x", properties))
+    assert.is_true(is_secret("db open seed:=1", properties))
+    assert.is_false(is_secret("db open name=x", properties))
+  end)
+end)
+
+describe("a search", function()
+  it("finds the last that fits, and the ones before", function()
+    local search = searches { "tea one", "milk", "tea two", "tea two", "sugar" }
+    assert.is_nil(search:found())
+    search:type "t"
+    assert.equal("tea two", search:found())
+    search:type "ea"
+    assert.equal("tea two", search:found())
+    search:older()
+    assert.equal("tea one", search:found())
+    search:older()
+    assert.equal("tea one", search:found())
+    search:erase()
+    assert.equal("tea two", search:found())
+    search:type "ü"
+    assert.is_nil(search:found())
+    search:erase()
+    assert.same({ "te", "tea two" }, { search.query, search:found() })
+  end)
+end)
+
+describe("the width of a text", function()
+  it("is that of a terminal", function()
+    assert.same({ 0, 3, 1, 6, 2, 1, 3 }, {
+      width.of "", width.of "abc", width.of "ü", width.of "日本茶", width.of "😀", width.of "e\u{301}", width.of "\xFFab",
+    })
+  end)
+
+  it("is kept to at both ends, by whole characters", function()
+    assert.same({ "日", "日本", "", "ab" },
+      { width.first("日本茶", 3), width.first("日本茶", 4), width.first("日", 1), width.first("ab", 9) })
+    assert.same({ "茶", "本茶", "", "ab", "" },
+      { width.last("日本茶", 3), width.last("日本茶", 4), width.last("日", 1), width.last("ab", 9), width.last("ab", 0) })
+  end)
+end)
