@@ -9,10 +9,10 @@ local contenders = require "bench.compare.contenders"
 local json = require("pintle.core").json
 local rows = require "bench.compare.rows"
 
-local options = { rounds = 7, seconds = 1, part = "" }
+local options = { rounds = 7, still_rounds = 3, seconds = 1, part = "" }
 for _, option in ipairs(arg) do
   if option == "--quick" then
-    options.rounds, options.seconds = 3, 0.1
+    options.rounds, options.still_rounds, options.seconds = 3, 1, 0.1
   elseif option == "--json" then
     options.json = true
   else
@@ -61,7 +61,7 @@ end
 local function measure(row)
   local values, factors = {}, {}
   for place in ipairs(contenders) do values[place], factors[place] = {}, {} end
-  for _ = 1, row.is_still and 3 or options.rounds do
+  for _ = 1, row.is_still and options.still_rounds or options.rounds do
     local of_round = round(row)
     for place, list in ipairs(factors) do
       local value, ours = of_round[place], of_round[1]
