@@ -21,6 +21,7 @@ local function haunt()
 end
 
 function haunting.start(finalizer)
+  collectgarbage() -- or what others have left would have to be gone through first
   work, runs, haunting.failure = finalizer, 0, nil
   pause, stepmul = collectgarbage("setpause", 0), collectgarbage("setstepmul", 1000)
   haunt()

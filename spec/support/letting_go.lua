@@ -15,6 +15,7 @@ local function release_file(file)
   local run = file.run
   release(file)
   file.run = run
+  collectgarbage()
   return nil, true
 end
 
