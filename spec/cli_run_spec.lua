@@ -329,7 +329,7 @@ describe("pintle run, at a terminal,", function()
     terminal:say "tea brew leaf=assam\n"
     terminal:expect "A cup of assam\r\n"
     terminal:say "tea die\n"
-    terminal:expect "tea ended with status 4\r\n"
+    terminal:expect "tea ended with status 4; `reload` starts it again\r\n"
     terminal:say "reload\ntea brew leaf=sencha\n"
     terminal:expect "A cup of sencha\r\n"
     terminal:say "\4"

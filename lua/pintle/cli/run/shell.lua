@@ -166,7 +166,7 @@ function methods:perform(line)
     self.console:complain "interrupted; it was cancelled"
     return status.of_signal "INT"
   end
-  self.console:complain(tostring(err))
+  self.console:complain(tostring(err) .. (err.kind == "closed" and "; `reload` starts it again" or ""))
   return status.of(err)
 end
 
