@@ -1,6 +1,7 @@
 -- What is kept of what was entered at the prompt of `pintle run`, where, and how it is found again.
-local cli = require "spec.support.cli"
 local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
 local folders = require "spec.support.folder"
 local histories = require "pintle.cli.run.history"
 local is_secret = require "pintle.cli.run.secrets"
@@ -84,6 +85,17 @@ describe("the history of the prompt", function()
     history:keep "one"
     assert.same({}, history.lines)
     histories.new(nil):keep "one"
+  end)
+
+  it("leaves alone what is no file", function()
+    local folder <close> = folders.new()
+    local path = folder.path .. "/history"
+    assert(os.execute("mkfifo -m 644 " .. path))
+    local begun = core.now()
+    local history = histories.new(path)
+    history:keep "one" -- to open it would be to wait for a reader
+    assert.is_true(core.now() - begun < 4)
+    assert.equal("rw-r--r--", lfs.attributes(path, "permissions"))
   end)
 
   it("is where XDG has it, unless told", function()

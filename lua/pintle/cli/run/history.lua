@@ -50,8 +50,11 @@ local function is_ours(path)
   return attributes and attributes.mode == "file" and attributes.permissions == "rw-------"
 end
 
+-- What is there and no file, such as /dev/null, is left alone.
+local function may_prepare(path) return (lfs.attributes(path, "mode") or "file") == "file" end
+
 local function open(path, mode)
-  if not is_ours(path) and not prepare(path) then return nil end
+  if not is_ours(path) and not (may_prepare(path) and prepare(path)) then return nil end
   return is_ours(path) and io.open(path, mode)
 end
 
