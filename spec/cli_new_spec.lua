@@ -78,13 +78,6 @@ for _, name in ipairs(dialects.names()) do
 end
 
 describe("pintle new", function()
-  it("says what it has made and what to do next, as the page shows", function()
-    local folder <close> = folders.new()
-    local page = cli.slurp "docs/cli.md"
-    local shown = page:match "\n```\n%$ pintle new greeter\n(.-)```"
-    assert.same({ shown, "", 0 }, pintle(folder, "new", "greeter"))
-  end)
-
   it("makes it where a path says", function()
     local folder <close> = folders.new()
     assert.equal(0, pintle(folder, "new", folder.path .. "/tea/")[3])

@@ -149,19 +149,6 @@ tea brew leaf=assam
     assert.truthy(outcome[2]:find("No such file or directory", 1, true), outcome[2])
   end)
 
-  it("does what the page shows", function()
-    local folder <close> = folders.new()
-    assert.equal(0, (select(3, cli.run { "new", folder.path .. "/greeter" })))
-    local shown = cli.slurp "docs/cli.md":match "\n```\n%$ pintle run plugins\n(.-)```"
-    local script = {}
-    for line in shown:gmatch "pintle> ([^\n]*\n)" do script[#script + 1] = line end
-    cli.write(folder.path .. "/.script", table.concat(script))
-    local text = children.run { command = {
-      "sh", "-c", 'exec bin/pintle run "$1" < "$1/.script" 2>&1', "sh", folder.path,
-    } }
-    assert.equal((shown:gsub("pintle> [^\n]*\n", "")), text)
-  end)
-
   it("speaks the dialect that it is told", function()
     local folder <close> = stage()
     assert.same({ "A cup of a\n", "", 0 }, run(folder, "tea brew leaf=a\n", "--dialect", "mcp"))

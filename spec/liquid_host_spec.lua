@@ -666,32 +666,3 @@ describe("a host of plugins that speak Liquid", function()
     host:stop()
   end)
 end)
-
-describe("the page on Liquid", function()
-  local function read(path)
-    local file <close> = assert(io.open(path))
-    return file:read "a"
-  end
-
-  local function write(path, text)
-    local file <close> = assert(io.open(path, "w"))
-    assert(file:write(text))
-  end
-
-  it("has a plugin and a host that work together", function()
-    local examples = {}
-    for code in read("docs/dialects/liquid.md"):gmatch "\n```lua\n(.-)```" do examples[#examples + 1] = code end
-    assert.equal(2, #examples)
-    local folder = os.tmpname()
-    os.remove(folder)
-    assert(os.execute("mkdir " .. folder))
-    finally(function() os.execute("rm -r " .. folder) end)
-    write(folder .. "/engine.lua", examples[1])
-    write(folder .. "/host.lua", examples[2])
-    local output, code = children.run {
-      command = { "lua5.4", "host.lua" }, cwd = folder, stdin = "null",
-      env = { LUA_PATH = os.getenv "LUA_PATH", LUA_CPATH = os.getenv "LUA_CPATH" },
-    }
-    assert.same({ "true\tHello, Ada, 1.0\nfalse\tLiquid syntax error (line 1): no tags here\n", 0 }, { output, code })
-  end)
-end)

@@ -1,0 +1,180 @@
+-- Every example in README.md and docs/ is tried, and every link followed; spec/support/pages.lua tells how.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local folders = require "spec.support.folder"
+local lfs = require "lfs"
+local pages = require "spec.support.pages"
+
+local function read(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+
+local function find_pages(folder, list)
+  for name in lfs.dir(folder) do
+    local path = folder .. "/" .. name
+    if name:find "%.md$" then list[#list + 1] = path end
+    if name:find "^[^.]" and lfs.attributes(path, "mode") == "directory" then find_pages(path, list) end
+  end
+  table.sort(list)
+  return list
+end
+
+local PAGES = find_pages("docs", { "README.md" })
+
+-- A folder in which everything of the checkout is at hand, and what is made there does not get into it.
+local function new_place()
+  local place, here = folders.new(), lfs.currentdir()
+  for name in lfs.dir(here) do
+    if name:find "^[^.]" then assert(lfs.link(here .. "/" .. name, place.path .. "/" .. name, true)) end
+  end
+  return place
+end
+
+local function follow(steps)
+  local place <close> = new_place()
+  local path = ("%s/bin:%s"):format(place.path, os.getenv "PATH")
+  local process <close> = assert(core.spawn {
+    command = { "sh", "-c", pages.script(steps) }, cwd = place.path, stdin = "null", stderr = "null",
+    env = { PATH = path, PWD = place.path, LUA_INIT = 'io.stdout:setvbuf "line"' },
+  })
+  local output = children.read(process.stdout)
+  process:wait(children.patience)
+  return pages.results(steps, output)
+end
+
+for _, page in ipairs(PAGES) do
+  describe(page, function()
+    local blocks = pages.blocks(read(page))
+    local steps, results = pages.steps(blocks), nil
+
+    for i, block in ipairs(blocks) do
+      it(("has a block that makes sense at line %d"):format(block.line), function()
+        assert.is_nil(pages.problem(block, blocks[i - 1]))
+      end)
+    end
+
+    setup(function()
+      local nothing_left = children.stock()
+      if #steps > 0 then results = follow(steps) end
+      nothing_left()
+    end)
+
+    for i, step in ipairs(steps) do
+      it(("%s (line %d)"):format(step.what, step.line), function()
+        local printed, status = results[i].printed, results[i].status
+        if step.shown and not pages.fits(step.shown, printed) then assert.equal(step.shown, printed) end
+        if step.must_succeed then assert.equal(0, status, printed) end
+      end)
+    end
+  end)
+end
+
+-- {====== Finding the way ======
+
+-- As GitHub makes them of headings.
+local function anchors_of(text)
+  local set = {}
+  for heading in ("\n" .. text:gsub("\n```.-\n```", "")):gmatch "\n#+ ([^\n]*)" do
+    set[heading:lower():gsub("[^%w _-]", ""):gsub(" ", "-")] = true
+  end
+  return set
+end
+
+local function links_of(text)
+  local list = {}
+  for target in text:gsub("\n```.-\n```", ""):gmatch "%]%(([^)%s]+)%)" do
+    if not target:find "^%a+:" then list[#list + 1] = target end
+  end
+  return list
+end
+
+local function resolve(page, path)
+  if path == "" then return page end
+  return ((page:match "^(.*/)" or "") .. path)
+end
+
+describe("a link", function()
+  for _, page in ipairs(PAGES) do
+    it("in " .. page .. " leads to what is there", function()
+      for _, target in ipairs(links_of(read(page))) do
+        local path, anchor = target:match "^([^#]*)#?(.*)$"
+        local file = resolve(page, path)
+        assert.truthy(lfs.attributes(file), target)
+        if anchor ~= "" then assert.truthy(anchors_of(read(file))[anchor], target) end
+      end
+    end)
+  end
+end)
+
+describe("the index of the pages", function()
+  it("has all of them", function()
+    local listed = {}
+    for _, target in ipairs(links_of(read "docs/README.md")) do listed["docs/" .. target] = true end
+    for _, page in ipairs(PAGES) do
+      local is_index = page == "README.md" or page == "docs/README.md"
+      assert.truthy(is_index or listed[page], page .. " is not in docs/README.md")
+    end
+  end)
+end)
+
+describe("the README", function()
+  it("keeps its plugin and its host within fifteen lines or so", function()
+    local count = 0
+    for code in read "README.md":gmatch "fifteen lines\n```lua\n(.-\n)```" do
+      local _, lines = code:gsub("\n", "")
+      assert.is_true(lines <= 17, code)
+      count = count + 1
+    end
+    assert.equal(2, count)
+  end)
+end)
+
+-- }======
+
+-- {====== The ways of a page ======
+
+describe("what is between fences", function()
+  local function problem_of(text)
+    local blocks = pages.blocks(text)
+    return pages.problem(blocks[#blocks], blocks[#blocks - 1])
+  end
+
+  it("has a language, unless it is what a program prints", function()
+    assert.is_nil(problem_of "```lua\nprint(1)\n```\n```\n1\n```\n")
+    assert.truthy(problem_of "```lua\nprint(1)\n```\n\n```\n1\n```\n")
+    assert.truthy(problem_of "```\n$ true\n```\n")
+    assert.truthy(problem_of "```cobol\nSTOP RUN\n```\n")
+  end)
+
+  it("is well-formed, and so is what is said above it", function()
+    assert.truthy(problem_of "```lua\nfor\n```\n")
+    assert.truthy(problem_of '```json\n{"a":1,}\n```\n')
+    assert.truthy(problem_of '```text\n→ {"a":}\n```\n')
+    assert.is_nil(problem_of '```json\n{"a":1}\n{"b":2}\n```\n')
+    assert.is_nil(problem_of "<!-- not run: it takes a year -->\n```sh\nsleep 1y\n```\n")
+    assert.truthy(problem_of "<!-- not run -->\n```sh\nsleep 1y\n```\n")
+    assert.truthy(problem_of "<!-- norun: it takes a year -->\n```sh\nsleep 1y\n```\n")
+  end)
+
+  it("is tried in order, in one place", function()
+    local steps = pages.steps(pages.blocks("```lua\n-- a/b.lua\nprint(...)\n```\n```\n\n```\n"
+      .. "```console\n$ cd a\n$ lua5.4 b.lua 7 \\\n  && false\n7\n$ echo $?\n1\n$ cat\npintle> typed\ntyped\n```\n"))
+    local results = follow(steps)
+    assert.equal(6, #steps)
+    for i, step in ipairs(steps) do
+      if i ~= 4 then assert.equal(step.shown, results[i].printed) end
+    end
+    assert.same({ printed = "7\n", status = 1 }, results[4])
+  end)
+
+  it("prints what is shown, but for times and what is left out", function()
+    assert.is_true(pages.fits("in 8 ms: a (b)\n…\nend\n", "in 1.5 ms: a (b)\none\ntwo\nend\n"))
+    assert.is_true(pages.fits("pid …, ok\n", "pid 17, ok\n"))
+    assert.is_false(pages.fits("pid …, ok\n", "pid 17\n, ok\n"))
+    assert.is_false(pages.fits("a\n", "a\nb\n"))
+    assert.is_false(pages.fits("8 items\n", "9 items\n"))
+  end)
+end)
+
+-- }======
