@@ -71,7 +71,7 @@ for _, name in ipairs(dialects.names()) do
         assert.is_nil(cli.slurp(folder.path .. "/tea/" .. file):find "@%l+@")
       end
       local readme = cli.slurp(folder.path .. "/tea/README.md")
-      assert.truthy(readme:find("\nbusted\n", 1, true))
+      assert.truthy(readme:find("\nbusted --lua=lua5.4\n", 1, true))
       assert.truthy(readme:find("pintle call -d " .. name, 1, true))
     end)
   end)

@@ -35,7 +35,7 @@ local function tell(folder, name, dialect, made, console)
   console:print "Next:"
   console:print("  cd " .. folder)
   console:print(("  pintle call -d %s ./plugin.lua -- greet name=Ada"):format(dialect))
-  console:print "  busted"
+  console:print "  busted --lua=lua5.4"
 end
 
 ---@param args table

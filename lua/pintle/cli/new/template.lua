@@ -73,7 +73,7 @@ pintle call -d @dialect@ ./plugin.lua -- greet name=Ada
 @readme@
 ## Testing
 ```sh
-busted
+busted --lua=lua5.4
 luacheck .
 ```
 With a checkout of pintle that is not installed it is
