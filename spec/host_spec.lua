@@ -138,6 +138,18 @@ describe("a host", function()
       assert.is_nil((host:start { command = plugin "good", sha256 = { [path] = sum } }))
     end)
 
+    it("only the file that is run in its directory, whatever has the same name here", function()
+      local path = directory .. "/script/lua"
+      assert(lfs.mkdir(directory .. "/script"))
+      write(path, "#!/bin/sh\nexit 3\n", "755")
+      local sum = children.run { command = { "sha256sum", "script/lua" } }:match "^%x+"
+      local _, err = host:start { command = { "script/lua" }, cwd = directory, sha256 = sum }
+      assert.equal("invalid", err.kind)
+      sum = children.run { command = { "sha256sum", path } }:match "^%x+"
+      _, err = host:start { command = { "script/lua" }, cwd = directory, sha256 = sum }
+      assert.same({ code = 3 }, err.exit)
+    end)
+
     it("one in its own directory and environment", function()
       local env = { GREETING = "hello", HOME = false }
       local code = 'io.stderr:write(os.getenv "GREETING", " ", tostring(os.getenv "HOME"), "\\n")'

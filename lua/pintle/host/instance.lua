@@ -40,11 +40,18 @@ local function check_sum(path, wanted)
   return true
 end
 
+-- What a path in the command means is for the directory in which it is run to say.
+local function find_program(spec)
+  local name = spec.command[1]
+  local is_relative = name:find "^[^/].*/" ~= nil
+  return core.which(is_relative and spec.cwd and spec.cwd .. "/" .. name or name)
+end
+
 local function check_sums(spec)
   if not spec.sha256 then return true end
   local sums = spec.sha256
   if type(sums) == "string" then
-    local path, message = core.which(spec.command[1])
+    local path, message = find_program(spec)
     if not path then return nil, errors.new("spawn", message) end
     sums = { [path] = sums }
   end
