@@ -39,6 +39,23 @@ describe("on a terminal", function()
     assert.is_nil((on_terminal(cli.words("call", "--log", "silent", cli.GREETER, "--", "greet", "name=Ada"))):find "%%")
   end)
 
+  try("nothing that a plugin says steers it, and a pipe gets it as it is", function()
+    local code = [[
+      local plugin = require "pintle".plugin { name = "p", version = "1.0.0" }
+      plugin:operation("say", {}, function() return "a\27[31mb\u{9b}32mc\nd\té" end)
+      plugin:serve()
+    ]]
+    for _, options in ipairs { {}, { "--json" } } do
+      local calling = cli.words("call", "-d", "gevals", "lua5.4", "-e", code, "--", "say", options)
+      assert.is_nil((on_terminal(calling):find "\27%[31m"), "ESC")
+      assert.is_nil((on_terminal(calling):find "\u{9b}"), "CSI")
+      assert.truthy((cli.run(calling):find "\u{9b}"))
+    end
+    local calling = cli.words("call", "-d", "gevals", "lua5.4", "-e", code, "--", "say")
+    assert.equal("a?[31mb?32mc\nd\té\n", (on_terminal(calling)))
+    assert.equal("a\27[31mb\u{9b}32mc\nd\té\n", (cli.run(calling)))
+  end)
+
   try("the doctor's findings have colours, and the same text", function()
     local text = on_terminal { "doctor" }
     assert.truthy(text:find("\27[32mok\27[0m", 1, true), text)

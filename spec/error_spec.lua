@@ -26,6 +26,7 @@ describe("an error", function()
   it("is one line", function()
     assert.equal("first second third", tostring(errors.new("closed", "first\n  second\r\nthird")))
     assert.equal("it said [31mno", tostring(errors.new("closed", "it said \27[31mno")))
+    assert.equal("it said 31mno, é", tostring(errors.new("closed", "it said\u{9b}31mno, é")))
   end)
 
   it("shows the code that the other side gave, and no other", function()

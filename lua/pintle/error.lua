@@ -29,9 +29,10 @@
 
 local metatable = { __name = "pintle.error" }
 
----One line worth printing: what the other side says may be anything, also lines and escapes of a terminal.
+---One line worth printing: what the other side says may be anything, also lines and escapes of a terminal, in ASCII or
+---in Unicode.
 function metatable.__tostring(err)
-  local line = tostring(err.message):gsub("[%s%c]+", " ")
+  local line = tostring(err.message):gsub("\xC2[\x80-\x9F]", " "):gsub("[%s%c]+", " ")
   if err.kind == "remote" and err.code then line = ("%s (code %s)"):format(line, err.code) end
   return line
 end

@@ -26,8 +26,13 @@ function methods:print(...) self.out:write(..., "\n") end
 
 -- It must not steer the terminal.
 local function harmless(text)
-  return (text:gsub("[%c\127]", function(sign) return not sign:find "[\n\t]" and "?" or nil end))
+  text = text:gsub("[%c\127]", function(sign) return not sign:find "[\n\t]" and "?" or nil end)
+  return (text:gsub("\xC2[\x80-\x9F]", "?"))
 end
+
+---What somebody else has said: as it is for programs, and on a terminal nothing that steers it.
+---@param text string
+function methods:tell(text) self:print(self.is_terminal and harmless(text) or text) end
 
 ---What went wrong, or has to be said beside the result.
 ---@param message string
@@ -36,12 +41,12 @@ function methods:complain(message) self.err:write("pintle: ", harmless(message),
 ---A value for programs to read, broken into lines.
 ---@param value any
 function methods:json(value)
-  self:print(require "pintle.plugin.indent"(core.json.encode(value)))
+  self:tell(require "pintle.plugin.indent"(core.json.encode(value)))
 end
 
 ---The same on a line of its own, for one of many.
 ---@param value any
-function methods:json_line(value) self:print(core.json.encode(value)) end
+function methods:json_line(value) self:tell(core.json.encode(value)) end
 
 ---@param style string
 ---@param text string

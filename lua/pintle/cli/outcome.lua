@@ -50,7 +50,7 @@ end
 
 ---@param part any
 ---@param console pintle.cli.console
-function outcomes.show_part(part, console) console:print(text_of(part)) end
+function outcomes.show_part(part, console) console:tell(text_of(part)) end
 
 ---The message and the outputs on stdout; why it failed on stderr.
 ---@param outcome pintle.outcome
@@ -63,12 +63,12 @@ function outcomes.show(outcome, operation, console)
     console:complain(("%s failed: %s"):format(operation, reason))
     if message == reason then message = nil end
   end
-  if message then console:print(message) end
+  if message then console:tell(message) end
   for _, name in ipairs(sorted_names(outcome.outputs or {})) do
-    console:print(("%s: %s"):format(name, text_of(outcome.outputs[name])))
+    console:tell(("%s: %s"):format(name, text_of(outcome.outputs[name])))
   end
   local is_told = outcome.message or next(outcome.outputs or {})
-  if not is_told and outcome.result ~= nil then console:print(text_of(outcome.result)) end
+  if not is_told and outcome.result ~= nil then console:tell(text_of(outcome.result)) end
 end
 
 -- }======

@@ -57,7 +57,8 @@ local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
 -- It must not steer the terminal.
 local function harmless(text)
-  return (text:gsub("[%c\127]", function(sign) return ESCAPES[sign] or "?" end))
+  text = text:gsub("[%c\127]", function(sign) return ESCAPES[sign] or "?" end)
+  return (text:gsub("\xC2[\x80-\x9F]", "?"))
 end
 
 local function line_of(piece)
