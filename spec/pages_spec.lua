@@ -31,6 +31,19 @@ local function new_place()
   return place
 end
 
+-- To the end, or as much as there is when the time is over: then the step that hangs is the first without a result.
+local function read_in_time(fd)
+  local poller <close> = assert(core.poller())
+  local pieces, late = {}, core.now() + children.patience
+  assert(poller:set(fd, "r", true))
+  while poller:wait(math.max(late - core.now(), 0)) > 0 do
+    local piece = fd:read()
+    if not piece or piece == "" then break end
+    pieces[#pieces + 1] = piece
+  end
+  return table.concat(pieces)
+end
+
 local function follow(steps)
   local place <close> = new_place()
   local path = ("%s/bin:%s"):format(place.path, os.getenv "PATH")
@@ -38,9 +51,7 @@ local function follow(steps)
     command = { "sh", "-c", pages.script(steps) }, cwd = place.path, stdin = "null", stderr = "null",
     env = { PATH = path, PWD = place.path, LUA_INIT = 'io.stdout:setvbuf "line"' },
   })
-  local output = children.read(process.stdout)
-  process:wait(children.patience)
-  return pages.results(steps, output)
+  return pages.results(steps, read_in_time(process.stdout))
 end
 
 for _, page in ipairs(PAGES) do
