@@ -20,6 +20,8 @@ local function find_pages(folder, list)
   return list
 end
 
+local PATIENCE = 4 * children.patience -- for a whole page
+
 local PAGES = find_pages("docs", { "README.md" })
 
 -- A folder in which everything of the checkout is at hand, and what is made there does not get into it.
@@ -34,7 +36,7 @@ end
 -- To the end, or as much as there is when the time is over: then the step that hangs is the first without a result.
 local function read_in_time(fd)
   local poller <close> = assert(core.poller())
-  local pieces, late = {}, core.now() + children.patience
+  local pieces, late = {}, core.now() + PATIENCE
   assert(poller:set(fd, "r", true))
   while poller:wait(math.max(late - core.now(), 0)) > 0 do
     local piece = fd:read()
