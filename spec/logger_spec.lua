@@ -81,7 +81,8 @@ describe("the logger of a host", function()
   it("prints colours and a bar on a terminal", function()
     local command = ("lua5.4 -e '%s'"):format(TOUR)
     local text = children.run {
-      command = { "script", "-qec", command, "/dev/null" }, env = { NO_COLOR = false, SHELL = "/bin/sh" },
+      command = { "script", "-qec", command, "/dev/null" },
+      env = { TERM = "xterm", NO_COLOR = false, SHELL = "/bin/sh" },
     }
     assert.matches("\27%[33mwarn", text)
     assert.matches("greeter greet [############............]  50% half", text, 1, true)
@@ -98,7 +99,7 @@ describe("the logger of a host", function()
     ]]
     local text = children.run {
       command = { "script", "-qec", ("stty cols 60; lua5.4 -e '%s'"):format(code), "/dev/null" },
-      env = { SHELL = "/bin/sh" },
+      env = { TERM = "xterm", SHELL = "/bin/sh" },
     }
     local full, empty, rest = text:match "^\r\27%[K([^\r]*)\r\n\r\27%[K([^\r]*)\r\27%[K(.*)$"
     assert.equal(59, utf8.len(full))
@@ -114,7 +115,8 @@ describe("the logger of a host", function()
       print "done"
     ]]
     local text = children.run {
-      command = { "script", "-qec", ("lua5.4 -e '%s'"):format(code), "/dev/null" }, env = { SHELL = "/bin/sh" },
+      command = { "script", "-qec", ("lua5.4 -e '%s'"):format(code), "/dev/null" },
+      env = { TERM = "xterm", SHELL = "/bin/sh" },
     }
     assert.equal("\r\27[Kchatty give_up [############............]  50%\r\27[Kdone\r\n", text)
   end)
