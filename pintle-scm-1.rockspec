@@ -257,6 +257,7 @@ build = {
     ["pintle.dialect.reginald.types"] = "lua/pintle/dialect/reginald/types.lua",
     ["pintle.duration"] = "lua/pintle/duration.lua",
     ["pintle.error"] = "lua/pintle/error.lua",
+    ["pintle.exit"] = "lua/pintle/exit.lua",
     ["pintle.host"] = "lua/pintle/host.lua",
     ["pintle.host.check"] = "lua/pintle/host/check.lua",
     ["pintle.host.discover"] = "lua/pintle/host/discover.lua",

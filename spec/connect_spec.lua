@@ -283,6 +283,23 @@ describe("connecting", function()
       assert.equal(0, (process:wait(patience)))
     end)
 
+    it("sends what is queued before a handler exits", function()
+      local plugin = [[
+        local peer = require("pintle.connect").open { stdio = true }
+        peer:on("hello", function() return "hello" end)
+        peer:on("give up", function()
+          peer:notify("log", { "no use" })
+          os.exit(3)
+        end)
+        peer:join()
+      ]]
+      local process <close> = assert(core.spawn { command = children.lua(plugin) })
+      process.stdin:write '{"jsonrpc":"2.0","id":1,"method":"hello"}\n{"jsonrpc":"2.0","id":2,"method":"give up"}\n'
+      assert.equal('{"jsonrpc":"2.0","id":1,"result":"hello"}\n{"jsonrpc":"2.0","method":"log","params":["no use"]}\n',
+        children.read(process.stdout))
+      assert.equal(3, (process:wait(patience)))
+    end)
+
     it("does not wait longer than told for that", function()
       local plugin = [[
         local connect, loop = require "pintle.connect", require "pintle.loop"

@@ -148,6 +148,24 @@ describe("a plugin", function()
     assert.equal(1, workshop.process:wait(children.patience))
   end)
 
+  it("is heard out when it exits in the middle of an operation", function()
+    local process <close> = assert(core.spawn { command = children.lua [[
+      local plugin = require("pintle").plugin { name = "quitter", version = "1.0.0" }
+      plugin:operation("quit", { params = { type = "object" } }, function(_, ctx)
+        ctx:log("error", "no use")
+        os.exit(3)
+      end)
+      plugin:serve()
+    ]] })
+    process.stdin:write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}\n' ..
+      '{"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"quit","args":{},"context":{}}}\n')
+    local first, second, rest = children.read(process.stdout):match "^([^\n]+)\n([^\n]+)\n(.*)$"
+    assert.matches('"name":"quitter"', first, 1, true)
+    assert.equal('{"jsonrpc":"2.0","method":"log","params":{"level":"error","message":"no use"}}', second)
+    assert.equal("", rest)
+    assert.equal(3, (process:wait(children.patience)))
+  end)
+
   it("answers a first message that nobody knows, and goes on", function()
     local workshop <close> = extension.plugin "workshop"
     assert.equal(-32601, workshop:call("hello", {}).error.code)

@@ -81,16 +81,16 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(7000, "pintle.loop pintle.peer", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
+    assert_parsed(8500, "pintle.loop pintle.peer", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a peer that waits before it answers", function()
-    assert_parsed(73000, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
+    assert_parsed(76000, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
       pintle.peer.parking pintle.process pintle.task]], { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"wait"}')
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(145000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
+    assert_parsed(148000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
       pintle.process pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
@@ -100,7 +100,7 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(185000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(188000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
       GREETER, EXECUTE)
   end)
 

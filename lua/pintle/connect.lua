@@ -2,6 +2,7 @@
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
+local exits = require "pintle.exit"
 local lazy = require "pintle.lazy"
 local options = require "pintle.options"
 local peers = require "pintle.peer"
@@ -35,7 +36,9 @@ local function claim(settings)
   if not input then return nil, errors.new(kind or "closed", output) end
   io.stdout:setvbuf "line"
   settings.read, settings.write = input, output
-  return peers.open(settings)
+  local peer, err = peers.open(settings)
+  if peer then exits.after_sending(peer) end
+  return peer, err
 end
 
 local function copy(given)

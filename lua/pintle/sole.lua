@@ -3,6 +3,7 @@
 -- them, or something comes that is not so simple, and take over where this was.
 
 local core = require "pintle.core"
+local exits = require "pintle.exit"
 
 local yield, resume = coroutine.yield, core.resume
 
@@ -118,6 +119,7 @@ function sole.connect(given)
   io.stdout:setvbuf "line"
   local stream = assert(core.stream { read = input, write = output, framing = given.framing or "line" })
   sole.peer = setmetatable({ stream = stream, handlers = {}, reader = {} }, metatable)
+  exits.after_sending(sole.peer)
   return sole.peer
 end
 

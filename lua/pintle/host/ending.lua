@@ -2,6 +2,7 @@
 -- the interpreter leaves it alone. Against SIGKILL there is the death signal.
 
 local core = require "pintle.core"
+local exits = require "pintle.exit"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
 
@@ -13,7 +14,7 @@ local running = {} ---@type table<pintle.supervisor, true>
 local guard ---@type table? finalized when the state is closed
 local signals ---@type pintle.signals? those that are watched while a plugin runs
 local watcher = {}
-local is_exit_wrapped = false
+local is_exit_seen_to = false
 
 local function let_signals_go()
   if not signals then return end
@@ -49,14 +50,10 @@ local function watch_signals()
   if signals then loop.watch(signals:fd(), "r", watcher) end
 end
 
-local function wrap_exit()
-  if is_exit_wrapped then return end
-  is_exit_wrapped = true
-  local exit = os.exit
-  os.exit = function(...) -- luacheck: ignore 122
-    ending.stop_all()
-    return exit(...)
-  end
+local function see_to_exit()
+  if is_exit_seen_to then return end
+  is_exit_seen_to = true
+  exits.before(ending.stop_all)
 end
 
 -- Finalizers run in the opposite order of their objects' making, so the guard has to be younger than what is needed to
@@ -74,7 +71,7 @@ end
 ---@param supervisor pintle.supervisor
 function ending.include(supervisor)
   running[supervisor] = true
-  wrap_exit()
+  see_to_exit()
   watch_signals()
   renew_guard()
 end

@@ -3,6 +3,7 @@
 local beginning = require "pintle.plugin.beginning"
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
+local exits = require "pintle.exit"
 local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
@@ -166,6 +167,7 @@ function servers.run(plugin, options)
   local err
   self.peer, err = open(self, options)
   if not self.peer then return nil, err end
+  exits.after_sending(self.peer)
   add_methods(self)
   if options.dialect then speak(self, options.dialect) else recognise(self) end
   wait_for_end(self)
