@@ -283,6 +283,25 @@ describe("connecting", function()
       assert.equal(0, (process:wait(patience)))
     end)
 
+    it("answers what is no message, as a server has to, unless told", function()
+      local plugin = [[
+        local peer = require("pintle.connect").open { stdio = true, answer_noise = %s }
+        peer:on("sum", function(params) return params[1] + params[2] end)
+        peer:join()
+      ]]
+      local asked = '{"jsonrpc":"2.0","method":"sum\n[]\n{"jsonrpc":"2.0","method":1}\n' ..
+        '{"jsonrpc":"2.0","id":1,"method":"sum","params":[1,2]}\n'
+      for given, codes in pairs { ["nil"] = "-32700 -32600 -32600", ["false"] = "" } do
+        local process <close> = assert(core.spawn { command = children.lua(plugin:format(given)) })
+        process.stdin:write(asked)
+        process.stdin:close()
+        local text, found = children.read(process.stdout), {}
+        for code in text:gmatch '{"jsonrpc":"2.0","id":null,"error":{"code":(%-%d+),' do found[#found + 1] = code end
+        assert.equal(codes, table.concat(found, " "))
+        assert.matches('{"jsonrpc":"2.0","id":1,"result":3}\n', text, 1, true)
+      end
+    end)
+
     it("sends what is queued before a handler exits", function()
       local plugin = [[
         local peer = require("pintle.connect").open { stdio = true }
@@ -379,6 +398,19 @@ describe("connecting", function()
       assert.equal("full", err.kind)
     end)
 
+    it("answers what is no message, as a server has to", function()
+      local _ <close> = assert(connect.listen({ path = path }, function(welcome) welcome:join(patience) end))
+      local socket = assert(core.connect { path = path })
+      assert(socket:write "nonsense\n")
+      local answer
+      turn_until(function()
+        answer = answer or socket:read()
+        return answer
+      end)
+      assert.matches('^{"jsonrpc":"2.0","id":null,"error":{"code":%-32700,', answer)
+      socket:close()
+    end)
+
     it("has the error of the one who lets in told", function()
       local on_error, told = loop.on_error, nil
       loop.on_error = function(err) told = err end
@@ -437,5 +469,29 @@ describe("connecting", function()
     end
     assert.error_matches(function() connect.open { command = { "true" }, path = "/x" } end, "either command or path")
     assert.error_matches(function() connect.listen({ path = "/x", comand = 1 }, print) end, 'no option "comand"')
+    assert.error_matches(function() connect.listen { path = "/x" } end, "on_peer: a function expected, got nil")
+  end)
+
+  it("blames the line that gave a wrong option, and leaves nothing behind", function()
+    local here = "^" .. debug.getinfo(1, "S").short_src:gsub("%p", "%%%0") .. ":%d+: "
+    for problem, given in pairs {
+      ["connect to what%? a table expected, got number$"] = 1,
+      ["option 'command': table expected, got string$"] = { command = "cat" },
+      ["option 'env': 'A=B' is no name$"] = { command = { "cat" }, env = { ["A=B"] = "" } },
+      ["stream option 'framing': .* expected, got string$"] = { command = { "cat" }, framing = "xml" },
+      ["stream limit 'message': integer from 1 to %d+ expected$"] = { command = { "cat" }, limits = { message = 0 } },
+      ["option 'port': integer from 1 to 65535 expected$"] = { host = "localhost", port = 0 },
+    } do
+      local _, raised = pcall(function()
+        local opened = connect.open(given)
+        return opened
+      end)
+      assert.matches(here .. problem, raised)
+    end
+    local _, raised = pcall(function()
+      local one = connect.pair { framing = "xml" }
+      return one
+    end)
+    assert.matches(here .. "stream option 'framing'", raised)
   end)
 end)

@@ -240,6 +240,13 @@ local function behaviours(open)
       peer:otherwise(nil)
       assert.equal(-32601, peer:call("call_back", { method = "any" }).code)
     end)
+
+    it("by what can be called, and nothing else", function()
+      peer:on("any", setmetatable({}, { __call = function(_, params) return params[1] end }))
+      assert.equal(1, peer:call("call_back", { method = "any", params = { 1 } }).result)
+      assert.error_matches(function() peer:on("any", 5) end, "handler: function expected, got number")
+      assert.error_matches(function() peer:otherwise {} end, "handler: function expected, got table")
+    end)
   end)
 
   describe("gives up", function()

@@ -1,5 +1,6 @@
 -- A program that only serves on stdin and stdout begins without a loop. Nobody must notice when that takes over.
 local children = require "spec.support.children"
+local core = require "pintle.core"
 local loop = require "pintle.loop"
 local pintle = require "pintle"
 
@@ -10,6 +11,7 @@ local SET_UP = [[
   peer:on("has_loop", function() return package.loaded["pintle.loop"] ~= nil end)
   peer:on("sleep", function() pintle.sleep(0.01) return "slept" end)
   peer:on("raise", function() error { message = "no", code = 7 } end)
+  peer:on("exit", function() os.exit(3) end)
   peer:on("fail", function() return nil, "not today" end)
   peer:on("unsendable", function() return print end)
   peer:on("method", function(_, ctx) return { ctx.method, ctx:cancelled() } end)
@@ -200,5 +202,29 @@ describe("a program that only serves", function()
     assert.matches("^false%s.*connect to what", says(connect .. "{}"))
     assert.matches("^false%s", says(connect .. "(nil)"))
     open()
+  end)
+end)
+
+describe("a program that only serves, and is written to at once,", function()
+  local function said_to(text)
+    local process <close> = assert(core.spawn { command = children.lua(SET_UP .. "peer:join()"), stderr = "null" })
+    process.stdin:write(text)
+    process.stdin:close()
+    return children.read(process.stdout), (process:wait(children.patience))
+  end
+
+  local ECHO = '{"jsonrpc":"2.0","id":1,"method":"echo","params":[1]}\n'
+  local ECHOED = '{"jsonrpc":"2.0","id":1,"result":[1]}\n'
+
+  it("answers what is no message", function()
+    local said, status = said_to(ECHO .. "nonsense\n[]\n" .. ECHO)
+    assert.equal(ECHOED .. '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON"}}\n' ..
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"empty batch"}}\n' .. ECHOED, said)
+    assert.equal(0, status)
+  end)
+
+  it("sends what is queued before a handler exits", function()
+    local said, status = said_to(ECHO .. ECHO .. '{"jsonrpc":"2.0","id":2,"method":"exit"}\n')
+    assert.same({ ECHOED .. ECHOED, 3 }, { said, status })
   end)
 end)

@@ -36,6 +36,7 @@ local function claim(settings)
   if not input then return nil, errors.new(kind or "closed", output) end
   io.stdout:setvbuf "line"
   settings.read, settings.write = input, output
+  if settings.answer_noise == nil then settings.answer_noise = true end
   local peer, err = peers.open(settings)
   if peer then exits.after_sending(peer) end
   return peer, err
@@ -59,17 +60,29 @@ local WAYS = {
   { "read", peers.open },
 }
 
+-- What is wrong with an option is found far below; the one to blame is who gave it.
+local function opened(open, settings, level)
+  local ok, peer, err = pcall(open, settings)
+  if ok then return peer, err end
+  if type(peer) ~= "string" then error(peer, 0) end
+  error(peer:gsub("^[^:]+:%d+: ", ""):gsub("^bad argument #1 to '%w+' %((.*)%)$", "%1"), level + 1)
+end
+
 ---Opens a conversation over one of the ways there are.
 ---@param given pintle.connect.options
 ---@return pintle.peer?, pintle.error?
 function connect.open(given)
+  if type(given) ~= "table" then error("connect to what? a table expected, got " .. type(given), 2) end
   options.check(given, KNOWN)
   local found
   for _, way in ipairs(WAYS) do
     if given[way[1]] and found then error(("either %s or %s"):format(found[1], way[1]), 2) end
     found = given[way[1]] and way or found
   end
-  if found then return found[2](copy(given)) end
+  if found then
+    local peer, err = opened(found[2], copy(given), 2)
+    return peer, err
+  end
   error("connect to what? command, path, host and port, stdio, or read and write", 2)
 end
 
@@ -82,9 +95,10 @@ function connect.pair(one, other)
   local function open(given, descriptor)
     local settings = copy(given or {})
     settings.read, settings.write = descriptor, descriptor
-    return assert(peers.open(settings))
+    return assert(opened(peers.open, settings, 3))
   end
-  return open(one, left), open(other or one, right)
+  local here, there = open(one, left), open(other or one, right)
+  return here, there
 end
 
 ---Waits for peers on a Unix socket (`path`) or a TCP one (`host`, `port`; port 0 takes any that is free).

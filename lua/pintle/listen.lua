@@ -20,7 +20,7 @@ local metatable = { __name = "pintle.listener", __index = methods }
 local listeners = {}
 
 local function welcome(listener, descriptor)
-  local settings = { read = descriptor, write = descriptor }
+  local settings = { read = descriptor, write = descriptor, answer_noise = true }
   for name, value in pairs(listener.settings) do settings[name] = value end
   tasks.start(function() listener.on_peer(assert(peers.open(settings))) end)
 end
@@ -72,6 +72,7 @@ local LISTEN_OPTIONS = options.set { "path", "host", "port", "mode", "backlog" }
 ---@param on_peer fun(peer: pintle.peer)
 ---@return pintle.listener?, pintle.error?
 function listeners.open(given, on_peer)
+  if type(on_peer) ~= "function" then error("on_peer: a function expected, got " .. type(on_peer), 2) end
   local settings, place = {}, {}
   for name, value in pairs(given) do
     if LISTEN_OPTIONS[name] then place[name] = value else settings[name] = value end

@@ -48,7 +48,8 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 ---@field cancellation? pintle.cancellation|false LSP's unless told
 ---@field progress? pintle.progress LSP's unless told
 ---@field codes? table<string, integer> codes of errors that have none, by their kind
----@field answer_noise? boolean what is not a message is answered with an error, as a server does
+---@field answer_noise? boolean what is not a message is answered with an error, as a server does: true for who serves
+---over stdio or listens, false for all others
 ---@field on_noise? fun(report: pintle.report) told of it
 ---@field on_error? fun(err: any, traceback: string?, method: string) a handler raised, or gave back what cannot be sent
 ---@field on_close? fun(err: pintle.error) told of the end
@@ -173,7 +174,10 @@ methods.on = sole.on
 
 ---Says who handles all other methods; `ctx.method` tells which it is.
 ---@param handler pintle.handler?
-function methods:otherwise(handler) self.other = handler end
+function methods:otherwise(handler)
+  sole.check_handler(handler, 2)
+  self.other = handler
+end
 
 methods.failed = answers.failed
 
@@ -346,7 +350,7 @@ end
 ---@private
 ---@param self pintle.peer
 function peers.complete(self)
-  furnish(setmetatable(self, metatable), {})
+  furnish(setmetatable(self, metatable), { answer_noise = true })
   begin(self)
 end
 

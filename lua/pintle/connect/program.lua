@@ -84,11 +84,11 @@ function program.start(settings, spawn_options)
   if not child then return nil, err end
   settings.read, settings.write = child.process.stdout, child.process.stdin
   settings.name, settings.explain = name_of(settings), explain
-  peer, err = peers.open(settings)
-  if not peer then
-    child:close()
-    return nil, err
-  end
+  local ok, opened, problem = pcall(peers.open, settings)
+  if not ok or not opened then child:close() end
+  if not ok then error(opened, 0) end
+  if not opened then return nil, problem end
+  peer = opened
   peer.child, peer.ladder, peer.stop = child, settings.ladder, stop
   return peer
 end
