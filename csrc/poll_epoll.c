@@ -6,8 +6,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "fd.h"
+
 int pt_poll_open(pt_poll *p) {
-  *p = (pt_poll){.fd = epoll_create1(EPOLL_CLOEXEC)};
+  int fd = epoll_create1(EPOLL_CLOEXEC);
+  *p = (pt_poll){.fd = fd >= 0 ? pt_fd_above_stdio(fd) : -1};
   return p->fd >= 0 ? 0 : errno;
 }
 

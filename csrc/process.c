@@ -26,7 +26,10 @@
 #if defined(__linux__) && defined(SYS_pidfd_open)
 
 /* The descriptor is closed on exec by itself. */
-int pt_process_watch(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+int pt_process_watch(pid_t pid) {
+  int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+  return fd >= 0 ? pt_fd_above_stdio(fd) : -1;
+}
 
 #elif defined(HAVE_KQUEUE)
 

@@ -257,6 +257,18 @@ describe("the claim on stdin and stdout", function()
     assert.equal(failure .. failure .. "true\n", said)
   end)
 
+  it("says so if stdin is closed, whatever else has been opened before", function()
+    local said = run {
+      command = sh("exec \"$@\" 0<&-", table.unpack(lua [[
+        local core = require "pintle.core"
+        local poller <close> = assert(core.poller())
+        local process <close> = assert(core.spawn { command = { "true" } })
+        print((select(2, core.claim_stdio())))
+      ]])),
+    }
+    assert.equal("cannot claim stdin and stdout: Bad file descriptor\n", said)
+  end)
+
   it("does without stderr", function()
     local said = run {
       command = sh("exec \"$@\" 2>&-", table.unpack(lua [[
