@@ -366,7 +366,7 @@ describe("gevals, from the side of the host:", function()
     describe("Result Fields", function()
       it("has success, and the others may be left out or null", function()
         assert.same({ success = true }, (outcome_of(result(2, '{"success":true}'))))
-        assert.same({ success = false },
+        assert.same({ success = false, error = "the operation failed" },
           (outcome_of(result(2, '{"success":false,"message":null,"error":null,"outputs":null}'))))
       end)
 

@@ -150,6 +150,13 @@ describe("a host of gevals, when it executes", function()
     assert.same({ success = false, error = "e" }, outcome)
   end)
 
+  it("says what is wrong with one that failed, however little the plugin says", function()
+    local _, outcome = executed({}, {}, { success = false, message = "m" })
+    assert.same({ success = false, error = "m", message = "m" }, outcome)
+    _, outcome = executed({}, {}, { success = false })
+    assert.same({ success = false, error = "the operation failed" }, outcome)
+  end)
+
   it("refuses an outcome that is none", function()
     local cases = {
       ['its result of "apply" has no success that is true or false'] = { {}, { success = "yes" }, json.array {}, "ok" },

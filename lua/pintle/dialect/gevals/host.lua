@@ -11,6 +11,7 @@ local duration = lazy "pintle.duration"
 local extensions = lazy "pintle.dialect.gevals.extensions"
 
 local TIMEOUT = -32001
+local UNEXPLAINED = "the operation failed" -- the protocol lets a plugin leave out why
 local VERSION = wire.VERSION
 
 local host = { handlers = {} }
@@ -167,6 +168,7 @@ local function outcome_of(session, operation, result)
   local err
   outcome.outputs, err = outputs_of(session, operation, outcome.outputs)
   if err then return nil, err end
+  if not outcome.success then outcome.error = outcome.error or outcome.message or UNEXPLAINED end
   return outcome
 end
 
