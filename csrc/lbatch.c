@@ -77,10 +77,12 @@ void pt_batch_begin(lua_State *L) {
 }
 
 /* A batch that asks for no answer gets none. `open` members are to be answered
-** yet. If it fails, nothing has changed. */
-static int send_if_done(lua_State *L, pt_stream *s, pt_batch *b, size_t open) {
+** yet. Answers that would outgrow a message are sent in several: a few bytes of
+** a batch may ask for many. If it fails, nothing has changed. */
+static int send_if_due(lua_State *L, pt_stream *s, pt_batch *b, size_t open) {
   size_t len = pt_buf_len(&b->out);
-  if (open > 0 || !b->is_complete || len == 0)
+  int is_done = open == 0 && b->is_complete;
+  if (len == 0 || (!is_done && len <= s->framing.body_limit / 2))
     return 1;
   if (!pt_buf_add(L, &b->out, "]", 1) ||
       !pt_stream_send_text(L, s, pt_buf_front(&b->out), len + 1)) {
@@ -94,7 +96,7 @@ static int send_if_done(lua_State *L, pt_stream *s, pt_batch *b, size_t open) {
 int pt_ticket_answered(lua_State *L, pt_stream *s, int arg, pt_batch *b) {
   pt_ticket *t = lua_touserdata(L, arg);
   if (b != NULL) {
-    if (!send_if_done(L, s, b, b->open - 1))
+    if (!send_if_due(L, s, b, b->open - 1))
       return 0;
     b->open--;
   }
@@ -120,7 +122,7 @@ int pt_batch_complete(lua_State *L, pt_stream *s) {
   lua_getiuservalue(L, 1, PT_STREAM_BATCH);
   b = lua_touserdata(L, -1);
   b->is_complete = 1;
-  ok = send_if_done(L, s, b, b->open);
+  ok = send_if_due(L, s, b, b->open);
   lua_pushnil(L);
   lua_setiuservalue(L, 1, PT_STREAM_BATCH);
   lua_pop(L, 1);

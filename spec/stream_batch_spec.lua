@@ -53,6 +53,19 @@ for name, codec in pairs(codecs) do
       assert.is_false(stream:receive())
     end)
 
+    it("is answered in several if one would be too long a message", function()
+      stream:close()
+      far:close()
+      stream, far = wire.open { json = codec.json, limits = { message = 200 } }
+      send(1, 2, request(3), 4, 5)
+      for _ = 1, 5 do
+        local _, id = wire.next(stream)
+        stream:reply(id, "x")
+      end
+      local null, three = result("null", '"x"'), result(3, '"x"')
+      assert.equal(("[%s,%s,%s]\n[%s,%s]\n"):format(null, null, three, null, null), sent())
+    end)
+
     it("is answered in the order of the answers", function()
       send(request(1), request(2), request(3))
       local _, one = wire.next(stream)
