@@ -63,6 +63,7 @@ describe("a peer", function()
       local n = wire:write(rest)
       refused = n and 0 or refused + 1
       taken, rest = taken + (n or 0), rest:sub((n or 0) + 1)
+      assert(taken < 64 << 20, "nothing pushes back")
       if rest == "" then rest = message end
       loop.step()
     end
@@ -207,6 +208,27 @@ describe("a peer", function()
     end)
     assert.is_false(far.is_clogged)
   end)
+
+  for what, message in pairs {
+    ["no JSON"] = "{nonsense\n",
+    ["no request"] = '{"jsonrpc":"2.0","id":1,"method":2}\n',
+  } do
+    it(("reads no more that is %s while its answers are not read, and goes on when they are"):format(what), function()
+      open()
+      far.answer_noise = true
+      local taken, rest = flood(message:rep(100))
+      assert.is_true(far.is_clogged)
+      assert.truthy(far.stream:queued() < 4 << 20, far.stream:queued() .. " bytes are queued")
+      assert.truthy(taken < 8 << 20)
+      local text = exchange(rest)
+      local _, answered = text:gsub("\n", "")
+      turn_until(function()
+        answered = answered + select(2, read_all():gsub("\n", ""))
+        return answered == (taken + #rest) // #message
+      end)
+      assert.is_false(far.is_clogged)
+    end)
+  end
 
   it("gives up in time on a call that nobody reads, in bounded memory", function()
     near = assert(connect.open {

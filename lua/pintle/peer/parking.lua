@@ -8,6 +8,8 @@ local loop = require "pintle.loop"
 
 local encode = core.json.encode
 
+local MOST_REFUSALS = 16 << 20 -- unread bytes past which not even that is said
+
 local parking = {}
 
 ---@param kind string
@@ -34,6 +36,7 @@ end
 local function refuse(self, id, method)
   local err = errors.new("full", ("%d requests are at work and %d wait"):format(self.running_count, self.parked_count))
   if id ~= nil then
+    if self.stream:queued() > MOST_REFUSALS then return end
     self.stream:fail(id, self.codes.full, "Too many requests at once")
     self:mark_dirty()
   elseif not self.is_refusing then
@@ -46,6 +49,13 @@ end
 function parking.take(self, kind, id, method, params)
   if self.parked_count >= self.most_parked and self.stream:waiting() > 0 then return refuse(self, id, method) end
   park(self, kind, id, method, params)
+  parking.pause(self)
+end
+
+---Keeps what is no message, and has to be answered, until the answers before it are read. What cannot be kept is
+---passed over.
+function parking.take_nonsense(self, kind, id, told)
+  if self.parked_count < self.most_parked then park(self, kind, id, nil, told) end
   parking.pause(self)
 end
 
@@ -101,6 +111,7 @@ function parking.work_off(self, dispatch)
     local kind = self.parked[self.parked_first][1]
     local is_call = kind == "request" or kind == "notification"
     if is_call and not answers.has_room(self) then return end
+    if self.is_clogged and kind ~= "withdrawn" then return end
     local _, id, what, payload = unpark(self)
     if is_call then
       answers.handle(self, id, what, payload)
