@@ -108,6 +108,8 @@ static int core_connect(lua_State *L) {
   fd = p.path != NULL
            ? pt_socket_connect_unix(p.path, &pending)
            : pt_socket_connect_tcp(p.host, p.port, &pending, &reason);
+  if (fd == -EAGAIN) /* so many wait to be accepted that there is no place */
+    return pt_fail_errno(L, EAGAIN, "busy", "cannot connect to \"%s\"", p.path);
   if (fd < 0)
     return fail(L, &p, "connect to", -fd, "closed", reason);
   f->fd = fd;

@@ -442,6 +442,19 @@ describe("connecting", function()
       far:close()
     end)
 
+    it("waits for one that has too many to let in", function()
+      local guests, count = {}, 0
+      local _ <close> = assert(connect.listen({ path = path, backlog = 1 }, function(welcome)
+        welcome:on("hello", function() return "hello" end)
+        count = count + 1
+        welcome:join(patience)
+      end))
+      for i = 1, 20 do guests[i] = assert(connect.open { path = path }) end
+      for i = 1, 20 do assert.equal("hello", (guests[i]:call "hello")) end
+      assert.equal(20, count)
+      for i = 1, 20 do guests[i]:close() end
+    end)
+
     it("can be given up while nobody answers", function()
       local socket <close> = assert(core.listen { host = "127.0.0.1", backlog = 1 })
       local port, held, is_full = core.address(socket).port, {}, false
@@ -493,5 +506,10 @@ describe("connecting", function()
       return one
     end)
     assert.matches(here .. "stream option 'framing'", raised)
+    _, raised = pcall(function()
+      local listener = connect.listen({ host = "127.0.0.1", port = -1 }, print)
+      return listener
+    end)
+    assert.matches(here .. "option 'port': integer from 0 to 65535 expected$", raised)
   end)
 end)

@@ -78,7 +78,8 @@ function listeners.open(given, on_peer)
     if LISTEN_OPTIONS[name] then place[name] = value else settings[name] = value end
   end
   options.check(settings, peers.OPTIONS)
-  local socket, message, kind = core.listen(place)
+  local ok, socket, message, kind = pcall(core.listen, place)
+  if not ok then error(socket:gsub("^[^:]+:%d+: ", ""), 2) end
   if not socket then return nil, errors.new(kind, message) end
   local listener = setmetatable({ socket = socket, settings = settings, on_peer = on_peer }, metatable)
   for name, value in pairs(core.address(socket)) do listener[name] = value end

@@ -50,7 +50,7 @@ function core.socketpair() end
 
 ---Begins to connect a stream socket, non-blocking and closed on exec. If it takes longer than a moment it is pending:
 ---then it is writable when that is over, and `connected` tells how it went. Of several addresses of a name it is the
----first that does not refuse at once.
+---first that does not refuse at once. The kind "busy" is for a path where too many wait to be accepted just now.
 ---@param place pintle.place
 ---@return pintle.fd? socket, boolean|string pending_or_message, string? kind, integer? errno
 function core.connect(place) end

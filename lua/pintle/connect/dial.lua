@@ -6,6 +6,7 @@ local loop = require "pintle.loop"
 local peers = require "pintle.peer"
 
 local CONNECTING = 10 -- seconds
+local BUSY = 0.01 -- seconds until one who has too many waiting already is tried again
 
 local function wait_until_connected(descriptor, where)
   local number, waiter, watcher = descriptor:fileno(), loop.waiter(), {}
@@ -29,13 +30,25 @@ local function finish_dialling(descriptor, where)
   return true
 end
 
+-- A socket of the network waits by itself for those who are asked too much; one with a path does not.
+local function knock(place)
+  local give_up = loop.now() + CONNECTING
+  while true do
+    local descriptor, pending, kind = core.connect(place)
+    if descriptor then return descriptor, pending end
+    if kind ~= "busy" then return nil, errors.new(kind, pending) end
+    if loop.now() >= give_up then return nil, errors.new("full", pending) end
+    local _, err = loop.sleep(BUSY)
+    if err then return nil, err end
+  end
+end
+
 ---@param settings pintle.connect.options
 ---@return pintle.peer?, pintle.error?
 return function(settings)
   local where = settings.path or ("%s:%s"):format(settings.host, settings.port)
-  local descriptor, pending, kind =
-    core.connect { path = settings.path, host = settings.host, port = settings.port }
-  if not descriptor then return nil, errors.new(kind, pending) end
+  local descriptor, pending = knock { path = settings.path, host = settings.host, port = settings.port }
+  if not descriptor then return nil, pending end
   if pending then
     local ok, err = finish_dialling(descriptor, where)
     if not ok then
