@@ -355,6 +355,7 @@ describe("ctx:run", function()
     assert.equal('run: a command expected, such as { "ls", "-l" }', raised {})
     assert.equal("run: 2: a string expected, got number", raised { "ls", 1 })
     assert.equal('run: there is no option "shell"', raised { "ls", shell = true })
+    assert.equal("run: env: A: a string expected, got number", raised { "ls", env = { A = 1, B = false } })
     assert.equal("run: timeout: a number expected, got string", raised { "ls", timeout = "5s" })
   end)
 

@@ -118,6 +118,14 @@ describe("a peer", function()
     peer:on("m", function() error(shy) end)
     assert.same({ code = -32603, message = "Internal error: an error that cannot be shown" }, answer(ASK).error)
     peer:on("m", function() return nil, "\xff" end)
+    assert.same({ code = -32000, message = "\u{FFFD}" }, answer(ASK).error)
+    peer:on("m", function() return nil, { code = 1, message = "\xff", data = print } end)
+    assert.same({ code = 1, message = "\u{FFFD}" }, answer(ASK).error)
+  end)
+
+  it("sends another error for one that is too long a message", function()
+    open { on_error = function() end, limits = { message = 200 } }
+    peer:on("m", function() return nil, ("x"):rep(200) end)
     assert.same({ code = -32603, message = "Internal error: an error that cannot be sent" }, answer(ASK).error)
   end)
 
@@ -184,6 +192,14 @@ describe("a peer", function()
     call:wait()
     assert.same({ "else", "mine" }, got)
     assert.error_matches(function() peer:call("m", "text", { on_progress = print }) end, "params have to be a table")
+  end)
+
+  it("is told of a handler that raises nothing, too", function()
+    local heard_of = {}
+    open { on_error = function(err, traceback, method) heard_of = { err, traceback:match "^[^\n]*", method } end }
+    peer:on("m", function() error() end)
+    assert.same({ code = -32603, message = "Internal error: nil" }, answer(ASK).error)
+    assert.same({ nil, "nil", "m" }, heard_of)
   end)
 
   it("answers noise only if it is told to", function()

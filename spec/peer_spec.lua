@@ -146,6 +146,11 @@ local function behaviours(open)
       local given = { code = 404, message = "not found", data = { path = "/x" } }
       assert.same({ 404, "not found", { path = "/x" } }, fails("fail_with", { given }))
       assert.same({ -32000, "not found" }, fails("fail_with", { { message = "not found" } }))
+      assert.same({ 404, "an error without a message" }, fails("fail_with", { { code = 404 } }))
+    end)
+
+    it("in a text that is not UTF-8, as far as it can be read", function()
+      assert.same({ 5, "no file caf\u{FFFD} here, é", { 1 } }, fails "illegible")
     end)
 
     it("with a code of 32 bits, whatever the handler returned", function()

@@ -21,6 +21,8 @@ function handlers.raise(params) error(params[1], 0) end
 
 function handlers.unsendable() return { print } end
 
+function handlers.illegible() return nil, { code = 5, message = "no file caf\xE9 here, é", data = { 1 } } end
+
 function handlers.bad_data() return nil, { code = 7, message = "with data", data = print } end
 
 -- }======

@@ -80,12 +80,17 @@ end
 
 -- Whatever a handler gives back or raises as an error, as the protocol has it: code, message, data.
 local function describe(self, err, is_raised)
-  if type(err) == "table" and err.message then
-    return code_of(self, err), errors.text(err.message), err.data
+  if type(err) == "table" and (err.message or err.code) then
+    return code_of(self, err), errors.text(err.message or "an error without a message"), err.data
   elseif is_raised then
     return INTERNAL_ERROR, "Internal error: " .. errors.text(err)
   end
   return OPERATION_FAILED, errors.text(err)
+end
+
+-- What cannot be sent of a text that is for people: the bytes that are no UTF-8.
+local function legible(text)
+  return (text:gsub("[\x80-\xFF]+", function(bytes) return utf8.len(bytes) and bytes or "\u{FFFD}" end))
 end
 
 local function fail(self, req, err, traceback)
@@ -94,8 +99,11 @@ local function fail(self, req, err, traceback)
   if traceback and self.traceback and data == nil then data = { traceback = traceback } end
   local ok, problem, kind = stream:fail(id, code, message, data)
   if ok or kind == "closed" then return end
-  if not stream:fail(id, code, message) then
-    stream:fail(id, INTERNAL_ERROR, "Internal error: an error that cannot be sent")
+  local text = legible(message)
+  if text == message or not stream:fail(id, code, text, data) then
+    if not stream:fail(id, code, text) then
+      stream:fail(id, INTERNAL_ERROR, "Internal error: an error that cannot be sent")
+    end
   end
   report(self, problem, nil, req.method)
 end
@@ -131,7 +139,7 @@ function answers.failed(self, req, err, traceback)
   let_go(self, req)
   if req.id ~= nil then fail(self, req, req.stopped or err, traceback) end
   self:mark_dirty()
-  if err ~= req.stopped then report(self, err, traceback, req.method) end
+  if not req.stopped or err ~= req.stopped then report(self, err, traceback, req.method) end
 end
 
 -- }======

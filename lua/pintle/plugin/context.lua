@@ -136,6 +136,11 @@ local function check_run(given)
       error(("run: %s: a %s expected, got %s"):format(tostring(name), expected, type(value)), 3)
     end
   end
+  for name, value in pairs(given.env or {}) do
+    if type(value) ~= "string" and value ~= false then
+      error(("run: env: %s: a string expected, got %s"):format(tostring(name), type(value)), 3)
+    end
+  end
 end
 
 local function merged(...)
