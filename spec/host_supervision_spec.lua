@@ -258,6 +258,10 @@ describe("a host", function()
       assert.has_error(function()
         host:start_all { { command = plugin("mortal", path, "1") }, { command = {} } }
       end)
+      for _, none in ipairs { { command = plugin("mortal", path, "1") }, "mortal", 1 } do
+        assert.error_matches(function() host:start_all(none) end, "a list of plugins expected")
+      end
+      assert.same({}, (host:start_all {}))
       assert.is_nil(next(host.plugins))
       assert.equal(0, lives())
     end)

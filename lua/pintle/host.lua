@@ -94,6 +94,7 @@ end
 ---@param list pintle.start.options[]
 ---@return pintle.hosted[] plugins, table<string, pintle.error> failed by name
 function methods:start_all(list)
+  if type(list) ~= "table" or #list == 0 and next(list) ~= nil then error("a list of plugins expected", 2) end
   local specs, launching, started, failed = {}, {}, {}, {}
   for i, given in ipairs(list) do specs[i] = settings.plugin(self.settings, given, 2) end
   for i, spec in ipairs(specs) do
