@@ -301,12 +301,12 @@ describe("a client of a language server, when it is told", function()
     local server = assert(start())
     for _, value in ipairs {
       { kind = "begin", title = "indexing", percentage = 0 }, { kind = "report", message = "3/5", percentage = 60 },
-      { kind = "end" },
+      { kind = "report", percentage = 61.8 }, { kind = "report", percentage = 1e300 }, { kind = "end" },
     } do
       server:execute("ask", { "$/progress", { token = 1, value = value } })
     end
-    assert.same({ "debug server: indexing: 0%", "debug server: indexing: 3/5: 60%", "debug server: indexing: done" },
-      entries)
+    assert.same({ "debug server: indexing: 0%", "debug server: indexing: 3/5: 60%", "debug server: indexing: 61%",
+      "debug server: indexing: 1e+300%", "debug server: indexing: done" }, entries)
   end)
 
   it("hands on what the user wants to hear", function()

@@ -45,7 +45,7 @@ defaults["$/progress"] = function(session, params)
   local value = object(params.value)
   local parts = { title_of(session, params.token, value) }
   if type(value.message) == "string" then parts[#parts + 1] = value.message end
-  if type(value.percentage) == "number" then parts[#parts + 1] = ("%d%%"):format(math.floor(value.percentage)) end
+  if type(value.percentage) == "number" then parts[#parts + 1] = ("%g%%"):format(math.floor(value.percentage)) end
   if value.kind == "end" then parts[#parts + 1] = "done" end
   session:log("debug", table.concat(parts, ": "))
 end
