@@ -70,19 +70,31 @@ static int is_answer(const pt_envelope *e, int code) {
           e->error != PT_ABSENT);
 }
 
+/* It cannot have been meant as a request. */
+static int is_surely_answer(const pt_envelope *e) {
+  return e->method == PT_ABSENT &&
+         (e->result != PT_ABSENT || e->error != PT_ABSENT);
+}
+
 /* Whatever takes something out, a waiter or a place in the batch, comes after
 ** everything that memory may be short for. */
 
 /* A message that is refused. If it answers a call, its waiter comes with it; if
-** it might be a request, its id. The message that says why is on top. */
+** it might be a request, its id. One that answers nothing must not be answered
+** itself: its id is not the other side's, and it might go on for ever. The
+** message that says why is on top. */
 static int give_invalid(lua_State *L, pt_stream *s, const pt_envelope *e,
                         int code) {
   int answers, report;
   push_report(L, s, code);
   report = lua_gettop(L);
+  if (is_surely_answer(e)) {
+    lua_pushboolean(L, 1);
+    lua_setfield(L, report, "is_answer");
+  }
   push_kind(L, s, PT_INVALID);
   answers = is_answer(e, code) && pt_envelope_slot(s, e) != PT_PENDING_NONE;
-  push_id_if_told(L, e, s->batch > 0 && !answers);
+  push_id_if_told(L, e, s->batch > 0 && !answers && !is_surely_answer(e));
   if (answers)
     push_waiter(L, s, e);
   else

@@ -194,6 +194,17 @@ describe("a peer", function()
     assert.error_matches(function() peer:call("m", "text", { on_progress = print }) end, "params have to be a table")
   end)
 
+  it("does not answer what is an answer itself, however wrong", function()
+    local noise = {}
+    open { answer_noise = true, on_noise = function(report) noise[#noise + 1] = report.message end }
+    peer:on("m", function() return true end)
+    wire:write('{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}\n' ..
+      '[{"jsonrpc":"2.0","id":9,"error":5},{"jsonrpc":"2.0","id":9,"result":1,"error":{"code":1,"message":"no"}}]\n')
+    assert.is_true(answer(ASK).result)
+    assert.same({ "an answer without an id", "error is not an object with a number as code and a message",
+      "both a result and an error" }, noise)
+  end)
+
   it("is told of a handler that raises nothing, too", function()
     local heard_of = {}
     open { on_error = function(err, traceback, method) heard_of = { err, traceback:match "^[^\n]*", method } end }

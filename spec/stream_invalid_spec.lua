@@ -83,6 +83,20 @@ for name, codec in pairs(codecs) do
         assert_invalid('{"jsonrpc":"2.0","result":1}', -32600, "an answer without an id")
       end)
 
+      it("that answers, but nothing that was asked, is told to be an answer", function()
+        for text, is_answer in pairs {
+          ['{"jsonrpc":"2.0","id":9,"result":1,"error":{"code":1,"message":"x"}}'] = true,
+          ['{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}'] = true,
+          ['{"jsonrpc":"2.0","id":9,"error":null}'] = true,
+          ['{"jsonrpc":"2.0","id":9,"result":[1,]}'] = true,
+          ['{"jsonrpc":"2.0","id":9}'] = false,
+          ['{"jsonrpc":"2.0","id":9,"method":"m","result":1}'] = false,
+        } do
+          local _, _, _, report = receive(text)
+          assert.equal(is_answer or nil, report.is_answer, text)
+        end
+      end)
+
       it("that is no object is invalid", function()
         for _, text in ipairs { "1", '"text"', "null", "true", "-0.5" } do
           assert_invalid(text, -32600, "not an object")

@@ -400,6 +400,7 @@ function core.json.raw(text) end
 ---@field message string what is wrong, and where
 ---@field text string the first bytes of it, as many as the limit `text` allows
 ---@field bytes integer how many it had
+---@field is_answer? boolean whether it has a result or an error: then it must not be answered
 
 ---@class pintle.stream.limits
 ---@field header? integer bytes of a header block, and of one piece of noise: 8 KiB

@@ -59,19 +59,19 @@ local function control(self, method, params)
   return false
 end
 
-local function is_answered(self, kind, id, waiter)
-  return kind ~= "stray" and not waiter and (id ~= nil or self.answer_noise)
+local function is_answered(self, id, waiter, told)
+  return not waiter and not told.is_answer and (id ~= nil or self.answer_noise)
 end
 
 local function make_of_nonsense(self, kind, id, waiter, told)
   if kind == "stray" then return end
-  if self.is_clogged and is_answered(self, kind, id, waiter) then return parking.take_nonsense(self, kind, id, told) end
+  if self.is_clogged and is_answered(self, id, waiter, told) then return parking.take_nonsense(self, kind, id, told) end
   self.noise = told.text
   if waiter then
     local err = errors.new("protocol", told.message, { noise = told.text })
     self.spoiled = self.spoiled or {}
     table.insert(self.spoiled, { waiter, err })
-  elseif is_answered(self, kind, id) then
+  elseif is_answered(self, id, waiter, told) then
     self.stream:fail(id, told.code, told.message)
     self:mark_dirty()
   end
