@@ -63,8 +63,9 @@ static int go(lua_State *L, int way, int before) {
 
 /* {====== The short way ====== */
 
-/* Reads options that say nothing but how long it may take: huge if that does
-** not matter, negative if it is not said; 0 if they are special. */
+/* Reads options that say how long it may take, and nothing else that is known:
+** huge if that does not matter, negative if there are none; 0 if they are
+** special. */
 static int read_options(lua_State *L, double *seconds) {
   int type;
   *seconds = -1;
@@ -78,7 +79,7 @@ static int read_options(lua_State *L, double *seconds) {
     *seconds = lua_tonumber(L, -1);
   else if (type == LUA_TBOOLEAN && !lua_toboolean(L, -1))
     *seconds = HUGE_VAL;
-  return type == LUA_TNIL || *seconds >= 0;
+  return *seconds >= 0;
 }
 
 /* Whether nothing else is asked for than a peer, a method, params and a time.

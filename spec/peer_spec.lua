@@ -120,6 +120,10 @@ local function behaviours(open)
       for _, timeout in ipairs { -1, 0 / 0, "1s" } do
         assert.error_matches(function() peer:call("echo", {}, { timeout = timeout }) end, "timeout: seconds expected")
       end
+      for _, ask in ipairs { peer.call, peer.begin } do
+        assert.error_matches(function() ask(peer, "echo", {}, { timout = 5 }) end, 'no option "timout"')
+        assert.error_matches(function() ask(peer, "echo", {}, 5) end, "options: table expected, got number")
+      end
     end)
 
     it("not with what cannot be sent", function()

@@ -136,7 +136,17 @@ local function with_progress(self, params, options, level)
   return params, token
 end
 
+local OPTIONS = { timeout = true, on_progress = true }
+
+local function check_options(options, level)
+  if type(options) ~= "table" then error("options: table expected, got " .. type(options), level) end
+  for name in pairs(options) do
+    if not OPTIONS[name] then error(("no option %q"):format(tostring(name)), level) end
+  end
+end
+
 local function seconds_of(self, options, level)
+  check_options(options, level + 1)
   local timeout = options.timeout
   if timeout == nil then return self.timeout end
   if timeout ~= false and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
