@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "core.h"
@@ -33,6 +34,7 @@ typedef struct process {
   state state;
   int leads; /* a group of its own */
   int status;
+  pid_t parent; /* whose child it is: a fork of ours has this object, too */
 } process;
 
 static const char *const ends[] = {"stdin", "stdout", "stderr"};
@@ -46,6 +48,7 @@ static process *push_process(lua_State *L) {
   memset(p, 0, sizeof *p);
   p->child.watch = -1;
   p->state = UNBORN;
+  p->parent = getpid();
   luaL_setmetatable(L, CLASS);
   return p;
 }
@@ -237,7 +240,7 @@ static int process_kill(lua_State *L) {
   int group = lua_toboolean(L, 3);
   int err;
   luaL_argcheck(L, !group || p->leads, 3, "the process leads no group");
-  err = p->state != RUNNING
+  err = p->state != RUNNING || p->parent != getpid()
             ? ECHILD
             : pt_process_kill(p->child.pid, p->child.watch, sig, group);
   if (err == ECHILD || err == ESRCH)
@@ -264,7 +267,7 @@ static void close_ends(lua_State *L) {
 ** that was not waited for, its number is still the group's. */
 static void end_process(lua_State *L, process *p) {
   double deadline = pt_clock_now() + LAST_WAIT;
-  if (p->state != RUNNING)
+  if (p->state != RUNNING || p->parent != getpid())
     return;
   pt_process_kill(p->child.pid, p->child.watch, pt_signal_number("KILL"),
                   p->leads);

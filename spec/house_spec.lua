@@ -38,7 +38,7 @@ local MAY_REQUIRE = {
   },
   ["duration"] = {},
   ["error"] = {},
-  ["exit"] = {},
+  ["exit"] = { "pintle.core" },
   ["host"] = {
     "pintle.connect", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.exit", "pintle.lazy",
     "pintle.loop", "pintle.manifest", "pintle.task",

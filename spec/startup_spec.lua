@@ -105,7 +105,7 @@ describe("what is parsed", function()
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(232000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
+    assert_parsed(236500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
       { "-e", HOST .. SAY_SO })
   end)
 end)

@@ -1,17 +1,22 @@
 -- What is done before os.exit ends the program, whoever calls it: os.exit is wrapped for that, once.
 
+local core = require "pintle.core"
+
 local LAST_WORDS = 1 -- seconds for what is queued to be taken
 
 local exits = {}
 
 local actions = {} ---@type function[]
-local speaking = setmetatable({}, { __mode = "k" }) ---@type table<pintle.peer, true>
+local speaking = setmetatable({}, { __mode = "k" }) ---@type table<pintle.peer, integer> and whose it is
 local is_sending = false
 
 local function wrap()
   local leave = os.exit
   os.exit = function(...) -- luacheck: ignore 122
-    for _, action in ipairs(actions) do action() end
+    for _, action in ipairs(actions) do
+      local ok, err = pcall(action)
+      if not ok then io.stderr:write("pintle: ", tostring(err), "\n") end
+    end
     return leave(...)
   end
 end
@@ -24,8 +29,8 @@ function exits.before(action)
 end
 
 local function send_rest()
-  for peer in pairs(speaking) do
-    if not peer.ended then peer:drain(LAST_WORDS) end
+  for peer, process in pairs(speaking) do
+    if not peer.ended and process == core.getpid() then peer:drain(LAST_WORDS) end
   end
 end
 
@@ -34,7 +39,7 @@ end
 function exits.after_sending(peer)
   if not is_sending then exits.before(send_rest) end
   is_sending = true
-  speaking[peer] = true
+  speaking[peer] = core.getpid()
 end
 
 return exits

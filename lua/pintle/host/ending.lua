@@ -26,7 +26,10 @@ end
 ---Stops all plugins of all hosts, at once, and waits until they are gone, also in a task that was cancelled.
 function ending.stop_all()
   local stopping = {}
-  for supervisor in pairs(running) do stopping[#stopping + 1] = supervisor end
+  for supervisor in pairs(running) do
+    if supervisor:is_own() then stopping[#stopping + 1] = supervisor end
+  end
+  if #stopping == 0 then return end
   for i, supervisor in ipairs(stopping) do stopping[i] = tasks.start(supervisor.stop, supervisor) end
   for _, task in ipairs(stopping) do
     task:await()

@@ -1,5 +1,6 @@
 -- The processes behind one plugin's name: as many as its pool has, started again when they die, the least busy first.
 
+local core = require "pintle.core"
 local ending = require "pintle.host.ending"
 local errors = require "pintle.error"
 local instances = require "pintle.host.instance"
@@ -112,6 +113,7 @@ local function start_one(self)
     on_start = function(started)
       opened = started
       self.opening[started] = true
+      self.parent = core.getpid()
       ending.include(self)
     end,
     on_death = function(dead) die(self, dead) end,
@@ -217,8 +219,13 @@ function methods:start()
   return nil, failure
 end
 
+---Whether its processes are children of this one: a fork of the program has the supervisor, too, and leaves them be.
+---@return boolean
+function methods:is_own() return not self.parent or self.parent == core.getpid() end
+
 ---Stops all of its processes at once, and whatever is about to start. Who comes second waits, too.
 function methods:stop()
+  if not self:is_own() then return end
   if not self.is_stopped then
     self.is_stopped = true
     announce(self)
