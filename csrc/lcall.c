@@ -11,6 +11,7 @@
 
 #include <lauxlib.h>
 #include <math.h>
+#include <string.h>
 
 #include "clock.h"
 #include "core.h"
@@ -63,18 +64,26 @@ static int go(lua_State *L, int way, int before) {
 
 /* {====== The short way ====== */
 
-/* Reads options that say how long it may take, and nothing else that is known:
-** huge if that does not matter, negative if there are none; 0 if they are
-** special. */
+/* Pushes the timeout if that is all there is in the options. */
+static int push_timeout_alone(lua_State *L) {
+  lua_pushnil(L);
+  if (!lua_next(L, OPTIONS) || lua_type(L, -2) != LUA_TSTRING ||
+      strcmp(lua_tostring(L, -2), "timeout") != 0)
+    return 0;
+  lua_pushvalue(L, -2);
+  return lua_next(L, OPTIONS) == 0;
+}
+
+/* Reads options that say nothing but how long it may take: huge if that does
+** not matter, negative if there are none; 0 if they are special. */
 static int read_options(lua_State *L, double *seconds) {
   int type;
   *seconds = -1;
   if (lua_isnil(L, OPTIONS))
     return 1;
-  if (lua_type(L, OPTIONS) != LUA_TTABLE ||
-      lua_getfield(L, OPTIONS, "on_progress") != LUA_TNIL)
+  if (lua_type(L, OPTIONS) != LUA_TTABLE || !push_timeout_alone(L))
     return 0;
-  type = lua_getfield(L, OPTIONS, "timeout");
+  type = lua_type(L, -1);
   if (type == LUA_TNUMBER)
     *seconds = lua_tonumber(L, -1);
   else if (type == LUA_TBOOLEAN && !lua_toboolean(L, -1))

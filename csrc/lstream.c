@@ -217,6 +217,12 @@ static int stream_overdue(lua_State *L) {
   return 2;
 }
 
+/* stream:size() -> bytes */
+static int stream_size(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)pt_stream_check(L)->text_len);
+  return 1;
+}
+
 /* stream:waiting() -> n */
 static int stream_waiting(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_stream_check(L)->pending.count);
@@ -308,6 +314,7 @@ static const luaL_Reg methods[] = {
     {"reply", pt_stream_reply},
     {"request", pt_stream_request},
     {"speak", pt_stream_speak},
+    {"size", stream_size},
     {"stats", stream_stats},
     {"wait", pt_stream_wait},
     {"waiting", stream_waiting},

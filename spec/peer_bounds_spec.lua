@@ -184,6 +184,21 @@ describe("a peer", function()
       turn_until(function() return far.parked_count == 0 end)
     end)
 
+    it("pushes back when what waits is large, however few they are", function()
+      open { requests = 1 }
+      local message = request(1, "hold") .. request(2, "echo", { ("x"):rep(1 << 20) })
+      local taken = flood(message:rep(2))
+      assert.is_true(far.is_paused)
+      assert.truthy(taken < 24 << 20, taken .. " bytes were taken")
+      assert.truthy(far.parked_count < 100)
+      turn_until(function()
+        if far.held[1] then loop.wake(table.remove(far.held, 1), true) end
+        read_all()
+        return far.parked_count == 0
+      end)
+      assert.equal(0, far.parked_bytes)
+    end)
+
     it("does not count those that wait for the other side", function()
       pair { requests = 1 }
       near:on("ping", function(params, ctx)

@@ -110,6 +110,7 @@ describe("a call that the core makes", function()
     assert.same({ "the long way", peer, "m", { 1 }, options, n = 5 }, try(peer, "m", { 1 }, options, "and more"))
     for _, odd in ipairs { -1, 0 / 0, "7", true } do try(peer, "m", nil, { timeout = odd }) end
     try(peer, "m", nil, 7)
+    for _, odd in ipairs { {}, { 1 }, { timeout = 1, typo = 1 } } do try(peer, "m", nil, odd) end
     assert.same({ "the long way", peer, 7, n = 5 }, try(peer, 7))
     assert.same({ "the long way", "peer", "m", n = 5 }, try("peer", "m"))
     -- it cannot be sent

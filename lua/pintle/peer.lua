@@ -39,7 +39,7 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 
 ---@class pintle.peer.limits: pintle.stream.limits
 ---@field requests? integer handlers at work at once, besides those that wait for the other side: 256
----@field parked? integer messages that wait for one of them to end, before reading pauses: 1024
+---@field parked? integer messages that wait for one of them to end, before reading pauses: 1024; and 16 MiB of them
 
 ---@class pintle.peer.options: pintle.stream.options
 ---@field name? string who it is, in messages
@@ -306,7 +306,7 @@ local function furnish(self, given)
   self.listeners, self.last_token = {}, 0
   self.running, self.running_count = {}, 0
   self.most_requests = limits.requests or MOST_REQUESTS
-  self.parked, self.parked_first, self.parked_count = {}, 1, 0
+  self.parked, self.parked_first, self.parked_count, self.parked_bytes = {}, 1, 0, 0
   self.most_parked = limits.parked or MOST_PARKED
   self.spoiled, self.looks = false, 0
   self.alarm_at = math.huge

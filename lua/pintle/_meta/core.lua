@@ -592,6 +592,10 @@ function stream:orphan() end
 ---@return integer? id, any waiter_or_next
 function stream:overdue(now) end
 
+---How long the message was that was received last.
+---@return integer bytes
+function stream:size() end
+
 ---@return integer calls that wait for an answer
 function stream:waiting() end
 

@@ -118,7 +118,7 @@ function methods:finish(err)
   self.deaf = err
   self:deafen(err)
   self.stream:close()
-  self.parked, self.parked_first, self.parked_count = {}, 1, 0
+  self.parked, self.parked_first, self.parked_count, self.parked_bytes = {}, 1, 0, 0
   stop_requests(self, err)
   loop.soon(self.review, self)
   if self.on_close then loop.call(self.on_close, err) end

@@ -206,7 +206,7 @@ end
 function inbox.listen_in(self)
   local stream = self.stream
   answers.note_serving(self)
-  while self.parked_count < self.most_parked do
+  while not parking.is_full(self) do
     local kind, id, what, payload = stream:receive()
     if not kind then break end
     if kind == "result" then
@@ -230,7 +230,7 @@ function inbox.go_on(self)
   self.is_going_on = false
   if self.ended then return end
   parking.work_off(self, dispatch)
-  if self.parked_count < self.most_parked then parking.unpause(self) end
+  if not parking.is_full(self) then parking.unpause(self) end
   if self.expecting then self:review() end
 end
 

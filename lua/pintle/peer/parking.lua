@@ -9,14 +9,21 @@ local loop = require "pintle.loop"
 local encode = core.json.encode
 
 local MOST_REFUSALS = 16 << 20 -- unread bytes past which not even that is said
+local MOST_BYTES = 16 << 20 -- of messages that wait, as they came
 
 local parking = {}
 
+---Whether no more is to be kept.
+---@return boolean
+function parking.is_full(self) return self.parked_count >= self.most_parked or self.parked_bytes >= MOST_BYTES end
+local is_full = parking.is_full
+
+---Keeps the message that was received last.
 ---@param kind string
 function parking.park(self, kind, id, what, payload)
-  local n = self.parked_count + 1
-  self.parked_count = n
-  self.parked[self.parked_first + n - 1] = { kind, id, what, payload }
+  local n, size = self.parked_count + 1, self.stream:size()
+  self.parked_count, self.parked_bytes = n, self.parked_bytes + size
+  self.parked[self.parked_first + n - 1] = { kind, id, what, payload, size = size }
   self.is_free = false
   self.stream:admit(false)
 end
@@ -26,7 +33,7 @@ local function unpark(self)
   local first = self.parked_first
   local message = self.parked[first]
   self.parked[first] = nil
-  self.parked_count = self.parked_count - 1
+  self.parked_count, self.parked_bytes = self.parked_count - 1, self.parked_bytes - message.size
   self.parked_first = self.parked_count > 0 and first + 1 or 1
   answers.update(self)
   return message[1], message[2], message[3], message[4]
@@ -47,7 +54,7 @@ end
 
 ---Keeps a request or notification for later, or refuses it.
 function parking.take(self, kind, id, method, params)
-  if self.parked_count >= self.most_parked and self.stream:waiting() > 0 then return refuse(self, id, method) end
+  if is_full(self) and self.stream:waiting() > 0 then return refuse(self, id, method) end
   park(self, kind, id, method, params)
   parking.pause(self)
 end
@@ -55,13 +62,13 @@ end
 ---Keeps what is no message, and has to be answered, until the answers before it are read. What cannot be kept is
 ---passed over.
 function parking.take_nonsense(self, kind, id, told)
-  if self.parked_count < self.most_parked then park(self, kind, id, nil, told) end
+  if not is_full(self) then park(self, kind, id, nil, told) end
   parking.pause(self)
 end
 
 ---Stops reading if it has to be.
 function parking.pause(self)
-  if self.is_paused or self.parked_count < self.most_parked or self.stream:waiting() > 0 then return end
+  if self.is_paused or not is_full(self) or self.stream:waiting() > 0 then return end
   self.is_paused = true
   self:watch()
 end
