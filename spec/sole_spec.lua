@@ -186,6 +186,16 @@ describe("a program that only serves", function()
     end
   end)
 
+  it("sends what is queued before it exits", function()
+    open "peer:on('exit', function() os.exit(3) end) peer:join()"
+    local calls = {}
+    for i = 1, 20 do calls[i] = peer:begin("echo", { i }) end
+    local last = peer:begin "exit"
+    for i = 1, 20 do assert.same({ i }, calls[i]:wait()) end
+    local ok, err = last:wait()
+    assert.same({ nil, "closed", { code = 3 } }, { ok, err.kind, err.exit })
+  end)
+
   it("may be closed", function()
     open "local closed <close> = peer"
     assert.is_true(peer:join(children.patience))

@@ -3,9 +3,10 @@
 -- them, or something comes that is not so simple, and take over where this was.
 
 local core = require "pintle.core"
-local exits = require "pintle.exit"
 
 local yield, resume = coroutine.yield, core.resume
+
+local LAST_WORDS = 1 -- seconds for what is queued to be taken when the program exits
 
 ---@class pintle.sole
 ---@field peer? pintle.peer that has nothing yet but this
@@ -107,6 +108,15 @@ end
 
 function metatable:__close() self:close() end
 
+-- As `pintle.exit` has it for others.
+local function exit_after_sending(peer)
+  local leave, process = os.exit, core.getpid()
+  os.exit = function(...) -- luacheck: ignore 122
+    if peer.stream:queued() > 0 and core.getpid() == process then pcall(peer.drain, peer, LAST_WORDS) end
+    return leave(...)
+  end
+end
+
 local FRAMINGS = { line = true, header = true, auto = true }
 
 local function is_simple(given)
@@ -128,7 +138,7 @@ function sole.connect(given)
   io.stdout:setvbuf "line"
   local stream = assert(core.stream { read = input, write = output, framing = given.framing or "line" })
   sole.peer = setmetatable({ stream = stream, handlers = {}, reader = {} }, metatable)
-  exits.after_sending(sole.peer)
+  exit_after_sending(sole.peer)
   return sole.peer
 end
 
