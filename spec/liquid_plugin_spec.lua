@@ -154,6 +154,12 @@ describe("compile", function()
     end
   end)
 
+  it("takes the names that errors are to tell, an addition to the protocol", function()
+    assert.is_nil(options_seen({}).template_name)
+    local seen = options_seen { template_name = "home", partial_path = "a/b" }
+    assert.equal("home a/b", seen.template_name .. " " .. seen.partial_path)
+  end)
+
   it("takes options.line_numbers", function()
     assert.is_nil(options_seen({}).line_numbers)
     assert.is_true(options_seen({ line_numbers = true }).line_numbers)

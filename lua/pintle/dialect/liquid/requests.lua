@@ -27,6 +27,8 @@ end
 ---@class pintle.liquid.compile.options
 ---@field error_mode "strict2"|"strict"|"lax" strict2 unless told
 ---@field line_numbers? boolean
+---@field template_name? string what errors call the template; an addition to the protocol
+---@field partial_path? string what errors put before the names of partials; an addition to the protocol
 ---@field filesystem table<string, string> the text of each file
 
 ---@param received any
@@ -38,6 +40,8 @@ function requests.compile(received)
   local options = {
     error_mode = error_mode(given),
     line_numbers = given:optional("options.line_numbers", "boolean"),
+    template_name = given:optional("options.template_name", "string"),
+    partial_path = given:optional("options.partial_path", "string"),
     filesystem = filesystem(given),
   }
   if given.problem then return nil, given.problem end
