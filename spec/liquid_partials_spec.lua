@@ -70,6 +70,22 @@ describe("partials", function()
     })
   end)
 
+  it("and their template are called in errors what the caller calls them", function()
+    local options = {
+      template_name = "pages/home", partial_path = "some/path",
+      filesystem = { p = "{{ 1 | divided_by: 0 }}", q = "{% if %}", r = "{% render 's' %}" },
+    }
+    load.all({
+      ["\n{{ 1 | divided_by: 0 }}"] = "\nLiquid error (pages/home line 2): divided by 0",
+      ["{% render 'p' %}"] = "Liquid error (some/path/p line 1): divided by 0",
+      ["{% include 'q' %}"] =
+        'Liquid syntax error (some/path/q line 1): [:end_of_string] is not a valid expression in ""',
+      ["{% include 'x' %}"] = "Liquid error (line 1): Could not find asset x",
+      ["{% render 'r' %}"] = "Liquid error (some/path/r line 1): Could not find asset s",
+    }, {}, options)
+    assert.matches("Liquid syntax error %(pages/home line 1%)", load.refusal("{% if %}", options))
+  end)
+
   it("may come from a function, and are compiled once", function()
     local asked = 0
     local template = load.liquid.compile("{% render 'p' %}{% render 'p' %}", {

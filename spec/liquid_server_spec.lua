@@ -70,6 +70,20 @@ describe("the engine as a plugin", function()
     }).message)
   end)
 
+  it("takes names for errors to tell", function()
+    local function told(options)
+      local compiled = assert(engine:call("compile", {
+        template = "{{ 1 | divided_by: 0 }}{% render 'p' %}", filesystem = { p = "{{ 1 | modulo: 0 }}" },
+        options = options,
+      }, { timeout = children.patience }))
+      return assert(engine:call("render", { template_id = compiled.template_id, environment = {} },
+        { timeout = children.patience })).output
+    end
+    assert.equal("Liquid error (home line 1): divided by 0Liquid error (a/b/p line 1): divided by 0",
+      told { template_name = "home", partial_path = "a/b" })
+    assert.equal("Liquid error (line 1): divided by 0Liquid error (p line 1): divided by 0", told {})
+  end)
+
   it("stops what goes on for too long, and goes on", function()
     local outcome = execute("{% for i in (1..1000000000) %}{{ i }}{% endfor %}", {},
       { resource_limits = { render_score_limit = 1000 } })

@@ -97,6 +97,12 @@ function methods.exhausted()
   error(errors.new("memory_error", "Memory limits exceeded"), 0)
 end
 
+-- That a file is missing is nothing the outermost template did: it is told without its name.
+local function name_for(err, template)
+  if err.type == "file_system_error" and not template.is_partial then return nil end
+  return template.name
+end
+
 ---An error at a place in a template. It is kept and, unless it is to end the render, shown in the output.
 ---@param err liquid.error
 ---@param template liquid.template
@@ -110,7 +116,7 @@ function methods:fail(err, template, position, out, n, blank)
   if not err.placed then
     err.placed = true
     if template.line_numbers then err.line = err.line or errors.line_at(template.source, position) end
-    err.template_name = err.template_name or template.name
+    err.template_name = err.template_name or name_for(err, template)
   end
   self.errors[#self.errors + 1] = err
   if self.strict_errors then error(err, 0) end

@@ -22,7 +22,8 @@ liquid.ordered = values.ordered
 
 ---@class liquid.template
 ---@field source string
----@field name? string of a partial
+---@field name? string what errors call it: a partial by its name, the outermost template only if it was given one
+---@field is_partial boolean
 ---@field line_numbers boolean
 ---@field render_body fun(ctx: liquid.context, out: string[], n: integer): integer
 local methods = {}
@@ -66,7 +67,8 @@ end
 
 local function compile(source, name, options, files)
   local template = setmetatable({
-    source = source, name = name, line_numbers = options.line_numbers ~= false, partials = files,
+    source = source, name = name or options.template_name, is_partial = name ~= nil,
+    line_numbers = options.line_numbers ~= false, partials = files,
   }, metatable)
   local ok, result = pcall(parse, template, options)
   if ok then return result end
@@ -80,6 +82,8 @@ local modes = { strict2 = true, strict = true, lax = true }
 ---@field error_mode? "strict2"|"strict"|"lax" strict2 unless told
 ---@field line_numbers? boolean whether errors tell their line; true unless told
 ---@field filesystem? table<string, string>|fun(name: string): string? the texts of partials
+---@field template_name? string what errors call the template; nothing unless told
+---@field partial_path? string a folder that errors put before the names of partials
 
 ---Compiles a template. It can be rendered any number of times.
 ---@param source string
@@ -93,8 +97,11 @@ function liquid.compile(source, options)
   if not modes[options.error_mode or "strict2"] then
     error("error_mode is strict2, strict or lax, not " .. tostring(options.error_mode), 2)
   end
+  local folder = options.partial_path and options.partial_path .. "/" or ""
   local files
-  files = partials.new(options.filesystem, function(text, name) return compile(text, name, options, files) end)
+  files = partials.new(options.filesystem, function(text, partial)
+    return compile(text, folder .. partial, options, files)
+  end)
   return compile(source, nil, options, files)
 end
 

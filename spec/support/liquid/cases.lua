@@ -3,7 +3,7 @@
 local load = require "spec.support.liquid.load"
 
 local errors = load.errors
-local judge = require "spec.support.liquid.judge"
+local harness = require "spec.support.liquid.harness"
 local liquid = load.liquid
 local markers = require "liquid.drops.markers"
 local json = require("pintle.core").json
@@ -31,9 +31,9 @@ end
 ---@param case table
 ---@return table result
 function cases.run(case)
-  local template, err = liquid.compile(case.template, {
-    error_mode = case.error_mode, line_numbers = judge.line_numbers(case), filesystem = case.filesystem,
-  })
+  local options = harness.compile_options(case)
+  options.filesystem = case.filesystem
+  local template, err = liquid.compile(case.template, options)
   if not template then return { parse_error = told(err) } end
   local output, failure = template:render(markers(case.environment), {
     strict_errors = not case.render_errors, now = cases.NOW, resource_limits = case.resource_limits,

@@ -1,5 +1,6 @@
 -- script/liquid: runs conformance cases through the real server, over the real protocol.
 
+local harness = require "spec.support.liquid.harness"
 local json = require("pintle.core").json
 local judge = require "spec.support.liquid.judge"
 local pintle = require "pintle"
@@ -32,8 +33,10 @@ local function read_cases(paths)
   for _, path in ipairs(paths) do
     local file = assert(io.open(path))
     for line in file:lines() do
-      local case, message = json.decode(line, nil, true)
-      cases[#cases + 1] = case or error(path .. ": " .. tostring(message), 0)
+      if line:find("%S") then
+        local case, message = json.decode(line, nil, true)
+        cases[#cases + 1] = case or error(path .. ": " .. tostring(message), 0)
+      end
     end
     file:close()
   end
@@ -54,7 +57,7 @@ end
 local function compile(engine, case)
   return engine:call("compile", {
     template = case.template, filesystem = case.filesystem,
-    options = { error_mode = case.error_mode, line_numbers = judge.line_numbers(case) },
+    options = harness.compile_options(case),
   }, { timeout = PATIENCE })
 end
 
@@ -86,25 +89,27 @@ local function shown(result)
 end
 
 local function expectation(case)
-  return case.expected or case.expected_pattern or json.encode(case.errors)
+  return case.expected or case.expected_pattern or json.encode(case.errors or {})
 end
 
 local function print_lines(mark, text)
   for line in (text .. "\n"):gmatch("(.-)\n") do print("    " .. mark .. " " .. line) end
 end
 
+local function label(case) return tostring(case.suite) .. " " .. tostring(case.name) end
+
 -- Failures by suite, each with what was expected and what came.
 local function report(failures)
-  table.sort(failures, function(a, b) return a.case.suite .. a.case.name < b.case.suite .. b.case.name end)
+  table.sort(failures, function(a, b) return label(a.case) < label(b.case) end)
   local suite
   for _, failure in ipairs(failures) do
     local case = failure.case
     if case.suite ~= suite then
       suite = case.suite
-      print("\n" .. suite)
+      print("\n" .. tostring(suite))
     end
-    print("  " .. case.name .. " (" .. case.error_mode .. ")")
-    print_lines(" ", case.template)
+    print("  " .. tostring(case.name) .. " (" .. tostring(case.error_mode) .. ")")
+    print_lines(" ", tostring(case.template))
     print_lines("-", expectation(case))
     print_lines("+", shown(failure.result))
   end
