@@ -1,8 +1,6 @@
--- Bodies: parses what stands between tags into nodes, and renders them.
---
--- A node is a text, or a function that takes the context, the output and how many pieces are in it, and gives how
--- many there are then.
+-- Parses what stands between tags into bodies.
 
+local bodies = require "liquid.body"
 local errors = require "liquid.errors"
 local output = require "liquid.output"
 local scanner = require "liquid.scanner"
@@ -12,47 +10,42 @@ local tags = require "liquid.tags"
 local block = {}
 
 local find, match, sub, byte = string.find, string.match, string.sub, string.byte
-local shift = scanner.shift
-local DASH, PERCENT, CLOSE = byte("-"), byte("%"), byte("}")
+local next_start, output_end, tag_end = scanner.next_start, scanner.output_end, scanner.tag_end
+local add, TAG, BLANK_TAG = bodies.add, bodies.TAG, bodies.BLANK_TAG
+local rstrip = space.rstrip
+local DASH, OPEN = byte("-"), byte("{")
 
 -- How deep tags may be nested.
 local MAX_DEPTH = 100
 
----@class liquid.body
----@field texts (string|false)[]
----@field nodes (function|false)[]
----@field count integer
----@field closed boolean whether a tag that is no node stands behind the last text
----@field blank boolean whether it can put out nothing but space
----@field interrupts boolean whether a break or continue may come out of it
-
+---@param state liquid.parse_state
 ---@return liquid.body
-function block.new()
-  return { texts = {}, nodes = {}, count = 0, closed = false, blank = true, interrupts = false }
+function block.new(state)
+  return bodies.new(state.template)
 end
 
-local function add_text(state, body, text)
+---A text, without the space that a dash in the delimiters on its sides takes away.
+---@param state liquid.parse_state
+---@param body liquid.body
+---@param first integer
+---@param last integer
+---@param dash boolean whether the delimiter behind it has one
+---@return string
+local function read_text(state, body, first, last, dash)
+  local source = state.source
   if state.trim then
-    text = space.lstrip(text)
     state.trim = false
+    first = find(source, "[^%s%z]", first) or last + 1
+    if first > last then return "" end
   end
-  if body.blank and find(text, "%S") then body.blank = false end
-  local count = body.count + 1
-  body.texts[count], body.nodes[count], body.count = text, false, count
-  body.closed = false
-end
-
-local function add_node(body, node, blank, interrupts)
-  local count = body.count + 1
-  body.texts[count], body.nodes[count], body.count = false, node, count
-  if not blank then body.blank = false end
-  if interrupts then body.interrupts = true end
-end
-
--- A dash inside a delimiter takes away the space on its side.
-local function trim_before(body)
-  local text = body.texts[body.count]
-  if text and not body.closed then body.texts[body.count] = space.rstrip(text) end
+  local text = sub(source, first, last)
+  if dash then
+    text = rstrip(text)
+    if text ~= "" then body.blank = false end
+  elseif body.blank and find(text, "%S") then
+    body.blank = false
+  end
+  return text
 end
 
 local function unfinished(state, kind, first, last, ending)
@@ -60,48 +53,28 @@ local function unfinished(state, kind, first, last, ending)
     .. "' was not properly terminated with regexp: " .. ending, first)
 end
 
-local function add_output(state, body, first, last)
+-- Gives where the next token begins, and the next brace if it is known.
+local function output_token(state, body, text, first, dash)
   local source = state.source
-  local dash, close, final = byte(source, last - 2, last)
-  if last < first + 3 or close ~= CLOSE or final ~= CLOSE then
-    unfinished(state, "Variable", first, last, "/\\}\\}/")
-  end
-  local from, to = first + 2, last - 2
-  if byte(source, from) == DASH then
-    trim_before(body)
-    from = from + 1
-  end
-  if dash == DASH then to = to - 1 end
-  state.trim = dash == DASH
-  add_node(body, output.node(state, sub(source, from, to), first))
+  local last, is_whole, brace = output_end(source, first)
+  if not is_whole then unfinished(state, "Variable", first, last, "/\\}\\}/") end
+  local from, to = dash == DASH and first + 3 or first + 2, last - 2
+  local trim = to > first + 1 and byte(source, to) == DASH
+  if trim then to = to - 1 end
+  state.trim, body.blank = trim, false
+  add(body, text, output.parse(state, sub(source, from, to), first), first)
+  return last + 1, brace
 end
 
----The name of a tag, its markup, and where that stands.
----@param state liquid.parse_state
----@param body liquid.body
----@param first integer
----@param last integer
----@return string? name, string? markup, integer? position, integer? finish
-local function read_tag(state, body, first, last)
-  local source = state.source
-  local dash, percent, final = byte(source, last - 2, last)
-  if last < first + 3 or percent ~= PERCENT or final ~= CLOSE then
-    unfinished(state, "Tag", first, last, "/\\%\\}/")
+local function add_tag(state, body, text, parse, markup, position)
+  local node, blank, interrupts = parse(state, markup, position)
+  if not node then
+    if text then add(body, text, false) end
+    return
   end
-  local before, name, from = match(source, "^(%-?)%s*([%w_]+)%s*()", first + 2)
-  if not name then before, name, from = match(source, "^(%-?)%s*(#)%s*()", first + 2) end
-  if before == "-" or not name and byte(source, first + 2) == DASH then trim_before(body) end
-  state.trim = dash == DASH
-  if not name then return nil end
-  local to = last - 2
-  if dash == DASH and to >= from then to = to - 1 end
-  return name, sub(source, from, to), from, to
-end
-
-local function add_tag(state, body, name, markup, position)
-  local node, blank, interrupts = tags.parse(state, name, markup, position)
-  if node then return add_node(body, node, blank, interrupts) end
-  body.closed = true
+  if not blank then body.blank = false end
+  if interrupts then body.interrupts = true end
+  add(body, text, node, position, blank and BLANK_TAG or TAG)
 end
 
 local parse_lines
@@ -121,17 +94,18 @@ end
 function parse_lines(state, body)
   local source = state.source
   while true do
-    local kind, first, last = shift(state)
+    local kind, first, last = scanner.shift(state)
     if not kind then return nil end
     local line = sub(source, first, last)
     if find(line, "%S") then
       local name, at = match(line, "^%s*([%w_]+)%s*()")
       if not name then name, at = match(line, "^%s*(#)%s*()") end
       if not name then return line, line, first end
-      if name == "liquid" then
+      local parse = tags.parser(name)
+      if parse then
+        add_tag(state, body, false, parse, sub(line, at), first + at - 1)
+      elseif name == "liquid" then
         liquid_tag(state, body, first + at - 1, last)
-      elseif tags.known(name) then
-        add_tag(state, body, name, sub(line, at), first + at - 1)
       else
         return name, sub(line, at), first + at - 1
       end
@@ -139,31 +113,53 @@ function parse_lines(state, body)
   end
 end
 
-local function parse_tokens(state, body)
+-- The name of a tag, its markup, and where that stands. Without a name it is not a tag, but shows as it is.
+local function read_tag(state, first, dash)
   local source = state.source
+  local last = tag_end(source, first)
+  if not last then unfinished(state, "Tag", first, first + 1, "/\\%\\}/") end
+  state.pos = last + 1
+  local start = dash == DASH and first + 3 or first + 2
+  local name, from = match(source, "^%s*([%w_]+)%s*()", start)
+  if not name then name, from = match(source, "^%s*(#)%s*()", start) end
+  local to, trim = last - 2, byte(source, last - 2) == DASH
+  state.trim = trim
+  if not name then return sub(source, first, last), "", first end
+  if trim and to >= from then to = to - 1 end
+  return name, sub(source, from, to), from, to
+end
+
+-- Gives the name, the markup and its position of a tag that does not belong into the body.
+local function tag_token(state, body, text, first, dash)
+  local name, markup, position, finish = read_tag(state, first, dash)
+  local parse = tags.parser(name)
+  if parse then return add_tag(state, body, text, parse, markup, position) end
+  if text then add(body, text, false) end
+  if name ~= "liquid" then return name, markup, position end
+  liquid_tag(state, body, position, finish)
+end
+
+local function parse_tokens(state, body)
+  local source, first, brace = state.source, state.pos, nil
   while true do
-    local kind, first, last = shift(state)
-    if kind == "text" then
-      add_text(state, body, sub(source, first, last))
-    elseif kind == "output" then
-      add_output(state, body, first, last)
-    elseif kind == "tag" then
-      local name, markup, position, finish = read_tag(state, body, first, last)
-      if not name then return sub(source, first, last), "", first end
-      if name == "liquid" then
-        liquid_tag(state, body, position, finish)
-      elseif tags.known(name) then
-        add_tag(state, body, name, markup, position)
-      else
-        return name, markup, position
-      end
+    local start, code, dash = next_start(source, first, brace)
+    local last = start and start - 1 or #source
+    local text = last >= first and read_text(state, body, first, last, dash == DASH)
+    if not start then
+      state.pos = last + 1
+      if text then add(body, text, false) end
+      return
+    elseif code == OPEN then
+      first, brace = output_token(state, body, text, start, dash)
     else
-      return nil
+      local name, markup, position = tag_token(state, body, text, start, dash)
+      if name then return name, markup, position end
+      first, brace = state.pos, nil
     end
   end
 end
 
----Parses nodes into a body, up to a tag that is none of its own.
+---Parses parts into a body, up to a tag that is none of its own.
 ---@param state liquid.parse_state
 ---@param body liquid.body
 ---@return string? tag, string? markup, integer? position of the tag; nil at the end
@@ -197,22 +193,25 @@ function block.never_closed(state, name)
   errors.syntax(state, "'" .. name .. "' tag was never closed", #state.source + 1)
 end
 
----Parses bodies up to the end of a block.
+local no_branches = {}
+
+---Parses a body up to the end of its block, or up to a tag that begins another.
 ---@param state liquid.parse_state
 ---@param name string
----@param body liquid.body the first
----@param branch? fun(tag: string, markup: string, position: integer): liquid.body? what a tag begins
-function block.parse_until_end(state, name, body, branch)
-  local delimiter = "end" .. name
-  while true do
-    if state.depth >= MAX_DEPTH then error(errors.new("stack_level_error", "Nesting too deep"), 0) end
-    state.depth = state.depth + 1
-    local tag, markup, position = block.parse(state, body)
-    state.depth = state.depth - 1
-    if tag == delimiter then return end
-    if not tag then return block.never_closed(state, name) end
-    body = branch and branch(tag, markup, position) or block.unknown_tag(state, tag, name, delimiter, position)
-  end
+---@param body liquid.body
+---@param branches? table<string, boolean> tags that begin another body
+---@return string? tag nil where the block ends
+---@return string? markup, integer? position
+function block.section(state, name, body, branches)
+  if state.depth >= MAX_DEPTH then error(errors.new("stack_level_error", "Nesting too deep"), 0) end
+  state.depth = state.depth + 1
+  local tag, markup, position = block.parse(state, body)
+  state.depth = state.depth - 1
+  if not tag then return block.never_closed(state, name) end
+  local delimiter = tags.delimiters[name]
+  if tag == delimiter then return nil end
+  if (branches or no_branches)[tag] then return tag, markup, position end
+  block.unknown_tag(state, tag, name, delimiter, position)
 end
 
 return block

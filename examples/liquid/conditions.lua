@@ -1,6 +1,7 @@
 -- Conditions: comparisons, joined by and and or. They bind from the right: a and (b or c).
 
 local errors = require "liquid.errors"
+local glance = require "liquid.glance"
 local lax = require "liquid.lax"
 local memory = require "liquid.memory"
 local operators = require "liquid.operators"
@@ -90,6 +91,22 @@ local function laxly(state, markup, position)
   return join(tests, words)
 end
 
+-- A path alone, or compared to another or a literal; nil if it takes a closer look.
+local function at_a_glance(markup)
+  local evaluate, at = glance.path(markup, 1)
+  if not evaluate then return nil end
+  if at > #markup then return operators.comparison(operators.operand(evaluate)) end
+  local operator, after = match(markup, "^([=!<>][=>]?)%s*()", at)
+  if not operators.is_known(operator) then return nil end
+  local other = glance.operand(markup, after)
+  return other and operators.comparison(operators.operand(evaluate), operator, operators.operand(other))
+end
+
+local function read(state, markup, position)
+  if state.mode == "lax" then return laxly(state, markup, position) end
+  return at_a_glance(markup) or strictly(state, markup, position)
+end
+
 ---A test for the markup of if, elsif and unless.
 ---@param state liquid.parse_state
 ---@param markup string
@@ -97,9 +114,7 @@ end
 ---@return fun(ctx: liquid.context): boolean?, table?
 function conditions.parse(state, markup, position)
   local known = memories[state.mode]
-  local test = known:find(markup)
-  if test then return test end
-  return known:keep(markup, (state.mode == "lax" and laxly or strictly)(state, markup, position))
+  return known.new[markup] or known:find(markup) or known:keep(markup, read(state, markup, position))
 end
 
 return conditions

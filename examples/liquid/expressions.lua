@@ -9,7 +9,8 @@ local expressions = {}
 
 local null, materialize = values.null, values.materialize
 local get = lookup.get
-local type, getmetatable = type, getmetatable
+local ORDERED, metatable_of = values.ORDERED, values.metatable_of
+local type = type
 
 local function undefined(name)
   return nil, errors.new("undefined_variable", "undefined variable " .. tostring(name))
@@ -54,11 +55,20 @@ local function named_by(name)
   end
 end
 
-local function member(base, key)
+---@param base fun(ctx: liquid.context): any, table?
+---@param key string
+---@return fun(ctx: liquid.context): any, table?
+function expressions.member_of(base, key)
   return function(ctx)
     local object, err = base(ctx)
-    -- Most objects are hashes that have the name.
-    if type(object) == "table" and getmetatable(object) == nil then
+    local metatable = metatable_of(object)
+    if metatable then
+      -- Most objects are hashes that have the name, and most hashes came as JSON.
+      if metatable.__name == ORDERED then
+        local value = object[key]
+        if value ~= nil and value ~= null then return value end
+      end
+    elseif type(object) == "table" then
       local value = object[key]
       if value ~= nil and value ~= null then return value end
     elseif err then
@@ -77,7 +87,13 @@ end
 function expressions.member(name, key)
   return function(ctx)
     local object = ctx.scope[name]
-    if type(object) == "table" and getmetatable(object) == nil then
+    local metatable = metatable_of(object)
+    if metatable then
+      if metatable.__name == ORDERED then
+        local value = object[key]
+        if value ~= nil and value ~= null then return value end
+      end
+    elseif type(object) == "table" then
       local value = object[key]
       if value ~= nil and value ~= null then return value end
     elseif object == nil then
@@ -122,7 +138,7 @@ function expressions.path(name, steps)
   end
   for i = from, #steps do
     local step = steps[i]
-    first = (type(step) == "string" and member or item)(first, step)
+    first = (type(step) == "string" and expressions.member_of or item)(first, step)
   end
   return first
 end

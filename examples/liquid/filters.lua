@@ -64,8 +64,27 @@ local function named_arguments(named)
   end
 end
 
-local function with_values(evaluate, filter, first, second)
-  local call = filter.call
+local function with_nothing(evaluate, call)
+  return function(ctx)
+    local value, err = evaluate(ctx)
+    if err then return nil, err end
+    return call(ctx, value)
+  end
+end
+
+local function with_value(evaluate, call, first)
+  return function(ctx)
+    local value, err = evaluate(ctx)
+    if err then return nil, err end
+    return call(ctx, value, first)
+  end
+end
+
+local function with_values(evaluate, call, first, second)
+  if second == nil then
+    if first == nil then return with_nothing(evaluate, call) end
+    return with_value(evaluate, call, first)
+  end
   return function(ctx)
     local value, err = evaluate(ctx)
     if err then return nil, err end
@@ -112,7 +131,7 @@ function filters.apply_values(evaluate, name, count, first, second)
   if count < filter.least or count > filter.most then return failing(evaluate, filter, count) end
   if count < 1 then first = filter.defaults[1] end
   if count < 2 then second = filter.defaults[2] end
-  return with_values(evaluate, filter, first, second)
+  return with_values(evaluate, filter.call, first, second)
 end
 
 ---An expression that goes through a filter.
@@ -127,7 +146,7 @@ function filters.apply(evaluate, name, positional, named)
   if #named > 0 then positional[#positional + 1] = named_arguments(named) end
   local count = #positional
   if count < filter.least or count > filter.most then return failing(evaluate, filter, count) end
-  if count == 0 then return with_values(evaluate, filter, filter.defaults[1], filter.defaults[2]) end
+  if count == 0 then return with_values(evaluate, filter.call, filter.defaults[1], filter.defaults[2]) end
   if count == 1 then return with_one(evaluate, filter, positional[1]) end
   return with_many(evaluate, filter, positional)
 end

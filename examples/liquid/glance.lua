@@ -1,17 +1,21 @@
--- Reads at a glance what most outputs are: a name, a member of it, and filters with nothing but literals behind them.
--- Whatever is not as simple as that is left to the reader, which also knows what is wrong with it.
+-- Reads at a glance what most markup is: a name, its members, literals, and filters with nothing but literals behind
+-- them. Whatever is not as simple as that is left to the reader, which also knows what is wrong with it.
 
 local expressions = require "liquid.expressions"
 local filters = require "liquid.filters"
+local memory = require "liquid.memory"
 local numbers = require "liquid.numbers"
 local reader = require "liquid.reader"
 
-local match, byte = string.match, string.byte
+local glance = {}
 
-local PIPE, COLON, COMMA, SINGLE, DOUBLE = byte("|"), byte(":"), byte(","), byte("'"), byte('"')
+local match, byte = string.match, string.byte
+local literals = reader.literals
+
+local PIPE, COLON, COMMA, SINGLE, DOUBLE = byte("|:,'\"", 1, -1)
 
 -- A literal at a position: whether there is one, its value, and what is behind it.
-local function argument(markup, at)
+local function literal(markup, at)
   local code = byte(markup, at)
   if code == SINGLE or code == DOUBLE then
     local text, after = match(markup, code == SINGLE and "^'([^']*)'%s*()" or '^"([^"]*)"%s*()', at)
@@ -22,44 +26,87 @@ local function argument(markup, at)
   return true, numbers.literal(digits), after
 end
 
--- One or two literals behind a colon: how many, their values, and what is behind them. Nothing if they are others.
-local function arguments(markup, at)
-  local found, first, after = argument(markup, match(markup, "^.%s*()", at))
-  if not found then return nil end
-  if byte(markup, after) ~= COMMA then return 1, first, nil, after end
-  local second
-  found, second, after = argument(markup, match(markup, "^.%s*()", after))
-  if not found then return nil end
-  return 2, first, second, after
-end
-
-local function filtered(evaluate, markup, at)
-  local length = #markup
-  while at <= length do
-    local name, after = match(markup, "^|%s*([%a_][%w_-]*)%s*()", at)
-    if not name or name == "contains" then return nil end
-    local count, first, second = 0, nil, nil
-    if byte(markup, after) == COLON then
-      count, first, second, after = arguments(markup, after)
-      if not count then return nil end
-    end
-    at = after
-    if at <= length and byte(markup, at) ~= PIPE then return nil end
-    evaluate = filters.apply_values(evaluate, name, count, first, second)
+-- A name and its members, as they are written; nil if that is no path.
+local function read_path(text)
+  local name, at = match(text, "^([^.]+)()")
+  if name == "contains" then return nil end
+  if at > #text then return not literals[name] and expressions.variable(name) or nil end
+  local key
+  key, at = match(text, "^%.([%a_][%w_-]*)()", at)
+  local evaluate = key and expressions.member(name, key)
+  while evaluate and at <= #text do
+    key, at = match(text, "^%.([%a_][%w_-]*)()", at)
+    evaluate = key and expressions.member_of(evaluate, key)
   end
   return evaluate
 end
 
----A function for a markup, or nil if it takes a closer look.
+local paths = memory.new()
+
+---A name with or without members, from a position on; space before it is passed over.
+---@param markup string
+---@param at integer
+---@return (fun(ctx: liquid.context): any, table?)? evaluate nil if it is anything else
+---@return integer? after what is behind it, and the space there
+function glance.path(markup, at)
+  local text, after = match(markup, "^%s*([%a_][%w_.-]*)%s*()", at)
+  if not text then return nil end
+  local evaluate = paths.new[text] or paths:find(text)
+  if not evaluate then
+    evaluate = read_path(text)
+    if not evaluate then return nil end
+    paths:keep(text, evaluate)
+  end
+  return evaluate, after
+end
+
+---A path or a literal that a markup ends with.
+---@param markup string
+---@param at integer
+---@return (fun(ctx: liquid.context): any, table?)? evaluate nil if it is anything else
+function glance.operand(markup, at)
+  local evaluate, after = glance.path(markup, at)
+  if not evaluate then
+    local found, value
+    found, value, after = literal(markup, at)
+    if not found then return nil end
+    evaluate = expressions.literal(value)
+  end
+  return after > #markup and evaluate or nil
+end
+
+-- One or two literals behind a colon: how many, their values, and what is behind them. Nothing if they are others.
+local function arguments(markup, at)
+  local found, first, after = literal(markup, match(markup, "^.%s*()", at))
+  if not found then return nil end
+  if byte(markup, after) ~= COMMA then return 1, first, nil, after end
+  local second
+  found, second, after = literal(markup, match(markup, "^.%s*()", after))
+  if not found then return nil end
+  return 2, first, second, after
+end
+
+---The function for an output, if it can be told at a glance.
 ---@param markup string
 ---@return (fun(ctx: liquid.context): any, table?)?
-return function(markup)
-  local name, at = match(markup, "^%s*([%a_][%w_-]*)%s*()")
-  if not name or name == "contains" then return nil end
-  local member, after = match(markup, "^%.([%a_][%w_-]*)%s*()", at)
-  if member then return filtered(expressions.member(name, member), markup, after) end
-  if reader.literals[name] then return nil end
-  local code = byte(markup, at)
-  if code and code ~= PIPE then return nil end
-  return filtered(expressions.variable(name), markup, at)
+function glance.output(markup)
+  local evaluate, at = glance.path(markup, 1)
+  if not evaluate then return nil end
+  local length = #markup
+  while at <= length do
+    local name, after = match(markup, "^|%s*([%a_][%w_-]*)%s*()", at)
+    if not name or name == "contains" then return nil end
+    local code = byte(markup, after)
+    local count, first, second = 0, nil, nil
+    if code == COLON then
+      count, first, second, after = arguments(markup, after)
+      if not count then return nil end
+      code = byte(markup, after)
+    end
+    if code and code ~= PIPE then return nil end
+    evaluate, at = filters.apply_values(evaluate, name, count, first, second), after
+  end
+  return evaluate
 end
+
+return glance

@@ -5,6 +5,7 @@
 --   print(template:render { name = "World" })
 
 local block = require "liquid.block"
+local bodies = require "liquid.body"
 local context = require "liquid.context"
 local errors = require "liquid.errors"
 local partials = require "liquid.partials"
@@ -25,7 +26,7 @@ liquid.ordered = values.ordered
 ---@field name? string what errors call it: a partial by its name, the outermost template only if it was given one
 ---@field is_partial boolean
 ---@field line_numbers boolean
----@field render_body fun(ctx: liquid.context, out: string[], n: integer): integer
+---@field body liquid.body
 local methods = {}
 local metatable = { __name = "liquid.template", __index = methods }
 
@@ -58,10 +59,10 @@ local function unexpected(state, tag, position)
 end
 
 local function parse(template, options)
-  local state, body = new_state(template, options), block.new()
+  local state, body = new_state(template, options), bodies.new(template)
   local tag, _, position = block.parse(state, body)
   if tag then unexpected(state, tag, position) end
-  template.render_body = render_body.compile(body)
+  template.body = body
   return template
 end
 
@@ -114,7 +115,7 @@ end
 
 local function run(template, ctx)
   local out = {}
-  local n = template.render_body(ctx, out, 0)
+  local n = render_body(template.body, ctx, out, 0)
   return table.concat(out, "", 1, n)
 end
 

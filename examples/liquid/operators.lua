@@ -145,6 +145,12 @@ end
 
 local nothing = { evaluate = expressions.literal(nil) }
 
+---@param operator? string
+---@return boolean
+function operators.is_known(operator)
+  return known[operator] ~= nil
+end
+
 ---A test of two operands, or of one.
 ---@param left liquid.operand
 ---@param operator? string

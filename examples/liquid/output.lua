@@ -8,7 +8,7 @@ local text = require "liquid.text"
 
 local output = {}
 
-local type, write = type, text.write
+local write = text.write
 
 local memories = memory.by_mode()
 
@@ -62,7 +62,7 @@ local function strictly(state, markup, position)
 end
 
 local function read(state, markup, position)
-  local evaluate = glance(markup)
+  local evaluate = glance.output(markup)
   if evaluate then return evaluate end
   if state.mode ~= "lax" then return strictly(state, markup, position) end
   -- What is right is read as it is; only the rest is guessed at.
@@ -77,31 +77,22 @@ end
 ---@return fun(ctx: liquid.context): any, table?
 function output.parse(state, markup, position)
   local known = memories[state.mode]
-  return known:find(markup) or known:keep(markup, read(state, markup, position))
+  return known.new[markup] or known:find(markup) or known:keep(markup, read(state, markup, position))
 end
 
----The node of an output.
+---The node of an output that is a tag.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
----@return fun(ctx: liquid.context, out: string[], n: integer): integer
+---@return fun(ctx: liquid.context, out: string[], n: integer): integer, table?
 function output.node(state, markup, position)
-  local evaluate, template = output.parse(state, markup, position), state.template
+  local evaluate = output.parse(state, markup, position)
   return function(ctx, out, n)
     local value, err = evaluate(ctx)
-    if type(value) == "string" then
-      local usage = ctx.usage
-      usage.length = usage.length + #value
-      out[n + 1] = value
-      return n + 1
-    elseif value == nil then
-      if err then return ctx:fail(err, template, position, out, n) end
-      return n
-    end
+    if value == nil then return n, err end
     local after
     after, err = write(value, ctx, out, n)
-    if err then return ctx:fail(err, template, position, out, n) end
-    return after
+    return after or n, err
   end
 end
 

@@ -7,7 +7,7 @@ local numbers = require "liquid.numbers"
 
 local rounding = {}
 
-local math_type = math.type
+local math_type, floor = math.type, math.floor
 local add, multiply = arithmetic.add, arithmetic.multiply
 local decimal, power, to_float, finite = arithmetic.decimal, arithmetic.power, arithmetic.to_float, arithmetic.finite
 
@@ -31,8 +31,7 @@ local function scaled(mantissa, scale, mode)
   return quotient
 end
 
-local formats = {}
-for places = 1, 9 do formats[places] = "%." .. places .. "f" end
+local units = { 10, 100, 1000, 10000 }
 
 local function not_finite(value)
   return nil, errors.new("float_domain_error", numbers.float_text(value))
@@ -52,14 +51,17 @@ function rounding.whole(value, mode)
   return scaled(mantissa, scale, mode)
 end
 
--- Printing rounds what a float is exactly, not what it shows; that is the same unless it shows a half.
-local function rounded_by_printing(value, places)
-  local shown = string.format("%.15g", value)
-  local fraction = shown:match("^%-?%d+%.(%d+)$")
-  if not fraction or tonumber(shown) ~= value then return nil end
-  if #fraction <= places then return value end
-  if fraction:sub(places + 1) == "5" then return nil end
-  return tonumber(string.format(formats[places], value))
+-- Floats between these are rounded by what they are, unless that is close to a half, where what they show counts.
+local SMALL, CLOSE = 1e9, 1e-4
+
+local function rounded_simply(value, unit)
+  if value > SMALL or value < -SMALL then return nil end
+  local scaled_up = value * unit
+  local nearest = floor(scaled_up + 0.5)
+  local distance = scaled_up - nearest
+  -- What becomes 0 keeps its sign, but not here.
+  if nearest == 0 or distance > 0.5 - CLOSE or distance < CLOSE - 0.5 then return nil end
+  return nearest / unit
 end
 
 ---To so many digits behind the point; before it, an integer.
@@ -71,7 +73,8 @@ function rounding.round(value, places)
     if places > 0 then return value end
     return not_finite(value)
   end
-  local simply = formats[places] and math_type(value) == "float" and rounded_by_printing(value, places)
+  local unit = units[places]
+  local simply = unit and math_type(value) == "float" and rounded_simply(value, unit)
   if simply then return simply end
   local mantissa, scale = decimal(value)
   if places >= scale and places > 0 then return value end

@@ -10,24 +10,47 @@ local OPEN, CLOSE, PERCENT = byte("{"), byte("}"), byte("%")
 
 -- Plain searches are much faster than patterns, so it is one byte that is looked for.
 
--- An output ends at the first brace that closes, whether or not a second follows, unless a tag begins before that.
-local function output_token(source, first)
+---Where an output ends: at the first brace that closes, whether or not a second follows, unless a tag begins before.
+---@param source string
+---@param first integer
+---@return integer last
+---@return boolean is_whole whether it ends with two braces
+---@return integer|false|nil brace where the next one opens, if that is known; false if there is none
+function scanner.output_end(source, first)
   local close = find(source, "}", first + 2, true)
-  if not close then return first + 1 end
-  local open = find(source, "{%", first + 2, true)
-  if open and open < close then
-    local _, last = find(source, "%}", open + 2, true)
-    return last or #source
+  if not close then return first + 1, false end
+  local open = find(source, "{", first + 2, true)
+  while open and open < close do
+    if byte(source, open + 1) == PERCENT then
+      local _, last = find(source, "%}", open + 2, true)
+      return last or #source, false
+    end
+    open = find(source, "{", open + 1, true)
   end
-  return byte(source, close + 1) == CLOSE and close + 1 or close
+  if byte(source, close + 1) == CLOSE then return close + 1, true, open or false end
+  return close, false
 end
 
--- Where the next tag or output begins.
-local function next_start(source, from)
-  local at = find(source, "{", from, true)
+---Where a tag ends.
+---@param source string
+---@param first integer
+---@return integer? last nil if it does not
+function scanner.tag_end(source, first)
+  local percent = find(source, "%}", first + 2, true)
+  return percent and percent + 1
+end
+
+---Where the next tag or output begins.
+---@param source string
+---@param from integer
+---@param brace? integer|false where the next brace opens, if that is known; false if there is none
+---@return integer? first, integer? second, integer? third the position, and the two bytes behind it
+function scanner.next_start(source, from, brace)
+  local at = brace
+  if at == nil then at = find(source, "{", from, true) end
   while at do
-    local code = byte(source, at + 1)
-    if code == OPEN or code == PERCENT then return at end
+    local second, third = byte(source, at + 1, at + 2)
+    if second == OPEN or second == PERCENT then return at, second, third end
     at = find(source, "{", at + 1, true)
   end
 end
@@ -52,25 +75,19 @@ function scanner.shift(state)
   local first = state.pos
   if state.limit then return line_token(state, first) end
   local source = state.source
-  if state.ahead ~= first then
-    local at = next_start(source, first)
-    if at ~= first then
-      if first > #source then return nil end
-      local last = at and at - 1 or #source
-      -- The next token begins with a brace: that need not be found again.
-      state.pos, state.ahead = last + 1, at
-      return "text", first, last
-    end
-  end
-  if byte(source, first + 1) == OPEN then
-    local last = output_token(source, first)
+  if first > #source then return nil end
+  local start = scanner.next_start(source, first)
+  if start ~= first then
+    local last = start and start - 1 or #source
     state.pos = last + 1
-    return "output", first, last
+    return "text", first, last
   end
-  local _, last = find(source, "%}", first + 2, true)
-  last = last or first + 1
+  local is_output = byte(source, first + 1) == OPEN
+  local last = (is_output and scanner.output_end or scanner.tag_end)(source, first)
+  -- Where nothing closes any more no tag is to come either: the rest is one token, so that it is not searched again.
+  if not last or last == first + 1 then last = #source end
   state.pos = last + 1
-  return "tag", first, last
+  return is_output and "output" or "tag", first, last
 end
 
 return scanner

@@ -4,8 +4,8 @@ local space = {}
 
 local find, sub, match = string.find, string.sub, string.match
 
--- As much of a text as is looked at first: most have little space at their end.
-local TAIL = 24
+-- As much of a long text as is looked at first: most have little space at their end.
+local SHORT, TAIL = 120, 24
 
 ---@param text string
 ---@return string
@@ -19,7 +19,8 @@ end
 ---@return string
 function space.rstrip(text)
   local length = #text
-  local from = length > TAIL and length - TAIL + 1 or 1
+  if length <= SHORT then return match(text, "^.*[^%s%z]") or "" end
+  local from = length - TAIL + 1
   local first = find(text, "[%s%z]*$", from)
   if first > length then return text end
   if first > from then return sub(text, 1, first - 1) end

@@ -12,26 +12,26 @@ local homes = {
   tablerow = "tablerow", ["break"] = "interrupts", continue = "interrupts",
 }
 
+-- What ends a block.
+local delimiters = {}
+for name in pairs(homes) do delimiters[name] = "end" .. name end
+
+---@type table<string, string>
+tags.delimiters = delimiters
+
 local parsers = {}
 
+---The function that parses a tag; nil if there is none of that name.
 ---@param name string
----@return boolean
-function tags.known(name)
-  return homes[name] ~= nil
-end
-
----@param state liquid.parse_state
----@param name string
----@param markup string
----@param position integer of the markup
----@return function? node, boolean? blank, boolean? interrupts
-function tags.parse(state, name, markup, position)
+---@return (fun(state: liquid.parse_state, markup: string, position: integer): function?, boolean?, boolean?)?
+function tags.parser(name)
   local parse = parsers[name]
-  if not parse then
-    parse = require("liquid.tags." .. homes[name])[name]
-    parsers[name] = parse
-  end
-  return parse(state, markup, position)
+  if parse then return parse end
+  local home = homes[name]
+  if not home then return nil end
+  parse = require("liquid.tags." .. home)[name]
+  parsers[name] = parse
+  return parse
 end
 
 return tags

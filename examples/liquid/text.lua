@@ -10,8 +10,9 @@ local objects, arrays, null = values.objects, values.arrays, values.null
 local float_text, work = numbers.float_text, limits.work
 local math_type, type, getmetatable, format, find = math.type, type, getmetatable, string.format, string.find
 
--- Texts longer than this are counted as work.
-local LONG = 4096
+---Texts this long are counted as work.
+text.SHORT = 4096
+local SHORT = text.SHORT
 
 -- What nests deeper is not shown, so that no value can run the stack out.
 local MAX_DEPTH = 100
@@ -82,7 +83,7 @@ end
 function text.to_s(value, ctx)
   local kind = type(value)
   if kind == "string" then
-    if ctx and #value > LONG then work(ctx, #value) end
+    if ctx and #value >= SHORT then work(ctx, #value) end
     return value
   end
   if kind == "number" then

@@ -10,11 +10,15 @@ local values = {}
 -- Whatever reads JSON here has a null of its own; taking it saves a pass over all data.
 local function find_null()
   local has_pintle, core = pcall(require, "pintle.core")
-  if has_pintle then return core.json.null, core.json.array_mt end
+  if has_pintle then return core.json.null, core.json.array_mt, core.json.order({}).__name end
   return setmetatable({}, { __name = "liquid.null", __tostring = function() return "" end })
 end
 
-local null, json_array = find_null()
+local null, json_array, order_name = find_null()
+
+---What the metatables are called of hashes that came as JSON and keep its order: they are plain hashes otherwise.
+---@type string
+values.ORDERED = order_name or "liquid.ordered"
 
 ---Stands for nil in lists and hashes.
 values.null = null
@@ -27,6 +31,15 @@ if json_array then arrays[json_array] = true end
 ---Metatables of lists.
 ---@type table<table, boolean>
 values.arrays = arrays
+
+local real_metatable = debug and debug.getmetatable
+
+---The metatable of a value, also where that shows another.
+---@type fun(value: any): table?
+values.metatable_of = real_metatable or function(value)
+  local metatable = getmetatable(value)
+  return type(metatable) == "table" and metatable or nil
+end
 
 ---What the engine asks of an object, by its metatable.
 ---@class liquid.protocol

@@ -3,7 +3,7 @@
 local calendar = require "liquid.dates.calendar"
 local memory = require "liquid.memory"
 
-local format, rep, find, sub = string.format, string.rep, string.find, string.sub
+local format, rep, find, sub, gsub = string.format, string.rep, string.find, string.sub, string.gsub
 
 local months = {
   "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -126,7 +126,7 @@ local function compile_directive(shown, flags, width, letter)
 end
 
 -- What a pattern consists of: texts and functions.
-local function compile(pattern)
+local function parts_of(pattern)
   local parts, at = {}, 1
   while true do
     local first, last, flags, width, letter = find(pattern, "%%([%-0^#_:]*)(%d*)(.?)", at)
@@ -139,19 +139,50 @@ local function compile(pattern)
   return parts
 end
 
+local function compile_parts(pattern)
+  local parts = parts_of(pattern)
+  return function(time)
+    local pieces = {}
+    for i = 1, #parts do
+      local part = parts[i]
+      pieces[i] = type(part) == "string" and part or part(time)
+    end
+    return table.concat(pieces)
+  end
+end
+
+local plain = { Y = "year", m = "month", d = "day", H = "hour", M = "minute", S = "second" }
+local MOST_FIELDS = 6
+
+-- Most patterns are made of nothing but such fields, and are one call of format.
+local function compile_fields(pattern)
+  local fields = {}
+  local shape = gsub(pattern, "%%(.?)", function(letter)
+    fields[#fields + 1] = plain[letter] or "none"
+    return letter == "Y" and "%04d" or "%02d"
+  end)
+  for i = 1, #fields do
+    if fields[i] == "none" or i > MOST_FIELDS then return nil end
+  end
+  local a, b, c, d, e, f = table.unpack(fields)
+  b, c, d, e, f = b or a, c or a, d or a, e or a, f or a
+  return a and function(t) return format(shape, t[a], t[b], t[c], t[d], t[e], t[f]) end
+end
+
+local function compile(pattern)
+  local by_parts, by_fields = compile_parts(pattern), compile_fields(pattern)
+  if not by_fields then return by_parts end
+  return function(time) return (time.year < 0 and by_parts or by_fields)(time) end
+end
+
 local known = memory.new()
 
 ---@param time liquid.time
 ---@param pattern string
 ---@return string
 function strftime(time, pattern)
-  local parts = known:find(pattern) or known:keep(pattern, compile(pattern))
-  local pieces = {}
-  for i = 1, #parts do
-    local part = parts[i]
-    pieces[i] = type(part) == "string" and part or part(time)
-  end
-  return table.concat(pieces)
+  local print = known.new[pattern] or known:find(pattern) or known:keep(pattern, compile(pattern))
+  return print(time)
 end
 
 return strftime

@@ -10,9 +10,13 @@ local values = require "liquid.values"
 
 local null, to_s = values.null, text.to_s
 
-local function join(ctx, input, glue)
-  local list, err = lists.of(input, ctx)
-  if err then return nil, err end
+-- Whether a list holds others is seen on the way: most do not.
+local function join(ctx, input, glue, list)
+  local err
+  if not list then
+    list, err = lists.shallow(input, ctx)
+    if err then return nil, err end
+  end
   local between
   between, err = to_s(glue, ctx)
   if err then return nil, err end
@@ -20,6 +24,7 @@ local function join(ctx, input, glue)
   for i = 1, #list do
     local piece = list[i]
     if type(piece) ~= "string" then
+      if values.is_array(piece) and list == input then return join(ctx, input, glue, lists.of(input, ctx)) end
       piece, err = to_s(piece, ctx)
       if err then return nil, err end
     end
@@ -94,14 +99,12 @@ end
 
 local function sorting(compare)
   return function(ctx, input, property)
+    local plain = property == nil and compare == order and values.is_array(input) and lists.sort_plain(input, ctx)
+    if plain then return plain end
     local list, err = lists.of(input, ctx)
     if err then return nil, err end
     if #list == 0 then return values.array() end
-    if property == nil then
-      local sorted = compare == order and lists.sort_plain(list)
-      if sorted then return sorted end
-      return lists.sort(list, compare)
-    end
+    if property == nil then return lists.sort(list, compare) end
     if #list == 1 then return sort_single(list[1], property, ctx) end
     return sort_by(list, property, compare, ctx)
   end

@@ -40,6 +40,16 @@ local function is_flat(list)
   return true
 end
 
+---Any value as a list, which may hold others. It may be the value itself: it is not to be changed.
+---@param input any
+---@param ctx liquid.context
+---@return table? list, table? err
+function lists.shallow(input, ctx)
+  if not is_array(input) then return lists.of(input, ctx) end
+  if #input > LONG then limits.work(ctx, #input * ITEM) end
+  return input
+end
+
 ---Any value as a flat list. It may be the value itself: it is not to be changed.
 ---@param input any
 ---@param ctx liquid.context
@@ -124,8 +134,10 @@ end
 
 ---A sorted copy of a list of nothing but texts, or nothing but numbers; nil if it is another.
 ---@param list table
+---@param ctx liquid.context
 ---@return table? sorted
-function lists.sort_plain(list)
+function lists.sort_plain(list, ctx)
+  if #list > LONG then limits.work(ctx, #list * ITEM) end
   local kind = type(list[1])
   if kind ~= "string" and kind ~= "number" then return nil end
   local copy = {}

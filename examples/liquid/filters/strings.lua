@@ -1,5 +1,6 @@
 -- Filters of texts.
 
+local limits = require "liquid.limits"
 local numbers = require "liquid.numbers"
 local space = require "liquid.space"
 local substitution = require "liquid.filters.substitution"
@@ -8,11 +9,13 @@ local unicode = require "liquid.unicode"
 local values = require "liquid.values"
 
 local to_s, to_integer = text.to_s, numbers.to_integer
+local SHORT = text.SHORT
 local find, sub, gsub, match = string.find, string.sub, string.gsub, string.match
 
--- A filter that only changes a text.
+-- A filter that only changes a text, which most inputs are already.
 local function changing(change)
   return function(ctx, input)
+    if type(input) == "string" and #input < SHORT then return change(input) end
     local shown, err = to_s(input, ctx)
     if err then return nil, err end
     return change(shown)
@@ -30,12 +33,14 @@ local function squish(shown) return (gsub(space.strip(shown), "%s+", " ")) end
 
 local function joined(order)
   return function(ctx, input, other)
-    local shown, err = to_s(input, ctx)
+    local shown, added, err = input, other, nil
+    if type(shown) ~= "string" then shown, err = to_s(input, ctx) end
     if err then return nil, err end
-    local added
-    added, err = to_s(other, ctx)
+    if type(added) ~= "string" then added, err = to_s(other, ctx) end
     if err then return nil, err end
-    if #shown + #added > ctx.usage.assign_limit then ctx.exhausted() end
+    local size = #shown + #added
+    if size >= SHORT then limits.work(ctx, size) end
+    if size > ctx.usage.assign_limit then ctx.exhausted() end
     if order == "append" then return shown .. added end
     return added .. shown
   end
@@ -86,24 +91,26 @@ local function truncatewords(ctx, input, count, ellipsis)
   return kept .. tail
 end
 
--- Six words at a time: it is the calls that cost.
-local SIX = "^%s*" .. ("(%S*)%s*"):rep(6) .. "()"
+-- Many words at a time: it is the calls that cost.
+local BATCH = 10
+local MANY_WORDS = "^%s*" .. ("(%S*)%s*"):rep(BATCH) .. "()"
 
 local function words(shown)
   if find(shown, "\0", 1, true) then shown = gsub(shown, "%z", " ") end
-  local list, count, at = {}, 0, 1
-  while true do
-    local a, b, c, d, e, f, after = match(shown, SIX, at)
-    if f == "" then
-      for _, word in ipairs { a, b, c, d, e } do
-        if word ~= "" then count = count + 1 list[count] = word end
-      end
-      return list
-    end
-    list[count + 1], list[count + 2], list[count + 3] = a, b, c
-    list[count + 4], list[count + 5], list[count + 6] = d, e, f
-    count, at = count + 6, after
+  local list = { match(shown, MANY_WORDS) }
+  local count, at = BATCH, list[BATCH + 1]
+  list[BATCH + 1] = nil
+  while list[count] ~= "" do
+    local batch = { match(shown, MANY_WORDS, at) }
+    at = batch[BATCH + 1]
+    table.move(batch, 1, BATCH, count + 1, list)
+    count = count + BATCH
   end
+  while list[count] == "" do
+    list[count] = nil
+    count = count - 1
+  end
+  return list
 end
 
 -- Ruby forgets empty parts at the end.

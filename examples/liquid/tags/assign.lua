@@ -1,14 +1,15 @@
 -- assign and capture: variables of the template's outermost scope.
 
 local block = require "liquid.block"
+local bodies = require "liquid.body"
 local errors = require "liquid.errors"
 local limits = require "liquid.limits"
 local output = require "liquid.output"
-local render_body = require "liquid.render_body"
+local render = require "liquid.render_body"
 local values = require "liquid.values"
 
 local null = values.null
-local match, concat = string.match, table.concat
+local match, sub, concat = string.match, string.sub, table.concat
 
 local assign = {}
 
@@ -28,10 +29,10 @@ function assign.assign(state, markup, position)
     name = tokens:consume("id")
     tokens:finish()
   end
-  local evaluate, template = output.parse(state, markup:sub(value_at), position), state.template
-  return function(ctx, out, n)
+  local evaluate = output.parse(state, sub(markup, value_at), position)
+  return function(ctx, _, n)
     local value, err = evaluate(ctx)
-    if err then return ctx:fail(err, template, position, out, n, true) end
+    if err then return n, err end
     if value == nil then value = null end
     ctx.assigns[name] = value
     limits.keep(ctx, value)
@@ -59,12 +60,12 @@ end
 ---@param position integer
 function assign.capture(state, markup, position)
   local name = captured_name(state, markup, position)
-  local body = block.new()
-  block.parse_until_end(state, "capture", body)
-  local render = render_body.compile(body)
+  local body = block.new(state)
+  block.section(state, "capture", body)
+  bodies.seal(body)
   return function(ctx, _, n)
     local pieces = {}
-    local count = render(ctx, pieces, 0)
+    local count = render(body, ctx, pieces, 0)
     local text = concat(pieces, "", 1, count)
     ctx.assigns[name] = text
     limits.keep(ctx, text)

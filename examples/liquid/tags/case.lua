@@ -1,10 +1,11 @@
 -- case and its whens. Every when that holds is rendered, not only the first.
 
 local block = require "liquid.block"
+local bodies = require "liquid.body"
 local errors = require "liquid.errors"
 local lax = require "liquid.lax"
 local operators = require "liquid.operators"
-local render_body = require "liquid.render_body"
+local render = require "liquid.render_body"
 
 local match, sub = string.match, string.sub
 
@@ -47,34 +48,30 @@ local function lax_operands(state, markup, position)
   return operands
 end
 
-local function new_when(state, subject, markup, position)
+local function new_when(state, markup, position, subject)
   local operands = (state.mode == "strict2" and strict_operands or lax_operands)(state, markup, position)
   local tests = {}
   for i, operand in ipairs(operands) do tests[i] = operators.comparison(subject, "==", operand) end
-  return { tests = tests, body = block.new() }
+  return { tests = tests, body = block.new(state) }
 end
 
 local function new_else(state, markup, position)
   if markup:find("%S") then
     errors.syntax(state, "Syntax Error in tag 'case' - Valid else condition: {% else %} (no parameters) ", position)
   end
-  return { body = block.new() }
+  return { body = block.new(state) }
 end
 
+local makers = { when = new_when, ["else"] = new_else }
+
 local function parse_branches(state, subject)
-  local branches, before = {}, block.new()
-  block.parse_until_end(state, "case", before, function(tag, markup, position)
-    local branch
-    if tag == "when" then
-      branch = new_when(state, subject, markup, position)
-    elseif tag == "else" then
-      branch = new_else(state, markup, position)
-    else
-      return nil
-    end
+  local branches, before = {}, block.new(state)
+  local tag, markup, position = block.section(state, "case", before, makers)
+  while tag do
+    local branch = makers[tag](state, markup, position, subject)
     branches[#branches + 1] = branch
-    return branch.body
-  end)
+    tag, markup, position = block.section(state, "case", branch.body, makers)
+  end
   return branches, before.blank
 end
 
@@ -96,7 +93,7 @@ local function render_when(branch, ctx, out, n)
     if err then return n, err, matched end
     if result then
       matched = true
-      n = branch.render(ctx, out, n)
+      n = render(branch.body, ctx, out, n)
       if ctx.interrupt then return n, nil, matched end
     end
   end
@@ -105,9 +102,9 @@ end
 
 local function parse(state, markup, position)
   local subject = operators.operand(parse_subject(state, markup, position))
-  local template, branches, before_is_blank = state.template, parse_branches(state, subject)
+  local branches, before_is_blank = parse_branches(state, subject)
   local blank, interrupts = properties(branches, before_is_blank)
-  for _, branch in ipairs(branches) do branch.render = render_body.compile(branch.body, blank) end
+  for _, branch in ipairs(branches) do bodies.seal(branch.body, blank) end
   return function(ctx, out, n)
     local any = false
     for i = 1, #branches do
@@ -115,10 +112,10 @@ local function parse(state, markup, position)
       if branch.tests then
         local err, matched
         n, err, matched = render_when(branch, ctx, out, n)
-        if err then return ctx:fail(err, template, position, out, n, blank) end
+        if err then return n, err end
         any = any or matched
       elseif not any then
-        n = branch.render(ctx, out, n)
+        n = render(branch.body, ctx, out, n)
       end
       if ctx.interrupt then return n end
     end

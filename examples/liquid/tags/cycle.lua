@@ -91,15 +91,15 @@ end
 
 local function parse(state, markup, position)
   local name, items = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
-  local fixed, template = not name and (group_name(items) or {}), state.template
+  local fixed = not name and (group_name(items) or {})
   return function(ctx, out, n)
     local key, err = fixed, nil
     if name then key, err = key_of(name, ctx) end
-    if err then return ctx:fail(err, template, position, out, n) end
+    if err then return n, err end
     local turn = ctx.cycles[key] or 1
     local shown
     shown, err = current(items, turn, ctx)
-    if err then return ctx:fail(err, template, position, out, n) end
+    if err then return n, err end
     ctx.cycles[key] = turn < #items and turn + 1 or 1
     out[n + 1] = shown
     return n + 1

@@ -1,17 +1,19 @@
 -- for: renders its body for every item of a collection, or what is behind its else if there is none.
 
 local block = require "liquid.block"
+local bodies = require "liquid.body"
 local collections = require "liquid.collections"
 local errors = require "liquid.errors"
+local glance = require "liquid.glance"
 local lax = require "liquid.lax"
 local loops = require "liquid.loops"
 local memory = require "liquid.memory"
 local numbers = require "liquid.numbers"
-local render_body = require "liquid.render_body"
+local render = require "liquid.render_body"
 local values = require "liquid.values"
 
 local null = values.null
-local match, sub = string.match, string.sub
+local match, sub, gsub = string.match, string.sub, string.gsub
 
 ---@class liquid.for_markup
 ---@field variable string
@@ -85,14 +87,26 @@ local function laxly(state, markup, position)
   return loop
 end
 
+-- A loop through a path, with nothing behind it; nil if it takes a closer look.
+local function at_a_glance(markup)
+  local variable, at = match(markup, "^([%a_][%w_-]*)%s+in%s+()")
+  if not variable or variable == "contains" then return nil end
+  local collection, after = glance.path(markup, at)
+  if not collection or after <= #markup then return nil end
+  local text = gsub(sub(markup, at), "%s+", "")
+  return { variable = variable, collection = collection, label = variable .. "-" .. text, reversed = false }
+end
+
+local function read(state, markup, position)
+  if state.mode == "lax" then return laxly(state, markup, position) end
+  return at_a_glance(markup) or strictly(state, markup, position)
+end
 
 local memories = memory.by_mode()
 
 local function parse_markup(state, markup, position)
   local known = memories[state.mode]
-  local loop = known:find(markup)
-  if loop then return loop end
-  return known:keep(markup, (state.mode == "lax" and laxly or strictly)(state, markup, position))
+  return known.new[markup] or known:find(markup) or known:keep(markup, read(state, markup, position))
 end
 
 -- The integer of an attribute; nil if it has no value.
@@ -124,7 +138,7 @@ local function segment_of(loop, ctx)
   return segment
 end
 
-local function each(loop, segment, render, ctx, out, n)
+local function each(loop, segment, body, ctx, out, n)
   local scope, err = ctx:enter()
   if err then return n, err end
   local outer, list, start, variable = ctx.loop, segment.list, segment.start, loop.variable
@@ -137,7 +151,7 @@ local function each(loop, segment, render, ctx, out, n)
     if list then item = list[at] else item = start + at - 1 end
     if item == nil then item = null end
     scope[variable] = item
-    n = render(ctx, out, n)
+    n = render(body, ctx, out, n)
     at, forloop.at = at + step, i + 1
     local interrupt = ctx.interrupt
     if interrupt then
@@ -149,28 +163,33 @@ local function each(loop, segment, render, ctx, out, n)
   return n
 end
 
+local branches = { ["else"] = true }
+
+local function parse_bodies(state)
+  local body, otherwise = block.new(state), nil
+  if block.section(state, "for", body, branches) then
+    repeat otherwise = block.new(state) until not block.section(state, "for", otherwise, branches)
+  end
+  local blank = body.blank and (not otherwise or otherwise.blank)
+  bodies.seal(body, blank)
+  if otherwise then bodies.seal(otherwise, blank) end
+  return body, otherwise, blank
+end
+
 local function parse(state, markup, position)
   local loop = parse_markup(state, markup, position)
-  local template = state.template
-  local body, otherwise = block.new(), nil
-  block.parse_until_end(state, "for", body, function(tag)
-    if tag ~= "else" then return nil end
-    otherwise = block.new()
-    return otherwise
-  end)
-  local blank = body.blank and (not otherwise or otherwise.blank)
-  local render, render_else = render_body.compile(body, blank), otherwise and render_body.compile(otherwise, blank)
+  local body, otherwise, blank = parse_bodies(state)
   return function(ctx, out, n)
     local segment, err = segment_of(loop, ctx)
-    if err then return ctx:fail(err, template, position, out, n, blank) end
+    if err then return n, err end
     if segment.count == 0 then
-      return render_else and render_else(ctx, out, n) or n
+      return otherwise and render(otherwise, ctx, out, n) or n
     end
     -- Nothing, however often, is nothing.
-    if render == render_body.nothing then return n end
+    if body.count == 0 then return n end
     local outer = ctx.scope
-    n, err = each(loop, segment, render, ctx, out, n)
-    if err then return ctx:fail(err, template, position, out, n, blank) end
+    n, err = each(loop, segment, body, ctx, out, n)
+    if err then return n, err end
     ctx:leave(outer)
     return n
   end, blank, otherwise and otherwise.interrupts or false

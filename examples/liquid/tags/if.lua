@@ -1,89 +1,94 @@
 -- if and unless.
 
 local block = require "liquid.block"
+local bodies = require "liquid.body"
 local conditions = require "liquid.conditions"
-local render_body = require "liquid.render_body"
+local render = require "liquid.render_body"
 
 local branching = {}
 
--- The bodies of a block and what has to hold for each; the one of else has no test.
-local function parse_branches(state, name, markup, position)
-  local branches = { { test = conditions.parse(state, markup, position), body = block.new() } }
-  block.parse_until_end(state, name, branches[1].body, function(tag, tag_markup, tag_position)
-    if tag ~= "elsif" and tag ~= "else" then return nil end
-    local test = tag == "elsif" and conditions.parse(state, tag_markup, tag_position) or nil
-    local branch = { test = test, body = block.new() }
-    branches[#branches + 1] = branch
-    return branch.body
-  end)
-  return branches
+local begins = { ["elsif"] = true, ["else"] = true }
+
+-- The bodies of a block, and what has to hold for each; the one of else has no test.
+local function parse_branches(state, name, first, tag, markup, position)
+  local tests, list = { first.test }, { first.body }
+  while tag do
+    local body = block.new(state)
+    local i = #list + 1
+    tests[i], list[i] = tag == "elsif" and conditions.parse(state, markup, position), body
+    tag, markup, position = block.section(state, name, body, begins)
+  end
+  return tests, list
 end
 
-local function properties(branches)
+local function seal_all(list)
   local blank, interrupts = true, false
-  for _, branch in ipairs(branches) do
-    blank = blank and branch.body.blank
-    interrupts = interrupts or branch.body.interrupts
+  for _, body in ipairs(list) do
+    blank = blank and body.blank
+    interrupts = interrupts or body.interrupts
   end
+  for _, body in ipairs(list) do bodies.seal(body, blank) end
   return blank, interrupts
 end
 
-local function one_branch(state, position, test, render, expected, blank)
-  local template = state.template
+local function if_alone(test, body)
   return function(ctx, out, n)
     local result, err = test(ctx)
-    if err then return ctx:fail(err, template, position, out, n, blank) end
-    if (result and true or false) == expected then return render(ctx, out, n) end
-    return n
+    if result then return render(body, ctx, out, n) end
+    return n, err
   end
 end
 
-local function two_branches(state, position, test, render, otherwise, expected, blank)
-  local template = state.template
+local function unless_alone(test, body)
   return function(ctx, out, n)
     local result, err = test(ctx)
-    if err then return ctx:fail(err, template, position, out, n, blank) end
-    if (result and true or false) == expected then return render(ctx, out, n) end
-    return otherwise(ctx, out, n)
+    if result or err then return n, err end
+    return render(body, ctx, out, n)
   end
 end
 
-local function many_branches(state, position, tests, renders, expected, blank)
-  local template, count = state.template, #renders
+local function either(test, body, otherwise)
   return function(ctx, out, n)
-    for i = 1, count do
+    local result, err = test(ctx)
+    if err then return n, err end
+    return render(result and body or otherwise, ctx, out, n)
+  end
+end
+
+local function first_that_holds(tests, list, expected)
+  return function(ctx, out, n)
+    for i = 1, #list do
       local test = tests[i]
-      if not test then return renders[i](ctx, out, n) end
+      if not test then return render(list[i], ctx, out, n) end
       local result, err = test(ctx)
-      if err then return ctx:fail(err, template, position, out, n, blank) end
+      if err then return n, err end
       -- Only the first test of unless is turned around.
-      if (result and true or false) == (i > 1 or expected) then return renders[i](ctx, out, n) end
+      if (result and true or false) == (i > 1 or expected) then return render(list[i], ctx, out, n) end
     end
     return n
   end
 end
 
-local function parse(name, expected)
+local function many(tests, list, expected)
+  if #list > 2 or tests[2] then return first_that_holds(tests, list, expected) end
+  if expected then return either(tests[1], list[1], list[2]) end
+  return either(tests[1], list[2], list[1])
+end
+
+local function parse(name, expected, alone)
   return function(state, markup, position)
-    local branches = parse_branches(state, name, markup, position)
-    local blank, interrupts = properties(branches)
-    local tests, renders = {}, {}
-    for i, branch in ipairs(branches) do
-      tests[i], renders[i] = branch.test or false, render_body.compile(branch.body, blank)
+    local test, body = conditions.parse(state, markup, position), block.new(state)
+    local tag, tag_markup, tag_position = block.section(state, name, body, begins)
+    if not tag then
+      bodies.seal(body, body.blank)
+      return alone(test, body), body.blank, body.interrupts
     end
-    local node
-    if #branches == 1 then
-      node = one_branch(state, position, tests[1], renders[1], expected, blank)
-    elseif #branches == 2 and not tests[2] then
-      node = two_branches(state, position, tests[1], renders[1], renders[2], expected, blank)
-    else
-      node = many_branches(state, position, tests, renders, expected, blank)
-    end
-    return node, blank, interrupts
+    local tests, list = parse_branches(state, name, { test = test, body = body }, tag, tag_markup, tag_position)
+    return many(tests, list, expected), seal_all(list)
   end
 end
 
-branching["if"] = parse("if", true)
-branching.unless = parse("unless", false)
+branching["if"] = parse("if", true, if_alone)
+branching.unless = parse("unless", false, unless_alone)
 
 return branching

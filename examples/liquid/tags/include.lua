@@ -3,6 +3,7 @@
 local errors = require "liquid.errors"
 local lax = require "liquid.lax"
 local partials = require "liquid.partials"
+local render = require "liquid.render_body"
 local values = require "liquid.values"
 
 local null = values.null
@@ -95,15 +96,15 @@ local function set_arguments(tag, scope, ctx)
   end
 end
 
-local function render_in(scope, variable, object, render, ctx, out, n)
+local function render_in(scope, variable, object, body, ctx, out, n)
   if not values.is_array(object) then
     if object == nil then object = null end
     scope[variable] = object
-    return render(ctx, out, n)
+    return render(body, ctx, out, n)
   end
   for i = 1, #object do
     scope[variable] = object[i]
-    n = render(ctx, out, n)
+    n = render(body, ctx, out, n)
   end
   return n
 end
@@ -120,19 +121,14 @@ local function include(tag, ctx, out, n)
   if err then return n, err end
   err = set_arguments(tag, scope, ctx)
   local variable = tag.alias or partials.variable(name)
-  if not err then n = render_in(scope, variable, object, partial.render_body, ctx, out, n) end
+  if not err then n = render_in(scope, variable, object, partial.body, ctx, out, n) end
   ctx:leave(outer)
   return n, err
 end
 
 local function parse(state, markup, position)
   local tag = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
-  local template = state.template
-  return function(ctx, out, n)
-    local after, err = include(tag, ctx, out, n)
-    if err then return ctx:fail(err, template, position, out, after) end
-    return after
-  end, false, true
+  return function(ctx, out, n) return include(tag, ctx, out, n) end, false, true
 end
 
 return { include = parse, strict_rest = strict_rest, lax_rest = lax_rest }

@@ -5,6 +5,7 @@ local errors = require "liquid.errors"
 local include = require "liquid.tags.include"
 local loops = require "liquid.loops"
 local partials = require "liquid.partials"
+local render_body = require "liquid.render_body"
 local values = require "liquid.values"
 
 local null = values.null
@@ -47,7 +48,7 @@ local function once(tag, partial, object, forloop, ctx, out, n)
   err = give(tag, inner, ctx)
   if err then return n, err end
   if object ~= nil then inner.assigns[tag.variable] = object end
-  return partial.render_body(inner, out, n)
+  return render_body(partial.body, inner, out, n)
 end
 
 local function countable(value)
@@ -87,12 +88,7 @@ end
 local function parse(state, markup, position)
   local tag = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
   tag.variable = tag.alias or partials.variable(tag.name)
-  local template = state.template
-  return function(ctx, out, n)
-    local after, err = render(tag, ctx, out, n)
-    if err then return ctx:fail(err, template, position, out, after) end
-    return after
-  end
+  return function(ctx, out, n) return render(tag, ctx, out, n) end
 end
 
 return { render = parse }

@@ -1,12 +1,13 @@
 -- tablerow: the rows and cells of a table, a cell for every item.
 
 local block = require "liquid.block"
+local bodies = require "liquid.body"
 local collections = require "liquid.collections"
 local errors = require "liquid.errors"
 local lax = require "liquid.lax"
 local loops = require "liquid.loops"
 local numbers = require "liquid.numbers"
-local render_body = require "liquid.render_body"
+local render = require "liquid.render_body"
 local values = require "liquid.values"
 
 local null = values.null
@@ -74,7 +75,7 @@ local function segment_of(row, ctx)
   return collections.segment(collection, from, to and collections.sum(from, to), ctx)
 end
 
-local function cells(row, segment, columns, render, ctx, out, n)
+local function cells(row, segment, columns, body, ctx, out, n)
   local outer = ctx.scope
   local scope, err = ctx:enter()
   if err then return n, err end
@@ -87,7 +88,7 @@ local function cells(row, segment, columns, render, ctx, out, n)
     if item == nil then item = null end
     scope[row.variable] = item
     out[n + 1] = format('<td class="col%d">', loop.column)
-    n = render(ctx, out, n + 1) + 1
+    n = render(body, ctx, out, n + 1) + 1
     out[n] = "</td>"
     local interrupt = ctx.interrupt
     ctx.interrupt = nil
@@ -104,19 +105,19 @@ end
 
 local function parse(state, markup, position)
   local row = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
-  local body, template = block.new(), state.template
-  block.parse_until_end(state, "tablerow", body)
-  local render = render_body.compile(body)
+  local body = block.new(state)
+  block.section(state, "tablerow", body)
+  bodies.seal(body)
   return function(ctx, out, n)
     local segment, err = segment_of(row, ctx)
-    if err then return ctx:fail(err, template, position, out, n) end
+    if err then return n, err end
     if not segment then return n end
     local columns = segment.count
     if row.cols then columns, err = integer(row.cols, ctx) end
-    if err then return ctx:fail(err, template, position, out, n) end
+    if err then return n, err end
     out[n + 1] = '<tr class="row1">\n'
-    n, err = cells(row, segment, columns, render, ctx, out, n + 1)
-    if err then return ctx:fail(err, template, position, out, n) end
+    n, err = cells(row, segment, columns, body, ctx, out, n + 1)
+    if err then return n, err end
     out[n + 1] = "</tr>\n"
     return n + 1
   end, false, false
