@@ -29,6 +29,12 @@ describe("dates in texts", function()
       ["5 Jul 2006 3pm"] = "2006-07-05 15:00:00 +0000 UTC", ["16.07.2004"] = "2004-07-16 00:00:00 +0000 UTC",
       ["20060705T101112Z"] = "2006-07-05 10:11:12 +0000 UTC", ["10:30"] = "2024-01-01 10:30:00 +0000 UTC",
       ["Mar 14, 16"] = "2016-03-14 00:00:00 +0000 UTC", ["2006-02-30"] = "2006-03-02 00:00:00 +0000 UTC",
+      ["1-9-2010"] = "2010-09-01 00:00:00 +0000 UTC", ["'13 jul 3"] = "2013-07-03 00:00:00 +0000 UTC",
+      ["the 14th"] = "2024-01-14 00:00:00 +0000 UTC", ["no. 22"] = "2024-01-22 00:00:00 +0000 UTC",
+      ["1.25"] = "2024-01-25 00:00:00 +0000 UTC", ["day 123"] = "2024-05-02 00:00:00 +0000 UTC",
+      ["at 1225"] = "2024-12-25 00:00:00 +0000 UTC", ["for 990523"] = "1999-05-23 00:00:00 +0000 UTC",
+      ["June 7 18:33:38 JST 1992"] = "1992-06-07 18:33:38 +0000 UTC",
+      ["2001-09-21 19:12 GMT+2"] = "2001-09-21 19:12:00 +0000 UTC", ["10:00 b"] = "2024-01-01 10:00:00 +0200 ",
       ["2020-100"] = "2020-04-09 00:00:00 +0000 UTC", ["1999-05-23 21:34:56 PST"] = "1999-05-23 21:34:56 -0800 ",
     } do
       assert.equal(expected, moment(text), text)
@@ -65,5 +71,43 @@ describe("the date filter", function()
     assert.equal("soon", date("soon"))
     assert.equal("", date(nil))
     assert.equal("soon", load.render "{{ 'soon' | date: '' }}")
+  end)
+end)
+
+describe("patterns of dates", function()
+  local time = calendar.at(1709967906, 5400, "", 123456789)
+
+  it("have fields, with flags and widths", function()
+    for pattern, expected in pairs {
+      ["%Y-%m-%d %H:%M"] = "2024-03-09 08:35", ["%-d/%-m %l %P"] = "9/3  8 am",
+      ["%^a %#B %10b|"] = "SAT MARCH        Mar|",
+      ["%3N %L %6N %12N"] = "123 123 123456 123456789000", ["%z %:z %::z %:::z"] = "+0130 +01:30 +01:30:00 +01",
+      ["%Ey %Od %EQ"] = "24 09 %EQ", ["%j %U %W %V %G %u %w"] = "069 09 10 10 2024 6 6",
+      ["%s %C %e %k %I %p"] = "1709967906 20  9  8 08 AM", ["%D %F %T %R %r %c"] = "03/09/24 2024-03-09 08:35:06 08:35 "
+        .. "08:35:06 AM Sat Mar  9 08:35:06 2024", ["%% %n%t %v"] = "% \n\t  9-MAR-2024",
+    } do
+      assert.equal(expected, strftime(time, pattern), pattern)
+    end
+  end)
+
+  it("show what is no field as it is", function()
+    for _, pattern in ipairs { "%Q", "%i", "%:y", "%::::z", "%+" } do assert.equal(pattern, strftime(time, pattern)) end
+  end)
+
+  it("do not end in the middle of a field", function()
+    for _, pattern in ipairs { "%", "%y%", "%-", "%5", "%%%" } do
+      assert.is_nil(strftime(time, pattern), pattern)
+      load.outputs { ["0 | date: '" .. pattern .. "'"] = "Liquid error (line 1): invalid format: " .. pattern }
+    end
+    assert.equal("% %", strftime(time, "%% %-%"))
+  end)
+
+  it("print years before the first", function()
+    assert.equal("-0001-05-06", strftime({ year = -1, month = 5, day = 6 }, "%Y-%m-%d"))
+    assert.equal("0033-05-06", strftime({ year = 33, month = 5, day = 6 }, "%Y-%m-%d"))
+  end)
+
+  it("take texts of digits for seconds", function()
+    load.outputs { ["'-5' | date: '%Y'"] = "1969", ["'1709967906' | date: '%m'"] = "03", ["-5 | date: '%H'"] = "23" }
   end)
 end)

@@ -72,3 +72,20 @@ describe("comparisons", function()
     for name, expected in pairs(blank) do assert.equal(expected, holds("blank == " .. name, values), name) end
   end)
 end)
+
+describe("ranges", function()
+  it("cannot have ranges and booleans for bounds", function()
+    for _, mode in ipairs { "strict2", "lax" } do
+      for bound, source in pairs { ["(1..2)"] = "\n{{ ((1..2)..3) }}", ["true"] = "\n{% assign x = (1..true) %}" } do
+        assert.matches("Liquid syntax error (line 2): Invalid expression type '" .. bound .. "' in range expression",
+          load.refusal(source, { error_mode = mode }), 1, true)
+      end
+    end
+  end)
+
+  it("are cut at the last two dots where nobody is strict", function()
+    load.outputs({
+      ["(1..2..3)"] = "1..3", ["(1 .. 3)"] = "1..3", ["(1.9..i)"] = "Liquid error (line 1): invalid integer",
+    }, { i = 3 }, { error_mode = "lax" })
+  end)
+end)

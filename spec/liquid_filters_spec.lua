@@ -16,6 +16,7 @@ describe("filters of texts", function()
       ["'测试测试测试' | truncate: 5"] = "测试...", ["'abc' | truncate: 2, ''"] = "ab", ["'abc' | truncate: 1"] = "...",
       ["'one two three' | truncatewords: 2"] = "one two...", ["'a b ' | truncatewords: 2"] = "a b...",
       ["'héllo' | slice: 1, 2"] = "él", ["'abc' | slice: -2"] = "b", ["'abc' | slice: 9"] = "",
+      ["'abc' | slice: 1, false"] = "b",
       ["l | slice: 1, 5"] = "", ["'a,b,,' | split: ',' | size"] = "2", ["'äb' | split: '' | join: '-'"] = "ä-b",
       ["' a  b ' | split: ' ' | join: '-'"] = "a-b",
       ["'abc' | truncate: 'x'"] = "Liquid error (line 1): invalid integer",
@@ -39,7 +40,7 @@ describe("filters for HTML and URLs", function()
       ["t | escape"] = "&lt;a href=&#39;x&#39;&gt;&amp;amp;", ["t | escape_once"] = "&lt;a href=&#39;x&#39;&gt;&amp;",
       ["'<p>a<!-- <b> --><script>x</script></p><style>s</style>b' | strip_html"] = "ab",
       ["'<<<script </script>script>f' | strip_html"] = "f",
-      ["'a b/ü~' | url_encode"] = "a+b%2F%C3%BC%7E", ["'a+b%20c' | url_decode"] = "a b c",
+      ["'a b/ü~*' | url_encode"] = "a+b%2F%C3%BC~%2A", ["'a+b%20c' | url_decode"] = "a b c",
       ["'%ff' | url_decode"] = "Liquid error (line 1): invalid byte sequence in UTF-8",
     }, { t = "<a href='x'>&amp;" })
   end)
@@ -49,6 +50,11 @@ describe("filters for HTML and URLs", function()
       ["'one' | base64_encode"] = "b25l", ["'a' | base64_encode | base64_decode"] = "a",
       ["'??>' | base64_url_safe_encode"] = "Pz8-",
       ["'Pz8-' | base64_url_safe_decode"] = "??>",
+      ["'P-8/' | base64_url_safe_decode | size"] = "3", ["'YQ' | base64_url_safe_decode"] = "a",
+      ["'YQ=' | base64_url_safe_decode"] =
+        "Liquid error (line 1): invalid base64 provided to base64_url_safe_decode",
+      ["'YR==' | base64_decode"] = "Liquid error (line 1): invalid base64 provided to base64_decode",
+      ["'YWJ=' | base64_decode"] = "Liquid error (line 1): invalid base64 provided to base64_decode",
       ["'!' | base64_decode"] = "Liquid error (line 1): invalid base64 provided to base64_decode",
     }
   end)

@@ -23,6 +23,18 @@ describe("a render", function()
       { resource_limits = { assign_score_limit = 50 } }))
   end)
 
+  it("counts all that is in a list or a hash, and comments, but what is captured only as kept", function()
+    local function within_limits(source, limits)
+      return render(source, { h = { aa = { 1, 2 } } }, { resource_limits = limits }) ~= EXCEEDED
+    end
+    assert.is_true(within_limits("{% assign a = h %}", { assign_score_limit = 6 }))
+    assert.is_false(within_limits("{% assign a = h %}", { assign_score_limit = 5 }))
+    assert.is_true(within_limits("{% comment %}{% endcomment %}{% # x %}a", { render_score_limit = 3 }))
+    assert.is_false(within_limits("{% comment %}{% endcomment %}{% # x %}a", { render_score_limit = 2 }))
+    assert.is_true(within_limits("{% capture a %}12345{% endcapture %}12345", { render_length_limit = 5 }))
+    assert.is_false(within_limits("{% capture a %}12345{% endcapture %}123456", { render_length_limit = 5 }))
+  end)
+
   it("counts partials together where it is told to", function()
     local options = {
       filesystem = { p = "{% for i in (1..10) %}x{% endfor %}" }, strict_errors = true,

@@ -36,6 +36,11 @@ describe("for", function()
     }
   end)
 
+  it("answers the filters that are called like its methods", function()
+    local source = "{% for i in (1..2) %}{{ forloop | first }}{{ forloop | last }} {% endfor %}"
+    load.all { [source] = "truefalse falsetrue " }
+  end)
+
   it("is left by break and gone on with by continue, also through captures and includes", function()
     load.all({
       ["{% for i in (1..5) %}{% if i == 3 %}{% break %}{% endif %}{{ i }}{% endfor %}!"] = "12!",

@@ -70,6 +70,20 @@ describe("lax parsing", function()
     }, nil, lax)
   end)
 
+  it("finds names and values as the old patterns did", function()
+    load.all({
+      ["{% cycle g': 'a', 'b' %}"] = "", ["{% cycle 'g(: 'a', 'b' %}"] = "g(: ", ["{% cycle 'g'x: 'a', 'b' %}"] = "a",
+      ["{% cycle n : 'a', 'b' %}"] = "a", ["{% capture q( %}x{% endcapture %}{{ q }}"] = "x",
+      ["{% assign (q) = 1 %}{{ self['(q)'] }}"] = "1", ["{% assign ; q = 1 %}{{ q }}"] = "1", ["{{ -0. }}"] = "-0.0",
+      ["{{ 1.2.3 }}"] = "1.2", ["{% if or %}a{% else %}b{% endif %}"] = "b",
+      ["{% assign or = 1 %}{% if or or or %}a{% endif %}"] = "a",
+      ["{% tablerow a.i in (1..1) %}{{ i }}{% endtablerow %}"] = '<tr class="row1">\n<td class="col1">1</td></tr>\n',
+    }, {}, { error_mode = "lax" })
+    for _, source in ipairs { "{% assign q( = 1 %}", "{% if a or %}{% endif %}", "{% if or a %}{% endif %}" } do
+      assert.matches("Syntax Error in ", load.refusal(source, { error_mode = "lax" }), source)
+    end
+  end)
+
   it("knows an operator that is none only when it comes to it", function()
     assert.equal("Liquid error (line 1): Unknown operator is", render("{% if 1 is 1 %}a{% endif %}", nil, lax))
     assert.equal("b", render("{% if false and 1 is 1 %}a{% else %}b{% endif %}", nil, lax))

@@ -28,6 +28,17 @@ describe("if, unless and case", function()
     assert.equal("", render "{% if 1 > 'a' %} {% endif %}")
   end)
 
+  it("know which tags put out nothing", function()
+    load.all {
+      ["{% if true %} {% tablerow i in (1..1) %} {% endtablerow %} {% endif %}"] =
+        '<tr class="row1">\n<td class="col1"> </td></tr>\n',
+      ["{% if true %} {% doc %}a{% enddoc %} {% endif %}|"] = "  |",
+      ["{% if true %} {% doc %}{% enddoc %} {% endif %}|"] = "|",
+      ["{% if true %} {% comment %}a{% endcomment %} {% # b %} {% endif %}|"] = "|",
+      ["{% if true %} {% raw %}{% endraw %} {% endif %}|"] = "|",
+    }
+  end)
+
   it("put out no space where there is nothing else", function()
     assert.equal("[]", render "[{% case 1 %} {% when 1 %} {% endcase %}]")
     assert.equal("[ ]", render "[{% case 1 %}x{% when 1 %} {% endcase %}]")

@@ -61,17 +61,13 @@ local function output_token(state, body, text, first, dash)
   local from, to = dash == DASH and first + 3 or first + 2, last - 2
   local trim = to > first + 1 and byte(source, to) == DASH
   if trim then to = to - 1 end
-  state.trim, body.blank = trim, false
+  state.trim, state.pos, body.blank = trim, last + 1, false
   add(body, text, output.parse(state, sub(source, from, to), first), first)
   return last + 1, brace
 end
 
 local function add_tag(state, body, text, parse, markup, position)
   local node, blank, interrupts = parse(state, markup, position)
-  if not node then
-    if text then add(body, text, false) end
-    return
-  end
   if not blank then body.blank = false end
   if interrupts then body.interrupts = true end
   add(body, text, node, position, blank and BLANK_TAG or TAG)

@@ -64,31 +64,39 @@ local function lax_comparison(state, text, position)
   return operators.comparison(left, operator, stop and operators.lax_operand(sub(text, after, stop)))
 end
 
--- Cuts at the words and and or, outside of quotes.
-local function lax_parts(markup)
-  local parts, words, from, at = {}, {}, 1, 1
+-- What stands between the words and and or, outside of quotes, and those words, in the order of the markup.
+local function lax_items(markup)
+  local items, from, at = {}, 1, 1
+  local function add(text)
+    if find(text, "%S") then items[#items + 1] = text end
+  end
   while true do
     local first, last = lax.fragment(markup, at)
     if not first then break end
     local word = sub(markup, first, last)
     if word == "and" or word == "or" then
-      parts[#parts + 1], words[#words + 1] = sub(markup, from, first - 1), word
+      add(sub(markup, from, first - 1))
+      add(word)
       from = last + 1
     end
     at = last + 1
   end
-  parts[#parts + 1] = sub(markup, from)
-  return parts, words
+  add(sub(markup, from))
+  return items
 end
 
+-- From the last to the first: what is where a comparison should be is one, whatever word it is.
 local function laxly(state, markup, position)
-  local parts, words = lax_parts(markup)
-  local tests = {}
-  for i, part in ipairs(parts) do
-    if not find(part, "%S") then return invalid(state, position) end
-    tests[i] = lax_comparison(state, part, position)
+  local items = lax_items(markup)
+  if #items % 2 == 0 then return invalid(state, position) end
+  local result = lax_comparison(state, items[#items], position)
+  for i = #items - 1, 2, -2 do
+    local word = items[i]
+    local test = lax_comparison(state, items[i - 1], position)
+    if word ~= "and" and word ~= "or" then return invalid(state, position) end
+    result = joined(word, test, result)
   end
-  return join(tests, words)
+  return result
 end
 
 -- A path alone, or compared to another or a literal; nil if it takes a closer look.

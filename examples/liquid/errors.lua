@@ -81,6 +81,14 @@ function errors.line_at(source, position)
   end
 end
 
+---Where what could not tell it itself went wrong: in what is being read.
+---@param err liquid.error
+---@param state liquid.parse_state
+function errors.place(err, state)
+  err.template_name = err.template_name or state.name
+  if state.line_numbers and not err.line then err.line = errors.line_at(state.source, state.pos - 1) end
+end
+
 ---Raises a syntax error at a position of the source that is being compiled.
 ---@param state liquid.parse_state
 ---@param message string

@@ -58,8 +58,8 @@ local function unexpected(state, tag, position)
   errors.syntax(state, "Unknown tag '" .. tag .. "'", position)
 end
 
-local function parse(template, options)
-  local state, body = new_state(template, options), bodies.new(template)
+local function parse(template, state)
+  local body = bodies.new(template)
   local tag, _, position = block.parse(state, body)
   if tag then unexpected(state, tag, position) end
   template.body = body
@@ -71,9 +71,11 @@ local function compile(source, name, options, files)
     source = source, name = name or options.template_name, is_partial = name ~= nil,
     line_numbers = options.line_numbers ~= false, partials = files,
   }, metatable)
-  local ok, result = pcall(parse, template, options)
+  local state = new_state(template, options)
+  local ok, result = pcall(parse, template, state)
   if ok then return result end
   if not errors.is(result) then error(result, 0) end
+  if result.type == "syntax_error" then errors.place(result, state) end
   return nil, result
 end
 

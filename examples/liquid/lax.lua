@@ -1,6 +1,7 @@
 -- What lax parsing makes of markup that is not right. It looks for fragments: quoted text, or anything without space,
 -- commas and pipes; it takes those it can use and forgets the rest.
 
+local errors = require "liquid.errors"
 local expressions = require "liquid.expressions"
 local numbers = require "liquid.numbers"
 local space = require "liquid.space"
@@ -39,6 +40,20 @@ local function fragment_at(text, at)
   return quoted_end(text, at) or fragment_end(text, at)
 end
 lax.fragment_at = fragment_at
+lax.fragment_end = fragment_end
+
+---The end of the fragments that stand together at a position, or nil: in some places they count as one.
+---@param text string
+---@param at integer
+---@return integer? last
+function lax.fragments_end(text, at)
+  local last = fragment_at(text, at)
+  while last do
+    local next_last = fragment_at(text, last + 1)
+    if not next_last then return last end
+    last = next_last
+  end
+end
 
 ---The first fragment from a position on.
 ---@param text string
@@ -63,7 +78,7 @@ local function numeral(text)
   if not find(text, "^%-?%d[%d.]*$") then return nil end
   if find(text, "^%-?%d+$") then return numbers.literal(text) end
   local value = match(text, "^%-?%d+%.%d*")
-  return tonumber(value) + 0.0
+  return tonumber(value) * 1.0
 end
 
 -- The end of the brackets at a position, those inside counted.
@@ -104,15 +119,23 @@ local function path(text)
   return expressions.path(name, parts)
 end
 
+-- It is the last two dots that separate the bounds.
+local function bounds_of(text)
+  local first, at = match(text, "^%(%s*(%S+)%s*%.%.()")
+  return first, first and match(text, "^%s*(%S+)%s*%)$", at)
+end
+
 local function range(text)
-  local first, last = match(text, "^%(%s*(%S-)%s*%.%.%s*(%S+)%s*%)$")
-  if not first or first == "" then return nil end
+  local first, last = bounds_of(text)
+  if not last then return nil end
   local from, from_literal, from_value = lax.expression(first)
   local to, to_literal, to_value = lax.expression(last)
-  if from_literal and to_literal then
-    return expressions.literal(require("liquid.reader").constant_range(from_value, to_value))
-  end
-  return expressions.range(from, to)
+  if not (from_literal and to_literal) then return expressions.range(from, to) end
+  local reader = require "liquid.reader"
+  local wrong = reader.no_bound(from_value, first) or reader.no_bound(to_value, last)
+  if wrong then error(errors.new("syntax_error", wrong), 0) end
+  local value = reader.constant_range(from_value, to_value)
+  return expressions.literal(value), true, value
 end
 
 ---A function for what is, or was meant as, an expression.
@@ -129,11 +152,34 @@ function lax.expression(text)
   end
   local literal = literals[text]
   if literal then return expressions.literal(literal[1]), true, literal[1] end
-  local evaluate = range(text)
-  if evaluate then return evaluate end
+  local evaluate, is_literal, value = range(text)
+  if evaluate then return evaluate, is_literal, value end
   local number = numeral(text)
   if number then return expressions.literal(number), true, number end
   return path(text)
+end
+
+-- The end of what may be assigned to: names, dots and brackets, each of them perhaps in round brackets.
+local function signature_end(text, at)
+  local last
+  while true do
+    local stop = match(text, "^%(?[%w_%-.%[%]]%)?()", at)
+    if not stop then return last end
+    last, at = stop - 1, stop
+  end
+end
+
+---The first name in a markup that may be assigned to.
+---@param markup string
+---@param from? integer
+---@return string? name, integer? after
+function lax.signature(markup, from)
+  local at = from or 1
+  while at <= #markup do
+    local last = signature_end(markup, at)
+    if last then return sub(markup, at, last), last + 1 end
+    at = at + 1
+  end
 end
 
 ---All `name: fragment` of a markup.

@@ -39,6 +39,8 @@ local function protocol(kind, getters, class_name)
       return nil, nil, true
     end,
     to_s = function() return class_name end,
+    -- Its methods are there for the filters of these names as well.
+    first = shared.first, last = shared.last,
   }
 end
 

@@ -150,22 +150,33 @@ local function bare_brackets(self)
   return expressions.path(evaluate, steps(self) or {})
 end
 
-local function range_bound(self, literal, value)
-  if literal and type(value) == "boolean" then
-    self:fail("Invalid expression type '" .. tostring(value) .. "' in range expression")
-  end
+-- A bound of a range, and how it is written.
+local function range_bound(self)
+  local from = self.at
+  local evaluate, literal, value = self:expression()
+  return evaluate, literal, value, self:text(from)
 end
 
 local function range(self)
   self.at = self.at + 1
-  local first, first_literal, first_value = self:expression()
+  local first, first_literal, first_value, first_text = range_bound(self)
   self:consume("dotdot")
-  local last, last_literal, last_value = self:expression()
+  local last, last_literal, last_value, last_text = range_bound(self)
   self:consume("close_round")
   if not (first_literal and last_literal) then return expressions.range(first, last) end
-  range_bound(self, first_literal, first_value)
-  range_bound(self, last_literal, last_value)
-  return expressions.literal(reader.constant_range(first_value, last_value))
+  local wrong = reader.no_bound(first_value, first_text) or reader.no_bound(last_value, last_text)
+  if wrong then self:fail(wrong) end
+  local value = reader.constant_range(first_value, last_value)
+  return expressions.literal(value), true, value
+end
+
+---Why a value that stands in the template cannot be the bound of a range.
+---@param value any
+---@param text string how it is written
+---@return string? complaint
+function reader.no_bound(value, text)
+  if type(value) ~= "boolean" and not ranges.is(value) then return nil end
+  return "Invalid expression type '" .. text .. "' in range expression"
 end
 
 ---A range whose bounds stand in the template: there they are cut to integers.

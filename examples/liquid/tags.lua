@@ -1,6 +1,6 @@
 -- The tags, by name. Each is a function that parses it and gives its node; they are loaded when a template uses them.
 --
--- A tag gives its node (nil for one that does nothing), whether it puts out nothing but space, and whether a break or
+-- A tag gives its node, whether it puts out nothing but space, and whether a break or
 -- continue may come out of it.
 
 local tags = {}

@@ -47,7 +47,8 @@ local function take_clock(text, found)
   last = behind and behind - 1 or last
   local zone, stop = text:match("^%s*(%a*[+-]%d[%d:]*)()", last + 1)
   if not zone then zone, stop = text:match("^%s*(%a+)%f[%W]()", last + 1) end
-  if zone and zones.offset(zone) then
+  -- Whatever word stands here is taken for a zone, also where there is none of that name.
+  if zone then
     set_zone(found, zone)
     last = stop - 1
   end
@@ -70,7 +71,16 @@ end
 
 local function month_number(name) return months[name:sub(1, 3)] end
 
+-- '24 jan 3: what has an apostrophe is the year.
+local function marked_year(text, found)
+  local year, name, day = text:match("'(%d+)%s+(%a%a%a)%a*%s+(%d+)")
+  if not year or not months[name] then return false end
+  found.year, found.month, found.day = full_year(year), months[name], tonumber(day)
+  return true
+end
+
 local function named_month(text, found)
+  if marked_year(text, found) then return true end
   local day, name, year = text:match("(%d+)%a*[%s.%-/]+(%a%a%a)%a*[%s.,%-/]+(%-?%d+)")
   if name and months[name] then return assign(found, year, months[name], day) end
   for word, rest in text:gmatch("(%a+)%.?()") do
@@ -101,10 +111,24 @@ local function digits_only(text, found)
 end
 
 local numeric = {
-  "([+-]?%d%d+)%-(%d%d?)%-(%d+)%f[%D]", "(%d+)/(%d+)/(%d+)", "(%d+)%.(%d+)%.(%d+)",
+  "([+-]?%d+)%-(%d%d?)%-(%d+)%f[%D]", "(%d+)/(%d+)/(%d+)", "(%d+)%.(%d+)%.(%d+)",
 }
 
--- A year and a day of it, a day of the month, or seconds with a fraction.
+-- Digits that stand alone, by how many there are: a day, a day of the year, month and day, year and month and day.
+local function by_digits(digits, found)
+  local count = #digits
+  if count == 2 then
+    found.day = tonumber(digits)
+  elseif count == 3 then
+    found.day_of_year = tonumber(digits)
+  elseif count == 4 then
+    found.month, found.day = tonumber(digits:sub(1, 2)), tonumber(digits:sub(3))
+  elseif count == 6 then
+    assign(found, digits:sub(1, 2), digits:sub(3, 4), digits:sub(5))
+  end
+end
+
+-- A year and a day of it, seconds with a fraction, the 14th, or any digits.
 local function take_lone(text, found)
   local year, day = text:match("^%s*(%d%d%d%d)%-(%d%d%d)%s*$")
   if year then
@@ -117,8 +141,13 @@ local function take_lone(text, found)
     found.second, found.nanosecond = tonumber(second), nanoseconds(digits)
     return
   end
-  local alone = text:match("^%s*(%d%d?)%s*$")
-  found.day = alone and tonumber(alone)
+  local ordinal = text:match("(%d+)st%f[%W]") or text:match("(%d+)nd%f[%W]") or text:match("(%d+)rd%f[%W]")
+    or text:match("(%d+)th%f[%W]")
+  if ordinal then
+    found.day = tonumber(ordinal)
+  else
+    by_digits(text:match("%d%d+") or "", found)
+  end
 end
 
 local function take_date(text, found)
@@ -175,8 +204,13 @@ return function(text, read_now, ...)
   local found = {}
   local rest = take_clock(text:lower(), found)
   take_date(rest, found)
-  if not (found.year or found.month or found.day or found.hour or found.second) then return nil end
+  if not (found.year or found.month or found.day or found.hour or found.second or found.day_of_year) then
+    return nil
+  end
   local now = read_now(...)
+  if found.day_of_year then
+    found.year, found.month, found.day = calendar.date(calendar.days(now.year, 1, 1) + found.day_of_year - 1)
+  end
   complete(found, found.offset and calendar.at(calendar.seconds(now), found.offset, found.zone) or now)
   found.offset, found.zone = found.offset or 0, found.zone or "UTC"
   found.nanosecond = found.nanosecond or 0

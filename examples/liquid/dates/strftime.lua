@@ -54,7 +54,7 @@ local words = {
 
 local compound = {
   c = "%a %b %e %H:%M:%S %Y", D = "%m/%d/%y", F = "%Y-%m-%d", T = "%H:%M:%S", R = "%H:%M", r = "%I:%M:%S %p",
-  x = "%m/%d/%y", X = "%H:%M:%S", v = "%e-%^b-%4Y", ["+"] = "%a %b %e %H:%M:%S %Z %Y",
+  x = "%m/%d/%y", X = "%H:%M:%S", v = "%e-%^b-%4Y",
 }
 
 local function filled(text, width, fill)
@@ -80,12 +80,14 @@ local function word(flags, width, text, directive)
   return filled(text, width or 0, flags:find("0", 1, true) and "0" or " ")
 end
 
--- The distance from UTC: +0100, +01:00 or +01:00:00.
+local ZONES = { [0] = "%02d%02d", "%02d:%02d", "%02d:%02d:%02d", "%02d" }
+
+-- The distance from UTC: +0100, +01:00, +01:00:00 or +01.
 local function zone(flags, width, time)
   local sign, seconds = time.offset < 0 and "-" or "+", math.abs(time.offset)
   local colons = select(2, flags:gsub(":", ""))
-  local text = format(colons == 0 and "%02d%02d" or "%02d:%02d", seconds // 3600, seconds % 3600 // 60)
-  if colons == 2 then text = text .. format(":%02d", seconds % 60) end
+  if not ZONES[colons] then return nil end
+  local text = format(ZONES[colons], seconds // 3600, seconds % 3600 // 60, seconds % 60)
   return filled(sign .. text, width or 0, "0")
 end
 
@@ -98,6 +100,7 @@ end
 local strftime
 
 local function directive(time, flags, width, letter)
+  if letter ~= "z" and flags:find(":", 1, true) then return nil end
   local own = numeric[letter]
   if own then return number(flags, width, own(time)) end
   if words[letter] then return word(flags, width, words[letter](time), letter) end
@@ -115,7 +118,7 @@ local function compile_directive(shown, flags, width, letter)
   local wide = width ~= "" and tonumber(width) or nil
   if wide and wide > MAX_WIDTH then return shown end
   local own = numeric[letter]
-  if own and flags == "" and not wide and letter ~= "Y" then
+  if own and flags == "" and not wide and letter ~= "Y" and #shown == 2 then
     return function(time)
       local value, digits, fill = own(time)
       if value >= 10 and digits == 2 and value < 100 then return value end
@@ -129,7 +132,8 @@ end
 local function parts_of(pattern)
   local parts, at = {}, 1
   while true do
-    local first, last, flags, width, letter = find(pattern, "%%([%-0^#_:]*)(%d*)(.?)", at)
+    -- E and O ask for what a place writes differently: no place does here.
+    local first, last, flags, width, letter = find(pattern, "%%([%-0^#_:]*)(%d*)[EO]?(.?)", at)
     if not first then break end
     if first > at then parts[#parts + 1] = sub(pattern, at, first - 1) end
     parts[#parts + 1] = compile_directive(sub(pattern, first, last), flags, width, letter)
@@ -179,8 +183,11 @@ local known = memory.new()
 
 ---@param time liquid.time
 ---@param pattern string
----@return string
+---@return string? text nil if the pattern ends in the middle of a directive
 function strftime(time, pattern)
+  if find(pattern, "%%[%-0^#_]*%d*$") and find(gsub(pattern, "%%[%-0^#_]*%d*%%", ""), "%%[%-0^#_]*%d*$") then
+    return nil
+  end
   local print = known.new[pattern] or known:find(pattern) or known:keep(pattern, compile(pattern))
   return print(time)
 end

@@ -2,20 +2,19 @@
 
 local zones = {}
 
-local hours = {
-  utc = 0, gmt = 0, z = 0, ut = 0, wet = 0, est = -5, edt = -4, cst = -6, cdt = -5, mst = -7, mdt = -6, pst = -8,
-  pdt = -7, akst = -9, akdt = -8, hst = -10, cet = 1, cest = 2, bst = 1, eet = 2, eest = 3, msk = 3, ist = 5.5, jst = 9,
-  aest = 10, aedt = 11,
-}
+-- Those that Ruby knows: of America, and the letters of the military. Others are passed over.
+local hours = { est = -5, edt = -4, cst = -6, cdt = -5, mst = -7, mdt = -6, pst = -8, pdt = -7 }
+for i, letter in ipairs { "a", "b", "c", "d", "e", "f", "g", "h", "i", "k", "l", "m" } do hours[letter] = i end
+for i, letter in ipairs { "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y" } do hours[letter] = -i end
 
 local utc = { utc = true, gmt = true, z = true, ut = true }
 
----@param name string in small letters: "utc", "-04:00", "gmt+2"
+---@param name string in small letters: "utc", "-04:00", "est"
 ---@return integer? offset, string? zone as %Z prints it
 function zones.offset(name)
   if utc[name] then return 0, "UTC" end
-  if hours[name] then return math.tointeger(hours[name] * 3600), "" end
-  local sign, digits = name:match("^%a*([+-])([%d:]+)$")
+  if hours[name] then return hours[name] * 3600, "" end
+  local sign, digits = name:match("^([+-])([%d:]+)$")
   if not sign then return nil end
   local hour, minute = digits:match("^(%d%d?):?(%d*)")
   local seconds = tonumber(hour) * 3600 + (tonumber(minute) or 0) * 60

@@ -1,6 +1,7 @@
 -- The date filter.
 
 local calendar = require "liquid.dates.calendar"
+local errors = require "liquid.errors"
 local parse = require "liquid.dates.parse"
 local strftime = require "liquid.dates.strftime"
 local text = require "liquid.text"
@@ -16,7 +17,7 @@ local function to_time(input, ctx)
   if math.type(input) == "integer" then return calendar.at(input) end
   if type(input) ~= "string" or input == "" or #input > 128 then return nil end
   if #input <= 5 and words[input:lower()] then return now(ctx) end
-  if input:find("^%d+$") then
+  if input:find("^%-?%d+$") then
     local seconds = math.tointeger(tonumber(input))
     return seconds and calendar.at(seconds)
   end
@@ -33,7 +34,9 @@ local function date(ctx, input, pattern)
   if math.type(input) == "integer" and (input > FAR or input < -FAR) then return input end
   local time = to_time(input, ctx)
   if not time then return input end
-  return strftime(time, shown)
+  local printed = strftime(time, shown)
+  if not printed then return errors.argument("invalid format: " .. shown) end
+  return printed
 end
 
 return function(define)

@@ -8,11 +8,12 @@ local values = require "liquid.values"
 local function default(ctx, input, value, named)
   local shown, err = values.materialize(input, ctx)
   if err then return nil, err end
-  if shown == false then
-    if values.is_hash(named) and values.plain(named.allow_false) then return input end
+  if not shown then
+    -- A drop that stands for nothing is not nothing.
+    if input ~= nil and values.is_hash(named) and values.plain(named.allow_false) then return input end
     return value
   end
-  if shown == nil or comparison.is_empty(shown) then return value end
+  if comparison.is_empty(shown) then return value end
   return input
 end
 

@@ -9,7 +9,7 @@ local gsub, byte, char, format, sub = string.gsub, string.byte, string.char, str
 local function percent(character) return format("%%%02X", byte(character)) end
 
 local function url_encode(shown)
-  return (gsub(gsub(shown, "[^%w%-._* ]", percent), " ", "+"))
+  return (gsub(gsub(shown, "[^%w%-._~ ]", percent), " ", "+"))
 end
 
 local function from_hex(digits) return char(tonumber(digits, 16)) end
@@ -47,12 +47,14 @@ local function encoder(letters)
   end
 end
 
+-- The bytes of four letters; nil if they have bits that are in no byte.
 local function four(codes, group)
   local bits, count = 0, 0
   for letter in group:gmatch("[^=]") do
     bits, count = bits << 6 | codes[letter], count + 1
   end
   bits = bits << 6 * (4 - count)
+  if count < 4 and bits & (1 << 8 * (4 - count)) - 1 ~= 0 then return nil end
   return sub(char(bits >> 16, bits >> 8 & 255, bits & 255), 1, count - 1)
 end
 
@@ -60,20 +62,24 @@ local function invalid_base64(name)
   return errors.argument("invalid base64 provided to " .. name)
 end
 
--- Padding may be missing in the alphabet of URLs only.
-local function decoder(codes, name, letters, lenient)
-  local pattern = "^[%w" .. letters .. "]*=?=?$"
-  return function(shown)
-    if lenient then shown = shown .. ("="):rep(-#shown % 4) end
-    if #shown % 4 ~= 0 or not shown:find(pattern) then return invalid_base64(name) end
-    local pieces = {}
-    for i = 1, #shown, 4 do
-      local group = sub(shown, i, i + 3)
-      if group:find("^.?=") then return invalid_base64(name) end
-      pieces[#pieces + 1] = four(codes, group)
-    end
-    return table.concat(pieces)
+local function decode(shown, name)
+  if #shown % 4 ~= 0 or not shown:find("^[%w+/]*=?=?$") then return invalid_base64(name) end
+  local pieces = {}
+  for i = 1, #shown, 4 do
+    local group = sub(shown, i, i + 3)
+    local bytes = not group:find("^.?=") and four(plain.codes, group)
+    if not bytes then return invalid_base64(name) end
+    pieces[#pieces + 1] = bytes
   end
+  return table.concat(pieces)
+end
+
+local function base64_decode(shown) return decode(shown, "base64_decode") end
+
+-- The alphabet of URLs, or the plain one; the padding may be missing, but not half of it.
+local function base64_url_safe_decode(shown)
+  if sub(shown, -1) ~= "=" then shown = shown .. ("="):rep(-#shown % 4) end
+  return decode((gsub(shown, "[-_]", { ["-"] = "+", ["_"] = "/" })), "base64_url_safe_decode")
 end
 
 local function on_text(change, nothing)
@@ -90,7 +96,6 @@ return function(define)
   define("url_decode", 0, 0, on_text(url_decode, true))
   define("base64_encode", 0, 0, on_text(encoder(plain.letters)))
   define("base64_url_safe_encode", 0, 0, on_text(encoder(url_safe.letters)))
-  define("base64_decode", 0, 0, on_text(decoder(plain.codes, "base64_decode", "+/", false)))
-  define("base64_url_safe_decode", 0, 0,
-    on_text(decoder(url_safe.codes, "base64_url_safe_decode", "%-_", true)))
+  define("base64_decode", 0, 0, on_text(base64_decode))
+  define("base64_url_safe_decode", 0, 0, on_text(base64_url_safe_decode))
 end

@@ -160,7 +160,7 @@ local function slice(ctx, input, offset, length)
   local err
   offset, err = to_integer(offset, ctx)
   if err then return nil, err end
-  if length == nil then length = 1 else length, err = to_integer(length, ctx) end
+  if not length then length = 1 else length, err = to_integer(length, ctx) end
   if err then return nil, err end
   if values.is_array(input) then
     local start = start_of(offset, #input)

@@ -3,6 +3,7 @@
 local block = require "liquid.block"
 local bodies = require "liquid.body"
 local errors = require "liquid.errors"
+local lax = require "liquid.lax"
 local limits = require "liquid.limits"
 local output = require "liquid.output"
 local render = require "liquid.render_body"
@@ -13,18 +14,27 @@ local match, sub, concat = string.match, string.sub, table.concat
 
 local assign = {}
 
--- What a name may be made of where it is only looked for.
-local NAME = "%(?[%w_%-%.%[%]][%w_%-%.%[%]%(%)]*"
+-- The first name that has an equals sign behind it, and where the value begins.
+local function target(markup)
+  local name, after = lax.signature(markup)
+  while name do
+    local value_at = match(markup, "^%s*=%s*()", after)
+    if value_at then return name, value_at end
+    name, after = lax.signature(markup, after)
+  end
+end
 
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
 function assign.assign(state, markup, position)
-  local name, value_at = match(markup, "(" .. NAME .. ")%s*=%s*()")
+  local name, value_at = match(markup, "^([%a_][%w_]*)%s*=%s*()")
+  local is_plain = name ~= nil
+  if not is_plain then name, value_at = target(markup) end
   if not name then
     errors.syntax(state, "Syntax Error in 'assign' - Valid syntax: assign [var] = [source]", position)
   end
-  if state.mode == "strict2" then
+  if state.mode == "strict2" and (not is_plain or name == "contains") then
     local tokens = state.reader:open(state, name, position)
     name = tokens:consume("id")
     tokens:finish()
@@ -48,7 +58,7 @@ local function captured_name(state, markup, position)
     tokens:finish()
     return name
   end
-  local name = match(markup, NAME)
+  local name = lax.signature(markup)
   if not name then
     errors.syntax(state, "Syntax Error in 'capture' - Valid syntax: capture [var]", position)
   end
@@ -64,9 +74,12 @@ function assign.capture(state, markup, position)
   block.section(state, "capture", body)
   bodies.seal(body)
   return function(ctx, _, n)
-    local pieces = {}
-    local count = render(body, ctx, pieces, 0)
-    local text = concat(pieces, "", 1, count)
+    local pieces, usage = {}, ctx.usage
+    -- It is kept, not put out: what is put out may be less.
+    local length, limit = usage.length, usage.length_limit
+    usage.length, usage.length_limit = 0, limits.defaults.render_length_limit
+    local text = concat(pieces, "", 1, render(body, ctx, pieces, 0))
+    usage.length, usage.length_limit = length, limit
     ctx.assigns[name] = text
     limits.keep(ctx, text)
     return n

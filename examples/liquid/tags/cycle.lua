@@ -5,7 +5,7 @@ local lax = require "liquid.lax"
 local text = require "liquid.text"
 local values = require "liquid.values"
 
-local sub, match = string.sub, string.match
+local find, sub, match = string.find, string.sub, string.match
 
 local function value_key(value)
   return values.kind(value) .. ":" .. text.inspect(value)
@@ -57,17 +57,40 @@ local function lax_items(markup)
   return items
 end
 
+-- The last colon of a fragment that is not in quotes.
+local function last_colon(fragment)
+  local at, found = 1, nil
+  while true do
+    at = find(fragment, "[:'\"]", at)
+    if not at then return found end
+    if sub(fragment, at, at) == ":" then
+      found = at
+    else
+      at = find(fragment, sub(fragment, at, at), at + 1, true) or at
+    end
+    at = at + 1
+  end
+end
+
+-- The name that a cycle begins with, and where its values do.
+local function named(markup, first)
+  local last = lax.fragment_at(markup, first)
+  local rest = match(markup, "^%s*:%s*()", last + 1)
+  if rest then return sub(markup, first, last), rest end
+  last = lax.fragment_end(markup, first)
+  rest = match(markup, "^%s*:%s*()", last + 1)
+  if rest then return sub(markup, first, last), rest end
+  -- The fragment holds the colon that ends the name: `name: 'a', 'b'`.
+  local colon = last_colon(sub(markup, first, last))
+  if not colon or colon == 1 then return nil end
+  return sub(markup, first, first + colon - 2), match(markup, "^%s*()", first + colon)
+end
+
 local function laxly(state, markup, position)
   local first = match(markup, "^%s*()")
-  local last = lax.fragment_at(markup, first)
-  if not last then return invalid(state, position) end
-  local name, rest = sub(markup, first, last), match(markup, "^%s*:%s*()", last + 1)
-  if not rest then
-    -- The fragment holds the colon that ends the name: `name: 'a', 'b'`.
-    name = match(name, "^(.+):")
-    rest = name and match(markup, "^%s*()", first + #name + 1)
-  end
-  if name and rest then return (lax.expression(name)), lax_items(sub(markup, rest)) end
+  if not lax.fragment_at(markup, first) then return invalid(state, position) end
+  local name, rest = named(markup, first)
+  if name then return (lax.expression(name)), lax_items(sub(markup, rest)) end
   return nil, lax_items(markup)
 end
 

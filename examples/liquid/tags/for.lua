@@ -58,19 +58,9 @@ local function strictly(state, markup, position)
   return loop
 end
 
--- Fragments that stand together count as one here.
-local function fragments_end(markup, at)
-  local last = lax.fragment_at(markup, at)
-  while last do
-    local next_last = lax.fragment_at(markup, last + 1)
-    if not next_last then return last end
-    last = next_last
-  end
-end
-
 local function laxly(state, markup, position)
   local variable, at = match(markup, "^([%w_%-]+)%s+in%s+()")
-  local last = variable and fragments_end(markup, at)
+  local last = variable and lax.fragments_end(markup, at)
   if not last then
     errors.syntax(state, "Syntax Error in 'for loop' - Valid syntax: for [item] in [collection]", position)
   end

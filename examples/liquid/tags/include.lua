@@ -30,20 +30,10 @@ local function strictly(state, markup, position)
   return strict_rest(tag, tokens)
 end
 
--- Fragments that stand together count as one here.
-local function fragments_end(markup, at)
-  local last = lax.fragment_at(markup, at)
-  while last do
-    local next_last = lax.fragment_at(markup, last + 1)
-    if not next_last then return last end
-    last = next_last
-  end
-end
-
 -- The object behind with or for, and the name behind as.
 local function lax_rest(tag, markup, last)
   local word, at = match(markup, "^%s+(%a+)%s+()", last + 1)
-  local stop = (word == "with" or word == "for") and fragments_end(markup, at)
+  local stop = (word == "with" or word == "for") and lax.fragments_end(markup, at)
   if stop then
     tag.object, tag.word = lax.expression(sub(markup, at, stop)), word
     last = stop
@@ -61,7 +51,7 @@ local function laxly(state, markup, position)
     errors.syntax(state, "Error in tag 'include' - Valid syntax: include '[template]' (with|for) [object|collection]",
       position)
   end
-  local last = fragments_end(markup, first)
+  local last = lax.fragments_end(markup, first)
   return lax_rest({ name = lax.expression(sub(markup, first, last)), arguments = {} }, markup, last)
 end
 

@@ -36,8 +36,8 @@ local function strictly(state, markup, position)
 end
 
 local function laxly(state, markup, position)
-  local variable, at = match(markup, "^%s*([%w_]+)%s+in%s+()")
-  local last = variable and lax.fragment_at(markup, at)
+  local variable, at = match(markup, "([%w_]+)%s+in%s+()")
+  local last = variable and lax.fragments_end(markup, at)
   if not last then
     errors.syntax(state, "Syntax Error in 'table_row loop' - Valid syntax: table_row [item] in [collection] cols=3",
       position)
@@ -58,7 +58,8 @@ local function integer(evaluate, ctx)
   if value == nil then return 0 end
   if type(value) == "string" then value = numbers.leading_integer(value) end
   if math.type(value) == "float" then
-    return math.tointeger(value // 1) or value > 0 and math.maxinteger or math.mininteger
+    local whole = value < 0 and -(-value // 1) or value // 1
+    return math.tointeger(whole) or value > 0 and math.maxinteger or math.mininteger
   end
   if math.type(value) == "integer" then return value end
   return errors.argument("invalid integer")
@@ -120,7 +121,7 @@ local function parse(state, markup, position)
     if err then return n, err end
     out[n + 1] = "</tr>\n"
     return n + 1
-  end, false, false
+  end, body.blank, false
 end
 
 return { tablerow = parse }

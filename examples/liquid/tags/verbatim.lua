@@ -42,6 +42,8 @@ local function skip_raw(state)
   end
 end
 
+local function nothing(_, _, n) return n end
+
 ---Comments may hold comments and raw tags, which have to end; all else in them is nothing.
 ---@param state liquid.parse_state
 function verbatim.comment(state)
@@ -58,7 +60,7 @@ function verbatim.comment(state)
       depth = depth - 1
       if depth == 0 then
         ends_at(state, kind, last)
-        return nil, true
+        return nothing, true
       end
     end
   end
@@ -70,20 +72,23 @@ local function no_markup(state, name, markup, position)
   end
 end
 
+---Nothing of a doc is put out, but where there is something in it, it is not blank to what is around it.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
 function verbatim.doc(state, markup, position)
   no_markup(state, "doc", markup, position)
+  local start = state.pos
   while true do
     local kind, first, last = shift(state)
     if not kind then block.never_closed(state, "doc") end
-    local name = kind == "line" and tag_name(state, kind, first, last) or last_tag(state, kind, first, last)
+    local name, at = tag_name(state, kind, first, last), first
+    if kind ~= "line" then name, at = last_tag(state, kind, first, last) end
     if name == "doc" then
       errors.syntax(state, "Syntax Error in 'doc' - Nested doc tags are not allowed", first)
     elseif name == "enddoc" then
       ends_at(state, kind, last)
-      return nil, true
+      return nothing, at == start
     end
   end
 end
@@ -123,7 +128,7 @@ verbatim["#"] = function(state, markup, position)
     errors.syntax(state, "Syntax error in tag '#' - Each line of comments must be prefixed by the '#' character",
       position)
   end
-  return nil, true
+  return nothing, true
 end
 
 return verbatim
