@@ -122,7 +122,8 @@ end
 ---@return fun(ctx: liquid.context): boolean?, table?
 function conditions.parse(state, markup, position)
   local known = memories[state.mode]
-  return known.new[markup] or known:find(markup) or known:keep(markup, read(state, markup, position))
+  return known.new[markup] or known.old[markup] and known:renew(markup)
+    or known:keep(markup, read(state, markup, position))
 end
 
 return conditions

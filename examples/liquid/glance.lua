@@ -12,7 +12,7 @@ local glance = {}
 local match, byte = string.match, string.byte
 local literals = reader.literals
 
-local PIPE, COLON, COMMA, SINGLE, DOUBLE = byte("|:,'\"", 1, -1)
+local PIPE, COMMA, SINGLE, DOUBLE = byte("|,'\"", 1, -1)
 
 -- A literal at a position: whether there is one, its value, and what is behind it.
 local function literal(markup, at)
@@ -28,6 +28,8 @@ end
 
 -- A name and its members, as they are written; nil if that is no path.
 local function read_path(text)
+  local owner, member = match(text, "^([%a_][%w_-]*)%.([%a_][%w_-]*)$")
+  if owner and owner ~= "contains" then return expressions.member(owner, member) end
   local name, at = match(text, "^([^.]+)()")
   if name == "contains" then return nil end
   if at > #text then return not literals[name] and expressions.variable(name) or nil end
@@ -51,7 +53,7 @@ local paths = memory.new()
 function glance.path(markup, at)
   local text, after = match(markup, "^%s*([%a_][%w_.-]*)%s*()", at)
   if not text then return nil end
-  local evaluate = paths.new[text] or paths:find(text)
+  local evaluate = paths.new[text] or paths.old[text] and paths:renew(text)
   if not evaluate then
     evaluate = read_path(text)
     if not evaluate then return nil end
@@ -75,9 +77,9 @@ function glance.operand(markup, at)
   return after > #markup and evaluate or nil
 end
 
--- One or two literals behind a colon: how many, their values, and what is behind them. Nothing if they are others.
+-- One or two literals: how many, their values, and what is behind them. Nothing if they are others.
 local function arguments(markup, at)
-  local found, first, after = literal(markup, match(markup, "^.%s*()", at))
+  local found, first, after = literal(markup, at)
   if not found then return nil end
   if byte(markup, after) ~= COMMA then return 1, first, nil, after end
   local second
@@ -94,16 +96,14 @@ function glance.output(markup)
   if not evaluate then return nil end
   local length = #markup
   while at <= length do
-    local name, after = match(markup, "^|%s*([%a_][%w_-]*)%s*()", at)
+    local name, after, behind_colon = match(markup, "^|%s*([%a_][%w_-]*)%s*():?%s*()", at)
     if not name or name == "contains" then return nil end
-    local code = byte(markup, after)
     local count, first, second = 0, nil, nil
-    if code == COLON then
-      count, first, second, after = arguments(markup, after)
+    if behind_colon > after then
+      count, first, second, after = arguments(markup, behind_colon)
       if not count then return nil end
-      code = byte(markup, after)
     end
-    if code and code ~= PIPE then return nil end
+    if after <= length and byte(markup, after) ~= PIPE then return nil end
     evaluate, at = filters.apply_values(evaluate, name, count, first, second), after
   end
   return evaluate

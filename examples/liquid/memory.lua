@@ -30,13 +30,12 @@ function methods:keep(markup, meaning)
   return meaning
 end
 
----@param markup string
----@return any meaning nil if it is not known
-function methods:find(markup)
-  local meaning = self.new[markup]
-  if meaning ~= nil then return meaning end
-  meaning = self.old[markup]
-  return meaning ~= nil and self:keep(markup, meaning) or nil
+---Keeps what was asked for again from being forgotten. Who asks often looks into `new` and `old` himself:
+---`known.new[markup] or known.old[markup] and known:renew(markup)`.
+---@param markup string one that is in `old`
+---@return any meaning
+function methods:renew(markup)
+  return self:keep(markup, self.old[markup])
 end
 
 ---One for each way of parsing.

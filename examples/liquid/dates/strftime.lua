@@ -188,7 +188,8 @@ function strftime(time, pattern)
   if find(pattern, "%%[%-0^#_]*%d*$") and find(gsub(pattern, "%%[%-0^#_]*%d*%%", ""), "%%[%-0^#_]*%d*$") then
     return nil
   end
-  local print = known.new[pattern] or known:find(pattern) or known:keep(pattern, compile(pattern))
+  local print = known.new[pattern] or known.old[pattern] and known:renew(pattern)
+    or known:keep(pattern, compile(pattern))
   return print(time)
 end
 

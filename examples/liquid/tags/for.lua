@@ -96,7 +96,8 @@ local memories = memory.by_mode()
 
 local function parse_markup(state, markup, position)
   local known = memories[state.mode]
-  return known.new[markup] or known:find(markup) or known:keep(markup, read(state, markup, position))
+  return known.new[markup] or known.old[markup] and known:renew(markup)
+    or known:keep(markup, read(state, markup, position))
 end
 
 -- The integer of an attribute; nil if it has no value.
