@@ -10,7 +10,7 @@ local reader = require "liquid.reader"
 local glance = {}
 
 local match, byte = string.match, string.byte
-local literals = reader.literals
+local literals, apply_values = reader.literals, filters.apply_values
 
 local PIPE, COMMA, SINGLE, DOUBLE = byte("|,'\"", 1, -1)
 
@@ -88,23 +88,30 @@ local function arguments(markup, at)
   return 2, first, second, after
 end
 
+local none = {}
+
+-- An expression that goes through the filter at a position, and what is behind that; nil if it takes a closer look.
+local function filtered(evaluate, markup, at)
+  local name, after, behind_colon = match(markup, "^|%s*([%a_][%w_-]*)%s*():?%s*()", at)
+  if not name or name == "contains" then return nil end
+  if behind_colon == after then return apply_values(evaluate, name, 0), after end
+  local count, first, second
+  count, first, second, after = arguments(markup, behind_colon)
+  if count then return apply_values(evaluate, name, count, first, second), after end
+  local argument
+  argument, after = glance.path(markup, behind_colon)
+  if argument then return filters.apply(evaluate, name, { argument }, none), after end
+end
+
 ---The function for an output, if it can be told at a glance.
 ---@param markup string
 ---@return (fun(ctx: liquid.context): any, table?)?
 function glance.output(markup)
   local evaluate, at = glance.path(markup, 1)
-  if not evaluate then return nil end
   local length = #markup
-  while at <= length do
-    local name, after, behind_colon = match(markup, "^|%s*([%a_][%w_-]*)%s*():?%s*()", at)
-    if not name or name == "contains" then return nil end
-    local count, first, second = 0, nil, nil
-    if behind_colon > after then
-      count, first, second, after = arguments(markup, behind_colon)
-      if not count then return nil end
-    end
-    if after <= length and byte(markup, after) ~= PIPE then return nil end
-    evaluate, at = filters.apply_values(evaluate, name, count, first, second), after
+  while evaluate and at <= length do
+    evaluate, at = filtered(evaluate, markup, at)
+    if evaluate and at <= length and byte(markup, at) ~= PIPE then return nil end
   end
   return evaluate
 end

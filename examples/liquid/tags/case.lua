@@ -3,6 +3,7 @@
 local block = require "liquid.block"
 local bodies = require "liquid.body"
 local errors = require "liquid.errors"
+local glance = require "liquid.glance"
 local lax = require "liquid.lax"
 local operators = require "liquid.operators"
 local render = require "liquid.render_body"
@@ -11,8 +12,10 @@ local match, sub = string.match, string.sub
 
 local function parse_subject(state, markup, position)
   if state.mode == "strict2" then
+    local evaluate, after = glance.path(markup, 1)
+    if evaluate and after > #markup then return evaluate end
     local tokens = state.reader:open(state, markup, position)
-    local evaluate = tokens:expression()
+    evaluate = tokens:expression()
     tokens:finish()
     return evaluate
   end

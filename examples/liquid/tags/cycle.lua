@@ -2,6 +2,7 @@
 
 local errors = require "liquid.errors"
 local lax = require "liquid.lax"
+local memory = require "liquid.memory"
 local text = require "liquid.text"
 local values = require "liquid.values"
 
@@ -112,9 +113,20 @@ local function current(items, turn, ctx)
   return table.concat(pieces, "", 1, count)
 end
 
-local function parse(state, markup, position)
+local memories = memory.by_mode()
+
+local function read(state, markup, position)
   local name, items = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
-  local fixed = not name and (group_name(items) or {})
+  return { name = name, items = items, group = not name and group_name(items) }
+end
+
+local function parse(state, markup, position)
+  local known = memories[state.mode]
+  local cycle = known.new[markup] or known.old[markup] and known:renew(markup)
+    or known:keep(markup, read(state, markup, position))
+  local name, items = cycle.name, cycle.items
+  -- Without a name, and with values that are known only when rendered, every cycle is its own.
+  local fixed = not name and (cycle.group or {})
   return function(ctx, out, n)
     local key, err = fixed, nil
     if name then key, err = key_of(name, ctx) end
