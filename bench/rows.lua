@@ -3,7 +3,8 @@
 -- `lua` is Lua with pintle on its path, ECHO is the plugin on pintle's public interface and CORE_ECHO the one on the
 -- core alone, SECONDS and ROUNDS are filled in, and `core0` and `core1` tie what follows to a core. Cores that are free
 -- are taken as one for the host and one for the plugin: left alone, the system puts both on one core in some runs and
--- on two in others, eight times apart. The ratio is ours to the limit; `better` says which way is good. `scale` turns a
+-- on two in others, eight times apart. Only a hundred plugins that all have something to do are left alone, for they
+-- keep any number of cores busy. The ratio is ours to the limit; `better` says which way is good. `scale` turns a
 -- printed figure into `unit`. A row that is slow is passed over by --quick.
 
 local MICROSECOND = { unit = "µs", scale = 1e6 }
@@ -134,8 +135,8 @@ add(CALLS, {
 add(CALLS, {
   name = "100 plugins, all in flight",
   against = "C host on epoll",
-  limit = "core0 limit/many_host flight SECONDS 100 core1 limit/sequential_child",
-  ours = "core0 lua bench/peer_host.lua each SECONDS 100 core1 ECHO",
+  limit = "limit/many_host flight SECONDS 100 limit/sequential_child",
+  ours = "lua bench/peer_host.lua each SECONDS 100 ECHO",
   better = "more",
   target = 0.75,
 })

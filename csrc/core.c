@@ -9,10 +9,13 @@
 
 void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
                   const luaL_Reg *meta) {
+  int n = 0;
+  while (methods[n].name != NULL)
+    n++;
   luaL_newmetatable(L, name);
   if (meta != NULL)
     luaL_setfuncs(L, meta, 0);
-  lua_newtable(L);
+  lua_createtable(L, 0, n);
   luaL_setfuncs(L, methods, 0);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
@@ -57,9 +60,11 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
   return 4;
 }
 
+#define NAMES 32 /* about as many as there are in the module */
+
 LUAMOD_API int luaopen_pintle_core(lua_State *L) {
   luaL_checkversion(L);
-  lua_newtable(L);
+  lua_createtable(L, 0, NAMES);
   pt_open_alone(L);
   pt_open_call(L);
   pt_open_fd(L);

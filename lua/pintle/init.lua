@@ -30,32 +30,22 @@ local pintle = {
   raw = core.json.raw,
 }
 
+local HOME = "pintle."
+
 -- The module each name is found in, and its name there; none where the module is the thing itself.
 local PLACES = {
-  plugin = { "pintle.plugin", "new" },
-  host = { "pintle.host" },
-  connect = { "pintle.sole", "connect" },
-  listen = { "pintle.connect", "listen" },
-  pair = { "pintle.connect", "pair" },
-  task = { "pintle.task", "start" },
-  all = { "pintle.task", "all" },
-  any = { "pintle.task", "any" },
-  run = { "pintle.task", "run" },
-  sleep = { "pintle.loop", "sleep" },
-  loop = { "pintle.loop" },
-  bytes = { "pintle.bytes", "new" },
-  dialect = { "pintle.dialect" },
-  schema = { "pintle.schema" },
-  duration = { "pintle.duration" },
+  plugin = "plugin.new", host = "host", connect = "sole.connect", listen = "connect.listen", pair = "connect.pair",
+  task = "task.start", all = "task.all", any = "task.any", run = "task.run", sleep = "loop.sleep", loop = "loop",
+  bytes = "bytes.new", dialect = "dialect", schema = "schema", duration = "duration",
 }
 
-return setmetatable(pintle, {
-  __index = function(_, name)
-    local place = PLACES[name]
-    if not place then return nil end
-    local module = require(place[1])
-    local value = place[2] and module[place[2]] or module
-    pintle[name] = value
-    return value
-  end,
-})
+local function find(_, name)
+  if not PLACES[name] then return nil end
+  local module, member = PLACES[name]:match "(%l+)%.?(%l*)"
+  local value = require(HOME .. module)
+  if member ~= "" then value = value[member] end
+  pintle[name] = value
+  return value
+end
+
+return setmetatable(pintle, { __index = find })

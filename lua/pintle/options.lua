@@ -11,6 +11,13 @@ function options.check(given, known, level)
   end
 end
 
+---@param handler any what can be called, or nil
+function options.check_handler(handler)
+  local metatable = getmetatable(handler)
+  local is_callable = type(handler) == "function" or type(metatable) == "table" and metatable.__call
+  if handler ~= nil and not is_callable then error("handler: function expected, got " .. type(handler), 3) end
+end
+
 ---@param names string[]
 ---@return table<string, true>
 function options.set(names)

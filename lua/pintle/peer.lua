@@ -175,7 +175,7 @@ methods.on = sole.on
 ---Says who handles all other methods; `ctx.method` tells which it is.
 ---@param handler pintle.handler?
 function methods:otherwise(handler)
-  sole.check_handler(handler, 2)
+  options.check_handler(handler)
   self.other = handler
 end
 

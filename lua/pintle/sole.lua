@@ -52,21 +52,13 @@ end
 
 local methods = {}
 
----@param handler any
----@param level integer of the one to blame, as for `error`
-function sole.check_handler(handler, level)
-  local metatable = getmetatable(handler)
-  local is_callable = type(handler) == "function" or type(metatable) == "table" and metatable.__call
-  if handler ~= nil and not is_callable then error("handler: function expected, got " .. type(handler), level + 1) end
-end
-
 ---Says who handles a method; nil takes the handler away. A handler returns a result; or nil and an error, a string or
 ---a table with `code`, `message` and `data`; or it raises, which is an internal error.
 ---@param method string
 ---@param handler pintle.handler?
 function sole.on(self, method, handler)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), 2) end
-  sole.check_handler(handler, 2)
+  if handler ~= nil and type(handler) ~= "function" then require("pintle.options").check_handler(handler) end
   self.handlers[method] = handler
 end
 methods.on = sole.on
