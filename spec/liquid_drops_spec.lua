@@ -79,6 +79,12 @@ describe("drops that live elsewhere", function()
     assert.same({ "name", "friends" }, user.asked)
   end)
 
+  it("are not asked for ever what they are as text", function()
+    local strange = drop {}
+    strange.values.to_s = strange
+    assert.equal("UserDrop", load.render("{{ d }}", { d = strange }))
+  end)
+
   it("say how they print, what they stand for and how large they are", function()
     local box = drop { to_s = "<box>", to_liquid_value = false, to_number = 7, size = 3, first = "a", ["0"] = "zero" }
     load.all({

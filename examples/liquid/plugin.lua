@@ -5,9 +5,11 @@ local liquid = require "liquid"
 local markers = require "liquid.drops.markers"
 local pintle = require "pintle"
 
-local function told(err, kind)
-  return { type = kind or err.type, message = errors.sentence(err), line = err.line }
-end
+-- What ends a compilation or a render.
+local function told(err, kind) return { type = kind, message = errors.sentence(err), line = err.line } end
+
+-- What is in the output already, as a sentence.
+local function listed(err) return { type = err.type, message = err.message, line = err.line } end
 
 local function compile(source, options)
   local template, err = liquid.compile(source, options)
@@ -19,7 +21,7 @@ local function render(template, environment, options)
   local output, failures = template:render(markers(environment), options)
   if not output then return nil, told(failures, "render_error") end
   local list = {}
-  for i, err in ipairs(failures) do list[i] = told(err) end
+  for i, err in ipairs(failures) do list[i] = listed(err) end
   return output, list
 end
 

@@ -33,11 +33,12 @@ local function value(drop)
   return held
 end
 
+-- What is no text, as it would have to be, is not asked in its turn: it may be the drop itself.
 local function to_s(drop)
   local shown, message = drop:get("to_s")
   if shown == nil and message ~= nil then return failed(message) end
-  if type(shown) == "string" then return shown end
-  return shown == null and (drop.type or "") or text.to_s(shown)
+  if shown == null or type(shown) == "table" then return drop.type or "" end
+  return (text.to_s(shown))
 end
 
 local function items(drop)
