@@ -85,4 +85,14 @@ describe("integers in texts", function()
       assert.equal("invalid integer", err.message)
     end
   end)
+
+  it("keep the sign of zero, and are told where there is no integer", function()
+    load.outputs({
+      ["-0.0 | divided_by: 1"] = "-0.0", ["'-0.0' | divided_by: -4"] = "0.0", ["-0.0 | minus: 0"] = "-0.0",
+      ["0.0 | minus: 0.0"] = "0.0",
+      ["0.5 | divided_by: 0 | ceil"] = "Liquid error (line 1): Computation results in 'Infinity'",
+      ["-0.5 | divided_by: 0 | floor"] = "Liquid error (line 1): Computation results in '-Infinity'",
+      ["0.0 | divided_by: 0.0 | round"] = "Liquid error (line 1): Computation results in 'NaN' (Not a Number)",
+    }, {})
+  end)
 end)

@@ -117,4 +117,9 @@ describe("a dash in a delimiter", function()
   it("reaches no further than the tag before", function()
     assert.equal("a ", render "a {% comment %}{% endcomment %}{%- assign x = 1 -%}")
   end)
+
+  it("renders the next when that matches after a break up to its first output, as the reference does", function()
+    assert.equal("ac1|", load.render("{% for i in (1..2) %}{% case 1 %}{% when 1 %}a{% break %}b"
+      .. "{% when 1 %}c{{ i }}d{{ i }}{% else %}e{% endcase %}f{% endfor %}|", {}))
+  end)
 end)

@@ -1,4 +1,5 @@
--- A release: version, changelog, pages, rockspec and tag agree, or it is told what does not. Tried in a repository of its own.
+-- A release: version, changelog, pages, rockspec and tag agree, or it is told what does not. Tried in a repository of
+-- its own.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"

@@ -86,7 +86,7 @@ local function all_finite(a, b) return finite(plain(a)) and finite(plain(b)) end
 ---@return number|table
 function arithmetic.add(a, b)
   if not is_float(a, b) then return add(a, b) end
-  if not all_finite(a, b) then return plain(a) + plain(b) end
+  if a == 0 and b == 0 or not all_finite(a, b) then return plain(a) + plain(b) end
   local first, second, scale = aligned(a, b)
   return to_float(add(first, second), scale)
 end
@@ -96,7 +96,7 @@ end
 ---@return number|table
 function arithmetic.subtract(a, b)
   if not is_float(a, b) then return add(a, negate(b)) end
-  if not all_finite(a, b) then return plain(a) - plain(b) end
+  if a == 0 and b == 0 or not all_finite(a, b) then return plain(a) - plain(b) end
   local first, second, scale = aligned(a, b)
   return to_float(add(first, negate(second)), scale)
 end
@@ -125,7 +125,8 @@ function arithmetic.divide(a, b)
     if math_type(a) == "integer" and math_type(b) == "integer" and a ~= math.mininteger then return a // b end
     return (bigint.divide(a, b))
   end
-  if b == 0 or not all_finite(a, b) then return plain(a) / plain(b) end
+  -- A zero keeps its sign.
+  if a == 0 or b == 0 or not all_finite(a, b) then return plain(a) / plain(b) end
   local first, second = aligned(a, b)
   if exact(first) and exact(second) then return first / second end
   return plain(a) / plain(b)

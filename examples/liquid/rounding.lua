@@ -34,7 +34,9 @@ end
 local units = { 10, 100, 1000, 10000 }
 
 local function not_finite(value)
-  return nil, errors.new("float_domain_error", numbers.float_text(value))
+  local message = ("Computation results in '%s'"):format(numbers.float_text(value))
+  if value ~= value then message = message .. " (Not a Number)" end
+  return nil, errors.new("float_domain_error", message)
 end
 
 ---To an integer: "floor", "ceil" or "round".
