@@ -4,6 +4,7 @@
 -- drift from round to round more than within one; the value is the median of ours.
 
 local json = require("pintle.core").json
+local median = require "bench.median"
 local rows = require "bench.rows"
 
 local options = { rounds = 7, seconds = 1, part = "" }
@@ -38,13 +39,6 @@ local function figures(command)
   for figure in pipe:lines("n") do list[#list + 1] = figure end
   if not pipe:close() or #list == 0 then error("this failed:" .. fill_in(command), 0) end
   return list
-end
-
-local function median(list)
-  table.sort(list)
-  local middle = #list // 2
-  if #list % 2 == 1 then return list[middle + 1] end
-  return (list[middle] + list[middle + 1]) / 2
 end
 
 -- One figure for the limit and one for ours a round, in turn.

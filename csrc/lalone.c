@@ -88,10 +88,10 @@ static int is_disturbed(lua_State *L, pt_stream *s, int is_other_ready) {
 }
 
 /* It is waited for from now on, as somebody else may want to know: finalizers
-** run whenever memory is allocated. The peer, the method and the params are on
-** the stack, as pt_stream_request_until has it; the waiter takes its place. A
-** method that is still there was left by an error, with a cell that may yet be
-** given an answer. */
+** run whenever memory is allocated. The stream, the method and the params are
+** on the stack where pt_stream_request_until wants them; the waiter takes the
+** place of the time. A method that is still there was left by an error, with a
+** cell that may yet be given an answer. */
 static void begin(lua_State *L, pt_stream *s) {
   if (!lua_isnil(L, lua_upvalueindex(METHOD))) {
     lua_newtable(L);

@@ -7,6 +7,7 @@
 
 local contenders = require "bench.compare.contenders"
 local json = require("pintle.core").json
+local median = require "bench.median"
 local rows = require "bench.compare.rows"
 
 local options = { rounds = 7, still_rounds = 3, seconds = 1, part = "" }
@@ -38,13 +39,6 @@ local function figure(command)
   local value = pipe:read "n"
   if not pipe:close() or not value then error("this failed: " .. command, 0) end
   return value
-end
-
-local function median(list)
-  table.sort(list)
-  local middle = #list // 2
-  if #list % 2 == 1 then return list[middle + 1] end
-  return (list[middle] + list[middle + 1]) / 2
 end
 
 -- One round: what each printed, by its place.

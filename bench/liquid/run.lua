@@ -1,6 +1,8 @@
 -- Times this engine, ruby-liquid and liquidjs on the same templates and data: run.lua [ROUNDS [SECONDS]]
 -- They take turns, round by round; the figures are medians. What they render is compared first.
 
+local median = require "bench.median"
+
 local rounds, seconds = tonumber(arg[1] or 5), tonumber(arg[2] or 0.4)
 local directory = arg[0]:match("^(.*)/") or "."
 local scratch = os.getenv("LIQUID_BENCH_SCRATCH")
@@ -18,13 +20,6 @@ local function run(engine, phase, template)
   local output = pipe:read("a")
   if not pipe:close() then error(engine.name .. " failed", 0) end
   return output
-end
-
-local function median(list)
-  table.sort(list)
-  local middle = #list // 2
-  if #list % 2 == 1 then return list[middle + 1] end
-  return (list[middle] + list[middle + 1]) / 2
 end
 
 local function same_words(a, b)

@@ -45,9 +45,9 @@ function sole.request.__index(_, name) return require("pintle.request").methods[
 
 ---Makes a whole peer of it.
 function sole.complete()
-  local peer = sole.peer
+  local peer, peers = sole.peer, require "pintle.peer"
   sole.peer = nil
-  if peer then require("pintle.peer").complete(peer) end
+  if peer then peers.complete(peer) end
 end
 
 local methods = {}
