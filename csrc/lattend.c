@@ -35,10 +35,12 @@ static int is_all_done(lua_State *L, int results) {
 ** a deadline look at it themselves when there is much to do. */
 static int attend(lua_State *L, pt_stream *s, int other, double deadline,
                   int *is_other_ready) {
-  lua_Hook hook = lua_gethook(L);
   int left = deadline == 0 ? 1 : ROUNDS, results = 0;
+  lua_Hook hook = lua_gethook(L);
   while (!pt_is_stopped(L, hook)) {
-    int sent = pt_stream_write_out(L, s);
+    int sent;
+    pt_stream_begin_waiting(L, s, hook, other == -1 && deadline < 0);
+    sent = pt_stream_write_out(L, s);
     if (sent == 0 && s->has_answered)
       return 0; /* who asks and does not listen is for Lua */
     if (sent == 1)

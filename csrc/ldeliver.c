@@ -139,7 +139,9 @@ void pt_stream_fill_up(lua_State *L, int results, int wanted) {
 ** whether there are answers to be sent */
 int pt_stream_deliver(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  int results = pt_stream_hand_over(L, s, pt_stream_check_spin(L));
+  int results;
+  s->is_alone = 0;
+  results = pt_stream_hand_over(L, s, pt_stream_check_spin(L));
   if (!s->has_answered)
     return results;
   s->has_answered = 0;

@@ -22,19 +22,19 @@
 
 /* One call of core.resume, in that call's own frame. The tick sees it from the
 ** moment it is on top, and changes it. */
-typedef struct activation {
-  struct activation *outer;
+struct pt_activation {
+  pt_activation *outer;
   lua_State *thread;
   volatile sig_atomic_t is_seen;   /* by a tick */
   volatile sig_atomic_t is_hooked; /* or was */
   lua_Hook hook;                   /* what it had before, mask and count */
   int mask;
   int count;
-} activation;
+};
 
 /* One a state, in the registry. Its user value is the callback. */
 typedef struct watch {
-  activation *volatile top;         /* the innermost; NULL while none runs */
+  pt_activation *volatile top;      /* the innermost; NULL while none runs */
   volatile sig_atomic_t is_resting; /* the tick has to be started */
   pt_tick *tick;                    /* NULL while nobody watches */
   double interval;
@@ -58,7 +58,7 @@ static watch *get_watch(lua_State *L) {
 }
 
 /* What else was hooked goes on, see on_hook. */
-static void hook(activation *a) {
+static void hook(pt_activation *a) {
   if (lua_gethook(a->thread) != on_hook) {
     a->hook = lua_gethook(a->thread);
     a->mask = lua_gethookmask(a->thread);
@@ -68,7 +68,7 @@ static void hook(activation *a) {
   lua_sethook(a->thread, on_hook, a->mask | LUA_MASKCOUNT, 1);
 }
 
-static void unhook(const activation *a) {
+static void unhook(const pt_activation *a) {
   if (lua_gethook(a->thread) == on_hook)
     lua_sethook(a->thread, a->hook, a->mask, a->count);
 }
@@ -77,7 +77,7 @@ static void unhook(const activation *a) {
 ** hook is safe there, as it is in lua.c. */
 static int beat(void *subject) {
   watch *w = subject;
-  activation *a = w->top;
+  pt_activation *a = w->top;
   if (a == NULL) {
     w->is_resting = 1;
     return 0;
@@ -91,7 +91,7 @@ static int beat(void *subject) {
 /* 0 if the thread is not the one at work, but was made by it just now and has
 ** inherited the hook. */
 static int take_hook(lua_State *L, const watch *w) {
-  const activation *a = w->top;
+  const pt_activation *a = w->top;
   if (a == NULL || a->thread != L) {
     lua_sethook(L, NULL, 0, 0);
     return 0;
@@ -125,10 +125,8 @@ int pt_is_stopped(lua_State *L, lua_Hook before) {
 
 /* {====== core.resume ====== */
 
-static void enter(watch *w, activation *a, lua_State *thread) {
-  a->outer = w->top;
-  a->thread = thread;
-  a->is_seen = a->is_hooked = 0;
+static void put_on_top(watch *w, pt_activation *a) {
+  a->is_seen = 0;
   atomic_signal_fence(memory_order_release);
   w->top = a;
   if (w->tick != NULL && (w->is_resting || !pt_tick_is_here(w->tick))) {
@@ -137,8 +135,15 @@ static void enter(watch *w, activation *a, lua_State *thread) {
   }
 }
 
+static void enter(watch *w, pt_activation *a, lua_State *thread) {
+  a->outer = w->top;
+  a->thread = thread;
+  a->is_hooked = 0;
+  put_on_top(w, a);
+}
+
 /* A thread must not keep a hook from one call to the next. */
-static void leave(watch *w, activation *a) {
+static void leave(watch *w, pt_activation *a) {
   w->top = a->outer;
   atomic_signal_fence(memory_order_acquire);
   if (a->is_hooked)
@@ -190,7 +195,7 @@ static void take_first(lua_State *L, lua_State *thread, int n) {
 
 int pt_resume(lua_State *L, int index, lua_State *thread, int n, int *results) {
   watch *w = lua_touserdata(L, index);
-  activation a;
+  pt_activation a;
   int status;
   if (!lua_checkstack(thread, n))
     return luaL_error(L, "no room for a result");
@@ -199,6 +204,17 @@ int pt_resume(lua_State *L, int index, lua_State *thread, int n, int *results) {
   status = lua_resume(thread, L, n, results);
   leave(w, &a);
   return status;
+}
+
+pt_activation *pt_resume_pause(lua_State *L, int index) {
+  watch *w = lua_touserdata(L, index);
+  pt_activation *paused = w->top;
+  w->top = paused->outer;
+  return paused;
+}
+
+void pt_resume_go_on(lua_State *L, int index, pt_activation *paused) {
+  put_on_top(lua_touserdata(L, index), paused);
 }
 
 void pt_resume_tell(lua_State *L, int status, int n) {
@@ -253,7 +269,7 @@ static int core_resume(lua_State *L) {
   watch *w = lua_touserdata(L, lua_upvalueindex(1));
   lua_State *thread = lua_tothread(L, 1);
   int n = lua_gettop(L) - 1, status;
-  activation a;
+  pt_activation a;
   if (thread == NULL)
     return luaL_typeerror(L, 1, "thread");
   if (n > 0 && !lua_checkstack(thread, n)) {

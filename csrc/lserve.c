@@ -116,6 +116,30 @@ static int answer_simply(lua_State *L, pt_stream *s, int base) {
   return 1;
 }
 
+/* Waits for more, sending what is queued, where stream:attend would do nothing
+** else. 0 if that is for others to do. */
+static int wait_for_more(lua_State *L, pt_stream *s) {
+  pt_activation *paused;
+  int is_there, none;
+  if (!s->is_alone || s->is_disturbed || pt_stream_write_out(L, s) != 1)
+    return 0;
+  s->has_answered = 0;
+  paused = pt_resume_pause(L, lua_upvalueindex(PT_DELIVER_UPVALUES));
+  is_there = pt_stream_await(L, s, -1, -1, &none);
+  pt_resume_go_on(L, lua_upvalueindex(PT_DELIVER_UPVALUES), paused);
+  return is_there;
+}
+
+/* 0 with the next request on top, else the results of stream:deliver. */
+static int fetch(lua_State *L, pt_stream *s, int *count) {
+  if (!pt_stream_has_more(s)) {
+    if (!wait_for_more(L, s))
+      return pt_stream_push_handed_out(L, *count, 0);
+    *count = 0;
+  }
+  return pt_stream_hand_out(L, s, 0, count, 1);
+}
+
 static int next_request(lua_State *L, int status, lua_KContext ctx);
 
 /* Handles the request on top and those behind it, until there is none, or
@@ -139,8 +163,7 @@ static int serve(lua_State *L, pt_stream *s) {
     }
     s->is_handling = 0;
     lua_settop(L, 1);
-    results = pt_stream_has_more(s) ? pt_stream_hand_out(L, s, 0, &count, 1)
-                                    : pt_stream_push_handed_out(L, count, 0);
+    results = fetch(L, s, &count);
   }
   if (s->server == L)
     s->is_busy = 0;

@@ -32,6 +32,7 @@ enum {
   PT_STREAM_KEPT,        /* table: what the fields below point into */
   PT_STREAM_BATCH,       /* the batch being read */
   PT_STREAM_READER,      /* the thread that `reader` is */
+  PT_STREAM_WAITING,     /* the thread that `waiting` is */
   PT_STREAM_OTHERS,      /* table: other members of the last message, or nil */
   PT_STREAM_SERVER,      /* the thread that `server` is; what it was given: */
   PT_STREAM_PEER,        /* table */
@@ -111,6 +112,9 @@ typedef struct pt_stream {
   size_t text_used;
 
   lua_State *server;   /* the thread in stream:serve; NULL if there is none */
+  lua_State *waiting;  /* the thread that waits for it, or did */
+  lua_Hook hook;       /* that it had before */
+  int is_alone;        /* it has nothing else to wait for */
   double call_timeout; /* of calls that go the short way; negative: none do */
   double alarm;        /* when it is looked for what is overdue */
   int is_marked;       /* stream:flush will be called */
@@ -216,6 +220,13 @@ int pt_stream_wait(lua_State *L);
 
 /* The time at 2 as a deadline, negative for none. */
 double pt_stream_check_deadline(lua_State *L);
+
+/* Who is going to wait for the stream at 1, the hook it had when it began to,
+** and whether it does nothing else: then the server may wait in its stead. A
+** signal that wants to stop the program sets the hook of the thread that the
+** program is in, not the server's. */
+void pt_stream_begin_waiting(lua_State *L, pt_stream *s, lua_Hook before,
+                             int is_alone);
 
 /* Waits for input, and for the descriptor `other` if that is not -1, sending
 ** what is queued meanwhile: 1 if there is something to receive, 0 if not (the

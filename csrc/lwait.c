@@ -27,19 +27,36 @@ static int is_ready(const pt_stream *s) {
          (pt_buf_len(&s->in) > 0 && !s->is_searched);
 }
 
+void pt_stream_begin_waiting(lua_State *L, pt_stream *s, lua_Hook before,
+                             int is_alone) {
+  if (s->waiting != L) {
+    lua_pushthread(L);
+    lua_setiuservalue(L, 1, PT_STREAM_WAITING);
+    s->waiting = L;
+  }
+  s->hook = before;
+  s->is_alone = is_alone;
+}
+
+static int is_stopped(const pt_stream *s) {
+  return pt_is_stopped(s->waiting, s->hook);
+}
+
 /* Reads at once what it waits for: 1 if something came, 0 if the program is to
 ** stop, -1 with errno set. */
 static int wait_reading(lua_State *L, pt_stream *s) {
-  lua_Hook hook = lua_gethook(L);
-  ssize_t n;
   pt_stream_make_room(L, s);
-  do
-    n = pt_io_read_patiently(&s->input, s->in.data + s->in.end,
-                             pt_buf_room(&s->in));
-  while (n == -1 && errno == EINTR && !pt_is_stopped(L, hook));
-  if (n >= 0)
-    pt_stream_took(s, (size_t)n);
-  return n >= 0 ? 1 : errno == EINTR ? 0 : -1;
+  while (!is_stopped(s)) {
+    ssize_t n = pt_io_read_patiently(&s->input, s->in.data + s->in.end,
+                                     pt_buf_room(&s->in));
+    if (n >= 0) {
+      pt_stream_took(s, (size_t)n);
+      return 1;
+    }
+    if (errno != EINTR)
+      return -1;
+  }
+  return 0;
 }
 
 static int milliseconds_until(double deadline) {
@@ -53,8 +70,7 @@ static int milliseconds_until(double deadline) {
 ** it as input would: the next call reports it. */
 static int wait_asking(lua_State *L, pt_stream *s, int other, double deadline,
                        int *is_other_ready) {
-  lua_Hook hook = lua_gethook(L);
-  for (;;) {
+  while (!is_stopped(s)) {
     int sent = pt_stream_write_out(L, s), found;
     if (sent < 0)
       return 1;
@@ -62,13 +78,12 @@ static int wait_asking(lua_State *L, pt_stream *s, int other, double deadline,
                        deadline < 0 ? -1 : milliseconds_until(deadline));
     if (found == -1 && errno != EINTR)
       return -1;
-    if (found == -1 && !pt_is_stopped(L, hook))
-      continue;
-    if (found != PT_IO_OUTPUT) {
-      *is_other_ready = found > 0 && found & PT_IO_OTHER;
-      return found > 0 && found & PT_IO_INPUT;
+    if (found != -1 && found != PT_IO_OUTPUT) {
+      *is_other_ready = found & PT_IO_OTHER;
+      return found & PT_IO_INPUT;
     }
   }
+  return 0;
 }
 
 /* Says so once. From then on there is only input to wait for, or a program that
@@ -114,6 +129,7 @@ int pt_stream_wait(lua_State *L) {
   int other = is_alone ? -1 : pt_poller_fileno(L, 3, &is_over);
   if (!is_alone && other == -1)
     return pt_fail(L, "unsupported", "pollers have no descriptor here");
+  pt_stream_begin_waiting(L, s, lua_gethook(L), 0);
   if (s->input.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   if (pt_stream_write_out(L, s) < 0)

@@ -133,6 +133,30 @@ describe("a program that only serves", function()
     assert_whole()
   end)
 
+  it("is not woken while nothing is asked", function()
+    open()
+    local function wakings()
+      local file <close> = assert(io.open(("/proc/%d/status"):format(peer.child.pid)))
+      return tonumber(file:read("a"):match "\nvoluntary_ctxt_switches:%s*(%d+)")
+    end
+    for i = 1, 3 do assert.same({ i }, peer:call("echo", { i })) end
+    local before = wakings()
+    pintle.sleep(0.6) -- twelve ticks, if there are any
+    assert.truthy(wakings() - before < 6)
+  end)
+
+  it("is stopped by SIGINT, however much it has served", function()
+    for served = 0, 2 do
+      open()
+      for i = 1, served do assert.same({ i }, peer:call("echo", { i })) end
+      if served == 0 then assert.is_true(peer:notify "nothing") end
+      peer.child:kill "INT"
+      assert.is_true(peer:join(children.patience))
+      assert.truthy(peer.ended.exit.code == 1 or peer.ended.exit.signal == "INT")
+      peer:close()
+    end
+  end)
+
   it("may turn the loop instead of joining", function()
     open "peer:on('go', function() go = true return 'gone' end) while not go do pintle.loop.step(1) end"
     assert_whole()
