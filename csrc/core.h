@@ -5,8 +5,7 @@
 #ifndef PT_CORE_H
 #define PT_CORE_H
 
-#include <lauxlib.h>
-#include <lua.h>
+#include "lapi.h"
 
 #pragma GCC visibility push(hidden)
 

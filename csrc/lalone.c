@@ -8,11 +8,11 @@
 */
 #define _POSIX_C_SOURCE 200809L
 
-#include <lauxlib.h>
 #include <math.h>
 
 #include "clock.h"
 #include "core.h"
+#include "lapi.h"
 #include "ldeliver.h"
 #include "lpoll.h"
 

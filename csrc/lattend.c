@@ -3,9 +3,9 @@
 ** Lua in between: for as long as nothing comes that Lua has to see, and nothing
 ** that was handed out gives the loop something to do.
 */
-#include <lauxlib.h>
 #include <math.h>
 
+#include "lapi.h"
 #include "ldeliver.h"
 #include "lpoll.h"
 #include "lresume.h"

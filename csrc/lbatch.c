@@ -3,10 +3,10 @@
 ** there. An answer finds its batch through the ticket that its request's id was
 ** handed out as; so do ids whose text a Lua value would not give back.
 */
-#include <lauxlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "lstream.h"
 
 #define TICKET "pintle.ticket"

@@ -7,9 +7,10 @@
 #ifndef PT_LBUF_H
 #define PT_LBUF_H
 
-#include <lua.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "lapi.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -1,8 +1,8 @@
 #include "lclassify.h"
 
-#include <lauxlib.h>
 #include <string.h>
 
+#include "lapi.h"
 #include "lenvelope.h"
 #include "lextra.h"
 

@@ -5,8 +5,7 @@
 #ifndef PT_LCLASSIFY_H
 #define PT_LCLASSIFY_H
 
-#include <lua.h>
-
+#include "lapi.h"
 #include "lnames.h"
 #include "lstream.h"
 

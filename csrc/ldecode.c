@@ -13,8 +13,7 @@
 */
 #include "ljson.h"
 
-#include <lauxlib.h>
-
+#include "lapi.h"
 #include "lorder.h"
 #include "number.h"
 #include "plain.h"

@@ -8,8 +8,7 @@
 */
 #include "ldeliver.h"
 
-#include <lauxlib.h>
-
+#include "lapi.h"
 #include "lresume.h"
 
 /* Messages that are handed out in a row. */

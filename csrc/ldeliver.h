@@ -5,8 +5,7 @@
 #ifndef PT_LDELIVER_H
 #define PT_LDELIVER_H
 
-#include <lua.h>
-
+#include "lapi.h"
 #include "lreceive.h"
 #include "lstream.h"
 

@@ -5,8 +5,7 @@
 #ifndef PT_LENVELOPE_H
 #define PT_LENVELOPE_H
 
-#include <lua.h>
-
+#include "lapi.h"
 #include "ljson.h"
 #include "lstream.h"
 #include "number.h"

@@ -2,9 +2,9 @@
 ** The scalars of the encoder, straight into the buffer: strings with what must
 ** be escaped in them, integers, and text that was made elsewhere.
 */
-#include <lauxlib.h>
 #include <string.h>
 
+#include "lapi.h"
 #include "ljson.h"
 #include "number.h"
 #include "plain.h"

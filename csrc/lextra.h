@@ -5,8 +5,7 @@
 #ifndef PT_LEXTRA_H
 #define PT_LEXTRA_H
 
-#include <lua.h>
-
+#include "lapi.h"
 #include "lstream.h"
 
 #pragma GCC visibility push(hidden)

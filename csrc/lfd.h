@@ -6,9 +6,8 @@
 #ifndef PT_LFD_H
 #define PT_LFD_H
 
-#include <lua.h>
-
 #include "fd.h"
+#include "lapi.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -5,12 +5,12 @@
 ** What was found is dropped when the object is used next, because making a
 ** string of it may run a finalizer that uses this very object.
 */
-#include <lauxlib.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "core.h"
 #include "frame.h"
+#include "lapi.h"
 #include "lbuf.h"
 
 #define CLASS "pintle.frames"

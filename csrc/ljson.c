@@ -4,10 +4,10 @@
 */
 #include "ljson.h"
 
-#include <lauxlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "lorder.h"
 
 #define RAW "pintle.raw"

@@ -6,9 +6,8 @@
 #ifndef PT_LJSON_H
 #define PT_LJSON_H
 
-#include <lua.h>
-
 #include "json.h"
+#include "lapi.h"
 #include "lbuf.h"
 #include "lnames.h"
 

@@ -1,10 +1,10 @@
 /*
 ** What an encoder cannot write: the path to it, and why.
 */
-#include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lapi.h"
 #include "lencode.h"
 
 /* {====== The message ====== */

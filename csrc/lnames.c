@@ -1,7 +1,6 @@
 #include "lnames.h"
 
-#include <lauxlib.h>
-
+#include "lapi.h"
 #include "ljson.h"
 
 static const char cache_key = 0; /* its address is the key in the registry */

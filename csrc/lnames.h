@@ -9,11 +9,11 @@
 #ifndef PT_LNAMES_H
 #define PT_LNAMES_H
 
-#include <lua.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "lapi.h"
 #include "plain.h"
 
 #pragma GCC visibility push(hidden)

@@ -2,10 +2,10 @@
 ** core.stream: opening one, which is mostly looking at its options. Misuse
 ** raises before anything is taken over.
 */
-#include <lauxlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "lfd.h"
 #include "ljson.h"
 #include "lspeak.h"

@@ -5,7 +5,7 @@
 */
 #include "lorder.h"
 
-#include <lauxlib.h>
+#include "lapi.h"
 
 static const char order_key = 0; /* its address is the key in the metatable */
 

@@ -6,7 +6,7 @@
 #ifndef PT_LORDER_H
 #define PT_LORDER_H
 
-#include <lua.h>
+#include "lapi.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -2,11 +2,11 @@
 
 #include "lplan.h"
 
-#include <lauxlib.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lapi.h"
 #include "lfd.h"
 #include "process.h"
 

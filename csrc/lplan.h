@@ -4,8 +4,7 @@
 #ifndef PT_LPLAN_H
 #define PT_LPLAN_H
 
-#include <lua.h>
-
+#include "lapi.h"
 #include "spawn.h"
 
 #pragma GCC visibility push(hidden)

@@ -4,7 +4,7 @@
 #ifndef PT_LPOLL_H
 #define PT_LPOLL_H
 
-#include <lua.h>
+#include "lapi.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -10,11 +10,11 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <lauxlib.h>
 #include <sched.h>
 
 #include "clock.h"
 #include "core.h"
+#include "lapi.h"
 #include "ldeliver.h"
 #include "ljson.h"
 #include "lstream.h"

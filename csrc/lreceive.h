@@ -4,8 +4,7 @@
 #ifndef PT_LRECEIVE_H
 #define PT_LRECEIVE_H
 
-#include <lua.h>
-
+#include "lapi.h"
 #include "lclassify.h"
 #include "lstream.h"
 

@@ -7,12 +7,12 @@
 #include "lresume.h"
 
 #include <errno.h>
-#include <lauxlib.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "tick.h"
 
 /* Seconds from tick to tick. */

@@ -5,7 +5,7 @@
 #ifndef PT_LRESUME_H
 #define PT_LRESUME_H
 
-#include <lua.h>
+#include "lapi.h"
 
 #pragma GCC visibility push(hidden)
 

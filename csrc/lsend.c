@@ -4,12 +4,12 @@
 */
 #define _POSIX_C_SOURCE 200809L
 
-#include <lauxlib.h>
 #include <math.h>
 #include <string.h>
 
 #include "clock.h"
 #include "core.h"
+#include "lapi.h"
 #include "ljson.h"
 #include "lwriter.h"
 

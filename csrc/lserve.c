@@ -4,8 +4,7 @@
 ** to resume it with a request; then it goes on with those behind that one by
 ** itself. A handler that waits keeps the thread, and another has to be found.
 */
-#include <lauxlib.h>
-
+#include "lapi.h"
 #include "ldeliver.h"
 #include "lresume.h"
 

@@ -1,10 +1,10 @@
 /*
 ** core.sha256: telling whether a file is the one that was meant.
 */
-#include <lauxlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "sha256.h"
 
 static void push_hex(lua_State *L, const unsigned char *bytes, int count) {

@@ -4,10 +4,10 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <lauxlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "process.h"
 #include "signals.h"
 

@@ -3,10 +3,10 @@
 ** for streams to take over.
 */
 #include <errno.h>
-#include <lauxlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "lfd.h"
 #include "socket.h"
 

@@ -1,10 +1,10 @@
 #include "lspeak.h"
 
-#include <lauxlib.h>
 #include <string.h>
 
 #include "core.h"
 #include "header.h"
+#include "lapi.h"
 #include "lbuf.h"
 #include "lextra.h"
 #include "ljson.h"

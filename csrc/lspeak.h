@@ -6,8 +6,7 @@
 #ifndef PT_LSPEAK_H
 #define PT_LSPEAK_H
 
-#include <lua.h>
-
+#include "lapi.h"
 #include "lstream.h"
 
 #pragma GCC visibility push(hidden)

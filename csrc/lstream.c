@@ -6,7 +6,6 @@
 #include "lstream.h"
 
 #include <errno.h>
-#include <lauxlib.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "core.h"
+#include "lapi.h"
 #include "ldeliver.h"
 #include "lpoll.h"
 #include "lspeak.h"

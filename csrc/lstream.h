@@ -8,11 +8,10 @@
 #ifndef PT_LSTREAM_H
 #define PT_LSTREAM_H
 
-#include <lua.h>
-
 #include "early.h"
 #include "frame.h"
 #include "io.h"
+#include "lapi.h"
 #include "lbuf.h"
 #include "ljson.h"
 #include "pending.h"

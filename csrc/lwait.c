@@ -6,12 +6,12 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
-#include <lauxlib.h>
 #include <limits.h>
 #include <math.h>
 
 #include "clock.h"
 #include "core.h"
+#include "lapi.h"
 #include "lpoll.h"
 #include "lresume.h"
 #include "lstream.h"
