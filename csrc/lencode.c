@@ -15,6 +15,10 @@
 #define SLOTS PT_ENCODER_SLOTS
 #define QUICK PT_ENCODER_QUICK
 
+/* Levels for which PT_ENCODE_STACK has room: the value takes a slot, too, and
+** what is looked at takes up to eight. */
+#define FREE ((PT_ENCODE_STACK - 1 - 8) / SLOTS)
+
 static inline pt_encoded done(int ok) {
   return ok ? PT_ENCODED : PT_ENCODE_MEMORY;
 }
@@ -182,10 +186,13 @@ static inline int next_member(pt_encoder *e) {
 static pt_encoded check_depth(pt_encoder *e) {
   lua_State *L = e->L;
   int has_room = e->depth < e->most;
-  if (pt_misuse_is_cycle(e, has_room))
+  int levels = e->depth < QUICK ? QUICK - e->depth : 1;
+  if ((e->depth >= QUICK || !has_room) && pt_misuse_is_cycle(e, has_room))
     return pt_misuse(e, "a table that holds itself has no JSON form");
-  if (has_room && lua_checkstack(L, SLOTS + LUA_MINSTACK))
+  if (has_room && lua_checkstack(L, levels * SLOTS + LUA_MINSTACK)) {
+    e->levels = e->depth + levels;
     return PT_ENCODED;
+  }
   return has_room && pt_stack_is_small(L) ? PT_ENCODE_MEMORY
                                           : pt_misuse(e, "nested too deeply");
 }
@@ -194,7 +201,7 @@ static pt_encoded check_depth(pt_encoder *e) {
 ** 0 if it has none. */
 static inline pt_encoded open_table(pt_encoder *e, int *more) {
   lua_State *L = e->L;
-  if (e->depth >= QUICK || e->depth >= e->most) {
+  if (e->depth >= e->levels || e->depth >= e->most) {
     pt_encoded status = check_depth(e);
     if (status != PT_ENCODED)
       return status;
@@ -294,36 +301,99 @@ static inline pt_encoded before_member(pt_encoder *e) {
 
 /* }====== */
 
-/* Writes the value on top and what is in it. */
+/* {====== The members of the innermost table, from the one on top on ====== */
+
+/* What a walk has come to. */
+typedef enum step {
+  STEP_END,   /* there are no more */
+  STEP_TABLE, /* the next one is a table, and on top */
+  STEP_FAILED /* see `status` */
+} step;
+
+static inline step failed(pt_encoder *e, pt_encoded status) {
+  e->status = status;
+  return STEP_FAILED;
+}
+
+/* What follows an integer is likely to be one, and then no more is asked. */
+static inline step write_items(pt_encoder *e) {
+  lua_State *L = e->L;
+  int was_integer = 0;
+  do {
+    pt_encoded status = before_item(e);
+    if (status != PT_ENCODED)
+      return failed(e, status);
+    if (was_integer && lua_isinteger(L, -1)) {
+      put_integer(e->out, lua_tointeger(L, -1));
+    } else {
+      int type = lua_type(L, -1);
+      if (type == LUA_TTABLE)
+        return STEP_TABLE;
+      status = encode_scalar(e, type);
+      if (status != PT_ENCODED)
+        return failed(e, status);
+      was_integer = type == LUA_TNUMBER;
+    }
+    lua_pop(L, 1);
+  } while (next_member(e));
+  return STEP_END;
+}
+
+static inline step write_members(pt_encoder *e) {
+  lua_State *L = e->L;
+  do {
+    pt_encoded status = before_member(e);
+    int type;
+    if (status != PT_ENCODED)
+      return failed(e, status);
+    type = lua_type(L, -1);
+    if (type == LUA_TTABLE)
+      return STEP_TABLE;
+    status = encode_scalar(e, type);
+    if (status != PT_ENCODED)
+      return failed(e, status);
+    lua_pop(L, 1);
+  } while (next_member(e));
+  return STEP_END;
+}
+
+/* }====== */
+
+/* Writes the table on top and what is in it. */
+static pt_encoded encode_table(pt_encoder *e) {
+  for (;;) {
+    int more;
+    pt_encoded status = open_table(e, &more);
+    if (status != PT_ENCODED)
+      return status;
+    for (;;) {
+      step s = !more        ? STEP_END
+               : is_list(e) ? write_items(e)
+                            : write_members(e);
+      if (s == STEP_FAILED)
+        return e->status;
+      if (s == STEP_TABLE)
+        break;
+      status = close_table(e);
+      if (status != PT_ENCODED || e->depth == 0)
+        return status;
+      more = next_member(e);
+    }
+  }
+}
+
+/* Writes the value on top and takes it away. */
 static pt_encoded encode_all(pt_encoder *e) {
+  int type = lua_type(e->L, -1);
   pt_encoded status;
   if (!pt_buf_reserve(e->L, e->out, VALUE_ROOM))
     return PT_ENCODE_MEMORY;
-  for (;;) {
-    int type = lua_type(e->L, -1), more = 0;
-    if (type == LUA_TTABLE) {
-      status = open_table(e, &more);
-      if (status != PT_ENCODED)
-        return status;
-    } else {
-      status = encode_scalar(e, type);
-      if (status != PT_ENCODED)
-        return status;
-      lua_pop(e->L, 1);
-      more = e->depth > 0 && next_member(e);
-    }
-    while (!more) {
-      if (e->depth == 0)
-        return PT_ENCODED;
-      status = close_table(e);
-      if (status != PT_ENCODED)
-        return status;
-      more = e->depth > 0 && next_member(e);
-    }
-    status = is_list(e) ? before_item(e) : before_member(e);
-    if (status != PT_ENCODED)
-      return status;
-  }
+  if (type == LUA_TTABLE)
+    return encode_table(e);
+  status = encode_scalar(e, type);
+  if (status == PT_ENCODED)
+    lua_pop(e->L, 1);
+  return status;
 }
 
 pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
@@ -335,6 +405,7 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.out = out;
   e.depth = 0;
   e.most = style->depth;
+  e.levels = FREE;
   e.base = top + 1;
   e.key = top;
   e.walk = PT_WALK_OBJECT;
@@ -342,10 +413,6 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.mark = mark;
   e.root = root;
   e.array_meta = style->array_meta;
-  if (!lua_checkstack(L, QUICK * SLOTS + LUA_MINSTACK)) {
-    pt_buf_cut(out, mark);
-    return PT_ENCODE_MEMORY;
-  }
   lua_pushvalue(L, index);
   status = encode_all(&e);
   if (status == PT_ENCODED)

@@ -35,6 +35,7 @@ typedef struct pt_encoder {
   pt_buf *out;
   int depth;     /* open tables */
   int most;      /* nesting allowed */
+  int levels;    /* that there is room for on the stack */
   int base;      /* stack index of the outermost table */
   int key;       /* stack index of the innermost table's key */
   pt_walk walk;  /* of the innermost table */
@@ -42,6 +43,7 @@ typedef struct pt_encoder {
   size_t mark;   /* length to which a failure cuts the buffer back */
   const char *root;
   const void *array_meta; /* the metatable that marks arrays */
+  pt_encoded status;      /* of a walk that has failed */
   pt_level open[PT_ENCODER_QUICK];
 } pt_encoder;
 

@@ -67,7 +67,10 @@ const void *pt_array_mark(lua_State *L);
 
 /* Appends the value at `index`; `root` names it in messages. Runs neither the
 ** collector nor Lua code, unless it fails: then the buffer was first cut back
-** to the length `mark`. But for the message the stack is left as it was. */
+** to the length `mark`. But for the message the stack is left as it was; it has
+** PT_ENCODE_STACK free slots, which any C function has that has not pushed
+** much. Threads whose stack need not grow for that stay small. */
+#define PT_ENCODE_STACK 16
 pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
                            const pt_encode_style *style, const char *root);
 

@@ -135,6 +135,8 @@ static void write_extra(lua_State *L, pt_stream *s, size_t mark) {
   if (status == 0)
     give_up(L, s, mark, "not enough memory");
   write_head(L, s, mark, ":");
+  if (!lua_checkstack(L, PT_ENCODE_STACK))
+    give_up(L, s, mark, "not enough memory");
   status = (int)pt_encode_value(L, -1, &s->out, mark, &s->style,
                                 "stream option 'extra'");
   if (status == PT_ENCODE_MISUSE)
