@@ -22,8 +22,8 @@ int pt_resume_is_none(lua_State *L, int watch);
 ** that it is left in; the `results` are on its own stack, to be taken off. */
 int pt_resume(lua_State *L, int watch, lua_State *thread, int n, int *results);
 
-/* The innermost thread waits for something by itself from here on, until it goes
-** on: nobody computes meanwhile, and no tick is needed. */
+/* The innermost thread waits for something by itself from here on, until it
+** goes on: nobody computes meanwhile, and no tick is needed. */
 typedef struct pt_activation pt_activation;
 pt_activation *pt_resume_pause(lua_State *L, int watch);
 void pt_resume_go_on(lua_State *L, int watch, pt_activation *paused);
