@@ -158,20 +158,54 @@ static int decode(lua_State *L) {
   return decode_text(L, text, len, (int)lua_tointeger(L, 2), ordered);
 }
 
+/* {====== The collector ====== */
+
+/* Steps as if so many kilobytes had been allocated. What that frees need not be
+** made up for any more. */
+static void collect(lua_State *L, pt_arrears *a, int part) {
+  int before = lua_gc(L, LUA_GCCOUNT), freed;
+  lua_gc(L, LUA_GCSTEP, part + a->deferred);
+  a->deferred = 0;
+  freed = before - lua_gc(L, LUA_GCCOUNT);
+  a->owed -= part + (freed > 0 ? freed : 0);
+}
+
+/* For that much an incremental one works for some milliseconds. */
+#define PART 16
+
+void pt_make_up(lua_State *L, pt_arrears *a) {
+  if (lua_gc(L, LUA_GCISRUNNING))
+    collect(L, a, a->owed < PART ? a->owed : PART);
+  else
+    a->owed = 0;
+}
+
+/* A collector that is started again would begin at once, when all that has been
+** made is still in use; and a generational one would do so from end to end, and
+** take it for something to last. A step backwards makes it wait. */
+static void start_again(lua_State *L, pt_arrears *a, int missed) {
+  lua_gc(L, LUA_GCRESTART);
+  a->owed = missed;
+  a->deferred = missed > 0 ? missed : 0;
+  if (missed > 0)
+    lua_gc(L, LUA_GCSTEP, -missed);
+}
+
 int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
-  int *owed = &words->names->owed;
+  pt_arrears *a = &words->names->arrears;
   int status, before;
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
-  if (*owed > 0)
-    lua_gc(L, LUA_GCSTEP, *owed);
+  if (a->owed > 0)
+    collect(L, a, a->owed);
   before = lua_gc(L, LUA_GCCOUNT);
   lua_gc(L, LUA_GCSTOP);
   status = lua_pcall(L, args, LUA_MULTRET, 0);
-  *owed = lua_gc(L, LUA_GCCOUNT) - before;
-  lua_gc(L, LUA_GCRESTART);
+  start_again(L, a, lua_gc(L, LUA_GCCOUNT) - before);
   return status;
 }
+
+/* }====== */
 
 /* Calls `decode`, which is the upvalue behind those that it has itself. */
 static int decode_paused(lua_State *L, int depth, int ordered) {

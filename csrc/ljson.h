@@ -43,9 +43,14 @@ int pt_decode_value(lua_State *L, pt_decoder *d);
 
 /* As lua_pcall with all results, with the collector stopped if it was running.
 ** It does not see what is allocated meanwhile and would let it pile up from
-** call to call, so it gets the step that the last such call owed it first, when
-** most of what that made may be garbage already. That may run finalizers. */
+** call to call. So it makes up for that later, when most of it may be garbage:
+** bit by bit while somebody waits, and with the rest before the next such call.
+*/
 int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args);
+
+/* Has the collector make up for a bit. A generational one does all that it has
+** to do with the first. Both functions may run finalizers. */
+void pt_make_up(lua_State *L, pt_arrears *a);
 
 /* }====== */
 

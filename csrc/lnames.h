@@ -28,9 +28,15 @@ typedef struct pt_name {
   char text[PT_NAMES_LONGEST];
 } pt_name;
 
+/* What the collector has missed, in kilobytes: see pt_call_paused. */
+typedef struct pt_arrears {
+  int owed;     /* that it has yet to make up for */
+  int deferred; /* for which it has been told not to begin by itself */
+} pt_arrears;
+
 typedef struct pt_names {
   pt_name slots[PT_NAMES_SLOTS];
-  int owed; /* see pt_call_paused */
+  pt_arrears arrears;
 } pt_names;
 
 /* What a decoder takes from its function's upvalues. */

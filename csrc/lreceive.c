@@ -138,6 +138,7 @@ static int classify_large(lua_State *L) {
 
 static int hand_over_large(lua_State *L) {
   pt_vocabulary words = pt_names_get(L, PT_KINDS + 1);
+  ((pt_stream *)lua_touserdata(L, 1))->arrears = &words.names->arrears;
   lua_pushvalue(L, lua_upvalueindex(HAND_OVER_LARGE));
   lua_pushvalue(L, 1);
   if (pt_call_paused(L, &words, 1) != LUA_OK)

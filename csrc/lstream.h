@@ -94,19 +94,20 @@ typedef struct pt_stream {
   int start_digits;            /* what it was made for */
   pt_frame_mode start_mode;
 
-  int is_full;       /* it was tried to send while there is more to read, and
+  int is_full;         /* it was tried to send while there is more to read, and
                       ** there was no room; not tried since */
-  int at_end;        /* the input has ended */
-  int is_drained;    /* the last read took all there was */
-  int is_searched;   /* there is no whole message in the input */
-  size_t need;       /* bytes that are missing of the next one, if known */
-  size_t largest;    /* that ever was */
-  int is_reading;    /* a message is being decoded: the input must stay put */
-  lua_State *reader; /* the thread that last began to */
-  int kind;          /* of the message that was received last */
-  size_t batch;      /* offset of the next member of a batch; 0 if in none */
-  size_t batch_used; /* bytes the whole batch takes */
-  const char *text;  /* the message being decoded */
+  int at_end;          /* the input has ended */
+  int is_drained;      /* the last read took all there was */
+  int is_searched;     /* there is no whole message in the input */
+  size_t need;         /* bytes that are missing of the next one, if known */
+  size_t largest;      /* that ever was */
+  pt_arrears *arrears; /* the state's; NULL before any large message */
+  int is_reading;      /* a message is being decoded: the input must stay put */
+  lua_State *reader;   /* the thread that last began to */
+  int kind;            /* of the message that was received last */
+  size_t batch;        /* offset of the next member of a batch; 0 if in none */
+  size_t batch_used;   /* bytes the whole batch takes */
+  const char *text;    /* the message being decoded */
   size_t text_len;
   size_t text_used;
 

@@ -64,6 +64,12 @@ static int milliseconds_until(double deadline) {
   return left <= 0 ? 0 : left >= INT_MAX ? INT_MAX : (int)left;
 }
 
+/* Whether large messages have left work for the collector. While the other side
+** is at work is the time for it. */
+static int is_behind(const pt_stream *s) {
+  return s->arrears != NULL && s->arrears->owed > 0;
+}
+
 /* Waits for input, for room for output, and for `other` if that is not -1, and
 ** goes on sending; as wait_reading, and 0 also when `other` is first or the
 ** deadline has come (there is none if it is negative). A write that fails ends
@@ -72,13 +78,19 @@ static int wait_asking(lua_State *L, pt_stream *s, int other, double deadline,
                        int *is_other_ready) {
   while (!is_stopped(s)) {
     int sent = pt_stream_write_out(L, s), found;
+    int left = deadline < 0 ? -1 : milliseconds_until(deadline);
+    int is_free = left != 0 && sent == 1 && is_behind(s);
     if (sent < 0)
       return 1;
     found = pt_io_wait(&s->input, sent ? NULL : &s->output, other,
-                       deadline < 0 ? -1 : milliseconds_until(deadline));
+                       is_free ? 0 : left);
     if (found == -1 && errno != EINTR)
       return -1;
-    if (found != -1 && found != PT_IO_OUTPUT) {
+    if (found == 0 && is_free) {
+      pt_make_up(L, s->arrears);
+      if (is_ready(s) || s->input.fd == -1) /* finalizers may do anything */
+        return 1;
+    } else if (found != -1 && found != PT_IO_OUTPUT) {
       *is_other_ready = found & PT_IO_OTHER;
       return found & PT_IO_INPUT;
     }
@@ -97,7 +109,8 @@ static int fail_writing(lua_State *L, pt_stream *s) {
 /* As wait_asking for this stream alone, in one system call where it can. */
 static int wait_alone(lua_State *L, pt_stream *s, double deadline) {
   int none;
-  if (deadline < 0 && s->owns_input && pt_buf_len(&s->out) == 0) {
+  if (deadline < 0 && s->owns_input && pt_buf_len(&s->out) == 0 &&
+      !is_behind(s)) {
     int status = wait_reading(L, s);
     if (status >= 0 || (errno != ENOTSUP && errno != EAGAIN))
       return status;
