@@ -10,7 +10,9 @@
 #pragma GCC visibility push(hidden)
 
 /* Each opener finds the module's table on top of the stack, adds its functions
-** to it and leaves the stack as it was. */
+** to it and leaves the stack as it was. It is called when one of its names is
+** first asked for; again, if it failed, and then the others of its names may be
+** there. */
 void pt_open_alone(lua_State *L);
 void pt_open_call(lua_State *L);
 void pt_open_fd(lua_State *L);
@@ -25,9 +27,14 @@ void pt_open_signals(lua_State *L);
 void pt_open_socket(lua_State *L);
 void pt_open_stream(lua_State *L);
 
-/* A metatable `name` with its methods as a table of its own, and no more: the
-** metamethods in `meta` (NULL for none) are set beside it. Leaves nothing. */
+/* A metatable `name`, if there is none yet, with its methods as a table of its
+** own, and no more: the metamethods in `meta` (NULL for none) are set beside
+** it. Leaves nothing. */
 void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
+                  const luaL_Reg *meta);
+
+/* Gives the userdata on top such a metatable. */
+void pt_set_class(lua_State *L, const char *name, const luaL_Reg *methods,
                   const luaL_Reg *meta);
 
 /* The userdata of class `name` at `arg`, as luaL_checkudata, for methods that

@@ -20,22 +20,9 @@ struct pt_ticket {
   char text[];
 };
 
-/* {====== Tickets ====== */
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
-void pt_ticket_push(lua_State *L, const char *text, size_t len, int in_batch) {
-  pt_ticket *t = lua_newuserdatauv(L, sizeof *t + len, 1);
-  t->is_answered = 0;
-  t->len = len;
-  memcpy(t->text, text, len);
-  luaL_setmetatable(L, TICKET);
-  if (in_batch) {
-    pt_batch *b;
-    lua_getiuservalue(L, 1, PT_STREAM_BATCH);
-    b = lua_touserdata(L, -1);
-    b->open++;
-    lua_setiuservalue(L, -2, 1);
-  }
-}
+/* {====== Tickets ====== */
 
 pt_ticket *pt_ticket_test(lua_State *L, int arg) {
   return lua_type(L, arg) == LUA_TUSERDATA ? luaL_testudata(L, arg, TICKET)
@@ -60,6 +47,24 @@ static int ticket_tostring(lua_State *L) {
   return 1;
 }
 
+static const luaL_Reg ticket_meta[] = {{"__tostring", ticket_tostring},
+                                       {NULL, NULL}};
+
+void pt_ticket_push(lua_State *L, const char *text, size_t len, int in_batch) {
+  pt_ticket *t = lua_newuserdatauv(L, sizeof *t + len, 1);
+  t->is_answered = 0;
+  t->len = len;
+  memcpy(t->text, text, len);
+  pt_set_class(L, TICKET, no_methods, ticket_meta);
+  if (in_batch) {
+    pt_batch *b;
+    lua_getiuservalue(L, 1, PT_STREAM_BATCH);
+    b = lua_touserdata(L, -1);
+    b->open++;
+    lua_setiuservalue(L, -2, 1);
+  }
+}
+
 /* }====== */
 
 /* {====== Batches ====== */
@@ -70,9 +75,11 @@ static int batch_gc(lua_State *L) {
   return 0;
 }
 
+static const luaL_Reg batch_meta[] = {{"__gc", batch_gc}, {NULL, NULL}};
+
 void pt_batch_begin(lua_State *L) {
   memset(lua_newuserdatauv(L, sizeof(pt_batch), 0), 0, sizeof(pt_batch));
-  luaL_setmetatable(L, BATCH);
+  pt_set_class(L, BATCH, no_methods, batch_meta);
   lua_setiuservalue(L, 1, PT_STREAM_BATCH);
 }
 
@@ -130,12 +137,3 @@ int pt_batch_complete(lua_State *L, pt_stream *s) {
 }
 
 /* }====== */
-
-void pt_batch_open(lua_State *L) {
-  static const luaL_Reg none[] = {{NULL, NULL}};
-  static const luaL_Reg ticket[] = {{"__tostring", ticket_tostring},
-                                    {NULL, NULL}};
-  static const luaL_Reg batch[] = {{"__gc", batch_gc}, {NULL, NULL}};
-  pt_new_class(L, TICKET, none, ticket);
-  pt_new_class(L, BATCH, none, batch);
-}

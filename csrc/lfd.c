@@ -14,13 +14,6 @@
 
 #define READ_MAX (64 * 1024)
 
-pt_fd *pt_fd_push(lua_State *L) {
-  pt_fd *f = lua_newuserdatauv(L, sizeof *f, 0);
-  f->fd = -1;
-  luaL_setmetatable(L, CLASS);
-  return f;
-}
-
 pt_fd *pt_fd_test(lua_State *L, int arg) {
   return luaL_testudata(L, arg, CLASS);
 }
@@ -191,6 +184,13 @@ static const luaL_Reg metamethods[] = {
     {NULL, NULL},
 };
 
+pt_fd *pt_fd_push(lua_State *L) {
+  pt_fd *f = lua_newuserdatauv(L, sizeof *f, 0);
+  f->fd = -1;
+  pt_set_class(L, CLASS, methods, metamethods);
+  return f;
+}
+
 static const luaL_Reg functions[] = {
     {"pipe", core_pipe},
     {"socketpair", core_socketpair},
@@ -201,7 +201,4 @@ static const luaL_Reg functions[] = {
     {NULL, NULL},
 };
 
-void pt_open_fd(lua_State *L) {
-  pt_new_class(L, CLASS, methods, metamethods);
-  luaL_setfuncs(L, functions, 0);
-}
+void pt_open_fd(lua_State *L) { luaL_setfuncs(L, functions, 0); }

@@ -22,7 +22,14 @@ int pt_stack_is_small(lua_State *L) {
 static const char array_key = 0; /* its address is the key in the registry */
 
 void pt_array_metatable(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &array_key);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &array_key) != LUA_TNIL)
+    return;
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "pintle.array");
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &array_key);
 }
 
 const void *pt_array_mark(lua_State *L) {
@@ -56,13 +63,6 @@ typedef struct raw {
   char text[];
 } raw;
 
-void pt_raw_push(lua_State *L, const char *text, size_t len) {
-  raw *r = lua_newuserdatauv(L, sizeof *r + len, 0);
-  r->len = len;
-  memcpy(r->text, text, len);
-  luaL_setmetatable(L, RAW);
-}
-
 const char *pt_raw_test(lua_State *L, int index, size_t *len) {
   raw *r = luaL_testudata(L, index, RAW);
   if (r == NULL)
@@ -75,6 +75,16 @@ static int raw_tostring(lua_State *L) {
   raw *r = luaL_checkudata(L, 1, RAW);
   lua_pushlstring(L, r->text, r->len);
   return 1;
+}
+
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
+static const luaL_Reg raw_meta[] = {{"__tostring", raw_tostring}, {NULL, NULL}};
+
+void pt_raw_push(lua_State *L, const char *text, size_t len) {
+  raw *r = lua_newuserdatauv(L, sizeof *r + len, 0);
+  r->len = len;
+  memcpy(r->text, text, len);
+  pt_set_class(L, RAW, no_methods, raw_meta);
 }
 
 /* Pushes what is wrong with the text, and where. */
@@ -279,22 +289,11 @@ static const luaL_Reg json_functions[] = {
     {NULL, NULL},
 };
 
-static const luaL_Reg raw_meta[] = {{"__tostring", raw_tostring}, {NULL, NULL}};
 static const luaL_Reg scratch_meta[] = {{"__gc", scratch_gc}, {NULL, NULL}};
-static const luaL_Reg no_methods[] = {{NULL, NULL}};
-
-static void new_array_metatable(lua_State *L) {
-  lua_newtable(L);
-  lua_pushliteral(L, "pintle.array");
-  lua_setfield(L, -2, "__name");
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &array_key);
-  lua_setfield(L, -2, "array_mt");
-}
 
 static void push_encode(lua_State *L) {
   memset(lua_newuserdatauv(L, sizeof(pt_buf), 0), 0, sizeof(pt_buf));
-  luaL_setmetatable(L, SCRATCH);
+  pt_set_class(L, SCRATCH, no_methods, scratch_meta);
   lua_pushlightuserdata(L, (void *)pt_array_mark(L));
   lua_pushcclosure(L, json_encode, 2);
 }
@@ -307,10 +306,9 @@ static void push_decode(lua_State *L) {
 }
 
 void pt_open_json(lua_State *L) {
-  pt_new_class(L, RAW, no_methods, raw_meta);
-  pt_new_class(L, SCRATCH, no_methods, scratch_meta);
   luaL_newlib(L, json_functions);
-  new_array_metatable(L);
+  pt_array_metatable(L);
+  lua_setfield(L, -2, "array_mt");
   push_decode(L);
   lua_setfield(L, -2, "decode");
   push_encode(L);

@@ -376,16 +376,19 @@ static const luaL_Reg meta[] = {
 
 static const luaL_Reg functions[] = {{"poller", core_poller}, {NULL, NULL}};
 
-void pt_open_poller(lua_State *L) {
-  pt_new_class(L, CLASS, methods, meta);
-  luaL_setfuncs(L, functions, 0);
-}
-
-void pt_poller_set_deliver(lua_State *L) {
+/* Puts poller:deliver beside the other methods. The module is on top. */
+static void add_deliver(lua_State *L) {
   luaL_getmetatable(L, CLASS);
   lua_getfield(L, -1, "__index");
-  lua_pushvalue(L, -3);
+  lua_getfield(L, -3, "stream_methods");
+  lua_getfield(L, -1, "deliver");
   lua_pushcclosure(L, deliver_all, 1);
-  lua_setfield(L, -2, "deliver");
+  lua_setfield(L, -3, "deliver");
   lua_pop(L, 3);
+}
+
+void pt_open_poller(lua_State *L) {
+  pt_new_class(L, CLASS, methods, meta);
+  add_deliver(L);
+  luaL_setfuncs(L, functions, 0);
 }

@@ -14,10 +14,6 @@
 ** open poller. */
 int pt_poller_fileno(lua_State *L, int arg, int *is_ready);
 
-/* Adds poller:deliver, which calls the function on top for the streams: that is
-** stream:deliver, and is taken off. */
-void pt_poller_set_deliver(lua_State *L);
-
 #pragma GCC visibility pop
 
 #endif

@@ -326,12 +326,20 @@ static const luaL_Reg functions[] = {
     {NULL, NULL},
 };
 
+/* Has process_index look into the methods, if it does not yet. */
+static void set_index(lua_State *L) {
+  luaL_getmetatable(L, CLASS);
+  if (lua_getfield(L, -1, "__index") == LUA_TTABLE) {
+    lua_pushcclosure(L, process_index, 1);
+    lua_setfield(L, -2, "__index");
+  } else {
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
 void pt_open_process(lua_State *L) {
   pt_new_class(L, CLASS, methods, metamethods);
-  luaL_getmetatable(L, CLASS);
-  lua_getfield(L, -1, "__index");
-  lua_pushcclosure(L, process_index, 1);
-  lua_setfield(L, -2, "__index");
-  lua_pop(L, 1);
+  set_index(L);
   luaL_setfuncs(L, functions, 0);
 }

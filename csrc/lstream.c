@@ -16,7 +16,6 @@
 #include "core.h"
 #include "lapi.h"
 #include "ldeliver.h"
-#include "lpoll.h"
 #include "lspeak.h"
 
 static const char stream_mark = 0; /* its address is in every stream */
@@ -331,7 +330,6 @@ static const luaL_Reg handing_out[] = {{"attend", pt_stream_attend},
 
 void pt_open_stream(lua_State *L) {
   const luaL_Reg *delivering = handing_out;
-  pt_batch_open(L);
   pt_new_class(L, PT_STREAM, methods, meta);
   luaL_getmetatable(L, PT_STREAM);
   lua_getfield(L, -1, "__index");
@@ -341,8 +339,6 @@ void pt_open_stream(lua_State *L) {
     pt_stream_push_delivering(L, delivering->func);
     lua_setfield(L, -2, delivering->name);
   }
-  lua_getfield(L, -1, "deliver");
-  pt_poller_set_deliver(L);
   lua_setfield(L, -3, "stream_methods");
   lua_pop(L, 1);
   lua_pushcfunction(L, pt_stream_open);

@@ -249,8 +249,6 @@ typedef struct pt_batch {
   int is_complete; /* every member has been handed out */
 } pt_batch;
 
-void pt_batch_open(lua_State *L);
-
 /* Starts one for the stream at index 1. */
 void pt_batch_begin(lua_State *L);
 

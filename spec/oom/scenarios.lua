@@ -47,7 +47,15 @@ end
 -- {====== Values ======
 
 function scenarios.open()
-  is("function", type(luaopen().json.decode))
+  local module = again(luaopen)
+  local function type_of(name) return type(module[name]) end
+  is("table", again(type_of, "json"))
+  is("function", type(module.json.decode))
+  is("table", again(type_of, "stream_methods"))
+  is("function", type(module.stream_methods.deliver))
+  for name in ("alone asking now frames getpid poller spawn resume sha256 signals listen"):gmatch "%S+" do
+    is("function", again(type_of, name))
+  end
 end
 
 function scenarios.decode()

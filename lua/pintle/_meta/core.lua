@@ -4,7 +4,7 @@
 -- Misuse raises. What the world does wrong comes back as
 -- `nil, message, kind` (and the error number where the system gave one).
 
-local core = {}
+local core = {} -- what is in it is made when it is first asked for, so `pairs` does not find all of it
 
 ---Where a descriptor is asked for, an integer is borrowed and stays yours;
 ---a `pintle.fd` is taken over where the text says "takes".

@@ -1,0 +1,52 @@
+-- The module of the C part is nothing but names: a part of it is opened when one of its names is first asked for.
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local core = require "pintle.core"
+
+local function names()
+  local list = {}
+  for name in cli.slurp "lua/pintle/_meta/core.lua":gmatch "\n%l* ?core%.([%l%d_]+)[ (]" do list[#list + 1] = name end
+  return list
+end
+
+-- What a program says that has asked the core for nothing yet.
+local function said_by(code)
+  local text = children.run { command = children.lua("local core = require 'pintle.core' " .. code) }
+  return text
+end
+
+describe("the core", function()
+  it("has every name of its contract, also if that is the first that is asked for", function()
+    local list = names()
+    assert.truthy(#list > 30)
+    for _, name in ipairs(list) do
+      assert.not_nil(core[name], name)
+      assert.equal("true", said_by(("io.write(tostring(core.%s ~= nil))"):format(name)), name)
+    end
+  end)
+
+  it("has no others", function()
+    for _, name in ipairs { "", "a", "stream ", "stream stream_methods", "streams", "atty", "\0", "json\0s", 1, 0.5 } do
+      assert.is_nil(core[name])
+    end
+    assert.is_nil(core[true])
+  end)
+
+  it("makes what a part gives out whole, whatever was there before", function()
+    assert.equal("hello", said_by [[
+      local process <close> = core.spawn { command = { "cat" } }
+      process.stdin:write "hello"
+      process.stdin:close()
+      process:wait(5)
+      io.write(process.stdout:read())
+    ]])
+    assert.equal("function", said_by "io.write(type(core.poller().deliver))")
+    assert.equal('{"a":[]} pintle.fd', said_by [[
+      local input, output = core.socketpair()
+      local stream = core.stream { read = input, write = 1, framing = "line", raw = true }
+      output:write '{"jsonrpc":"2.0","method":"m","params":{"a":[]}}\n'
+      local _, _, _, params = stream:receive()
+      io.write(tostring(params), " ", getmetatable(output).__name)
+    ]])
+  end)
+end)
