@@ -107,6 +107,7 @@ static const part parts[] = {
     {pt_open_sha256, "sha256"},
     {pt_open_signals, "raise signals"},
     {pt_open_socket, "accept address connect connected listen"},
+    {pt_open_sole, "sole"},
     {pt_open_stream, "stream stream_methods"},
 };
 

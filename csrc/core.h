@@ -25,6 +25,7 @@ void pt_open_resume(lua_State *L);
 void pt_open_sha256(lua_State *L);
 void pt_open_signals(lua_State *L);
 void pt_open_socket(lua_State *L);
+void pt_open_sole(lua_State *L);
 void pt_open_stream(lua_State *L);
 
 /* A metatable `name`, if there is none yet, with its methods as a table of its

@@ -135,7 +135,7 @@ static int core_socketpair(lua_State *L) {
 static atomic_flag claimed = ATOMIC_FLAG_INIT;
 
 /* core.claim_stdio() -> input, output | nil, msg, kind, errno */
-static int core_claim_stdio(lua_State *L) {
+int pt_claim_stdio(lua_State *L) {
   pt_fd *input = pt_fd_push(L);
   pt_fd *output = pt_fd_push(L);
   int err;
@@ -194,7 +194,7 @@ pt_fd *pt_fd_push(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"pipe", core_pipe},
     {"socketpair", core_socketpair},
-    {"claim_stdio", core_claim_stdio},
+    {"claim_stdio", pt_claim_stdio},
     {"now", core_now},
     {"isatty", core_isatty},
     {"columns", core_columns},

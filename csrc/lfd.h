@@ -24,6 +24,9 @@ int pt_fd_check(lua_State *L, int arg);
 /* The object at `arg` if it is one, open or not; else NULL. */
 pt_fd *pt_fd_test(lua_State *L, int arg);
 
+/* core.claim_stdio */
+int pt_claim_stdio(lua_State *L);
+
 #pragma GCC visibility pop
 
 #endif

@@ -237,6 +237,29 @@ describe("a program that only serves", function()
     assert.matches("^false%s", says(connect .. "(nil)"))
     open()
   end)
+
+  it("says what is wrong with a handler where it is given, whole or not", function()
+    open [[
+      local said = {}
+      local function try(...)
+        local _, message = pcall(function(...) peer:on(...) end, ...)
+        said[#said + 1] = message
+      end
+      try()
+      try("method", 1)
+      peer:otherwise(nil)
+      try()
+      try("method", 1)
+      peer:on("said", function() return said end)
+      peer:join()
+    ]]
+    local said = peer:call "said"
+    assert.equal(4, #said)
+    for i = 1, 4, 2 do
+      assert.matches("^%(command line%):%d+: method: string expected, got nil$", said[i])
+      assert.matches("^%(command line%):%d+: handler: function expected, got number$", said[i + 1])
+    end
+  end)
 end)
 
 describe("a program that only serves, and is written to at once,", function()

@@ -81,7 +81,7 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(7800, "pintle.loop pintle.peer", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
+    assert_parsed(700, "pintle.loop pintle.peer", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a peer that waits before it answers", function()

@@ -7,12 +7,11 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local readiness = require "pintle.readiness"
-local sole = require "pintle.sole"
 local timers = require "pintle.timers"
 
 local clock, resume, yielder, innermost, yield = core.now, core.resume, core.yielder, core.innermost, coroutine.yield
 local wait_until_ready, disturb, huge = readiness.wait, readiness.disturb, math.huge
-local asking, focus = core.asking, readiness.focus
+local asking, focus, sole = core.asking, readiness.focus, core.sole
 
 ---What somebody waits for who turns the loop meanwhile.
 ---@class pintle.cell

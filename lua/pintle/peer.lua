@@ -8,7 +8,6 @@ local inbox = require "pintle.peer.inbox"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local options = require "pintle.options"
-local sole = require "pintle.sole"
 
 local parking = lazy "pintle.peer.parking"
 
@@ -170,7 +169,7 @@ end
 ---@param reason? string
 function methods.cancel(_, begun, reason) begun:cancel(reason) end
 
-methods.on = sole.on
+methods.on = core.sole.on
 
 ---Says who handles all other methods; `ctx.method` tells which it is.
 ---@param handler pintle.handler?
@@ -346,7 +345,7 @@ function peers.open(given)
   return self
 end
 
----Makes a whole peer of one that is `sole`.
+---Makes a whole peer of one that `core.sole` has begun.
 ---@private
 ---@param self pintle.peer
 function peers.complete(self)

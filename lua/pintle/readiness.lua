@@ -2,7 +2,6 @@
 -- favourite: its input is taken out of the poller and waited for by itself, beside the poller, which costs less.
 
 local core = require "pintle.core"
-local sole = require "pintle.sole"
 
 ---@class pintle.watcher something that is told when its descriptor is ready
 ---@field on_ready fun(self: pintle.watcher, readable: boolean, writable: boolean)
@@ -12,7 +11,7 @@ local sole = require "pintle.sole"
 ---@field take_over? fun(self: pintle.watcher, ...) goes on with what `stream:deliver` has returned
 ---@field is_attended? boolean whether it wants to be told of more than its input now
 
-local disturb = core.stream_methods.disturb
+local disturb, sole = core.stream_methods.disturb, core.sole
 
 local poller = assert(core.poller())
 

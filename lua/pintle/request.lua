@@ -1,10 +1,10 @@
 -- A request or notification that is being handled: what its handler is given as `ctx`. It is what runs in the
 -- handler's thread, too.
 
+local core = require "pintle.core"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
-local sole = require "pintle.sole"
 local duration = lazy "pintle.duration"
 require "pintle.reach"
 
@@ -23,7 +23,7 @@ local methods = {}
 
 local request = { methods = methods }
 
-request.metatable = sole.request
+request.metatable = core.sole.request
 request.metatable.__index = methods
 
 ---Whether it is wanted no more: cancelled, out of time, or the peer is gone. `why` is the error to give back.

@@ -599,6 +599,21 @@ function scenarios.resume_many()
   is(20, results[21])
 end
 
+function scenarios.sole()
+  local sole = again(function() return core.sole end)
+  local thread, calls = again(sole.new_thread), 0
+  for i = 1, 2 do
+    local ok, what = core.resume(thread, function(n) calls = calls + n end, i)
+    if not ok and is_memory(what) then error(what, 0) end
+    is(sole.IDLE, what)
+  end
+  is(3, calls)
+  local peer = { handlers = {} }
+  again(sole.on, peer, "method", print)
+  is(print, peer.handlers.method)
+  is(nil, again(sole.connect, { command = {} }))
+end
+
 function scenarios.watch()
   local t = coroutine.create(function() while true do end end)
   is(true, again(core.watch, function(thread) error({ thread }, 0) end, 0.001))

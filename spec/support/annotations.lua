@@ -126,7 +126,7 @@ local function read_code(file, line, item)
     if item and item.class then item.var = var end
     find_pairs(file, var, code)
   end
-  local alias, target = line:match "^([%w_]+%.[%w_]+) = ([%w_]+%.[%w_]+)$"
+  local alias, target = line:match "^([%w_]+%.[%w_]+) = ([%w_]+%.[%w_.]+)$"
   if alias then file.same[alias] = target end
   local member = item and line:match "^%s+([%w_]+) = .*,$"
   if member and file.class and #item.text > 0 then
@@ -182,7 +182,7 @@ end
 local function resolve(all, file, target)
   if file.functions[target] then return file.functions[target] end
   if file.same[target] then return resolve(all, file, file.same[target]) end
-  local var, name = target:match "^([%w_]+)%.([%w_]+)$"
+  local var, name = target:match "^([%w_]+)%..-([%w_]+)$"
   local other = all.files[file.modules[var]]
   if not other then return nil end
   for _, item in ipairs(other.functions) do

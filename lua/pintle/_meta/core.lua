@@ -342,6 +342,36 @@ function core.alone(readiness, timers, go_on, long_way) end
 ---@return table? peer, integer? id
 function core.asking(thread) end
 
+---A program that only serves on its stdin and stdout, before there is a loop: what it begins with, and what the loop
+---then goes on with.
+---@class pintle.sole
+---@field peer? pintle.peer that has nothing yet but this
+---@field attended? pintle.peer that is waited for here
+---@field owners table<thread, pintle.runner> who runs in a thread. A thread that handles one request after another
+---changes hands
+---@field request table the metatable of requests
+---@field metatable table that of the peer, until it is whole
+---@field IDLE lightuserdata what a thread yields when it has finished
+core.sole = {}
+
+---Begins a peer, if no more is asked for than `stdio` and a `framing`, and there is no loop yet. It has `on` and
+---`join`; whatever else is asked of it makes it whole.
+---@param options pintle.connect.options
+---@return pintle.peer? peer nil where it is not as simple as that
+function core.sole.connect(options) end
+
+---Makes it whole: has `pintle.peer` furnish it.
+function core.sole.complete() end
+
+---Says who handles a method; nil takes the handler away. A handler returns a result; or nil and an error, a string or
+---a table with `code`, `message` and `data`; or it raises, which is an internal error.
+---@param method string
+---@param handler pintle.handler?
+function core.sole.on(self, method, handler) end
+
+---@return thread thread to be resumed with a function and what that is called with, again and again
+function core.sole.new_thread() end
+
 ---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
 ---`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
 ---Of equal names in an object the last wins. Lone surrogates, invalid UTF-8 and numbers too large
