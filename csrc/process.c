@@ -114,8 +114,9 @@ int pt_process_kill(pid_t pid, int watch, int sig, int group) {
   return 0;
 }
 
+/* Without a pointer, so that nothing is to be done when it is loaded. */
 typedef struct signal_entry {
-  const char *name;
+  char name[8];
   int number;
 } signal_entry;
 

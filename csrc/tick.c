@@ -30,11 +30,11 @@
 
 struct pt_tick {
   volatile sig_atomic_t is_open;
-  pthread_t thread; /* that started it last ... */
-  pid_t process;    /* ... and where: a fork inherits no timer */
+  int timer;        /* -1 when there is none */
+  pid_t process;    /* who started it last, for a fork inherits no timer ... */
+  pthread_t thread; /* ... and in which thread */
   pt_tick_beat *beat;
   void *subject;
-  int timer; /* -1 when there is none */
 };
 
 static pt_tick ticks[TICKS];
