@@ -328,17 +328,44 @@ static const luaL_Reg handing_out[] = {{"attend", pt_stream_attend},
                                        {"serve", pt_stream_serve},
                                        {NULL, NULL}};
 
+static lua_CFunction look_up(const luaL_Reg *list, const char *name) {
+  while (list->name != NULL && strcmp(list->name, name) != 0)
+    list++;
+  return list->func;
+}
+
+static int push_method(lua_State *L, const char *name) {
+  lua_CFunction function = look_up(methods, name);
+  if (function != NULL)
+    lua_pushcfunction(L, function);
+  else if ((function = look_up(handing_out, name)) != NULL)
+    pt_stream_push_delivering(L, function);
+  else if (strcmp(name, "receive") == 0)
+    pt_stream_push_receive(L);
+  else
+    return 0;
+  return 1;
+}
+
+/* Puts the method that is asked for into the table at 1: most never are. */
+static int find_method(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TSTRING || !push_method(L, lua_tostring(L, 2)))
+    return 0;
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 1);
+  return 1;
+}
+
 void pt_open_stream(lua_State *L) {
-  const luaL_Reg *delivering = handing_out;
-  pt_new_class(L, PT_STREAM, methods, meta);
+  static const luaL_Reg none[] = {{NULL, NULL}};
+  pt_new_class(L, PT_STREAM, none, meta);
   luaL_getmetatable(L, PT_STREAM);
   lua_getfield(L, -1, "__index");
-  pt_stream_push_receive(L);
-  lua_setfield(L, -2, "receive");
-  for (; delivering->name != NULL; delivering++) {
-    pt_stream_push_delivering(L, delivering->func);
-    lua_setfield(L, -2, delivering->name);
-  }
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, find_method);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
   lua_setfield(L, -3, "stream_methods");
   lua_pop(L, 1);
   lua_pushcfunction(L, pt_stream_open);
