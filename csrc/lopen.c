@@ -31,11 +31,13 @@ void pt_stream_bad_option(lua_State *L, const char *name,
              luaL_typename(L, -1));
 }
 
-/* The limits table is on top. */
+/* The limits table is on top, or nil. */
 static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
                         lua_Integer most) {
   lua_Integer value = usual;
   int is_number;
+  if (lua_isnil(L, -1))
+    return (size_t)usual;
   if (lua_getfield(L, -1, name) != LUA_TNIL) {
     value = lua_tointegerx(L, -1, &is_number);
     if (!is_number || value < 1 || value > most)
@@ -48,13 +50,11 @@ static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
 
 static void get_limits(lua_State *L, pt_stream *s, pt_frame_mode mode) {
   lua_Integer many = INT32_MAX;
-  if (lua_getfield(L, 1, "limits") == LUA_TNIL) {
-    lua_pop(L, 1);
-    lua_newtable(L);
+  if (lua_getfield(L, 1, "limits") != LUA_TNIL) {
+    if (lua_type(L, -1) != LUA_TTABLE)
+      pt_stream_bad_option(L, "limits", "table");
+    pt_check_names(L, lua_gettop(L), limits, "stream limits");
   }
-  if (lua_type(L, -1) != LUA_TTABLE)
-    pt_stream_bad_option(L, "limits", "table");
-  pt_check_names(L, lua_gettop(L), limits, "stream limits");
   pt_frame_init(&s->framing, mode,
                 get_limit(L, "header", HEADER_LIMIT, 1 << 24),
                 get_limit(L, "message", MESSAGE_LIMIT, many));

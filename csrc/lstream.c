@@ -49,7 +49,7 @@ pt_stream *pt_stream_push(lua_State *L) {
   luaL_setmetatable(L, PT_STREAM);
   lua_newtable(L);
   lua_setiuservalue(L, -2, PT_STREAM_WAITERS);
-  lua_newtable(L);
+  lua_createtable(L, PT_KEPT_VALUES, 0);
   lua_setiuservalue(L, -2, PT_STREAM_KEPT);
   return s;
 }

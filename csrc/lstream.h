@@ -50,8 +50,9 @@ enum {
   PT_KEPT_HEADER,
   PT_KEPT_DECODE,
   PT_KEPT_ENCODE,
-  PT_KEPT_EXTRA,    /* table: name to value of the members that must be there */
-  PT_KEPT_EXTRA_BIT /* table: name to its bit in `extras` */
+  PT_KEPT_EXTRA, /* table: name to value of the members that must be there */
+  PT_KEPT_EXTRA_BIT, /* table: name to its bit in `extras` */
+  PT_KEPT_VALUES = PT_KEPT_EXTRA_BIT
 };
 
 /* The forms of own ids that may come back. */
