@@ -85,27 +85,27 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that waits before it answers", function()
-    assert_parsed(76000, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
+    assert_parsed(72000, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
       pintle.peer.parking pintle.process pintle.task]], { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"wait"}')
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(148000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
+    assert_parsed(144000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
       pintle.process pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(176000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+    assert_parsed(172000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
       pintle.dialect.mcp.subscriptions pintle.plugin.arguments pintle.plugin.context]], GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(188000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(184000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(236500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
+    assert_parsed(232500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
       { "-e", HOST .. SAY_SO })
   end)
 end)
