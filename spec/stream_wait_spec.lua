@@ -7,16 +7,6 @@ local function note(n)
   return ('{"jsonrpc":"2.0","method":"m%d"}\n'):format(n)
 end
 
--- A cycle of the collector begins where the last one ends, until the spec does.
-local function collect_eagerly()
-  local mode, pause = collectgarbage("incremental"), collectgarbage("setpause", 100)
-  finally(function()
-    collectgarbage("setpause", pause)
-    collectgarbage(mode)
-  end)
-  collectgarbage()
-end
-
 -- What `stream:wait` means on each kind of descriptor.
 local kinds = {
   ["a socket"] = wire.open,
@@ -42,17 +32,6 @@ for name, open in pairs(kinds) do
       stream, far = nil, nil
       nothing_left()
     end)
-
-    -- A message with these items, larger than what a pipe holds.
-    local function receive_large(items)
-      local text, at = ('{"jsonrpc":"2.0","method":"large","params":[%s]}\n'):format(items), 1
-      while at <= #text do
-        at = at + (far:write(text:sub(at)) or 0)
-        local kind, id, method, params = stream:receive()
-        if kind ~= false then return kind, id, method, params end
-      end
-      return wire.next(stream)
-    end
 
     it("ends when there is something to receive", function()
       wire.write(far, note(1))
@@ -81,28 +60,6 @@ for name, open in pairs(kinds) do
       wire.write(far, note(1):sub(11))
       assert.is_true(stream:wait())
       assert.equal("notification", (stream:receive()))
-    end)
-
-    it("lets the collector catch up after a large message", function()
-      local list = ('{"name":"something","value":[1,2,3]},'):rep(3000)
-      collect_eagerly()
-      local before = collectgarbage("count")
-      local kind, _, _, params = receive_large(list .. "0")
-      assert.same({ "notification", 3001 }, { kind, #params })
-      list, params = nil, nil -- luacheck: ignore 311
-      local held = collectgarbage("count") - before
-      assert.is_true(held > 500)
-      assert.is_false(stream:wait(0.05))
-      assert.is_true(collectgarbage("count") - before < held / 2)
-    end)
-
-    it("ends when a finalizer closes it meanwhile", function()
-      collect_eagerly()
-      receive_large(("[],"):rep(30000) .. "0")
-      setmetatable({}, { __gc = function() stream:close() end })
-      assert.is_true(stream:wait(children.patience))
-      local kind, _, what = stream:receive()
-      assert.same({ nil, "closed" }, { kind, what })
     end)
 
     it("ends when the time is over", function()
