@@ -10,10 +10,15 @@ local tags = require "liquid.tags"
 local block = {}
 
 local find, match, sub, byte = string.find, string.match, string.sub, string.byte
-local next_start, output_end, tag_end = scanner.next_start, scanner.output_end, scanner.tag_end
+local output_end, parse_output = scanner.output_end, output.parse
 local add, TAG, BLANK_TAG = bodies.add, bodies.TAG, bodies.BLANK_TAG
+local parsers, delimiters = tags.parsers, tags.delimiters
 local rstrip = space.rstrip
-local DASH, OPEN = byte("-"), byte("{")
+
+-- Bytes that are looked for. Numbers are constants to Lua, what `byte` gives is not.
+local DASH <const> = 0x2D
+local OPEN <const> = 0x7B
+local PERCENT <const> = 0x25
 
 -- How deep tags may be nested.
 local MAX_DEPTH = 100
@@ -29,9 +34,9 @@ end
 ---@param body liquid.body
 ---@param first integer
 ---@param last integer
----@param dash boolean whether the delimiter behind it has one
+---@param after? integer the byte in the delimiter behind it that may be a dash
 ---@return string
-local function read_text(state, body, first, last, dash)
+local function read_text(state, body, first, last, after)
   local source = state.source
   if state.trim then
     state.trim = false
@@ -39,7 +44,7 @@ local function read_text(state, body, first, last, dash)
     if first > last then return "" end
   end
   local text = sub(source, first, last)
-  if dash then
+  if after == DASH then
     text = rstrip(text)
     if text ~= "" then body.blank = false end
   elseif body.blank and find(text, "%S") then
@@ -53,27 +58,27 @@ local function unfinished(state, kind, first, last, ending)
     .. "' was not properly terminated with regexp: " .. ending, first)
 end
 
--- Gives where the next token begins, and the next brace if it is known.
-local function output_token(state, body, text, first, dash)
+-- The expression of an output, where the next token begins, and where the next brace opens.
+local function output_token(state, first, after)
   local source = state.source
-  local last, is_whole, brace = output_end(source, first)
+  local last, is_whole, brace, before = output_end(source, first)
   if not is_whole then unfinished(state, "Variable", first, last, "/\\}\\}/") end
-  local from, to = dash == DASH and first + 3 or first + 2, last - 2
-  local trim = to > first + 1 and byte(source, to) == DASH
-  if trim then to = to - 1 end
-  state.trim, state.pos, body.blank = trim, last + 1, false
-  add(body, text, output.parse(state, sub(source, from, to), first), first)
-  return last + 1, brace
+  local trim = before == DASH
+  state.trim, state.pos = trim, last + 1
+  local markup = sub(source, after == DASH and first + 3 or first + 2, trim and last - 3 or last - 2)
+  return parse_output(state, markup, first), last + 1, brace
 end
 
-local function add_tag(state, body, text, parse, markup, position)
+-- The node of a tag, where it stands, and what it is.
+local function parse_tag(state, body, parse, markup, position)
   local node, blank, interrupts = parse(state, markup, position)
-  if not blank then body.blank = false end
   if interrupts then body.interrupts = true end
-  add(body, text, node, position, blank and BLANK_TAG or TAG)
+  if blank then return node, position, BLANK_TAG end
+  body.blank = false
+  return node, position, TAG
 end
 
-local parse_lines
+local parse_lines, parse_tokens
 
 -- The lines of a liquid tag belong to the body around it.
 local function liquid_tag(state, body, position, finish)
@@ -97,9 +102,9 @@ function parse_lines(state, body)
       local name, at = match(line, "^%s*([%w_]+)%s*()")
       if not name then name, at = match(line, "^%s*(#)%s*()") end
       if not name then return line, line, first end
-      local parse = tags.parser(name)
+      local parse = parsers[name]
       if parse then
-        add_tag(state, body, false, parse, sub(line, at), first + at - 1)
+        add(body, false, parse_tag(state, body, parse, sub(line, at), first + at - 1))
       elseif name == "liquid" then
         liquid_tag(state, body, first + at - 1, last)
       else
@@ -109,50 +114,76 @@ function parse_lines(state, body)
   end
 end
 
--- The name of a tag, its markup, and where that stands. Without a name it is not a tag, but shows as it is.
-local function read_tag(state, first, dash)
-  local source = state.source
-  local last = tag_end(source, first)
-  if not last then unfinished(state, "Tag", first, first + 1, "/\\%\\}/") end
-  state.pos = last + 1
-  local start = dash == DASH and first + 3 or first + 2
-  local name, from = match(source, "^%s*([%w_]+)%s*()", start)
-  if not name then name, from = match(source, "^%s*(#)%s*()", start) end
-  local to, trim = last - 2, byte(source, last - 2) == DASH
-  state.trim = trim
-  if not name then return sub(source, first, last), "", first end
-  if trim and to >= from then to = to - 1 end
-  return name, sub(source, from, to), from, to
+-- What has no name is not a tag, but shows as it is.
+local function nameless(source, first, last)
+  local name, from = match(source, "^%-?%s*(#)%s*()", first + 2)
+  if name then return name, from end
+  return sub(source, first, last), first
 end
 
--- Gives the name, the markup and its position of a tag that does not belong into the body.
-local function tag_token(state, body, text, first, dash)
-  local name, markup, position, finish = read_tag(state, first, dash)
-  local parse = tags.parser(name)
-  if parse then return add_tag(state, body, text, parse, markup, position) end
+-- The name of a tag, its markup, and where that begins and ends.
+local function read_tag(state, first)
+  local source = state.source
+  local percent = find(source, "%}", first + 2, true)
+  if not percent then unfinished(state, "Tag", first, first + 1, "/\\%\\}/") end
+  local trim = byte(source, percent - 1) == DASH
+  state.pos, state.trim = percent + 2, trim
+  local name, from = match(source, "^%-?%s*([%w_]+)%s*()", first + 2)
+  if not name then name, from = nameless(source, first, percent + 1) end
+  local to = trim and percent - 2 or percent - 1
+  return name, to < from and "" or sub(source, from, to), from, to
+end
+
+-- The last text of what was read, and what was counted.
+local function close(body, last, count, length, text)
+  body.last, body.count, body.length = last, count, length
   if text then add(body, text, false) end
+end
+
+-- A tag that is none of the body's: its name, its markup and its position. The lines of a liquid tag are the body's.
+local function leave(state, body, name, markup, position, finish)
   if name ~= "liquid" then return name, markup, position end
   liquid_tag(state, body, position, finish)
+  return parse_tokens(state, body)
 end
 
-local function parse_tokens(state, body)
-  local source, first, brace = state.source, state.pos, nil
-  while true do
-    local start, code, dash = next_start(source, first, brace)
-    local last = start and start - 1 or #source
-    local text = last >= first and read_text(state, body, first, last, dash == DASH)
-    if not start then
-      state.pos = last + 1
-      if text then add(body, text, false) end
-      return
-    elseif code == OPEN then
-      first, brace = output_token(state, body, text, start, dash)
+-- This is where most of the time of parsing goes by. So what `bodies.add` does is written out, and counted in locals.
+function parse_tokens(state, body)
+  local source, first, parts = state.source, state.pos, body.parts
+  local last, count, length = body.last, body.count, body.length
+  local start = find(source, "{", first, true)
+  while start do
+    local code, after = byte(source, start + 1, start + 2)
+    if code == OPEN or code == PERCENT then
+      local text = start > first and read_text(state, body, first, start - 1, after)
+      local call, position, kind
+      if code == OPEN then
+        position, kind, body.blank = start, false, false
+        call, first, start = output_token(state, start, after)
+      else
+        local name, markup, at, finish = read_tag(state, start)
+        local parse = parsers[name]
+        if not parse then
+          close(body, last, count, length, text)
+          return leave(state, body, name, markup, at, finish)
+        end
+        call, position, kind = parse_tag(state, body, parse, markup, at)
+        first = state.pos
+        start = find(source, "{", first, true)
+      end
+      last = last + 4
+      parts[last] = text
+      parts[last + 1] = call
+      parts[last + 2] = position
+      parts[last + 3] = kind
+      count = count + 1
+      if text then count, length = count + 1, length + #text end
     else
-      local name, markup, position = tag_token(state, body, text, start, dash)
-      if name then return name, markup, position end
-      first, brace = state.pos, nil
+      start = find(source, "{", start + 1, true)
     end
   end
+  state.pos = #source + 1
+  close(body, last, count, length, first <= #source and read_text(state, body, first, #source))
 end
 
 ---Parses parts into a body, up to a tag that is none of its own.
@@ -201,10 +232,10 @@ local no_branches = {}
 function block.section(state, name, body, branches)
   if state.depth >= MAX_DEPTH then error(errors.new("stack_level_error", "Nesting too deep"), 0) end
   state.depth = state.depth + 1
-  local tag, markup, position = block.parse(state, body)
+  local tag, markup, position = (state.limit and parse_lines or parse_tokens)(state, body)
   state.depth = state.depth - 1
   if not tag then return block.never_closed(state, name) end
-  local delimiter = tags.delimiters[name]
+  local delimiter = delimiters[name]
   if tag == delimiter then return nil end
   if (branches or no_branches)[tag] then return tag, markup, position end
   block.unknown_tag(state, tag, name, delimiter, position)

@@ -15,7 +15,8 @@ local OPEN, CLOSE, PERCENT = byte("{"), byte("}"), byte("%")
 ---@param first integer
 ---@return integer last
 ---@return boolean is_whole whether it ends with two braces
----@return integer|false|nil brace where the next one opens, if that is known; false if there is none
+---@return integer|false|nil brace where the next one opens, if it is whole; false if there is none
+---@return integer? before the byte before the two braces
 function scanner.output_end(source, first)
   local close = find(source, "}", first + 2, true)
   if not close then return first + 1, false end
@@ -27,30 +28,21 @@ function scanner.output_end(source, first)
     end
     open = find(source, "{", open + 1, true)
   end
-  if byte(source, close + 1) == CLOSE then return close + 1, true, open or false end
+  local before, _, second = byte(source, close - 1, close + 1)
+  if second == CLOSE then return close + 1, true, open or false, before end
   return close, false
 end
 
----Where a tag ends.
----@param source string
----@param first integer
----@return integer? last nil if it does not
-function scanner.tag_end(source, first)
+local function tag_end(source, first)
   local percent = find(source, "%}", first + 2, true)
   return percent and percent + 1
 end
 
----Where the next tag or output begins.
----@param source string
----@param from integer
----@param brace? integer|false where the next brace opens, if that is known; false if there is none
----@return integer? first, integer? second, integer? third the position, and the two bytes behind it
-function scanner.next_start(source, from, brace)
-  local at = brace
-  if at == nil then at = find(source, "{", from, true) end
+local function next_start(source, from)
+  local at = find(source, "{", from, true)
   while at do
-    local second, third = byte(source, at + 1, at + 2)
-    if second == OPEN or second == PERCENT then return at, second, third end
+    local second = byte(source, at + 1)
+    if second == OPEN or second == PERCENT then return at end
     at = find(source, "{", at + 1, true)
   end
 end
@@ -76,14 +68,14 @@ function scanner.shift(state)
   if state.limit then return line_token(state, first) end
   local source = state.source
   if first > #source then return nil end
-  local start = scanner.next_start(source, first)
+  local start = next_start(source, first)
   if start ~= first then
     local last = start and start - 1 or #source
     state.pos = last + 1
     return "text", first, last
   end
   local is_output = byte(source, first + 1) == OPEN
-  local last = (is_output and scanner.output_end or scanner.tag_end)(source, first)
+  local last = (is_output and scanner.output_end or tag_end)(source, first)
   -- Where nothing closes any more no tag is to come either: the rest is one token, so that it is not searched again.
   if not last or last == first + 1 then last = #source end
   state.pos = last + 1

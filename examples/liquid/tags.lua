@@ -19,19 +19,22 @@ for name in pairs(homes) do delimiters[name] = "end" .. name end
 ---@type table<string, string>
 tags.delimiters = delimiters
 
-local parsers = {}
+-- What is often asked for and is no tag of its own is entered, so that nobody looks any further.
+local parsers = { ["else"] = false, ["elsif"] = false, when = false, liquid = false }
+for _, delimiter in pairs(delimiters) do parsers[delimiter] = false end
 
----The function that parses a tag; nil if there is none of that name.
----@param name string
----@return (fun(state: liquid.parse_state, markup: string, position: integer): function?, boolean?, boolean?)?
-function tags.parser(name)
-  local parse = parsers[name]
-  if parse then return parse end
-  local home = homes[name]
-  if not home then return nil end
-  parse = require("liquid.tags." .. home)[name]
-  parsers[name] = parse
-  return parse
-end
+---@alias liquid.parser fun(state: liquid.parse_state, markup: string, position: integer): function?, boolean?, boolean?
+
+---The functions that parse tags, by name; false or nil if there is none.
+---@type table<string, liquid.parser|false>
+tags.parsers = setmetatable(parsers, {
+  __index = function(_, name)
+    local home = homes[name]
+    if not home then return nil end
+    local parse = require("liquid.tags." .. home)[name]
+    parsers[name] = parse
+    return parse
+  end,
+})
 
 return tags
