@@ -3,7 +3,6 @@
 
 local expressions = require "liquid.expressions"
 local filters = require "liquid.filters"
-local memory = require "liquid.memory"
 local numbers = require "liquid.numbers"
 local reader = require "liquid.reader"
 
@@ -11,6 +10,7 @@ local glance = {}
 
 local match, byte = string.match, string.byte
 local literals, apply_values = reader.literals, filters.apply_values
+local member, member_of = expressions.member, expressions.member_of
 
 local PIPE, COMMA, SINGLE, DOUBLE = byte("|,'\"", 1, -1)
 
@@ -26,48 +26,37 @@ local function literal(markup, at)
   return true, numbers.literal(digits), after
 end
 
--- A name and its members, as they are written; nil if that is no path.
-local function read_path(text)
-  local owner, member = match(text, "^([%a_][%w_-]*)%.([%a_][%w_-]*)$")
-  if owner and owner ~= "contains" then return expressions.member(owner, member) end
-  local name, at = match(text, "^([^.]+)()")
-  if name == "contains" then return nil end
-  if at > #text then return not literals[name] and expressions.variable(name) or nil end
-  local key
-  key, at = match(text, "^%.([%a_][%w_-]*)()", at)
-  local evaluate = key and expressions.member(name, key)
-  while evaluate and at <= #text do
-    key, at = match(text, "^%.([%a_][%w_-]*)()", at)
-    evaluate = key and expressions.member_of(evaluate, key)
-  end
-  return evaluate
+local function variable(markup, at)
+  local name, after = match(markup, "^%s*([%a_][%w_-]*)%s*()", at)
+  if not name or name == "contains" or literals[name] then return nil end
+  return expressions.variable(name), after
 end
-
-local paths = memory.new()
 
 ---A name with or without members, from a position on; space before it is passed over.
 ---@param markup string
 ---@param at integer
 ---@return (fun(ctx: liquid.context): any, table?)? evaluate nil if it is anything else
 ---@return integer? after what is behind it, and the space there
-function glance.path(markup, at)
-  local text, after = match(markup, "^%s*([%a_][%w_.-]*)%s*()", at)
-  if not text then return nil end
-  local evaluate = paths.new[text] or paths.old[text] and paths:renew(text)
-  if not evaluate then
-    evaluate = read_path(text)
-    if not evaluate then return nil end
-    paths:keep(text, evaluate)
+local function path(markup, at)
+  local name, key, dot, after = match(markup, "^%s*([%a_][%w_-]*)%.([%a_][%w_-]*)(%.?)%s*()", at)
+  if not name then return variable(markup, at) end
+  if name == "contains" then return nil end
+  local evaluate = member(name, key)
+  while dot == "." do
+    key, dot, after = match(markup, "^([%a_][%w_-]*)(%.?)%s*()", after)
+    if not key then return nil end
+    evaluate = member_of(evaluate, key)
   end
   return evaluate, after
 end
+glance.path = path
 
 ---A path or a literal that a markup ends with.
 ---@param markup string
 ---@param at integer
 ---@return (fun(ctx: liquid.context): any, table?)? evaluate nil if it is anything else
 function glance.operand(markup, at)
-  local evaluate, after = glance.path(markup, at)
+  local evaluate, after = path(markup, at)
   if not evaluate then
     local found, value
     found, value, after = literal(markup, at)
@@ -99,7 +88,7 @@ local function filtered(evaluate, markup, at)
   count, first, second, after = arguments(markup, behind_colon)
   if count then return apply_values(evaluate, name, count, first, second), after end
   local argument
-  argument, after = glance.path(markup, behind_colon)
+  argument, after = path(markup, behind_colon)
   if argument then return filters.apply(evaluate, name, { argument }, none), after end
 end
 
@@ -107,7 +96,7 @@ end
 ---@param markup string
 ---@return (fun(ctx: liquid.context): any, table?)?
 function glance.output(markup)
-  local evaluate, at = glance.path(markup, 1)
+  local evaluate, at = path(markup, 1)
   local length = #markup
   while evaluate and at <= length do
     evaluate, at = filtered(evaluate, markup, at)

@@ -13,7 +13,7 @@ local render = require "liquid.render_body"
 local values = require "liquid.values"
 
 local null = values.null
-local match, sub, gsub = string.match, string.sub, string.gsub
+local match, sub = string.match, string.sub
 
 ---@class liquid.for_markup
 ---@field variable string
@@ -79,11 +79,10 @@ end
 
 -- A loop through a path, with nothing behind it; nil if it takes a closer look.
 local function at_a_glance(markup)
-  local variable, at = match(markup, "^([%a_][%w_-]*)%s+in%s+()")
+  local variable, text = match(markup, "^([%a_][%w_-]*)%s+in%s+(%S+)%s*$")
   if not variable or variable == "contains" then return nil end
-  local collection, after = glance.path(markup, at)
-  if not collection or after <= #markup then return nil end
-  local text = gsub(sub(markup, at), "%s+", "")
+  local collection, after = glance.path(text, 1)
+  if not collection or after <= #text then return nil end
   return { variable = variable, collection = collection, label = variable .. "-" .. text, reversed = false }
 end
 
