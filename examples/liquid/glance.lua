@@ -14,7 +14,11 @@ local member, member_of = expressions.member, expressions.member_of
 
 local PIPE, COMMA, SINGLE, DOUBLE = byte("|,'\"", 1, -1)
 
--- A literal at a position: whether there is one, its value, and what is behind it.
+---A literal at a position: quoted text, or an integer.
+---@param markup string
+---@param at integer
+---@return boolean found, any value
+---@return integer? after what is behind it, and the space there
 local function literal(markup, at)
   local code = byte(markup, at)
   if code == SINGLE or code == DOUBLE then
@@ -25,6 +29,7 @@ local function literal(markup, at)
   if not digits then return false end
   return true, numbers.literal(digits), after
 end
+glance.literal = literal
 
 local function variable(markup, at)
   local name, after = match(markup, "^%s*([%a_][%w_-]*)%s*()", at)

@@ -3,6 +3,7 @@
 local block = require "liquid.block"
 local bodies = require "liquid.body"
 local errors = require "liquid.errors"
+local expressions = require "liquid.expressions"
 local glance = require "liquid.glance"
 local lax = require "liquid.lax"
 local operators = require "liquid.operators"
@@ -36,6 +37,18 @@ local function strict_operands(state, markup, position)
   return operands
 end
 
+-- Literals, with or or commas between them; nil if it takes a closer look.
+local function literals_at_a_glance(markup)
+  local operands, at = {}, 1
+  repeat
+    local found, value, after = glance.literal(markup, at)
+    if not found then return nil end
+    operands[#operands + 1] = operators.operand(expressions.literal(value))
+    if after > #markup then return operands end
+    at = match(markup, "^or%s+()", after) or match(markup, "^,%s*()", after)
+  until not at
+end
+
 local function lax_operands(state, markup, position)
   local operands, rest = {}, markup
   while rest do
@@ -51,10 +64,14 @@ local function lax_operands(state, markup, position)
   return operands
 end
 
+local function parse_operands(state, markup, position)
+  if state.mode ~= "strict2" then return lax_operands(state, markup, position) end
+  return literals_at_a_glance(markup) or strict_operands(state, markup, position)
+end
+
 local function new_when(state, markup, position, subject)
-  local operands = (state.mode == "strict2" and strict_operands or lax_operands)(state, markup, position)
-  local tests = {}
-  for i, operand in ipairs(operands) do tests[i] = operators.comparison(subject, "==", operand) end
+  local tests = parse_operands(state, markup, position)
+  for i, operand in ipairs(tests) do tests[i] = operators.comparison(subject, "==", operand) end
   return { tests = tests, body = block.new(state) }
 end
 
