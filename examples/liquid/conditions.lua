@@ -103,7 +103,7 @@ end
 local function at_a_glance(markup)
   local evaluate, at = glance.path(markup, 1)
   if not evaluate then return nil end
-  if at > #markup then return operators.comparison(operators.operand(evaluate)) end
+  if at > #markup then return operators.truth(evaluate) end
   local operator, after = match(markup, "^([=!<>][=>]?)%s*()", at)
   if not operators.is_known(operator) then return nil end
   local other = glance.operand(markup, after)

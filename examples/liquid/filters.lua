@@ -64,31 +64,24 @@ local function named_arguments(named)
   end
 end
 
-local function with_nothing(evaluate, call)
+local function with_values(evaluate, call, first, second)
+  if second ~= nil then
+    return function(ctx)
+      local value, err = evaluate(ctx)
+      if err then return nil, err end
+      return call(ctx, value, first, second)
+    end
+  elseif first ~= nil then
+    return function(ctx)
+      local value, err = evaluate(ctx)
+      if err then return nil, err end
+      return call(ctx, value, first)
+    end
+  end
   return function(ctx)
     local value, err = evaluate(ctx)
     if err then return nil, err end
     return call(ctx, value)
-  end
-end
-
-local function with_value(evaluate, call, first)
-  return function(ctx)
-    local value, err = evaluate(ctx)
-    if err then return nil, err end
-    return call(ctx, value, first)
-  end
-end
-
-local function with_values(evaluate, call, first, second)
-  if second == nil then
-    if first == nil then return with_nothing(evaluate, call) end
-    return with_value(evaluate, call, first)
-  end
-  return function(ctx)
-    local value, err = evaluate(ctx)
-    if err then return nil, err end
-    return call(ctx, value, first, second)
   end
 end
 

@@ -76,13 +76,14 @@ local function asked(question, operand)
 end
 
 local function never() return false end
+local function same(a, b) return a == b or equal(a, b) end
 
 local function is_equal(left, right)
   -- A question put to a question has no answer.
   if left.ask and right.ask then return never end
   if left.ask then return asked(left, right) end
   if right.ask then return asked(right, left) end
-  return both(left, right, function(a, b) return a == b or equal(a, b) end)
+  return both(left, right, same)
 end
 
 local function negated(test)
@@ -122,10 +123,12 @@ local known = {
 }
 known["<>"] = known["!="]
 
--- An operand alone is true unless it is nil or false. The words empty and blank are objects, and so they are true.
-local function truth(operand)
-  if operand.ask then return function() return true end end
-  local evaluate = operand.evaluate
+local function always() return true end
+
+---A test of a value alone, which is true unless it is nil or false.
+---@param evaluate fun(ctx: liquid.context): any, table?
+---@return fun(ctx: liquid.context): boolean?, table?
+function operators.truth(evaluate)
   return function(ctx)
     local value, err = evaluate(ctx)
     if value == nil then
@@ -157,7 +160,8 @@ end
 ---@param right? liquid.operand
 ---@return fun(ctx: liquid.context): boolean?, table?
 function operators.comparison(left, operator, right)
-  if not operator then return truth(left) end
+  -- The words empty and blank are objects, and so they are true.
+  if not operator then return left.ask and always or operators.truth(left.evaluate) end
   local make = known[operator]
   if make then return make(left, right or nothing) end
   return both(left, right or nothing, unknown_operator(operator))

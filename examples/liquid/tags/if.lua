@@ -10,8 +10,8 @@ local branching = {}
 local begins = { ["elsif"] = true, ["else"] = true }
 
 -- The bodies of a block, and what has to hold for each; the one of else has no test.
-local function parse_branches(state, name, first, tag, markup, position)
-  local tests, list = { first.test }, { first.body }
+local function parse_branches(state, name, first_test, first_body, tag, markup, position)
+  local tests, list = { first_test }, { first_body }
   while tag do
     local body = block.new(state)
     local i = #list + 1
@@ -83,7 +83,7 @@ local function parse(name, expected, alone)
       bodies.seal(body, body.blank)
       return alone(test, body), body.blank, body.interrupts
     end
-    local tests, list = parse_branches(state, name, { test = test, body = body }, tag, tag_markup, tag_position)
+    local tests, list = parse_branches(state, name, test, body, tag, tag_markup, tag_position)
     return many(tests, list, expected), seal_all(list)
   end
 end
