@@ -4,6 +4,7 @@ local collections = require "liquid.collections"
 local errors = require "liquid.errors"
 local include = require "liquid.tags.include"
 local loops = require "liquid.loops"
+local memory = require "liquid.memory"
 local partials = require "liquid.partials"
 local render_body = require "liquid.render_body"
 local values = require "liquid.values"
@@ -85,10 +86,18 @@ local function render(tag, ctx, out, n)
   return once(tag, partial, object, nil, ctx, out, n)
 end
 
-local function parse(state, markup, position)
+local function read(state, markup, position)
   local tag = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
   tag.variable = tag.alias or partials.variable(tag.name)
   return function(ctx, out, n) return render(tag, ctx, out, n) end
+end
+
+local memories = memory.by_mode()
+
+local function parse(state, markup, position)
+  local known = memories[state.mode]
+  return known.new[markup] or known.old[markup] and known:renew(markup)
+    or known:keep(markup, read(state, markup, position))
 end
 
 return { render = parse }
