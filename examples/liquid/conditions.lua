@@ -106,8 +106,10 @@ local function at_a_glance(markup)
   if at > #markup then return operators.truth(evaluate) end
   local operator, after = match(markup, "^([=!<>][=>]?)%s*()", at)
   if not operators.is_known(operator) then return nil end
-  local other = glance.operand(markup, after)
-  return other and operators.comparison(operators.operand(evaluate), operator, operators.operand(other))
+  local other
+  other, after = glance.operand(markup, after)
+  if not other or after <= #markup then return nil end
+  return operators.comparison(operators.operand(evaluate), operator, operators.operand(other))
 end
 
 local function read(state, markup, position)

@@ -56,19 +56,17 @@ local function path(markup, at)
 end
 glance.path = path
 
----A path or a literal that a markup ends with.
+---A path or a literal at a position.
 ---@param markup string
 ---@param at integer
 ---@return (fun(ctx: liquid.context): any, table?)? evaluate nil if it is anything else
+---@return integer? after what is behind it, and the space there
 function glance.operand(markup, at)
   local evaluate, after = path(markup, at)
-  if not evaluate then
-    local found, value
-    found, value, after = literal(markup, at)
-    if not found then return nil end
-    evaluate = expressions.literal(value)
-  end
-  return after > #markup and evaluate or nil
+  if evaluate then return evaluate, after end
+  local found, value
+  found, value, after = literal(markup, at)
+  if found then return expressions.literal(value), after end
 end
 
 -- One or two literals: how many, their values, and what is behind them. Nothing if they are others.

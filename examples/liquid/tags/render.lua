@@ -2,6 +2,7 @@
 
 local collections = require "liquid.collections"
 local errors = require "liquid.errors"
+local glance = require "liquid.glance"
 local include = require "liquid.tags.include"
 local loops = require "liquid.loops"
 local memory = require "liquid.memory"
@@ -18,6 +19,22 @@ local function strictly(state, markup, position)
   tag.word = tokens:word("for") or tokens:word("with")
   if tag.word then tag.object = tokens:expression() end
   return include.strict_rest(tag, tokens)
+end
+
+-- A name, and arguments that are paths or literals; nil if it takes a closer look.
+local function at_a_glance(markup)
+  local found, name, at = glance.literal(markup, 1)
+  if not found or type(name) ~= "string" then return nil end
+  local arguments = {}
+  while at <= #markup do
+    local key, value_at = match(markup, "^,%s*([%a_][%w_-]*)%s*:%s*()", at)
+    if not key or key == "contains" then return nil end
+    local evaluate
+    evaluate, at = glance.operand(markup, value_at)
+    if not evaluate then return nil end
+    arguments[#arguments + 1] = { key, evaluate }
+  end
+  return { name = name, arguments = arguments }
 end
 
 local function laxly(state, markup, position)
@@ -86,8 +103,13 @@ local function render(tag, ctx, out, n)
   return once(tag, partial, object, nil, ctx, out, n)
 end
 
+local function parse_markup(state, markup, position)
+  if state.mode ~= "strict2" then return laxly(state, markup, position) end
+  return at_a_glance(markup) or strictly(state, markup, position)
+end
+
 local function read(state, markup, position)
-  local tag = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
+  local tag = parse_markup(state, markup, position)
   tag.variable = tag.alias or partials.variable(tag.name)
   return function(ctx, out, n) return render(tag, ctx, out, n) end
 end
