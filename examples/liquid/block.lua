@@ -20,6 +20,9 @@ local DASH <const> = 0x2D
 local OPEN <const> = 0x7B
 local PERCENT <const> = 0x25
 
+-- Most letters are small, and Lua is faster at finding them in a range than in a class.
+local TAG_NAME = "^%-?%s*([a-z%w_]+)%s*()"
+
 -- How deep tags may be nested.
 local MAX_DEPTH = 100
 
@@ -128,7 +131,7 @@ local function read_tag(state, first)
   if not percent then unfinished(state, "Tag", first, first + 1, "/\\%\\}/") end
   local trim = byte(source, percent - 1) == DASH
   state.pos, state.trim = percent + 2, trim
-  local name, from = match(source, "^%-?%s*([%w_]+)%s*()", first + 2)
+  local name, from = match(source, TAG_NAME, first + 2)
   if not name then name, from = nameless(source, first, percent + 1) end
   local to = trim and percent - 2 or percent - 1
   return name, to < from and "" or sub(source, from, to), from, to
