@@ -85,8 +85,8 @@ end
 ---@param err liquid.error
 ---@param state liquid.parse_state
 function errors.place(err, state)
-  err.template_name = err.template_name or state.name
-  if state.line_numbers and not err.line then err.line = errors.line_at(state.source, state.pos - 1) end
+  err.template_name = err.template_name or state.template.name
+  if state.template.line_numbers and not err.line then err.line = errors.line_at(state.source, state.pos - 1) end
 end
 
 ---Raises a syntax error at a position of the source that is being compiled.
@@ -97,8 +97,8 @@ end
 function errors.syntax(state, message, position, markup)
   local err = errors.new("syntax_error", message)
   err.markup = markup
-  err.template_name = state.name
-  if state.line_numbers and position then err.line = errors.line_at(state.source, position) end
+  err.template_name = state.template.name
+  if state.template.line_numbers and position then err.line = errors.line_at(state.source, position) end
   error(err, 0)
 end
 

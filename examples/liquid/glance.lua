@@ -19,6 +19,7 @@ local NAME = "([%a_][a-z_%w-]*)"
 local VARIABLE = "^%s*" .. NAME .. "%s*()"
 local MEMBER = "^%s*" .. NAME .. "%." .. NAME .. "(%.?)%s*()"
 local FURTHER_MEMBER = "^" .. NAME .. "(%.?)%s*()"
+local KEY = "^,%s*" .. NAME .. "%s*:%s*()"
 local FILTER = "^|%s*" .. NAME .. "%s*():?%s*()"
 
 ---A literal at a position: quoted text, or an integer.
@@ -74,6 +75,19 @@ function glance.operand(markup, at)
   local found, value
   found, value, after = literal(markup, at)
   if found then return expressions.literal(value), after end
+end
+
+---An argument with a name, and the comma before it.
+---@param markup string
+---@param at integer
+---@return string? name nil if it is anything else
+---@return (fun(ctx: liquid.context): any, table?)? evaluate
+---@return integer? after what is behind it, and the space there
+function glance.argument(markup, at)
+  local name, value_at = match(markup, KEY, at)
+  if not name or name == "contains" then return nil end
+  local evaluate, after = glance.operand(markup, value_at)
+  if evaluate then return name, evaluate, after end
 end
 
 -- One or two literals: how many, their values, and what is behind them. Nothing if they are others.

@@ -46,8 +46,7 @@ local shared_reader = reader.new()
 local function new_state(template, options)
   return {
     source = template.source, pos = 1, mode = options.error_mode or "strict2", depth = 0, trim = false,
-    template = template, name = template.name, line_numbers = template.line_numbers,
-    reader = shared_reader,
+    template = template, reader = shared_reader,
   }
 end
 

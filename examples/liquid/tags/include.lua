@@ -9,6 +9,13 @@ local values = require "liquid.values"
 local null = values.null
 local match, sub = string.match, string.sub
 
+-- Arguments are names and functions, by turns, so that they need no tables of their own.
+local function add_argument(arguments, name, evaluate)
+  local count = #arguments
+  arguments[count + 1] = name
+  arguments[count + 2] = evaluate
+end
+
 -- The name behind as, and the arguments.
 local function strict_rest(tag, tokens)
   if tokens:word("as") then tag.alias = tokens:consume("id") end
@@ -16,7 +23,7 @@ local function strict_rest(tag, tokens)
   while tokens:look("id") do
     local name = tokens:consume("id")
     tokens:consume("colon")
-    tag.arguments[#tag.arguments + 1] = { name, (tokens:expression()) }
+    add_argument(tag.arguments, name, tokens:expression())
     tokens:take("comma")
   end
   tokens:finish()
@@ -40,7 +47,7 @@ local function lax_rest(tag, markup, last)
   end
   tag.alias = match(markup, "^%s+as%s+([%w_%-]+)", last + 1)
   for _, attribute in ipairs(lax.attributes(markup)) do
-    tag.arguments[#tag.arguments + 1] = { attribute[1], (lax.expression(attribute[2])) }
+    add_argument(tag.arguments, attribute[1], lax.expression(attribute[2]))
   end
   return tag
 end
@@ -77,12 +84,12 @@ local function object_for(tag, name, ctx)
 end
 
 local function set_arguments(tag, scope, ctx)
-  for i = 1, #tag.arguments do
-    local argument = tag.arguments[i]
-    local value, err = argument[2](ctx)
+  local arguments = tag.arguments
+  for i = 1, #arguments, 2 do
+    local value, err = arguments[i + 1](ctx)
     if err then return err end
     if value == nil then value = null end
-    scope[argument[1]] = value
+    scope[arguments[i]] = value
   end
 end
 
@@ -121,4 +128,4 @@ local function parse(state, markup, position)
   return function(ctx, out, n) return include(tag, ctx, out, n) end, false, true
 end
 
-return { include = parse, strict_rest = strict_rest, lax_rest = lax_rest }
+return { include = parse, add_argument = add_argument, strict_rest = strict_rest, lax_rest = lax_rest }

@@ -27,12 +27,10 @@ local function at_a_glance(markup)
   if not found or type(name) ~= "string" then return nil end
   local arguments = {}
   while at <= #markup do
-    local key, value_at = match(markup, "^,%s*([%a_][%w_-]*)%s*:%s*()", at)
-    if not key or key == "contains" then return nil end
-    local evaluate
-    evaluate, at = glance.operand(markup, value_at)
-    if not evaluate then return nil end
-    arguments[#arguments + 1] = { key, evaluate }
+    local key, evaluate
+    key, evaluate, at = glance.argument(markup, at)
+    if not key then return nil end
+    include.add_argument(arguments, key, evaluate)
   end
   return { name = name, arguments = arguments }
 end
@@ -48,12 +46,12 @@ local function laxly(state, markup, position)
 end
 
 local function give(tag, inner, outer)
-  for i = 1, #tag.arguments do
-    local argument = tag.arguments[i]
-    local value, err = argument[2](outer)
+  local arguments, assigns = tag.arguments, inner.assigns
+  for i = 1, #arguments, 2 do
+    local value, err = arguments[i + 1](outer)
     if err then return err end
     if value == nil then value = null end
-    inner.assigns[argument[1]] = value
+    assigns[arguments[i]] = value
   end
 end
 
