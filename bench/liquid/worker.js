@@ -19,9 +19,9 @@ const parse = (texts) => {
   return template;
 };
 
-// The same templates with other names of variables, so that nothing in them has been seen before.
+// The same templates with other names of variables, as many as worker.lua has.
 const variants = [];
-for (let i = 1; phase === "parse" && i <= 400; i++) {
+for (let i = 1; phase === "parse" && i <= 4001; i++) {
   const texts = {};
   for (const file of [name, ...partials]) texts[file] = sources[file].replace(/\b([a-z]+)(?=[.|}])/g, `$1_${i}`);
   variants.push(texts);

@@ -30,9 +30,10 @@ local function parse(texts)
   return template
 end
 
--- The same templates with other names of variables, so that nothing in them has been seen before.
+-- The same templates with other names of variables, so that nothing in them has been seen before: one more than there is
+-- room for in liquid.memory, so that the first is forgotten when its turn comes again.
 local variants = {}
-for i = 1, phase == "parse" and 400 or 0 do
+for i = 1, phase == "parse" and 4001 or 0 do
   local texts = { [name] = sources[name] }
   for _, partial in ipairs(partials) do texts[partial] = sources[partial] end
   for file, text in pairs(texts) do texts[file] = text:gsub("%f[%w_](%l+)%f[.|}]", "%1_" .. i) end

@@ -23,8 +23,8 @@ parse = lambda do |texts|
   template
 end
 
-# The same templates with other names of variables, so that nothing in them has been seen before.
-variants = (1..(phase == "parse" ? 400 : 0)).map do |i|
+# The same templates with other names of variables, as many as worker.lua has.
+variants = (1..(phase == "parse" ? 4001 : 0)).map do |i|
   SOURCES.slice(name, *PARTIALS).transform_values { |text| text.gsub(/\b([a-z]+)(?=[.|}])/, "\\1_#{i}") }
 end
 last = -1
