@@ -18,6 +18,12 @@ describe("strict2 parsing", function()
     assert.matches("%(line 3%)", refusal "{% liquid\n assign a = 1\n assign b = |\n%}")
   end)
 
+  it("tells of an elsif on the line where the block begins", function()
+    assert.matches("%(line 2%): %[:end_of_string%]", refusal "\n{% if a %}\n{% elsif %}{% endif %}")
+    assert.matches("%(line 1%)", refusal("{% unless a %}\n{% elsif | %}{% endunless %}", { error_mode = "strict" }))
+    assert.matches("%(line 2%)", refusal("{% if a %}\n{% elsif %}{% endif %}", { error_mode = "lax" }))
+  end)
+
   it("tells no line where it is not to", function()
     assert.equal('Liquid syntax error: Unknown tag \'nope\'', refusal("{% nope %}", { line_numbers = false }))
   end)

@@ -9,13 +9,18 @@ local branching = {}
 
 local begins = { ["elsif"] = true, ["else"] = true }
 
+-- The test of an elsif. Unless parsing is lax, what is wrong with it is told on the line that the block begins on.
+local function parse_elsif(state, markup, position, start)
+  return conditions.parse(state, markup, state.mode == "lax" and position or start)
+end
+
 -- The bodies of a block, and what has to hold for each; the one of else has no test.
-local function parse_branches(state, name, first_test, first_body, tag, markup, position)
+local function parse_branches(state, name, start, first_test, first_body, tag, markup, position)
   local tests, list = { first_test }, { first_body }
   while tag do
     local body = block.new(state)
     local i = #list + 1
-    tests[i], list[i] = tag == "elsif" and conditions.parse(state, markup, position), body
+    tests[i], list[i] = tag == "elsif" and parse_elsif(state, markup, position, start), body
     tag, markup, position = block.section(state, name, body, begins)
   end
   return tests, list
@@ -83,7 +88,7 @@ local function parse(name, expected, alone)
       bodies.seal(body, body.blank)
       return alone(test, body), body.blank, body.interrupts
     end
-    local tests, list = parse_branches(state, name, test, body, tag, tag_markup, tag_position)
+    local tests, list = parse_branches(state, name, position, test, body, tag, tag_markup, tag_position)
     return many(tests, list, expected), seal_all(list)
   end
 end
