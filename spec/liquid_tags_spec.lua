@@ -92,9 +92,30 @@ describe("raw, comment, doc and #", function()
 
   it("have to be right themselves", function()
     assert.matches("Syntax Error in 'raw' %- Valid syntax: raw", load.refusal "{% raw x %}{% endraw %}")
+    assert.matches("Valid syntax: {%% doc %%}{%% enddoc %%}", load.refusal "{% doc x %}{% enddoc %}")
     assert.matches("Nested doc tags are not allowed", load.refusal "{% doc %}{% doc %}{% enddoc %}")
     assert.matches("Each line of comments must be prefixed", load.refusal "{% # a\nb %}")
     assert.matches("'raw' tag was never closed", load.refusal "{% comment %}{% raw %}{% endcomment %}")
+  end)
+
+  it("end with the last tag of a token that has a name", function()
+    load.all {
+      ["{% raw %}a{% {% endraw {% %}b"] = "a{% b",
+      ["{% doc %}{% {{ {%- enddoc {% ! -%} b"] = "b",
+    }
+  end)
+
+  it("are told of where they begin", function()
+    assert.matches("%(line 2%): 'raw' tag was never closed", load.refusal "\n{% raw %}\n\n")
+    assert.matches("%(line 2%): 'comment' tag was never closed", load.refusal "\n{% comment %}\n\n")
+    assert.matches("%(line 2%): 'doc' tag was never closed", load.refusal "\n{% doc %}\n\n")
+    assert.matches("%(line 1%): 'raw' tag was never closed", load.refusal "{% comment %}\n{% raw %}\n")
+    assert.matches("%(line 1%): .*Nested doc", load.refusal "{% doc %}\n{% doc %}{% enddoc %}")
+  end)
+
+  it("do not end in the lines of a liquid tag, unless they are comments", function()
+    assert.matches("%(line 2%): 'doc' tag was never closed", load.refusal "{% liquid\n doc\n enddoc\n%}")
+    assert.matches("%(line 2%): 'raw' tag was never closed", load.refusal "{% liquid\n raw\n endraw\n%}")
   end)
 end)
 

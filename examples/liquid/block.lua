@@ -19,6 +19,7 @@ local rstrip = space.rstrip
 local DASH <const> = 0x2D
 local OPEN <const> = 0x7B
 local PERCENT <const> = 0x25
+local NEWLINE <const> = 0x0A
 
 -- Most letters are small, and Lua is faster at finding them in a range than in a class.
 local TAG_NAME = "^%-?%s*([a-z%w_]+)%s*()"
@@ -216,11 +217,20 @@ function block.unknown_tag(state, tag, name, delimiter, position)
   errors.syntax(state, message, position)
 end
 
+-- Where a block without an end was given up: at the end of the source, or on the line behind the last of a liquid tag.
+local function end_of(state)
+  local source, last = state.source, state.limit
+  if not last then return #source + 1 end
+  while byte(source, last) == NEWLINE do last = last - 1 end
+  return (find(source, "\n", last + 1, true) or last) + 1
+end
+
 ---Raises: the block has no end.
 ---@param state liquid.parse_state
 ---@param name string
-function block.never_closed(state, name)
-  errors.syntax(state, "'" .. name .. "' tag was never closed", #state.source + 1)
+---@param position integer
+function block.never_closed(state, name, position)
+  errors.syntax(state, "'" .. name .. "' tag was never closed", position)
 end
 
 local no_branches = {}
@@ -237,7 +247,7 @@ function block.section(state, name, body, branches)
   state.depth = state.depth + 1
   local tag, markup, position = (state.limit and parse_lines or parse_tokens)(state, body)
   state.depth = state.depth - 1
-  if not tag then return block.never_closed(state, name) end
+  if not tag then return block.never_closed(state, name, end_of(state)) end
   local delimiter = delimiters[name]
   if tag == delimiter then return nil end
   if (branches or no_branches)[tag] then return tag, markup, position end

@@ -20,24 +20,24 @@ local function tag_name(state, kind, first, last)
   end
 end
 
--- The last tag in a token, which may begin with something that was never finished: `{{ {% endraw %}`.
+-- The last tag with a name in a token, which may begin with something that was never finished: `{{ {% endraw %}`.
 local function last_tag(state, kind, first, last)
   local source = state.source
   if kind == "text" or sub(source, last - 1, last) ~= "%}" then return nil end
-  local at = last
-  repeat at = at - 1 until at < first or sub(source, at, at + 1) == "{%"
-  if at < first then return nil end
-  return match(source, "^%-?%s*([%w_]+)", at + 2), at
+  for at = last - 1, first, -1 do
+    local name = match(source, "^{%%%-?%s*([%w_]+)", at)
+    if name then return name, at end
+  end
 end
 
 local function ends_at(state, kind, last)
   if kind ~= "line" then state.trim = byte(state.source, last - 2) == DASH end
 end
 
-local function skip_raw(state)
+local function skip_raw(state, position)
   while true do
     local kind, first, last = shift(state)
-    if not kind then block.never_closed(state, "raw") end
+    if not kind then block.never_closed(state, "raw", position) end
     if last_tag(state, kind, first, last) == "endraw" then return end
   end
 end
@@ -46,14 +46,16 @@ local function nothing(_, _, n) return n end
 
 ---Comments may hold comments and raw tags, which have to end; all else in them is nothing.
 ---@param state liquid.parse_state
-function verbatim.comment(state)
+---@param _ string
+---@param position integer
+function verbatim.comment(state, _, position)
   local depth = 1
   while true do
     local kind, first, last = shift(state)
-    if not kind then block.never_closed(state, "comment") end
+    if not kind then block.never_closed(state, "comment", position) end
     local name = tag_name(state, kind, first, last)
     if name == "raw" then
-      skip_raw(state)
+      skip_raw(state, position)
     elseif name == "comment" then
       depth = depth + 1
     elseif name == "endcomment" then
@@ -66,9 +68,9 @@ function verbatim.comment(state)
   end
 end
 
-local function no_markup(state, name, markup, position)
+local function no_markup(state, name, markup, position, syntax)
   if find(markup, "%S") then
-    errors.syntax(state, "Syntax Error in '" .. name .. "' - Valid syntax: " .. name, position)
+    errors.syntax(state, "Syntax Error in '" .. name .. "' - Valid syntax: " .. syntax, position)
   end
 end
 
@@ -77,15 +79,14 @@ end
 ---@param markup string
 ---@param position integer
 function verbatim.doc(state, markup, position)
-  no_markup(state, "doc", markup, position)
+  no_markup(state, "doc", markup, position, "{% doc %}{% enddoc %}")
   local start = state.pos
   while true do
     local kind, first, last = shift(state)
-    if not kind then block.never_closed(state, "doc") end
-    local name, at = tag_name(state, kind, first, last), first
-    if kind ~= "line" then name, at = last_tag(state, kind, first, last) end
+    if not kind then block.never_closed(state, "doc", position) end
+    local name, at = last_tag(state, kind, first, last)
     if name == "doc" then
-      errors.syntax(state, "Syntax Error in 'doc' - Nested doc tags are not allowed", first)
+      errors.syntax(state, "Syntax Error in 'doc' - Nested doc tags are not allowed", position)
     elseif name == "enddoc" then
       ends_at(state, kind, last)
       return nothing, at == start
@@ -104,12 +105,12 @@ end
 ---@param markup string
 ---@param position integer
 function verbatim.raw(state, markup, position)
-  no_markup(state, "raw", markup, position)
+  no_markup(state, "raw", markup, position, "raw")
   state.trim = false
   local start = state.pos
   while true do
     local kind, first, last = shift(state)
-    if not kind then block.never_closed(state, "raw") end
+    if not kind then block.never_closed(state, "raw", position) end
     local name, at = last_tag(state, kind, first, last)
     if name == "endraw" then
       ends_at(state, kind, last)
