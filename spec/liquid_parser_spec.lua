@@ -13,6 +13,13 @@ describe("strict2 parsing", function()
     assert.equal('Liquid syntax error (line 1): Unexpected character % in "{{ a % b }}"', refusal "{{ a % b }}")
   end)
 
+  it("does not say in what where it is a when", function()
+    assert.equal("Liquid syntax error (line 2): Expected end_of_string but found number",
+      refusal "{% case a %}\n{% when 1 2 %}{% endcase %}")
+    assert.equal("Liquid syntax error (line 1): Unexpected character &",
+      refusal "{% case a %}{% when & %}{% endcase %}")
+  end)
+
   it("counts lines inside of tags, up to the markup", function()
     assert.matches("%(line 4%)", refusal "a\n{%\n\nif == %}{% endif %}")
     assert.matches("%(line 3%)", refusal "{% liquid\n assign a = 1\n assign b = |\n%}")

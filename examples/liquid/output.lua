@@ -56,7 +56,7 @@ end
 local function nothing() return nil end
 
 local function strictly(state, markup, position)
-  local tokens = state.reader:open(state, markup, position, true)
+  local tokens = state.reader:open(state, markup, position, "output")
   if tokens:look("end_of_string") then return nothing end
   return output.filtered(tokens)
 end

@@ -38,22 +38,26 @@ end
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer where it stands in the source
----@param is_output? boolean whether it stands in {{ braces }}
+---@param shown? "output"|"nothing" how errors show it: in {{ braces }}, or not at all; as it is unless told
 ---@return liquid.reader
-function methods:open(state, markup, position, is_output)
-  self.state, self.markup, self.position, self.is_output = state, markup, position, is_output
+function methods:open(state, markup, position, shown)
+  self.state, self.markup, self.position, self.shown = state, markup, position, shown
   self.at, self.depth = 1, 0
   local count, message = lexer.tokenize(markup, self.kinds, self.words)
   if not count then self:fail(message) end
   return self
 end
 
+local function shown_markup(self)
+  if self.shown == "nothing" then return nil end
+  if self.shown == "output" then return 'in "{{' .. self.markup .. '}}"' end
+  return 'in "' .. self.markup:match("^%s*(.-)%s*$") .. '"'
+end
+
 ---Raises a syntax error that shows the markup.
 ---@param message string
 function methods:fail(message)
-  local shown = 'in "' .. self.markup:match("^%s*(.-)%s*$") .. '"'
-  if self.is_output then shown = 'in "{{' .. self.markup .. '}}"' end
-  errors.syntax(self.state, message, self.position, shown)
+  errors.syntax(self.state, message, self.position, shown_markup(self))
 end
 
 ---@param kind string

@@ -28,7 +28,7 @@ local function parse_subject(state, markup, position)
 end
 
 local function strict_operands(state, markup, position)
-  local tokens = state.reader:open(state, markup, position)
+  local tokens = state.reader:open(state, markup, position, "nothing")
   local operands = {}
   repeat
     operands[#operands + 1] = operators.read_operand(tokens)
