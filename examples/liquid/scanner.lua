@@ -19,12 +19,12 @@ local OPEN, CLOSE, PERCENT = byte("{"), byte("}"), byte("%")
 ---@return integer? before the byte before the two braces
 function scanner.output_end(source, first)
   local close = find(source, "}", first + 2, true)
-  if not close then return first + 1, false end
+  if not close then return (find(source, "{%", first + 2, true) or first) + 1, false end
   local open = find(source, "{", first + 2, true)
   while open and open < close do
     if byte(source, open + 1) == PERCENT then
       local _, last = find(source, "%}", open + 2, true)
-      return last or #source, false
+      return last or open + 1, false
     end
     open = find(source, "{", open + 1, true)
   end
@@ -77,7 +77,7 @@ function scanner.shift(state)
   local is_output = byte(source, first + 1) == OPEN
   local last = (is_output and scanner.output_end or tag_end)(source, first)
   -- Where nothing closes any more no tag is to come either: the rest is one token, so that it is not searched again.
-  if not last or last == first + 1 then last = #source end
+  if not last or byte(source, last) ~= CLOSE then last = #source end
   state.pos = last + 1
   return is_output and "output" or "tag", first, last
 end
