@@ -12,6 +12,12 @@ describe("expressions", function()
     }, { h = { a = { b = 1 } }, k = "a", l = { "x", "y", "z" }, s = "äbc", n = 5, f = 1.5 })
   end)
 
+  it("do not see that a bracket is in quotes", function()
+    load.outputs({
+      ["h['[k]']"] = "whole", ["h['a]b']"] = "of a", ["h['[k']"] = "of k", ["']'"] = "]",
+    }, { h = { ["[k]"] = "whole", ["a]b"] = "never", ["1"] = { b = "of a" }, ["2"] = "of k" }, a = "1", k = "2" })
+  end)
+
   it("prefer a member to a command of the same name", function()
     load.outputs({ ["h.size"] = "big", ["h.first"] = "1st" }, { h = { size = "big", first = "1st" } })
   end)
@@ -81,6 +87,17 @@ describe("ranges", function()
           load.refusal(source, { error_mode = mode }), 1, true)
       end
     end
+  end)
+
+  it("are looked at when the whole expression is right", function()
+    assert.matches('[:dot, "."] is not a valid expression', load.refusal "{{ a[(true..1)].b[.] }}", 1, true)
+    assert.matches("Invalid expression type 'true'", load.refusal "{{ a[(true..1)] b }}", 1, true)
+  end)
+
+  it("are cut at the last two dots, and at space, also within quotes", function()
+    load.outputs({
+      ["(1..(2..3))"] = "0..0", ["(1..h['x..y'])"] = "0..0", ["('x..y'..3)"] = "0..3", ["('a b'..3)"] = "",
+    }, { h = { ["x..y"] = 5 } })
   end)
 
   it("are cut at the last two dots where nobody is strict", function()

@@ -2,10 +2,11 @@
 
 local errors = require "liquid.errors"
 local expressions = require "liquid.expressions"
+local lax = require "liquid.lax"
 local lexer = require "liquid.lexer"
 local ranges = require "liquid.ranges"
 
-local concat = table.concat
+local concat, find = table.concat, string.find
 
 local methods = {}
 local metatable = { __name = "liquid.reader", __index = methods }
@@ -42,7 +43,7 @@ end
 ---@return liquid.reader
 function methods:open(state, markup, position, shown)
   self.state, self.markup, self.position, self.shown = state, markup, position, shown
-  self.at, self.depth = 1, 0
+  self.at, self.depth, self.doubtful = 1, 0, false
   local count, message = lexer.tokenize(markup, self.kinds, self.words)
   if not count then self:fail(message) end
   return self
@@ -167,9 +168,12 @@ local function range(self)
   self:consume("dotdot")
   local last, last_literal, last_value, last_text = range_bound(self)
   self:consume("close_round")
+  if find(first_text, "%s") or find(last_text, "%s") or find(last_text, "..", 1, true) then self.doubtful = true end
   if not (first_literal and last_literal) then return expressions.range(first, last) end
-  local wrong = reader.no_bound(first_value, first_text) or reader.no_bound(last_value, last_text)
-  if wrong then self:fail(wrong) end
+  if reader.no_bound(first_value, first_text) or reader.no_bound(last_value, last_text) then
+    self.doubtful = true
+    return expressions.literal(nil), true
+  end
   local value = reader.constant_range(first_value, last_value)
   return expressions.literal(value), true, value
 end
@@ -205,6 +209,7 @@ local readers = {
     local word = self.words[self.at]
     self.at = self.at + 1
     local value = word:sub(2, -2)
+    if self.depth > 1 and find(value, "[%[%]]") then self.doubtful = true end
     return expressions.literal(value), true, value
   end,
   number = function(self)
@@ -213,6 +218,16 @@ local readers = {
     return expressions.literal(value), true, value
   end,
 }
+
+-- The reference reads an expression twice: from its tokens, and then from its text, without regard for quotes. Where
+-- that may make a difference, or a range is wrong, it is the second reading that counts.
+local function read_again(self, from)
+  self.doubtful = false
+  local ok, evaluate, literal, value = pcall(lax.expression, self:text(from))
+  if ok then return evaluate, literal, value end
+  if not errors.is(evaluate) then error(evaluate, 0) end
+  self:fail(evaluate.message)
+end
 
 ---Reads an expression.
 ---@return fun(ctx: liquid.context): any, table? evaluate
@@ -227,6 +242,7 @@ function methods:expression()
   self.depth = depth
   local evaluate, literal, value = read(self)
   self.depth = depth - 1
+  if self.doubtful and depth == 1 then return read_again(self, at) end
   return evaluate, literal, value
 end
 
