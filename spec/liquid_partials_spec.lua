@@ -20,6 +20,13 @@ describe("render", function()
     }, { l = { "a", "b" } })
   end)
 
+  it("is given nothing where that is nil or false", function()
+    all({ p = "[{{ p }}]" }, {
+      ["{% render 'p' with false %}"] = "[]", ["{% render 'p' for nil %}"] = "[]",
+      ["{% render 'p' with no %}"] = "[false]",
+    }, { no = false })
+  end)
+
   it("keeps to itself what happens in it", function()
     all({ p = "{% assign a = 2 %}{% increment n %}{% cycle 'x', 'y' %}{% break %}gone" }, {
       ["{% assign a = 1 %}{% increment n %}{% cycle 'x', 'y' %}{% render 'p' %}{{ a }}{% increment n %}"
@@ -51,6 +58,13 @@ describe("include", function()
       ["{% include name %}"] = "q",
       ["{% include 'Q' %}"] = "q",
     }, { l = { 1, 2 }, name = "q" })
+  end)
+
+  it("takes the variable of its name where it is given nil or false", function()
+    all({ p = "[{{ p }}]" }, {
+      ["{% include 'p' with false %}"] = "[7]", ["{% include 'p' for nil %}"] = "[7]",
+      ["{% include 'p' with no %}"] = "[false]",
+    }, { no = false, p = 7 })
   end)
 
   it("tells what is not there", function()

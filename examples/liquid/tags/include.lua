@@ -30,10 +30,16 @@ local function strict_rest(tag, tokens)
   return tag
 end
 
+-- The object behind with or for. The words nil and false are none: it is as if they were not there.
+local function given(evaluate, literal, value)
+  if literal and not value then return nil end
+  return evaluate
+end
+
 local function strictly(state, markup, position)
   local tokens = state.reader:open(state, markup, position)
   local tag = { name = tokens:expression(), arguments = {} }
-  if tokens:word("for") or tokens:word("with") then tag.object = tokens:expression() end
+  if tokens:word("for") or tokens:word("with") then tag.object = given(tokens:expression()) end
   return strict_rest(tag, tokens)
 end
 
@@ -42,7 +48,7 @@ local function lax_rest(tag, markup, last)
   local word, at = match(markup, "^%s+(%a+)%s+()", last + 1)
   local stop = (word == "with" or word == "for") and lax.fragments_end(markup, at)
   if stop then
-    tag.object, tag.word = lax.expression(sub(markup, at, stop)), word
+    tag.object, tag.word = given(lax.expression(sub(markup, at, stop))), word
     last = stop
   end
   tag.alias = match(markup, "^%s+as%s+([%w_%-]+)", last + 1)
@@ -128,4 +134,6 @@ local function parse(state, markup, position)
   return function(ctx, out, n) return include(tag, ctx, out, n) end, false, true
 end
 
-return { include = parse, add_argument = add_argument, strict_rest = strict_rest, lax_rest = lax_rest }
+return {
+  include = parse, add_argument = add_argument, given = given, strict_rest = strict_rest, lax_rest = lax_rest,
+}

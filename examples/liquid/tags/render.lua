@@ -17,7 +17,7 @@ local function strictly(state, markup, position)
   local tokens = state.reader:open(state, markup, position)
   local tag = { name = sub(tokens:consume("string"), 2, -2), arguments = {} }
   tag.word = tokens:word("for") or tokens:word("with")
-  if tag.word then tag.object = tokens:expression() end
+  if tag.word then tag.object = include.given(tokens:expression()) end
   return include.strict_rest(tag, tokens)
 end
 
