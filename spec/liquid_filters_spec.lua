@@ -119,4 +119,16 @@ describe("a filter", function()
     assert.equal("Liquid error (line 1): wrong number of arguments (given 4, expected 1..3)",
       load.render "{{ 'a' | truncate: 1, 2, 3 }}")
   end)
+
+  it("has its arguments evaluated even if it cannot take them", function()
+    local environment = { h = { a = 1 } }
+    for _, filter in ipairs { "nope: (1..h)", "upcase: 1, a: (1..h)", "size: 1, (1..h)" } do
+      assert.equal("Liquid error (line 1): invalid integer", load.render("{{ 1 | " .. filter .. " }}", environment))
+    end
+  end)
+
+  it("takes arguments with names for a hash, in their order, also where they are nothing", function()
+    assert.equal('x{"b"=>3, "a"=>nil}', load.render "{{ 'x' | append: b: 1, a: none, b: 3 }}")
+    assert.equal("1", load.render "{{ false | default: 1, allow_false: nil }}")
+  end)
 end)

@@ -1,8 +1,11 @@
 -- The filters, by name, and how an expression goes through one.
 
 local errors = require "liquid.errors"
+local values = require "liquid.values"
 
 local filters = {}
+
+local null = values.null
 
 ---@class liquid.filter
 ---@field call fun(ctx: liquid.context, input: any, ...): any, table?
@@ -51,16 +54,37 @@ local function failing(evaluate, filter, given)
   end
 end
 
--- Arguments with names come as one hash behind the others.
+-- Arguments with names come as one hash behind the others. Of those with the same name the last counts.
 local function named_arguments(named)
+  local names, seen = {}, {}
+  for _, argument in ipairs(named) do
+    local name = argument[1]
+    if not seen[name] then names[#names + 1] = name end
+    seen[name] = true
+  end
   return function(ctx)
     local hash = {}
     for _, argument in ipairs(named) do
       local value, err = argument[2](ctx)
       if err then return nil, err end
+      if value == nil then value = null end
       hash[argument[1]] = value
     end
-    return hash
+    return values.ordered(hash, names)
+  end
+end
+
+-- An expression whose filter has no use for the arguments. They are evaluated all the same, and may fail.
+local function before(evaluate, arguments)
+  if #arguments == 0 then return evaluate end
+  return function(ctx)
+    local value, err = evaluate(ctx)
+    if err then return nil, err end
+    for i = 1, #arguments do
+      local _, failure = arguments[i](ctx)
+      if failure then return nil, failure end
+    end
+    return value
   end
 end
 
@@ -134,11 +158,10 @@ end
 ---@param named table[] lists of name and function
 ---@return fun(ctx: liquid.context): any, table?
 function filters.apply(evaluate, name, positional, named)
-  local filter = known[name]
-  if not filter then return unknown(evaluate, name) end
   if #named > 0 then positional[#positional + 1] = named_arguments(named) end
-  local count = #positional
-  if count < filter.least or count > filter.most then return failing(evaluate, filter, count) end
+  local filter, count = known[name], #positional
+  if not filter then return unknown(before(evaluate, positional), name) end
+  if count < filter.least or count > filter.most then return failing(before(evaluate, positional), filter, count) end
   if count == 0 then return with_values(evaluate, filter.call, filter.defaults[1], filter.defaults[2]) end
   if count == 1 then return with_one(evaluate, filter, positional[1]) end
   return with_many(evaluate, filter, positional)
