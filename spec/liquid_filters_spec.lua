@@ -30,7 +30,8 @@ describe("filters of texts", function()
       ["'abab' | remove_last: 'b'"] = "aba",
       ["'a.c' | replace: '.', '%1'"] = "a%1c", ["'ab' | replace: '', '-'"] = "-a-b-",
       ["'xay' | replace: 'a', amp"] = "x<a>y", ["'xay' | replace: 'a', back"] = "x\\y",
-    }, { amp = "<\\&>", back = "\\\\" })
+      ["'ab' | replace: '', back"] = "\\a\\b\\", ["'äb' | replace: '', rest"] = "äbäbb",
+    }, { amp = "<\\&>", back = "\\\\", rest = "\\'" })
   end)
 end)
 

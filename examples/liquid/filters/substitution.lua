@@ -27,11 +27,15 @@ end
 -- An empty pattern is found before every character and at the end.
 local function between_characters(whole, put)
   local pieces = {}
-  for character in whole:gmatch(utf8.len(whole) and utf8.charpattern or ".") do
-    pieces[#pieces + 1] = put
+  for at, character in whole:gmatch("()(" .. (utf8.len(whole) and utf8.charpattern or ".") .. ")") do
+    local shown, err = replacement(put, whole, at, at - 1)
+    if err then return nil, err end
+    pieces[#pieces + 1] = shown
     pieces[#pieces + 1] = character
   end
-  pieces[#pieces + 1] = put
+  local shown, err = replacement(put, whole, #whole + 1, #whole)
+  if err then return nil, err end
+  pieces[#pieces + 1] = shown
   return concat(pieces)
 end
 
