@@ -166,6 +166,7 @@ build = {
         "csrc/lspeak.c",
         "csrc/lstream.c",
         "csrc/lwait.c",
+        "csrc/lworker.c",
         "csrc/lwriter.c",
         "csrc/number.c",
         "csrc/pending.c",

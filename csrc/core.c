@@ -109,6 +109,7 @@ static const part parts[] = {
     {pt_open_socket, "accept address connect connected listen"},
     {pt_open_sole, "sole"},
     {pt_open_stream, "stream stream_methods"},
+    {pt_open_worker, "idle worker"},
 };
 
 #define PARTS (sizeof parts / sizeof parts[0])

@@ -27,6 +27,7 @@ void pt_open_signals(lua_State *L);
 void pt_open_socket(lua_State *L);
 void pt_open_sole(lua_State *L);
 void pt_open_stream(lua_State *L);
+void pt_open_worker(lua_State *L);
 
 /* A metatable `name`, if there is none yet, with its methods as a table of its
 ** own, and no more: the metamethods in `meta` (NULL for none) are set beside

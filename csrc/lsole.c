@@ -17,6 +17,7 @@
 #include "lfd.h"
 #include "lresume.h"
 #include "lstream.h"
+#include "lworker.h"
 
 /* What every function here is given: the module, and core.sole. */
 #define CORE lua_upvalueindex(1)
@@ -44,46 +45,6 @@ static int give_back(lua_State *L, int status, lua_KContext base) {
   (void)status;
   return lua_gettop(L) - (int)base;
 }
-
-/* {====== Threads, which the loop goes on with ====== */
-
-static const char idle = 0; /* its address is core.sole.IDLE */
-
-static int run(lua_State *L, int status, lua_KContext ctx);
-
-/* Nothing that it has worked on is kept by a thread that has nothing to do. */
-static int rest(lua_State *L, int status, lua_KContext ctx) {
-  (void)status;
-  (void)ctx;
-  lua_settop(L, 0);
-  lua_pushlightuserdata(L, (void *)&idle);
-  return lua_yieldk(L, 1, 0, run);
-}
-
-static int run(lua_State *L, int status, lua_KContext ctx) {
-  (void)status;
-  (void)ctx;
-  luaL_checkany(L, 1);
-  lua_callk(L, lua_gettop(L) - 1, 0, 0, rest);
-  return rest(L, LUA_OK, 0);
-}
-
-static int work(lua_State *L) { return run(L, LUA_OK, 0); }
-
-static lua_State *push_thread(lua_State *L) {
-  lua_State *thread = lua_newthread(L);
-  lua_pushcfunction(thread, work);
-  return thread;
-}
-
-/* sole.new_thread() -> thread: to be resumed with a function and what that is
-** called with; yields sole.IDLE when it has returned, and so on */
-static int sole_new_thread(lua_State *L) {
-  push_thread(L);
-  return 1;
-}
-
-/* }====== */
 
 /* {====== Making a whole peer of it ====== */
 
@@ -162,7 +123,7 @@ static void start_server(lua_State *L) {
   lua_State *thread;
   int n;
   pt_watch_push(L);
-  thread = push_thread(L);
+  thread = pt_worker_push(L);
   lua_getfield(L, SOLE, "owners");
   lua_pushvalue(L, 4);
   lua_getfield(L, 1, "reader");
@@ -391,7 +352,6 @@ static int sole_connect(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"complete", sole_complete},
                                      {"connect", sole_connect},
-                                     {"new_thread", sole_new_thread},
                                      {"on", sole_on},
                                      {NULL, NULL}};
 
@@ -440,7 +400,7 @@ static void push_owners(lua_State *L) {
 
 void pt_open_sole(lua_State *L) {
   int core = lua_gettop(L);
-  lua_createtable(L, 0, 10);
+  lua_createtable(L, 0, 8);
   push_upvalues(L, core);
   luaL_setfuncs(L, functions, 2);
   push_metatable(L, core);
@@ -449,7 +409,5 @@ void pt_open_sole(lua_State *L) {
   lua_setfield(L, -2, "request");
   push_owners(L);
   lua_setfield(L, -2, "owners");
-  lua_pushlightuserdata(L, (void *)&idle);
-  lua_setfield(L, -2, "IDLE");
   lua_setfield(L, -2, "sole");
 }

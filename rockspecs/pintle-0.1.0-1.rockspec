@@ -167,6 +167,7 @@ build = {
         "csrc/lspeak.c",
         "csrc/lstream.c",
         "csrc/lwait.c",
+        "csrc/lworker.c",
         "csrc/lwriter.c",
         "csrc/number.c",
         "csrc/pending.c",

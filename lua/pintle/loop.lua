@@ -36,11 +36,11 @@ local asking, focus, sole = core.asking, readiness.focus, core.sole
 ---called, for what it has read already is not seen by any poller
 local loop = { watch = readiness.watch, unwatch = readiness.unwatch, fileno = readiness.fileno, now = clock }
 
-local PARKED, IDLE = core.parked, sole.IDLE -- what a thread yields: it waits; it has finished
+local PARKED, IDLE = core.parked, core.idle -- what a thread yields: it waits; it has finished
 local MOST_IDLE = 256
 local LOOK_AROUND = 16 -- turns after which the descriptors are looked at even if answers keep coming
 
-local owners, new_thread = sole.owners, sole.new_thread
+local owners, new_thread = sole.owners, core.worker
 loop.owners = owners
 
 local idle = {} ---@type thread[] threads that have nothing to do

@@ -301,6 +301,14 @@ function core.watch(callback, interval) end
 ---@type lightuserdata
 core.parked = nil
 
+---A thread that runs one function after the other: it is resumed with one and what that is called with, yields
+---`core.idle` when that has returned, and is resumed with the next.
+---@return thread
+function core.worker() end
+
+---@type lightuserdata
+core.idle = nil
+
 ---@return thread? thread the running one, if it may yield
 function core.yielder() end
 
@@ -351,7 +359,6 @@ function core.asking(thread) end
 ---changes hands
 ---@field request table the metatable of requests
 ---@field metatable table that of the peer, until it is whole
----@field IDLE lightuserdata what a thread yields when it has finished
 core.sole = {}
 
 ---Begins a peer, if no more is asked for than `stdio` and a `framing`, and there is no loop yet. It has `on` and
@@ -368,9 +375,6 @@ function core.sole.complete() end
 ---@param method string
 ---@param handler pintle.handler?
 function core.sole.on(self, method, handler) end
-
----@return thread thread to be resumed with a function and what that is called with, again and again
-function core.sole.new_thread() end
 
 ---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
 ---`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
