@@ -171,13 +171,16 @@ static int decode(lua_State *L) {
 /* {====== The collector ====== */
 
 /* Steps as if so many kilobytes had been allocated. What that frees need not be
-** made up for any more. */
+** made up for any more. All is noted before, for a finalizer may get here, too.
+*/
 static void collect(lua_State *L, pt_arrears *a, int part) {
-  int before = lua_gc(L, LUA_GCCOUNT), freed;
-  lua_gc(L, LUA_GCSTEP, part + a->deferred);
+  int before = lua_gc(L, LUA_GCCOUNT), step = part + a->deferred, freed;
+  a->owed -= part;
   a->deferred = 0;
+  lua_gc(L, LUA_GCSTEP, step);
   freed = before - lua_gc(L, LUA_GCCOUNT);
-  a->owed -= part + (freed > 0 ? freed : 0);
+  if (freed > 0)
+    a->owed -= freed;
 }
 
 /* For that much an incremental one works for some milliseconds. */
