@@ -599,15 +599,18 @@ function scenarios.resume_many()
   is(20, results[21])
 end
 
-function scenarios.sole()
-  local sole = again(function() return core.sole end)
-  local thread, calls = again(sole.new_thread), 0
+function scenarios.worker()
+  local thread, calls = again(function() return core.worker() end), 0
   for i = 1, 2 do
     local ok, what = core.resume(thread, function(n) calls = calls + n end, i)
     if not ok and is_memory(what) then error(what, 0) end
-    is(sole.IDLE, what)
+    is(core.idle, what)
   end
   is(3, calls)
+end
+
+function scenarios.sole()
+  local sole = again(function() return core.sole end)
   local peer = { handlers = {} }
   again(sole.on, peer, "method", print)
   is(print, peer.handlers.method)
