@@ -25,6 +25,28 @@ describe("strict2 parsing", function()
     assert.matches("%(line 3%)", refusal "{% liquid\n assign a = 1\n assign b = |\n%}")
   end)
 
+  it("counts on from the lines of a liquid tag until one more thing was read", function()
+    local wrong = "{{ 1 | divided_by: 0 }}"
+    local lines = {
+      ["{% liquid\n assign a = 1\n%}"] = 3,
+      ["{% liquid\n assign a = 1 %}"] = 3,
+      ["{% liquid assign a = 1 %}"] = 2,
+      ["{% liquid\n assign a = 1\n\n\n%}"] = 3,
+      ["{% liquid\n assign a = 1\n\n\n %}"] = 6,
+      ["{% liquid\n\n%}"] = 3,
+      ["{% liquid # a %}{% liquid # b %}"] = 3,
+      ["{% liquid # a %} "] = 1,
+      ["{% liquid # a %}{% if true %}"] = 1,
+    }
+    for before, line in pairs(lines) do
+      local text = before .. wrong .. (before:find "if" and "{% endif %}" or "")
+      assert.matches("%(line " .. line .. "%)", render(text), 1, false, text)
+    end
+    assert.matches("%(line 2%)", refusal "{% liquid # a %}{% if == %}{% endif %}")
+    assert.matches("%(line 3%)", refusal "{% liquid # a %}{% liquid echo '}'\n echo == %}")
+    assert.matches("%(line 2%): 'if' tag was never closed", refusal "{% if a %}{% liquid # a %}")
+  end)
+
   it("tells of an elsif on the line where the block begins", function()
     assert.matches("%(line 2%): %[:end_of_string%]", refusal "\n{% if a %}\n{% elsif %}{% endif %}")
     assert.matches("%(line 1%)", refusal("{% unless a %}\n{% elsif | %}{% endunless %}", { error_mode = "strict" }))

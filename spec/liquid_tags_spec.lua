@@ -137,6 +137,12 @@ describe("a dash in a delimiter", function()
 
   it("reaches no further than the tag before", function()
     assert.equal("a ", render "a {% comment %}{% endcomment %}{%- assign x = 1 -%}")
+    assert.equal("a 1", render "a {% liquid assign x = 1 %}{{- x }}")
+  end)
+
+  it("reaches over a liquid tag without lines", function()
+    assert.equal("a1b", render "a {% liquid %}{% liquid\n\n%}{{- 1 }}b")
+    assert.equal("x1", render "{% if true %}x {% liquid %}{{- 1 }}{% endif %}")
   end)
 
   it("renders the next when that matches after a break up to its first output, as the reference does", function()

@@ -9,7 +9,7 @@ local tags = require "liquid.tags"
 
 local block = {}
 
-local find, match, sub, byte = string.find, string.match, string.sub, string.byte
+local find, match, sub, gsub, byte = string.find, string.match, string.sub, string.gsub, string.byte
 local output_end, parse_output = scanner.output_end, output.parse
 local add, TAG, BLANK_TAG = bodies.add, bodies.TAG, bodies.BLANK_TAG
 local parsers, delimiters = tags.parsers, tags.delimiters
@@ -23,6 +23,9 @@ local NEWLINE <const> = 0x0A
 
 -- Most letters are small, and Lua is faster at finding them in a range than in a class.
 local TAG_NAME = "^%-?%s*([a-z%w_]+)%s*()"
+
+-- How an output or a tag begins.
+local TOKEN = "^{[{%%]"
 
 -- How deep tags may be nested.
 local MAX_DEPTH = 100
@@ -144,10 +147,43 @@ local function close(body, last, count, length, text)
   if text then add(body, text, false) end
 end
 
+---What is told to be on another line than it is, by so many lines.
+---@class liquid.stray
+---@field first integer
+---@field last integer
+---@field by integer
+
+-- Where the last line of a liquid tag ends, of those that are read: empty ones behind it are not.
+local function last_of_lines(source, limit)
+  while byte(source, limit) == NEWLINE do limit = limit - 1 end
+  return limit
+end
+
+local function count_newlines(source, first, last)
+  local _, count = gsub(sub(source, first, last), "\n", "")
+  return count
+end
+
+-- The reference counts on from the lines of a liquid tag, wherever that ends, until it has read one more token.
+local function note_stray(state, from, limit)
+  local source, first, strays = state.source, state.pos, state.template.strays or {}
+  if first <= #source and not find(source, TOKEN, first) then return end
+  local before, last = strays[#strays], last_of_lines(source, limit)
+  local lines = last < from and 0 or count_newlines(source, from, last) + 1
+  local by = lines - count_newlines(source, from, first - 1)
+  if before and from <= before.last then by = by + before.by end
+  if by == 0 then return end
+  local _, finish = find(source, byte(source, first + 1) == OPEN and "}}" or "%}", first, true)
+  strays[#strays + 1] = { first = first, last = finish or first, by = by }
+  state.template.strays = strays
+end
+
 -- A tag that is none of the body's: its name, its markup and its position. The lines of a liquid tag are the body's.
 local function leave(state, body, name, markup, position, finish)
   if name ~= "liquid" then return name, markup, position end
   liquid_tag(state, body, position, finish)
+  note_stray(state, position, finish)
+  if find(state.source, TOKEN .. "%-", state.pos) then bodies.trim(body) end
   return parse_tokens(state, body)
 end
 
@@ -219,9 +255,9 @@ end
 
 -- Where a block without an end was given up: at the end of the source, or on the line behind the last of a liquid tag.
 local function end_of(state)
-  local source, last = state.source, state.limit
-  if not last then return #source + 1 end
-  while byte(source, last) == NEWLINE do last = last - 1 end
+  local source, limit = state.source, state.limit
+  if not limit then return #source + 1 end
+  local last = last_of_lines(source, limit)
   return (find(source, "\n", last + 1, true) or last) + 1
 end
 

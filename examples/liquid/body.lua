@@ -4,6 +4,8 @@
 -- is: false for the expression of an output, else a tag. So there is one table for all of them, and a text shares its
 -- four with what follows it.
 
+local rstrip = require "liquid.space".rstrip
+
 local body = {}
 
 ---What a function in a body is, if it is no output: a tag, or a tag that shows nothing, not even its errors.
@@ -47,6 +49,16 @@ function body.add(self, text, call, position, kind)
     if call then self.count = self.count + 2 return end
   end
   self.count = self.count + 1
+end
+
+---Takes the space off the end of what was added last, if that is a text.
+---@param self liquid.body
+function body.trim(self)
+  local parts, last = self.parts, self.last
+  local text = last > 0 and not parts[last + 1] and parts[last]
+  if not text then return end
+  parts[last] = rstrip(text)
+  self.length = self.length - #text + #parts[last]
 end
 
 -- In a block that puts out nothing the space between its tags is not put out either.

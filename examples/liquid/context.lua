@@ -115,7 +115,7 @@ function methods:fail(err, template, position, out, n, blank)
   if err.type == "memory_error" then error(err, 0) end
   if not err.placed then
     err.placed = true
-    if template.line_numbers then err.line = err.line or errors.line_at(template.source, position) end
+    if template.line_numbers then err.line = err.line or errors.line_at(template, position) end
     err.template_name = err.template_name or name_for(err, template)
   end
   self.errors[#self.errors + 1] = err

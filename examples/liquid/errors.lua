@@ -68,11 +68,8 @@ end
 
 error_metatable.__tostring = errors.sentence
 
----The line that a position is on, from 1.
----@param source string
----@param position integer
----@return integer
-function errors.line_at(source, position)
+-- The lines that begin before a position.
+local function lines_before(source, position)
   local line, from = 1, 1
   while true do
     local at = source:find("\n", from, true)
@@ -81,12 +78,24 @@ function errors.line_at(source, position)
   end
 end
 
+---The line that a position is told to be on, from 1.
+---@param template liquid.template
+---@param position integer
+---@return integer
+function errors.line_at(template, position)
+  local line = lines_before(template.source, position)
+  for _, stray in ipairs(template.strays or {}) do
+    if stray.first <= position and position <= stray.last then return line + stray.by end
+  end
+  return line
+end
+
 ---Where what could not tell it itself went wrong: in what is being read.
 ---@param err liquid.error
 ---@param state liquid.parse_state
 function errors.place(err, state)
   err.template_name = err.template_name or state.template.name
-  if state.template.line_numbers and not err.line then err.line = errors.line_at(state.source, state.pos - 1) end
+  if state.template.line_numbers and not err.line then err.line = errors.line_at(state.template, state.pos - 1) end
 end
 
 ---Raises a syntax error at a position of the source that is being compiled.
@@ -98,7 +107,7 @@ function errors.syntax(state, message, position, markup)
   local err = errors.new("syntax_error", message)
   err.markup = markup
   err.template_name = state.template.name
-  if state.template.line_numbers and position then err.line = errors.line_at(state.source, position) end
+  if state.template.line_numbers and position then err.line = errors.line_at(state.template, position) end
   error(err, 0)
 end
 

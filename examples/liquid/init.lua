@@ -26,6 +26,7 @@ liquid.ordered = values.ordered
 ---@field name? string what errors call it: a partial by its name, the outermost template only if it was given one
 ---@field is_partial boolean
 ---@field line_numbers boolean
+---@field strays? liquid.stray[] what is told to be on another line than it is
 ---@field body liquid.body
 local methods = {}
 local metatable = { __name = "liquid.template", __index = methods }
