@@ -30,8 +30,8 @@ local function parse(texts)
   return template
 end
 
--- The same templates with other names of variables, so that nothing in them has been seen before: one more than
--- there is room for in liquid.memory, so that the first is forgotten when its turn comes again.
+-- The same templates with other names of variables, so that nothing in them has been seen before: more than there is
+-- room for in liquid.memory, so that the first is forgotten when its turn comes again.
 local variants = {}
 for i = 1, phase == "parse" and 4001 or 0 do
   local texts = { [name] = sources[name] }

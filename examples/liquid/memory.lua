@@ -5,7 +5,8 @@
 
 local memory = {}
 
-local MOST, LONGEST = 2000, 200
+-- Enough for the templates of a page. What is kept long only to be forgotten is what a collector is slowest with.
+local MOST, LONGEST = 500, 200
 
 local methods = {}
 local metatable = { __name = "liquid.memory", __index = methods }
