@@ -135,10 +135,16 @@ static void put_on_top(watch *w, pt_activation *a) {
   }
 }
 
+/* A thread that was made by one that was hooked just then has inherited the
+** hook, and nothing else to go back to. */
 static void enter(watch *w, pt_activation *a, lua_State *thread) {
   a->outer = w->top;
   a->thread = thread;
   a->is_hooked = 0;
+  a->hook = NULL;
+  a->mask = a->count = 0;
+  if (lua_gethook(thread) == on_hook)
+    lua_sethook(thread, NULL, 0, 0);
   put_on_top(w, a);
 }
 

@@ -286,6 +286,26 @@ describe("core.watch", function()
     assert.equal(1, calls)
   end)
 
+  it("does not reach those that were made by one who was just about to be reached", function()
+    local makes = setmetatable({}, { __index = core.worker }) -- nothing but C runs while they are made
+    local made
+    watch()
+    assert(core.resume(thread(function()
+      compute_until(function()
+        made = table.pack(table.unpack(makes, 1, 2000))
+        return debug.gethook(made[made.n]) ~= nil
+      end)
+    end)))
+    calls = 0
+    assert(core.watch(function() calls = calls + 1 end, 3600))
+    for _, worker in ipairs(made) do
+      assert.same({ true, core.idle }, { core.resume(worker, string.rep, "x", 2) })
+      assert.same({ true, core.idle }, { core.resume(worker, function() for i = 1, 10 do tostring(i) end end) })
+      assert.is_nil(debug.gethook(worker))
+    end
+    assert.equal(0, calls)
+  end)
+
   it("takes another callback and another interval", function()
     watch(error)
     assert.is_true(core.watch(function() calls = calls + 100 end, 2 * TICK))
