@@ -129,6 +129,7 @@ build = {
         "csrc/early.c",
         "csrc/fd.c",
         "csrc/frame.c",
+        "csrc/guard.c",
         "csrc/header.c",
         "csrc/io.c",
         "csrc/json.c",

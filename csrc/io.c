@@ -125,12 +125,18 @@ ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len) {
 }
 
 ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len) {
+  ssize_t n;
   if (!io->is_patient && !make_patient(io)) {
     errno = ENOTSUP;
     return -1;
   }
-  return read(io->fd, buffer, len);
+  n = read(io->fd, buffer, len);
+  if (n == -1 && errno == EAGAIN)
+    io->is_patient = 0;
+  return n;
 }
+
+void pt_io_lose_patience(int fd) { set_blocking(fd, 0); }
 
 /* The system passes over those that are -1. */
 int pt_io_wait(const pt_io *input, const pt_io *output, int other,

@@ -30,8 +30,12 @@ ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len);
 /* As read, and waits for as long as it takes: one system call where asking
 ** whether there is something takes two. Only for a pipe that is not shared with
 ** others, because its open file is made blocking; -1 with ENOTSUP where that
-** cannot be done, and with EINTR if a signal came. */
+** cannot be done, with EINTR if a signal came, and with EAGAIN if somebody has
+** lost patience. */
 ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len);
+
+/* Has who waits in such a read lose it; a signal handler may do that. */
+void pt_io_lose_patience(int fd);
 
 /* What a wait can find. */
 #define PT_IO_INPUT 1

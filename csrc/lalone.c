@@ -9,6 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
+#include <string.h>
 
 #include "clock.h"
 #include "core.h"
@@ -26,12 +27,18 @@ enum {
   LONG_WAY, /* where there is something else to do */
   CELL,     /* who waits: nobody else does so at the same time */
   METHOD,   /* what is asked; nil while nobody waits */
-  UPVALUES = METHOD
+  OUTLOOK,
+  UPVALUES = OUTLOOK
 };
 
-/* What cannot be seen beside a stream that is in the poller itself has its turn
-** after so many calls. */
-#define LOOK_UP 64
+/* What else there is is looked at once in a while. In between, calls that
+** follow each other closely wait for their answers alone, under a guard. */
+typedef struct outlook {
+  pt_guard guard;
+  double last; /* when it was */
+} outlook;
+
+#define LOOK_AFTER 0.001 /* seconds */
 
 /* {====== Whether it may ====== */
 
@@ -76,15 +83,22 @@ static int is_favourite(lua_State *L) {
   return is;
 }
 
+/* A guard to wait under, or NULL if it is time to look at what else there is.
+*/
+static pt_guard *guard_at(outlook *o, double now) {
+  if (now - o->last < LOOK_AFTER)
+    return &o->guard;
+  o->last = now;
+  pt_guard_inspect(&o->guard);
+  return NULL;
+}
+
 /* Whether the loop has to be turned before the next call: somebody has said so,
-** the poller has something, or it is not known whether it has. */
-static int is_disturbed(lua_State *L, pt_stream *s, int is_other_ready) {
-  if (s->is_disturbed)
-    return 1;
-  s->asked++;
-  if (!is_other_ready)
-    return 0;
-  return s->asked % LOOK_UP == 0 || is_favourite(L);
+** the poller has something, or it is not known whether it has anything but the
+** stream, and this is the time to look. */
+static int is_disturbed(lua_State *L, const pt_stream *s, const pt_wait *w) {
+  return s->is_disturbed ||
+         (w->is_other_ready && (w->guard == NULL || is_favourite(L)));
 }
 
 /* It is waited for from now on, as somebody else may want to know: finalizers
@@ -168,28 +182,47 @@ static double next_timer(lua_State *L) {
 
 /* (peer, timeout, method, params) -> result | nil, err */
 int pt_call_alone(lua_State *L) {
+  outlook *o = lua_touserdata(L, lua_upvalueindex(OUTLOOK));
   pt_stream *s;
   pt_asked asked = {0};
-  double seconds;
+  double seconds, now;
   int results;
   lua_settop(L, 4);
   s = is_at_rest(L) ? take_stream(L) : NULL;
   if (s == NULL)
     return go(L, LONG_WAY, 4);
   seconds = seconds_at(L, 2, s);
+  now = pt_clock_now();
   begin(L, s);
-  asked.other = pt_poller_fileno(L, lua_upvalueindex(POLLER), &asked.is_over);
+  asked.wait.other =
+      pt_poller_fileno(L, lua_upvalueindex(POLLER), &asked.is_over);
+  asked.wait.guard = guard_at(o, now);
+  asked.wait.begun = now;
   asked.waiter = lua_topointer(L, 2);
   asked.until = next_timer(L);
-  asked.due = seconds < HUGE_VAL ? pt_clock_now() + seconds : seconds;
+  asked.due = now + seconds;
   if (!pt_stream_request_until(L, s, asked.due))
     return explain(L, seconds);
   asked.id = lua_tointeger(L, -1);
   results = pt_stream_await_answer(L, s, &asked);
   if (results > 0)
     return go_on(L, results, seconds);
-  finish(L, is_disturbed(L, s, asked.is_other_ready));
+  finish(L, is_disturbed(L, s, &asked.wait));
   return 1;
+}
+
+static int outlook_gc(lua_State *L) {
+  pt_guard_close(&((outlook *)lua_touserdata(L, 1))->guard);
+  return 0;
+}
+
+static void push_outlook(lua_State *L) {
+  outlook *o = lua_newuserdatauv(L, sizeof *o, 0);
+  memset(o, 0, sizeof *o);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, outlook_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
 }
 
 /* core.alone(readiness, timers, go_on, long_way) -> call */
@@ -209,6 +242,7 @@ static int core_alone(lua_State *L) {
     lua_pushvalue(L, i);
   lua_newtable(L);
   lua_pushnil(L);
+  push_outlook(L);
   lua_pushcclosure(L, pt_call_alone, UPVALUES);
   return 1;
 }

@@ -3,8 +3,11 @@
 ** Lua in between: for as long as nothing comes that Lua has to see, and nothing
 ** that was handed out gives the loop something to do.
 */
+#define _POSIX_C_SOURCE 200809L
+
 #include <math.h>
 
+#include "clock.h"
 #include "lapi.h"
 #include "ldeliver.h"
 #include "lpoll.h"
@@ -33,27 +36,28 @@ static int is_all_done(lua_State *L, int results) {
 /* Waits and hands out, again and again, until there is something for others to
 ** do; the results of stream:deliver, or 0 if there are none. Those who have set
 ** a deadline look at it themselves when there is much to do. */
-static int attend(lua_State *L, pt_stream *s, int other, double deadline,
-                  int *is_other_ready) {
-  int left = deadline == 0 ? 1 : ROUNDS, results = 0;
+static int attend(lua_State *L, pt_stream *s, pt_wait *w) {
+  int left = w->deadline == 0 ? 1 : ROUNDS, results = 0;
   lua_Hook hook = lua_gethook(L);
   while (!pt_is_stopped(L, hook)) {
     int sent;
-    pt_stream_begin_waiting(L, s, hook, other == -1 && deadline < 0);
+    pt_stream_begin_waiting(L, s, hook, w->other == -1 && w->deadline < 0);
     sent = pt_stream_write_out(L, s);
     if (sent == 0 && s->has_answered)
       return 0; /* who asks and does not listen is for Lua */
     if (sent == 1)
       s->has_answered = 0;
-    if (!pt_stream_await(L, s, other, deadline, is_other_ready))
+    if (!pt_stream_await(L, s, w))
       return 0;
     results = pt_stream_hand_over(L, s, 0);
-    left -= deadline >= 0;
-    if (left == 0 || s->is_disturbed || *is_other_ready ||
+    left -= w->deadline >= 0;
+    if (left == 0 || s->is_disturbed || w->is_other_ready ||
         !is_all_done(L, results))
       break;
     lua_settop(L, 1);
     results = 0;
+    if (w->guard != NULL)
+      w->begun = pt_clock_now();
   }
   return results;
 }
@@ -74,13 +78,17 @@ static int finish_attending(lua_State *L, pt_stream *s, int results,
 ** something */
 int pt_stream_attend(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  double deadline = pt_stream_check_deadline(L);
-  int is_alone = lua_isnoneornil(L, 3), is_over = 0, is_other_ready = 0;
-  int other = is_alone ? -1 : other_descriptor(L, 3, &is_over), results;
+  pt_wait w = PT_WAIT_ALONE;
+  int is_over = 0, results;
+  w.deadline = pt_stream_check_deadline(L);
+  if (!lua_isnoneornil(L, 3))
+    w.other = other_descriptor(L, 3, &is_over);
+  if (is_over)
+    w.deadline = 0;
   lua_settop(L, 1);
   s->is_disturbed = 0;
-  results = attend(L, s, other, is_over ? 0 : deadline, &is_other_ready);
-  return finish_attending(L, s, results, is_over || is_other_ready);
+  results = attend(L, s, &w);
+  return finish_attending(L, s, results, is_over || w.is_other_ready);
 }
 
 static double earlier(double a, double b) {
@@ -97,12 +105,11 @@ static int is_answer(lua_State *L, const pt_stream *s, int results,
 }
 
 int pt_stream_await_answer(lua_State *L, pt_stream *s, pt_asked *asked) {
-  double deadline = earlier(asked->due, asked->until);
   int results;
+  asked->wait.deadline = earlier(asked->due, asked->until);
   lua_settop(L, 1);
   s->is_disturbed |= asked->is_over;
-  asked->is_other_ready = 0;
-  results = attend(L, s, asked->other, deadline, &asked->is_other_ready);
+  results = attend(L, s, &asked->wait);
   if (is_answer(L, s, results, asked->waiter)) {
     lua_pop(L, 1);
     return 0;
@@ -111,7 +118,7 @@ int pt_stream_await_answer(lua_State *L, pt_stream *s, pt_asked *asked) {
   lua_pushnumber(L, asked->due);
   lua_rotate(L, -2 - results, 2);
   return 2 + finish_attending(L, s, results,
-                              asked->is_over || asked->is_other_ready);
+                              asked->is_over || asked->wait.is_other_ready);
 }
 
 /* stream:disturb(): attend returns as soon as what it runs now is done with */

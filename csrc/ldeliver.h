@@ -44,11 +44,10 @@ int pt_stream_push_handed_out(lua_State *L, int count, int more);
 typedef struct pt_asked {
   const void *waiter;
   lua_Integer id;
-  double due;         /* its deadline, huge if there is none */
-  double until;       /* when there is something else to do */
-  int other;          /* a poller's descriptor, or -1 */
-  int is_over;        /* the poller has something already */
-  int is_other_ready; /* it has something now */
+  double due;   /* its deadline, huge if there is none */
+  double until; /* when there is something else to do */
+  int is_over;  /* the poller has something already */
+  pt_wait wait; /* beside the poller; its deadline is the earlier of the two */
 } pt_asked;
 
 /* Attends until its answer is there: 0 with the result on top if that is all

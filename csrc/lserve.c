@@ -119,12 +119,13 @@ static int answer_simply(lua_State *L, pt_stream *s, int base) {
 ** else. 0 if that is for others to do. */
 static int wait_for_more(lua_State *L, pt_stream *s) {
   pt_activation *paused;
-  int is_there, none;
+  pt_wait w = PT_WAIT_ALONE;
+  int is_there;
   if (!s->is_alone || s->is_disturbed || pt_stream_write_out(L, s) != 1)
     return 0;
   s->has_answered = 0;
   paused = pt_resume_pause(L, lua_upvalueindex(PT_DELIVER_UPVALUES));
-  is_there = pt_stream_await(L, s, -1, -1, &none);
+  is_there = pt_stream_await(L, s, &w);
   pt_resume_go_on(L, lua_upvalueindex(PT_DELIVER_UPVALUES), paused);
   return is_there;
 }

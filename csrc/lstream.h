@@ -10,6 +10,7 @@
 
 #include "early.h"
 #include "frame.h"
+#include "guard.h"
 #include "io.h"
 #include "lapi.h"
 #include "lbuf.h"
@@ -119,7 +120,6 @@ typedef struct pt_stream {
   double call_timeout; /* of calls that go the short way; negative: none do */
   double alarm;        /* when it is looked for what is overdue */
   int is_marked;       /* stream:flush will be called */
-  unsigned asked;      /* calls from outside of the loop */
 
   int is_disturbed; /* stream:attend is to return */
   int is_open;      /* requests may be begun */
@@ -229,12 +229,22 @@ double pt_stream_check_deadline(lua_State *L);
 void pt_stream_begin_waiting(lua_State *L, pt_stream *s, lua_Hook before,
                              int is_alone);
 
-/* Waits for input, and for the descriptor `other` if that is not -1, sending
-** what is queued meanwhile: 1 if there is something to receive, 0 if not (the
-** time is over, the other is ready, or the program is to stop), -1 with errno
-** set. */
-int pt_stream_await(lua_State *L, pt_stream *s, int other, double deadline,
-                    int *is_other_ready);
+/* What a stream is waited for with. */
+typedef struct pt_wait {
+  double deadline;    /* negative for none */
+  int other;          /* a descriptor that ends it as well, or -1 */
+  pt_guard *guard;    /* under which both may be looked at late, or NULL */
+  double begun;       /* with a guard: when it did, or shortly before */
+  int is_other_ready; /* as far as it was looked at */
+} pt_wait;
+
+#define PT_WAIT_ALONE                                                          \
+  { .deadline = -1, .other = -1 }
+
+/* Waits for input, sending what is queued meanwhile: 1 if there is something to
+** receive, 0 if not (the time is over, the other is ready, or the program is to
+** stop), -1 with errno set. */
+int pt_stream_await(lua_State *L, pt_stream *s, pt_wait *w);
 
 /* }====== */
 

@@ -150,14 +150,17 @@ static void handle(int sig, siginfo_t *info, void *context) {
   errno = saved;
 }
 
+static int is_let_through(int sig) {
+  sigset_t blocked;
+  return pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+         !sigismember(&blocked, sig);
+}
+
 /* One that is blocked is somebody's who waits for it in another way. */
 static int is_free(int sig) {
   struct sigaction act;
-  sigset_t blocked;
   return sigaction(sig, NULL, &act) == 0 && !(act.sa_flags & SA_SIGINFO) &&
-         act.sa_handler == SIG_DFL &&
-         sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 &&
-         !sigismember(&blocked, sig);
+         act.sa_handler == SIG_DFL && is_let_through(sig);
 }
 
 static int take_signal(void) {
@@ -231,6 +234,17 @@ int pt_tick_start(pt_tick *t, double seconds) {
     t->process = getpid();
   }
   return create(t) == 0 && set(t, seconds) == 0 ? 0 : errno;
+}
+
+int pt_tick_is_heard(const pt_tick *t) {
+  (void)t;
+  return is_let_through(taken);
+}
+
+int pt_tick_is_sound(const pt_tick *t) {
+  struct sigaction act;
+  return t->process == getpid() && sigaction(taken, NULL, &act) == 0 &&
+         (act.sa_flags & SA_SIGINFO) && act.sa_sigaction == handle;
 }
 
 void pt_tick_close(pt_tick *t) {

@@ -130,6 +130,7 @@ build = {
         "csrc/early.c",
         "csrc/fd.c",
         "csrc/frame.c",
+        "csrc/guard.c",
         "csrc/header.c",
         "csrc/io.c",
         "csrc/json.c",

@@ -332,12 +332,20 @@ describe("core.watch", function()
   end)
 
   it("leaves the signals as it found them", function()
-    local before = { children.signals() }
-    watch()
-    assert.not_same(before, { children.signals() })
-    core.resume(thread(compute), 3 * TICK)
-    core.watch()
-    assert.same(before, { children.signals() })
+    local text = children.run { command = children.lua [[
+      local children, core = require "spec.support.children", require "pintle.core"
+      local function signals() return table.concat({ children.signals() }, " ") end
+      local before = signals()
+      assert(core.watch(print, 0.005))
+      print(signals() == before)
+      core.resume(coroutine.create(function()
+        local done = core.now() + 0.015
+        repeat until core.now() >= done
+      end))
+      core.watch()
+      print(signals() == before)
+    ]] }
+    assert.matches("^false\n.*true\n$", text)
   end)
 
   it("is nothing to a child", function()
