@@ -2,6 +2,9 @@
 
 local core = require "pintle.core"
 
+local of_stream = core.stream_methods
+local flush, receive, request, wait = of_stream.flush, of_stream.receive, of_stream.request, of_stream.wait
+
 local conversation = {}
 
 local methods = {}
@@ -16,17 +19,13 @@ end
 -- Asks and returns the answer. With `spin` seconds it looks for it before it sleeps.
 function methods:call(params, spin)
   local stream = self.stream
-  stream:request(true, "echo", params)
-  if spin then
-    stream:flush()
-  else
-    stream:wait()
-  end
+  request(stream, true, "echo", params)
+  if spin then flush(stream) else wait(stream) end
   while true do
-    local kind, message, _, result = stream:receive(spin)
+    local kind, message, _, result = receive(stream, spin)
     if kind == "result" then return result end
     assert(kind == false, message)
-    assert(stream:wait())
+    assert(wait(stream))
   end
 end
 

@@ -4,10 +4,10 @@ local core = require "pintle.core"
 
 local input, output = assert(core.claim_stdio())
 local stream = core.stream { read = input, write = output, framing = "header" }
-local receive, reply = stream.receive, stream.reply
+local receive, reply, wait = stream.receive, stream.reply, stream.wait
 
 repeat
-  stream:wait()
+  wait(stream)
   local kind, id, more, params, _
   repeat
     kind, id, _, params, more = receive(stream)
