@@ -215,10 +215,10 @@ methods.take_over = inbox.take_over
 methods.listen_in = inbox.listen_in
 methods.note_serving = answers.note_serving
 
----@private called by the loop
-function methods:on_ready(readable)
-  if readable and not self.ended then return receive(self) end
-  self:flush()
+---@private called by the loop. An output that is broken is told of as both.
+function methods:on_ready(readable, writable)
+  if readable and not self.ended then receive(self) end
+  if writable then self:flush() end
 end
 
 ---@private called by the loop
