@@ -148,6 +148,14 @@ describe("a plugin", function()
     assert.equal(1, workshop.process:wait(children.patience))
   end)
 
+  it("ends so even if it is still spoken to", function()
+    local workshop <close> = extension.plugin "workshop"
+    workshop:ask(GREET)
+    workshop.process.stdout:close()
+    workshop:say(GREET)
+    assert.equal(1, workshop.process:wait(children.patience))
+  end)
+
   it("is heard out when it exits in the middle of an operation", function()
     local process <close> = assert(core.spawn { command = children.lua [[
       local plugin = require("pintle").plugin { name = "quitter", version = "1.0.0" }

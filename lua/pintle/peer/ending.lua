@@ -58,9 +58,12 @@ local function stop_requests(self, err)
   for i = self.running_count, 1, -1 do self.running[i]:stop(err) end
 end
 
+-- Who has nobody left to serve may have somewhere to go from here.
 local function give_up_output(self)
   self.losing = nil
-  if not self.ended then self:deafen(self.lost) end
+  if self.ended then return end
+  if self.deserted then return self:deserted(self.lost) end
+  self:deafen(self.lost)
 end
 
 ---@private Nobody reads what is sent, so answers are for nobody. What calls fail for may be told soon, by the end of

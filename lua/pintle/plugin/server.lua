@@ -167,6 +167,7 @@ function servers.run(plugin, options)
   local err
   self.peer, err = open(self, options)
   if not self.peer then return nil, err end
+  self.peer.deserted = function(peer, why) ending.of_input(self, peer, why) end
   exits.after_sending(self.peer)
   add_methods(self)
   if options.dialect then speak(self, options.dialect) else recognise(self) end
