@@ -156,6 +156,15 @@ describe("a plugin", function()
     assert.equal(1, workshop.process:wait(children.patience))
   end)
 
+  it("ends so even if it has nothing to say yet", function()
+    local workshop <close> = extension.plugin "workshop"
+    workshop:ask(GREET)
+    workshop:say(execution("sleep", { seconds = 500 }))
+    workshop.process.stdin:close()
+    workshop.process.stdout:close()
+    assert.equal(1, workshop.process:wait(children.patience))
+  end)
+
   it("is heard out when it exits in the middle of an operation", function()
     local process <close> = assert(core.spawn { command = children.lua [[
       local plugin = require("pintle").plugin { name = "quitter", version = "1.0.0" }

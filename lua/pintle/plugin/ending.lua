@@ -1,6 +1,7 @@
 -- How a plugin ends: because it is asked to, because its input has ended, or because nobody is there any more.
 
 local beginning = require "pintle.plugin.beginning"
+local core = require "pintle.core"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
@@ -98,6 +99,16 @@ local function is_cut_off(self)
   return output == nil
 end
 
+-- The same, before anything is sent. What can only be written to is readable where it is broken.
+local function is_deserted(self)
+  local _, output = self.peer.stream:fds()
+  local poller <close> = core.poller()
+  if not output or not poller or not poller:set(output, "w", true) then return false end
+  poller:wait(0)
+  local _, is_readable = poller:next()
+  return is_readable == true
+end
+
 local function time_needed(self)
   local longest = self.drain
   for i = 1, self.peer.running_count do
@@ -112,6 +123,7 @@ local function finish_work(self)
   local give_up = loop.now() + time_needed(self)
   repeat
     local is_done = self.peer:idle(math.min(1, give_up - loop.now()))
+    if not is_done and is_deserted(self) then self.ending.is_deserted = true end
   until is_done or is_cut_off(self) or self.ending.is_deserted or loop.now() >= give_up
 end
 
