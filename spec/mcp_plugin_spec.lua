@@ -185,6 +185,17 @@ describe("with a handshake", function()
       assert.same({ content = {} }, ask(plugin, "tools/call", { name = "nothing", arguments = json.null }).result)
     end)
 
+    it("gives structured content wherever a tool has declared some", function()
+      local plugin <close> = extension.plugin "declared"
+      plugin:ask(mcp.INITIALIZE)
+      assert.same({
+        structuredContent = {}, content = {
+          { type = "text", text = "nothing to count" }, { type = "text", text = "{}" },
+        },
+      }, call(plugin, "offer").result)
+      assert.is_nil(call(plugin, "give", { what = "failed" }).result.structuredContent)
+    end)
+
     it("tells of a tool that fails by a result", function()
       local plugin <close> = classic()
       assert.same({

@@ -20,4 +20,8 @@ plugin:operation("give", { outputs = OUTPUTS, params = {
   type = "object", required = { "what" }, properties = { what = { type = "string" } },
 } }, function(args) return GIVEN[args.what] end)
 
+plugin:operation("offer", { outputs = { type = "object", properties = OUTPUTS.properties } }, function()
+  return "nothing to count"
+end)
+
 plugin:serve()

@@ -102,6 +102,12 @@ local function content_of(outcome)
   return content
 end
 
+-- Clients refuse a tool that has declared what it gives back and gives back nothing of that kind.
+local function outputs_of(operation, outcome)
+  if outcome.outputs == nil and outcome.success and operation.outputs ~= nil then return {} end
+  return outcome.outputs
+end
+
 local function check_outputs(operation, outputs)
   if outputs == nil or members.kind(outputs) == "object" then return end
   error(("operation %q returned a list as its outputs, which have to have names"):format(operation), 0)
@@ -117,6 +123,7 @@ function tools.call(server, params, request)
   local outcome
   outcome, err = server:execute(params.name, args, {}, request)
   if not outcome then return nil, err end
+  outcome.outputs = outputs_of(server.plugin.manifest.operations[params.name], outcome)
   check_outputs(params.name, outcome.outputs)
   return setmetatable({
     content = content_of(outcome),
