@@ -221,6 +221,14 @@ describe("a host", function()
       assert.equal("life 3", assert(mortal:execute("go", {}, { idempotent = true })).message)
     end)
 
+    it("starts one again that lives and takes nothing any more", function()
+      local aloof = assert(host:start { command = plugin("aloof", directory .. "/lives"), name = "aloof",
+        restart = quick })
+      assert.equal("done", assert(aloof:execute("go", {}, { idempotent = true, timeout = children.patience })).message)
+      assert.truthy(said "error aloof: cannot write: Broken pipe")
+      assert.truthy(said "is back")
+    end)
+
     it("gives up when the budget is spent, and says so", function()
       local path = directory .. "/lives"
       local mortal = assert(host:start { command = plugin("mortal", path, "99"), name = "mortal", restart = quick })

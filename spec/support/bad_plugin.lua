@@ -225,6 +225,19 @@ function bad.early_death()
   serve(succeed)
 end
 
+-- Good, but for the first process, which lives on and lets go of its input.
+function bad.aloof()
+  local number, request = be_counted(), read()
+  if number == 1 then
+    local input, output = core.claim_stdio()
+    input:close()
+    output:write(json.encode { jsonrpc = "2.0", id = request.id, result = MANIFEST } .. "\n")
+    sleep(600)
+  end
+  answer(request, MANIFEST)
+  serve(succeed)
+end
+
 -- Shakes hands once a file is there.
 function bad.gated()
   while not io.open(arg[2]) do sleep(0.01) end

@@ -157,10 +157,18 @@ end
 ---@field on_death fun(instance: pintle.instance) told when it has ended without having been asked to
 ---@field on_renewal fun(instance: pintle.instance) told when it has another manifest
 
+-- One that takes nothing any more is as good as dead.
+local function be_deserted(self, peer, why)
+  if self.is_stopping then return peer:deafen(why) end
+  why.stderr, why.noise = peer.child.lines, peer.noise
+  peer:finish(why)
+end
+
 local function begin(self, spec, surroundings)
   local err
   self.peer, err = connect_to(self, spec)
   if not self.peer then return nil, err end
+  self.peer.deserted = function(peer, why) be_deserted(self, peer, why) end
   surroundings.on_start(self)
   install(self)
   return true

@@ -241,13 +241,13 @@ end
 
 -- {====== Being used ======
 
----The one with the fewest calls that wait for an answer.
+---The one with the fewest calls that wait for an answer, of those that take any.
 ---@return pintle.instance?
 function methods:least_busy()
   local best, least
   for _, member in ipairs(self.members) do
     local calls = member.peer.stream:waiting()
-    if not best or calls < least then best, least = member, calls end
+    if not member.peer.lost and (not best or calls < least) then best, least = member, calls end
   end
   return best
 end
