@@ -2,6 +2,7 @@ local errors = require "pintle.error"
 local find_nearest = require "pintle.manifest.nearest"
 local json = require("pintle.core").json
 local manifest = require "pintle.manifest"
+local order = require "pintle.manifest.order"
 local versions = require "pintle.manifest.version"
 
 local GREET = {
@@ -268,6 +269,17 @@ describe("arguments", function()
     err = select(2, cluster:check("frobnicate", {}))
     assert.equal("Unknown operation: frobnicate", err.message)
     assert.is_nil(err.data)
+  end)
+end)
+
+describe("a schema that is sent", function()
+  it("has an empty list wherever one belongs", function()
+    assert.equal('{"type":"object","properties":{"a":{"type":"array","default":[]},"b":{"type":"object","default":{}}},'
+      .. '"required":[]}', json.encode(order {
+      type = "object", required = {}, properties = {
+        a = { type = "array", default = {} }, b = { type = "object", default = {} },
+      },
+    }))
   end)
 end)
 

@@ -42,6 +42,16 @@ describe("defaults", function()
     assert.equal('[{"a":[]}]', json.encode(validate:defaults(json.decode "[{}]")))
   end)
 
+  it("are empty arrays where nothing else is asked for, also without the mark", function()
+    local function filled_in(kind)
+      return json.encode(judge.compile { properties = { a = { type = kind, default = {} } } }:defaults {})
+    end
+    assert.equal('{"a":[]}', filled_in "array")
+    assert.equal('{"a":[]}', filled_in { "array", "null" })
+    assert.equal('{"a":{}}', filled_in { "array", "object" })
+    assert.equal('{"a":{}}', filled_in "object")
+  end)
+
   it("are copied each time", function()
     local document = json.decode '{"properties":{"a":{"default":{"b":[1]}}}}'
     local validate = judge.compile(document)

@@ -1,6 +1,7 @@
 -- A schema in the order in which a person reads it, so that it is written the same way every time.
 
 local json = require("pintle.core").json
+local values = require "pintle.schema.values"
 
 -- What is not here comes behind, by its name.
 local KEYWORDS = {
@@ -48,14 +49,17 @@ local function list_of_schemas(list)
   return copy
 end
 
-local function list(values) return json.array(table.move(values, 1, #values, 1, {})) end
+local function list(items) return json.array(table.move(items, 1, #items, 1, {})) end
 
-local function member(value, keyword, required)
+local function required_of(schema) return type(schema.required) == "table" and schema.required or {} end
+
+local function member(value, keyword, schema)
   if type(value) ~= "table" then return value end
-  if MAPS[keyword] then return ordered(value, keyword == "properties" and required or {}, order) end
+  if MAPS[keyword] then return ordered(value, keyword == "properties" and required_of(schema) or {}, order) end
   if SCHEMAS[keyword] then return order(value) end
   if LISTS_OF_SCHEMAS[keyword] then return list_of_schemas(value) end
   if LISTS[keyword] then return list(value) end
+  if keyword == "default" and next(value) == nil and values.wants_array(schema) then return json.array() end
   return value
 end
 
@@ -65,8 +69,7 @@ end
 ---@return any
 function order(schema)
   if type(schema) ~= "table" then return schema end
-  local required = type(schema.required) == "table" and schema.required or {}
-  return ordered(schema, KEYWORDS, function(value, keyword) return member(value, keyword, required) end)
+  return ordered(schema, KEYWORDS, function(value, keyword) return member(value, keyword, schema) end)
 end
 
 return order

@@ -99,17 +99,10 @@ local function bounded(node, check, limits)
   end
 end
 
-local function wants_array(schema)
-  local kinds = type(schema.type) == "table" and schema.type or { schema.type }
-  local wanted = {}
-  for _, kind in ipairs(kinds) do wanted[kind] = true end
-  return wanted.array and not wanted.object
-end
-
 local function is_filled_object(value) return values.is_object(value) and next(value) ~= nil end
 
 local function set_predicates(node, context)
-  local lenient = context.either and wants_array(node.schema)
+  local lenient = context.either and values.wants_array(node.schema)
   node.is_array = lenient and values.is_list or values.is_array
   node.is_object = lenient and is_filled_object or values.is_object
 end

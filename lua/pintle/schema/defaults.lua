@@ -55,6 +55,14 @@ local function owner_of_default(node, filling)
   end
 end
 
+-- Where it can only be an array, an empty one needs no mark.
+local function default_of(schema, filling)
+  local default = schema.default
+  local is_empty = type(default) == "table" and next(default) == nil
+  if is_empty and values.wants_array(schema) then return setmetatable({}, values.array_mt) end
+  return deep_copy(default, filling)
+end
+
 local fill
 
 -- A default may itself have gaps with defaults, but a schema's own default does not go into itself.
@@ -62,7 +70,7 @@ local function missing_value(node, filling, depth)
   local owner = owner_of_default(node, filling)
   if not owner or filling.inserting[owner] then return nil end
   filling.inserting[owner] = true
-  local value = fill(node, deep_copy(owner.schema.default, filling), filling, depth)
+  local value = fill(node, default_of(owner.schema, filling), filling, depth)
   filling.inserting[owner] = nil
   return value
 end

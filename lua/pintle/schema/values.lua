@@ -29,6 +29,16 @@ function values.is_list(value)
   return type(value) == "table" and (getmetatable(value) == array_mt or value[1] ~= nil or next(value) == nil)
 end
 
+---Whether the type of a schema asks for an array, and not for an object.
+---@param schema table
+---@return boolean
+function values.wants_array(schema)
+  local kinds = type(schema.type) == "table" and schema.type or { schema.type }
+  local wanted = {}
+  for _, kind in ipairs(kinds) do wanted[kind] = true end
+  return wanted.array and not wanted.object or false
+end
+
 ---@param value any
 ---@return boolean
 function values.is_integer(value)
