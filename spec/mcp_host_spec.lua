@@ -61,6 +61,13 @@ describe("a server with a handshake", function()
     assert.is_nil((table.concat(methods(), " ", count + 1):find("server/discover", 1, true)))
   end)
 
+  it("is so even if it is slow to start", function()
+    local host <close> = new_host()
+    assert.equal("old", assert(start(host, "touchy_and_slow", { handshake_timeout = 4 })).manifest.name)
+    assert.same({ "server/discover", "initialize", "notifications/initialized" },
+      table.move(methods(), 1, 3, 1, {}))
+  end)
+
   it("is greeted in the newest version that it names", function()
     local host <close> = new_host()
     assert(start(host, "old"))

@@ -211,6 +211,10 @@ local behaviours = {
   classic = function() serve_classic(nil, refuse_stranger) end,
   silent = function() serve_classic(nil, function() end) end,
   touchy = function() serve_classic(nil, function() os.exit(3) end) end,
+  touchy_and_slow = function()
+    sleep(1.2)
+    serve_classic(nil, function() os.exit(3) end)
+  end,
   mute = function() for _ in read do end end,
   modern = serve_modern,
   peculiar = serve_modern,

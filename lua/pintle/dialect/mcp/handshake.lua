@@ -111,10 +111,17 @@ local function fall_back(session)
   return told, err
 end
 
+-- What was not answered may not have been heard yet, and may be the end of it when it is.
+local function fall_back_late(session)
+  local told, err = fall_back(session)
+  return told, err, err and err.kind == "closed" and "again" or nil
+end
+
 local function try_both(session)
   if session.memory.is_classic then return fall_back(session) end
   local told, err = discover(session, session.handshake_timeout * PROBE)
   if told then return told end
+  if err.kind == "timeout" then return fall_back_late(session) end
   if err.kind == "closed" then
     session.memory.is_classic = true
     return nil, err, "again"
