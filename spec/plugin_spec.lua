@@ -117,10 +117,12 @@ describe("a plugin", function()
     assert.same({ "", 0 }, { (select(1, extension.run(GREETER, {}))), (select(2, extension.run(GREETER, {}))) })
   end)
 
-  it("waits for what runs when its input ends only as long as it is told", function()
-    local text, status = extension.run("spec/support/plugins/impatient.lua", { execution("sleep") })
-    assert.truthy(text:find('"error":{"code":-32000,"message":"the plugin is shutting down"}', 1, true), text)
-    assert.equal(0, status)
+  it("waits for what runs when its input ends only as long as it is told, also if it only computes", function()
+    for _, operation in ipairs { "sleep", "compute" } do
+      local text, status = extension.run("spec/support/plugins/impatient.lua", { execution(operation) })
+      assert.truthy(text:find('"error":{"code":-32000,"message":"the plugin is shutting down"}', 1, true), text)
+      assert.equal(0, status)
+    end
   end)
 
   it("fails its own calls at once when its input has ended", function()

@@ -201,13 +201,15 @@ end
 
 -- {====== While a handler computes ======
 
----Takes in what has come while a handler computes. Cancelling is acted on; all else waits for its turn.
+---Takes in what has come while a handler computes. Cancelling is acted on; all else waits for its turn, also the end:
+---who wants to know of that at once is told here, each time.
 ---@private
 function inbox.listen_in(self)
   local stream = self.stream
   answers.note_serving(self)
   while not parking.is_full(self) do
     local kind, id, what, payload = stream:receive()
+    if kind == nil and self.on_silence then self.on_silence() end
     if not kind then break end
     if kind == "result" then
       loop.wake(what, payload)

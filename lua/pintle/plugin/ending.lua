@@ -12,6 +12,7 @@ local tasks = lazy "pintle.task"
 
 local STOPPING = 1 -- seconds for what is being handled to answer that it was stopped
 local LAST_WORDS = 10 -- seconds for an on_shutdown, and for the last answers to be taken
+local SHUTTING_DOWN = "the plugin is shutting down"
 
 local ending = {}
 
@@ -40,7 +41,7 @@ end
 function ending.shutdown(self, request)
   if self.is_shut then return end
   self.is_shut, self.is_over = true, true
-  stop_requests(self, "the plugin is shutting down", request)
+  stop_requests(self, SHUTTING_DOWN, request)
   self.peer:idle(STOPPING, request)
   if self.phase == "ready" then run_finalizers(self) end
 end
@@ -118,9 +119,15 @@ local function time_needed(self)
   return longest
 end
 
+-- From the end of input on; whoever notices that first says when.
+local function time_to_give_up(self)
+  self.give_up = self.give_up or loop.now() + time_needed(self)
+  return self.give_up
+end
+
 -- Input has ended, but what was asked before that is answered. That nobody reads the answers may show meanwhile.
 local function finish_work(self)
-  local give_up = loop.now() + time_needed(self)
+  local give_up = time_to_give_up(self)
   repeat
     local is_done = self.peer:idle(math.min(1, give_up - loop.now()))
     if not is_done and is_deserted(self) then self.ending.is_deserted = true end
@@ -143,6 +150,12 @@ end
 function ending.of_input(self, peer, err)
   peer:deafen(err)
   wake(self, { status = err.kind == "closed" and 0 or 1, is_input = true })
+end
+
+---Input has ended while somebody computes, who does not let the loop turn. He has no more time than those who wait.
+---@param self pintle.server
+function ending.of_patience(self)
+  if loop.now() >= time_to_give_up(self) then stop_requests(self, SHUTTING_DOWN) end
 end
 
 ---Ends: what was asked is answered, and the functions of `on_shutdown` run.

@@ -169,6 +169,7 @@ function servers.run(plugin, options)
   if not self.peer then return nil, err end
   self.peer.deserted = function(peer, why) ending.of_input(self, peer, why) end
   exits.after_sending(self.peer)
+  self.peer.on_silence = function() ending.of_patience(self) end
   add_methods(self)
   if options.dialect then speak(self, options.dialect) else recognise(self) end
   wait_for_end(self)

@@ -8,4 +8,8 @@ plugin:operation("sleep", {}, function(_, ctx)
   return ok, err
 end)
 
+plugin:operation("compute", {}, function()
+  while true do end -- luacheck: ignore 542
+end)
+
 plugin:serve { drain = 0.1 }
