@@ -205,11 +205,13 @@ describe("--manifest reginald", function()
     local by_name = {}
     for _, command in ipairs(manifest.commands) do by_name[command.name] = command end
     assert.same({ name = "sleep", usage = "sleep [--time N]", description = "Sleep for a while", config = { {
-      key = "time", value = 1, type = "int", flag = { name = "time", shorthand = "t", usage = "Seconds" } } } },
+      key = "time", value = 1, type = "int", flag = { name = "time", shorthand = "t", description = "Seconds" } } } },
       by_name.sleep)
     assert.same({ name = "remote", usage = "remote", commands = { {
       name = "add", usage = "add [options]", description = "Add one", aliases = { "plus" }, config = { {
-        key = "url", value = "", type = "string", flag = { name = "url", shorthand = "", usage = "(required)" } } },
+        key = "url", value = "", type = "string",
+        flag = { name = "url", shorthand = "", description = "(required)" },
+      } },
     } } }, by_name.remote)
     assert.is_nil(by_name.echo)
     assert.same({

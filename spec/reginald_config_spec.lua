@@ -80,6 +80,8 @@ describe("a schema as config entries", function()
     assert.equal('{"key":"x","value":0,"type":"int"}', entry(schema, june, { x = { flag = false } }))
     assert.equal('{"key":"x","value":"","type":"string","flag":{"name":"x","shorthand":"","usage":"(JSON)"}}',
       entry({ type = "number" }, june, {}))
+    assert.equal('{"value":0,"type":"int","key":"x","flag":{"name":"x","shorthand":"","description":"How many"}}',
+      entry(schema, july, {}))
     assert.matches('"type":"configs","key":"x"}$', entry(object {}, july, {}))
   end)
 
@@ -210,6 +212,10 @@ describe("what was told of a command", function()
       a = { type = "string", description = "(required)" }, b = { type = "object" },
       c = { default = false, description = "(JSON)" }, d = { description = "(JSON)" },
     }, schema.properties)
+    schema = told.schema(json.decode [[[{"key":"a","type":"int","flag":{"description":"A"},"description":"B"},
+      {"key":"b","type":"int","flag":null,"description":"B"}, {"key":"c","type":"int","flag":{"usage":""}}] ]])
+    assert.same({ "A", "B" }, { schema.properties.a.description, schema.properties.b.description })
+    assert.is_nil(schema.properties.c.description)
     local sent, err = told.write({ a = print }, nil, june)
     assert.is_nil(sent)
     assert.equal("invalid", err.kind)

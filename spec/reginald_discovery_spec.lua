@@ -78,7 +78,7 @@ describe("looking for plugins of Reginald", function()
       "name": "first", "executable": "run", "version": "1.0.0", "domain": "d", "description": "D",
       "config": [{ "key": "k", "value": null, "type": "int" }],
       "commands": [{ "name": "c", "usage": "u", "description": "d", "aliases": ["x"], "config": [
-        { "key": "k", "value": [], "type": "pathList", "flag": { "name": "n", "shorthand": "s", "usage": "u" },
+        { "key": "k", "value": [], "type": "pathList", "flag": { "name": "n", "shorthand": "s", "description": "d" },
           "envOverride": "E", "flagOnly": false }], "commands": [{ "name": "sub" }] }],
       "tasks": [{ "taskType": "t", "description": "d", "provides": ["p"], "config": [] }] }]])
     local found, skipped = host:discover(directory)

@@ -42,7 +42,7 @@ Those before start every program there whose name begins with `reginald-`: a lin
           "flag": {
             "name": "name",
             "shorthand": "",
-            "usage": "Whom to greet (required)"
+            "description": "Whom to greet (required)"
           }
         }
       ]

@@ -68,9 +68,10 @@ local function entry_type(value, where)
   return nil, ("%s: no type of a config entry: %s"):format(where, json.encode(value))
 end
 
+-- A flag has a description; june called it its usage, and whoever comes from there may still do so.
 local ENTRY = {
   key = text, value = anything, type = entry_type, envOverride = text, flagOnly = boolean,
-  flag = object { name = text, shorthand = text, usage = text },
+  flag = object { name = text, shorthand = text, description = text, usage = text },
 }
 local entries = list_of(object(ENTRY, "key", "type"))
 

@@ -3,8 +3,6 @@
 local json = require("pintle.core").json
 local types = require "pintle.dialect.reginald.types"
 
-local FLAG = json.order { "name", "shorthand", "usage" }
-
 local entries = {}
 
 ---What is written behind the usage of a flag, for people and for our own host: that its text is JSON, and that it has
@@ -55,17 +53,18 @@ local function usage_of(schema, form, given, is_required)
   return table.concat(words, " ")
 end
 
-local function flag_of(name, schema, form, given, is_required)
+local function flag_of(name, schema, form, release, given, is_required)
   if given.flag == false or form.type == "configs" then return nil end
   local usage = usage_of(schema, form, given, is_required)
-  return setmetatable({ name = given.flag or name, shorthand = given.shorthand or "", usage = usage }, FLAG)
+  local flag = { name = given.flag or name, shorthand = given.shorthand or "", [release.usage] = usage }
+  return setmetatable(flag, release.flag)
 end
 
 local function entry_of(name, schema, release, given, is_required)
   local form = types.of(schema, release)
   return setmetatable({
     key = name, value = value_of(schema, form, release), type = form.type,
-    flag = given and flag_of(name, schema, form, given, is_required),
+    flag = given and flag_of(name, schema, form, release, given, is_required),
     envOverride = given and given.envOverride, flagOnly = given and given.flagOnly or nil,
   }, release.entry)
 end

@@ -14,6 +14,8 @@ end
 ---@field methods table<string, true> that a plugin answers
 ---@field types table<string, true> of config entries
 ---@field entry table order of the members of a config entry
+---@field flag table order of the members of a flag
+---@field usage "usage"|"description" what a flag calls that which is told of it; another member is not known
 ---@field shutdown any what a plugin answers to a shutdown
 ---@field codes pintle.reginald.codes
 
@@ -39,6 +41,8 @@ release.by_name = {
     methods = release.METHODS,
     types = set "bool int string",
     entry = json.order { "key", "value", "type", "flag", "envOverride", "flagOnly" },
+    flag = json.order { "name", "shorthand", "usage" },
+    usage = "usage",
     shutdown = json.null,
     codes = { handshake = -32602, unknown = -32602, group = -32602, config = -32050, command = -32000, task = -32603 },
   },
@@ -48,6 +52,8 @@ release.by_name = {
     methods = set "handshake runCommand runTask shutdown exit",
     types = set "bool int string path boolList intList stringList pathList configs",
     entry = json.order { "value", "type", "key", "flag", "envOverride", "flagOnly" },
+    flag = json.order { "name", "shorthand", "description" },
+    usage = "description",
     shutdown = true,
     codes = {
       handshake = -32000, unknown = -32001, group = -32002, lacking = -32002, config = -32602, command = -32003,

@@ -18,10 +18,12 @@ local SCHEMAS = {
   path = { type = "string", format = "path" },
 }
 
+local function text_of(value) return type(value) == "string" and value ~= "" and value or nil end
+
+-- june has it as the usage of the flag, july as its description, and where that has none, as the entry's own.
 local function usage_of(entry)
-  local flag = given(entry.flag)
-  local usage = kind(flag) == "object" and flag.usage
-  return type(usage) == "string" and usage ~= "" and usage or nil
+  local flag = kind(given(entry.flag)) == "object" and entry.flag or {}
+  return text_of(flag.usage) or text_of(flag.description) or text_of(entry.description)
 end
 
 local function is_marked(entry, mark)
