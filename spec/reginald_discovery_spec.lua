@@ -75,9 +75,11 @@ describe("looking for plugins of Reginald", function()
 
   it("finds directories of july by their manifest.json", function()
     folder("one", [[{
-      "name": "first", "executable": "run", "version": "1.0.0", "domain": "d", "description": "D",
-      "config": [{ "key": "k", "value": null, "type": "int" }],
-      "commands": [{ "name": "c", "usage": "u", "description": "d", "aliases": ["x"], "config": [
+      "name": "first", "executable": "run", "version": "1.0.0", "domain": "d", "description": "D", "help": "H",
+      "config": [{ "key": "k", "value": null, "type": "int", "description": "d", "flag": {} },
+        { "key": "l", "value": 1, "type": "int", "flag": { "usage": "u" } }],
+      "commands": [{ "name": "c", "usage": "u", "description": "d", "help": "h", "aliases": ["x"],
+        "args": { "min": 0, "max": 1 }, "config": [
         { "key": "k", "value": [], "type": "pathList", "flag": { "name": "n", "shorthand": "s", "description": "d" },
           "envOverride": "E", "flagOnly": false }], "commands": [{ "name": "sub" }] }],
       "tasks": [{ "taskType": "t", "description": "d", "provides": ["p"], "config": [] }] }]])

@@ -70,18 +70,21 @@ end
 
 -- A flag has a description; june called it its usage, and whoever comes from there may still do so.
 local ENTRY = {
-  key = text, value = anything, type = entry_type, envOverride = text, flagOnly = boolean,
+  key = text, value = anything, type = entry_type, description = text, envOverride = text, flagOnly = boolean,
   flag = object { name = text, shorthand = text, description = text, usage = text },
 }
 local entries = list_of(object(ENTRY, "key", "type"))
 
-local COMMAND = { name = text, usage = text, description = text, aliases = list_of(text), config = entries }
+local COMMAND = {
+  name = text, usage = text, description = text, help = text, args = anything, aliases = list_of(text),
+  config = entries,
+}
 COMMAND.commands = list_of(object(COMMAND, "name"))
 
 local TASK = { taskType = text, description = text, provides = anything, config = entries }
 
 local MANIFEST = {
-  name = text, executable = text, version = text, domain = text, description = text, config = entries,
+  name = text, executable = text, version = text, domain = text, description = text, help = text, config = entries,
   commands = COMMAND.commands, tasks = list_of(object(TASK, "taskType")),
 }
 
