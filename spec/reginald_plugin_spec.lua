@@ -333,6 +333,7 @@ describe("initialize", function()
       assert.equal(expected, table.concat(said(host), " "))
     end
     local host <close> = june(nil, '{"logging":{"enabled":false,"level":"TRACE"}}')
+    assert.same(-32600, error_of(host, "initialize", LOGGING)[1])
     host:call("runCommand", '{"name":"log"}')
     assert.same({}, host.logged)
   end)

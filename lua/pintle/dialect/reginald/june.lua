@@ -32,14 +32,15 @@ end
 function june.initialize(server, params)
   local threshold, err = read_logging(params.logging)
   if not threshold then return nil, err end
-  server.state.threshold = threshold
   local config
   config, err = run.config(server, params.config)
   if not config then return nil, err end
-  local ok
+  local before, ok = server.state.threshold
+  server.state.threshold = threshold
   ok, err = server:initialize(config)
-  if not ok then return nil, err end
-  return {}
+  if ok then return {} end
+  server.state.threshold = before
+  return nil, err
 end
 
 -- }======
