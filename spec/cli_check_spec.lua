@@ -104,6 +104,11 @@ describe("a good plugin", function()
     assert.same({ "skip outcome", "skip empty-phase", "skip missing-argument" }, (check("-d", "gevals", cli.GREETER)))
   end)
 
+  it("may leave out the names of flags that are called like their keys", function()
+    local command = { "lua5.4", "spec/support/reginald/june_plugin.lua" }
+    assert.same({}, (check("-d", "reginald", "--only", "june/handshake", command)))
+  end)
+
   it("may be a language server", function()
     local args = json.encode { path = lfs.currentdir() .. "/README.md" }
     local command = { "lua5.4", "examples/todo-lsp/plugin.lua" }

@@ -21,7 +21,7 @@ local plugin = {
 
 local HELLO = '{"protocol":"rpp","protocolVersion":0,"name":"sleeper","version":"0.1.0","commands":['
   .. '{"name":"sleep","usage":"sleep [options]","configs":[{"key":"time","value":1,"type":"int",'
-  .. '"flag":{"name":"time","shorthand":"t","usage":"seconds"}},{"key":"deep","value":false,"type":"bool"}]},'
+  .. '"flag":{"shorthand":"t","usage":"seconds"}},{"key":"deep","value":false,"type":"bool"}]},'
   .. '{"name":"fail","usage":"fail","configs":[]}],"tasks":[{"type":"echo"},{"type":"fail"}],'
   .. '"configs":[{"key":"greeting","value":"hi","type":"string"}]}'
 

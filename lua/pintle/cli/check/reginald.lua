@@ -12,9 +12,10 @@ local function exactly(required, properties)
   return { type = "object", required = required, properties = properties, additionalProperties = false }
 end
 
+-- A flag without a name has that of its key.
 local ENTRY = exactly({ "key", "value", "type" }, {
   key = TEXT, value = true, type = { enum = { "bool", "int", "string" } }, envOverride = TEXT,
-  flag = exactly({ "name" }, { name = TEXT, shorthand = TEXT, usage = TEXT }), flagOnly = { type = "boolean" },
+  flag = exactly(nil, { name = TEXT, shorthand = TEXT, usage = TEXT }), flagOnly = { type = "boolean" },
 })
 local ENTRIES = { type = { "array", "null" }, items = ENTRY }
 
