@@ -25,8 +25,8 @@ end
 
 -- The last two groups may be an address of the older kind.
 local function count_last_groups(text)
-  local head, tail = text:match "^(.-):?([%d.]+)$"
-  if not tail or not tail:find(".", 1, true) then return count_groups(text) end
+  local head, tail = text:match "^(.-):?([^:]*)$"
+  if not tail:find(".", 1, true) then return count_groups(text) end
   local count = text:sub(1, 1) ~= ":" and network.is_ipv4(tail) and count_groups(head)
   return count and count + 2 or nil
 end
