@@ -84,8 +84,8 @@ describe("a format", function()
 
   it("can be something that points", function()
     has_format("json-pointer", { "", "/", "/a", "/a~0b~1c//", "/ ", "not", "a", "#", "#/a", "/~", "/~2", "/a~" })
-    has_format("relative-json-pointer", { "0", "1/a", "0#", "12/a/b", "1+2/a", "2-1", "not", "", "/a", "01", "-1",
-      "0##", "1a" })
+    has_format("relative-json-pointer", { "0", "1/a", "0#", "12/a/b", "1+2/a", "2-1", "1+0", "3-0/a", "2+10#", "not",
+      "", "/a", "01", "-1", "0##", "1a", "1+", "1-01", "1+00/a", "1+-1", "1#+1", "1+1a" })
     has_format("uuid", { "00112233-4455-6677-8899-aabbccddeeff", "AABBCCDD-eeff-0011-2233-445566778899", "not", "",
       "00112233445566778899aabbccddeeff", "0011223-34455-6677-8899-aabbccddeeff",
       "00112233-4455-6677-8899-aabbccddeefg", "{00112233-4455-6677-8899-aabbccddeeff}" })

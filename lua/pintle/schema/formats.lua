@@ -22,7 +22,9 @@ function formats.is_pointer(text) return pointer.tokens(text) ~= nil end
 function formats.is_relative_pointer(text)
   local levels, rest = text:match "^(%d+)(.*)$"
   if not levels or levels:find "^0." then return false end
-  rest = rest:gsub("^[-+][1-9]%d*", "")
+  local offset, after = rest:match "^[-+](%d+)(.*)$"
+  if offset and offset:find "^0." then return false end
+  rest = after or rest
   return rest == "#" or formats.is_pointer(rest)
 end
 
