@@ -74,9 +74,10 @@ describe("a format", function()
       "http://a/\u{FC}", "a:#b#c", "http://a/^" })
     has_format("uri-reference", { "", "a", "/a", "//a", "?a", "#a", "a/b:c", "./a:b", "http://a", "not", "a b", "1:a",
       "\\a", "#a#b", "\u{FC}" })
-    has_format("iri", { "http://b\u{FC}cher.example/\u{2603}?\u{FC}#\u{FC}", "http://a", "not", "\u{FC}",
-      "http://a/ ", "http://a/\u{E000}", "http://a/\u{FFFE}" })
-    has_format("iri-reference", { "\u{FC}", "/\u{2603}", "", "not", "\u{FC} ", "a\\\u{FC}" })
+    has_format("iri", { "http://b\u{FC}cher.example/\u{2603}?\u{FC}#\u{FC}", "http://a",
+      "http://a?\u{E000}", "a:?\u{10FFFD}#\u{20000}", "not", "\u{FC}", "http://a/ ", "http://a/\u{E000}",
+      "http://a/\u{FFFE}", "a:?\u{FFFFE}", "a:\u{E0001}", "http://\u{F0000}?", "a:#\u{F0000}", "a:#?\u{E000}" })
+    has_format("iri-reference", { "\u{FC}", "/\u{2603}", "", "?\u{F8FF}", "not", "\u{FC} ", "a\\\u{FC}" })
     has_format("uri-template", { "", "/a/{b}", "{+a}{#b}{.c}{/d}{;e}{?f,g*}{&h:20}", "{a.b}", "{%20a}", "/\u{FC}",
       "not", "{", "}", "{}", "{a", "a}", "{a}}", "{{a}}", "{a b}", "{a:0}", "{a:10000}", "{a..b}", "{.}", "a b",
       "a<b", "%2" })

@@ -54,22 +54,34 @@ local function is_reference(text)
   return is_path(path) and (not query or is_query(query)) and (not fragment or is_query(fragment))
 end
 
--- Control characters, private use and code points that are no characters.
-local function has_strange(text)
+-- Control characters, tags and code points that are no characters.
+local function is_strange(code)
+  return code >= 0x80 and code < 0xA0 or code >= 0xE0000 and code <= 0xE0FFF or code & 0xFFFE == 0xFFFE
+    or code >= 0xFDD0 and code <= 0xFDEF or code >= 0xFFF0 and code <= 0xFFFF
+end
+
+local function is_private(code) return code >= 0xE000 and code <= 0xF8FF or code >= 0xF0000 end
+
+local function has(text, test)
   for _, code in utf8.codes(text) do
-    if code >= 0x80 and code < 0xA0 or code >= 0xE000 and code <= 0xF8FF or code >= 0xF0000
-      or code & 0xFFFE == 0xFFFE or code >= 0xFDD0 and code <= 0xFDEF or code >= 0xFFF0 and code <= 0xFFFF then
-      return true
-    end
+    if test(code) then return true end
   end
   return false
 end
 
-local function is_wide(text) return utf8.len(text) ~= nil and not has_strange(text) end
+local function is_wide(text) return utf8.len(text) ~= nil and not has(text, is_strange) end
+
+-- Characters of private use are for the query alone.
+local function without_query(text)
+  local path, fragment = text:match "^([^?#]*)[^#]*(.*)$"
+  return path .. fragment
+end
 
 ---@param text string
 ---@return boolean
-function uri.is_iri_reference(text) return is_wide(text) and is_reference(text) end
+function uri.is_iri_reference(text)
+  return is_wide(text) and not has(without_query(text), is_private) and is_reference(text)
+end
 
 ---@param text string
 ---@return boolean
