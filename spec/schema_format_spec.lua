@@ -79,8 +79,8 @@ describe("a format", function()
       "http://a/\u{FFFE}", "a:?\u{FFFFE}", "a:\u{E0001}", "http://\u{F0000}?", "a:#\u{F0000}", "a:#?\u{E000}" })
     has_format("iri-reference", { "\u{FC}", "/\u{2603}", "", "?\u{F8FF}", "not", "\u{FC} ", "a\\\u{FC}" })
     has_format("uri-template", { "", "/a/{b}", "{+a}{#b}{.c}{/d}{;e}{?f,g*}{&h:20}", "{a.b}", "{%20a}", "/\u{FC}",
-      "not", "{", "}", "{}", "{a", "a}", "{a}}", "{{a}}", "{a b}", "{a:0}", "{a:10000}", "{a..b}", "{.}", "a b",
-      "a<b", "%2" })
+      "/'{a}'", "/\u{E000}\u{10FFFD}", "not", "{", "}", "{}", "{a", "a}", "{a}}", "{{a}}", "{a b}", "{a:0}",
+      "{a:10000}", "{a..b}", "{.}", "{'a'}", "a b", "a<b", "%2", "/\u{85}", "/\u{FDD0}", "/\u{1FFFF}" })
   end)
 
   it("can be something that points", function()

@@ -109,15 +109,16 @@ local function is_expression(text)
   return true
 end
 
+-- The apostrophe, which RFC 6570 leaves out, is back by its erratum 6937.
 local function is_literal(text)
   local plain = text:gsub("%%%x%x", "")
-  return not plain:find "[%c \"'%%<>\\^`{|}]"
+  return not plain:find "[%c \"%%<>\\^`{|}]"
 end
 
 ---@param text string
 ---@return boolean
 function uri.is_template(text)
-  if not utf8.len(text) then return false end
+  if not is_wide(text) then return false end
   local at = 1
   while at <= #text do
     local literal, expression, after = text:match("^([^{}]*){([^{}]*)}()", at)
