@@ -2,15 +2,18 @@
 
 local network = {}
 
----@param text string
----@return boolean
-function network.is_ipv4(text)
+-- Four numbers up to 255, of three digits at most.
+local function is_quad(text)
   local octets = { text:match "^(%d+)%.(%d+)%.(%d+)%.(%d+)$" }
   for _, octet in ipairs(octets) do
-    if #octet > 3 or octet:find "^0." or tonumber(octet) > 255 then return false end
+    if #octet > 3 or tonumber(octet) > 255 then return false end
   end
   return #octets == 4
 end
+
+---@param text string
+---@return boolean
+function network.is_ipv4(text) return is_quad(text) and not ("." .. text):find "%.0%d" end
 
 -- How many of the eight groups a part without :: has; nil if it is none.
 local function count_groups(text)
@@ -48,12 +51,13 @@ function network.is_label(label)
   return #label <= 63 and label:find "^%w" ~= nil and label:find "%w$" ~= nil and not label:find "[^%w-]"
 end
 
+-- Mail allows zeros in front (RFC 5321, Snum).
 local function is_address_literal(text)
   local inside = text:match "^%[(.*)%]$"
   if not inside then return false end
   local six = inside:match "^[Ii][Pp][Vv]6:(.*)$"
   if six then return network.is_ipv6(six) end
-  return network.is_ipv4(inside)
+  return is_quad(inside)
 end
 
 local function is_plain_hostname(text)
