@@ -44,8 +44,8 @@ describe("a format", function()
       "1.2.3.4::", "::1%eth0", "1:2:3:4:5:6:7:8::", ":1::", "::1:", "1:2:3:4:5:6:7:1.2.3.4", ":::1.2.3.4",
       "::ab1.2.3.4", "1:2:3:4:5:6a7.8.9.10" })
     has_format("hostname", { "a", "example.com", "EXAMPLE.com", "a-b.c-d", "1.2", "xn--bcher-kva.example",
-      ("a"):rep(63), "not", "", ".", "a.", ".a", "a..b", "-a", "a-", "a_b", "a b", "b\u{FC}cher", ("a"):rep(64),
-      ("a."):rep(127) .. "ab", "xn--", "xn--0", "xn--bcher-kv!" })
+      "XN--Bcher-KVA", "xn--tda", ("a"):rep(63), "not", "", ".", "a.", ".a", "a..b", "-a", "a-", "a_b", "a b",
+      "b\u{FC}cher", ("a"):rep(64), ("a."):rep(127) .. "ab", "xn--", "xn--0", "xn--bcher-kv!", "xn---tda" })
     has_format("idn-hostname", { "example.com", "b\u{FC}cher.example", "\u{4F8B}\u{3002}\u{4F8B}", "xn--bcher-kva",
       "l\u{B7}l", "\u{5D0}\u{5F3}", "\u{30A2}\u{30FB}", "\u{915}\u{94D}\u{200D}", "fa\u{DF}", "\u{3B1}\u{375}\u{3B2}",
       "not", "", "-\u{FC}", "\u{FC}-", "ab--\u{FC}", "a\u{B7}b", "a\u{5F3}", "a\u{30FB}", "a\u{200D}", "\u{301}a",

@@ -91,10 +91,12 @@ end
 
 local function is_beyond_ascii(code) return code > 127 end
 
--- A label in its ASCII form, which has to stand for one that needs it.
+-- A label in its ASCII form, which has to stand for one that needs it, and to be its only form.
 local function is_encoded_label(label)
-  local codes = punycode.decode(label:sub(5))
+  local text = label:sub(5)
+  local codes = punycode.decode(text)
   return codes ~= nil and has(codes, is_beyond_ascii) and not has(codes, set "D800-DFFF") and is_wide_label(codes)
+    and punycode.encode(codes):lower() == text:lower()
 end
 
 local function is_ascii_label(label)
