@@ -324,6 +324,7 @@ build = {
     ["pintle.schema.equality"] = "lua/pintle/schema/equality.lua",
     ["pintle.schema.failures"] = "lua/pintle/schema/failures.lua",
     ["pintle.schema.formats"] = "lua/pintle/schema/formats.lua",
+    ["pintle.schema.formats.bidi"] = "lua/pintle/schema/formats/bidi.lua",
     ["pintle.schema.formats.idn"] = "lua/pintle/schema/formats/idn.lua",
     ["pintle.schema.formats.network"] = "lua/pintle/schema/formats/network.lua",
     ["pintle.schema.formats.punycode"] = "lua/pintle/schema/formats/punycode.lua",

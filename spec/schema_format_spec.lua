@@ -52,6 +52,13 @@ describe("a format", function()
       "\u{661}\u{6F1}", "a\u{640}", "\u{2603}", ("\u{FC}"):rep(60), "ab--cd", "a\u{375}b", "\u{DC}b" })
   end)
 
+  it("is no host's name if nobody can tell which way a label of it runs", function()
+    has_format("idn-hostname", { "\u{5D2}\u{5D3}.example", "b\u{FC}cher.\u{62A}\u{62B}", "\u{5D2}1", "\u{62A}\u{664}",
+      "\u{5D2}-1\u{5D3}", "\u{5D2}\u{5B8}", "a1.\u{5D2}", "1a.com", "\u{6F1}2", "not", "1b.\u{5D3}", "2\u{62A}",
+      "c\u{5D2}", "\u{5D2}c", "\u{5D2}3\u{664}", "\u{664}", "a.\u{664}\u{62A}", "xn--c-4hc", "\u{5D2}.1" })
+    has_format("hostname", { "xn--6dbc.example", "not", "xn--c-4hc", "1b.xn--6dbc" })
+  end)
+
   it("is judged in time that grows with the text alone", function()
     local before = os.clock()
     for _, name in ipairs { "ipv6", "uri", "email" } do

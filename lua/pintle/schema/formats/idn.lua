@@ -1,6 +1,7 @@
 -- Names of hosts beyond ASCII (IDNA 2008), as far as that goes without the tables of Unicode. Where PCRE2 is
 -- installed it is asked for the kinds of characters; where it is not, most of them are let through.
 
+local bidi = require "pintle.schema.formats.bidi"
 local network = require "pintle.schema.formats.network"
 local punycode = require "pintle.schema.formats.punycode"
 
@@ -79,9 +80,11 @@ local function is_allowed(codes, i)
   return is_exception(code) or (kinds_of(utf8.char(code)))
 end
 
+local function is_mark(code) return (select(2, kinds_of(utf8.char(code)))) end
+
 local function is_wide_label(codes)
-  local _, is_mark = kinds_of(utf8.char(codes[1]))
-  if is_mark or codes[1] == 45 or codes[#codes] == 45 or codes[3] == 45 and codes[4] == 45 then return false end
+  if codes[1] == 45 or codes[#codes] == 45 or codes[3] == 45 and codes[4] == 45 then return false end
+  if is_mark(codes[1]) then return false end
   if has(codes, is_arabic_digit) and has(codes, is_extended_digit) then return false end
   for i = 1, #codes do
     if not is_allowed(codes, i) then return false end
@@ -91,47 +94,50 @@ end
 
 local function is_beyond_ascii(code) return code > 127 end
 
--- A label in its ASCII form, which has to stand for one that needs it, and to be its only form.
-local function is_encoded_label(label)
+-- The code points that a label in its ASCII form has to stand for: one that needs it, and that it is the only form of.
+local function decoded(label)
   local text = label:sub(5)
   local codes = punycode.decode(text)
-  return codes ~= nil and has(codes, is_beyond_ascii) and not has(codes, set "D800-DFFF") and is_wide_label(codes)
+  local is_valid = codes and has(codes, is_beyond_ascii) and not has(codes, set "D800-DFFF") and is_wide_label(codes)
     and punycode.encode(codes):lower() == text:lower()
+  return is_valid and codes or nil
 end
 
-local function is_ascii_label(label)
-  if not network.is_label(label) then return false end
-  return label:sub(1, 4):lower() ~= "xn--" or is_encoded_label(label)
+-- The label in ASCII, and its code points; nil if it is not valid.
+local function from_ascii(label)
+  if not network.is_label(label) then return nil end
+  local codes = { label:byte(1, -1) }
+  if label:sub(1, 4):lower() == "xn--" then codes = decoded(label) end
+  return codes and label, codes
 end
 
--- The label in ASCII; nil if it is not valid.
+-- The same for one that may be beyond ASCII.
 local function to_ascii(label)
   if not label:find "[\x80-\xff]" then
     local is_plain = label:sub(3, 4) ~= "--" or label:sub(1, 2):lower() == "xn"
-    return is_plain and is_ascii_label(label) and label or nil
+    if is_plain then return from_ascii(label) end
+    return nil
   end
   if #label > 1000 then return nil end
   local codes = { utf8.codepoint(label, 1, -1) }
   if not is_wide_label(codes) then return nil end
   local ascii = "xn--" .. punycode.encode(codes)
-  return #ascii <= 63 and ascii or nil
+  if #ascii <= 63 then return ascii, codes end
 end
 
 local function all_labels(text, convert)
-  local length = -1
+  local length, labels = -1, {}
   for label in (text .. "."):gmatch "([^.]*)%." do
-    local ascii = convert(label)
+    local ascii, codes = convert(label)
     if not ascii then return false end
-    length = length + 1 + #ascii
+    length, labels[#labels + 1] = length + 1 + #ascii, codes
   end
-  return length <= 253
+  return length <= 253 and bidi.is_clear(labels, is_mark)
 end
 
 ---@param text string
 ---@return boolean
-function idn.is_ascii_hostname(text)
-  return #text <= 253 and all_labels(text, function(label) return is_ascii_label(label) and label or nil end)
-end
+function idn.is_ascii_hostname(text) return #text <= 253 and all_labels(text, from_ascii) end
 
 ---@param text string
 ---@return boolean
