@@ -98,6 +98,25 @@ describe("a validation", function()
     end
   end)
 
+  it("counts what it costs to tell further out what has been evaluated", function()
+    local names, object = {}, {}
+    for i = 1, 100 do
+      names["n" .. i], object["n" .. i] = true, i
+    end
+    for _, wrap in ipairs {
+      function(inner) return { anyOf = { inner } } end,
+      function(inner) return { oneOf = { inner } } end,
+      function(inner) return { ["if"] = inner } end,
+      function(inner) return { allOf = { inner }, unevaluatedItems = false } end,
+    } do
+      local document = { properties = names }
+      for _ = 1, 100 do document = wrap(document) end
+      document = { allOf = { document }, unevaluatedProperties = false }
+      assert.equal(TOO_MANY_STEPS, message_of(document, object, { limits = { steps = 5000 } }))
+      assert.is_nil(message_of(document, object, { limits = { steps = 20000 } }))
+    end
+  end)
+
   it("is as good as new after it was stopped", function()
     local validate = judge.compile({ items = { type = "integer" } }, { limits = { steps = 10 } })
     assert.is_nil((validate { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }))

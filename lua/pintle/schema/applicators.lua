@@ -5,21 +5,17 @@ local run = require "pintle.schema.run"
 
 local failures = lazy "pintle.schema.failures"
 
-local fail, pay, quietly, site_of = run.fail, run.pay, run.quietly, run.site
+local fail, gather, pay, quietly, site_of = run.fail, run.gather, run.pay, run.quietly, run.site
 
 ---@type table<string, fun(node: pintle.schema.node, context: pintle.schema.context): pintle.schema.check>
 local applicators = {}
 
-local function merge(seen, more)
-  for key in next, more do seen[key] = true end
-end
-
 -- A branch that may fail tells what it has seen only if it does not.
-local function try(check, value, state, seen)
+local function try(check, value, state, seen, site)
   if not seen then return check(value, state) end
   local branch = {}
   if not check(value, state, branch) then return false end
-  merge(seen, branch)
+  gather(state, site, seen, branch)
   return true
 end
 
@@ -43,11 +39,11 @@ end
 
 -- Tries branches until `enough` of them fit. Returns the first two that do, and reasons of those that do not where
 -- reasons are looked for.
-local function search(checks, value, state, seen, enough)
+local function search(checks, value, state, seen, enough, site)
   local first, second
   local reasons = state.explain and {}
   for i = 1, #checks do
-    if try(checks[i], value, state, seen) then
+    if try(checks[i], value, state, seen, site) then
       if first then second = i end
       first = first or i
       if enough == 1 and not seen or enough == 2 and second then break end
@@ -68,7 +64,7 @@ function applicators.anyOf(node, context)
   local none = site_of("anyOf", node.path, none_of(checks, "anyOf"))
   return function(value, state, seen)
     pay(state, none, #checks)
-    local first, _, reasons = search(checks, value, state, seen, 1)
+    local first, _, reasons = search(checks, value, state, seen, 1, none)
     return first ~= nil or fail(state, none, reasons)
   end
 end
@@ -81,7 +77,7 @@ function applicators.oneOf(node, context)
   end)
   return function(value, state, seen)
     pay(state, none, #checks)
-    local first, second, reasons = search(checks, value, state, seen, 2)
+    local first, second, reasons = search(checks, value, state, seen, 2, none)
     if not first then return fail(state, none, reasons) end
     return not second or fail(state, several, state.explain and { first, second })
   end
@@ -104,7 +100,7 @@ applicators["if"] = function(node, context)
   local fits_then = children["then"] and context.one(node, children["then"]) or always
   local fits_else = children["else"] and context.one(node, children["else"]) or always
   local site = site_of("if", node.path)
-  local function condition(value, state, seen) return try(check, value, state, seen) end
+  local function condition(value, state, seen) return try(check, value, state, seen, site) end
   return function(value, state, seen)
     pay(state, site, 2)
     if quietly(state, condition, value, seen) then return fits_then(value, state, seen) end

@@ -40,6 +40,18 @@ function run:pay(site, steps)
   if left < 0 then run.abort(site, "it takes more steps than the limit allows") end
 end
 
+---Tells further out what a part has seen.
+---@param site pintle.schema.site
+---@param seen table
+---@param more table
+function run:gather(site, seen, more)
+  local count = 0
+  for key in next, more do
+    seen[key], count = true, count + 1
+  end
+  self:pay(site, count)
+end
+
 ---@param site pintle.schema.site
 ---@param value any
 ---@return false

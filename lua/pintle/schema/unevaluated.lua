@@ -3,7 +3,7 @@
 local members = require "pintle.schema.members"
 local run = require "pintle.schema.run"
 
-local fail, pay, within, site_of = run.fail, run.pay, run.within, run.site
+local fail, gather, pay, within, site_of = run.fail, run.gather, run.pay, run.within, run.site
 
 local unevaluated = {}
 
@@ -36,11 +36,6 @@ local function last_checks(node, context)
   return checks
 end
 
-local function tell(seen, mine)
-  if not seen then return end
-  for key in next, mine do seen[key] = true end
-end
-
 ---Puts the two keywords after a check, if the schema has them: what the check sees is gathered for them, and is
 ---told further out together with what they have seen.
 ---@param node pintle.schema.node
@@ -50,6 +45,8 @@ end
 function unevaluated.around(node, context, check)
   local checks = last_checks(node, context)
   if #checks == 0 then return check end
+  local keyword = node.schema.unevaluatedProperties ~= nil and "unevaluatedProperties" or "unevaluatedItems"
+  local site = site_of(keyword, node.path)
   return function(value, state, seen)
     if type(value) ~= "table" then return check(value, state) end
     local mine = {}
@@ -57,7 +54,7 @@ function unevaluated.around(node, context, check)
     for i = 1, #checks do
       if not checks[i](value, state, mine) then return false end
     end
-    tell(seen, mine)
+    if seen then gather(state, site, seen, mine) end
     return true
   end
 end
