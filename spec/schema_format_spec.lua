@@ -97,7 +97,8 @@ describe("a format", function()
     has_format("uuid", { "00112233-4455-6677-8899-aabbccddeeff", "AABBCCDD-eeff-0011-2233-445566778899", "not", "",
       "00112233445566778899aabbccddeeff", "0011223-34455-6677-8899-aabbccddeeff",
       "00112233-4455-6677-8899-aabbccddeefg", "{00112233-4455-6677-8899-aabbccddeeff}" })
-    has_format("regex", { "", "^a*$", [[\p{L}]], "not", "(", "a**", [[\a]], [[\p{Nonsense}]] })
+    has_format("regex", { "", "^a*$", [[\p{L}]], "(?<=a+)b", "(?<!a|(?:b|cd)e)f", "not", "(", "a**", [[\a]],
+      [[\p{Nonsense}]], "(?<=a+", [[(?<=a+)\p{Nonsense}]], "(?<=a+)b{2,1}" })
   end)
 end)
 

@@ -138,10 +138,12 @@ end
 ---@return boolean
 function patterns.are_available() return load_rex() ~= nil end
 
+---Whether ECMA-262 takes it. That looks behind as far as it likes, which PCRE2 cannot do and finds out last.
 ---@param pattern string
 ---@return boolean
 function patterns.is_valid(pattern)
-  return new_entry(pattern, { match = BOUNDS[1] }) ~= nil
+  local entry, reason = new_entry(pattern, { match = BOUNDS[1] })
+  return entry ~= nil or reason:find("lookbehind", 1, true) ~= nil
 end
 
 return patterns
