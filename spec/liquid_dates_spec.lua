@@ -41,8 +41,48 @@ describe("dates in texts", function()
     end
   end)
 
+  it("have a clock in any of its forms, with a zone behind it", function()
+    for text, expected in pairs {
+      ["9:15: 8"] = "2024-01-01 09:15:08 +0000 UTC", ["21 : 40"] = "2024-01-01 21:40:00 +0000 UTC",
+      ["6h"] = "2024-01-01 06:00:00 +0000 UTC", ["Thurs 6h20m"] = "2024-01-01 06:20:00 +0000 UTC",
+      ["3 Feb 2011 17h5m"] = "2011-02-03 17:05:00 +0000 UTC", ["7pm +01:00"] = "2024-01-01 19:00:00 +0100 ",
+      ["12 a.m. EDT"] = "2023-12-31 00:00:00 -0400 ", ["8:30 +01:30:15"] = "2024-01-01 08:30:00 +0130 ",
+      ["2011-02-03 8:05 Pacific Standard Time"] = "2011-02-03 08:05:00 +0000 UTC",
+      ["2011-02-03 8:05 -3"] = "2011-02-03 08:05:00 +0000 UTC", ["10:20 4"] = "2024-01-04 10:20:00 +0000 UTC",
+    } do
+      assert.equal(expected, moment(text), text)
+    end
+  end)
+
+  it("are of any year, and in any order", function()
+    for text, expected in pairs {
+      ["Mar 4 55 BC"] = "-0054-03-04 00:00:00 +0000 UTC", ["H21.04.06"] = "2009-04-06 00:00:00 +0000 UTC",
+      ["--11-09"] = "2024-11-09 00:00:00 +0000 UTC", ["--1109"] = "2024-11-09 00:00:00 +0000 UTC",
+      ["Oct 7 - 6:05"] = "2024-10-07 06:05:00 +0000 UTC", ["oct'98"] = "1998-10-01 00:00:00 +0000 UTC",
+      ["2-nov-87"] = "1987-11-02 00:00:00 +0000 UTC",
+      ["1998-200 3:04"] = "1998-07-19 03:04:00 +0000 UTC", ["2011-W12-3 4:05"] = "2024-01-01 04:05:00 +0000 UTC",
+      ["5 Jan 3rd"] = "2005-01-03 00:00:00 +0000 UTC", ["20110203 0405"] = "2011-02-03 04:05:00 +0000 UTC",
+      ["-0007-02-03"] = "-0007-02-03 00:00:00 +0000 UTC", ["110203T0405"] = "2011-02-03 04:05:00 +0000 UTC",
+    } do
+      assert.equal(expected, moment(text), text)
+    end
+  end)
+
   it("are not found where there are none", function()
-    for _, text in ipairs { "abc", "Friday", "2006-13-45", "", "07/16/2004" } do assert.is_nil(moment(text), text) end
+    for _, text in ipairs {
+      "abc", "Friday", "2006-13-45", "", "07/16/2004", "24:01", "2011-W12", "2011-366", "3:04 +27:00", "x 1 y",
+    } do
+      assert.is_nil(moment(text), text)
+    end
+  end)
+
+  it("are sought without harm in whatever is there", function()
+    for _, text in ipairs {
+      "'", "'-", "--", "--1", "1.2.", "1/", "5-jan-", "jan-", "+", "[", "12[+", "12[+3:]", "h", ":", "1:", "w", "-w-",
+      ("9"):rep(128), ("9"):rep(60) .. "/1/1", "1:" .. ("9"):rep(100), "am", "1 am", "bc", "b.c.", "1 bc", "\xFF\xFE",
+    } do
+      assert.has_no.errors(function() moment(text) end, text)
+    end
   end)
 end)
 

@@ -1,197 +1,175 @@
--- Finds a date and a time in a text, in the many ways people write them; what is missing is taken from now.
+-- Finds a date and a time in a text, in the many ways people write them, as Ruby's Time.parse does; what is missing is
+-- taken from now.
 
 local calendar = require "liquid.dates.calendar"
+local clock = require "liquid.dates.clock"
+local digits = require "liquid.dates.digits"
+local forms = require "liquid.dates.forms"
 local zones = require "liquid.dates.zones"
 
-local match, tonumber = string.match, tonumber
+local match, find, tonumber = string.match, string.find, tonumber
 
-local months = {
-  jan = 1, feb = 2, mar = 3, apr = 4, may = 5, jun = 6, jul = 7, aug = 8, sep = 9, oct = 10, nov = 11, dec = 12,
+-- The forms, and what has to be in the text for each. The first that is there counts.
+local LETTERS, DIGIT = "%a%a%a", "%d"
+local in_turn = {
+  { LETTERS, forms.day_month }, { LETTERS, forms.month_day }, { "%-", forms.with_dashes }, { "%.", forms.japanese },
+  { "%-", forms.month_and_dashes }, { "/", forms.with_slashes }, { "%.", forms.with_points }, { "w", forms.week },
+  { "%-%-", forms.without_year }, { "%-", forms.day_of_year }, { "'", forms.year }, { LETTERS, forms.month },
+  { "%d%a", forms.day }, { DIGIT, digits },
 }
 
-local function full_year(text)
-  local year = tonumber(text)
-  if #text:gsub("^[+-]", "") > 2 then return year end
-  return year + (year >= 69 and 1900 or 2000)
-end
+local weekdays = { sun = true, mon = true, tue = true, wed = true, thu = true, fri = true, sat = true }
 
-local function half_day(hour, half)
-  if half == "" then return hour end
-  return hour % 12 + (half == "p" and 12 or 0)
-end
-
-local function set_zone(found, name)
-  if name == "" then return end
-  found.offset, found.zone = zones.offset(name)
-end
-
-local function nanoseconds(digits)
-  return tonumber((digits .. "000000000"):sub(1, 9))
-end
-
--- hours:minutes:seconds.fraction am zone; what was found is cut out.
-local function take_clock(text, found)
-  local first, last, hour, minute = text:find("(%d+):(%d+)")
-  if not first then
-    local half
-    first, last, hour, half = text:find("(%d+)%s*([ap])%.?m%.?%f[%W]")
-    if not first then return text end
-    found.hour, found.minute = half_day(tonumber(hour), half), 0
-    return text:sub(1, first - 1) .. " " .. text:sub(last + 1)
+-- The day of the week tells nothing that is not told better.
+local function without_weekday(text)
+  for first, name, after in text:gmatch("()%f[%w_\x80-\xFF](%a%a%a)[^%-/%d%s]*()") do
+    if weekdays[name] then return text:sub(1, first - 1) .. " " .. text:sub(after) end
   end
-  local second, at = text:match("^:(%d+)()", last + 1)
-  last = at and at - 1 or last
-  local digits, after = text:match("^[.,](%d+)()", last + 1)
-  last = after and after - 1 or last
-  local half, behind = text:match("^%s*([ap])%.?m%.?%f[%W]()", last + 1)
-  last = behind and behind - 1 or last
-  local zone, stop = text:match("^%s*(%a*[+-]%d[%d:]*)()", last + 1)
-  if not zone then zone, stop = text:match("^%s*(%a+)%f[%W]()", last + 1) end
-  -- Whatever word stands here is taken for a zone, also where there is none of that name.
-  if zone then
-    set_zone(found, zone)
-    last = stop - 1
-  end
-  found.hour, found.minute = half_day(tonumber(hour), half or ""), tonumber(minute)
-  found.second, found.nanosecond = tonumber(second or 0), digits and nanoseconds(digits) or 0
-  return text:sub(1, first - 1) .. " " .. text:sub(last + 1)
-end
-
--- Year, month and day in one of the orders they are written in, told by which has more than two digits.
-local function assign(found, year, month, day)
-  if year and #year <= 2 and day and #day > 2 then
-    -- It was day/month/year.
-    year, day = day, year
-  end
-  if day and #day > 2 and not year then year, day = day, nil end
-  found.year = year and full_year(year)
-  found.month, found.day = tonumber(month), day and tonumber(day)
-  return true
-end
-
-local function month_number(name) return months[name:sub(1, 3)] end
-
--- '24 jan 3: what has an apostrophe is the year.
-local function marked_year(text, found)
-  local year, name, day = text:match("'(%d+)%s+(%a%a%a)%a*%s+(%d+)")
-  if not year or not months[name] then return false end
-  found.year, found.month, found.day = full_year(year), months[name], tonumber(day)
-  return true
-end
-
-local function named_month(text, found)
-  if marked_year(text, found) then return true end
-  local day, name, year = text:match("(%d+)%a*[%s.%-/]+(%a%a%a)%a*[%s.,%-/]+(%-?%d+)")
-  if name and months[name] then return assign(found, year, months[name], day) end
-  for word, rest in text:gmatch("(%a+)%.?()") do
-    if month_number(word) and #word >= 3 then
-      local before = text:sub(1, rest - 1):match("(%d+)%a*[%s.%-/]*%a+%.?$")
-      local after, behind = text:match("^[%s.,%-/]*(%d+)%a*,?%s*(%-?%d*)", rest)
-      found.month = month_number(word)
-      if before then
-        return assign(found, after, found.month, before)
-      elseif after then
-        return assign(found, behind ~= "" and behind or nil, found.month, after)
-      end
-      return true
-    end
-  end
-end
-
-local function digits_only(text, found)
-  local year, month, day, rest = text:match("^%s*(%d%d%d%d)(%d%d)(%d%d)[t%s]*(%d*)")
-  if not year then return false end
-  assign(found, year, month, day)
-  local hour, minute, second = rest:match("^(%d%d)(%d%d)(%d?%d?)")
-  if hour then
-    found.hour, found.minute, found.second = tonumber(hour), tonumber(minute), tonumber(second) or 0
-    set_zone(found, text:match("([+-]%d[%d:]*)%s*$") or text:match("%d(z)%s*$") or "")
-  end
-  return true
-end
-
-local numeric = {
-  "([+-]?%d+)%-(%d%d?)%-(%d+)%f[%D]", "(%d+)/(%d+)/(%d+)", "(%d+)%.(%d+)%.(%d+)",
-}
-
--- Digits that stand alone, by how many there are: a day, a day of the year, month and day, year and month and day.
-local function by_digits(digits, found)
-  local count = #digits
-  if count == 2 then
-    found.day = tonumber(digits)
-  elseif count == 3 then
-    found.day_of_year = tonumber(digits)
-  elseif count == 4 then
-    found.month, found.day = tonumber(digits:sub(1, 2)), tonumber(digits:sub(3))
-  elseif count == 6 then
-    assign(found, digits:sub(1, 2), digits:sub(3, 4), digits:sub(5))
-  end
-end
-
--- A year and a day of it, seconds with a fraction, the 14th, or any digits.
-local function take_lone(text, found)
-  local year, day = text:match("^%s*(%d%d%d%d)%-(%d%d%d)%s*$")
-  if year then
-    local days = calendar.days(tonumber(year), 1, 1) + tonumber(day) - 1
-    found.year, found.month, found.day = calendar.date(days)
-    return
-  end
-  local second, digits = text:match("^%s*(%d%d)[.,](%d+)%s*$")
-  if second then
-    found.second, found.nanosecond = tonumber(second), nanoseconds(digits)
-    return
-  end
-  local ordinal = text:match("(%d+)st%f[%W]") or text:match("(%d+)nd%f[%W]") or text:match("(%d+)rd%f[%W]")
-    or text:match("(%d+)th%f[%W]")
-  if ordinal then
-    found.day = tonumber(ordinal)
-  else
-    by_digits(text:match("%d%d+") or "", found)
-  end
+  return text
 end
 
 local function take_date(text, found)
-  if text:find("%a%a%a") and named_month(text, found) then return end
-  for _, pattern in ipairs(numeric) do
-    local year, month, day = text:match(pattern)
-    if year then return assign(found, year, month, day) end
+  for _, form in ipairs(in_turn) do
+    local rest = find(text, form[1]) and form[2](text, found)
+    if rest then return rest end
   end
-  local month, day = text:match("(%d+)/(%d+)")
-  if month then
-    found.month, found.day = tonumber(month), tonumber(day)
-    return
-  end
-  if digits_only(text, found) then return end
-  return take_lone(text, found)
+  return text
 end
+
+local function full_year(found)
+  local year = found.year
+  if found.is_before then year = 1 - year end
+  if found.is_exact or year < 0 or year > 99 then return year end
+  return year + (year >= 69 and 1900 or 2000)
+end
+
+local before_the_first = {
+  "%f[%w_\x80-\xFF]bc%f[^%w_\x80-\xFF]", "%f[%w_\x80-\xFF]bce%f[^%w_\x80-\xFF]", "%f[%w_\x80-\xFF]b%.c%.",
+}
+
+-- Years before the first, and digits alone beside a time or a day.
+local function take_rest(text, found)
+  if not find(text, "%S") then return end
+  for _, era in ipairs(before_the_first) do
+    if find(text, era) then
+      found.is_before = true
+      text = text:gsub(era, " ", 1)
+      break
+    end
+  end
+  local number = tonumber(match(text, "^%s*(%d%d?)%s*$"))
+  if not number then return end
+  if found.hour and not found.day and number >= 1 and number <= 31 then found.day = number end
+  if found.day and not found.hour and number <= 24 then found.hour = number end
+end
+
+local function elements(text)
+  local found = {}
+  text = text:lower():gsub("[^%-+',./:@%w%[%]\x80-\xFF]+", " ")
+  text = clock(without_weekday(text), found)
+  take_rest(take_date(text, found), found)
+  if found.year then found.year = full_year(found) end
+  return found
+end
+
+local function place_day_of_year(found, now)
+  if not found.day_of_year then return true end
+  local year = found.year or now.year
+  found.year, found.month, found.day =
+    calendar.date(calendar.days(year, 1, 1) + found.day_of_year - 1)
+  return found.day_of_year >= 1 and found.year == year
+end
+
+local units = { "year", "month", "day", "hour", "minute", "second" }
 
 -- Units larger than the largest that was found are now's; smaller ones begin.
 local function complete(found, now)
-  local units = { "year", "month", "day", "hour", "minute", "second" }
   for _, unit in ipairs(units) do
     if found[unit] then break end
     found[unit] = now[unit]
   end
   found.month, found.day = found.month or 1, found.day or 1
   found.hour, found.minute, found.second = found.hour or 0, found.minute or 0, found.second or 0
-  return found
 end
 
+local function days_of(year, month)
+  return calendar.days(year, month + 1, 1) - calendar.days(year, month, 1)
+end
+
+-- Another month, where going on or back led to a day that is none of this.
+local function carry(time, direction)
+  if direction < 0 then
+    if time.day >= 1 then return end
+    time.month = time.month - 1
+    if time.month < 1 then time.year, time.month = time.year - 1, 12 end
+    time.day = days_of(time.year, time.month)
+  elseif time.month >= 1 and time.month <= 12 and time.day > days_of(time.year, time.month) then
+    time.month, time.day = time.month + 1, 1
+    if time.month > 12 then time.year, time.month = time.year + 1, 1 end
+  end
+end
+
+local sizes = { { "second", 60 }, { "minute", 60 }, { "hour", 24 } }
+
+-- From a zone to UTC. Only units that change are brought back into their bounds.
+local function to_utc(time, offset)
+  local direction, rest = offset < 0 and 1 or -1, math.abs(offset)
+  for _, size in ipairs(sizes) do
+    local unit, count = size[1], size[2]
+    local part = rest % count
+    rest = rest // count
+    if part ~= 0 then
+      local sum = time[unit] + direction * part
+      time[unit] = sum % count
+      rest = rest + direction * (sum // count)
+    end
+  end
+  if rest == 0 then return end
+  time.day = time.day + direction * rest
+  carry(time, direction)
+end
+
+-- No zone is further away.
+local DAY = 86400
+
 local function in_bounds(time)
+  if time.hour == 24 and (time.minute > 0 or time.second > 0) then return false end
   return time.month >= 1 and time.month <= 12 and time.day >= 1 and time.day <= 31
     and time.hour <= 24 and time.minute <= 59 and time.second <= 60
 end
 
--- The form that machines write: 2024-12-31 23:59:59.
+-- The time and the zone behind a date, as machines write them; nothing is midnight.
+local function plain_clock(text)
+  if text == "" then return "0", "0", "0", 0, "UTC" end
+  local hour, minute, second, zone = match(text, "^[ T](%d%d):(%d%d):(%d%d) ?([-+:%dZ]*)$")
+  if not hour then return nil end
+  if zone == "" or zone == "Z" then return hour, minute, second, 0, "UTC" end
+  return hour, minute, second, zones.offset(zone)
+end
+
+-- The forms that machines write: 2024-12-31, 2024-12-31 23:59:59, 2024-12-31T23:59:59+01:00.
 local function plain(text)
-  local year, month, day, hour, minute, second =
-    match(text, "^(%d%d%d%d)%-(%d%d)%-(%d%d)[ T](%d%d):(%d%d):(%d%d)$")
+  local year, month, day, rest = match(text, "^(%d%d%d%d)%-(%d%d)%-(%d%d)(.*)$")
   if not year or day > "28" then return nil end
+  local hour, minute, second, offset, zone = plain_clock(rest)
+  if not offset or offset <= -DAY or offset >= DAY then return nil end
   local time = {
     year = tonumber(year), month = tonumber(month), day = tonumber(day), hour = tonumber(hour),
-    minute = tonumber(minute), second = tonumber(second), nanosecond = 0, offset = 0, zone = "UTC",
+    minute = tonumber(minute), second = tonumber(second), nanosecond = 0, offset = offset, zone = zone,
   }
   if time.hour < 24 and time.second < 60 and time.day > 0 and in_bounds(time) then return time end
+end
+
+-- Seconds of years that are further away would overflow.
+local FAR = 100000000000
+
+local function is_near(found)
+  return not found.far and (not found.year or math.abs(found.year) < FAR)
+end
+
+local function is_nothing(found)
+  return not (found.year or found.month or found.day or found.hour or found.minute or found.second
+    or found.nanosecond or found.day_of_year)
 end
 
 ---@param text string
@@ -201,19 +179,19 @@ end
 return function(text, read_now, ...)
   local simple = plain(text)
   if simple then return simple end
-  local found = {}
-  local rest = take_clock(text:lower(), found)
-  take_date(rest, found)
-  if not (found.year or found.month or found.day or found.hour or found.second or found.day_of_year) then
-    return nil
+  local found = elements(text)
+  if is_nothing(found) or not is_near(found) then return nil end
+  local now, offset, zone = read_now(...), 0, "UTC"
+  if found.zone then
+    local given, name = zones.offset(found.zone)
+    if given then offset, zone = given, name end
   end
-  local now = read_now(...)
-  if found.day_of_year then
-    found.year, found.month, found.day = calendar.date(calendar.days(now.year, 1, 1) + found.day_of_year - 1)
-  end
-  complete(found, found.offset and calendar.at(calendar.seconds(now), found.offset, found.zone) or now)
-  found.offset, found.zone = found.offset or 0, found.zone or "UTC"
-  found.nanosecond = found.nanosecond or 0
+  if math.abs(offset) >= DAY then return nil end
+  if offset ~= 0 then now = calendar.at(calendar.seconds(now), offset, zone) end
+  if not place_day_of_year(found, now) then return nil end
+  complete(found, now)
+  to_utc(found, offset)
   if not in_bounds(found) then return nil end
-  return calendar.at(calendar.seconds(found), found.offset, found.zone, found.nanosecond)
+  found.offset = 0
+  return calendar.at(calendar.seconds(found), offset, zone, found.nanosecond)
 end

@@ -9,16 +9,27 @@ for i, letter in ipairs { "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x",
 
 local utc = { utc = true, gmt = true, z = true, ut = true }
 
+local distances = {
+  "^([+-])(%d%d)$", "^([+-])(%d%d):?(%d%d)$", "^([+-])(%d%d)(%d%d)(%d%d)$", "^([+-])(%d%d):(%d%d):(%d%d)$",
+}
+
+local function distance(name)
+  for _, pattern in ipairs(distances) do
+    local sign, hour, minute, second = name:match(pattern)
+    if sign then
+      local seconds = tonumber(hour) * 3600 + tonumber(minute or 0) * 60 + tonumber(second or 0)
+      return math.tointeger(sign == "-" and -seconds or seconds)
+    end
+  end
+end
+
 ---@param name string in small letters: "utc", "-04:00", "est"
 ---@return integer? offset, string? zone as %Z prints it
 function zones.offset(name)
   if utc[name] then return 0, "UTC" end
   if hours[name] then return hours[name] * 3600, "" end
-  local sign, digits = name:match("^([+-])([%d:]+)$")
-  if not sign then return nil end
-  local hour, minute = digits:match("^(%d%d?):?(%d*)")
-  local seconds = tonumber(hour) * 3600 + (tonumber(minute) or 0) * 60
-  return math.tointeger(sign == "-" and -seconds or seconds), seconds == 0 and "UTC" or ""
+  local seconds = distance(name)
+  return seconds, seconds == 0 and "UTC" or ""
 end
 
 return zones
