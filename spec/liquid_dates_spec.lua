@@ -121,13 +121,26 @@ describe("patterns of dates", function()
     for pattern, expected in pairs {
       ["%Y-%m-%d %H:%M"] = "2024-03-09 08:35", ["%-d/%-m %l %P"] = "9/3  8 am",
       ["%^a %#B %10b|"] = "SAT MARCH        Mar|",
-      ["%3N %L %6N %12N"] = "123 123 123456 123456789000", ["%z %:z %::z %:::z"] = "+0130 +01:30 +01:30:00 +01",
-      ["%Ey %Od %EQ"] = "24 09 %EQ", ["%j %U %W %V %G %u %w"] = "069 09 10 10 2024 6 6",
+      ["%3N %L %6N %12N"] = "123 123 123456 123456789000", ["%z %:z %::z %:::z"] = "+0130 +01:30 +01:30:00 +01:30",
+      ["%Ey %Od %EQ"] = "24 09 %EQ", ["%Ea %OY %E%d %Oz"] = "%Ea %OY %E09 %Oz",
+      ["%j %U %W %V %G %u %w"] = "069 09 10 10 2024 6 6",
       ["%s %C %e %k %I %p"] = "1709967906 20  9  8 08 AM", ["%D %F %T %R %r %c"] = "03/09/24 2024-03-09 08:35:06 08:35 "
         .. "08:35:06 AM Sat Mar  9 08:35:06 2024", ["%% %n%t %v"] = "% \n\t  9-MAR-2024",
     } do
       assert.equal(expected, strftime(time, pattern), pattern)
     end
+  end)
+
+  it("are filled as their last flag says", function()
+    for pattern, expected in pairs {
+      ["%-9A|%_9A|%09A"] = "Saturday| Saturday|0Saturday", ["%0_4d|%_04d|%-_4d"] = "   9|0009|9",
+      ["%_z|%_:z|%_8:z"] = " +130| +1:30|   +1:30", ["%9z|%10::z"] = "+00000130|+001:30:00", ["%:8z"] = "%:8z",
+      ["%#p %^#p %#P %#c"] = "am am AM Sat Mar  9 08:35:06 2024", ["%9Z|%#10b"] = "|       MAR",
+    } do
+      assert.equal(expected, strftime(time, pattern), pattern)
+    end
+    assert.equal("-0044", strftime(calendar.at(calendar.days(-44, 3, 15) * 86400), "%G"))
+    assert.equal("utc", strftime(calendar.at(0), "%#Z"))
   end)
 
   it("show what is no field as it is", function()

@@ -30,7 +30,10 @@ local numeric = {
   S = function(t) return t.second, 2, "0" end,
   u = function(t) return (calendar.weekday(t) + 6) % 7 + 1, 1, "0" end,
   w = function(t) return calendar.weekday(t), 1, "0" end,
-  G = function(t) return (calendar.iso_week(t)), 4, "0" end,
+  G = function(t)
+    local year = calendar.iso_week(t)
+    return year, year < 0 and 5 or 4, "0"
+  end,
   g = function(t) return calendar.iso_week(t) % 100, 2, "0" end,
   V = function(t) return select(2, calendar.iso_week(t)), 2, "0" end,
   U = function(t) return calendar.week(t, 0), 2, "0" end,
@@ -58,37 +61,52 @@ local compound = {
 }
 
 local function filled(text, width, fill)
-  if #text >= width then return text end
+  if #text >= width or fill == "" then return text end
   local sign, digits = text:match("^([+-])(.*)$")
   if sign and fill == "0" then return sign .. rep("0", width - #text) .. digits end
   return rep(fill, width - #text) .. text
 end
 
-local function number(flags, width, value, own_width, fill)
-  local text = format("%d", value)
-  if flags:find("-", 1, true) then return text end
-  if flags:find("_", 1, true) then fill = " " elseif flags:find("0", 1, true) then fill = "0" end
-  return filled(text, width or own_width, fill)
+-- What fills a field: the last flag that says so counts, and a dash says nothing does.
+local function fill_of(flags, own)
+  if flags:find("-", 1, true) then return "" end
+  local fill = flags:match(".*([_0])")
+  return fill == "_" and " " or fill or own
 end
+
+local function number(flags, width, value, own_width, fill)
+  return filled(format("%d", value), width or own_width, fill_of(flags, fill))
+end
+
+-- What a # makes small, not large.
+local lowered = { p = true, Z = true }
 
 local function word(flags, width, text, directive)
-  if flags:find("^", 1, true) then
+  local turned = not compound[directive] and flags:find("#", 1, true)
+  if turned and lowered[directive] then
+    text = text:lower()
+  elseif turned or flags:find("^", 1, true) then
     text = text:upper()
-  elseif flags:find("#", 1, true) then
-    text = directive == "p" and text:lower() or text:upper()
   end
-  return filled(text, width or 0, flags:find("0", 1, true) and "0" or " ")
+  if text == "" then return text end
+  return filled(text, width or 0, fill_of(flags, " "))
 end
 
-local ZONES = { [0] = "%02d%02d", "%02d:%02d", "%02d:%02d:%02d", "%02d" }
+-- Minutes and seconds of the distance from UTC, by how many colons ask for them; three ask for what is not zero.
+local function zone_tail(colons, minutes, seconds)
+  if colons == 0 then return format("%02d", minutes) end
+  if colons == 3 then colons = seconds > 0 and 2 or minutes > 0 and 1 or 0 end
+  return sub(format(":%02d:%02d", minutes, seconds), 1, colons * 3)
+end
 
 -- The distance from UTC: +0100, +01:00, +01:00:00 or +01.
-local function zone(flags, width, time)
+local function zone(flags, width, time, colons)
   local sign, seconds = time.offset < 0 and "-" or "+", math.abs(time.offset)
-  local colons = select(2, flags:gsub(":", ""))
-  if not ZONES[colons] then return nil end
-  local text = format(ZONES[colons], seconds // 3600, seconds % 3600 // 60, seconds % 60)
-  return filled(sign .. text, width or 0, "0")
+  local tail = zone_tail(colons, seconds % 3600 // 60, seconds % 60)
+  local room = math.max((width or 0) - #tail, 3)
+  local is_blank = flags:match(".*([_0])") == "_"
+  local hours = format(is_blank and "%s%d" or "%s%02d", sign, seconds // 3600)
+  return filled(hours, room, is_blank and " " or "0") .. tail
 end
 
 local function fraction(width, time, digits)
@@ -99,13 +117,12 @@ end
 
 local strftime
 
-local function directive(time, flags, width, letter)
-  if letter ~= "z" and flags:find(":", 1, true) then return nil end
+local function directive(time, flags, width, letter, colons)
   local own = numeric[letter]
   if own then return number(flags, width, own(time)) end
   if words[letter] then return word(flags, width, words[letter](time), letter) end
   if compound[letter] then return word(flags, width, strftime(time, compound[letter]), letter) end
-  if letter == "z" then return zone(flags, width, time) end
+  if letter == "z" then return zone(flags, width, time, colons) end
   if letter == "L" then return fraction(width, time, 3) end
   if letter == "N" then return fraction(width, time, 9) end
 end
@@ -114,7 +131,7 @@ end
 local MAX_WIDTH = 1024
 
 -- A directive as a function of the time. Plain numbers, which most are, are formatted at once.
-local function compile_directive(shown, flags, width, letter)
+local function compile_directive(shown, flags, width, letter, colons)
   local wide = width ~= "" and tonumber(width) or nil
   if wide and wide > MAX_WIDTH then return shown end
   local own = numeric[letter]
@@ -125,19 +142,30 @@ local function compile_directive(shown, flags, width, letter)
       return number("", nil, value, digits, fill)
     end
   end
-  return function(time) return directive(time, flags, wide, letter) or shown end
+  return function(time) return directive(time, flags, wide, letter, colons) or shown end
+end
+
+-- E and O ask for what a place writes differently, of some fields. No place does here.
+local locales = { E = "^[cCxXyY]", O = "^[deHkIlmMSuUVwWy]" }
+
+-- Where a field that begins at a position is none: behind its colons, or its E or O.
+local function broken_at(letter, after_colons, colons, place)
+  if colons ~= "" and (place ~= "" or letter ~= "z" or #colons > 3) then return after_colons end
+  if place ~= "" and not find(letter, locales[place]) then return after_colons + 1 end
 end
 
 -- What a pattern consists of: texts and functions.
 local function parts_of(pattern)
   local parts, at = {}, 1
   while true do
-    -- E and O ask for what a place writes differently: no place does here.
-    local first, last, flags, width, letter = find(pattern, "%%([%-0^#_:]*)(%d*)[EO]?(.?)", at)
+    local first, last, flags, width, colons, behind, place, letter =
+      find(pattern, "%%([%-0^#_]*)(%d*)(:*)()([EO]?)(.?)", at)
     if not first then break end
     if first > at then parts[#parts + 1] = sub(pattern, at, first - 1) end
-    parts[#parts + 1] = compile_directive(sub(pattern, first, last), flags, width, letter)
-    at = last + 1
+    at = broken_at(letter, behind, colons, place)
+    parts[#parts + 1] = at and sub(pattern, first, at - 1)
+      or compile_directive(sub(pattern, first, last), flags, width, letter, #colons)
+    at = at or last + 1
   end
   parts[#parts + 1] = sub(pattern, at)
   return parts
