@@ -32,8 +32,18 @@ describe("the standard drops", function()
     load.outputs({ ["d.square.square"] = "81", ["d.nested.square"] = "9" }, standard("NestedDrop", '{"value":3}'))
     load.outputs({ ["d.size"] = "3", ["d.last"] = "third", ["d | join: ','"] = "first,second,third" },
       standard "SequenceDrop")
+    load.outputs({ ["d | size"] = "3", ["d | last"] = "third", ["d.max"] = "third", ["d.count"] = "3" },
+      standard "SequenceDrop")
     assert.equal("first;second;third;", load.render("{% for i in d %}{{ i }};{% endfor %}", standard "SequenceDrop"))
     load.outputs({ ["d | plus: 1"] = "43" }, standard("NumberDrop", '{"value":42}'))
+  end)
+
+  it("say that they know no further", function()
+    load.outputs({
+      ["d[5]"] = "five", ["d[6]"] = "unknown", ["d[-1]"] = "five", ["d[-7]"] = "unknown", ["d[1.5]"] = "unknown",
+      ["d[nil]"] = "unknown", ["d.size"] = "size",
+    }, standard "IndexDrop")
+    load.outputs({ ["d.square_4000000000"] = "16000000000000000000", ["d.echo_-1"] = "" }, standard "MethodDrop")
   end)
 
   it("may fail", function()

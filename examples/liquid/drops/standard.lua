@@ -1,6 +1,8 @@
 -- The ten standard drops: objects whose behaviour every implementation has to have, so that tests can use them.
 
+local arithmetic = require "liquid.arithmetic"
 local errors = require "liquid.errors"
+local numbers = require "liquid.numbers"
 local text = require "liquid.text"
 local values = require "liquid.values"
 
@@ -28,31 +30,31 @@ end
 
 local operations = {
   echo = function(n) return n end,
-  square = function(n) return n * n end,
-  double = function(n) return 2 * n end,
+  square = function(n) return arithmetic.multiply(n, n) end,
+  double = function(n) return arithmetic.multiply(2, n) end,
 }
 
 -- echo_7, square_7, double_7
 local function method(_, key)
-  local name, digits = tostring(key):match("^(%a+)_(%-?%d+)$")
+  local name, digits = tostring(key):match("^(%a+)_(%d+)$")
   local operation = operations[name]
   if not operation then return missing() end
-  return string.format("%d", operation(math.tointeger(tonumber(digits))))
+  return text.to_s(operation(numbers.literal(digits)))
 end
 
-local number_words = {
-  [0] = "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-  "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-}
+local number_words = { "zero", "one", "two", "three", "four", "five" }
 
+-- A position is spelled, from the end if it is negative; a name is itself.
 local function index(_, key)
-  if math.type(key) == "integer" then return number_words[key] or tostring(key) end
   if type(key) == "string" then return key end
-  return missing()
+  if math.type(key) ~= "integer" then return "unknown" end
+  return number_words[key < 0 and #number_words + key + 1 or key + 1] or "unknown"
 end
 
 local sequence = values.array { "first", "second", "third" }
-local members = { size = 3, first = "first", last = "third" }
+local members = {
+  size = 3, count = 3, first = "first", last = "third", min = "first", max = "third", sort = sequence,
+}
 
 local function access_failed()
   return nil, errors.new("standard_error", "ErrorDrop: access triggered an error")
@@ -84,7 +86,9 @@ local metatables = {
       return missing()
     end,
     items = function() return sequence end,
-    first = function() return "first" end,
+    size = function() return members.size end,
+    first = function() return members.first end,
+    last = function() return members.last end,
     to_s = function() return "SequenceDrop" end,
     contains = function(_, value) return value == "first" or value == "second" or value == "third" end,
   }),
