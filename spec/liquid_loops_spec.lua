@@ -51,6 +51,26 @@ describe("for", function()
     }, nil, { filesystem = { stop = "{% if i == 2 %}{% break %}{% endif %}" } })
   end)
 
+  it("sees one break or continue of several", function()
+    load.all({
+      ["{% for i in (1..3) %}{% for j in (1..2) %}{% include 'go' for l %}{% endfor %}-{% endfor %}!"] = "gggggggggggg",
+      ["{% for i in (1..3) %}{% include 'last' for l %}{% endfor %}!"] = "ll",
+      ["{% for i in (1..3) %}{% case i %}{% when 1, 1 %}c{% continue %}{% endcase %}{{ i }}{% endfor %}!"] = "cc3!",
+      ["{% for i in (1..2) %}{% for j in (1..2) %}{% endfor %}{% include 'go' for l %}{% endfor %}{{ 1 }}!"] = "gggg",
+      ["{% for i in (1..2) %}{% for j in (1..9999999999) %}{% endfor %}{% include 'go' for l %}{% endfor %}!"] = "gggg",
+      ["{% tablerow i in (1..2) %}{% include 'last' for l %}{% endtablerow %}!"] =
+        '<tr class="row1">\n<td class="col1">ll</td></tr>\n',
+    }, { l = { 7, 8 } }, { filesystem = { go = "g{% continue %}", last = "l{% break %}" } })
+  end)
+
+  it("renders no more than an output or a tag while there is one", function()
+    load.all({
+      ["{% for i in (1..2) %}{% include 'part' for l %}{% endfor %}!"] = "<77<8!",
+      ["{% for i in (1..2) %}{% case 1 %}{% when 1 %}{% break %}{% when 1 %}{% if i %}a{{ i }}b{% endif %}c"
+        .. "{% endcase %}{% endfor %}!"] = "a1!",
+    }, { l = { 7, 8 } }, { filesystem = { part = "<{{ part }}{{ part }}{% if part == 7 %}{% break %}{% endif %}>" } })
+  end)
+
   it("has variables of its own", function()
     assert.equal("12out", render("{% for i in (1..2) %}{{ i }}{% endfor %}{{ i }}", { i = "out" }))
   end)

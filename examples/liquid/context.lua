@@ -22,6 +22,7 @@ local MAX_DEPTH = 100
 ---@field assigns table<string, any> the outermost, where assign writes
 ---@field counters table<string, integer> of increment and decrement
 ---@field interrupt? string "break" or "continue", until a loop has seen it
+---@field earlier? table those that no loop has seen when it came, the last first
 ---@field strict_variables? boolean
 ---@field strict_filters? boolean
 ---@field strict_errors? boolean
@@ -84,6 +85,20 @@ end
 ---@param outer table
 function methods:leave(outer)
   self.scopes, self.scope = self.scopes - 1, outer
+end
+
+---A break or continue. There may be one already, of a body that was rendered before: each is seen by one loop.
+---@param kind string
+function methods:stop(kind)
+  if self.interrupt then self.earlier = { kind = self.interrupt, earlier = self.earlier } end
+  self.interrupt = kind
+end
+
+---A loop has seen the last break or continue.
+function methods:go_on()
+  local earlier = self.earlier
+  self.interrupt, self.earlier = nil, nil
+  if earlier then self.interrupt, self.earlier = earlier.kind, earlier.earlier end
 end
 
 ---The variables in scope, as a value of their own.

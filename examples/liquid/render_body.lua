@@ -9,6 +9,33 @@ local text = require "liquid.text"
 local BLANK_TAG = body.BLANK_TAG
 local type, write = type, text.write
 
+-- One text, and the output or tag behind it.
+local function render_part(self, i, ctx, out, n)
+  local parts = self.parts
+  local piece, call, kind = parts[i], parts[i + 1], parts[i + 3]
+  if piece then n, out[n + 1] = n + 1, piece end
+  if not call then return n end
+  local err
+  if kind then
+    n, err = call(ctx, out, n)
+  else
+    local value, after
+    value, err = call(ctx)
+    if value ~= nil then after, err = write(value, ctx, out, n) end
+    n = after or n
+  end
+  return err and ctx:fail(err, self.template, parts[i + 2], out, n, kind == BLANK_TAG) or n
+end
+
+-- A break or continue from before is noticed behind an output or tag, unless that was a loop, which sees it first.
+local function render_interrupted(self, ctx, out, n)
+  for i = 1, self.last, 4 do
+    n = render_part(self, i, ctx, out, n)
+    if self.parts[i + 1] and ctx.interrupt then return n end
+  end
+  return n
+end
+
 ---@param self liquid.body
 ---@param ctx liquid.context
 ---@param out string[]
@@ -19,6 +46,7 @@ return function(self, ctx, out, n)
   local score, total = usage.score + self.count, usage.length + self.length
   usage.score, usage.length = score, total
   if score > usage.score_limit or total > usage.length_limit then ctx.exhausted() end
+  if ctx.interrupt then return render_interrupted(self, ctx, out, n) end
   local parts, interrupts = self.parts, self.interrupts
   for i = 1, self.last, 4 do
     local piece, call = parts[i], parts[i + 1]

@@ -105,20 +105,6 @@ local function properties(branches, blank)
   return blank, interrupts
 end
 
--- A body up to its first output or tag.
-local function head_of(body)
-  local last = 1
-  while last <= body.last and not body.parts[last + 1] do last = last + 4 end
-  return setmetatable({ last = math.min(last, body.last) }, { __index = body })
-end
-
--- A break or continue is noticed behind an output or tag, so what is rendered after it gets as far as that.
-local function render_branch(branch, ctx, out, n)
-  if not ctx.interrupt then return render(branch.body, ctx, out, n) end
-  branch.head = branch.head or head_of(branch.body)
-  return render(branch.head, ctx, out, n)
-end
-
 -- A body is rendered once for each of its conditions that holds.
 local function render_when(branch, ctx, out, n)
   local matched = false
@@ -127,7 +113,7 @@ local function render_when(branch, ctx, out, n)
     if err then return n, err, matched end
     if result then
       matched = true
-      n = render_branch(branch, ctx, out, n)
+      n = render(branch.body, ctx, out, n)
     end
   end
   return n, nil, matched
@@ -148,7 +134,7 @@ local function parse(state, markup, position)
         if err then return n, err end
         any = any or matched
       elseif not any then
-        n = render_branch(branch, ctx, out, n)
+        n = render(branch.body, ctx, out, n)
       end
     end
     return n

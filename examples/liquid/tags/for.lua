@@ -145,12 +145,22 @@ local function each(loop, segment, body, ctx, out, n)
     at, forloop.at = at + step, i + 1
     local interrupt = ctx.interrupt
     if interrupt then
-      ctx.interrupt = nil
+      ctx:go_on()
       if interrupt == "break" then break end
     end
   end
   ctx.loop = outer
   return n
+end
+
+-- Nothing, however often, is nothing, but each time it sees a break or continue from before.
+local function pass_by(ctx, count)
+  local interrupt = ctx.interrupt
+  while interrupt and count > 0 do
+    ctx:go_on()
+    if interrupt == "break" then return end
+    interrupt, count = ctx.interrupt, count - 1
+  end
 end
 
 local branches = { ["else"] = true }
@@ -169,20 +179,24 @@ end
 local function parse(state, markup, position)
   local loop = parse_markup(state, markup, position)
   local body, otherwise, blank = parse_bodies(state)
+  -- More of them may come out of the body than the loop sees.
+  local interrupts = body.interrupts or otherwise and otherwise.interrupts or false
   return function(ctx, out, n)
     local segment, err = segment_of(loop, ctx)
     if err then return n, err end
     if segment.count == 0 then
       return otherwise and render(otherwise, ctx, out, n) or n
     end
-    -- Nothing, however often, is nothing.
-    if body.count == 0 then return n end
+    if body.count == 0 then
+      pass_by(ctx, segment.count)
+      return n
+    end
     local outer = ctx.scope
     n, err = each(loop, segment, body, ctx, out, n)
     if err then return n, err end
     ctx:leave(outer)
     return n
-  end, blank, otherwise and otherwise.interrupts or false
+  end, blank, interrupts
 end
 
 return { ["for"] = parse }

@@ -2,7 +2,7 @@
 
 local function interrupt(kind)
   local function node(ctx, _, n)
-    ctx.interrupt = kind
+    ctx:stop(kind)
     return n
   end
   return function() return node, false, true end

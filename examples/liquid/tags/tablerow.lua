@@ -92,7 +92,7 @@ local function cells(row, segment, columns, body, ctx, out, n)
     n = render(body, ctx, out, n + 1) + 1
     out[n] = "</td>"
     local interrupt = ctx.interrupt
-    ctx.interrupt = nil
+    if interrupt then ctx:go_on() end
     if interrupt == "break" then break end
     if loop.column == columns and i < segment.count - 1 then
       n = n + 1
@@ -121,7 +121,7 @@ local function parse(state, markup, position)
     if err then return n, err end
     out[n + 1] = "</tr>\n"
     return n + 1
-  end, body.blank, false
+  end, body.blank, body.interrupts
 end
 
 return { tablerow = parse }
