@@ -51,6 +51,14 @@ describe("for", function()
     }, nil, { filesystem = { stop = "{% if i == 2 %}{% break %}{% endif %}" } })
   end)
 
+  it("takes numbers of any size, also as text", function()
+    load.all({
+      ["{% for i in (8..n) limit: 2 %}{{ i }}{% endfor %}"] = "89", ["{% for i in (n..8) %}{{ i }}{% endfor %}"] = "",
+      ["{% tablerow i in (8..9) limit: n cols: 77777777777777777777 %}{{ i }}{% endtablerow %}"] =
+        '<tr class="row1">\n<td class="col1">8</td><td class="col2">9</td></tr>\n',
+    }, { n = "77777777777777777777" })
+  end)
+
   it("sees one break or continue of several", function()
     load.all({
       ["{% for i in (1..3) %}{% for j in (1..2) %}{% include 'go' for l %}{% endfor %}-{% endfor %}!"] = "gggggggggggg",

@@ -36,7 +36,7 @@ end
 local function bound(value, ctx)
   if math.type(value) == "integer" then return value end
   if value == nil then return 0 end
-  if type(value) == "string" then return numbers.leading_integer(value) end
+  if type(value) == "string" then value = numbers.leading_integer(value) end
   return numbers.to_integer(value, ctx)
 end
 

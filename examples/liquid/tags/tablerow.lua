@@ -1,5 +1,6 @@
 -- tablerow: the rows and cells of a table, a cell for every item.
 
+local bigint = require "liquid.bigint"
 local block = require "liquid.block"
 local bodies = require "liquid.body"
 local collections = require "liquid.collections"
@@ -61,7 +62,7 @@ local function integer(evaluate, ctx)
     local whole = value < 0 and -(-value // 1) or value // 1
     return math.tointeger(whole) or value > 0 and math.maxinteger or math.mininteger
   end
-  if math.type(value) == "integer" then return value end
+  if math.type(value) == "integer" or bigint.is(value) then return numbers.to_integer(value) end
   return errors.argument("invalid integer")
 end
 
