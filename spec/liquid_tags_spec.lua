@@ -74,6 +74,7 @@ describe("cycle and ifchanged", function()
       ["{% cycle 'a', 'b' %}{% cycle 'a', 'b' %}"] = "ab",
       ["{% cycle 'x': 1, 2 %}{% cycle 'y': 1, 2 %}{% cycle 'x': 1, 2 %}"] = "112",
       ["{% assign v = 1 %}{% cycle v, 2 %}{% cycle v, 2 %}"] = "11",
+      ["{% assign v = 1 %}{% cycle (0..v), 2 %}|{% cycle (0 .. v), 2 %}|{% cycle (0..v), 3 %}"] = "0..1|2|0..1",
       ["{% for i in l %}{% ifchanged %}{{ i }}{% endifchanged %}{% endfor %}"] = "121",
     }, { l = { 1, 1, 2, 2, 1 } })
   end)

@@ -1,4 +1,4 @@
--- cycle: gives its values in turn. Cycles of the same name, or of the same literal values, take turns together.
+-- cycle: gives its values in turn. Cycles of the same name, or of the same literals and ranges, take turns together.
 
 local errors = require "liquid.errors"
 local lax = require "liquid.lax"
@@ -12,18 +12,30 @@ local function value_key(value)
   return values.kind(value) .. ":" .. text.inspect(value)
 end
 
--- What the values are called together; nil if one of them is known only when rendered.
+-- What the values are called together; nil if one of them is a variable. To the reference ranges that are written the
+-- same are one object, also where their bounds are known only when rendered.
 local function group_name(items)
   local names = {}
   for i, item in ipairs(items) do
-    if not item.literal then return nil end
-    names[i] = value_key(item.value)
+    if item.literal then
+      names[i] = value_key(item.value)
+    elseif find(item.shown, "^%(.*%.%..*%)$") then
+      names[i] = "dynamic:" .. item.shown
+    else
+      return nil
+    end
   end
   return "\0" .. table.concat(names, "\0")
 end
 
-local function item(evaluate, literal, value)
-  return { evaluate = evaluate, literal = literal, value = value }
+local function item(shown, evaluate, literal, value)
+  return { shown = shown, evaluate = evaluate, literal = literal, value = value }
+end
+
+local function strict_item(tokens)
+  local from = tokens.at
+  local evaluate, literal, value = tokens:expression()
+  return item(tokens:text(from), evaluate, literal, value)
 end
 
 local function invalid(state, position)
@@ -35,13 +47,13 @@ local function strictly(state, markup, position)
   if tokens:look("end_of_string") then tokens:fail("Syntax Error in 'cycle' - "
     .. "Valid syntax: cycle [name :] var [, var2, var3 ...]") end
   local name
-  local items = { item(tokens:expression()) }
+  local items = { strict_item(tokens) }
   if tokens:take("colon") then
     name = items[1].evaluate
-    items = { item(tokens:expression()) }
+    items = { strict_item(tokens) }
   end
   while tokens:take("comma") and not tokens:look("end_of_string") do
-    items[#items + 1] = item(tokens:expression())
+    items[#items + 1] = strict_item(tokens)
   end
   tokens:finish()
   return name, items
@@ -51,7 +63,8 @@ local function lax_items(markup)
   local items = {}
   for part in (markup .. ","):gmatch("([^,]*),") do
     local first, last = lax.fragment(part)
-    local found = first and item(lax.expression(sub(part, first, last)))
+    local shown = first and sub(part, first, last)
+    local found = shown and item(shown, lax.expression(shown))
     -- Nothing is not a value to give in turn.
     if found and not (found.literal and found.value == nil) then items[#items + 1] = found end
   end
@@ -125,7 +138,7 @@ local function parse(state, markup, position)
   local cycle = known.new[markup] or known.old[markup] and known:renew(markup)
     or known:keep(markup, read(state, markup, position))
   local name, items = cycle.name, cycle.items
-  -- Without a name, and with values that are known only when rendered, every cycle is its own.
+  -- Without a name, and with variables, every cycle is its own.
   local fixed = not name and (cycle.group or {})
   return function(ctx, out, n)
     local key, err = fixed, nil
