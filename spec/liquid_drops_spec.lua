@@ -52,6 +52,19 @@ describe("the standard drops", function()
   end)
 end)
 
+describe("drops in lists", function()
+  it("fail the filters that read their properties", function()
+    local environment = data '{"l":[{"_instantiate":"ErrorDrop"},{"_instantiate":"ErrorDrop"}]}'
+    for _, filter in ipairs {
+      "map", "where", "reject", "find", "has", "sort", "sort_natural", "sum", "uniq", "compact",
+    } do
+      load.outputs({
+        ["l | " .. filter .. ": 'x'"] = "Liquid error (line 1): ErrorDrop: access triggered an error",
+      }, environment)
+    end
+  end)
+end)
+
 describe("markers of Ruby's types", function()
   it("become what they say", function()
     load.outputs({

@@ -129,7 +129,8 @@ function lists.property(item, property, ctx)
   elseif kind == "nil" or kind == "boolean" or kind == "float" or kind == "range" then
     return nil, nil, true
   end
-  return (lookup.get(item, property, false, ctx))
+  local value, err = lookup.get(item, property, false, ctx)
+  return value, err
 end
 
 ---A sorted copy of a list of nothing but texts, or nothing but numbers; nil if it is another.
