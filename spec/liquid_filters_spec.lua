@@ -76,6 +76,7 @@ describe("filters of lists", function()
       ["hashes | map: 'a' | compact | join"] = "2 1",
       ["hashes | uniq: 'b' | size"] = "2",
       ["mixed | sort"] = "Liquid error (line 1): cannot sort values of incompatible types",
+      ["l | sort: 'x'"] = "Liquid error (line 1): cannot select the property 'x'", ["mixed | sort: 'x'"] = "",
       ["l | concat: 1"] = "Liquid error (line 1): concat filter requires an array argument",
       ["l | map: 'x'"] = "Liquid error (line 1): cannot select the property 'x'",
     }, data)

@@ -68,15 +68,16 @@ local function order_naturally(a, b)
   return a == b and 0 or a < b and -1 or 1
 end
 
--- Items and the property of each; nil where an item has none.
+-- Items and the property of each; nil where an item has none, even if that of another cannot be read.
 local function keyed(list, property, ctx)
-  local entries = {}
+  local entries, failure = {}, nil
   for i = 1, #list do
     local value, err, none = lists.property(list[i], property, ctx)
-    if err then return nil, err end
     if none then return nil end
+    failure = failure or err
     entries[i] = { item = list[i], key = value }
   end
+  if failure then return nil, failure end
   return entries
 end
 
