@@ -118,6 +118,19 @@ describe("drops that live elsewhere", function()
     assert.equal("UserDrop y", load.render("{{ b }}{% if b %} y{% endif %}", { b = drop {} }))
   end)
 
+  it("answer with what is marked, where they come as JSON", function()
+    local kind = { __name = "pintle.liquid.drop" }
+    kind.__index = kind
+    function kind.get(_, property)
+      if property == "days" then return data('{"x":{"_ruby_type":"Range","begin":2,"end":4}}').x end
+      return json.decode('{"_ruby_type":"Range","begin":5,"end":7}', nil, true)
+    end
+    function kind.iterate() return json.decode('[{"_instantiate":"NumberDrop","params":{"value":9}}]', nil, true) end
+    local environment = markers { d = setmetatable({}, kind) }
+    load.outputs({ ["d.days"] = "2..4", ["d.hours"] = "5..7", ["d.hours | last"] = "7" }, environment)
+    assert.equal("10", load.render("{% for n in d %}{{ n | plus: 1 }}{% endfor %}", environment))
+  end)
+
   it("fail without ending the render", function()
     assert.equal("[Liquid error (line 1): out of order]", load.render("[{{ b.x }}]", { b = drop { x = "fail" } }))
     assert.equal("Liquid error (line 1): no items", load.render("{% for i in b %}x{% endfor %}", { b = drop {} }))

@@ -59,9 +59,8 @@ end
 
 -- Drops of pintle's dialect have a metatable that is met here first.
 local function is_remote(value)
-  local metatable = getmetatable(value)
-  if not metatable or metatable.__name ~= "pintle.liquid.drop" then return false end
-  remote.adopt(metatable)
+  if not remote.comes_as_json(value) then return false end
+  remote.adopt(getmetatable(value))
   return true
 end
 

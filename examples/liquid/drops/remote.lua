@@ -10,15 +10,29 @@ local remote = {}
 
 local null = values.null
 
+---Whether a value is a drop of pintle's dialect.
+---@param candidate table
+---@return boolean
+function remote.comes_as_json(candidate)
+  local metatable = getmetatable(candidate)
+  return metatable ~= nil and metatable.__name == "pintle.liquid.drop"
+end
+
 local function failed(message)
   return nil, errors.new("standard_error", tostring(message))
+end
+
+-- What comes as JSON may be marked, as the data may that came before it.
+local function unmarked(value, drop)
+  if type(value) ~= "table" or values.protocol(value) or not remote.comes_as_json(drop) then return value end
+  return require("liquid.drops.markers")({ value })[1]
 end
 
 local function ask(drop, property)
   local value, message = drop:get(property)
   if value == nil and message ~= nil then return failed(message) end
   if value == null then return nil end
-  return value
+  return unmarked(value, drop)
 end
 
 local function get(drop, key)
@@ -30,7 +44,7 @@ end
 local function value(drop)
   local held, message = drop:get("to_liquid_value")
   if held == nil and message ~= nil or held == null or held == nil then return drop end
-  return held
+  return unmarked(held, drop)
 end
 
 -- What is no text, as it would have to be, is not asked in its turn: it may be the drop itself.
@@ -44,7 +58,7 @@ end
 local function items(drop)
   local list, message = drop:iterate()
   if type(list) ~= "table" then return failed(message or "it has no items") end
-  return list
+  return unmarked(list, drop)
 end
 
 local function number(drop)
@@ -54,7 +68,7 @@ local function number(drop)
 end
 
 local function contains(drop, wanted)
-  local list = drop:iterate()
+  local list = items(drop)
   for i = 1, type(list) == "table" and #list or 0 do
     if comparison.equal(list[i], wanted) then return true end
   end
