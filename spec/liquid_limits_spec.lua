@@ -49,6 +49,9 @@ describe("a render", function()
       "{% for i in (1..1000000) %}{% for j in (1..9) %}{% assign a = 1 %}{% endfor %}{% endfor %}", nil,
       { resource_limits = { render_score_limit = 100000 } }))
     assert.equal("", within(20, "{% for i in (1..1000000000) %}{% endfor %}"))
+    assert.equal(EXCEEDED, within(60, "{% tablerow i in (1..1000000000) cols: 9 %}{% endtablerow %}"))
+    assert.equal(EXCEEDED, render("{% tablerow i in (1..9) %}{% endtablerow %}", nil,
+      { resource_limits = { render_length_limit = 100 } }))
   end)
 
   it("does not write out ranges that nobody could read", function()

@@ -77,11 +77,14 @@ local function segment_of(row, ctx)
   return collections.segment(collection, from, to and collections.sum(from, to), ctx)
 end
 
+local CELL_END = "</td>"
+
+-- A cell counts as output before it is rendered, so that there is an end to empty ones too.
 local function cells(row, segment, columns, body, ctx, out, n)
   local outer = ctx.scope
   local scope, err = ctx:enter()
   if err then return n, err end
-  local loop = loops.tablerow(segment.count, columns)
+  local loop, usage = loops.tablerow(segment.count, columns), ctx.usage
   scope.tablerowloop = loop
   for i = 0, segment.count - 1 do
     local at = segment.first + i
@@ -89,9 +92,11 @@ local function cells(row, segment, columns, body, ctx, out, n)
     if segment.list then item = segment.list[at] else item = segment.start + at - 1 end
     if item == nil then item = null end
     scope[row.variable] = item
-    out[n + 1] = format('<td class="col%d">', loop.column)
+    local cell = format('<td class="col%d">', loop.column)
+    out[n + 1] = cell
+    usage.length = usage.length + #cell + #CELL_END
     n = render(body, ctx, out, n + 1) + 1
-    out[n] = "</td>"
+    out[n] = CELL_END
     local interrupt = ctx.interrupt
     if interrupt then ctx:go_on() end
     if interrupt == "break" then break end
