@@ -1,14 +1,16 @@
 #include "guard.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* In the signal handler. */
+/* In the signal handler. While it is being read, the next beat makes up for one
+** that came before the file was made to wait. */
 static int beat(void *subject) {
   pt_guard *g = subject;
   if (g->is_reading)
     pt_io_lose_patience(g->fd);
-  g->is_beating = g->is_needed;
+  g->is_beating = g->is_needed || g->is_reading;
   g->is_needed = 0;
   return g->is_beating;
 }
@@ -39,12 +41,22 @@ void pt_guard_inspect(pt_guard *g) {
     g->is_off = 1;
 }
 
+static ssize_t read_if_beating(pt_guard *g, pt_io *io, char *buffer,
+                               size_t len) {
+  if (g->is_beating)
+    return pt_io_read_patiently(io, buffer, len);
+  errno = EAGAIN;
+  return -1;
+}
+
+/* It does not come to rest any more once it is being read, but it may have
+** since it was asked whether it holds. */
 ssize_t pt_guard_read(pt_guard *g, pt_io *io, char *buffer, size_t len) {
   ssize_t n;
   g->fd = io->fd;
   atomic_signal_fence(memory_order_release);
   g->is_reading = 1;
-  n = pt_io_read_patiently(io, buffer, len);
+  n = read_if_beating(g, io, buffer, len);
   g->is_reading = 0;
   return n;
 }

@@ -38,8 +38,8 @@ int pt_guard_holds(pt_guard *g);
 ** has forked or somebody else has taken the signal. */
 void pt_guard_inspect(pt_guard *g);
 
-/* As pt_io_read_patiently, but after an interval at the latest it is -1 with
-** EAGAIN. */
+/* As pt_io_read_patiently, but after two intervals at the latest it is -1 with
+** EAGAIN, and at once if it has come to rest since it was asked. */
 ssize_t pt_guard_read(pt_guard *g, pt_io *io, char *buffer, size_t len);
 
 void pt_guard_close(pt_guard *g);

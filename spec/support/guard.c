@@ -69,6 +69,23 @@ static void rest(void) {
   tell_whether_it_holds();
 }
 
+/* It comes to rest after it was decided to read, and before that. */
+static void read_after_all(void) {
+  while (guard.is_beating)
+    pause_a_little();
+  tell_what_is_read();
+}
+
+/* So long that it would have come to rest by now. */
+static void go_on_reading(void) {
+  int i;
+  guard.fd = input.fd;
+  guard.is_reading = 1;
+  for (i = 0; i < (int)(PT_GUARD_INTERVAL * 4000); i++)
+    pause_a_little();
+  printf("%s ", guard.is_beating ? "beats" : "rests");
+}
+
 static void block(void) {
   sigset_t all, before;
   sigfillset(&all);
@@ -114,6 +131,8 @@ static const struct {
     {"in vain", read_in_vain},
     {"too late", read_too_late},
     {"rest", rest},
+    {"after all", read_after_all},
+    {"going on", go_on_reading},
     {"blocked", block},
     {"taken", take_the_signal_away},
     {"forked", part},
