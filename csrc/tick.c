@@ -31,8 +31,8 @@
 struct pt_tick {
   volatile sig_atomic_t is_open;
   int timer;        /* -1 when there is none */
-  pid_t process;    /* who started it last, for a fork inherits no timer ... */
-  pthread_t thread; /* ... and in which thread */
+  pid_t process;    /* who started it last; 0 in a fork, which inherits none */
+  pthread_t thread; /* in which it did */
   pt_tick_beat *beat;
   void *subject;
 };
@@ -207,10 +207,30 @@ static pt_tick *find_free(void) {
   return i < TICKS && taken != 0 ? &ticks[i] : NULL;
 }
 
+/* In a fork, before anything else runs there. */
+static void forget(void) {
+  int i;
+  for (i = 0; i < TICKS; i++)
+    ticks[i].process = 0;
+}
+
+/* Once is enough. Only where a library that is unloaded is forgotten, too. */
+static int heed_forks(void) {
+#if defined(__linux__)
+  static int is_done;
+  if (!is_done)
+    is_done = pthread_atfork(NULL, NULL, forget) == 0;
+  return is_done;
+#else
+  (void)forget;
+  return 1;
+#endif
+}
+
 pt_tick *pt_tick_open(pt_tick_beat *beat, void *subject) {
   pt_tick *t;
   lock();
-  t = find_free();
+  t = heed_forks() ? find_free() : NULL;
   if (t != NULL) {
     t->timer = -1;
     t->thread = pthread_self();
@@ -224,7 +244,7 @@ pt_tick *pt_tick_open(pt_tick_beat *beat, void *subject) {
 }
 
 int pt_tick_is_here(const pt_tick *t) {
-  return pthread_equal(t->thread, pthread_self());
+  return t->process != 0 && pthread_equal(t->thread, pthread_self());
 }
 
 int pt_tick_start(pt_tick *t, double seconds) {

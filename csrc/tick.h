@@ -28,7 +28,8 @@ pt_tick *pt_tick_open(pt_tick_beat *beat, void *subject);
 ** number. A fork has none until it starts it again. */
 int pt_tick_start(pt_tick *t, double seconds);
 
-/* Whether it was last started by the calling thread. */
+/* Whether it was last started by the calling thread, and that not before a
+** fork. */
 int pt_tick_is_here(const pt_tick *t);
 
 /* Whether the calling thread lets the signal through. */

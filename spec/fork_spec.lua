@@ -12,17 +12,42 @@ local PROGRAM = [[
   print(outcome and outcome.message or err)
 ]]
 
-describe("the fork of a host leaves the plugins alone when it", function()
-  local folder, nothing_left
-
-  setup(function()
-    folder = os.tmpname()
-    os.remove(folder)
-    assert(os.execute(("mkdir %s && ${CC:-cc} -shared -fPIC -o %s/fork.so spec/support/fork.c"):format(folder, folder)))
+-- A handler that forks, and whose child has another one, which does not look at the time.
+local COMPUTING = [[
+  package.cpath = "%s/?.so;" .. package.cpath
+  local fork = require "fork"
+  local pintle = require "pintle"
+  local function ask(handler)
+    local one, other = pintle.pair()
+    other:on("m", handler)
+    return one:call "m"
+  end
+  local function compute(_, ctx)
+    ctx:set_deadline(0.05)
+    local latest = pintle.loop.now() + 10
+    repeat until pintle.loop.now() > latest
+  end
+  ask(function(_, ctx)
+    if not fork() then return end
+    local _, err = ask(compute)
+    print(err)
+    os.exit()
   end)
+]]
 
-  teardown(function() os.execute("rm -r " .. folder) end)
+local folder, nothing_left
 
+local function build()
+  folder = os.tmpname()
+  os.remove(folder)
+  assert(os.execute(("mkdir %s && ${CC:-cc} -shared -fPIC -o %s/fork.so spec/support/fork.c"):format(folder, folder)))
+end
+
+local function remove() os.execute("rm -r " .. folder) end
+
+describe("the fork of a host leaves the plugins alone when it", function()
+  setup(build)
+  teardown(remove)
   before_each(function() nothing_left = children.stock() end)
   after_each(function() nothing_left() end)
 
@@ -40,4 +65,14 @@ describe("the fork of a host leaves the plugins alone when it", function()
       assert.equal(0, (process:wait(children.patience)))
     end)
   end
+end)
+
+describe("a handler that computes", function()
+  setup(build)
+  teardown(remove)
+
+  it("is reached in a fork that was made while another was at work", function()
+    local text = children.run { command = children.lua(COMPUTING:format(folder)), stderr = "null" }
+    assert.equal("the request timed out after 50ms (code -32001)\n", text)
+  end)
 end)

@@ -111,7 +111,7 @@ static void take_the_signal_away(void) {
 static void part(void) {
   fflush(stdout);
   if (fork() == 0) {
-    inspect();
+    tell_whether_it_holds();
     return;
   }
   wait(NULL);
