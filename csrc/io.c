@@ -67,6 +67,8 @@ static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
   return read(io->fd, buffer, len);
 }
 
+int pt_io_can_be_patient(const pt_io *io) { return io->is_pipe; }
+
 static int make_patient(pt_io *io) {
   io->is_patient = io->is_pipe && set_blocking(io->fd, 1) == 0;
   return io->is_patient;
@@ -76,6 +78,11 @@ static int make_patient(pt_io *io) {
 
 static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
   return read(io->fd, buffer, len);
+}
+
+int pt_io_can_be_patient(const pt_io *io) {
+  (void)io;
+  return 0;
 }
 
 static int make_patient(pt_io *io) {

@@ -27,6 +27,9 @@ int pt_io_init(pt_io *io, int fd);
 ssize_t pt_io_read(pt_io *io, char *buffer, size_t len);
 ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len);
 
+/* Whether it is worth trying to read patiently. */
+int pt_io_can_be_patient(const pt_io *io);
+
 /* As read, and waits for as long as it takes: one system call where asking
 ** whether there is something takes two. Only for a pipe that is not shared with
 ** others, because its open file is made blocking; -1 with ENOTSUP where that

@@ -112,7 +112,8 @@ static int is_guarded(const pt_wait *w) {
 
 /* Whether it may read at once: there is nothing but input to wait for. */
 static int may_read(const pt_stream *s, const pt_wait *w) {
-  return s->owns_input && pt_buf_len(&s->out) == 0 && !is_behind(s) &&
+  return s->owns_input && pt_io_can_be_patient(&s->input) &&
+         pt_buf_len(&s->out) == 0 && !is_behind(s) &&
          ((w->other == -1 && w->deadline < 0) || is_guarded(w));
 }
 

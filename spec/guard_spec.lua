@@ -120,6 +120,50 @@ describe_here("calls that follow each other closely", function()
   end)
 end)
 
+local has_timers = lfs.attributes("/proc/self/timers", "mode") ~= nil
+
+-- One is there to reach who computes, and a guard has another.
+(has_timers and describe or pending)("the timers of a program that calls again and again", function()
+  local HOST = [[
+    local core = require "pintle.core"
+    local pintle = require "pintle"
+    local process
+    local transports = {}
+    function transports.pipes(command)
+      process = assert(core.spawn { command = command })
+      return { read = process.stdout, write = process.stdin }
+    end
+    function transports.sockets(command)
+      local here, there = assert(core.socketpair())
+      process = assert(core.spawn { command = command, stdin = there, stdout = there })
+      return { read = here, write = here }
+    end
+    local function timers()
+      local list <close> = assert(io.open "/proc/self/timers")
+      return select(2, list:read("a"):gsub("signal:", ""))
+    end
+    local peer = assert(pintle.connect(transports.%s { "lua5.4", "-e", %q }))
+    for _ = 1, 1000 do assert(peer:call "echo") end
+    print(timers())
+    peer:close()
+  ]]
+  local SERVER = [[
+    local peer = require("pintle").connect { stdio = true }
+    peer:on("echo", function() return true end)
+    peer:join()
+  ]]
+
+  local function are(transport, count)
+    it("are " .. count .. " over " .. transport, function()
+      local text = children.run { command = children.lua(HOST:format(transport, SERVER)) }
+      assert.equal(count .. "\n", text)
+    end)
+  end
+
+  are("pipes", 2)
+  are("sockets", 1)
+end)
+
 describe_here("a program in the middle of such calls", function()
   local HOST = [[
     local peer = require("pintle").connect { command = { "lua5.4", "-e", %q }, stderr = "null" }
