@@ -207,6 +207,16 @@ describe("a peer", function()
       end)
       assert.equal(20, near:call("ping", { depth = 20 }))
     end)
+
+    it("does not count them either if they waited for something else before", function()
+      pair { requests = 1 }
+      far:on("ask back", function(_, ctx)
+        loop.sleep(0.001)
+        return ctx:call "ask again"
+      end)
+      near:on("ask again", function(_, ctx) return ctx:call("echo", { "heard" }) end)
+      assert.same({ "heard" }, near:call("ask back", nil, { timeout = patience }))
+    end)
   end)
 
   it("begins no more while its answers are not read, and goes on when they are", function()

@@ -52,10 +52,12 @@ local function refuse(self, id, method)
   end
 end
 
----Keeps a request or notification for later, or refuses it.
+---Keeps a request or notification for later, or refuses it. There may be room for it all the same: who was at work may
+---wait for the other side by now.
 function parking.take(self, kind, id, method, params)
   if is_full(self) and self.stream:waiting() > 0 then return refuse(self, id, method) end
   park(self, kind, id, method, params)
+  if not self.deaf and answers.has_room(self) then self:go_on_soon() end
   parking.pause(self)
 end
 
