@@ -223,6 +223,14 @@ describe("connecting", function()
         assert.same({ signal = "TERM" }, peer.child.exit)
       end)
 
+      it("is fine once more from who is told of the end", function()
+        local told
+        start({ "cat" }, { on_close = function() told = { pcall(peer.close, peer) } end })
+        peer:close()
+        assert.same({ true }, told)
+        assert.same({ code = 0 }, peer.child.exit)
+      end)
+
       it("goes on when the one who closes is cancelled", function()
         start(children.sh "trap 'exit 9' TERM; echo ready >&2; while :; do sleep 0.01; done", {
           ladder = { eof = 0.05 },

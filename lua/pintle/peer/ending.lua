@@ -134,10 +134,10 @@ local function close(self)
 end
 
 ---Ends the conversation: what is queued is sent first, and a program that was started for it is stopped. Closing twice
----is fine. It goes on by itself if the one who closes is cancelled meanwhile.
+---is fine, also from `on_close`. It goes on by itself if the one who closes is cancelled meanwhile.
 function methods:close()
   if not self.closing then self.closing = tasks.start(close, self) end
-  self.closing:await()
+  if self.closing ~= loop.current() then self.closing:await() end
 end
 
 -- }======
