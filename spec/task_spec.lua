@@ -199,6 +199,22 @@ describe("a task", function()
       assert.equal("result", other:await())
     end)
 
+    it("is reached after a wait in a coroutine of its own has raised", function()
+      loop.on_error = function() error("no more", 0) end -- which goes to who turns the loop
+      local caught
+      local task = tasks.start(function()
+        tasks.start(function()
+          loop.sleep(0.001)
+          error "any"
+        end)
+        caught = table.pack(pcall(coroutine.wrap(function() tasks.start(sleeper(0.01)):await() end)))
+        return until_cancelled()
+      end)
+      assert.same({ false, "no more", n = 2 }, caught)
+      task:cancel "enough"
+      assert.equal("enough", task:await().message)
+    end)
+
     it("and ends with that error is no news", function()
       local task = tasks.start(function()
         local _, err = loop.sleep(patience)

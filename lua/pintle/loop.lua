@@ -310,7 +310,7 @@ local function turning(fn, argument)
   is_turning = true
   local ok, err = pcall(fn, argument)
   is_turning = was_turning
-  if owner then owners[thread] = owner end
+  if owner then owners[thread], owner.nested = owner, nil end
   if not ok then error(err, 0) end
   if was_turning then return end
   flush_dirty()
@@ -357,7 +357,6 @@ local function wait_turning(cell, canceller, subject, token)
   cell.canceller, cell.subject, cell.token = canceller, subject, token
   if owner then owner.nested = cell end
   turning(turn_until_done, cell)
-  if owner then owner.nested = nil end
   return cell[1], cell[2]
 end
 
