@@ -397,6 +397,19 @@ describe("connecting", function()
       tasks.run()
     end)
 
+    it("is left to who listens next, at whatever moment he comes", function()
+      local listener = assert(connect.listen({ path = path }, function() end))
+      local remove, early = os.remove, nil
+      function os.remove(name) -- luacheck: ignore 122
+        early = connect.listen({ path = path }, function() end)
+        return remove(name)
+      end
+      listener:close()
+      os.remove = remove -- luacheck: ignore 122
+      local _ <close> = early or assert(connect.listen({ path = path }, function() end))
+      assert(connect.open { path = path }):close()
+    end)
+
     it("tells the port that was free", function()
       local listener <close> = assert(connect.listen({ host = "127.0.0.1", port = 0 }, function() end))
       assert.equal("127.0.0.1", listener.host)

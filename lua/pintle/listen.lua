@@ -59,8 +59,8 @@ function methods:close()
   if self.socket:closed() then return end
   if self.timer then loop.forget(self.timer) end
   loop.unwatch(self.socket:fileno(), self.watcher)
+  if self.path then os.remove(self.path) end -- once nobody listens, it may be somebody else's
   self.socket:close()
-  if self.path then os.remove(self.path) end
   if self.waiter then loop.wake(self.waiter, true) end
 end
 
