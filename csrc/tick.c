@@ -152,7 +152,7 @@ static void handle(int sig, siginfo_t *info, void *context) {
 
 static int is_let_through(int sig) {
   sigset_t blocked;
-  return pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+  return sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 &&
          !sigismember(&blocked, sig);
 }
 

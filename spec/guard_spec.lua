@@ -175,13 +175,14 @@ describe_here("a program in the middle of such calls", function()
     peer:close()
   ]]
 
+  local function is_asleep(pid)
+    local stat <close> = assert(io.open(("/proc/%d/stat"):format(pid)))
+    return stat:read("a"):match "%) (%a)" == "S"
+  end
+
   local function await_sleep(pid)
-    local latest, state = core.now() + children.patience, nil
-    repeat
-      assert(core.now() < latest, "it never waited")
-      local stat <close> = assert(io.open(("/proc/%d/stat"):format(pid)))
-      state = stat:read("a"):match "%) (%a)"
-    until state == "S"
+    local latest = core.now() + children.patience
+    while not is_asleep(pid) do assert(core.now() < latest, "it never waited") end
   end
 
   it("is stopped by Ctrl-C", function()

@@ -100,12 +100,12 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(184500, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(185500, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(232500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
+    assert_parsed(233500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
       { "-e", HOST .. SAY_SO })
   end)
 end)

@@ -332,6 +332,10 @@ function core.caller(owners, long_way, outside, mark, explain) end
 
 ---Makes a function for `outside`: while there is nothing else to do it asks, sends, waits for the answer and returns
 ---it; whoever else has to be seen to is waited for beside it.
+---
+---Calls that follow each other within a millisecond look at nothing else but their answers. A tick such as that of
+---`core.watch` ends that after a tenth of a second at the latest; it may cut a sleep in other libraries short until
+---shortly after the last of them.
 ---@param readiness { focus: table, poller: pintle.poller, favourite: table? } the first item of the focus is false
 ---while there is nothing else to do; the peer is put there for the time of the call, whose stream is to be disturbed if
 ---there is after all. The favourite is the peer that is not in the poller, if there is one: only beside that it is
