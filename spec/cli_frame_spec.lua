@@ -37,6 +37,11 @@ pintle: missing argument 'command'
 Usage: pintle inspect [-d NAME] [--json] [OPTIONS] [--] CMD…
 More: pintle help inspect
 ]], 64 }, cli.outcome { "inspect" })
+    assert.same({ "", [[
+pintle: unknown command 'inspct'
+Usage: pintle help [-h] [<command>]
+More: pintle help help
+]], 64 }, cli.outcome { "help", "inspct" })
     assert.equal(64, (select(3, cli.run {})))
     assert.equal(64, (select(3, cli.run { "inspect", "--nonsense", "true" })))
   end)

@@ -56,6 +56,7 @@ function main.parser()
     parsers[name] = add_command(parser, commands[name])
   end
   parser.error = fail
+  for _, sub in ipairs(parser._commands) do sub.error = fail end -- `help` complains by itself
   return parser, commands, parsers
 end
 
