@@ -46,6 +46,17 @@ More: pintle help help
     assert.equal(64, (select(3, cli.run { "inspect", "--nonsense", "true" })))
   end)
 
+  it("says so where the name of the program is empty", function()
+    for _, words in ipairs {
+      { "inspect", "" }, { "call", "-d", "gevals", "", "--", "greet" }, { "check", "-d", "gevals", "" },
+      { "bench", "", "--", "greet" }, { "trace", "" }, { "replay", "--as", "host", "nowhere.jsonl", "--", "" },
+    } do
+      local out, err, status = cli.run(words)
+      assert.same({ "", 64 }, { out, status }, words[1])
+      assert.truthy(err:find("pintle: the name of the program is empty\nUsage: pintle " .. words[1], 1, true), err)
+    end
+  end)
+
   it("leaves the options of a plugin to the plugin", function()
     local code = "assert(arg[1] == '--json' and arg[2] == '-d') os.exit(7)"
     for _, dashes in ipairs { {}, { "--" } } do

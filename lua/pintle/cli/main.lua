@@ -62,17 +62,20 @@ end
 
 -- }======
 
-local function parse(list)
-  local parser, commands, parsers = main.parser()
+local function read_words(list, parser, commands, parsers)
   local command = commands[list[1]]
-  if not command or not command.takes_command then
-    local args = parser:parse(list)
-    return commands[args.name], args
-  end
+  if not command or not command.takes_command then return parser:parse(list) end
   local own, plugin_command = words.split(parsers[command.name], list, command.takes_command == "first")
   local args = parser:parse(own)
   args.command = plugin_command
-  return command, args
+  return args
+end
+
+local function parse(list)
+  local parser, commands, parsers = main.parser()
+  local args = read_words(list, parser, commands, parsers)
+  if args.command and args.command[1] == "" then fail(parsers[args.name], "the name of the program is empty") end
+  return commands[args.name], args
 end
 
 local function run(list, console)
