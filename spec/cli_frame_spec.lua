@@ -68,6 +68,30 @@ More: pintle help help
   end)
 end)
 
+describe("pintle, whose output nobody takes", function()
+  local function outcome(redirection, ...)
+    local script = ('exec bin/pintle "$@" %s'):format(redirection)
+    local started <close> = cli.start({}, { command = cli.words("sh", "-c", script, "sh", ...), stdin = "null" })
+    return select(2, started:finish())
+  end
+
+  it("says so, and does not end with 0", function()
+    local full = "pintle: cannot write to stdout: No space left on device\n"
+    for _, words in ipairs {
+      { "manual" }, { "doctor", "--json" }, { "check", "--list" }, { "inspect", "-d", "gevals", cli.GREETER },
+      { "check", "-d", "gevals", "--only", "manifest", cli.GREETER },
+      { "call", "-d", "gevals", "--log", "silent", "--json", cli.GREETER, "--", "greet", "name=Ada" },
+    } do
+      assert.same({ full, 2 }, { outcome(">/dev/full", words) }, words[1])
+    end
+    assert.same({ "pintle: cannot write to stdout: Bad file descriptor\n", 2 }, { outcome(">&-", "manual") })
+  end)
+
+  it("says nothing where a reader has seen enough", function()
+    assert.same({ "", 0 }, { outcome("| true", "inspect", "-d", "gevals", cli.GREETER) })
+  end)
+end)
+
 describe("pintle, where it finds itself", function()
   local folder
 

@@ -143,10 +143,14 @@ local function probe_all(args, console)
   local report = reports.new(console, args.json, width_of(dialect, selects))
   if report.width == 0 then return invalid(("--only %s: %s has no such probe"):format(args.only[1], name)) end
   if not args.json then console:print(("Speaks %s%s."):format(name, args.dialect and "" or " (recognised)")) end
+  console:flush()
   local came_to_terms = runner.run({
     command = args.command, env = environment(console), timeout = args.timeout, config = args.config,
     run = args.run and { name = args.run, args = args.args or {} }, dialect = dialect, selects = selects,
-  }, function(result) report:add(result) end)
+  }, function(result)
+    report:add(result)
+    console:flush() -- it takes a while, and each verdict stands by itself
+  end)
   report:finish(args.command, name, came_to_terms)
   return report.count
 end
@@ -158,7 +162,6 @@ function check.run(args, console)
   if args.list then return show_list(args, console) end
   local ok, wrong = check_words(args)
   if not ok then return nil, wrong end
-  io.stdout:setvbuf "line" -- it takes a while, and each verdict stands by itself
   local signal, count, err = interrupt.run(function()
     local done, result, problem = pcall(probe_all, args, console)
     if done then return result, problem end

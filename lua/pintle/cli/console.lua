@@ -12,17 +12,32 @@ local PLAIN = "\27[0m"
 ---@class pintle.cli.console
 ---@field checkout? string the folder of the checkout that the command runs from
 ---@field is_terminal boolean whether a person reads stdout
+---@field failure? string why something could not be written to stdout
 local methods = {}
 
 local metatable = { __name = "pintle.cli.console", __index = methods }
 
 local console = {}
 
----@param ... string
-function methods:write(...) self.out:write(...) end
+-- Whoever reads it may go when he has seen enough; that is no failure.
+local EPIPE = 32
+
+local function note(self, ok, message, errno)
+  if not ok and errno ~= EPIPE then self.failure = self.failure or message end
+end
 
 ---@param ... string
-function methods:print(...) self.out:write(..., "\n") end
+function methods:write(...) note(self, self.out:write(...)) end
+
+---@param ... string
+function methods:print(...) note(self, self.out:write(..., "\n")) end
+
+---Writes what is still to be written.
+---@return string? message why not all that was to be on stdout is there
+function methods:flush()
+  note(self, self.out:flush())
+  return self.failure
+end
 
 -- It must not steer the terminal.
 local function harmless(text)

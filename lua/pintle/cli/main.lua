@@ -111,6 +111,14 @@ local function with_traceback(err)
   return debug.traceback(errors.text(err), 2)
 end
 
+-- What was to be printed and is not there has not been done.
+local function finish(code, console)
+  local message = console:flush()
+  if not message then return code end
+  console:complain("cannot write to stdout: " .. message)
+  return code > status.FAILED and code or status.BROKEN
+end
+
 ---@param given string[] the words of the command line
 ---@param checkout? string the folder of the checkout that it runs from
 ---@return integer status
@@ -119,7 +127,7 @@ function main.run(given, checkout)
   local list = table.move(given, 1, #given, 1, {})
   if not pcall(require, "argparse") then return run_without_parser(list, console) end
   local ok, code = xpcall(run, with_traceback, list, console)
-  if ok then return code end
+  if ok then return finish(code, console) end
   return explain(code, console)
 end
 

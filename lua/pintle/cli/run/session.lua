@@ -37,7 +37,7 @@ local function follow_script(shell, begun)
     if not line then break end
     input:rest()
     local code = line:find "^%s*#" and status.DONE or shell:perform(line)
-    io.stdout:flush()
+    shell.console:flush()
     if outcome == status.DONE then outcome = code end
   end
   return outcome
@@ -50,7 +50,7 @@ end
 local function perform(shell, input, line)
   local task = tasks.start(shell.perform, shell, line)
   input:during(function() task:cancel "interrupted" end, function() task:await() end)
-  io.stdout:flush()
+  shell.console:flush()
 end
 
 local function converse(shell, stage, args)
