@@ -38,6 +38,14 @@ describe("pintle call", function()
       json.decode(out))
   end)
 
+  it("prints parts as they come, also where it is no terminal that they go to", function()
+    local words = cli.words("call", "-d", "gevals", plugin 'ctx:part "one" ctx:sleep(600)', "--", "go")
+    local started <close> = cli.start(words, { stdin = "null" })
+    assert.equal("one\n", started:read "\n")
+    started.process:kill "INT"
+    assert.equal(130, (select(3, started:finish())))
+  end)
+
   it("ends with 1 where the operation failed", function()
     assert.same({ "", "pintle: greet failed: nobody to greet\n", 1 },
       call("--log", "silent", cli.GREETER, "--", "greet", "name="))

@@ -48,9 +48,13 @@ local function sorted_names(map)
   return names
 end
 
+---At once, also where a program reads it: the rest may be a while in coming.
 ---@param part any
 ---@param console pintle.cli.console
-function outcomes.show_part(part, console) console:tell(text_of(part)) end
+function outcomes.show_part(part, console)
+  console:tell(text_of(part))
+  console:flush()
+end
 
 ---The message and the outputs on stdout; why it failed on stderr.
 ---@param outcome pintle.outcome
