@@ -50,6 +50,7 @@ build = {
     ["pintle.cli.check.pipe"] = "lua/pintle/cli/check/pipe.lua",
     ["pintle.cli.check.reginald"] = "lua/pintle/cli/check/reginald.lua",
     ["pintle.cli.check.report"] = "lua/pintle/cli/check/report.lua",
+    ["pintle.cli.check.required"] = "lua/pintle/cli/check/required.lua",
     ["pintle.cli.check.runner"] = "lua/pintle/cli/check/runner.lua",
     ["pintle.cli.check.watch"] = "lua/pintle/cli/check/watch.lua",
     ["pintle.cli.columns"] = "lua/pintle/cli/columns.lua",

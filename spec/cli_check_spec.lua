@@ -397,6 +397,100 @@ fail  unknown-operation  an unknown operation is refused with -32601
   end)
 end)
 
+describe("what a plugin says that has no form at all", function()
+  takes_stock()
+
+  -- A server that answers each method by the JSON that it is told, with everything before the answer that stands there.
+  local function server(framing, answers)
+    return children.lua([[
+      local json = require "pintle.core".json
+      local framing, answers = arg[1], json.decode(arg[2])
+      local function read()
+        if framing == "line" then return io.read "l" end
+        local length
+        for line in io.lines() do
+          if line:find "^%s*$" then break end
+          length = tonumber(line:match "^[%a-]+%-[Ll]ength: (%d+)") or length
+        end
+        return length and io.read(length)
+      end
+      local function write(text)
+        io.write(framing == "line" and "" or ("content-length: %d\r\n\r\n"):format(#text), text,
+          framing == "line" and "\n" or "")
+        io.flush()
+      end
+      for text in read do
+        local request = json.decode(text)
+        if request.id and request.method then
+          local answer = answers[request.method] or answers.unknown or '"error":{"code":-32601,"message":"no"}'
+          local before, rest = answer:match "^(%b{}) (.*)$"
+          if before then write(before) end
+          write(('{"jsonrpc":"2.0","version":"0.1","id":%s,%s}'):format(json.encode(request.id), rest or answer))
+        end
+      end]], framing, json.encode(answers))
+  end
+
+  -- Why the probe is not passed, by name, of those that are looked at.
+  local function reasons(dialect, framing, answers, ...)
+    local _, _, report = check("-d", dialect, GREET, only(...), server(framing, answers))
+    local list = {}
+    for i, name in ipairs { ... } do list[i] = find(report, name).reason or "none" end
+    return list
+  end
+
+  local TOOLS_SERVER = '"result":{"protocolVersion":"2025-11-25","capabilities":{},'
+    .. '"serverInfo":{"name":"p","version":"1"}}'
+  local NOTHING_REQUIRED = "greet has no argument that is required"
+
+  it("may be a schema that requires what is no list of names", function()
+    for _, required in ipairs { "5", "null", "[1]" } do
+      local schema = ('{"type":"object","required":%s}'):format(required)
+      assert.same({ NOTHING_REQUIRED }, reasons("gevals", "line", {
+        initialize = '"result":{"name":"p","version":"1.0.0","protocolVersion":"0.0.1","operations":{"greet":{"params":'
+          .. schema .. "}}}",
+      }, "missing-argument"))
+      assert.same({ NOTHING_REQUIRED }, reasons("mcp", "line", {
+        initialize = TOOLS_SERVER,
+        ["tools/list"] = ('"result":{"tools":[{"name":"greet","inputSchema":%s}]}'):format(schema),
+      }, "classic/missing-argument"))
+    end
+  end)
+
+  it("may be methods of an editor's server that are none", function()
+    for _, methods in ipairs { "5", "null", "[1]", '[{"name":"greet","params":null}]' } do
+      assert.same({ "greet has no parameter known to be required" }, reasons("editor", "header", {
+        initialize = ('"result":{"methods":%s}'):format(methods), greet = '"result":null',
+      }, "missing-argument"))
+    end
+  end)
+
+  it("may be tools that are none", function()
+    for tools, reason in pairs {
+      ["null"] = "the result of tools/list: at the root: expected object, got null",
+      ['{"tools":[1]}'] = "the result of tools/list: at /tools/0: expected object, got integer 1",
+    } do
+      assert.same({ reason }, reasons("mcp", "line", {
+        initialize = TOOLS_SERVER,
+        ["tools/list"] = '"result":' .. tools,
+      }, "classic/missing-argument"))
+    end
+  end)
+
+  it("may be a method that is no text", function()
+    assert.same({ "its method is not a string (in classic/handshake)", "none" }, reasons("mcp", "line", {
+      initialize = '{"jsonrpc":"2.0","method":null} ' .. TOOLS_SERVER,
+    }, "envelope", "traffic"))
+  end)
+
+  it("may be a code that is no number", function()
+    for _, code in ipairs { '"x"', "null", "1.5" } do
+      assert.same({ "the code of an error is no Int" }, reasons("editor", "header", {
+        initialize = '"result":null', unknown = ('"error":{"code":%s,"message":"no"}'):format(code),
+      }, "error-code"))
+    end
+  end)
+end)
+
 describe("pintle check", function()
   takes_stock()
 

@@ -1,7 +1,9 @@
 -- What the editor's client-server protocol 0.1 asks of a server.
 
 local breach = require "pintle.cli.check.breach"
+local envelope = require "pintle.cli.check.envelope"
 local processes = require "pintle.process"
+local required = require "pintle.cli.check.required"
 
 local function initialize_params(context, pid)
   return {
@@ -23,13 +25,19 @@ local function nameless_client(life) life:refused("initialize", { client_info = 
 
 local function run(life) life:carry_out(life.context.run.name, life.context.run.args) end
 
+-- Whatever a server tells of itself is its own affair.
+local function list_in(told, name)
+  local list = envelope.is_object(told) and told[name]
+  return type(list) == "table" and list or {}
+end
+
 local function missing_argument(life)
   local told, wanted = life.context.told, life.context.run
-  local required
-  for _, method in ipairs(type(told) == "table" and told.methods or {}) do
-    if method.name == wanted.name then required = method.params and method.params.required end
+  local name
+  for _, method in ipairs(list_in(told, "methods")) do
+    if envelope.is_object(method) and method.name == wanted.name then name = required(method.params) end
   end
-  if not required or #required == 0 then breach.skip("%s has no parameter known to be required", wanted.name) end
+  if not name then breach.skip("%s has no parameter known to be required", wanted.name) end
   life:refused(wanted.name, {}, -32602)
 end
 
@@ -64,7 +72,8 @@ end
 
 local function small_codes(life)
   local err = life:refused("pintle-check")
-  if err.code < -2147483648 or err.code > 2147483647 then breach.raise "the code of an error is no Int" end
+  local code = math.type(err.code) == "integer" and err.code
+  if not code or code < -2147483648 or code > 2147483647 then breach.raise "the code of an error is no Int" end
 end
 
 -- }======

@@ -3,6 +3,7 @@
 local breach = require "pintle.cli.check.breach"
 local json = require("pintle.core").json
 local misfit = require "pintle.cli.check.misfit"
+local required = require "pintle.cli.check.required"
 local schema = require "pintle.schema"
 local versions = require "pintle.manifest.version"
 
@@ -78,9 +79,9 @@ local function empty_phase(life) run(life, "") end
 
 local function required_of(context)
   local operation = context.told.operations[context.run.name]
-  local required = operation and operation.params.required
-  if not required or #required == 0 then breach.skip("%s has no argument that is required", context.run.name) end
-  return required[1]
+  local name = operation and required(operation.params)
+  if not name then breach.skip("%s has no argument that is required", context.run.name) end
+  return name
 end
 
 local function missing_argument(life)

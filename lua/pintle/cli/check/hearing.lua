@@ -22,24 +22,25 @@ local function take_answer(self, message, text)
   end
 end
 
+-- A method that is no string is not one of JSON-RPC's, and was told of already.
+local function judge_by(self, judge, message)
+  if not judge or type(message.method) ~= "string" then return end
+  local problem, level = judge(message.method, message.params, self.context)
+  if problem then offend(self, "traffic", level or "fail", problem) end
+end
+
 local function take_request(self, message)
   local handler = self.handlers[message.method]
   local answer = { id = message.id }
   if handler then answer.result = handler(message.params)
   else answer.error = { code = -32601, message = "Method not found" } end
-  local judge = self.context.dialect.judge_request
-  local problem, level = nil, nil
-  if judge then problem, level = judge(message.method, message.params) end
-  if problem then offend(self, "traffic", level or "fail", problem) end
+  judge_by(self, self.context.dialect.judge_request, message)
   self.pending_replies[#self.pending_replies + 1] = answer
 end
 
 local function take_notification(self, message)
   self.notifications[#self.notifications + 1] = { method = message.method, params = message.params }
-  local judge = self.context.dialect.judge_notification
-  if not judge then return end
-  local problem, level = judge(message.method, message.params, self.context)
-  if problem then offend(self, "traffic", level or "fail", problem) end
+  judge_by(self, self.context.dialect.judge_notification, message)
 end
 
 local function take_message(self, message, text)

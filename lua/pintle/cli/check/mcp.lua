@@ -3,6 +3,7 @@
 local breach = require "pintle.cli.check.breach"
 local lives = require "pintle.cli.check.life"
 local misfit = require "pintle.cli.check.misfit"
+local required = require "pintle.cli.check.required"
 local schema = require "pintle.schema"
 
 local OWN = "io.modelcontextprotocol/"
@@ -138,7 +139,9 @@ local function run(life)
 end
 
 local function find_tool(life, name)
-  for _, tool in ipairs(life:call("tools/list").tools) do
+  local told = life:call "tools/list"
+  life:fits(told, TOOLS, "the result of tools/list")
+  for _, tool in ipairs(told.tools) do
     if tool.name == name then return tool end
   end
   return breach.skip("there is no tool %s in the first page of tools/list", name)
@@ -146,11 +149,11 @@ end
 
 local function missing_argument(life)
   local wanted = life.context.run
-  local required = find_tool(life, wanted.name).inputSchema.required
-  if not required or #required == 0 then breach.skip("%s has no argument that is required", wanted.name) end
+  local name = required(find_tool(life, wanted.name).inputSchema)
+  if not name then breach.skip("%s has no argument that is required", wanted.name) end
   local args = {}
   for key, value in pairs(wanted.args) do
-    if key ~= required[1] then args[key] = value end
+    if key ~= name then args[key] = value end
   end
   local message = life:answer(life:ask("tools/call", { name = wanted.name, arguments = args }))
   local is_refused = message.error ~= nil or type(message.result) == "table" and message.result.isError == true
