@@ -488,6 +488,9 @@ describe("what a plugin says that has no form at all", function()
         initialize = '"result":null', unknown = ('"error":{"code":%s,"message":"no"}'):format(code),
       }, "error-code"))
     end
+    assert.same({ 'pintle-check is refused with the code "-32601", not -32601' }, reasons("editor", "header", {
+      initialize = '"result":null', unknown = '"error":{"code":"-32601","message":"no"}',
+    }, "unknown-method"))
   end)
 end)
 

@@ -151,9 +151,12 @@ function methods:answer(key)
   return breach.raise("%s is not answered within %gs", method, self.pipe.timeout)
 end
 
+-- A text that looks like a number is none.
+local function code_of(err) return type(err.code) == "string" and json.encode(err.code) or tostring(err.code) end
+
 local function describe(err)
   if type(err) ~= "table" then return json.encode(err) end
-  return ("%s (code %s)"):format(tostring(err.message), tostring(err.code))
+  return ("%s (code %s)"):format(tostring(err.message), code_of(err))
 end
 
 ---The result of a request that has to succeed.
@@ -192,7 +195,7 @@ function methods:refusal(key, ...)
   for _, code in ipairs(codes) do
     if err.code == code then return err end
   end
-  return breach.raise("%s is refused with the code %s, not %s", self.methods[key], tostring(err.code),
+  return breach.raise("%s is refused with the code %s, not %s", self.methods[key], code_of(err),
     table.concat(codes, " or "))
 end
 
