@@ -492,6 +492,20 @@ describe("what a plugin says that has no form at all", function()
       initialize = '"result":null', unknown = '"error":{"code":"-32601","message":"no"}',
     }, "unknown-method"))
   end)
+
+  it("may be a question to a drop that names none", function()
+    for params, reason in pairs {
+      [""] = "drop_get: at the root: expected object, got nothing (in drop)",
+      [',"params":{"property":"name"}'] = 'drop_get: at the root: property "drop_id" is missing (in drop)',
+    } do
+      assert.same({ "none", reason }, reasons("liquid", "line", {
+        initialize = '"result":{"version":"1.0","implementation":"p","liquid_version":"1","features":[]}',
+        compile = '"result":{"template_id":"t"}',
+        render = ('{"jsonrpc":"2.0","id":1,"method":"drop_get"%s} '):format(params)
+          .. '"result":{"output":"Ada","errors":[]}',
+      }, "drop", "traffic"))
+    end
+  end)
 end)
 
 describe("pintle check", function()

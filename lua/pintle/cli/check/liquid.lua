@@ -2,6 +2,7 @@
 
 local breach = require "pintle.cli.check.breach"
 local json = require("pintle.core").json
+local misfit = require "pintle.cli.check.misfit"
 
 -- {====== Forms ======
 
@@ -72,7 +73,7 @@ end
 local function call_back(life)
   local id = compile(life, "{{ user.name }}")
   life.handlers.drop_get = function(params)
-    return { value = params.property == "name" and "Ada" or json.null }
+    return { value = type(params) == "table" and params.property == "name" and "Ada" or json.null }
   end
   local user = { _rpc_drop = "drop_1", type = "UserDrop" }
   local result = life:call("render", { template_id = id, environment = { user = user }, options = {} })
@@ -95,13 +96,19 @@ local function quit(life)
   if #life.unasked > 0 then breach.raise "quit is answered" end
 end
 
-local ASKED = { drop_get = true, drop_iterate = true, drop_call = true }
+local ASKED = {
+  drop_get = { type = "object", required = { "drop_id", "property" }, properties = { drop_id = TEXT } },
+  drop_iterate = { type = "object", required = { "drop_id" }, properties = { drop_id = TEXT } },
+  drop_call = { type = "object", required = { "drop_id", "method" }, properties = { drop_id = TEXT, method = TEXT } },
+}
 
 -- The client takes whatever it is told for a question.
 local function judge_notification(method) return ("it sends %s, and clients take no notifications"):format(method) end
 
-local function judge_request(method)
-  return not ASKED[method] and ("it asks for %s, which the protocol does not know"):format(method) or nil
+local function judge_request(method, params)
+  if not ASKED[method] then return ("it asks for %s, which the protocol does not know"):format(method) end
+  local problem = misfit(params, ASKED[method])
+  return problem and ("%s: %s"):format(method, problem)
 end
 
 ---@type pintle.cli.check.dialect
