@@ -288,6 +288,9 @@ describe("the end of a traced program", function()
   it("is passed on: its status, its signal, and that it could not be run", function()
     assert.equal(7, (select(3, cli.run(trace(children.sh "exit 7")))))
     assert.equal('{"exit":{"code":7}}', recorded()[#recorded()])
+    -- This one has no name.
+    assert.equal(128 + 40, (select(3, cli.run(trace(children.sh "kill -40 $$")))))
+    assert.equal('{"exit":{"signal":"40"}}', recorded()[#recorded()])
     for _, signal in ipairs { "TERM", "KILL", "INT", "HUP" } do
       assert.equal(signal, (select(3, cli.run(trace(children.sh("kill -" .. signal .. " $$"))))))
       assert.equal(('{"exit":{"signal":"%s"}}'):format(signal), recorded()[#recorded()])

@@ -1,5 +1,9 @@
 -- The statuses with which the command ends. docs/cli.md has them for users.
 
+local lazy = require "pintle.lazy"
+
+local core = lazy "pintle.core"
+
 local status = {
   DONE = 0,
   FAILED = 1, -- it was done, and the answer is no
@@ -20,5 +24,16 @@ function status.of(err) return BY_KIND[err.kind] or status.BROKEN end
 ---@param signal pintle.signal
 ---@return integer
 function status.of_signal(signal) return 128 + (NUMBERS[signal] or 0) end
+
+---Ends as somebody else did, by a signal. One that has no name is told in digits, and cannot be raised; then it is the
+---status that a shell would tell.
+---@param signal pintle.signal
+---@return integer status where that does not end it
+function status.end_by(signal)
+  local number = math.tointeger(tonumber(signal))
+  if number then return 128 + number end
+  pcall(core.raise, signal) -- in a recording of another system may be one that this has not
+  return status.BROKEN
+end
 
 return status

@@ -3,7 +3,6 @@
 local lazy = require "pintle.lazy"
 
 local between = lazy "pintle.cli.trace.between"
-local core = lazy "pintle.core"
 local status = require "pintle.cli.status"
 
 local NOT_FOUND, NOT_EXECUTABLE = 127, 126
@@ -34,9 +33,7 @@ function trace.run(args, console)
     if err.kind == "spawn" then return refuse(err, console) end
     return nil, err
   end
-  if ended.code then return ended.code end
-  core.raise(ended.signal)
-  return status.BROKEN -- of a signal that does not end programs
+  return ended.code or status.end_by(ended.signal)
 end
 
 return trace

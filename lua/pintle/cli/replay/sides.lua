@@ -52,8 +52,7 @@ end
 local function ending_of(player, exit)
   if #player.deviations > 0 then return status.FAILED end
   if not exit then return status.DONE end
-  if exit.signal then core.raise(exit.signal) end
-  return exit.code or status.BROKEN
+  return exit.code or status.end_by(exit.signal)
 end
 
 ---@param args table
