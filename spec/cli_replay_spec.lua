@@ -221,6 +221,19 @@ describe("a recorded host", function()
     assert.same({ "", "pintle: a plugin to talk to is for --as host\n", 64 },
       cli.outcome { "replay", path, "--", "cat" })
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 }, replay "/no/such/file")
+    local folder = path:match "^.*/"
+    assert.same({ "", ("pintle: %s: Is a directory\n"):format(folder), 64 }, replay(folder))
+    write '{"framing":"morse"}'
+    local complaint = 'pintle: no framing "morse" is known here\n'
+    assert.same({ "", complaint, 64 }, replay(path, "--", "cat"))
+    assert.same({ "", complaint, 64 }, cli.outcome { "replay", path })
+    cli.write(path, '{"trace":1,"time":0}\n')
+    assert.same({ "", ("pintle: %s does not tell the command; name one, behind --\n"):format(path), 64 }, replay(path))
+  end)
+
+  it("says again what is no message, too", function()
+    write(from("host", "[1]"), from("host", "5"), from("plugin", "[1]"), from("plugin", "5"))
+    assert.same({ "2 messages of the plugin, all as recorded\n", "", 0 }, replay(path, "--", "cat"))
   end)
 
   it("stops the plugin at Ctrl-C", function()
@@ -264,6 +277,7 @@ describe("places in JSON text", function()
     assert.same({ '"}{\\\\"', "true", "-1.5e3" }, { member 'a"b', member "id", member "x" })
     assert.is_nil(member "y")
     assert.is_nil(json_text.member("{}", "y"))
+    for _, value in ipairs { "1", "null", '"a"', '["y"]', " [{}]" } do assert.is_nil(json_text.member(value, "y")) end
     assert.equal(' { "a\\"b" : "}{\\\\" , "id":[ {"id":1} , "]"], "x":0,"\\u0069d" : true } ',
       json_text.replace(text, "x", "0"))
     assert.same({ "1", '"a,b"', "[2,3]", "{}", "null" }, json_text.elements ' [1 ,"a,b",[2,3], {} ,null ]')

@@ -140,6 +140,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
   it("says what is wrong with a file", function()
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 },
       cli.outcome { "show", "/no/such/file" })
+    assert.same({ "", "pintle: spec: Is a directory\n", 64 }, cli.outcome { "show", "spec" })
     write { '{"time":1,"hello":2}' }
     assert.same({ "", ("pintle: %s: line 1: this is nothing that `pintle trace` has written\n"):format(path), 64 },
       cli.outcome { "show", path })
@@ -157,6 +158,8 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
       ['{"time":1,"message":1}'] = "from: missing beside message",
       ['{"time":1,"from":"host","noise":[]}'] = "noise: text expected",
       ['{"time":1,"command":"true"}'] = "command: a list of texts expected",
+      ['{"time":1,"command":[1]}'] = "command: a list of texts expected",
+      ['{"time":1,"command":[]}'] = "command: a list of texts expected",
       ['{"time":1,"exit":{}}'] = "exit: a code or a signal expected",
     } do
       write { START, record }

@@ -58,12 +58,14 @@ local function each(text, at, is_object)
 end
 
 ---The value of a member, of several the last.
----@param text string an object
+---@param text string what is no object has none
 ---@param name string
 ---@return integer? first, integer? last
 function json_text.member(text, name)
   local first, last
-  for found, from, to in each(text, skip_space(text, 1), true) do
+  local at = skip_space(text, 1)
+  if text:sub(at, at) ~= "{" then return nil end
+  for found, from, to in each(text, at, true) do
     if found == name then first, last = from, to end
   end
   return first, last

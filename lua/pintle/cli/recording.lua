@@ -2,6 +2,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local lfs = require "lfs"
 
 local VERSION = 1
 
@@ -37,7 +38,13 @@ local FORMS = {
 local FITS = {
   ["host or plugin"] = function(value) return value == "host" or value == "plugin" end,
   ["text"] = function(value) return type(value) == "string" end,
-  ["a list of texts"] = function(value) return type(value) == "table" and pcall(table.concat, value) end,
+  ["a list of texts"] = function(value)
+    if type(value) ~= "table" then return false end
+    for _, text in ipairs(value) do
+      if type(text) ~= "string" then return false end
+    end
+    return value[1] ~= nil and value[1] ~= ""
+  end,
   ["a code or a signal"] = function(value)
     return type(value) == "table" and (math.type(value.code) == "integer" or type(value.signal) == "string")
   end,
@@ -89,6 +96,10 @@ function recording.open(path)
   if path == "-" then return io.stdin, "stdin" end
   local file, message = io.open(path)
   if not file then return nil, errors.new("invalid", message) end
+  if lfs.attributes(path, "mode") == "directory" then
+    file:close()
+    return nil, errors.new("invalid", path .. ": Is a directory")
+  end
   return file, path
 end
 

@@ -22,10 +22,14 @@ local function first(records, name)
   end
 end
 
+local FRAMINGS = { line = true, header = true }
+
 local function open_wire(records, input, output)
   local dialect = dialects.get(first(records, "dialect") or "")
+  local framing = first(records, "framing") or "line"
+  if not FRAMINGS[framing] then return nil, errors.new("invalid", ("no framing %q is known here"):format(framing)) end
   return wires.new {
-    input = input, output = output, framing = first(records, "framing") or "line",
+    input = input, output = output, framing = framing,
     header = dialect and dialect.header or HEADER,
   }
 end
@@ -63,7 +67,8 @@ function sides.plugin(args, records, console)
   local input, output = core.claim_stdio()
   if not input then return nil, errors.new("closed", output) end
   local report = reports.new(args.file, "host", console.err, args.json)
-  local wire = open_wire(records, input, output)
+  local wire, err = open_wire(records, input, output)
+  if not wire then return nil, err end
   local player = new_player(args, wire, report, {
     on_stderr = function(line) console.err:write(line, "\n") end,
     on_signal = function() end,
@@ -82,6 +87,9 @@ local LADDER = { eof = 2, term = 1 }
 
 local function start(args, records, console)
   local command = #args.command > 0 and args.command or first(records, "command")
+  if not command then
+    return nil, errors.new("invalid", args.file .. " does not tell the command; name one, behind --")
+  end
   return process.start { command = command, env = environment(console),
     on_stderr = function(line) console.err:write(line, "\n") end }
 end
@@ -107,7 +115,9 @@ function sides.host(args, records, console)
   local child <close>, err = start(args, records, console)
   if not child then return nil, err end
   local report = reports.new(args.file, "plugin", console.out, args.json)
-  local wire = open_wire(records, child.process.stdout, child.process.stdin)
+  local wire
+  wire, err = open_wire(records, child.process.stdout, child.process.stdin)
+  if not wire then return nil, err end
   local player = new_player(args, wire, report, {
     on_stderr = function() end,
     on_signal = function(name) child:kill(name) end,
