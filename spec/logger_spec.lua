@@ -121,12 +121,15 @@ describe("the logger of a host", function()
     assert.equal("\r\27[Kchatty give_up [############............]  50%\r\27[Kdone\r\n", text)
   end)
 
-  it("prints no bar where the terminal is too simple for it", function()
+  it("prints no bar and no colours where the terminal is too simple for it", function()
     local command = ("TERM=dumb lua5.4 -e '%s'"):format(TOUR)
     local text = children.run {
       command = { "script", "-qec", command, "/dev/null" }, env = { NO_COLOR = "1", SHELL = "/bin/sh" },
     }
     assert.equal('warn  greeter: careful {"n":1}\r\ninfo  greeter: go on\r\n', text)
+    assert.equal(text, (children.run {
+      command = { "script", "-qec", command, "/dev/null" }, env = { NO_COLOR = false, SHELL = "/bin/sh" },
+    }))
   end)
 
   it("prints no colours when they are not wanted", function()

@@ -7,7 +7,9 @@ local COLOUR = { debug = "\27[2m", info = "\27[32m", warn = "\27[33m", error = "
 local DIM, PLAIN, CLEAR_LINE = "\27[2m", "\27[0m", "\r\27[K"
 local BAR = 24 -- columns
 
-local function wants_colour() return core.isatty(2) and (os.getenv "NO_COLOR" or "") == "" end
+local function wants_colour()
+  return core.isatty(2) and (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
+end
 
 -- Up to so many columns, and no half character at the end. Wide characters are not counted as such.
 local function cut(line, columns)
