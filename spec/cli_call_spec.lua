@@ -78,8 +78,10 @@ describe("pintle call", function()
     assert.same({ "", "pintle: name is given twice\n", 64 }, call(cli.GREETER, "--", "greet", "name=a", "name=b"))
     assert.same({ "", "pintle: name is given twice\n", 64 },
       call(cli.GREETER, "--", "greet", "name=a", "--args", '{"name":"b"}'))
-    assert.same({ "", "pintle: --args: a JSON object expected\n", 64 },
-      call(cli.GREETER, "--", "greet", "--args", "[1]"))
+    for _, list in ipairs { "[]", "[1]" } do
+      assert.same({ "", "pintle: --args: a JSON object expected\n", 64 },
+        call(cli.GREETER, "--", "greet", "--args", list))
+    end
     for _, words in ipairs { { "greet", "--args", "{" }, { "greet", "--timeout", "soon" }, {} } do
       assert.equal(64, call(cli.GREETER, "--", words)[3])
     end

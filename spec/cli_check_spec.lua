@@ -536,6 +536,7 @@ describe("pintle check", function()
       [{ "-d", "nix", "true" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
       [{ "--args", "{}", "true" }] = "--args belong to --run OPERATION",
       [{ "--run", "x", "--args", "5", "true" }] = "--args: a JSON object expected",
+      [{ "--run", "x", "--args", "[]", "true" }] = "--args: a JSON object expected",
       [{ "-d", "gevals", "--only", "nix", "true" }] = "--only nix: gevals has no such probe",
       [{ "--list", "-d", "nix" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
     }

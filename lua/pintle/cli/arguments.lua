@@ -88,14 +88,24 @@ function arguments.read(words, schema)
   return args
 end
 
+---@param given any what `--args` says, if it does
+---@return boolean? ok, string? message
+function arguments.check(given)
+  local is_object = type(given) == "table" and getmetatable(given) ~= json.array_mt
+  if given == nil or is_object then return true end
+  return nil, "--args: a JSON object expected"
+end
+
 ---All arguments of an operation: those that have words of their own, and those that are given at once.
 ---@param words string[]
 ---@param given any what was given at once, if anything
 ---@param schema any
 ---@return table?, string? message
 function arguments.gather(words, given, schema)
-  if given ~= nil and (type(given) ~= "table" or #given > 0) then return nil, "--args: a JSON object expected" end
-  local args, message = arguments.read(words, schema)
+  local ok, message = arguments.check(given)
+  if not ok then return nil, message end
+  local args
+  args, message = arguments.read(words, schema)
   if not args then return nil, message end
   for name, value in pairs(given or {}) do
     if args[name] ~= nil then return nil, name .. " is given twice" end

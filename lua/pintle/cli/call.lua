@@ -38,8 +38,8 @@ local function args_of(args, manifest)
 end
 
 local function check(args)
-  local given = args.args
-  if given ~= nil and (type(given) ~= "table" or #given > 0) then return invalid "--args: a JSON object expected" end
+  local ok, message = arguments.check(args.args)
+  if not ok then return invalid(message) end
   return true
 end
 

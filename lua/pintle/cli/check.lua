@@ -4,6 +4,7 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
+local arguments = lazy "pintle.cli.arguments"
 local catalog = lazy "pintle.cli.check.catalog"
 local columns = require "pintle.cli.columns"
 local core = lazy "pintle.core"
@@ -107,9 +108,8 @@ local function invalid(message) return nil, errors.new("invalid", message) end
 
 local function check_words(args)
   if not args.command or #args.command == 0 then return invalid "missing argument 'command'" end
-  if args.args ~= nil and (type(args.args) ~= "table" or #args.args > 0) then
-    return invalid "--args: a JSON object expected"
-  end
+  local ok, message = arguments.check(args.args)
+  if not ok then return invalid(message) end
   if args.args and not args.run then return invalid "--args belong to --run OPERATION" end
   return true
 end
