@@ -34,8 +34,8 @@ typedef struct pt_guard {
 ** beat; it rests when nobody has asked for a while. */
 int pt_guard_holds(pt_guard *g);
 
-/* To be called now and then, where there is time: gives it up if the program
-** has forked or somebody else has taken the signal. */
+/* To be called now and then, where there is time: gives it up if somebody else
+** has taken the signal, or the program has forked and nobody was told. */
 void pt_guard_inspect(pt_guard *g);
 
 /* As pt_io_read_patiently, but after two intervals at the latest it is -1 with

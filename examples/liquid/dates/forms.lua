@@ -135,15 +135,20 @@ function forms.month_day(text, found)
   return at_months(text, found, month_first)
 end
 
+-- A date whose three parts are what a pattern captures.
+local function three_parts(text, found, pattern)
+  local first, last, year, month, day = find(text, pattern)
+  if not first then return nil end
+  keep(found, year, month, day)
+  return without(text, first, last + 1)
+end
+
 ---2024-01-05
 ---@param text string
 ---@param found table
 ---@return string?
 function forms.with_dashes(text, found)
-  local first, last, year, month, day = find(text, "('?[-+]?%d+)%-(%d+)%-('?%-?%d+)")
-  if not first then return nil end
-  keep(found, year, month, day)
-  return without(text, first, last + 1)
+  return three_parts(text, found, "('?[-+]?%d+)%-(%d+)%-('?%-?%d+)")
 end
 
 -- The year before the first of a Japanese era.
@@ -160,14 +165,16 @@ function forms.japanese(text, found)
   return without(text, first, last + 1)
 end
 
+local BETWEEN = "('?%-?%d+)%-()%a%a%a[^%-/.]*%-('?%-?%d+)"
+
 local function month_between(text, found)
-  local first, last, day, at, year = find(text, "('?%-?%d+)%-()%a%a%a[^%-/.]*%-('?%-?%d+)")
+  local first, last, day, at, year = find(text, BETWEEN)
   while first do
     if month_at(text, at) then
       keep(found, year, tostring(month_at(text, at)), day)
       return without(text, first, last + 1)
     end
-    first, last, day, at, year = find(text, "('?%-?%d+)%-()%a%a%a[^%-/.]*%-('?%-?%d+)", first + 1)
+    first, last, day, at, year = find(text, BETWEEN, first + 1)
   end
 end
 
@@ -204,10 +211,7 @@ end
 ---@param found table
 ---@return string?
 function forms.with_points(text, found)
-  local first, last, year, month, day = find(text, "('?%-?%d+)%.%s*('?%d+)%.%s*('?%-?%d+)")
-  if not first then return nil end
-  keep(found, year, month, day)
-  return without(text, first, last + 1)
+  return three_parts(text, found, "('?%-?%d+)%.%s*('?%d+)%.%s*('?%-?%d+)")
 end
 
 -- How a week of a year is written, from where a word begins or ends.
