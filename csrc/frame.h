@@ -48,6 +48,7 @@ typedef struct pt_framing {
   /* the rest is the scanner's own */
   uint64_t skip;   /* bytes still to be dropped unread */
   int skip_line;   /* drop up to the end of this line */
+  int has_noise;   /* auto: a line of noise came first */
   size_t seen;     /* bytes looked at without finding an end */
   size_t block;    /* header: bytes of whole lines read */
   size_t header;   /* header: size of the finished block, 0 before */

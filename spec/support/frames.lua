@@ -156,6 +156,18 @@ line("takes JSON that is no object for an invalid message", "12\n\"text\"\nnull\
   { "invalid -32600 not an object", "invalid -32600 not an object", "invalid -32600 not an object", "got a" })
 line("tells a header from messages", a, { 'noise "Content-Length: ' .. n .. '"', "got a" })
 
+auto("takes other fields before the first length",
+  ("X-One: 1\r\nAccept: a\r\nContent-Length: %d\r\n\r\n%s"):format(n, body "a") .. b, { "got a", "got b" })
+auto("takes other fields before the first length, with lone line feeds",
+  ("X-One: 1\nContent-Length: %d\n\n%s"):format(n, body "a") .. b, { "got a", "got b" })
+auto("takes a printed line for noise that looks like a field", "INFO: ready\n" .. a .. b,
+  { 'noise "INFO: ready"', "got a", "got b" })
+auto("takes lines for noise that look like fields, and are not followed by a length",
+  "INFO: one\nWARN: two\n" .. body "a" .. "\n", { 'noise "INFO: one"', 'noise "WARN: two"', "got a" })
+auto("takes fields up to an empty line for noise", "X-One: 1\r\n\r\n" .. a, { 'noise "X-One: 1"', "got a" })
+auto("takes fields for noise at the end of input", "X-One: 1\r\nX-Two: 2\r\n", { 'noise "X-One: 1"', 'noise "X-Two: 2"' })
+auto("takes fields for noise that go on beyond the limit of a header",
+  ("X-One: " .. ("1"):rep(40) .. "\r\n"):rep(3) .. a, { 'noise "X-One: 1', 'noise "X-One: 1', 'noise "X-One: 1', "got a" })
 auto("knows lines by their first byte", body "a" .. "\n" .. body "b" .. "\n", { "got a", "got b" })
 auto("knows lines behind spaces", " \t " .. body "a" .. "\n" .. body "b" .. "\n", { "got a", "got b" })
 auto("knows lines behind empty ones", "\r\n\n \n" .. body "a" .. "\n", { "got a" })
