@@ -242,10 +242,26 @@ describe("the handshake", function()
     assert.same({ -32600, "Invalid request: hands are shaken already" }, error_of(host, "handshake", JUNE))
   end)
 
-  it("comes first", function()
-    local host <close> = june_host { "lua5.4", WORKBENCH[2], "--dialect", "reginald" }
-    assert.same({ -32600, "Invalid request: a handshake has to come first" }, error_of(host, "runCommand", "{}"))
-    assert(host:call("handshake", JUNE))
+  it("comes first, whether the dialect is told or recognised", function()
+    for _, command in ipairs { WORKBENCH, { "lua5.4", WORKBENCH[2], "--dialect", "reginald" } } do
+      for _, method in ipairs { "runCommand", "runTask", "setupCommand", "validateTask" } do
+        local host <close> = june_host(command)
+        assert.same({ -32600, "Invalid request: a handshake has to come first" }, error_of(host, method, "{}"))
+        assert(host:call("handshake", JUNE))
+        assert(host:call("runCommand", '{"name":"nothing"}'))
+      end
+    end
+  end)
+
+  it("may have other headers before its length", function()
+    for _, line_end in ipairs { "\r\n", "\n" } do
+      local host <close> = july_host(WORKBENCH)
+      local body = '{"jsonrpc":"2.0","id":1,"method":"handshake","params":' .. JULY .. "}"
+      host:write(("X-Host: reginald%sContent-Length: %d%s%s%s"):format(line_end, #body, line_end, line_end, body))
+      assert.equal("workbench", host:answer(1, "handshake").name)
+      host.id = 1
+      assert(host:call("runCommand", '{"cmd":"nothing"}'))
+    end
   end)
 
   it("settles which methods there are", function()

@@ -3,13 +3,16 @@
 
 local lazy = require "pintle.lazy"
 
+-- The handshake, and the methods of its own that a host may send too early: they are refused in its words.
+local FIRST = { handshake = true, setupCommand = true, runCommand = true, validateTask = true, runTask = true }
+
 ---@type pintle.dialect
 return {
   name = "reginald",
   framing = "header",
   ids = "integer",
   cancellation = false,
-  recognises = function(method, _, framing) return method == "handshake" and framing == "header" end,
+  recognises = function(method, _, framing) return framing == "header" and FIRST[method] == true end,
   host = lazy "pintle.dialect.reginald.host",
   plugin = lazy "pintle.dialect.reginald.plugin",
 }

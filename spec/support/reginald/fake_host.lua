@@ -39,11 +39,13 @@ end
 
 -- The length that a header tells; headers may end in LF alone, and have any case.
 local function length_of(header)
+  local length
   for line in (header .. "\n"):gmatch "(.-)\r?\n" do
-    local length = line:lower():match "^content%-length:%s*(%d+)$"
-    if length then return tonumber(length) end
+    local name, value = line:match "^([%a-]+):%s*(.*)$"
+    if not name then error("not a header: " .. line, 0) end
+    if name:lower() == "content-length" then length = math.tointeger(value) end
   end
-  error("no Content-Length in " .. header, 0)
+  return length or error("no Content-Length in " .. header, 0)
 end
 
 -- The next body that the plugin sends.
