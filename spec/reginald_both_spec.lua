@@ -109,6 +109,8 @@ describe("a host and a plugin of ours", function()
     for _, way in ipairs { "june", "july, with a manifest.json" } do
       local plugin = start(WORKBENCH, WAYS[way](WORKBENCH))
       assert.same(EVERYTHING, assert(plugin:execute("everything", EVERYTHING)).outputs.args)
+      local nested = { nested = { deep = { n = 1 } } }
+      assert.same(nested.nested.deep, plugin:execute("task:everything", nested).outputs.args.nested.deep)
       assert.same({ text = "t", counts = { 1, 2 }, factor = 1.5 }, assert(plugin:execute("everything")).outputs.args)
       plugin:stop()
     end
@@ -221,7 +223,7 @@ describe("--manifest reginald", function()
     for _, entry in ipairs(by_name.everything.config) do types[entry.key] = entry.type end
     assert.same({
       yes = "bool", count = "int", text = "string", file = "path", flags = "boolList", counts = "intList",
-      texts = "stringList", files = "pathList", nested = "configs", factor = "string", mixed = "string",
+      texts = "stringList", files = "pathList", nested = "string", factor = "string", mixed = "string",
       maybe = "string", colour = "string",
     }, types)
   end)
@@ -237,6 +239,11 @@ describe("--manifest reginald", function()
     assert.is_false(ok)
     return message
   end
+
+  it("always writes the config of the plugin, for july refuses the settings of its commands without it", function()
+    local text = children.run { command = { GREETER[1], GREETER[2], "--manifest", "reginald" }, stdin = "null" }
+    assert.matches('\n  "config": [],\n', text, 1, true)
+  end)
 
   it("tells authors what is wrong with what they say", function()
     assert.equal('plugin: dialects.reginald: there is no "domian"', complaint({ domian = "x" }))

@@ -3,6 +3,7 @@ local discovery = require "pintle.dialect.reginald.discovery"
 local entries = require "pintle.dialect.reginald.entries"
 local json = require("pintle.core").json
 local levels = require "pintle.dialect.reginald.level"
+local lfs = require "lfs"
 local log = require "pintle.dialect.reginald.log"
 local manifests = require "pintle.manifest"
 local outcomes = require "pintle.dialect.reginald.outcome"
@@ -16,7 +17,7 @@ local function object(properties, required) return { type = "object", properties
 
 -- One entry as text.
 local function entry(schema, release, given)
-  return json.encode(entries.of(object { x = schema }, release, nil, given)[1])
+  return json.encode(entries.of(object { x = schema }, release, given)[1])
 end
 
 describe("a schema as config entries", function()
@@ -43,7 +44,6 @@ describe("a schema as config entries", function()
       [{ type = "array", items = { type = "integer" }, default = { 1 } }] = { "[1]", "intList", '"[1]"' },
       [{ type = "array", items = { type = "boolean" } }] = { "[]", "boolList", '""' },
       [{ type = "array", items = { type = "string", format = "path" } }] = { "[]", "pathList", '""' },
-      [object { n = { type = "integer", default = 1 } }] = { '[{"value":1,"type":"int","key":"n"}]', "configs", '""' },
     } do
       assert.equal(('{"value":%s,"type":"%s","key":"x"}'):format(expected[1], expected[2]), entry(schema, july))
       assert.equal(('{"key":"x","value":%s,"type":"string"}'):format(expected[3]), entry(schema, june))
@@ -51,10 +51,6 @@ describe("a schema as config entries", function()
     local path = { type = "string", format = "path", default = "/" }
     assert.equal('{"value":"/","type":"path","key":"x"}', entry(path, july))
     assert.equal('{"key":"x","value":"/","type":"string"}', entry(path, june))
-    local nested = object { a = { type = "string" }, b = { type = "integer", default = 1 } }
-    nested.default = { a = "A" }
-    assert.equal('{"value":[{"value":"A","type":"string","key":"a"},{"value":1,"type":"int","key":"b"}],'
-      .. '"type":"configs","key":"x"}', entry(nested, july))
   end)
 
   it("is JSON text in a string where no release has a type", function()
@@ -63,6 +59,8 @@ describe("a schema as config entries", function()
       [{ type = { "string", "integer" } }] = '""', [{ default = false }] = '"false"', [{ enum = { "a", 1 } }] = '""',
       [{ type = "array", default = { 1, "a" } }] = '"[1,\\"a\\"]"', [{ type = "object" }] = '""',
       [{ type = "array", items = object { a = {} } }] = '""', [{ ["$ref"] = "#" }] = '""',
+      [object { n = { type = "integer", default = 1 } }] = '""',
+      [{ type = "object", properties = { a = {} }, default = { a = "A" } }] = '"{\\"a\\":\\"A\\"}"',
     } do
       assert.equal(('{"key":"x","value":%s,"type":"string"}'):format(value), entry(schema, june))
       assert.equal(('{"value":%s,"type":"string","key":"x"}'):format(value), entry(schema, july))
@@ -82,12 +80,13 @@ describe("a schema as config entries", function()
       entry({ type = "number" }, june, {}))
     assert.equal('{"value":0,"type":"int","key":"x","flag":{"name":"x","shorthand":"","description":"How many"}}',
       entry(schema, july, {}))
-    assert.matches('"type":"configs","key":"x"}$', entry(object {}, july, {}))
+    assert.equal('{"value":"","type":"string","key":"x","flag":{"name":"x","shorthand":"","description":"(JSON)"}}',
+      entry(object {}, july, {}))
   end)
 
   it("has the required ones first, and says so in the usage", function()
     local list = entries.of(object({ a = { type = "string" }, b = { type = "string", description = "B" },
-      c = { type = "string", default = "c" } }, { "c", "b", "b", "unknown" }), june, nil, {})
+      c = { type = "string", default = "c" } }, { "c", "b", "b", "unknown" }), june, {})
     local usages = {}
     for i, item in ipairs(list) do usages[i] = item.key .. item.flag.usage end
     assert.same({ "c", "bB (required)", "a" }, usages)
@@ -119,7 +118,7 @@ describe("config entries that were received", function()
         {"key":"text","value":"x","type":"string"}, {"key":"name","value":"n"},
         {"key":"file","value":"/","type":"path"}, {"key":"texts","value":["a"],"type":"stringList"},
         {"key":"factor","value":"0.5","type":"string"},
-        {"key":"nested","value":[{"key":"inner","value":3,"type":"int"}],"type":"configs"} ]
+        {"key":"nested","value":"{\"inner\":3}","type":"string"} ]
     ]])
     assert.same({ texts = { "a" }, nested = { inner = 3 }, factor = 2 }, read([[[
       {"key":"texts","value":"[\"a\"]","type":"string"}, {"key":"nested","value":"{\"inner\":3}","type":"string"},
@@ -135,8 +134,7 @@ describe("config entries that were received", function()
       {"key":"yes","value":false,"type":"bool"}, {"key":"count","value":0,"type":"int"},
       {"key":"text","value":"","type":"string"}, {"key":"name","value":"","type":"string"},
       {"key":"file","value":"","type":"path"}, {"key":"texts","value":[],"type":"stringList"},
-      {"key":"factor","value":"","type":"string"},
-      {"key":"nested","value":[{"key":"inner","value":0,"type":"int"}],"type":"configs"} ]
+      {"key":"factor","value":"","type":"string"}, {"key":"nested","value":"","type":"string"} ]
     ]])
     assert.same({}, read '[{"key":"name","value":null,"type":"string"}]')
   end)
@@ -149,9 +147,36 @@ describe("config entries that were received", function()
       refused '[{"key":"texts","value":[1],"type":"stringList"}]')
     assert.matches('^config: key "factor": JSON text expected: .*line 1',
       refused '[{"key":"factor","value":"half","type":"string"}]')
-    assert.equal('config: key "nested": key "inner": int expected, got bool',
-      refused '[{"key":"nested","value":[{"key":"inner","value":true,"type":"bool"}],"type":"configs"}]')
     assert.matches('^config: key "nope": there is none such; there are count, factor,', refused '[{"key":"nope"}]')
+  end)
+
+  it("are skipped where they are the settings of a command, of whatever type", function()
+    local commands = { sub = true }
+    for _, name in ipairs { '"configs"', '"map"', '"int"', "7", "null" } do
+      local list = json.decode('[{"key":"sub","value":[{"key":"x","value":1,"type":"int"}],"type":' .. name .. "},"
+        .. '{"key":"count","value":2,"type":"int"}]')
+      assert.same({ count = 2 }, (reading.values("config", list, schema, july, commands)))
+      assert.same({ count = 2 }, (reading.values("config", list, { type = "object" }, july, commands)))
+      assert.matches('^config: key "sub": there is none such', select(2, reading.values("config", list, schema, july)))
+    end
+  end)
+
+  it("leave out an optional path of july that is the directory the plugin runs in", function()
+    local here = lfs.currentdir()
+    local of = object({
+      file = { type = "string", format = "path" }, text = { type = "string" },
+      needed = { type = "string", format = "path" }, root = { type = "string", format = "path", default = "/" },
+    }, { "needed" })
+    local function list(path)
+      local entry_of = '{"key":"%s","value":' .. json.encode(path):gsub("%%", "%%%%") .. ',"type":"%s"}'
+      return "[" .. table.concat({ entry_of:format("file", "path"), entry_of:format("text", "string"),
+        entry_of:format("needed", "path"), entry_of:format("root", "path") }, ",") .. "]"
+    end
+    assert.same({ text = here, needed = here, root = here }, read(list(here), july, of))
+    assert.same({ text = here .. "/", needed = here .. "/", root = here .. "/" }, read(list(here .. "/"), july, of))
+    assert.equal(here .. "/x", read(list(here .. "/x"), july, of).file)
+    assert.equal("/", read(list "/", july, of).file)
+    assert.equal(here, read(list(here):gsub('"path"', '"string"'), june, of).file)
   end)
 
   it("may have any key where the schema lets them", function()
@@ -171,7 +196,7 @@ end)
 describe("what was told of a command", function()
   -- Told by a plugin with this schema, and read by a host: what the host sends for these values.
   local function round(schema, values, release)
-    local list = json.decode(json.encode(entries.of(schema, release, nil, {})))
+    local list = json.decode(json.encode(entries.of(schema, release, {})))
     local holder = assert(manifests.read {
       name = "x", version = false, operations = { x = { params = told.schema(list) } },
     })
@@ -205,11 +230,17 @@ describe("what was told of a command", function()
     assert.same({ a = { type = "integer" }, b = {} }, schema.properties)
     schema = told.schema(json.decode [[[{"key":"a","value":"","type":"string","flag":{"usage":"(required)"}},
       {"key":"a","value":1,"type":"int","flag":{"usage":"(required)"}}, {"key":"b","value":[],"type":"configs"},
+      {"key":"e","value":"","type":"string"}, {"key":"f","value":"[1]","type":"string"},
+      {"key":"g","value":"hi","type":"string"}, {"alternatives":[1,{"key":"h","type":"int"}],"description":"H"},
+      {"key":"i","keyType":"path","values":[]}, {"alternatives":[]}, {"keyType":"path"},
       {"key":"c","value":"false","type":"string","flag":{"usage":"(JSON)"}},
       {"key":"d","value":5,"type":"string","flag":{"usage":"(JSON)"}}] ]])
     assert.same({ "a" }, schema.required)
     assert.same({
-      a = { type = "string", description = "(required)" }, b = { type = "object" },
+      a = { type = "string", description = "(required)" }, b = {},
+      e = { type = { "string", "array", "object" }, default = "" },
+      f = { type = { "string", "array", "object" }, default = "[1]" }, g = { type = "string", default = "hi" },
+      h = { description = "H" }, i = {},
       c = { default = false, description = "(JSON)" }, d = { description = "(JSON)" },
     }, schema.properties)
     schema = told.schema(json.decode [[[{"key":"a","type":"int","flag":{"description":"A"},"description":"B"},
@@ -229,7 +260,7 @@ describe("whatever is received", function()
   }
   local NAMES = {
     "key", "value", "type", "flag", "usage", "name", "config", "configs", "commands", "tasks", "taskType", "level",
-    "msg", "fields", "attrs", "request", "outcome", "outputs", "protocol",
+    "msg", "fields", "attrs", "request", "outcome", "outputs", "protocol", "alternatives", "keyType", "values",
   }
 
   local function random(depth)

@@ -76,9 +76,13 @@ describe("looking for plugins of Reginald", function()
   it("finds directories of july by their manifest.json", function()
     folder("one", [[{
       "name": "first", "executable": "run", "version": "1.0.0", "domain": "d", "description": "D", "help": "H",
+      "runtime": { "name": "go" },
       "config": [{ "key": "k", "value": null, "type": "int", "description": "d", "flag": {} },
-        { "key": "l", "value": 1, "type": "int", "flag": { "usage": "u" } }],
-      "commands": [{ "name": "c", "usage": "u", "description": "d", "help": "h", "aliases": ["x"],
+        { "key": "l", "value": 1, "type": "int", "flag": { "usage": "u" } },
+        { "alternatives": [
+          { "key": "m", "value": [], "type": "pathList" }, { "key": "m", "keyType": "path", "values": [] }] },
+        { "key": "n", "keyType": "path", "values": [{ "key": "src", "value": "", "type": "path" }] }],
+      "commands": [{ "name": "c", "usage": "u", "description": "d", "help": "h", "manual": "m", "aliases": ["x"],
         "args": { "min": 0, "max": 1 }, "config": [
         { "key": "k", "value": [], "type": "pathList", "flag": { "name": "n", "shorthand": "s", "description": "d" },
           "envOverride": "E", "flagOnly": false }], "commands": [{ "name": "sub" }] }],
@@ -98,6 +102,8 @@ describe("looking for plugins of Reginald", function()
       noprogram = '{"name":"n"}', version = '{"name":"n","executable":"run","version":1}',
       command = '{"name":"n","executable":"run","commands":[{"name":"a"},{"name":"b","commands":[{"nam":"c"}]}]}',
       entry = '{"name":"n","executable":"run","config":[{"key":"k","value":1,"type":"float"}]}',
+      configs = '{"name":"n","executable":"run","config":[{"key":"k","value":[],"type":"configs"}]}',
+      typeless = '{"name":"n","executable":"run","config":[{"key":"k","value":[],"keyType":"path"}]}',
       flag = '{"name":"n","executable":"run","config":[{"key":"k","value":1,"type":"int","flag":{"short":"s"}}]}',
       task = '{"name":"n","executable":"run","tasks":[{"description":"d"}]}',
       list = '{"name":"n","executable":"run","tasks":{"taskType":"t"}}', broken = "{", text = '"x"',
@@ -113,6 +119,8 @@ describe("looking for plugins of Reginald", function()
       version = "manifest.json: version: string expected, got number",
       command = "manifest.json: there is no commands[2].commands[1].nam",
       entry = 'manifest.json: config[1].type: no type of a config entry: "float"',
+      configs = 'manifest.json: config[1].type: no type of a config entry: "configs"',
+      typeless = "manifest.json: config[1].type is missing",
       flag = "manifest.json: there is no config[1].flag.short",
       task = "manifest.json: tasks[1].taskType is missing", list = "manifest.json: tasks: array expected, got object",
       broken = "line 1", text = "an object expected", alias = "commands[1].aliases[1]: string expected, got number",

@@ -40,11 +40,15 @@ local DESCRIBED = json.decode [[{
     { "name": "versions", "usage": "versions", "description": "List them", "aliases": ["v"], "config": [
       { "value": true, "type": "bool", "key": "yes" }, { "value": [], "type": "stringList", "key": "names" },
       { "value": [1], "type": "intList", "key": "counts" }, { "value": "", "type": "path", "key": "file" },
-      { "value": [{ "value": "i", "type": "string", "key": "inner" }], "type": "configs", "key": "nested" } ] },
+      { "value": "{\"inner\":\"i\"}", "type": "string", "key": "nested", "flag": { "description": "(JSON)" } },
+      { "alternatives": [{ "value": [], "type": "pathList", "key": "links" },
+        { "key": "links", "keyType": "path", "values": [{ "value": "", "type": "path", "key": "src" }] }] },
+      { "key": "table", "keyType": "string", "values": [] } ] },
     { "name": "list", "commands": [{ "name": "all" }] },
     { "name": "fail" } ],
   "tasks": [
-    { "taskType": "install", "config": [{ "value": 7, "type": "int", "key": "n" }] },
+    { "taskType": "install", "config": [
+      { "value": 7, "type": "int", "key": "n" }, { "value": "", "type": "string", "key": "more" } ] },
     { "taskType": "fail" } ]
 }]]
 
@@ -194,7 +198,7 @@ describe("a host of july", function()
     local plugin <close> = assert(start("july", { described = DESCRIBED }))
     assert(plugin:execute("versions", { yes = false, names = { "a" }, file = "/x", nested = { inner = "j" } }))
     assert(plugin:execute("list.all"))
-    assert(plugin:execute("install", {}))
+    assert(plugin:execute("install", { more = { a = 1 } }))
     plugin:stop()
     local configured = '"pluginConfig":[{"value":3,"type":"int","key":"depth"}]'
     assert.same({
@@ -202,11 +206,11 @@ describe("a host of july", function()
       '{"jsonrpc":"2.0","id":2,"method":"runCommand","params":{"cmd":"versions","config":['
         .. '{"value":false,"type":"bool","key":"yes"},{"value":["a"],"type":"stringList","key":"names"},'
         .. '{"value":[1],"type":"intList","key":"counts"},{"value":"/x","type":"path","key":"file"},'
-        .. '{"value":[{"value":"j","type":"string","key":"inner"}],"type":"configs","key":"nested"}],'
+        .. '{"value":"{\\"inner\\":\\"j\\"}","type":"string","key":"nested"}],'
         .. configured .. "}}",
       '{"jsonrpc":"2.0","id":3,"method":"runCommand","params":{"cmd":"list.all",' .. configured .. "}}",
       '{"jsonrpc":"2.0","id":4,"method":"runTask","params":{"taskType":"install","config":['
-        .. '{"value":7,"type":"int","key":"n"}]}}',
+        .. '{"value":7,"type":"int","key":"n"},{"value":"{\\"a\\":1}","type":"string","key":"more"}]}}',
       '{"jsonrpc":"2.0","id":5,"method":"shutdown","params":null}',
       '{"jsonrpc":"2.0","method":"exit","params":null}',
     }, sent())
@@ -222,8 +226,19 @@ describe("a host of july", function()
     local properties = manifest.operations.versions.params.properties
     assert.same({ type = "array", items = { type = "integer" }, default = { 1 } }, properties.counts)
     assert.same({ type = "string", format = "path", default = "" }, properties.file)
-    assert.same({ inner = { type = "string", default = "i" } }, properties.nested.properties)
+    assert.same({ default = { inner = "i" }, description = "(JSON)" }, properties.nested)
+    assert.same({ {}, {} }, { properties.links, properties.table })
     assert.matches("at /counts/0", select(2, plugin:execute("versions", { counts = { "x" } })).message)
+  end)
+
+  it("sends what has alternatives as the first that fits, and a map as JSON text", function()
+    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    assert(plugin:execute("versions", { links = { "a" }, table = { k = 1 } }))
+    assert(plugin:execute("versions", { links = { a = { src = "b" } } }))
+    plugin:stop()
+    assert.matches('{"value":["a"],"type":"pathList","key":"links"},'
+      .. '{"value":"{\\"k\\":1}","type":"string","key":"table"}]', sent()[2], 1, true)
+    assert.matches('{"value":"{\\"a\\":{\\"src\\":\\"b\\"}}","type":"string","key":"links"}]', sent()[3], 1, true)
   end)
 
   it("takes failures for outcomes, and refusals for errors", function()

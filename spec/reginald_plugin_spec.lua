@@ -474,7 +474,6 @@ describe("tasks of june", function()
     assert.same({}, host:call("validateTask", '{"type":"echo","config":[{"key":"msg","value":"hi","type":"string"}]}'))
     assert.same({}, host.logged)
     for config, message in pairs {
-      ["[]"] = 'Invalid params for "echo": property "msg" is missing',
       ["[" .. entry("msg", 1, "int") .. "]"] = 'Invalid params for "echo": config: key "msg": string expected, got int',
       ["[" .. entry("mgs", "", "string") .. "]"] =
         'Invalid params for "echo": config: key "mgs": there is none such; there are msg',
@@ -482,8 +481,22 @@ describe("tasks of june", function()
       assert.same({ -32050, message }, error_of(host, "validateTask", '{"type":"echo","config":' .. config .. "}"))
       assert.same({ -32050, message }, error_of(host, "runTask", '{"type":"echo","config":' .. config .. "}"))
     end
+    assert.same({ -32050, 'Invalid params for "everything": at /count: expected at least 1, got integer -1' },
+      error_of(host, "validateTask", '{"type":"everything","config":[' .. entry("count", -1, "int") .. "]}"))
     assert.same({ -32602, "Unknown task: sleep" }, error_of(host, "validateTask", '{"type":"sleep"}'))
     assert.same({ -32602, "Invalid params: type is missing" }, error_of(host, "validateTask"))
+  end)
+
+  it("may have defaults that are validated alone, with what is required missing", function()
+    for _, config in ipairs { "[]", "null", "[" .. entry("level", 2, "int") .. "]" } do
+      assert.same({}, host:call("validateTask", '{"type":"strict","config":' .. config .. "}"))
+    end
+    assert.same({ -32050, 'Invalid params for "strict": at /level: expected at most 3, got integer 4' },
+      error_of(host, "validateTask", '{"type":"strict","config":[' .. entry("level", 4, "int") .. "]}"))
+    assert.equal(-32050,
+      error_of(host, "runTask", '{"type":"strict","dir":"/","config":[' .. entry("level", 2, "int") .. "]}")[1])
+    assert.same({ -32050, 'Invalid params for "echo": property "msg" is missing' },
+      error_of(host, "runTask", '{"type":"echo","dir":"/","config":[]}'))
   end)
 
   it("run in their directory", function()

@@ -92,14 +92,13 @@ function strict.entry(types, more)
   local function entry(value, where)
     check_members(value, rules, where)
     if not is_of(value.type, value.value) then refuse(where, "a value that is no %s", value.type) end
-    if value.type == "configs" then check_list(value.value, entry, where .. ".value") end
   end
   return entry
 end
 
 strict.JUNE_TYPES = { "bool", "int", "string" }
 strict.JULY_TYPES = {
-  "bool", "int", "string", "path", "stringList", "boolList", "intList", "pathList", "configs",
+  "bool", "int", "string", "path", "stringList", "boolList", "intList", "pathList",
 }
 strict.DESCRIBED = {
   ["flag?"] = { name = "string", shorthand = "string", usage = "string" }, ["envOverride?"] = "string",

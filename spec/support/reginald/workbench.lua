@@ -100,6 +100,15 @@ plugin:operation("ask", {}, function(_, ctx)
   return table.concat({ first.message, second.message, third.kind }, "; ")
 end)
 
+plugin:operation("strict", {
+  params = {
+    type = "object", required = { "file" }, minProperties = 2, dependentRequired = { level = { "file" } },
+    anyOf = { { required = { "file" } } },
+    properties = { file = { type = "string" }, level = { type = "integer", maximum = 3 } },
+  },
+  dialects = { reginald = { as = "task" } },
+}, function() end)
+
 plugin:method("raw", function(params) return params end)
 
 plugin:serve()

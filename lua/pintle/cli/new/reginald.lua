@@ -29,6 +29,7 @@ Those before start every program there whose name begins with `reginald-`: a lin
   "domain": "@name@",
   "description": "Says hello",
   "executable": "plugin.lua",
+  "config": [],
   "commands": [
     {
       "name": "greet",

@@ -96,12 +96,20 @@ function definition.all(manifest, way)
   return list
 end
 
----What a host may call: operations by the names of commands, by aliases, and by the types of tasks; and the names that
----only have commands under them.
+local function add_under(under, name)
+  local group, last = name:match "^(.*)%.([^.]*)$"
+  if group then add_under(under, group) end
+  group, last = group or "", last or name
+  under[group] = under[group] or {}
+  under[group][last] = true
+end
+
+---What a host may call: operations by the names of commands, by aliases, and by the types of tasks; and the commands
+---under a name, which may be no command itself, by the last part of theirs. Those under no other are under "".
 ---@param manifest pintle.manifest
----@return { commands: table<string, string>, groups: table<string, true>, tasks: table<string, string> }
+---@return { commands: table<string, string>, tasks: table<string, string>, under: table<string, table<string, true>> }
 function definition.names(manifest)
-  local names = { commands = {}, groups = {}, tasks = {} }
+  local names = { commands = {}, tasks = {}, under = {} }
   for _, task in ipairs(definition.all(manifest, "task")) do names.tasks[task.operation.name] = task.operation.name end
   local commands = definition.all(manifest, "command")
   for _, command in ipairs(commands) do
@@ -110,10 +118,7 @@ function definition.names(manifest)
     for _, alias in ipairs(command.given.aliases or {}) do
       names.commands[group and group .. "." .. alias or alias] = name
     end
-    while group do
-      names.groups[group] = true
-      group = group:match "^(.*)%.[^.]*$"
-    end
+    add_under(names.under, name)
   end
   for _, command in ipairs(commands) do names.commands[command.operation.name] = command.operation.name end
   return names
@@ -132,7 +137,7 @@ end
 ---@param release pintle.reginald.release
 ---@return table[]
 function definition.entries(command, release)
-  return entries.of(command.operation.params, release, nil, command.given.config or {})
+  return entries.of(command.operation.params, release, command.given.config or {})
 end
 
 -- }======

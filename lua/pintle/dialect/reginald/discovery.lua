@@ -68,15 +68,28 @@ local function entry_type(value, where)
   return nil, ("%s: no type of a config entry: %s"):format(where, json.encode(value))
 end
 
--- A flag has a description; june called it its usage, and whoever comes from there may still do so.
+-- A flag has a description; june called it its usage, and manifests written for june may still have that.
 local ENTRY = {
   key = text, value = anything, type = entry_type, description = text, envOverride = text, flagOnly = boolean,
   flag = object { name = text, shorthand = text, description = text, usage = text },
+  alternatives = anything, keyType = text, values = anything,
 }
-local entries = list_of(object(ENTRY, "key", "type"))
+
+-- The types of an entry with alternatives, or of a map, are those of the entries in it.
+local function entry(value, where)
+  local required = { "key", "type" }
+  if kind(value) == "object" and given(value.alternatives) ~= nil then
+    required = {}
+  elseif kind(value) == "object" and given(value.values) ~= nil then
+    required = { "key" }
+  end
+  return check_members(value, where, ENTRY, required)
+end
+
+local entries = list_of(entry)
 
 local COMMAND = {
-  name = text, usage = text, description = text, help = text, args = anything, aliases = list_of(text),
+  name = text, usage = text, description = text, help = text, manual = text, args = anything, aliases = list_of(text),
   config = entries,
 }
 COMMAND.commands = list_of(object(COMMAND, "name"))
@@ -84,7 +97,8 @@ COMMAND.commands = list_of(object(COMMAND, "name"))
 local TASK = { taskType = text, description = text, provides = anything, config = entries }
 
 local MANIFEST = {
-  name = text, executable = text, version = text, domain = text, description = text, help = text, config = entries,
+  name = text, executable = text, version = text, domain = text, description = text, help = text, runtime = anything,
+  config = entries,
   commands = COMMAND.commands, tasks = list_of(object(TASK, "taskType")),
 }
 

@@ -37,10 +37,8 @@ local function has_default(schema)
 end
 
 -- Hosts expect a value of the type in any case.
-local function value_of(schema, form, release)
-  local is_told = has_default(schema)
-  if form.type == "configs" then return entries.of(schema, release, is_told and schema.default or nil) end
-  if not is_told then return types.zero(form.type) end
+local function value_of(schema, form)
+  if not has_default(schema) then return types.zero(form.type) end
   if form.is_json then return json.encode(schema.default) end
   if type(schema.default) ~= "table" then return schema.default end
   return json.array(table.move(schema.default, 1, #schema.default, 1, {}))
@@ -54,7 +52,7 @@ local function usage_of(schema, form, given, is_required)
 end
 
 local function flag_of(name, schema, form, release, given, is_required)
-  if given.flag == false or form.type == "configs" then return nil end
+  if given.flag == false then return nil end
   local usage = usage_of(schema, form, given, is_required)
   local flag = { name = given.flag or name, shorthand = given.shorthand or "", [release.usage] = usage }
   return setmetatable(flag, release.flag)
@@ -63,7 +61,7 @@ end
 local function entry_of(name, schema, release, given, is_required)
   local form = types.of(schema, release)
   return setmetatable({
-    key = name, value = value_of(schema, form, release), type = form.type,
+    key = name, value = value_of(schema, form), type = form.type,
     flag = given and flag_of(name, schema, form, release, given, is_required),
     envOverride = given and given.envOverride, flagOnly = given and given.flagOnly or nil,
   }, release.entry)
@@ -71,19 +69,15 @@ end
 
 ---@param schema table of the type "object"
 ---@param release pintle.reginald.release
----@param values? table what the members are instead of their defaults
 ---@param given? table<string, pintle.reginald.parameter> there are flags only with it
 ---@return table[] entries
-function entries.of(schema, release, values, given)
+function entries.of(schema, release, given)
   local list = json.array()
   if not schema.properties then return list end
   local names, is_required = names_of(schema)
   for i, name in ipairs(names) do
-    local property = schema.properties[name]
-    if values and values[name] ~= nil and type(property) == "table" then
-      property = setmetatable({ default = values[name] }, { __index = property })
-    end
-    list[i] = entry_of(name, property, release, given and (given[name] or {}), is_required[name])
+    local own = given and (given[name] or {})
+    list[i] = entry_of(name, schema.properties[name], release, own, is_required[name])
   end
   return list
 end

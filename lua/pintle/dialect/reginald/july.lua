@@ -7,12 +7,16 @@ local INVALID_PARAMS = releases.INVALID_PARAMS
 
 local july = {}
 
--- What the plugin as a whole is configured with comes along each time.
+-- What the plugin as a whole is configured with comes along each time. The settings of commands are among it, and those
+-- of the commands under one among its own.
 local function run_operation(server, params, request, way, operation)
-  local args, err = run.arguments(server, operation, params.config, INVALID_PARAMS)
+  local under = server.state.names.under
+  local own = way == "command" and under[operation.name] or nil
+  local args, err = run.read(server, operation, params.config, INVALID_PARAMS, own)
+  if args then args, err = run.check(server, operation, args, INVALID_PARAMS) end
   if not args then return nil, err end
   local config
-  config, err = run.config(server, params.pluginConfig)
+  config, err = run.config(server, params.pluginConfig, under[""])
   if not config then return nil, err end
   server.config = config
   return run.execute(server, request, way, operation, args, {})

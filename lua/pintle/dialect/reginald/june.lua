@@ -60,11 +60,14 @@ end
 function june.setupCommand(server, params)
   local operation, err = run.command(server, params.name, "name")
   if not operation then return nil, err end
-  local more
-  more, err = positional(operation, params.args)
-  if not more then return nil, err end
+  local words
+  words, err = positional(operation, params.args)
+  if not words then return nil, err end
   local args
-  args, err = run.arguments(server, operation, params.config, INVALID_PARAMS, more)
+  args, err = run.read(server, operation, params.config, INVALID_PARAMS)
+  if not args then return nil, err end
+  for name, value in pairs(words) do args[name] = value end
+  args, err = run.check(server, operation, args, INVALID_PARAMS)
   if not args then return nil, err end
   server.state.setups[operation.name] = args
   return {}
@@ -80,13 +83,18 @@ end
 
 -- {====== Tasks ======
 
+-- The host also asks about the defaults for a type of task alone, which need not be complete. `runTask` sees the whole.
 function june.validateTask(server, params)
   local operation, err = run.task(server, params.type, "type")
   if not operation then return nil, err end
+  local code = server.state.release.codes.config
   local args
-  args, err = run.arguments(server, operation, params.config, server.state.release.codes.config)
+  args, err = run.read(server, operation, params.config, code)
   if not args then return nil, err end
-  return {}
+  local ok
+  ok, err = run.check_each(operation, args, code)
+  if ok then return {} end
+  return nil, err
 end
 
 function june.runTask(server, params, request)
@@ -95,8 +103,10 @@ function june.runTask(server, params, request)
   local ok
   ok, err = members.check(params.dir, "string", "dir")
   if not ok then return nil, err end
+  local code = server.state.release.codes.config
   local args
-  args, err = run.arguments(server, operation, params.config, server.state.release.codes.config)
+  args, err = run.read(server, operation, params.config, code)
+  if args then args, err = run.check(server, operation, args, code) end
   if not args then return nil, err end
   return run.execute(server, request, "task", operation, args, { workdir = given(params.dir) })
 end

@@ -65,7 +65,7 @@ return function(manifest)
   return setmetatable({
     name = manifest.name, version = manifest.version, domain = given.domain, description = manifest.description,
     executable = given.executable or own_file() or manifest.name,
-    config = unless_empty(entries.of(definition.config(manifest), july)),
+    config = entries.of(definition.config(manifest), july), -- even if empty: else july refuses settings of commands
     commands = commands_of(manifest), tasks = tasks_of(manifest),
   }, MANIFEST)
 end

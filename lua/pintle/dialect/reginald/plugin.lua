@@ -41,16 +41,16 @@ local handlers = {}
 
 function handlers.handshake(server, params)
   if server.state.release then return refuse(INVALID_REQUEST, "Invalid request: hands are shaken already") end
+  local manifest = server.plugin.manifest
   local release, err = agree(params)
   if not release then return nil, err end
-  local manifest = server.plugin.manifest
   local answer = { protocol = release.protocol, protocolVersion = releases.VERSION, name = manifest.name }
   if release.name == "june" then
     answer.version = manifest.version
     answer.commands, answer.tasks, answer.configs = definition.told(manifest, release)
   end
   server.state.names, server.state.setups = definition.names(manifest), {}
-  server.state.release = release
+  server.state.release, server.state.command_line_config = release, server.config
   server.config = run.config(server) or server.config
   return setmetatable(answer, ANSWERS[release.name])
 end

@@ -1,6 +1,7 @@
 -- Config entries that were received, as the arguments that a schema describes.
 
 local json = require("pintle.core").json
+local lfs = require "lfs"
 local members = require "pintle.members"
 local types = require "pintle.dialect.reginald.types"
 
@@ -16,25 +17,26 @@ end
 
 -- {====== One value ======
 
-local read_entries
-
 local function read_json(where, text)
   local value, message = json.decode(text)
   if value == nil then return problem(where, "JSON text expected: %s", message) end
   return value
 end
 
-local function read_as(where, name, value, schema, release)
-  if name == "configs" then return read_entries(where, value, schema, release) end
+local function read_as(where, name, value)
   local ok, read = types.read(name, value)
   if not ok then return expected(where, name, value) end
   return read
 end
 
--- One that no schema tells of is what it says it is.
+local read_entries
+
+-- One that no schema tells of is what it says it is. A list of an unknown type is one of entries: the settings of a
+-- command that only an older manifest.json knows.
 local function read_untold(where, entry, release)
-  local name = given(entry.type) or types.guess(entry.value)
-  return read_as(where, name, entry.value, {}, release)
+  local name, value = given(entry.type) or types.guess(entry.value), entry.value
+  if kind(value) == "array" and not types.is_known(name) then return read_entries(where, value, {}, release) end
+  return read_as(where, name, value)
 end
 
 -- JSON text is for what has no type; what comes with one all the same is taken as that.
@@ -43,7 +45,7 @@ local function read_told(where, entry, schema, release)
   local said = given(entry.type) or form.type
   if form.is_json and said ~= "string" then return read_untold(where, entry, release) end
   if not types.fit(said, form.type) then return problem(where, "%s expected, got %s", form.type, said) end
-  local value, message = read_as(where, form.type, entry.value, schema, release)
+  local value, message = read_as(where, form.type, entry.value)
   if message or not form.is_json then return value, message end
   if value == "" then return nil end
   return read_json(where, value)
@@ -72,6 +74,12 @@ local function has(list, wanted)
   return false
 end
 
+-- The base directory of a host that was told none is the directory it was started in, and so is the plugin's.
+local function is_base_directory(path)
+  path = path:match "^(.+)/$" or path
+  return path == lfs.currentdir() or path == os.getenv "PWD"
+end
+
 -- A host sends every entry, also those that nobody has set. What neither has a default nor has to be there is then
 -- left out.
 local function is_unset(schema, key, value, release)
@@ -79,6 +87,7 @@ local function is_unset(schema, key, value, release)
   if property == nil or has(schema.required, key) then return false end
   if type(property) == "table" and property.default ~= nil then return false end
   local form = types.of(property, release)
+  if form.type == "path" and release.resolves_paths and is_base_directory(value) then return true end
   return not form.is_json and types.is_zero(form.type, value)
 end
 
@@ -101,15 +110,18 @@ local function read_entry(where, entry, schema, release)
   return key, value
 end
 
-function read_entries(where, list, schema, release)
-  if kind(list) ~= "array" and not (kind(list) == "object" and next(list) == nil) then
-    return problem(where, "array expected, got %s", kind(list))
-  end
+local function is_of_command(entry, commands)
+  return commands and kind(entry) == "object" and entry.key ~= nil and commands[entry.key]
+end
+
+function read_entries(where, list, schema, release, commands)
   local values = {}
   for i, entry in ipairs(list) do
-    local key, value = read_entry(("%s[%d]"):format(where, i), entry, schema, release)
-    if not key then return nil, value end
-    if value ~= nil and not is_unset(schema, key, value, release) then values[key] = value end
+    if not is_of_command(entry, commands) then
+      local key, value = read_entry(("%s[%d]"):format(where, i), entry, schema, release)
+      if not key then return nil, value end
+      if value ~= nil and not is_unset(schema, key, value, release) then values[key] = value end
+    end
   end
   return values
 end
@@ -119,10 +131,14 @@ end
 ---@param list any what was received; nothing and null are an empty one
 ---@param schema table of the type "object"
 ---@param release pintle.reginald.release
+---@param commands? table<string, true> whose settings are among the entries, each under its name: they are skipped
 ---@return table? values, string? message
-function reading.values(where, list, schema, release)
+function reading.values(where, list, schema, release, commands)
   if given(list) == nil then return {} end
-  return read_entries(where, list, schema, release)
+  if kind(list) ~= "array" and not (kind(list) == "object" and next(list) == nil) then
+    return problem(where, "array expected, got %s", kind(list))
+  end
+  return read_entries(where, list, schema, release, commands)
 end
 
 -- }======

@@ -16,6 +16,7 @@ end
 ---@field entry table order of the members of a config entry
 ---@field flag table order of the members of a flag
 ---@field usage "usage"|"description" what a flag calls that which is told of it; another member is not known
+---@field resolves_paths? boolean whether paths arrive absolute, and one that was not set as the host's base directory
 ---@field shutdown any what a plugin answers to a shutdown
 ---@field codes pintle.reginald.codes
 
@@ -28,7 +29,9 @@ end
 ---@field command integer the command failed
 ---@field task integer the task failed
 
-local release = { VERSION = 0, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602 }
+local release = {
+  VERSION = 0, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602,
+}
 
 ---Those of both.
 release.METHODS = set "handshake initialize setupCommand runCommand validateTask runTask shutdown exit"
@@ -50,10 +53,11 @@ release.by_name = {
     name = "july",
     protocol = "reginald",
     methods = set "handshake runCommand runTask shutdown exit",
-    types = set "bool int string path boolList intList stringList pathList configs",
+    types = set "bool int string path boolList intList stringList pathList",
     entry = json.order { "value", "type", "key", "flag", "envOverride", "flagOnly" },
     flag = json.order { "name", "shorthand", "description" },
     usage = "description",
+    resolves_paths = true,
     shutdown = true,
     codes = {
       handshake = -32000, unknown = -32001, group = -32002, lacking = -32002, config = -32602, command = -32003,

@@ -34,7 +34,7 @@ function run.command(server, name, member)
   local names, codes = server.state.names, server.state.release.codes
   local operation = server.plugin.manifest.operations[names.commands[name]]
   if operation then return operation end
-  if names.groups[name] then return refuse(codes.group, "command %q only has others under it", name) end
+  if names.under[name] then return refuse(codes.group, "command %q only has others under it", name) end
   return refuse(codes.unknown, "Unknown command: %s", name)
 end
 
@@ -54,32 +54,63 @@ end
 
 local function recoded(err, code) return nil, errors.new("invalid", err.message, { code = code, data = err.data }) end
 
----The arguments in config entries, checked and complete.
+---The arguments in config entries, as they came.
 ---@param server pintle.server
 ---@param operation pintle.operation
 ---@param list any the entries
 ---@param code integer of the error if they are not right
----@param more? table arguments that came another way
+---@param commands? table<string, true> whose settings are among the entries
 ---@return table?, pintle.error?
-function run.arguments(server, operation, list, code, more)
-  local args, message = reading.values("config", list, operation.params, server.state.release)
-  if not args then return refuse(code, "Invalid params for %q: %s", operation.name, message) end
-  for name, value in pairs(more or {}) do args[name] = value end
+function run.read(server, operation, list, code, commands)
+  local args, message = reading.values("config", list, operation.params, server.state.release, commands)
+  if args then return args end
+  return refuse(code, "Invalid params for %q: %s", operation.name, message)
+end
+
+---Arguments, checked and complete.
+---@param server pintle.server
+---@param operation pintle.operation
+---@param args table
+---@param code integer of the error if they are not right
+---@return table?, pintle.error?
+function run.check(server, operation, args, code)
   local full, err = server.plugin.manifest:check(operation.name, args)
-  if not full then return recoded(err, code) end
-  return full
+  if full then return full end
+  return recoded(err, code)
+end
+
+-- What a schema says about members that are missing, or about several of them at once.
+local OF_THE_WHOLE = {
+  required = true, minProperties = true, dependentRequired = true, dependentSchemas = true, dependencies = true,
+  allOf = true, anyOf = true, oneOf = true, ["not"] = true, ["if"] = true, ["then"] = true, ["else"] = true,
+}
+
+---Checks arguments of which some may be missing: each by itself.
+---@param operation pintle.operation
+---@param args table
+---@param code integer of the error if one is not right
+---@return true?, pintle.error?
+function run.check_each(operation, args, code)
+  local schema = {}
+  for keyword, value in pairs(operation.params) do
+    if not OF_THE_WHOLE[keyword] then schema[keyword] = value end
+  end
+  local full, err = check_settings(schema, args, operation.name)
+  if full then return true end
+  return recoded(err, code)
 end
 
 ---What the plugin as a whole is configured with, checked and complete. Where the host has nothing to say, that is what
 ---the command line says.
 ---@param server pintle.server
 ---@param list any the entries
+---@param commands? table<string, true> whose settings are among the entries
 ---@return table?, pintle.error?
-function run.config(server, list)
+function run.config(server, list, commands)
   local schema = definition.config(server.plugin.manifest)
-  local values, message = reading.values("config", list, schema, server.state.release)
+  local values, message = reading.values("config", list, schema, server.state.release, commands)
   if not values then return refuse(INVALID_PARAMS, "Invalid params: %s", message) end
-  if next(values) == nil then values = server.config end
+  if next(values) == nil then values = server.state.command_line_config end
   local full, err = check_settings(schema, values)
   if not full then return recoded(err, INVALID_PARAMS) end
   return full

@@ -49,26 +49,51 @@ local function default_of(entry)
   return given(read)
 end
 
+-- An entry without a flag, such as those of tasks, has no place to say that its text is JSON. Its value may show it.
+local function may_be_json(entry)
+  if entry.type ~= "string" or usage_of(entry) or kind(given(entry.flag)) == "object" then return false end
+  return entry.value == "" or type(entry.value) == "string" and type(json.decode(entry.value)) == "table"
+end
+
 local function property_of(entry)
-  if entry.type == "configs" then
-    local nested = told.schema(entry.value)
-    return nested == true and { type = "object" } or nested
-  end
+  if entry.choices then return { description = usage_of(entry) } end
   local item = entry.type:match "^(%l+)List$"
   local property = item and { type = "array", items = SCHEMAS[item] } or copy(SCHEMAS[entry.type])
   if is_json(entry) then property.type = nil end
+  if may_be_json(entry) then property.type = { "string", "array", "object" } end
   property.default, property.description = default_of(entry), usage_of(entry)
   return property
 end
 
----The entries of a list that can be used; of those with one key the first.
+-- What an entry can hold that has no type of its own: one with alternatives, or a map, of which no type is known.
+local function choices_of(entry)
+  if kind(entry.alternatives) == "array" then return entry.alternatives end
+  if entry.keyType ~= nil or entry.values ~= nil then return {} end
+end
+
+local function key_of(entry, choices)
+  for _, choice in ipairs { entry, table.unpack(choices) } do
+    if kind(choice) == "object" and type(choice.key) == "string" then return choice.key end
+  end
+end
+
+local function usable_entry(entry)
+  if kind(entry) ~= "object" then return nil end
+  if type(entry.type) == "string" then return type(entry.key) == "string" and entry or nil end
+  local choices = choices_of(entry)
+  local key = choices and key_of(entry, choices)
+  return key and { key = key, description = entry.description, choices = choices } or nil
+end
+
+---The entries of a list that can be used; of those with one key the first. One with `choices` instead of a type may be
+---any of them, or something else.
 ---@param list any
 ---@return table[]
 function told.entries(list)
   local usable, taken = {}, {}
-  for _, entry in ipairs(kind(list) == "array" and list or {}) do
-    local is_usable = kind(entry) == "object" and type(entry.key) == "string" and type(entry.type) == "string"
-    if is_usable and not taken[entry.key] then usable[#usable + 1], taken[entry.key] = entry, true end
+  for _, item in ipairs(kind(list) == "array" and list or {}) do
+    local entry = usable_entry(item)
+    if entry and not taken[entry.key] then usable[#usable + 1], taken[entry.key] = entry, true end
   end
   return usable
 end
@@ -98,35 +123,39 @@ local function sorted_keys(values)
   return keys
 end
 
+local function new_entry(release, key, name, value)
+  return setmetatable({ key = key, value = value, type = name }, release.entry)
+end
+
 local function write_untold(values, release)
   local list = json.array()
-  for i, key in ipairs(sorted_keys(values)) do
-    local name, value = types.guess(values[key])
-    list[i] = setmetatable({ key = key, value = value, type = name }, release.entry)
-  end
+  for i, key in ipairs(sorted_keys(values)) do list[i] = new_entry(release, key, types.guess(values[key])) end
   return list
 end
 
-local write
-
-local function write_value(entry, value, release)
-  if entry.type == "configs" then return write(value, entry.value, release) end
-  if is_json(entry) then return json.encode(value) end
-  if type(value) == "table" then return json.array(table.move(value, 1, #value, 1, {})) end
-  return value
+local function write_as(entry, value)
+  if not types.is_known(entry.type) then return types.guess(value) end
+  if is_json(entry) or entry.type == "string" and type(value) == "table" then return "string", json.encode(value) end
+  if type(value) == "table" then return entry.type, json.array(table.move(value, 1, #value, 1, {})) end
+  return entry.type, value
 end
 
-function write(values, list, release)
+local function write_value(entry, value)
+  if not entry.choices then return write_as(entry, value) end
+  for _, choice in ipairs(entry.choices) do
+    local name = kind(choice) == "object" and choice.type
+    if type(name) == "string" and types.read(name, value) then return write_as(choice, value) end
+  end
+  return types.guess(value)
+end
+
+local function write(values, list, release)
   local usable = told.entries(list)
   if #usable == 0 then return write_untold(values, release) end
   local written = json.array()
   for _, entry in ipairs(usable) do
     local value = values[entry.key]
-    if value ~= nil then
-      written[#written + 1] = setmetatable({
-        key = entry.key, value = write_value(entry, value, release), type = entry.type,
-      }, release.entry)
-    end
+    if value ~= nil then written[#written + 1] = new_entry(release, entry.key, write_value(entry, value)) end
   end
   return written
 end

@@ -48,12 +48,10 @@ local function scalar(schema)
   if own == "string" then return schema.format == "path" and "path" or "string" end
 end
 
-local function container(schema)
-  if type(schema) ~= "table" then return nil end
-  local own = kind_of_schema(schema)
-  local item = own == "array" and scalar(schema.items)
-  if item then return item .. "List" end
-  return own == "object" and schema.properties and "configs" or nil
+local function list_type(schema)
+  if type(schema) ~= "table" or kind_of_schema(schema) ~= "array" then return nil end
+  local item = scalar(schema.items)
+  return item and item .. "List"
 end
 
 ---How a release holds what a schema describes.
@@ -61,7 +59,7 @@ end
 ---@param release pintle.reginald.release
 ---@return pintle.reginald.form
 function types.of(schema, release)
-  local name = scalar(schema) or container(schema)
+  local name = scalar(schema) or list_type(schema)
   if name == "path" and not release.types.path then name = "string" end
   if name and release.types[name] then return { type = name } end
   return { type = "string", is_json = true }
@@ -111,14 +109,23 @@ local function read_list(item, value)
   return true, list
 end
 
----A value that was received as one of a type: anything but `configs`.
+local function item_of(name)
+  local item = name:match "^(%l+)List$"
+  return READ[item] and item
+end
+
+---@param name string
+---@return boolean
+function types.is_known(name) return READ[name] ~= nil or item_of(name) ~= nil end
+
+---A value that was received as one of a type.
 ---@param name string of a type
 ---@param value any
 ---@return boolean ok, any value
 function types.read(name, value)
   if READ[name] then return READ[name](value) end
-  local item = name:match "^(%l+)List$"
-  if READ[item] then return read_list(item, value) end
+  local item = item_of(name)
+  if item then return read_list(item, value) end
   return false
 end
 
