@@ -250,6 +250,7 @@ build = {
     ["pintle.dialect.reginald.level"] = "lua/pintle/dialect/reginald/level.lua",
     ["pintle.dialect.reginald.log"] = "lua/pintle/dialect/reginald/log.lua",
     ["pintle.dialect.reginald.manifest"] = "lua/pintle/dialect/reginald/manifest.lua",
+    ["pintle.dialect.reginald.names"] = "lua/pintle/dialect/reginald/names.lua",
     ["pintle.dialect.reginald.outcome"] = "lua/pintle/dialect/reginald/outcome.lua",
     ["pintle.dialect.reginald.plugin"] = "lua/pintle/dialect/reginald/plugin.lua",
     ["pintle.dialect.reginald.reading"] = "lua/pintle/dialect/reginald/reading.lua",

@@ -116,25 +116,19 @@ local function complain(self, message)
   io.stderr:write(("%s: %s\n"):format(self.manifest.name, message))
 end
 
-local function manifest_text(self, dialect)
-  dialect = dialect or dialects.get(dialects.DEFAULT)
-  local describe = dialect.plugin.manifest
-  if not describe then return nil, ("--manifest: the dialect %q has none"):format(dialect.name) end
-  local indent = require "pintle.plugin.indent"
-  return indent(core.json.encode(describe(self))) .. "\n"
-end
-
 local TEXTS = {
   help = function(self) return help.text(self, command_name()) end,
   version = function(self) return ("%s %s\n"):format(self.manifest.name, self.manifest.version) end,
-  manifest = function(self, parsed) return manifest_text(self, parsed.dialect) end,
+  manifest = function(self, parsed)
+    return help.manifest(self, parsed.dialect or dialects.get(dialects.DEFAULT), complain)
+  end,
 }
 
 local function show(self, parsed, output)
-  local text, message = TEXTS[parsed.action](self, parsed)
+  local text, message, is_misuse = TEXTS[parsed.action](self, parsed)
   if not text then
     complain(self, message)
-    return MISUSED
+    return is_misuse and MISUSED or FAILED
   end
   stdout.write(output, text)
   return 0

@@ -93,7 +93,8 @@
 ---that is not the dialect's own may be handled now; a notification that may not is dropped
 ---@field answer? fun(server: pintle.server, request: pintle.request, result: any, err: any): any, any what the result
 ---or error of a method that is not the dialect's own is sent as
----@field manifest? fun(plugin: pintle.plugin): table what it says it is, for --manifest
+---@field manifest? fun(plugin: pintle.plugin): table, string[]? what it says it is, for --manifest, and warnings to
+---show with it; raises if it cannot be written
 ---@field log fun(server: pintle.server, request: pintle.request?, level: pintle.level, message: string, data: any):
 ---true?, pintle.error?
 ---@field progress fun(server: pintle.server, request: pintle.request, fraction: number, message: string?): true?,

@@ -1,4 +1,7 @@
--- What a plugin says of itself to people: --help, and when it is started by hand.
+-- What a plugin says of itself on the command line: --help, --manifest, and when it is started by hand.
+
+local indent = require "pintle.plugin.indent"
+local json = require("pintle.core").json
 
 local help = {}
 
@@ -71,6 +74,20 @@ function help.text(plugin, command)
     lines[#lines + 1] = ""
   end
   return table.concat(lines, "\n") .. "\n" .. OPTIONS
+end
+
+---What a host of a dialect is told, as JSON. Warnings are passed on.
+---@param plugin pintle.plugin
+---@param dialect pintle.dialect
+---@param complain fun(plugin: pintle.plugin, message: string)
+---@return string? text, string? message, boolean? is_misuse whether the dialect has no such thing
+function help.manifest(plugin, dialect, complain)
+  local describe = dialect.plugin.manifest
+  if not describe then return nil, ("--manifest: the dialect %q has none"):format(dialect.name), true end
+  local ok, described, warnings = pcall(describe, plugin)
+  if not ok then return nil, "--manifest: " .. tostring(described) end
+  for _, warning in ipairs(warnings or {}) do complain(plugin, "--manifest: warning: " .. warning) end
+  return indent(json.encode(described)) .. "\n"
 end
 
 ---For somebody who has started it in a terminal and would wait in vain.

@@ -3,6 +3,7 @@
 local definition = require "pintle.dialect.reginald.definition"
 local entries = require "pintle.dialect.reginald.entries"
 local json = require("pintle.core").json
+local names = require "pintle.dialect.reginald.names"
 local releases = require "pintle.dialect.reginald.release"
 
 local july = releases.by_name.july
@@ -58,14 +59,17 @@ local function own_file()
   return script and script:match "[^/]+$" or nil
 end
 
+---Raises if something is wrong with what the author has declared.
 ---@param manifest pintle.manifest
----@return table
+---@return table described, string[] warnings
 return function(manifest)
   local given = definition.plugin(manifest)
+  local problems, warnings = names.check(manifest)
+  if #problems > 0 then error(table.concat(problems, "\n"), 0) end
   return setmetatable({
     name = manifest.name, version = manifest.version, domain = given.domain, description = manifest.description,
     executable = given.executable or own_file() or manifest.name,
     config = entries.of(definition.config(manifest), july), -- even if empty: else july refuses settings of commands
     commands = commands_of(manifest), tasks = tasks_of(manifest),
-  }, MANIFEST)
+  }, MANIFEST), warnings
 end

@@ -7,12 +7,14 @@ local lazy = require "pintle.lazy"
 local levels = require "pintle.dialect.reginald.level"
 local log = require "pintle.dialect.reginald.log"
 local members = require "pintle.members"
+local names = lazy "pintle.dialect.reginald.names"
 local releases = require "pintle.dialect.reginald.release"
 local run = require "pintle.dialect.reginald.run"
 
 local RELEASES = { june = lazy "pintle.dialect.reginald.june", july = lazy "pintle.dialect.reginald.july" }
 
 local INVALID_REQUEST, INVALID_PARAMS = releases.INVALID_REQUEST, releases.INVALID_PARAMS
+local INTERNAL_ERROR = releases.INTERNAL_ERROR
 local END_OF_INPUT = 1 -- seconds for what is being handled when input ends, which means exit in this protocol
 
 local given, refuse = members.given, run.refuse
@@ -37,12 +39,20 @@ local function agree(params)
     json.encode(params.protocolVersion or json.null), release.protocol, releases.VERSION)
 end
 
+-- A plugin that is not meant for Reginald is served as far as it goes.
+local function check_names(manifest, release)
+  local problems = names.is_meant_for_reginald(manifest) and names.check(manifest) or {}
+  if #problems == 0 then return release end
+  return refuse(INTERNAL_ERROR, "%s", table.concat(problems, "; "))
+end
+
 local handlers = {}
 
 function handlers.handshake(server, params)
   if server.state.release then return refuse(INVALID_REQUEST, "Invalid request: hands are shaken already") end
   local manifest = server.plugin.manifest
   local release, err = agree(params)
+  if release then release, err = check_names(manifest, release) end
   if not release then return nil, err end
   local answer = { protocol = release.protocol, protocolVersion = releases.VERSION, name = manifest.name }
   if release.name == "june" then
@@ -160,7 +170,7 @@ end
 -- }======
 
 ---@param self pintle.plugin
----@return table
+---@return table described, string[] warnings
 function plugin.manifest(self)
   local describe = require "pintle.dialect.reginald.manifest"
   return describe(self.manifest)

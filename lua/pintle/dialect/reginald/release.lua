@@ -30,7 +30,7 @@ end
 ---@field task integer the task failed
 
 local release = {
-  VERSION = 0, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602,
+  VERSION = 0, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603,
 }
 
 ---Those of both.

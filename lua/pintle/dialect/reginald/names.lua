@@ -1,0 +1,200 @@
+-- Names that the real programs cannot take, as running them has shown: a flag, shorthand, command or domain of their
+-- own, or two of the plugin's that meet. A problem breaks a release; a warning only takes something away.
+
+local definition = require "pintle.dialect.reginald.definition"
+
+local names = {}
+
+local function set(text)
+  local all = {}
+  for name in text:gmatch "%S+" do all[name] = true end
+  return all
+end
+
+-- {====== What the programs have themselves ======
+
+local JULY_FLAGS = set [[
+  config version help verbose quiet color directory log debug strict interactive plugin-paths
+]]
+local JUNE_FLAGS = set "config plugin-dir"
+local SHORTHANDS = { june = set "c C h p q v", july = set "c C h p q v i" }
+local JUNE_COMMAND, JULY_COMMAND, JULY_DOMAIN = "attend", "version", "core"
+
+-- }======
+
+-- {====== Commands and their flags ======
+
+---@class pintle.reginald.flag
+---@field where string the operation and the parameter
+---@field name string
+---@field shorthand? string
+---@field parameter string
+
+-- The flags of a command, in the order of their parameters' names.
+local function flags_of(command)
+  local flags, given = {}, command.given.config or {}
+  for parameter in pairs(command.operation.params.properties or {}) do
+    local own = given[parameter] or {}
+    if own.flag ~= false then
+      flags[#flags + 1] = {
+        where = ("operation %q: parameter %q"):format(command.operation.name, parameter), parameter = parameter,
+        name = own.flag or parameter, shorthand = own.shorthand ~= "" and own.shorthand or nil,
+      }
+    end
+  end
+  table.sort(flags, function(a, b) return a.parameter < b.parameter end)
+  return flags
+end
+
+local function check_flag_name(found, flag)
+  if JULY_FLAGS[flag.name] then
+    found("%s: july has a flag --%s itself and refuses the command (\"flag that already exists\"); name another with "
+      .. "dialects.reginald.config.%s.flag", flag.where, flag.name, flag.parameter)
+  end
+  if JUNE_FLAGS[flag.name] then
+    found("%s: june has a flag --%s itself, and the plugin would get the value of that one; name another with "
+      .. "dialects.reginald.config.%s.flag", flag.where, flag.name, flag.parameter)
+  end
+end
+
+local function check_shorthand(found, flag)
+  local letter = flag.shorthand
+  if not letter then return end
+  if #letter ~= 1 or letter:byte() >= 0x80 then
+    return found("%s: june and july panic: the shorthand %q is not one ASCII letter", flag.where, letter)
+  end
+  if SHORTHANDS.june[letter] then
+    found("%s: june and july panic: they have the shorthand -%s themselves", flag.where, letter)
+  elseif SHORTHANDS.july[letter] then
+    found("%s: july panics: it has the shorthand -%s itself", flag.where, letter)
+  end
+end
+
+-- `taken` has the flags and shorthands of the command itself, and of those above it.
+local function check_meeting(found, flag, taken)
+  local name, letter = "--" .. flag.name, flag.shorthand and "-" .. flag.shorthand
+  if taken[name] then
+    found("%s: the flag %s is also that of %s: july refuses the command (\"flag that already exists\")", flag.where,
+      name, taken[name])
+  end
+  if letter and taken[letter] then
+    found("%s: june and july panic: the shorthand %s is also that of %s", flag.where, letter, taken[letter])
+  end
+  taken[name] = taken[name] or flag.where
+  if letter then taken[letter] = taken[letter] or flag.where end
+end
+
+local function take_all(commands, name, taken)
+  for _, flag in ipairs(commands[name] and flags_of(commands[name]) or {}) do
+    taken["--" .. flag.name] = flag.where
+    if flag.shorthand then taken["-" .. flag.shorthand] = flag.where end
+  end
+end
+
+-- In july a command has the flags of those above it as well.
+local function taken_above(commands, name)
+  local taken, group = {}, name:match "^(.*)%.[^.]*$"
+  while group do
+    take_all(commands, group, taken)
+    group = group:match "^(.*)%.[^.]*$"
+  end
+  return taken
+end
+
+local function check_flags(found, command, commands)
+  local taken = taken_above(commands, command.operation.name)
+  for _, flag in ipairs(flags_of(command)) do
+    check_flag_name(found, flag)
+    check_shorthand(found, flag)
+    check_meeting(found, flag, taken)
+  end
+end
+
+local function check_command_name(found, name)
+  if name == JUNE_COMMAND then found("operation %q: june has a command of that name itself", name) end
+  if name:match "[^.]*$" == JULY_COMMAND then
+    found("operation %q: july shows its own version instead of running a command of that name", name)
+  end
+end
+
+-- july puts the settings of a command beside these, under the command's name.
+local function check_keys(found, where, schema, under)
+  for key in pairs(under or {}) do
+    if schema.properties and schema.properties[key] ~= nil then
+      found("%s: %q is also the name of a command, and july has the settings of that under this key", where, key)
+    end
+  end
+end
+
+-- }======
+
+-- {====== Keys in files ======
+
+local function is_snake_case(key) return key:find "^%l[%l%d_]*$" ~= nil end
+
+local function check_case(warn, where, schema)
+  for key in pairs(schema.properties or {}) do
+    if not is_snake_case(key) then
+      warn("%s: %q cannot be set in a file of june or july, where keys are in snake_case", where, key)
+    end
+  end
+end
+
+-- }======
+
+local function collector()
+  local list = {}
+  return list, function(format, ...) list[#list + 1] = format:format(...) end
+end
+
+local function check_plugin(found, warn, manifest, under)
+  local domain, config = definition.plugin(manifest).domain or manifest.name, definition.config(manifest)
+  if domain == JULY_DOMAIN then
+    found("plugin: july has a domain %q itself and takes no plugin beside it; give another with "
+      .. "dialects.reginald.domain", domain)
+  end
+  check_keys(found, "plugin: config", config, under[""])
+  check_case(warn, "plugin: config", config)
+end
+
+local function by_name(list)
+  local found = {}
+  for _, command in ipairs(list) do found[command.operation.name] = command end
+  return found
+end
+
+---What is wrong with the names that a plugin has declared. Both lists are sorted.
+---@param manifest pintle.manifest
+---@return string[] problems, string[] warnings
+function names.check(manifest)
+  local problems, found = collector()
+  local warnings, warn = collector()
+  local list, under = definition.all(manifest, "command"), definition.names(manifest).under
+  local commands = by_name(list)
+  check_plugin(found, warn, manifest, under)
+  for _, command in ipairs(list) do
+    local name = command.operation.name
+    check_command_name(found, name)
+    check_flags(found, command, commands)
+    check_keys(found, ("operation %q: parameter"):format(name), command.operation.params, under[name])
+  end
+  for _, name in ipairs(manifest.names) do
+    check_case(warn, ("operation %q: parameter"):format(name), manifest.operations[name].params)
+  end
+  table.sort(problems)
+  table.sort(warnings)
+  return problems, warnings
+end
+
+---Whether the author has declared anything for Reginald, so that the plugin is meant for it.
+---@param manifest pintle.manifest
+---@return boolean
+function names.is_meant_for_reginald(manifest)
+  if manifest.dialects.reginald then return true end
+  for _, operation in pairs(manifest.operations) do
+    if operation.dialects and operation.dialects.reginald then return true end
+  end
+  return false
+end
+
+return names
