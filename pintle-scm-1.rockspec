@@ -300,6 +300,7 @@ build = {
     ["pintle.plugin.beginning"] = "lua/pintle/plugin/beginning.lua",
     ["pintle.plugin.context"] = "lua/pintle/plugin/context.lua",
     ["pintle.plugin.ending"] = "lua/pintle/plugin/ending.lua",
+    ["pintle.plugin.fold"] = "lua/pintle/plugin/fold.lua",
     ["pintle.plugin.follow"] = "lua/pintle/plugin/follow.lua",
     ["pintle.plugin.help"] = "lua/pintle/plugin/help.lua",
     ["pintle.plugin.indent"] = "lua/pintle/plugin/indent.lua",

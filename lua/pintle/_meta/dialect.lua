@@ -95,6 +95,7 @@
 ---or error of a method that is not the dialect's own is sent as
 ---@field manifest? fun(plugin: pintle.plugin): table, string[]? what it says it is, for --manifest, and warnings to
 ---show with it; raises if it cannot be written
+---@field stderr_line? integer bytes at which a line of stderr is too long for its hosts: lines are folded below that
 ---@field log fun(server: pintle.server, request: pintle.request?, level: pintle.level, message: string, data: any):
 ---true?, pintle.error?
 ---@field progress fun(server: pintle.server, request: pintle.request, fraction: number, message: string?): true?,

@@ -10,6 +10,7 @@ local loop = require "pintle.loop"
 local peers = require "pintle.peer"
 
 local ending = lazy "pintle.plugin.ending"
+local fold = lazy "pintle.plugin.fold"
 local work = lazy "pintle.plugin.work"
 
 local DRAIN = 600 -- seconds for what is being handled when input ends
@@ -92,6 +93,7 @@ function methods:notify(method, params) return self.peer:notify(method, params) 
 
 local function speak(self, dialect)
   self.dialect = dialect
+  if dialect.plugin.stderr_line then fold.lines_below(dialect.plugin.stderr_line) end
   local ok, err = self.peer:adopt(dialect)
   for method, handler in pairs(dialect.plugin.handlers(self)) do
     if self.plugin.methods[method] then

@@ -8,9 +8,13 @@ local core = require "pintle.core"
 
 local stdout = {}
 
-local true_print, held_print = print, nil
+local held_print
 
-local function print_unflushed(...)
+---The `print` of Lua itself.
+stdout.true_print = print
+
+---Prints without flushing.
+function stdout.print_unflushed(...)
   for i = 1, select("#", ...) do
     if i > 1 then io.stdout:write "\t" end
     io.stdout:write(tostring((select(i, ...))))
@@ -26,17 +30,18 @@ end
 ---Holds back what is printed, if this is called for by the program itself and no terminal shows it.
 ---@param level integer where the call for it came from, as for `error`
 function stdout.hold(level)
-  if _G.print ~= true_print or not is_main_script(level + 1) or core.isatty(1) then return end
-  held_print = print_unflushed
+  if _G.print ~= stdout.true_print or not is_main_script(level + 1) or core.isatty(1) then return end
+  held_print = stdout.print_unflushed
   _G.print = held_print
 end
 
 ---Takes stdin and stdout for the protocol. What is printed, and what was held back, goes to stderr.
 ---@return pintle.fd? input, pintle.fd|string output_or_message
 function stdout.claim()
-  if held_print and _G.print == held_print then _G.print = true_print end
+  if held_print and _G.print == held_print then _G.print = stdout.true_print end
   local input, output = core.claim_stdio()
   if not input then return nil, output end
+  stdout.is_claimed = true
   io.stdout:flush()
   io.stdout:setvbuf "line"
   return input, output

@@ -19,7 +19,7 @@ local END_OF_INPUT = 1 -- seconds for what is being handled when input ends, whi
 
 local given, refuse = members.given, run.refuse
 
-local plugin = {}
+local plugin = { stderr_line = 64 << 10 }
 
 -- {====== Handshake ======
 
