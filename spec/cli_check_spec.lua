@@ -109,6 +109,18 @@ describe("a good plugin", function()
     assert.same({}, (check("-d", "reginald", "--only", "june/handshake", command)))
   end)
 
+  it("may die of a member that another release of its protocol has", function()
+    for release, command in pairs { june = "sleep", july = "versions" } do
+      local probes = {}
+      for i, name in ipairs { "other-protocol", "unknown-command", "outcome", "shutdown", "late-request", "exit" } do
+        probes[i] = release .. "/" .. name
+      end
+      local verdicts, _, report = check("-d", "reginald", only(table.unpack(probes)), "--run", command,
+        { "lua5.4", ("spec/support/reginald/%s_plugin.lua"):format(release) })
+      assert.same({ {}, #probes }, { verdicts, report.passed })
+    end
+  end)
+
   it("may be a language server", function()
     local args = json.encode { path = lfs.currentdir() .. "/README.md" }
     local command = { "lua5.4", "examples/todo-lsp/plugin.lua" }

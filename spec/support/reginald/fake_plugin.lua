@@ -91,8 +91,9 @@ local function handle(plugin, message)
   if err then answer(message.id, '"error":' .. json.encode(err)) end
 end
 
--- After a shutdown the real plugin answers each request twice.
-local function refuse(message)
+-- After a shutdown the real plugin answers each request twice. It looks at the params all the same.
+local function refuse(plugin, message)
+  if plugin.params[message.method] then must(message.params, plugin.params[message.method], message.method) end
   local body = ('{"jsonrpc":"2.0","id":%d,"error":{"code":-32600,"message":"shut down"}}'):format(message.id)
   write(body)
   write(body)
@@ -107,7 +108,7 @@ function fake_plugin.serve(plugin)
       os.exit(0)
     end
     must(message, REQUEST, "request")
-    if is_over then refuse(message) else handle(plugin, message) end
+    if is_over then refuse(plugin, message) else handle(plugin, message) end
     is_over = is_over or message.method == "shutdown"
   end
 end

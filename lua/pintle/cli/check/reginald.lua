@@ -88,13 +88,17 @@ end
 
 local NOBODY = "pintle-check-no-such-command"
 
+-- A run of a command that is not there, with the members of the release and no others.
+local RUN = {
+  june = { name = NOBODY },
+  july = { cmd = NOBODY, config = json.array(), pluginConfig = json.array() },
+}
+
 local function unknown_june(life)
   life:refused("setupCommand", { name = NOBODY, args = NOTHING, config = json.array() }, -32602)
 end
 
-local function unknown_july(life)
-  life:refused("runCommand", { cmd = NOBODY, config = json.array(), pluginConfig = json.array() })
-end
+local function unknown_july(life) life:refused("runCommand", RUN.july) end
 
 local function run_june(life)
   local wanted = life.context.run
@@ -125,7 +129,7 @@ end
 
 local function late_request(life)
   life:call("shutdown", NOTHING)
-  life:refused("runCommand", { name = NOBODY, cmd = NOBODY }, -32600)
+  life:refused("runCommand", RUN[life.context.variant.name], -32600)
 end
 
 local function exit_alone(life)
