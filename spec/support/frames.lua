@@ -165,9 +165,11 @@ auto("takes a printed line for noise that looks like a field", "INFO: ready\n" .
 auto("takes lines for noise that look like fields, and are not followed by a length",
   "INFO: one\nWARN: two\n" .. body "a" .. "\n", { 'noise "INFO: one"', 'noise "WARN: two"', "got a" })
 auto("takes fields up to an empty line for noise", "X-One: 1\r\n\r\n" .. a, { 'noise "X-One: 1"', "got a" })
-auto("takes fields for noise at the end of input", "X-One: 1\r\nX-Two: 2\r\n", { 'noise "X-One: 1"', 'noise "X-Two: 2"' })
+auto("takes fields for noise at the end of input", "X-One: 1\r\nX-Two: 2\r\n",
+  { 'noise "X-One: 1"', 'noise "X-Two: 2"' })
 auto("takes fields for noise that go on beyond the limit of a header",
-  ("X-One: " .. ("1"):rep(40) .. "\r\n"):rep(3) .. a, { 'noise "X-One: 1', 'noise "X-One: 1', 'noise "X-One: 1', "got a" })
+  ("X-One: " .. ("1"):rep(40) .. "\r\n"):rep(3) .. a,
+  { 'noise "X-One: 1', 'noise "X-One: 1', 'noise "X-One: 1', "got a" })
 auto("knows lines by their first byte", body "a" .. "\n" .. body "b" .. "\n", { "got a", "got b" })
 auto("knows lines behind spaces", " \t " .. body "a" .. "\n" .. body "b" .. "\n", { "got a", "got b" })
 auto("knows lines behind empty ones", "\r\n\n \n" .. body "a" .. "\n", { "got a" })
