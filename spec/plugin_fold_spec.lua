@@ -73,7 +73,7 @@ describe("what a plugin writes to stderr", function()
     ]]):format(way)
   end
 
-  -- What `way` writes, with a host that is told nothing of it.
+  -- The bytes that `way` writes to stderr.
   local function written(start, hello, run, way, ...)
     local command = children.lua(code_of(way), ...)
     local host <close> = start { "sh", "-c", 'exec 2> "$0"; exec "$@"', path, table.unpack(command) }

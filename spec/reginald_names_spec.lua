@@ -99,7 +99,7 @@ describe("a shorthand", function()
 
   it("is used once, by a command and those above it", function()
     local one, two = { config = { file = { shorthand = "f" } } }, { config = { from = { shorthand = "f" } } }
-    assert.equal('operation "link.add": parameter "from": june and july panic: the shorthand -f is also that of '
+    assert.equal('operation "link.add": parameter "from": july panics: the shorthand -f is also that of '
       .. 'operation "link": parameter "file"', problem { link = { "file", one }, ["link.add"] = { "from", two } })
     assert.equal('operation "go": parameter "from": june and july panic: the shorthand -f is also that of '
       .. 'operation "go": parameter "file"',

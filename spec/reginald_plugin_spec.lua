@@ -242,7 +242,7 @@ describe("the handshake", function()
     assert.same({ -32600, "Invalid request: hands are shaken already" }, error_of(host, "handshake", JUNE))
   end)
 
-  it("comes first, whether the dialect is told or recognised", function()
+  it("comes first, whether the dialect is given or recognised", function()
     for _, command in ipairs { WORKBENCH, { "lua5.4", WORKBENCH[2], "--dialect", "reginald" } } do
       for _, method in ipairs { "runCommand", "runTask", "setupCommand", "validateTask" } do
         local host <close> = june_host(command)

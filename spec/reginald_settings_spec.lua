@@ -75,7 +75,7 @@ describe("settings of july", function()
     host:stop()
   end)
 
-  it("leave out a path that nobody has set, which comes as the base directory", function()
+  it("leave out a path that was not set, which arrives as the base directory", function()
     local host <close> = start { home = "/h" }
     assert.same({ args = {}, config = { home = "/h" } }, outputs(host, "grow"))
     assert.same({ file = lfs.currentdir() .. "/a" }, outputs(host, "grow.leaf", { file = "a" }).args)

@@ -76,7 +76,7 @@ function help.text(plugin, command)
   return table.concat(lines, "\n") .. "\n" .. OPTIONS
 end
 
----What a host of a dialect is told, as JSON. Warnings are passed on.
+---The manifest for hosts of a dialect, as JSON. Warnings go to `complain`.
 ---@param plugin pintle.plugin
 ---@param dialect pintle.dialect
 ---@param complain fun(plugin: pintle.plugin, message: string)

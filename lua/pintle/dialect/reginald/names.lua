@@ -28,6 +28,7 @@ local JUNE_COMMAND, JULY_COMMAND, JULY_DOMAIN = "attend", "version", "core"
 ---@field where string the operation and the parameter
 ---@field name string
 ---@field shorthand? string
+---@field operation string
 ---@field parameter string
 
 -- The flags of a command, in the order of their parameters' names.
@@ -37,8 +38,9 @@ local function flags_of(command)
     local own = given[parameter] or {}
     if own.flag ~= false then
       flags[#flags + 1] = {
-        where = ("operation %q: parameter %q"):format(command.operation.name, parameter), parameter = parameter,
-        name = own.flag or parameter, shorthand = own.shorthand ~= "" and own.shorthand or nil,
+        where = ("operation %q: parameter %q"):format(command.operation.name, parameter),
+        operation = command.operation.name, parameter = parameter, name = own.flag or parameter,
+        shorthand = own.shorthand ~= "" and own.shorthand or nil,
       }
     end
   end
@@ -70,24 +72,23 @@ local function check_shorthand(found, flag)
   end
 end
 
--- `taken` has the flags and shorthands of the command itself, and of those above it.
-local function check_meeting(found, flag, taken)
+local function take(taken, flag)
   local name, letter = "--" .. flag.name, flag.shorthand and "-" .. flag.shorthand
-  if taken[name] then
-    found("%s: the flag %s is also that of %s: july refuses the command (\"flag that already exists\")", flag.where,
-      name, taken[name])
-  end
-  if letter and taken[letter] then
-    found("%s: june and july panic: the shorthand %s is also that of %s", flag.where, letter, taken[letter])
-  end
-  taken[name] = taken[name] or flag.where
-  if letter then taken[letter] = taken[letter] or flag.where end
+  taken[name] = taken[name] or flag
+  if letter then taken[letter] = taken[letter] or flag end
 end
 
-local function take_all(commands, name, taken)
-  for _, flag in ipairs(commands[name] and flags_of(commands[name]) or {}) do
-    taken["--" .. flag.name] = flag.where
-    if flag.shorthand then taken["-" .. flag.shorthand] = flag.where end
+-- `taken` has the flags and shorthands of the command itself, and of those above it.
+local function check_meeting(found, flag, taken)
+  local other = taken["--" .. flag.name]
+  if other then
+    found("%s: the flag --%s is also that of %s: july refuses the command (\"flag that already exists\")", flag.where,
+      flag.name, other.where)
+  end
+  other = flag.shorthand and taken["-" .. flag.shorthand]
+  if other then
+    local who = other.operation == flag.operation and "june and july panic" or "july panics"
+    found("%s: %s: the shorthand -%s is also that of %s", flag.where, who, flag.shorthand, other.where)
   end
 end
 
@@ -95,7 +96,7 @@ end
 local function taken_above(commands, name)
   local taken, group = {}, name:match "^(.*)%.[^.]*$"
   while group do
-    take_all(commands, group, taken)
+    for _, flag in ipairs(commands[group] and flags_of(commands[group]) or {}) do take(taken, flag) end
     group = group:match "^(.*)%.[^.]*$"
   end
   return taken
@@ -107,6 +108,7 @@ local function check_flags(found, command, commands)
     check_flag_name(found, flag)
     check_shorthand(found, flag)
     check_meeting(found, flag, taken)
+    take(taken, flag)
   end
 end
 

@@ -74,7 +74,7 @@ local function has(list, wanted)
   return false
 end
 
--- The base directory of a host that was told none is the directory it was started in, and so is the plugin's.
+-- By default the base directory of a host is the directory it was started in, and plugins are started there, too.
 local function is_base_directory(path)
   path = path:match "^(.+)/$" or path
   return path == lfs.currentdir() or path == os.getenv "PWD"
