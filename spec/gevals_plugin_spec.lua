@@ -101,6 +101,58 @@ describe("Initialize", function()
       assert.same({ code = -32600, message = "Invalid request: the plugin is initialized already" },
         error_of(plugin, "initialize", { protocolVersion = "0.0.1" }))
     end)
+
+    local OTHER = {
+      protocolVersion = "0.0.1", config = { namespace = "other" }, capabilities = { "bytes", "cancel", "parts" },
+    }
+
+    it("changes nothing when it is repeated", function()
+      local plugin <close> = workshop()
+      plugin:call("initialize", { protocolVersion = "0.0.1", config = { namespace = "first" } })
+      assert.equal(-32600, error_of(plugin, "initialize", OTHER).code)
+      assert.equal('{"namespace":"first"}', plugin:execute("context").result.outputs.config)
+      assert.equal("the host takes no parts of a result", plugin:execute("stream").result.error)
+      assert.equal(-32603, plugin:execute("bytes-output").error.code)
+      assert.equal("log", plugin:execute("log", { message = "x" }).method)
+      assert.equal("logged", json.decode(plugin:line()).result.message)
+      plugin:say('{"jsonrpc":"2.0","id":8,"method":"execute","params":{"operation":"sleep","args":{"seconds":0.2}}}',
+        '{"jsonrpc":"2.0","method":"cancel","params":{"id":8}}')
+      assert.equal("slept", json.decode(plugin:line()).result.message)
+    end)
+
+    it("takes nothing away when it is repeated", function()
+      local plugin <close> = workshop()
+      plugin:call("initialize", OTHER)
+      for _, capabilities in ipairs { json.array(), json.array { "progress" } } do
+        error_of(plugin, "initialize", { protocolVersion = "0.0.1", capabilities = capabilities })
+      end
+      assert.same({ ["$bytes"] = "eA==" }, plugin:execute("bytes-output").result.outputs.b)
+    end)
+
+    it("changes nothing when the plugin refuses it, and may be tried again", function()
+      local plugin <close> = workshop()
+      local params = { protocolVersion = "0.0.1", config = { fail = "no folder" }, capabilities = OTHER.capabilities }
+      assert.equal("no folder", error_of(plugin, "initialize", params).message)
+      params.config = { crash = "torn folder" }
+      assert.equal(-32603, error_of(plugin, "initialize", params).code)
+      assert.same({ "bytes", "cancel", "parts" }, plugin:call("initialize", OTHER).result.capabilities)
+      assert.equal('{"namespace":"other"}', plugin:execute("context").result.outputs.config)
+    end)
+
+    it("leaves an extension without a host where it is refused", function()
+      for _, first in ipairs {
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1","config":{"fail":"no"}}}',
+        extension.execution "text",
+      } do
+        local plugin <close> = workshop()
+        plugin:ask(first)
+        if first:find "execute" then error_of(plugin, "initialize", OTHER) end
+        assert.equal("logged", plugin:execute("log", { message = "to stderr" }).result.message)
+        assert.equal("{}", plugin:execute("context").result.outputs.config)
+        assert.equal(-32603, plugin:execute("bytes-output").error.code)
+        assert.matches("workshop: info: to stderr\n", (select(3, plugin:finish())))
+      end
+    end)
   end)
 
   describe("Response", function()

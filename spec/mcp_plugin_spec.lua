@@ -94,6 +94,7 @@ describe("with a handshake", function()
       local plugin <close> = classic()
       assert.same({ code = -32600, message = "Invalid request: initialize was sent already" },
         ask(plugin, "initialize", { protocolVersion = "2025-11-25" }).error)
+      assert.equal("[true,true]", call(plugin, "client").result.content[1].text)
     end)
 
     it("cannot be cancelled", function()

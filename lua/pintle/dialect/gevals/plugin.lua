@@ -50,13 +50,10 @@ function plugin.manifest(self)
   }, MANIFEST)
 end
 
--- Only a host that offers something is told of it, so that one that knows nothing of it need not.
+-- The capabilities that both sides have; nil for a host that offers none, which is then not told of any either.
 local function agree(server, offered)
   offered = offered ~= nil and extensions.set_of(offered)
-  if not offered then return nil end
-  server.capabilities = extensions.agree(offered, server.plugin.manifest.capabilities)
-  extensions.begin(server.peer, server.capabilities)
-  return extensions.list(server.capabilities)
+  return offered and extensions.agree(offered, server.plugin.manifest.capabilities) or nil
 end
 
 local function read_initialize(params)
@@ -67,15 +64,26 @@ local function read_initialize(params)
   return true
 end
 
+-- The initializers log to the host and see what was agreed on; if the plugin is not initialized, none of it holds.
+local function begin(server, config, agreed)
+  local had_host, capabilities = server.state.has_host, server.capabilities
+  server.state.has_host, server.capabilities = true, agreed or capabilities
+  local ok, err = server:initialize(config)
+  if not ok then server.state.has_host, server.capabilities = had_host, capabilities end
+  return ok, err
+end
+
 local function initialize(server, params)
   local ok, err = read_initialize(params)
   if not ok then return nil, err end
-  server.state.has_host = true
   local agreed = agree(server, params.capabilities)
-  ok, err = server:initialize(wire.given(params.config))
+  ok, err = begin(server, wire.given(params.config), agreed)
   if not ok then return nil, err end
   local manifest = plugin.manifest(server.plugin)
-  manifest.capabilities = agreed
+  if agreed then
+    extensions.begin(server.peer, agreed)
+    manifest.capabilities = extensions.list(agreed)
+  end
   return manifest
 end
 

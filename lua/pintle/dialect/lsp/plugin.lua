@@ -74,8 +74,11 @@ local function initialize(server, params)
   if not ok then return nil, err end
   server.state.stage, server.client = "opening", members.given(params) or {}
   ok, err = server:initialize(config_of(server, server.client))
-  server.state.stage = ok and "open" or nil
-  if not ok then return nil, err end
+  if not ok then
+    server.state.stage, server.client = nil, nil
+    return nil, err
+  end
+  server.state.stage = "open"
   follow_client(server, server.client.processId)
   return result(server.plugin, server.client)
 end

@@ -31,25 +31,32 @@ local function names_of(capabilities)
   return set
 end
 
--- A plugin may have begun already, with a request of the other era.
-local function begin(server)
-  if server.state.is_classic then
+-- The plugin may have begun already, with a request of the other era.
+local function run_initializers(server)
+  if server.phase ~= "new" then return true end
+  return server:initialize()
+end
+
+-- The initializers see the client; if one of them refuses it, there is none.
+local function begin(server, client)
+  local state, capabilities = server.state, server.capabilities
+  if state.is_classic then
     return wire.refuse(wire.INVALID_REQUEST, "Invalid request: initialize was sent already")
   end
-  server.state.is_classic = true
-  if server.phase ~= "new" then return true end
-  local ok, err = server:initialize()
-  server.state.is_classic = ok and true or nil
-  return ok, err
+  state.is_classic, state.client_capabilities = true, members.given(client.capabilities) or {}
+  server.client, server.capabilities = client, names_of(state.client_capabilities)
+  local ok, err = run_initializers(server)
+  if ok then return true end
+  state.is_classic, state.client_capabilities = nil, nil
+  server.client, server.capabilities = nil, capabilities
+  return nil, err
 end
 
 local function initialize(server, params, request)
   request.is_firm = true
   local ok, err = read_initialize(params)
   if not ok then return nil, err end
-  server.state.client_capabilities = members.given(params.capabilities) or {}
-  server.client, server.capabilities = params, names_of(server.state.client_capabilities)
-  ok, err = begin(server)
+  ok, err = begin(server, params)
   if not ok then return nil, err end
   local version = params.protocolVersion
   return setmetatable({
