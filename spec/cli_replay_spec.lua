@@ -77,7 +77,8 @@ describe("a recorded plugin", function()
 
   it("leaves a host that goes its own way, but not without an answer", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'))
-    local refusal = '{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The recording has no answer to this"}}\n'
+    local refusal = '{"jsonrpc":"2.0","id":3,"error":{"code":-32603,'
+      .. '"message":"Internal error: the recording has no answer to this"}}\n'
     assert.same({ refusal, ([[
 %s:2: the host deviates: request hello #1 was expected, but request other #3 came
 0 messages of the host, and 1 deviation

@@ -84,7 +84,7 @@ describe("headers", function()
   it("have a content-length, which is a uint and required", function()
     local err = refusal 'content-type: "application/vscode-jsonrpc;charset=utf-8"'
     assert.equal(-32600, err.code)
-    assert.equal("header has no Content-Length", err.message)
+    assert.equal("Invalid Request: header has no Content-Length", err.message)
     for _, length in ipairs { "-1", "1.5", "x", "" } do
       err = refusal("content-length: %s", length)
       assert.equal(-32600, err.code)
@@ -133,7 +133,7 @@ describe("content", function()
     local odd = '{"jsonrpc":"2.0","id":"3","method":"greet","params":{"name":"Ada"}}'
     assert.equal("[" .. INITIALIZED .. ',{"version":"0.1","jsonrpc":"2.0","id":"2","result":"Hello, Ada"},' ..
       '{"version":"0.1","jsonrpc":"2.0","id":"3","error":{"code":-32600,' ..
-      '"message":"version is missing: \\"0.1\\" expected"}}]',
+      '"message":"Invalid Request: version is missing: \\"0.1\\" expected"}}]',
       server:ask(("[%s,%s,%s]"):format(editor.initialization(), greet, odd)))
   end)
 
@@ -144,22 +144,23 @@ describe("content", function()
 
   it("has the version 0.1, always", function()
     local server <close> = editor.opened()
-    assert.same({ "2", -32600, 'version: "0.1" expected, got "0.2"' },
+    assert.same({ "2", -32600, 'Invalid Request: version: "0.1" expected, got "0.2"' },
       refused(server, '{"version":"0.2","jsonrpc":"2.0","id":"2","method":"edit","params":{"text":"x"}}'))
-    assert.same({ "2", -32600, 'version is missing: "0.1" expected' },
+    assert.same({ "2", -32600, 'Invalid Request: version is missing: "0.1" expected' },
       refused(server, '{"jsonrpc":"2.0","id":"2","method":"edit","params":{"text":"x"}}'))
-    assert.same({ "2", -32600, 'version: "0.1" expected, got 0.1' },
+    assert.same({ "2", -32600, 'Invalid Request: version: "0.1" expected, got 0.1' },
       refused(server, '{"version":0.1,"jsonrpc":"2.0","id":"2","method":"edit"}'))
-    assert.same({ json.null, -32600, 'version is missing: "0.1" expected' },
+    assert.same({ json.null, -32600, 'Invalid Request: version is missing: "0.1" expected' },
       refused(server, '{"jsonrpc":"2.0","method":"edit","params":{"text":"x"}}'))
   end)
 
   it("has it in the very first message, too", function()
     for body, message in pairs {
-      ['{"version":"0.2","jsonrpc":"2.0","id":"1","method":"initialize"}'] = 'version: "0.1" expected, got "0.2"',
-      ['{"jsonrpc":"2.0","id":"1","method":"initialize"}'] = 'version is missing: "0.1" expected',
+      ['{"version":"0.2","jsonrpc":"2.0","id":"1","method":"initialize"}'] =
+        'Invalid Request: version: "0.1" expected, got "0.2"',
+      ['{"jsonrpc":"2.0","id":"1","method":"initialize"}'] = 'Invalid Request: version is missing: "0.1" expected',
       ['{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"process_id":1}}'] =
-        'version is missing: "0.1" expected',
+        'Invalid Request: version is missing: "0.1" expected',
     } do
       for _, arguments in ipairs { {}, { "--dialect", "editor" } } do
         local server <close> = editor.start("examples/greeter/plugin.lua", arguments)
@@ -171,9 +172,10 @@ describe("content", function()
 
   it("has jsonrpc 2.0, always", function()
     local server <close> = editor.opened()
-    assert.same({ "2", -32600, 'jsonrpc is not "2.0"' },
+    assert.same({ "2", -32600, 'Invalid Request: jsonrpc is not "2.0"' },
       refused(server, '{"version":"0.1","jsonrpc":"1.0","id":"2","method":"edit"}'))
-    assert.same({ "2", -32600, "jsonrpc is missing" }, refused(server, '{"version":"0.1","id":"2","method":"edit"}'))
+    assert.same({ "2", -32600, "Invalid Request: jsonrpc is missing" },
+      refused(server, '{"version":"0.1","id":"2","method":"edit"}'))
   end)
 
   it("has a method that is known", function()
@@ -412,7 +414,7 @@ describe("initialize - request", function()
 
   it("comes once", function()
     local server <close> = editor.opened()
-    assert.same({ code = -32600, message = "Invalid request: the plugin is initialized already" },
+    assert.same({ code = -32600, message = "Invalid Request: the plugin is initialized already" },
       server:initialize("{}").error)
   end)
 
@@ -420,7 +422,7 @@ describe("initialize - request", function()
     local server <close> = editor.plugin()
     for _, method in ipairs { "edit", "count", "none" } do
       server:say(('{"version":"0.1","jsonrpc":"2.0","method":"%s"}'):format(method))
-      assert.same({ code = -32600, message = "Invalid request: initialize comes first" }, server:call(method).error)
+      assert.same({ code = -32600, message = "Invalid Request: initialize comes first" }, server:call(method).error)
     end
     assert.is_table(server:initialize("{}").result)
     local _, status, complaints = server:finish()

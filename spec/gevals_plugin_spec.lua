@@ -67,9 +67,9 @@ describe("Initialize", function()
     it("has a version, which is a string", function()
       local plugin <close> = workshop()
       local err = error_of(plugin, "initialize", {})
-      assert.same({ code = -32600, message = "Invalid request: protocolVersion is missing" }, err)
+      assert.same({ code = -32600, message = "Invalid Request: protocolVersion is missing" }, err)
       err = error_of(plugin, "initialize")
-      assert.same({ code = -32600, message = "Invalid request: params is missing" }, err)
+      assert.same({ code = -32600, message = "Invalid Request: params is missing" }, err)
       err = error_of(plugin, "initialize", { protocolVersion = 1 })
       assert.same({ code = -32602, message = "Invalid params: protocolVersion: string expected, got number" }, err)
       err = error_of(plugin, "initialize", json.array { "0.0.1" })
@@ -98,7 +98,7 @@ describe("Initialize", function()
     it("is sent once", function()
       local plugin <close> = workshop()
       plugin:ask(INITIALIZE)
-      assert.same({ code = -32600, message = "Invalid request: the plugin is initialized already" },
+      assert.same({ code = -32600, message = "Invalid Request: the plugin is initialized already" },
         error_of(plugin, "initialize", { protocolVersion = "0.0.1" }))
     end)
 
@@ -186,11 +186,11 @@ describe("Execute", function()
   describe("Params Fields", function()
     it("are all needed to know what to do", function()
       local plugin <close> = workshop()
-      assert.same({ code = -32600, message = "Invalid request: operation is missing" },
+      assert.same({ code = -32600, message = "Invalid Request: operation is missing" },
         error_of(plugin, "execute", { args = {}, context = {} }))
-      assert.same({ code = -32600, message = "Invalid request: args is missing" },
+      assert.same({ code = -32600, message = "Invalid Request: args is missing" },
         error_of(plugin, "execute", { operation = "text", context = {} }))
-      assert.same({ code = -32600, message = "Invalid request: params is missing" }, error_of(plugin, "execute"))
+      assert.same({ code = -32600, message = "Invalid Request: params is missing" }, error_of(plugin, "execute"))
     end)
 
     it("are what they have to be", function()
@@ -424,6 +424,7 @@ describe("Error Handling", function()
       for _, text in ipairs { "{", "{]", '{"jsonrpc":"2.0",', "nonsense", "{'a':1}" } do
         local answer = json.decode(plugin:ask(text))
         assert.equal(-32700, answer.error.code, text)
+        assert.matches("^Parse error: %l", answer.error.message)
         assert.equal(json.null, answer.id)
       end
     end)
@@ -432,7 +433,9 @@ describe("Error Handling", function()
       local plugin <close> = workshop()
       for _, text in ipairs { "{}", "[]", "1", '{"jsonrpc":"2.0","id":1}', '{"jsonrpc":"1.0","id":1,"method":"x"}',
                               '{"jsonrpc":"2.0","id":1,"method":2}' } do
-        assert.equal(-32600, json.decode(plugin:ask(text)).error.code, text)
+        local err = json.decode(plugin:ask(text)).error
+        assert.equal(-32600, err.code, text)
+        assert.matches("^Invalid Request: %l", err.message)
       end
     end)
 

@@ -86,7 +86,7 @@ describe("a server's lifecycle", function()
   it("takes one initialize", function()
     local server <close> = framed.start(LANGUAGE)
     server:ask(INITIALIZE)
-    assert.equal('{"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"Invalid request: initialize comes once"}}',
+    assert.equal('{"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"Invalid Request: initialize comes once"}}',
       server:ask(INITIALIZE))
   end)
 
@@ -254,7 +254,8 @@ describe("a server's commands", function()
 
   it("refuse what they do not know, with what was meant", function()
     local server <close> = initialized()
-    assert.same({ code = -32602, message = "Unknown operation: outputz", data = { suggestion = "outputs" } },
+    assert.same({ code = -32602, message = "Invalid params: Unknown operation: outputz",
+      data = { suggestion = "outputs" } },
       execute(server, "outputz").error)
   end)
 

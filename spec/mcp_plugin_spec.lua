@@ -92,7 +92,7 @@ describe("with a handshake", function()
 
     it("is sent once", function()
       local plugin <close> = classic()
-      assert.same({ code = -32600, message = "Invalid request: initialize was sent already" },
+      assert.same({ code = -32600, message = "Invalid Request: initialize was sent already" },
         ask(plugin, "initialize", { protocolVersion = "2025-11-25" }).error)
       assert.equal("[true,true]", call(plugin, "client").result.content[1].text)
     end)

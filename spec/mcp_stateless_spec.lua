@@ -220,7 +220,7 @@ describe("without a handshake", function()
     it("is bounded", function()
       local plugin <close> = start()
       for id = 1, 64 do assert.is_nil(listen(plugin, {}, id).error) end
-      assert.same({ code = -32600, message = "Invalid request: 64 listen already" }, listen(plugin, {}, 65).error)
+      assert.same({ code = -32600, message = "Invalid Request: 64 listen already" }, listen(plugin, {}, 65).error)
     end)
   end)
 end)

@@ -54,7 +54,7 @@ describe("a peer that adopts the ways of a protocol", function()
   it("refuses that message if it is not like that itself, and goes on", function()
     open()
     assert.equal(framed('{"version":"0.1","jsonrpc":"2.0","id":7,"error":' ..
-      [[{"code":-32600,"message":"version: \"0.1\" expected, got \"1\""}}]]),
+      [[{"code":-32600,"message":"Invalid Request: version: \"0.1\" expected, got \"1\""}}]]),
       answer(framed '{"jsonrpc":"2.0","version":"1","id":7,"method":"m"}'))
     assert.equal(framed '{"version":"0.1","jsonrpc":"2.0","id":8,"result":null}',
       answer(framed '{"jsonrpc":"2.0","version":"0.1","id":8,"method":"m"}'))
@@ -69,7 +69,7 @@ describe("a peer that adopts the ways of a protocol", function()
     wire:close()
     open { answer_noise = true }
     assert.equal(framed('{"version":"0.1","jsonrpc":"2.0","id":null,"error":' ..
-      [[{"code":-32600,"message":"version is missing: \"0.1\" expected"}}]]),
+      [[{"code":-32600,"message":"Invalid Request: version is missing: \"0.1\" expected"}}]]),
       answer(framed '{"jsonrpc":"2.0","method":"m"}'))
   end)
 end)

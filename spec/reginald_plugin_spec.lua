@@ -230,23 +230,24 @@ describe("the handshake", function()
 
   it("is refused where another protocol or version is spoken", function()
     local host <close> = june_host(WORKBENCH)
-    assert.same({ -32602, 'version 1 of the protocol "rpp" is not spoken here, only 0' },
+    assert.same({ -32602, 'Invalid params: version 1 of the protocol "rpp" is not spoken here, only 0' },
       error_of(host, "handshake", '{"protocol":"rpp","protocolVersion":1}'))
     assert.same({ -32000, 'version "0" of the protocol "reginald" is not spoken here, only 0' },
       error_of(host, "handshake", '{"protocol":"reginald","protocolVersion":"0"}'))
-    assert.same({ -32602, 'protocol "lsp" is not spoken here, only "rpp" and "reginald"' },
+    assert.same({ -32602, 'Invalid params: protocol "lsp" is not spoken here, only "rpp" and "reginald"' },
       error_of(host, "handshake", '{"protocol":"lsp","protocolVersion":0}'))
-    assert.same({ -32602, 'protocol null is not spoken here, only "rpp" and "reginald"' }, error_of(host, "handshake"))
+    assert.same({ -32602, 'Invalid params: protocol null is not spoken here, only "rpp" and "reginald"' },
+      error_of(host, "handshake"))
     assert.same({ -32602, "Invalid params: params: object expected, got array" }, error_of(host, "handshake", "[1]"))
     assert(host:call("handshake", JUNE))
-    assert.same({ -32600, "Invalid request: hands are shaken already" }, error_of(host, "handshake", JUNE))
+    assert.same({ -32600, "Invalid Request: hands are shaken already" }, error_of(host, "handshake", JUNE))
   end)
 
   it("comes first, whether the dialect is given or recognised", function()
     for _, command in ipairs { WORKBENCH, { "lua5.4", WORKBENCH[2], "--dialect", "reginald" } } do
       for _, method in ipairs { "runCommand", "runTask", "setupCommand", "validateTask" } do
         local host <close> = june_host(command)
-        assert.same({ -32600, "Invalid request: a handshake has to come first" }, error_of(host, method, "{}"))
+        assert.same({ -32600, "Invalid Request: a handshake has to come first" }, error_of(host, method, "{}"))
         assert(host:call("handshake", JUNE))
         assert(host:call("runCommand", '{"name":"nothing"}'))
       end
@@ -295,7 +296,7 @@ describe("initialize", function()
       .. entry("greeting", "moin", "string") .. "," .. entry("depth", 0, "int") .. "]}")
     host:call("runCommand", '{"name":"where"}')
     assert.same({ config = { greeting = "moin" }, initialized = 1 }, host.logged[1].fields.outputs)
-    assert.same({ -32600, "Invalid request: the plugin is initialized already" },
+    assert.same({ -32600, "Invalid Request: the plugin is initialized already" },
       error_of(host, "initialize", LOGGING))
   end)
 
@@ -395,9 +396,9 @@ describe("commands of june", function()
     local function setup(name, config, args)
       return error_of(host, "setupCommand", ('{"name":%s,"args":%s,"config":%s}'):format(name, args or "null", config))
     end
-    assert.same({ -32602, "Unknown command: nope" }, setup('"nope"', "[]"))
-    assert.same({ -32602, "Unknown command: echo" }, setup('"echo"', "[]"))
-    assert.same({ -32602, 'command "remote" only has others under it' }, setup('"remote"', "[]"))
+    assert.same({ -32602, "Invalid params: Unknown command: nope" }, setup('"nope"', "[]"))
+    assert.same({ -32602, "Invalid params: Unknown command: echo" }, setup('"echo"', "[]"))
+    assert.same({ -32602, 'Invalid params: command "remote" only has others under it' }, setup('"remote"', "[]"))
     assert.same({ -32602, "Invalid params: name is missing" }, setup("null", "[]"))
     assert.same({ -32602, "Invalid params: name: string expected, got number" }, setup("1", "[]"))
     assert.same({ -32602, 'Invalid params for "sleep": config: key "tme": there is none such; there are time' },
@@ -416,7 +417,7 @@ describe("commands of june", function()
     assert.same({ -32602, 'Invalid params for "sleep": it takes no arguments beside its flags' },
       setup('"sleep"', "[]", '["x"]'))
     assert.same({ -32602, "Invalid params: args: array expected, got string" }, setup('"sleep"', "[]", '"x"'))
-    assert.same({ -32602, "Unknown command: nope" }, error_of(host, "runCommand", '{"name":"nope"}'))
+    assert.same({ -32602, "Invalid params: Unknown command: nope" }, error_of(host, "runCommand", '{"name":"nope"}'))
   end)
 
   it("check all that the schema says", function()
@@ -483,7 +484,7 @@ describe("tasks of june", function()
     end
     assert.same({ -32050, 'Invalid params for "everything": at /count: expected at least 1, got integer -1' },
       error_of(host, "validateTask", '{"type":"everything","config":[' .. entry("count", -1, "int") .. "]}"))
-    assert.same({ -32602, "Unknown task: sleep" }, error_of(host, "validateTask", '{"type":"sleep"}'))
+    assert.same({ -32602, "Invalid params: Unknown task: sleep" }, error_of(host, "validateTask", '{"type":"sleep"}'))
     assert.same({ -32602, "Invalid params: type is missing" }, error_of(host, "validateTask"))
   end)
 
@@ -528,7 +529,7 @@ describe("commands and tasks of july", function()
 
   it("refuse what they do not know", function()
     assert.same({ -32001, "Unknown command: nope" }, error_of(host, "runCommand", '{"cmd":"nope"}'))
-    assert.same({ -32602, "Unknown task: nope" }, error_of(host, "runTask", '{"taskType":"nope"}'))
+    assert.same({ -32602, "Invalid params: Unknown task: nope" }, error_of(host, "runTask", '{"taskType":"nope"}'))
     assert.same({ -32602, "Invalid params: cmd is missing" }, error_of(host, "runCommand", '{"name":"sleep"}'))
     assert.same({ -32602, 'Invalid params for "sleep": config: key "time": int expected, got stringList' },
       error_of(host, "runCommand", '{"cmd":"sleep","config":[{"value":[],"type":"stringList","key":"time"}]}'))

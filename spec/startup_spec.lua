@@ -90,7 +90,7 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(144000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
+    assert_parsed(145000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
       pintle.process pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 

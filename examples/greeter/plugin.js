@@ -58,10 +58,10 @@ function parse(line) {
 function handle(line) {
   const { request, problem } = parse(line);
   if (problem) return { id: null, ...error(-32700, problem.message) };
-  if (!isObject(request)) return { id: null, ...error(-32600, "Invalid request: an object expected") };
+  if (!isObject(request)) return { id: null, ...error(-32600, "Invalid Request: an object expected") };
   const { id, method, params } = request;
   if (id === undefined || "result" in request || "error" in request) return null;
-  if (typeof method !== "string") return { id, ...error(-32600, "Invalid request: method: a string expected") };
+  if (typeof method !== "string") return { id, ...error(-32600, "Invalid Request: method: a string expected") };
   return { id, ...answer(method, params), isLast: method === "shutdown" };
 }
 

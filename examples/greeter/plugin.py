@@ -66,11 +66,11 @@ def handle(line):
     except ValueError as problem:
         return {"id": None, **error(-32700, str(problem))}
     if not isinstance(request, dict):
-        return {"id": None, **error(-32600, "Invalid request: an object expected")}
+        return {"id": None, **error(-32600, "Invalid Request: an object expected")}
     if "id" not in request or "result" in request or "error" in request:
         return None
     if not isinstance(request.get("method"), str):
-        return {"id": request["id"], **error(-32600, "Invalid request: method: a string expected")}
+        return {"id": request["id"], **error(-32600, "Invalid Request: method: a string expected")}
     return {"id": request["id"], **answer(request["method"], request.get("params"))}
 
 

@@ -52,7 +52,7 @@ call() {
     initialize) answer "\"result\":$manifest" && greeted=yes ;;
     execute) execute ;;
     shutdown) answer '"result":{}' && exit 0 ;;
-    '') refuse -32600 'Invalid request' ;;
+    '') refuse -32600 'Invalid Request' ;;
     *) refuse -32601 "Method not found: $method" ;;
   esac
 }
@@ -66,7 +66,7 @@ while IFS= read -r line; do
     '' | '{"jsonrpc":"2.0","method":'*'}') ;;
     '{"jsonrpc":"2.0","id":'*',"result":'*'}' | '{"jsonrpc":"2.0","id":'*',"error":'*'}') ;;
     '{"jsonrpc":"2.0","id":'*'}') call ;;
-    '{'*'}' | '['*']') refuse -32600 'Invalid request, or not in the one form that is read here' ;;
+    '{'*'}' | '['*']') refuse -32600 'Invalid Request, or not in the one form that is read here' ;;
     *) refuse -32700 'Not JSON' ;;
   esac
 done

@@ -200,7 +200,7 @@ function methods:adopt(ways)
   if ways.progress then self.progress = ways.progress end
   if ways.codes then self.codes = setmetatable(ways.codes, { __index = CODES }) end
   local ok, message, kind = self.stream:speak { ids = ways.ids, extra = ways.extra, header = ways.header }
-  if not ok then return nil, errors.new(kind, message, { code = INVALID_REQUEST }) end
+  if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
 end
 

@@ -12,6 +12,7 @@ local parking = lazy "pintle.peer.parking"
 local give, handle = loop.resume, answers.handle
 local attend, deliver = core.stream_methods.attend, core.stream_methods.deliver
 
+local ERROR_NAMES = { [-32700] = "Parse error: ", [-32600] = "Invalid Request: " }
 local ROUNDS = 32 -- messages, or lots of them, that are taken in before others have their turn
 
 local inbox = {}
@@ -72,7 +73,7 @@ local function make_of_nonsense(self, kind, id, waiter, told)
     self.spoiled = self.spoiled or {}
     table.insert(self.spoiled, { waiter, err })
   elseif is_answered(self, id, waiter, told) then
-    self.stream:fail(id, told.code, told.message)
+    self.stream:fail(id, told.code, ERROR_NAMES[told.code] .. told.message)
     self:mark_dirty()
   end
   if self.on_noise then loop.call(self.on_noise, told) end

@@ -40,7 +40,7 @@ end
 ---@return true?, pintle.error|table|string? err
 function beginning.initialize(self, config)
   if self.phase ~= "new" then
-    return nil, errors.new("invalid", "Invalid request: the plugin is initialized already", { code = INVALID_REQUEST })
+    return nil, errors.new("invalid", "Invalid Request: the plugin is initialized already", { code = INVALID_REQUEST })
   end
   local before = self.config
   self.phase, self.config = "beginning", config or before

@@ -16,7 +16,7 @@ local work = {}
 ---@return true?, pintle.error? err if nothing is begun any more
 function work.refuse_when_over(self)
   if not self.is_over then return true end
-  local message = "Invalid request: the plugin is shutting down"
+  local message = "Invalid Request: the plugin is shutting down"
   return nil, errors.new("closed", message, { code = INVALID_REQUEST })
 end
 

@@ -33,7 +33,7 @@ local function take_request(self, message)
   local handler = self.handlers[message.method]
   local answer = { id = message.id }
   if handler then answer.result = handler(message.params)
-  else answer.error = { code = -32601, message = "Method not found" } end
+  else answer.error = { code = -32601, message = "Method not found: " .. tostring(message.method) } end
   judge_by(self, self.context.dialect.judge_request, message)
   self.pending_replies[#self.pending_replies + 1] = answer
 end

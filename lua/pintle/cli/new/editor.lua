@@ -7,7 +7,7 @@ return {
 -- A method of the protocol, beside the operations: any params, any result. The client is told as well.
 plugin:method("count", function(params, ctx)
   local text = type(params) == "table" and params.text
-  if type(text) ~= "string" then return nil, { code = -32602, message = "text: a string expected" } end
+  if type(text) ~= "string" then return nil, { code = -32602, message = "Invalid params: text: a string expected" } end
   ctx:notify("counted", { characters = utf8.len(text) })
   return { bytes = #text }
 end)

@@ -26,7 +26,8 @@ local players = {}
 
 local OWN_INPUT = { plugin = "stdin", host = "stdout" } -- what the other side closes when it has said all
 local OWN_OUTPUT = { plugin = "stdout", host = "stdin" }
-local REFUSAL = '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"The recording has no answer to this"}}'
+local REFUSAL = '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,'
+  .. '"message":"Internal error: the recording has no answer to this"}}'
 
 -- {====== Deviations ======
 

@@ -92,7 +92,7 @@ end
 
 local function refuse_early(server)
   if server.state.is_ready then return true end
-  return nil, errors.new("invalid", "Invalid request: initialize comes first", { code = wire.INVALID_REQUEST })
+  return nil, errors.new("invalid", "Invalid Request: initialize comes first", { code = wire.INVALID_REQUEST })
 end
 
 ---@param server pintle.server

@@ -15,7 +15,7 @@ wire.kind, wire.given = members.kind, members.given
 ---@param name string
 ---@return pintle.error
 function wire.missing(name)
-  return errors.new("invalid", ("Invalid request: %s is missing"):format(name), { code = INVALID_REQUEST })
+  return errors.new("invalid", ("Invalid Request: %s is missing"):format(name), { code = INVALID_REQUEST })
 end
 
 ---@param value any

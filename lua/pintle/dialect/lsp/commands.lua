@@ -38,7 +38,7 @@ local function find(server, name)
   local operation = server.plugin.manifest.operations[name]
   if operation then return operation end
   local _, err = server.plugin.manifest:check(name)
-  err.code = INVALID_PARAMS
+  err.code, err.message = INVALID_PARAMS, "Invalid params: " .. err.message
   return nil, err
 end
 

@@ -31,7 +31,7 @@ function plugin.manifest(self) return result(self) end
 -- Where it stands: nil before initialize, "opening" while that is handled, "open", "closing" and "closed" by shutdown.
 local REFUSALS = {
   opening = { NOT_INITIALIZED, "Server not initialized" },
-  closing = { INVALID_REQUEST, "Invalid request: the server is shutting down" },
+  closing = { INVALID_REQUEST, "Invalid Request: the server is shutting down" },
 }
 REFUSALS.closed = REFUSALS.closing
 
@@ -68,7 +68,7 @@ end
 
 local function initialize(server, params)
   if server.state.stage then
-    return nil, errors.new("invalid", "Invalid request: initialize comes once", { code = INVALID_REQUEST })
+    return nil, errors.new("invalid", "Invalid Request: initialize comes once", { code = INVALID_REQUEST })
   end
   local ok, err = members.check(params or json.null, "object", "params")
   if not ok then return nil, err end

@@ -41,7 +41,7 @@ end
 local function begin(server, client)
   local state, capabilities = server.state, server.capabilities
   if state.is_classic then
-    return wire.refuse(wire.INVALID_REQUEST, "Invalid request: initialize was sent already")
+    return wire.refuse(wire.INVALID_REQUEST, "Invalid Request: initialize was sent already")
   end
   state.is_classic, state.client_capabilities = true, members.given(client.capabilities) or {}
   server.client, server.capabilities = client, names_of(state.client_capabilities)

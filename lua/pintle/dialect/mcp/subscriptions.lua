@@ -60,7 +60,7 @@ function subscriptions.listen(server, params, request)
   if ok then ok, err = members.check(asked.resourceSubscriptions, "array", "notifications.resourceSubscriptions") end
   if not ok then return nil, err end
   local list = listeners(server)
-  if #list >= MOST then return wire.refuse(wire.INVALID_REQUEST, "Invalid request: %d listen already", MOST) end
+  if #list >= MOST then return wire.refuse(wire.INVALID_REQUEST, "Invalid Request: %d listen already", MOST) end
   local filter = granted(server, asked)
   local listener = { id = plain(request.id), filter = filter, uris = set_of(filter.resourceSubscriptions or {}) }
   list[#list + 1] = listener

@@ -49,7 +49,7 @@ end
 local handlers = {}
 
 function handlers.handshake(server, params)
-  if server.state.release then return refuse(INVALID_REQUEST, "Invalid request: hands are shaken already") end
+  if server.state.release then return refuse(INVALID_REQUEST, "Invalid Request: hands are shaken already") end
   local manifest = server.plugin.manifest
   local release, err = agree(params)
   if release then release, err = check_names(manifest, release) end
@@ -76,10 +76,10 @@ end
 -- {====== Who may ask what, when ======
 
 local function check_turn(server, method)
-  if server.state.is_over then return refuse(INVALID_REQUEST, "Invalid request: the plugin is shut down") end
+  if server.state.is_over then return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down") end
   local release = server.state.release
   if method == "handshake" then return true end
-  if not release then return refuse(INVALID_REQUEST, "Invalid request: a handshake has to come first") end
+  if not release then return refuse(INVALID_REQUEST, "Invalid Request: a handshake has to come first") end
   if release.methods[method] then return true end
   return refuse(releases.METHOD_NOT_FOUND, "Method not found: %s", method)
 end
@@ -133,7 +133,7 @@ end
 function plugin.admit(server, request)
   see_notification(request)
   if not server.state.is_over then return true end
-  return refuse(INVALID_REQUEST, "Invalid request: the plugin is shut down")
+  return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down")
 end
 
 -- }======

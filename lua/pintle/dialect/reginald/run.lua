@@ -16,7 +16,9 @@ local run = {}
 ---@param format string
 ---@return nil, pintle.error
 function run.refuse(code, format, ...)
-  return nil, errors.new("invalid", format:format(...), { code = code })
+  local message = format:format(...)
+  if code == INVALID_PARAMS and not message:find "^Invalid params" then message = "Invalid params: " .. message end
+  return nil, errors.new("invalid", message, { code = code })
 end
 local refuse = run.refuse
 
