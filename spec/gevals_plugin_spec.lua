@@ -258,6 +258,8 @@ describe("Execute", function()
         ["context.env.A: string expected, got number"] = { env = { A = 1 } },
         ["context.timeout: string expected, got number"] = { timeout = 5 },
         ["context.agent: object expected, got string"] = { agent = "x" },
+        ["context.agent.prompt: string expected, got array"] = { phase = "verify", agent = { prompt = { "a" } } },
+        ["context.agent.output: string expected, got number"] = { agent = { prompt = "a", output = 5 } },
       }
       for message, context in pairs(cases) do
         assert.same({ code = -32602, message = "Invalid params: " .. message },
@@ -271,6 +273,14 @@ describe("Execute", function()
       local plugin <close> = workshop()
       local context = { workdir = "/", phase = "verify", agent = { prompt = "Create nginx pod", output = "Done" } }
       assert.equal("Done", plugin:execute("context", {}, context).result.outputs.agent)
+    end)
+
+    it("may leave out both of its members, or have null for them", function()
+      local plugin <close> = workshop()
+      for _, agent in ipairs { {}, { prompt = json.null, output = json.null }, { prompt = "Create nginx pod" } } do
+        local context = { phase = "verify", agent = agent }
+        assert.equal("none", plugin:execute("context", {}, context).result.outputs.agent)
+      end
     end)
   end)
 

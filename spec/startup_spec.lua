@@ -100,7 +100,7 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(185500, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(187000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
       GREETER, EXECUTE)
   end)
 

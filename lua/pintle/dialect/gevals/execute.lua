@@ -33,6 +33,16 @@ local function check_env(env)
   return true
 end
 
+local function read_agent(agent)
+  if not agent then return nil end
+  local read = {}
+  for name, value in pairs(agent) do read[name] = wire.given(value) end
+  local ok, err = wire.check(read.prompt, "string", "context.agent.prompt")
+  if ok then ok, err = wire.check(read.output, "string", "context.agent.output") end
+  if not ok then return nil, err end
+  return read
+end
+
 local function read_timeout(text)
   if not text then return nil end
   local seconds, message = duration.seconds(text)
@@ -59,12 +69,12 @@ local function read_context(context)
   end
   ok, err = check_env(env)
   if not ok then return nil, err end
-  local timeout
+  local timeout, agent
   timeout, err = read_timeout(text_of(context.timeout))
   if err then return nil, err end
-  return {
-    workdir = text_of(context.workdir), phase = phase, env = env, timeout = timeout, agent = wire.given(context.agent),
-  }
+  agent, err = read_agent(wire.given(context.agent))
+  if err then return nil, err end
+  return { workdir = text_of(context.workdir), phase = phase, env = env, timeout = timeout, agent = agent }
 end
 
 local function read_args(server, params)
