@@ -1,7 +1,9 @@
 -- One plugin, unchanged, in every dialect: it finds out by itself which one its host speaks.
 local children = require "spec.support.children"
 local dialects = require "pintle.dialect"
+local extension = require "spec.support.extension"
 local hosts = require "pintle.host"
+local json = require("pintle.core").json
 
 local NAMES = { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" }
 
@@ -58,3 +60,44 @@ for _, name in ipairs(NAMES) do
     it("greets when it is told", function() check { env = { PINTLE_DIALECT = name } } end)
   end)
 end
+
+describe("arguments whose schema has no type, or a list of types", function()
+  local UNTYPED = "spec/support/plugins/untyped.lua"
+  local N = '"properties":{"n":{"type":"integer"'
+
+  local function published(dialect)
+    local text, status, complaints = extension.run(UNTYPED, {}, { "--manifest", "--dialect", dialect })
+    assert.same({ 0, "" }, { status, complaints })
+    return json.encode(json.decode(text, nil, true))
+  end
+
+  local function assert_published(dialect, ...)
+    local text = published(dialect)
+    for _, part in ipairs { ... } do assert.truthy(text:find(part, 1, true), text) end
+  end
+
+  it("are published as objects, and as they were declared", function()
+    assert_published("gevals", '"bare":{"params":{}}', '"typeless":{"params":{' .. N,
+      '"listed":{"params":{"type":["object"],' .. N)
+    assert_published("editor", '{"name":"bare","params":{}}', '{"name":"typeless","params":{' .. N,
+      '{"name":"listed","params":{"type":["object"],' .. N)
+  end)
+
+  it("are published with their type by MCP, which has no tools without it", function()
+    assert_published("mcp", '{"name":"bare","inputSchema":{"type":"object"}}',
+      '{"name":"typeless","inputSchema":{"type":"object",' .. N,
+      '{"name":"listed","inputSchema":{"type":"object",' .. N)
+  end)
+
+  for _, name in ipairs(NAMES) do
+    it("are taken and filled in by " .. name, function()
+      local host <close> = hosts { dialect = name, log = false }
+      local plugin = assert(host:start { command = { "lua5.4", UNTYPED } })
+      local function said(...) return assert(plugin:execute(...)).message end
+      assert.equal("n is 3", said("bare", { n = 3 }))
+      assert.equal("n is 7", said "typeless")
+      assert.equal("n is 4", said("listed", { n = 4 }))
+      assert.is_nil((plugin:execute("listed", { n = "four" })))
+    end)
+  end
+end)

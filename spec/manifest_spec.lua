@@ -99,9 +99,28 @@ describe("a declared manifest", function()
 
   it("wants a schema of objects", function()
     local message = 'operation "x": params: a schema of the type "object" expected, for arguments have names'
-    for _, params in ipairs { { type = "string" }, { properties = {} }, true, "object" } do
+    for _, params in ipairs {
+      { type = "string" }, { type = { "string", "null" } }, { type = {} }, { "object" }, json.array(), true, "object",
+    } do
       assert_blames(message, function() declared():add("x", { params = params }) end)
     end
+  end)
+
+  it("takes a schema that does not say that arguments are an object, or says it in a list", function()
+    for _, params in ipairs {
+      {}, { properties = { n = { type = "integer", default = 1 } } }, { type = { "object" } },
+      { type = { "object", "null" }, required = {} },
+    } do
+      local greeter = declared()
+      greeter:add("x", { params = params })
+      assert.equal(params, greeter.operations.x.params)
+      assert.same({ n = 1 }, (greeter:check("x", { n = 1 })))
+      assert.equal("invalid", select(2, greeter:check("x", "n")).kind)
+    end
+    local greeter = declared()
+    greeter:add("x", { params = { properties = { n = { type = "integer", default = 1 } }, required = { "m" } } })
+    assert.same({ n = 1, m = 2 }, (greeter:check("x", { m = 2 })))
+    assert.equal('Invalid params for "x": property "m" is missing', select(2, greeter:check("x", {})).message)
   end)
 
   it("is as it was if an operation is refused", function()

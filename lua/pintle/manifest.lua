@@ -74,7 +74,7 @@ end
 ---What the author of a plugin declares of one operation.
 ---@class pintle.operation.declaration
 ---@field description? string
----@field params? table a JSON Schema whose type is object: {type = "object"} unless told
+---@field params? table a JSON Schema of objects; default: {type = "object"}
 ---@field outputs? table a JSON Schema whose type is object, which its outputs have to fit
 ---@field requires? (string|pintle.requirement)[]
 ---@field dialects? table<string, table> what only one dialect knows, by its name

@@ -1,6 +1,7 @@
 -- A manifest as the author of a plugin declares it. What is wrong raises, with the author's line.
 
 local schema = require "pintle.schema"
+local values = require "pintle.schema.values"
 local versions = require "pintle.manifest.version"
 
 local declaration = {}
@@ -110,14 +111,34 @@ end
 
 local OPERATION_MEMBERS = { description = true, params = true, outputs = true, requires = true, dialects = true }
 
--- Arguments and outputs have names.
-local function check_schema(where, what, given)
-  if type(given) ~= "table" or given.type ~= "object" then
-    refuse('%s: a schema of the type "object" expected, for %s have names', where, what)
+local function allows_objects(kind)
+  if type(kind) ~= "table" then return kind == nil or kind == "object" end
+  for _, one in ipairs(kind) do
+    if one == "object" then return true end
   end
+  return false
+end
+
+local function compile(where, given)
   local validate, message = schema.compile(given)
   if not validate then refuse("%s: %s", where, message) end
   return validate
+end
+
+-- Arguments are always an object, so their schema need not say it.
+local function check_params(where, given)
+  if not values.is_object(given) or not allows_objects(given.type) then
+    refuse('%s: a schema of the type "object" expected, for arguments have names', where)
+  end
+  return compile(where, given)
+end
+
+local function check_outputs(where, given)
+  if given == nil then return nil end
+  if type(given) ~= "table" or given.type ~= "object" then
+    refuse('%s: a schema of the type "object" expected, for outputs have names', where)
+  end
+  return compile(where, given)
 end
 
 ---@param self pintle.manifest
@@ -130,16 +151,15 @@ function declaration.operation(self, name, given)
   if self.operations[name] then refuse("%s is there already", where) end
   check_members(where, given, OPERATION_MEMBERS)
   local params = given.params == nil and { type = "object" } or given.params
-  local outputs = given.outputs
   return {
     name = name,
     description = check_text(where .. ": description", given.description),
     params = params,
-    outputs = outputs,
+    outputs = given.outputs,
     requires = check_requires(where .. ": requires", given.requires),
     dialects = check_dialects(where .. ": dialects", given.dialects),
-    validate = check_schema(where .. ": params", "arguments", params),
-    validate_outputs = outputs ~= nil and check_schema(where .. ": outputs", "outputs", outputs) or nil,
+    validate = check_params(where .. ": params", params),
+    validate_outputs = check_outputs(where .. ": outputs", given.outputs),
   }
 end
 

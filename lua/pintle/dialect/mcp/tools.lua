@@ -18,11 +18,20 @@ local TOOL = json.order {
   "name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta",
 }
 
+-- MCP wants the type to be given, as a string.
+local function input_schema(schema)
+  if schema.type == "object" then return ordered_schema(schema) end
+  local typed = {}
+  for keyword, value in pairs(schema) do typed[keyword] = value end
+  typed.type = "object"
+  return ordered_schema(typed)
+end
+
 local function tool_of(operation)
   local declared = operation.dialects.mcp or {}
   return setmetatable({
     name = operation.name, title = declared.title, description = operation.description,
-    inputSchema = ordered_schema(operation.params), outputSchema = ordered_schema(operation.outputs),
+    inputSchema = input_schema(operation.params), outputSchema = ordered_schema(operation.outputs),
     annotations = declared.annotations, icons = declared.icons, _meta = declared._meta,
   }, TOOL)
 end
