@@ -311,6 +311,7 @@ build = {
     ["pintle.plugin.stdout"] = "lua/pintle/plugin/stdout.lua",
     ["pintle.plugin.work"] = "lua/pintle/plugin/work.lua",
     ["pintle.process"] = "lua/pintle/process.lua",
+    ["pintle.process.crash"] = "lua/pintle/process/crash.lua",
     ["pintle.reach"] = "lua/pintle/reach.lua",
     ["pintle.readiness"] = "lua/pintle/readiness.lua",
     ["pintle.request"] = "lua/pintle/request.lua",

@@ -43,6 +43,8 @@ local function add_line(child, line)
   local lines = child.lines
   lines[#lines + 1] = line
   if #lines > KEPT_LINES then table.remove(lines, 1) end
+  child.crash = child.crash or require("pintle.process.crash").new()
+  child.crash:take(line)
   loop.call(child.on_line, line)
 end
 
@@ -85,6 +87,10 @@ local function watch_stderr(child)
   child.stderr_watcher = { on_ready = function() read_stderr(child) end }
   assert(loop.watch(child.stderr:fileno(), "r", child.stderr_watcher))
 end
+
+---The line of its stderr that says most about its end; "" if it has said nothing.
+---@return string
+function methods:last_words() return self.crash and self.crash:summary() or "" end
 
 -- }======
 

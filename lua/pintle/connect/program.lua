@@ -12,17 +12,13 @@ local LAST_WORDS = 1 -- seconds between the end of its output and that of the pr
 
 local program = {}
 
-local function last_line(child)
-  local line = child.lines[#child.lines]
-  return line and ": " .. line or ""
-end
-
 ---Why a conversation with a program is over, once that has ended.
 ---@param child pintle.child
 ---@param name string
 ---@return pintle.error
 function program.post_mortem(child, name)
-  local message = ("%s ended with %s%s"):format(name, errors.describe_exit(child.exit), last_line(child))
+  local message, last_words = ("%s ended with %s"):format(name, errors.describe_exit(child.exit)), child:last_words()
+  if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
   return errors.new("closed", message, { exit = child.exit, stderr = child.lines })
 end
 
