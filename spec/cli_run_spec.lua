@@ -79,6 +79,13 @@ A cup of lapsang souchong
 ]], "", 0 }, run(folder, "plugins\n\n# a remark\ntea brew leaf=assam milk=true\n tea  brew leaf='lapsang souchong'"))
   end)
 
+  it("shows names without what would turn the direction of the text", function()
+    local folder <close> = stage()
+    cli.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
+    assert.same({ "PLUGIN  VERSION  OPERATIONS\ntea     1.2.3    brew br? call_later die\n", "", 0 },
+      run(folder, "plugins"))
+  end)
+
   it("describes a plugin, and itself", function()
     local folder <close> = stage()
     local out = run(folder, "tea\nhelp\n")[1]
@@ -195,6 +202,16 @@ describe("pintle run, at a terminal,", function()
     terminal:expect "pintle> tea brew leaf=assam milk=true"
     terminal:expect "A cup of assam with milk\r\n"
     terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("completes no names that cannot be shown", function()
+    local folder <close> = stage()
+    cli.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
+    local terminal <close> = at_terminal(folder)
+    terminal:say "tea br\t"
+    terminal:expect "pintle> tea brew "
+    terminal:say "\21\4"
     assert.equal(0, terminal:finish())
   end)
 

@@ -56,6 +56,66 @@ describe("on a terminal", function()
     assert.equal("a\27[31mb\u{9b}32mc\nd\té\n", (cli.run(calling)))
   end)
 
+  -- U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
+  local TURNING = { "\xD8\x9C", "\xE2\x80[\x8E\x8F\xAA-\xAE]", "\xE2\x81[\xA6-\xA9]" }
+
+  local function turns(text)
+    for _, pattern in ipairs(TURNING) do
+      if text:find(pattern) then return true end
+    end
+    return false
+  end
+
+  -- It says them wherever it can.
+  local TURNER = [[
+    local B = "\u{202E}\u{2066}\u{200F}\u{61C}"
+    local plugin = require "pintle".plugin { name = "p" .. B, version = "1.0.0", description = B }
+    plugin:on_initialize(function() io.stderr:write("tea\u{202E}", B, "\n") end)
+    plugin:operation("say" .. B, {}, function() return "tea" end)
+    plugin:operation("say", { description = B, params = {
+      properties = { a = { description = B, enum = { B, "b" }, default = B } } } }, function(_, ctx)
+      ctx:log("info", B, { [B] = B })
+      ctx:progress(0.5, B)
+      return { message = "tea\u{202E}", outputs = { [B] = B, c = B } }
+    end)
+    plugin:operation("fail", {}, function() return nil, { message = B, error = "tea\u{202E}" } end)
+    plugin:operation("refuse", {}, function() return nil, { code = 7, message = "tea\u{202E}", data = B } end)
+    plugin:operation("die", {}, function() io.stderr:write("tea\u{202E}\n") os.exit(3) end)
+    plugin:serve()
+  ]]
+
+  try("nothing that a plugin says turns the direction of a text", function()
+    local plugin = { "-d", "gevals", "lua5.4", "-e", TURNER }
+    for _, words in ipairs {
+      { "inspect", "--log", "debug", plugin }, { "inspect", "--json", plugin },
+      { "call", "--log", "debug", plugin, "--", "say" }, { "call", "--json", plugin, "--", "say" },
+      { "call", plugin, "--", "fail" }, { "call", plugin, "--", "refuse" }, { "call", plugin, "--", "die" },
+      { "check", "--strict", "--run", "say", plugin }, { "check", "--json", "--only", "hand*", plugin },
+    } do
+      local text = on_terminal(cli.words(table.unpack(words)))
+      assert.is_false(turns(text), text)
+      assert.truthy(text:find "%?" or words[1] == "check", text)
+    end
+    assert.is_true(turns((cli.run(cli.words("call", plugin, "--", "say")))))
+  end)
+
+  try("nothing that was recorded turns it either", function()
+    local path = os.tmpname()
+    local request = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
+    local tracing = ("printf '%%s\\n' '%s' | bin/pintle trace -o %s -- lua5.4 -e '%s'"):format(request, path, TURNER)
+    local text = children.run { command = { "script", "-qec", tracing, "/dev/null" }, env = { TERM = "xterm" } }
+    assert.truthy(text:find("tea?????\r\n", 1, true) and text:find('"name":"p????"', 1, true), text)
+    assert.is_false(turns(text), text)
+    assert.is_true(turns(cli.slurp(path)))
+    for _, words in ipairs { { "show", path }, { "show", "--json", path }, { "replay", "--as", "host", path } } do
+      text = on_terminal(words)
+      assert.is_false(turns(text), text)
+      assert.truthy(text:find("tea?", 1, true) or words[1] == "replay", text)
+    end
+    assert.is_true(turns((cli.run { "show", "--json", path })))
+    os.remove(path)
+  end)
+
   try("the doctor's findings have colours, and the same text", function()
     local text = on_terminal { "doctor" }
     assert.truthy(text:find("\27[32mok\27[0m", 1, true), text)

@@ -27,6 +27,7 @@ describe("an error", function()
     assert.equal("first second third", tostring(errors.new("closed", "first\n  second\r\nthird")))
     assert.equal("it said [31mno", tostring(errors.new("closed", "it said \27[31mno")))
     assert.equal("it said 31mno, é", tostring(errors.new("closed", "it said\u{9b}31mno, é")))
+    assert.equal("a b – c", tostring(errors.new("closed", "a\u{202E}b\u{2069} – \u{61C}c")))
   end)
 
   it("shows the code that the other side gave, and no other", function()

@@ -51,6 +51,8 @@ describe("the logger of a host", function()
     say(log, "info", "\27[2Jgone\r\n\u{9B}31m", { data = { x = "\27[31m" }, plugin = "\27[1mgreeter" })
     assert.is_nil(tostring(entries[1]):find "[\27\r\n]")
     assert.is_nil(tostring(entries[1]):find("\u{9B}", 1, true))
+    say(log, "info", "\u{202A}a\u{202E}\u{2066}b\u{2069}\u{200E}c\u{200F}\u{61C} \u{2013}\u{2065}\u{61B}")
+    assert.equal("info  greeter: ?a??b??c?? \u{2013}\u{2065}\u{61B}", tostring(entries[2]))
     assert.matches("gone", tostring(entries[1]), 1, true)
   end)
 

@@ -90,7 +90,7 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(145000, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
+    assert_parsed(146500, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
       pintle.process pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
@@ -105,7 +105,7 @@ describe("what is parsed", function()
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(233500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
+    assert_parsed(235000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
       { "-e", HOST .. SAY_SO })
   end)
 end)

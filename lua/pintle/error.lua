@@ -29,16 +29,30 @@
 
 local metatable = { __name = "pintle.error" }
 
----One line worth printing: what the other side says may be anything, also lines and escapes of a terminal, in ASCII or
----in Unicode.
+---@class pintle.error.module
+local errors = {}
+
+-- Control characters of Unicode: C1, and those that change the direction in which a text is shown.
+local CONTROLS = { "\xC2[\x80-\x9F]", "\xD8\x9C", "\xE2\x80[\x8E\x8F\xAA-\xAE]", "\xE2\x81[\xA6-\xA9]" }
+
+---What others say, without control characters: on a terminal they would steer it, or make a text look like another.
+---@param text string
+---@param kept? string control characters of ASCII that may stay
+---@param mark? string that stands for each of the others; default: "?"
+---@return string
+function errors.harmless(text, kept, mark)
+  mark = mark or "?"
+  text = text:gsub("%c", function(sign) return not (kept and kept:find(sign, 1, true)) and mark or nil end)
+  for _, pattern in ipairs(CONTROLS) do text = text:gsub(pattern, mark) end
+  return text
+end
+
+---One line worth printing, whatever the other side says.
 function metatable.__tostring(err)
-  local line = tostring(err.message):gsub("\xC2[\x80-\x9F]", " "):gsub("[%s%c]+", " ")
+  local line = errors.harmless(tostring(err.message), nil, " "):gsub("%s+", " ")
   if err.kind == "remote" and err.code then line = ("%s (code %s)"):format(line, err.code) end
   return line
 end
-
----@class pintle.error.module
-local errors = {}
 
 ---@param kind pintle.error.kind
 ---@param message string

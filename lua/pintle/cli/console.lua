@@ -1,5 +1,6 @@
 -- What the command says: results on stdout, everything else on stderr. Colours are for terminals.
 
+local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 
 local core = lazy "pintle.core"
@@ -39,11 +40,7 @@ function methods:flush()
   return self.failure
 end
 
--- It must not steer the terminal.
-local function harmless(text)
-  text = text:gsub("[%c\127]", function(sign) return not sign:find "[\n\t]" and "?" or nil end)
-  return (text:gsub("\xC2[\x80-\x9F]", "?"))
-end
+local function harmless(text) return errors.harmless(text, "\n\t") end
 
 ---What somebody else has said: as it is for programs, and on a terminal nothing that steers it.
 ---@param text string
@@ -52,6 +49,10 @@ function methods:tell(text) self:print(self.is_terminal and harmless(text) or te
 ---What went wrong, or has to be said beside the result.
 ---@param message string
 function methods:complain(message) self.err:write("pintle: ", harmless(message), "\n") end
+
+---A line of the stderr of a plugin: as it is for programs, and on a terminal nothing that steers it.
+---@param line string
+function methods:pass_on(line) self.err:write(core.isatty(2) and harmless(line) or line, "\n") end
 
 ---A value for programs to read, broken into lines.
 ---@param value any

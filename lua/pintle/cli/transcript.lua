@@ -130,7 +130,7 @@ local function put_json(self, record, items)
       json.encode(math.floor(answer.latency * 1e6 + 0.5) / 1e6))
     line = line:gsub("}%s*$", function() return extra end)
   end
-  self.console:print(line)
+  self.console:tell(line)
 end
 
 local LATENCY = json.order { "method", "asked", "count", "errors", "min", "median", "p95", "max" }

@@ -1,6 +1,7 @@
 -- Something a plugin said, or the host has to say of it.
 
 local core = require "pintle.core"
+local errors = require "pintle.error"
 
 local DATA_LIMIT = 2000 -- bytes of data on a line
 
@@ -15,13 +16,10 @@ local metatable = { __name = "pintle.entry" }
 
 local entries = {}
 
----What a plugin says must not steer the terminal: neither by the control characters of ASCII nor by those of Unicode.
+---What a plugin says, as a part of a line for a terminal.
 ---@param text string
 ---@return string
-function entries.harmless(text)
-  text = text:gsub("[%c\127]", function(c) return c == "\t" and c or "?" end)
-  return (text:gsub("\xC2[\x80-\x9F]", "?"))
-end
+function entries.harmless(text) return errors.harmless(text, "\t") end
 local harmless = entries.harmless
 
 local function data_text(data)

@@ -1,6 +1,7 @@
 -- What was found, for people and for programs.
 
 local bytes = require "pintle.bytes"
+local errors = require "pintle.error"
 local json = require("pintle.core").json
 
 local MOST = 2000 -- bytes of a message that programs are shown
@@ -55,11 +56,7 @@ local SIGNS = { message = "", bytes = "bytes ", noise = "? " }
 
 local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
--- It must not steer the terminal.
-local function harmless(text)
-  text = text:gsub("[%c\127]", function(sign) return ESCAPES[sign] or "?" end)
-  return (text:gsub("\xC2[\x80-\x9F]", "?"))
-end
+local function harmless(text) return errors.harmless((text:gsub("[\n\r\t]", ESCAPES))) end
 
 local function line_of(piece)
   if piece.kind == "closed" then return "→ (the end of input)" end
@@ -89,7 +86,7 @@ end
 local function show(self, result)
   local console, verdict = self.console, result.verdict
   local name = result.name .. (" "):rep(self.width - #result.name)
-  local what = verdict == "skip" and result.reason or result.rule
+  local what = verdict == "skip" and harmless(result.reason) or result.rule
   console:print(("%s  %s  %s"):format(console:paint(STYLES[verdict], verdict), name, what))
   if verdict == "pass" or verdict == "skip" then return end
   console:print("      " .. harmless(result.reason))

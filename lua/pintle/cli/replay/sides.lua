@@ -70,7 +70,7 @@ function sides.plugin(args, records, console)
   local wire, err = open_wire(records, input, output)
   if not wire then return nil, err end
   local player = new_player(args, wire, report, {
-    on_stderr = function(line) console.err:write(line, "\n") end,
+    on_stderr = function(line) console:pass_on(line) end,
     on_signal = function() end,
   })
   player:play(records)
@@ -91,7 +91,7 @@ local function start(args, records, console)
     return nil, errors.new("invalid", args.file .. " does not tell the command; name one, behind --")
   end
   return process.start { command = command, env = environment(console),
-    on_stderr = function(line) console.err:write(line, "\n") end }
+    on_stderr = function(line) console:pass_on(line) end }
 end
 
 local function same_exit(one, other) return one.code == other.code and one.signal == other.signal end

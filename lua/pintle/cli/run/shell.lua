@@ -3,6 +3,7 @@
 local arguments = require "pintle.cli.arguments"
 local columns = require "pintle.cli.columns"
 local description = require "pintle.cli.description"
+local entries = require "pintle.host.entry"
 local environment = require "pintle.cli.environment"
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"
@@ -11,6 +12,8 @@ local secrets = require "pintle.cli.run.secrets"
 local split = require "pintle.cli.run.words"
 local status = require "pintle.cli.status"
 local suggestion = require "pintle.cli.suggestion"
+
+local harmless = entries.harmless
 
 local LADDER = { request = 1, eof = 1, term = 1 } -- somebody sits and waits for it
 
@@ -89,7 +92,8 @@ function COMMANDS.plugins(self)
   local rows = {}
   for _, name in ipairs(plugin_names(self)) do
     local manifest = self.host.plugins[name].manifest
-    rows[#rows + 1] = { name, manifest.version or "", table.concat(manifest.names, " ") }
+    local operations = table.concat(manifest.names, " ")
+    rows[#rows + 1] = { harmless(name), harmless(manifest.version or ""), harmless(operations) }
   end
   print_rows(self, { "PLUGIN", "VERSION", "OPERATIONS" }, rows)
   return status.DONE
@@ -219,13 +223,16 @@ local function expected(self, words)
   return operation and arguments_of(operation, words) or {}
 end
 
+-- What cannot be shown as it is cannot be completed either.
+local function is_shown(text) return harmless(text) == text end
+
 ---@param left string the line up to the cursor
 ---@return string[] candidates, integer start of what they are for
 function methods:complete(left)
   local start = left:find "%S*$"
   local begun, candidates = left:sub(start), {}
   for _, text in ipairs(expected(self, split(left:sub(1, start - 1)) or {})) do
-    if text:sub(1, #begun) == begun then candidates[#candidates + 1] = text end
+    if text:sub(1, #begun) == begun and is_shown(text) then candidates[#candidates + 1] = text end
   end
   return candidates, start
 end
