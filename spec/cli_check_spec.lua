@@ -1,4 +1,5 @@
 -- pintle check: good plugins pass, and bad ones fail where they are bad.
+local checks = require "spec.support.checks"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -7,66 +8,14 @@ local verdicts_of = require "spec.support.verdicts"
 
 local json = core.json
 
--- That nothing is left behind is seen after each spec; or after all of them, where `begun` has what they look at: then
--- all is begun at once, because most of it is waiting.
+local checking, verdicts_in, check, find, only =
+  checks.checking, checks.verdicts_in, checks.check, checks.find, checks.only
+
 local function takes_stock(begun)
-  local nothing_left
-  local function begin() nothing_left = children.stock() end
-  local function finish() nothing_left() end
-  if not begun then
-    before_each(begin)
-    after_each(finish)
-    return
-  end
-  setup(function()
-    begin()
-    for key, words in pairs(begun) do begun[key] = cli.start(words, { stdin = "null" }) end
-  end)
-  teardown(function()
-    for _, started in pairs(begun) do started.process:close() end
-    finish()
-  end)
-end
-
--- Where nobody is expected to be late nobody is held to a time.
-local function patiently(...)
-  local words = cli.words(...)
-  for _, word in ipairs(words) do
-    if word == "-t" then return words end
-  end
-  return cli.words("-t", "30s", words)
-end
-
-local function checking(...) return cli.words("check", "--json", patiently(...)) end
-
--- All verdicts but those that passed, the status, and the report.
-local function verdicts_in(started)
-  local out, err, status = started:finish()
-  local report = json.decode(out)
-  assert(type(report) == "table", err)
-  local verdicts = {}
-  for _, probe in ipairs(report.probes) do
-    if probe.verdict ~= "pass" then verdicts[#verdicts + 1] = probe.verdict .. " " .. probe.name end
-  end
-  return verdicts, status, report
-end
-
-local function check(...)
-  local started <close> = cli.start(checking(...), { stdin = "null" })
-  return verdicts_in(started)
-end
-
-local function find(report, name)
-  for _, probe in ipairs(report.probes) do
-    if probe.name == name then return probe end
-  end
-  error("there is no probe " .. name)
-end
-
-local function only(...)
-  local words = {}
-  for i, name in ipairs { ... } do words[i] = { "--only", name } end
-  return words
+  local begin, finish = checks.stock(begun)
+  if not begun then return before_each(begin), after_each(finish) end
+  setup(begin)
+  teardown(finish)
 end
 
 local function listed(dialect)
@@ -77,7 +26,7 @@ local function listed(dialect)
   return names
 end
 
-local GREET = { "--run", "greet", "--args", '{"name":"Ada"}' }
+local GREET = checks.GREET
 
 describe("a good plugin", function()
   takes_stock()
@@ -175,7 +124,7 @@ describe("a bad plugin", function()
 
   -- What it does not do at all: the plain one knows nothing but handshake, shutdown and its operation.
   local PLAIN = {
-    "fail unknown-method", "fail unknown-notification", "fail bad-json", "fail invalid-request", "warn stray-answer",
+    "fail unknown-method", "fail unknown-notification", "warn bad-json", "warn invalid-request", "warn stray-answer",
     "warn empty-lines", "fail unknown-operation", "fail no-operation", "fail bad-params",
   }
 
@@ -395,7 +344,7 @@ describe("what a plugin writes to its stdout", function()
     assert.same({ "", 1 }, { err, status })
     assert.equal([[
 Speaks gevals.
-fail  unknown-operation  an unknown operation is refused with -32601
+fail  unknown-operation  an unknown operation is refused with -32601, or fails
       execute is not answered: it has ended with status 5
       → {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}
       ← MANIFEST

@@ -12,12 +12,12 @@ local watches = require "pintle.cli.check.watch"
 ---@field name string
 ---@field rule string what is asked, as a sentence
 ---@field level? "fail"|"warn" what it is not to do so: a failure unless told
----@field run fun(life: pintle.cli.check.life) returns if all is well
+---@field run fun(life: pintle.cli.check.life): string? returns if all is well, perhaps with a remark
 ---@field is_raw? boolean whether nobody shakes hands before
 ---@field needs_run? boolean whether it needs an operation that may be run
 ---@field framing? "line"|"header" if it is for that alone
 ---@field variant? string of the dialect that it is for
----@field arguments? string[] that the plugin is started with besides
+---@field arguments? fun(context: pintle.cli.check.context): string[] that the plugin is started with besides
 
 ---One way of speaking a dialect that has several.
 ---@class pintle.cli.check.variant
@@ -40,6 +40,8 @@ local watches = require "pintle.cli.check.watch"
 ---@field judge_notification? fun(method: string, params: any, context: table): string?, string? problem and its level
 ---@field judge_request? fun(method: string, params: any): string?, string?
 ---@field levels? table<string, "fail"|"warn"> of probes that all dialects have, where this one sees it otherwise
+---@field remarks? table<string, string> by the names of probes: which document alone asks for it
+---@field most_bytes_of_line? integer with the line's end, if hosts do not read longer ones
 ---@field probes pintle.cli.check.probe[]
 
 local catalog = {}

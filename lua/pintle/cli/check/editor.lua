@@ -17,11 +17,15 @@ local function greet(life) return life:call("initialize", initialize_params(life
 
 -- {====== Parameters ======
 
-local function bare_initialize(life) life:call("initialize", {}) end
+local function bare_initialize(life) life:call("initialize", { initialize_options = life.context.config }) end
 
-local function wrong_process_id(life) life:refused("initialize", { process_id = 2147483648 }, -32602) end
+local function wrong_process_id(life)
+  life:refused("initialize", { process_id = 2147483648, initialize_options = life.context.config }, -32602)
+end
 
-local function nameless_client(life) life:refused("initialize", { client_info = { version = "1" } }, -32602) end
+local function nameless_client(life)
+  life:refused("initialize", { client_info = { version = "1" }, initialize_options = life.context.config }, -32602)
+end
 
 local function run(life) life:carry_out(life.context.run.name, life.context.run.args) end
 

@@ -55,9 +55,16 @@ local function take_batch(self, list, text)
   for i, element in ipairs(json_text.elements(text)) do take_message(self, list[i], element) end
 end
 
+local function check_length(self, text)
+  local most = self.context.dialect.most_bytes_of_line
+  if not most or #text < most then return end
+  offend(self, "line-length", "warn", ("a line of %d bytes, and hosts read no more than %d"):format(#text + 1, most))
+end
+
 ---@param self pintle.cli.check.life
 ---@param piece pintle.cli.check.piece
 return function(self, piece)
+  check_length(self, piece.text)
   local value, message
   if piece.kind == "message" then value, message = json.decode(piece.text) end
   if message then piece = { kind = "noise", text = piece.text, problem = "not JSON: " .. message } end

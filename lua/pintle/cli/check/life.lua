@@ -160,16 +160,20 @@ local function describe(err)
 end
 
 ---The result of a request that has to succeed.
----@param method string
----@param params any
+---@param key string of its answer
 ---@return any
-function methods:call(method, params)
-  local message = self:answer(self:ask(method, params))
+function methods:result(key)
+  local message = self:answer(key)
   if message.error ~= nil and message.error ~= json.null then
-    breach.raise("%s is refused: %s", method, describe(message.error))
+    breach.raise("%s is refused: %s", self.methods[key], describe(message.error))
   end
   return message.result
 end
+
+---@param method string
+---@param params any
+---@return any result
+function methods:call(method, params) return self:result(self:ask(method, params)) end
 
 local PROTOCOL_ERRORS = { [-32700] = true, [-32600] = true, [-32601] = true, [-32602] = true }
 

@@ -1,6 +1,7 @@
 -- What Reginald asks of a plugin, in either release.
 
 local breach = require "pintle.cli.check.breach"
+local envelope = require "pintle.cli.check.envelope"
 local json = require("pintle.core").json
 local misfit = require "pintle.cli.check.misfit"
 
@@ -54,9 +55,29 @@ local function shake(life, protocol)
   return told
 end
 
+local TYPES = { boolean = "bool", integer = "int", string = "string" }
+
+local function entries_of(values)
+  local entries = json.array()
+  for key, value in pairs(values or {}) do
+    local kind = TYPES[math.type(value) or type(value)]
+    if not kind then breach.skip("%s cannot be told by an entry of a bool, an int or a string", key) end
+    entries[#entries + 1] = { key = key, value = value, type = kind }
+  end
+  return entries
+end
+
+local function config_of(life)
+  local config = life.context.config
+  if config ~= nil and not envelope.is_object(config) then breach.skip "--config is no object, as it has to be here" end
+  return entries_of(config)
+end
+
 local function greet_june(life)
-  local told = shake(life, "rpp")
-  local result = life:call("initialize", { logging = { enabled = true, level = "TRACE" } })
+  local told, config = shake(life, "rpp"), config_of(life)
+  local result = life:call("initialize", {
+    logging = { enabled = true, level = "TRACE" }, config = #config > 0 and config or nil,
+  })
   life:fits(result, { type = { "object", "null" } }, "the result of initialize")
   return told
 end
@@ -74,31 +95,19 @@ end
 
 -- {====== Commands ======
 
-local TYPES = { boolean = "bool", integer = "int", string = "string" }
-
-local function entries_of(args)
-  local entries = json.array()
-  for key, value in pairs(args) do
-    local kind = TYPES[math.type(value) or type(value)]
-    if not kind then breach.skip("the argument %s cannot be told by an entry of a bool, an int or a string", key) end
-    entries[#entries + 1] = { key = key, value = value, type = kind }
-  end
-  return entries
-end
-
 local NOBODY = "pintle-check-no-such-command"
 
--- A run of a command that is not there, with the members of the release and no others.
-local RUN = {
-  june = { name = NOBODY },
-  july = { cmd = NOBODY, config = json.array(), pluginConfig = json.array() },
+-- The params of a run of an unknown command, with the members of the release and no others.
+local RUN_UNKNOWN = {
+  june = function() return { name = NOBODY } end,
+  july = function(life) return { cmd = NOBODY, config = json.array(), pluginConfig = config_of(life) } end,
 }
 
 local function unknown_june(life)
   life:refused("setupCommand", { name = NOBODY, args = NOTHING, config = json.array() }, -32602)
 end
 
-local function unknown_july(life) life:refused("runCommand", RUN.july) end
+local function unknown_july(life) life:refused("runCommand", RUN_UNKNOWN.july(life)) end
 
 local function run_june(life)
   local wanted = life.context.run
@@ -108,7 +117,7 @@ end
 
 local function run_july(life)
   local wanted = life.context.run
-  life:carry_out("runCommand", { cmd = wanted.name, config = entries_of(wanted.args), pluginConfig = json.array() })
+  life:carry_out("runCommand", { cmd = wanted.name, config = entries_of(wanted.args), pluginConfig = config_of(life) })
 end
 
 -- }======
@@ -129,7 +138,7 @@ end
 
 local function late_request(life)
   life:call("shutdown", NOTHING)
-  life:refused("runCommand", RUN[life.context.variant.name], -32600)
+  life:refused("runCommand", RUN_UNKNOWN[life.context.variant.name](life), -32600)
 end
 
 local function exit_alone(life)

@@ -88,8 +88,9 @@ local function show(self, result)
   local name = result.name .. (" "):rep(self.width - #result.name)
   local what = verdict == "skip" and harmless(result.reason) or result.rule
   console:print(("%s  %s  %s"):format(console:paint(STYLES[verdict], verdict), name, what))
-  if verdict == "pass" or verdict == "skip" then return end
-  console:print("      " .. harmless(result.reason))
+  if verdict == "skip" then return end
+  if result.reason then console:print("      " .. harmless(result.reason)) end
+  if verdict == "pass" then return end
   show_exchange(self, result)
 end
 

@@ -21,7 +21,7 @@ local watches = require "pintle.cli.check.watch"
 ---@field name string
 ---@field rule string
 ---@field verdict "pass"|"fail"|"warn"|"skip"
----@field reason? string
+---@field reason? string why it is not passed, or a remark
 ---@field exchange? table[] what was said, both ways
 ---@field left_out? integer how much of it is not there
 ---@field stderr? string[] its last lines
@@ -35,16 +35,23 @@ local function with_traceback(problem)
   return debug.traceback(tostring(problem), 2)
 end
 
--- What the plugin has said of itself, and why it has not done well.
+-- Why it has not done well, or what is to be said of it all the same.
 local function lead(life, probe)
   local told
   local ok, problem = xpcall(function()
     if not probe.is_raw then told = life.context.variant.greet(life) end
     life.context.told = life.context.told or told
-    probe.run(life)
+    return probe.run(life)
   end, with_traceback)
   if not ok and not breach.is(problem) then error(problem, 0) end
-  return not ok and problem or nil
+  if not ok then return problem end
+  return nil, type(problem) == "string" and problem or nil
+end
+
+-- Where only one of several documents asks for it, that is told.
+local function reason_of(context, probe, problem)
+  local remark = not problem.level and context.dialect.remarks and context.dialect.remarks[probe.name]
+  return remark and ("%s (%s)"):format(problem.reason, remark) or problem.reason
 end
 
 -- The gravest of each kind is kept, with the conversation it was found in.
@@ -58,16 +65,17 @@ local function keep_offences(self, life, result)
 end
 
 local function try(self, context, probe)
-  local life <close>, err = lives.start(context, table.unpack(probe.arguments or {}))
+  local life <close>, err = lives.start(context, table.unpack(probe.arguments and probe.arguments(context) or {}))
   if not life then error(err, 0) end
-  local problem = lead(life, probe)
+  local problem, remark = lead(life, probe)
   life:finish()
   local result = {
-    name = probe.name, rule = probe.rule, verdict = "pass", exchange = life.pipe.pieces,
+    name = probe.name, rule = probe.rule, verdict = "pass", reason = remark, exchange = life.pipe.pieces,
     left_out = life.pipe.left_out, stderr = life.pipe.child.lines,
   }
   if problem then
-    result.verdict, result.reason = problem.level or catalog.level(context.dialect, probe), problem.reason
+    result.verdict = problem.level or catalog.level(context.dialect, probe)
+    result.reason = reason_of(context, probe, problem)
   end
   keep_offences(self, life, result)
   return result, problem

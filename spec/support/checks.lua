@@ -1,0 +1,67 @@
+-- Runs `pintle check` and takes its report apart.
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local json = require("pintle.core").json
+
+local checks = {}
+
+-- That the greeter may be run.
+checks.GREET = { "--run", "greet", "--args", '{"name":"Ada"}' }
+
+-- What is done before and after the specs that look at what is begun in `begun`, all at once, because most of it is
+-- waiting; or, without that, before and after each spec. Nothing may be left behind.
+function checks.stock(begun)
+  local nothing_left
+  local function begin()
+    nothing_left = children.stock()
+    for key, words in pairs(begun or {}) do begun[key] = cli.start(words, { stdin = "null" }) end
+  end
+  local function finish()
+    for _, started in pairs(begun or {}) do started.process:close() end
+    nothing_left()
+  end
+  return begin, finish
+end
+
+-- Where nobody is expected to be late nobody is held to a time.
+local function patiently(...)
+  local words = cli.words(...)
+  for _, word in ipairs(words) do
+    if word == "-t" then return words end
+  end
+  return cli.words("-t", "30s", words)
+end
+
+function checks.checking(...) return cli.words("check", "--json", patiently(...)) end
+
+-- All verdicts but those that passed, the status, and the report.
+function checks.verdicts_in(started)
+  local out, err, status = started:finish()
+  local report = json.decode(out)
+  assert(type(report) == "table", err)
+  local verdicts = {}
+  for _, probe in ipairs(report.probes) do
+    if probe.verdict ~= "pass" then verdicts[#verdicts + 1] = probe.verdict .. " " .. probe.name end
+  end
+  return verdicts, status, report
+end
+
+function checks.check(...)
+  local started <close> = cli.start(checks.checking(...), { stdin = "null" })
+  return checks.verdicts_in(started)
+end
+
+function checks.find(report, name)
+  for _, probe in ipairs(report.probes) do
+    if probe.name == name then return probe end
+  end
+  error("there is no probe " .. name)
+end
+
+function checks.only(...)
+  local words = {}
+  for i, name in ipairs { ... } do words[i] = { "--only", name } end
+  return words
+end
+
+return checks
