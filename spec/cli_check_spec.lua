@@ -3,6 +3,7 @@ local checks = require "spec.support.checks"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local folders = require "spec.support.folder"
 local lfs = require "lfs"
 local verdicts_of = require "spec.support.verdicts"
 
@@ -499,10 +500,59 @@ describe("pintle check", function()
       [{ "--run", "x", "--args", "5", "true" }] = "--args: a JSON object expected",
       [{ "--run", "x", "--args", "[]", "true" }] = "--args: a JSON object expected",
       [{ "-d", "gevals", "--only", "nix", "true" }] = "--only nix: gevals has no such probe",
+      [{ "-d", "gevals", "--root", ".", "true" }] = "--root: there is no workspace in gevals",
       [{ "--list", "-d", "nix" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
     }
     for words, message in pairs(WRONG) do
       assert.same({ "", ("pintle: %s\n"):format(message), 64 }, cli.outcome(cli.words("check", words)))
+    end
+  end)
+
+  -- The params of all that are initialized.
+  local function initializations(report)
+    local list = {}
+    for _, probe in ipairs(report.probes) do
+      for _, piece in ipairs(probe.exchange or {}) do
+        local message = piece.from == "host" and piece.kind == "message" and json.decode(piece.text)
+        if message and message.method == "initialize" then list[#list + 1] = message.params end
+      end
+    end
+    return list
+  end
+
+  it("tells a language server of its workspace, in every probe", function()
+    local folder <close> = folders.new()
+    local root = folder.path .. "/a b"
+    assert(lfs.mkdir(root))
+    local uri = "file://" .. folder.path .. "/a%20b"
+    for _, given in ipairs { root, root .. "/", folder.path .. "/./a b/../a b" } do
+      local _, status, report = check("-d", "lsp", "--root", given, only("hand*", "*shutdown", "second*", "orphan"),
+        "lua5.4", "examples/todo-lsp/plugin.lua")
+      local list = initializations(report)
+      assert.same({ 0, true }, { status, #list > 3 })
+      for _, params in ipairs(list) do
+        assert.same({ uri, root, { { uri = uri, name = "a b" } } },
+          { params.rootUri, params.rootPath, params.workspaceFolders })
+      end
+    end
+  end)
+
+  it("takes a workspace that is below the current directory, also for the editor's servers", function()
+    local words = { "--root", "spec/../spec", only "handshake" }
+    local root = lfs.currentdir() .. "/spec"
+    local _, _, report = check("-d", "lsp", words, "lua5.4", "examples/todo-lsp/plugin.lua")
+    assert.equal(root, initializations(report)[1].rootPath)
+    _, _, report = check("-d", "editor", words, "lua5.4", "examples/editor/server.lua")
+    assert.equal(root, initializations(report)[1].root_path)
+  end)
+
+  it("refuses a workspace that is no directory", function()
+    for given, message in pairs {
+      ["README.md"] = "README.md is no directory", ["/no/such"] = "No such file or directory", [""] = "No such file",
+    } do
+      local out, err, status = cli.run { "check", "-d", "lsp", "--root", given, "true" }
+      assert.same({ "", 64 }, { out, status })
+      assert.truthy(err:find(message, 1, true), err)
     end
   end)
 

@@ -26,6 +26,8 @@ function check.define(parser)
   parser:option("--run", "An operation that may be run. Without it none is."):argname "OPERATION"
   parser:option("--args", "The arguments of that operation, as a JSON object."):argname "JSON":convert(options.json)
   parser:option("--config", "What the plugin is configured with, as JSON."):argname "JSON":convert(options.json)
+  parser:option("--root", "The workspace that a language server, or one of the editor's, is given."):argname "DIR"
+    :convert(options.directory)
   parser:option("--only", "Only these probes; * and ? are wildcards. May be given more than once.")
     :argname "PATTERN":count "*"
   parser:option("-t --timeout", "How long each answer may take, and the end, such as 10s.", "5s"):argname "TIME"
@@ -139,13 +141,14 @@ local function probe_all(args, console)
   local dialect
   dialect, err = catalog.dialect(name)
   if not dialect then return nil, err end
+  if args.root and not dialect.has_root then return invalid(("--root: there is no workspace in %s"):format(name)) end
   local selects = selector(args.only)
   local report = reports.new(console, args.json, width_of(dialect, selects))
   if report.width == 0 then return invalid(("--only %s: %s has no such probe"):format(args.only[1], name)) end
   if not args.json then console:print(("Speaks %s%s."):format(name, args.dialect and "" or " (recognised)")) end
   console:flush()
   local came_to_terms = runner.run({
-    command = args.command, env = environment(console), timeout = args.timeout, config = args.config,
+    command = args.command, env = environment(console), timeout = args.timeout, config = args.config, root = args.root,
     run = args.run and { name = args.run, args = args.args or {} }, dialect = dialect, selects = selects,
   }, function(result)
     report:add(result)

@@ -4,6 +4,7 @@ local lazy = require "pintle.lazy"
 
 local core = lazy "pintle.core"
 local duration = lazy "pintle.duration"
+local lfs = lazy "lfs"
 
 local options = {}
 
@@ -21,6 +22,25 @@ function options.json(text)
   local value, message = core.json.decode(text)
   if message then return nil, "not JSON: " .. message end
   return value
+end
+
+local function absolute(path)
+  if path:sub(1, 1) ~= "/" then path = lfs.currentdir() .. "/" .. path end
+  local names = {}
+  for name in path:gmatch "[^/]+" do
+    if name == ".." then names[#names] = nil elseif name ~= "." then names[#names + 1] = name end
+  end
+  return "/" .. table.concat(names, "/")
+end
+
+---@param text string
+---@return string? path absolute
+---@return string? message
+function options.directory(text)
+  local mode, message = lfs.attributes(text, "mode")
+  if not mode then return nil, message end
+  if mode ~= "directory" then return nil, text .. " is no directory" end
+  return absolute(text)
 end
 
 ---What a plugin is started with, by whoever uses `pintle.cli.starting`.

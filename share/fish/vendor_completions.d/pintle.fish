@@ -12,7 +12,7 @@ function __pintle_at
             continue
         end
         switch "$command:$word"
-            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--patience' 'inspect:--log' 'call:--args' 'call:-t' 'call:--timeout' 'call:-d' 'call:--dialect' 'call:--config' 'call:--patience' 'call:--log' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--only' 'check:-t' 'check:--timeout' 'check:--patience' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--patience' 'bench:--log' 'run:-d' 'run:--dialect' 'run:-t' 'run:--timeout' 'run:--patience' 'run:--log' 'new:-d' 'new:--dialect' 'trace:-o' 'trace:--output' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
+            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--patience' 'inspect:--log' 'call:--args' 'call:-t' 'call:--timeout' 'call:-d' 'call:--dialect' 'call:--config' 'call:--patience' 'call:--log' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--root' 'check:--only' 'check:-t' 'check:--timeout' 'check:--patience' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--patience' 'bench:--log' 'run:-d' 'run:--dialect' 'run:-t' 'run:--timeout' 'run:--patience' 'run:--log' 'new:-d' 'new:--dialect' 'trace:-o' 'trace:--output' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
                 set is_value true
             case '*:-*'
             case ':*'
@@ -75,6 +75,7 @@ complete -c pintle -n '__pintle_at check 0' -s d -l dialect -x -a 'editor gevals
 complete -c pintle -n '__pintle_at check 0' -l run -x -d 'An operation that may be run'
 complete -c pintle -n '__pintle_at check 0' -l args -x -d 'The arguments of that operation, as a JSON object'
 complete -c pintle -n '__pintle_at check 0' -l config -x -d 'What the plugin is configured with, as JSON'
+complete -c pintle -n '__pintle_at check 0' -l root -x -a '(__fish_complete_directories (commandline -ct))' -d 'The workspace that a language server, or one of the editor\'s, is given'
 complete -c pintle -n '__pintle_at check 0' -l only -x -d 'Only these probes; * and ? are wildcards'
 complete -c pintle -n '__pintle_at check 0' -s t -l timeout -x -d 'How long each answer may take, and the end, such as 10s'
 complete -c pintle -n '__pintle_at check 0' -l patience -x -d 'How long it may take to start while its dialect is found out'

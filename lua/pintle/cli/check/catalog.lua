@@ -34,6 +34,7 @@ local watches = require "pintle.cli.check.watch"
 ---@field ids? "integer"|"string" (own)
 ---@field variants pintle.cli.check.variant[]
 ---@field question { method: string, params: any } that is answered in any case, by whatever
+---@field has_root? boolean whether the handshake tells of a workspace
 ---@field end_status? 0 if another status at the end of input is a failure
 ---@field is_null_an_error? boolean whether hosts take "error":null for a failure
 ---@field is_exact? boolean whether hosts do not stand members that they do not know

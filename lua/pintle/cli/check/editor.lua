@@ -7,7 +7,7 @@ local required = require "pintle.cli.check.required"
 
 local function initialize_params(context, pid)
   return {
-    process_id = pid, client_info = { name = "pintle check", version = "1" }, root_path = "/tmp",
+    process_id = pid, client_info = { name = "pintle check", version = "1" }, root_path = context.root or "/tmp",
     initialize_options = context.config,
   }
 end
@@ -93,6 +93,7 @@ end
 ---@type pintle.cli.check.dialect
 return {
   variants = { { greet = greet } },
+  has_root = true,
   question = { method = "pintle-check-question" },
   levels = { ["integer-ids"] = "warn" },
   probes = {

@@ -4,6 +4,7 @@ local breach = require "pintle.cli.check.breach"
 local json = require("pintle.core").json
 local misfit = require "pintle.cli.check.misfit"
 local processes = require "pintle.process"
+local uri = require "pintle.dialect.lsp.uri"
 
 -- {====== The handshake ======
 
@@ -15,10 +16,17 @@ local RESULT = { type = "object", required = { "capabilities" }, properties = {
     name = { type = "string" }, version = { type = "string" } } },
 } }
 
+local function folders_of(root)
+  if not root then return nil end
+  return json.array { { uri = uri.of(root), name = root:match "[^/]+$" or root } }
+end
+
 local function initialize_params(context, pid)
+  local root = context.root
   return {
-    processId = pid or json.null, rootUri = json.null, capabilities = CAPABILITIES,
-    clientInfo = { name = "pintle check" }, initializationOptions = context.config,
+    processId = pid or json.null, rootUri = root and uri.of(root) or json.null, rootPath = root,
+    workspaceFolders = folders_of(root), capabilities = CAPABILITIES, clientInfo = { name = "pintle check" },
+    initializationOptions = context.config,
   }
 end
 
@@ -124,6 +132,7 @@ end
 ---@type pintle.cli.check.dialect
 return {
   variants = { { greet = greet } },
+  has_root = true,
   question = { method = "pintle-check/question" },
   judge_notification = judge_notification,
   levels = { ["bad-json"] = "warn", ["invalid-request"] = "warn", ["header-type"] = "fail", eof = "warn" },

@@ -12,6 +12,7 @@ local watches = require "pintle.cli.check.watch"
 ---@field env? table<string, string>
 ---@field timeout number seconds for each wait
 ---@field config any
+---@field root? string path of the workspace
 ---@field run? { name: string, args: table } what may be run
 ---@field dialect pintle.cli.check.dialect
 ---@field variant pintle.cli.check.variant
