@@ -57,7 +57,7 @@ function parse(line) {
 // The answer to a line, if it gets one: notifications do not, nor do answers to what was never asked.
 function handle(line) {
   const { request, problem } = parse(line);
-  if (problem) return { id: null, ...error(-32700, problem.message) };
+  if (problem) return { id: null, ...error(-32700, "Parse error: " + problem.message) };
   if (!isObject(request)) return { id: null, ...error(-32600, "Invalid Request: an object expected") };
   const { id, method, params } = request;
   if (id === undefined || "result" in request || "error" in request) return null;

@@ -64,7 +64,7 @@ def handle(line):
     try:
         request = json.loads(line)
     except ValueError as problem:
-        return {"id": None, **error(-32700, str(problem))}
+        return {"id": None, **error(-32700, f"Parse error: {problem}")}
     if not isinstance(request, dict):
         return {"id": None, **error(-32600, "Invalid Request: an object expected")}
     if "id" not in request or "result" in request or "error" in request:

@@ -117,8 +117,8 @@ end
 
 local function advise(findings, console)
   for _, finding in ipairs(findings) do
-    if finding.state == "broken" then console:print(("%s is broken: %s"):format(finding.what, finding.detail)) end
-    if finding.advice then console:print(("For %s: %s"):format(finding.what, finding.advice)) end
+    if finding.state == "broken" then console:tell(("%s is broken: %s"):format(finding.what, finding.detail)) end
+    if finding.advice then console:tell(("For %s: %s"):format(finding.what, finding.advice)) end
   end
 end
 
