@@ -23,7 +23,7 @@ function checks.stock(begun)
   return begin, finish
 end
 
--- Where nobody is expected to be late nobody is held to a time.
+-- A plugin that is not expected to be late has plenty of time.
 local function patiently(...)
   local words = cli.words(...)
   for _, word in ipairs(words) do
