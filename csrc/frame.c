@@ -42,6 +42,74 @@ static pt_frame_result bad(pt_frame_found *found, const char *what,
   return give(found, PT_FRAME_BAD, in->bytes, used, used);
 }
 
+/* {====== What is refused ====== */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static void keep_start(pt_framing *f, const char *bytes, size_t len) {
+  size_t n = least(len, sizeof f->start - f->start_len);
+  memcpy(f->start + f->start_len, bytes, n);
+  f->start_len += n;
+}
+
+static void start_skimming(pt_framing *f, uint64_t size) {
+  f->is_skimming = 1;
+  f->size = size;
+  f->start_len = 0;
+  pt_skim_begin(&f->skim);
+}
+
+static pt_frame_result too_long(pt_framing *f, pt_frame_found *found,
+                                int is_line, size_t used) {
+  found->what = is_line ? "line is longer than the limit of"
+                        : "message is longer than the limit of";
+  found->number = f->body_limit;
+  found->size = f->size;
+  found->skim = &f->skim;
+  return give(found, PT_FRAME_BAD, f->start, f->start_len, used);
+}
+
+/* How many of these bytes belong to it; `*ends` if that is the rest of it. */
+static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
+  const char *newline;
+  if (!f->skip_line) {
+    *ends = f->skip <= in->len;
+    return *ends ? (size_t)f->skip : in->len;
+  }
+  newline = in->len > 0 ? memchr(in->bytes, '\n', in->len) : NULL;
+  *ends = newline != NULL;
+  return newline != NULL ? (size_t)(newline - in->bytes) + 1 : in->len;
+}
+
+/* Looks at bytes that are being dropped, up to where something is told. */
+static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
+  size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
+  if (!f->skip_line && used > 0)
+    keep_start(f, in->bytes, used);
+  if (used == len && is_last && (len == 0 || !f->skim.is_told))
+    pt_skim_end(&f->skim);
+  f->is_skimming = !f->skim.is_done && !(used == len && is_last);
+  return used;
+}
+
+/* Bytes that belong to something already refused. */
+static pt_frame_result skip(pt_framing *f, const input *in,
+                            pt_frame_found *found) {
+  int ends, was_skimming = f->is_skimming, is_line = f->skip_line;
+  size_t len = count_refused(f, in, &ends), used = len;
+  if (was_skimming)
+    used = skim(f, in, len, ends || in->at_end);
+  if (is_line)
+    f->skip_line = !(ends && used == len);
+  else
+    f->skip -= used;
+  if (was_skimming && f->skim.is_told)
+    return too_long(f, found, is_line, used);
+  return more(found, used, 0);
+}
+
+/* }====== */
+
 /* {====== Lines ====== */
 
 /* Length of the first line without its end, or of all there is at the end of
@@ -69,18 +137,16 @@ static int is_blank(const char *text, size_t len) {
   return len == 0;
 }
 
-/* A line over its bound is refused as soon as that is known. */
 static pt_frame_result scan_line(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t used, len = first_line(f, in, &used);
   size_t most = f->body_limit + (used == 0); /* it may yet turn out to be CR */
   if (len > most) {
-    f->skip_line = used == 0;
+    f->skip_line = 1;
     f->seen = 0;
-    bad(found, "line is longer than the limit of", f->body_limit, in,
-        used > 0 ? used : in->len);
-    found->len = f->body_limit; /* however much of it is here */
-    return PT_FRAME_BAD;
+    start_skimming(f, 0);
+    keep_start(f, in->bytes, f->body_limit); /* however much of it is here */
+    return skip(f, in, found);
   }
   if (used == 0)
     return more(found, 0, 0);
@@ -162,8 +228,8 @@ static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
   }
   if (f->length > f->body_limit) {
     drop_block(f);
-    return bad(found, "message is longer than the limit of", f->body_limit, in,
-               used);
+    start_skimming(f, f->skip);
+    return more(found, used, 0);
   }
   f->header = used;
   return PT_FRAME_MESSAGE;
@@ -384,25 +450,11 @@ static pt_frame_result scan_auto(pt_framing *f, const input *in,
 
 /* }====== */
 
-/* Bytes that belong to something already refused. */
-static pt_frame_result skip(pt_framing *f, const input *in,
-                            pt_frame_found *found) {
-  const char *newline;
-  if (f->skip > 0) {
-    size_t used = f->skip < in->len ? (size_t)f->skip : in->len;
-    f->skip -= used;
-    return more(found, used, 0);
-  }
-  newline = memchr(in->bytes, '\n', in->len);
-  f->skip_line = newline == NULL;
-  return more(found, newline ? (size_t)(newline - in->bytes) + 1 : in->len, 0);
-}
-
 pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
                               int at_end, pt_frame_found *found) {
   input in = {bytes, len, at_end};
   memset(found, 0, sizeof *found);
-  if (len == 0)
+  if (len == 0 && !(at_end && f->is_skimming))
     return more(found, 0, 0);
   if (f->skip > 0 || f->skip_line)
     return skip(f, &in, found);

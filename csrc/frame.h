@@ -9,13 +9,21 @@
 **   switch (pt_frame_scan(&f, bytes, len, at_end, &found)) …
 **
 ** The caller owns the bytes, and drops the first `found.used` of them after it
-** has looked at what was found; the spans of `found` point into them.
+** has looked at what was found; the spans of `found` point into them, or into
+** the scanner.
+**
+** A body or line over its bound is never kept: it is skimmed for its id while
+** it is skipped (skim.h), and reported as soon as that is told. It may be
+** reported more than once if it is a batch.
 */
 #ifndef PT_FRAME_H
 #define PT_FRAME_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "skim.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -39,7 +47,11 @@ typedef struct pt_frame_found {
   const char *what; /* static text, for PT_FRAME_BAD */
   uint64_t number;  /* the size, limit or line that `what` ends with, if any */
   size_t need;      /* PT_FRAME_MORE: bytes that are missing, if known */
+  const pt_skim *skim; /* PT_FRAME_BAD: what was told, if it was too long */
+  uint64_t size;       /* and the bytes it has, if known */
 } pt_frame_found;
+
+#define PT_FRAME_START 256 /* bytes that are kept of what is too long */
 
 typedef struct pt_framing {
   pt_frame_mode mode;
@@ -59,15 +71,28 @@ typedef struct pt_framing {
   int lines;         /* header: lines read in this block */
   const char *wrong; /* header: first thing that is wrong with this block */
   int wrong_line;    /* header: the line that is */
+  int is_skimming;   /* what is dropped is looked at; else these are unused: */
+  uint64_t size;     /* bytes it has, 0 if that is not known */
+  pt_skim skim;
+  size_t start_len;
+  char start[PT_FRAME_START];
 } pt_framing;
 
 void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
                    size_t body_limit);
 
 /* `at_end` says that no byte will follow these: an unfinished last line then
-** counts as one, and an unfinished frame is bad. */
+** counts as one, and an unfinished frame is bad. It then has to be asked again
+** until nothing is used or found. */
 pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
                               int at_end, pt_frame_found *found);
+
+/* Copies the state to go back to. It is copied for every message, and most of
+** it is for skimming. */
+static inline void pt_frame_save(pt_framing *to, const pt_framing *from) {
+  memcpy(to, from,
+         from->is_skimming ? sizeof *to : offsetof(pt_framing, size));
+}
 
 #pragma GCC visibility pop
 

@@ -327,14 +327,29 @@ int pt_classify_noise(lua_State *L, pt_stream *s) {
   return give_noise(L, s, "not part of a message");
 }
 
-int pt_classify_refused(lua_State *L, pt_stream *s,
-                        const pt_frame_found *found) {
-  pt_envelope none = {0};
-  if (found->number > 0)
+static void push_refusal(lua_State *L, const pt_frame_found *found) {
+  if (found->size > 0)
+    lua_pushfstring(L, "%s %I (it has %I bytes)", found->what,
+                    (LUAI_UACINT)found->number, (LUAI_UACINT)found->size);
+  else if (found->number > 0)
     lua_pushfstring(L, "%s %I", found->what, (LUAI_UACINT)found->number);
   else
     lua_pushstring(L, found->what);
-  return give_invalid(L, s, &none, PT_INVALID_REQUEST);
+}
+
+int pt_classify_refused(lua_State *L, pt_stream *s,
+                        const pt_frame_found *found) {
+  pt_envelope e = {0};
+  int results;
+  push_refusal(L, found);
+  if (found->skim == NULL)
+    return give_invalid(L, s, &e, PT_INVALID_REQUEST);
+  pt_envelope_skimmed(found->skim, &e);
+  results = give_invalid(L, s, &e, PT_INVALID_REQUEST);
+  lua_pushinteger(
+      L, (lua_Integer)(found->size > 0 ? found->size : found->number));
+  lua_setfield(L, -2, "bytes");
+  return results;
 }
 
 /* }====== */

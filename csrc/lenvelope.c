@@ -106,6 +106,15 @@ static int read_id(pt_decoder *d, pt_envelope *e) {
   return 1;
 }
 
+void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e) {
+  e->method = k->has_method ? PT_PRESENT : PT_ABSENT;
+  e->result = k->has_outcome ? PT_PRESENT : PT_ABSENT;
+  if (k->id_len > 0) {
+    pt_decoder d = {.p = k->id, .end = k->id + k->id_len, .depth = 1};
+    read_id(&d, e);
+  }
+}
+
 static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
   if (d->end - d->p > 5 && memcmp(d->p, "\"2.0\"", 5) == 0) {
     e->jsonrpc = PT_PRESENT;

@@ -9,6 +9,7 @@
 #include "ljson.h"
 #include "lstream.h"
 #include "number.h"
+#include "skim.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -36,6 +37,9 @@ typedef struct pt_envelope {
 ** holds what was decoded above the stream, which is at 1. 0 with the fault set
 ** if the text is not JSON; the members before that are known all the same. */
 int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e);
+
+/* What is known of a message that was skipped; the id points into `k`. */
+void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e);
 
 /* Pushes the id as a value that gives back its very text when answered. */
 void pt_envelope_push_id(lua_State *L, const pt_envelope *e, int in_batch);

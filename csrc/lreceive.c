@@ -187,7 +187,7 @@ int pt_stream_receive(lua_State *L, pt_stream *s, double spin) {
     return hand_over(L, s);
   }
   for (;;) {
-    s->before = s->framing;
+    pt_frame_save(&s->before, &s->framing);
     switch (pt_frame_scan(&s->framing, pt_buf_front(&s->in), pt_buf_len(&s->in),
                           s->at_end, &found)) {
     case PT_FRAME_MESSAGE:

@@ -29,8 +29,8 @@ static void add(frames *f, const void *bytes, size_t len) {
   f->len += len;
 }
 
-/* What is said of a frame that is refused does not depend on the split; how
-** much of it is shown does. */
+/* What is said of a frame that is refused does not depend on the split. How
+** much of it is shown does, unless it is skimmed. */
 static void note(frames *f, pt_frame_result result,
                  const pt_frame_found *found) {
   char line[200];
@@ -38,7 +38,15 @@ static void note(frames *f, pt_frame_result result,
                    found->what != NULL ? found->what : "",
                    (unsigned long long)found->number);
   add(f, line, (size_t)n);
-  if (result != PT_FRAME_BAD)
+  if (found->skim != NULL) {
+    n = snprintf(line, sizeof line, "%llu %d%d ",
+                 (unsigned long long)found->size, found->skim->has_method,
+                 found->skim->has_outcome);
+    add(f, line, (size_t)n);
+    add(f, found->skim->id, found->skim->id_len);
+    add(f, " ", 1);
+  }
+  if (result != PT_FRAME_BAD || found->skim != NULL)
     add(f, found->text, found->len);
   add(f, "\n", 1);
 }
@@ -52,10 +60,12 @@ static size_t scan(pt_framing *framing, const char *bytes, size_t len,
     pt_frame_result result =
         pt_frame_scan(framing, bytes + used, len - used, at_end, &found);
     fuzz_check(found.used <= len - used);
-    if (result != PT_FRAME_MORE) {
+    if (result != PT_FRAME_MORE && found.skim == NULL) {
       fuzz_check(found.used > 0);
       fuzz_check(found.text >= bytes + used);
       fuzz_check(found.text + found.len <= bytes + used + found.used);
+    }
+    if (result != PT_FRAME_MORE) {
       fuzz_check((result == PT_FRAME_BAD) == (found.what != NULL));
       note(out, result, &found);
     }

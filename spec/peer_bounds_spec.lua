@@ -312,6 +312,81 @@ describe("a peer", function()
     flooding:close()
   end)
 
+  for _, framing in ipairs { "header", "line" } do
+    describe("that is answered more than it takes, in " .. framing .. " framing", function()
+      local LIMIT = 4096
+
+      local function bytes_of(text)
+        return framing == "line" and text .. "\n" or ("Content-Length: %d\r\n\r\n%s"):format(#text, text)
+      end
+
+      local function start(options)
+        local one, other = core.socketpair()
+        wire = other
+        options.read, options.write, options.framing, options.limits = one, one, framing, { message = LIMIT }
+        far = assert(connect.open(options))
+        far_side.install(far)
+      end
+
+      local function write_all(text)
+        turn_until(function()
+          text = text:sub((wire:write(text) or 0) + 1)
+          return text == ""
+        end)
+      end
+
+      local huge = ('{"id":2,"text":"%s"}'):format(("x"):rep(LIMIT * 50))
+
+      for place, text in pairs {
+        ["in front"] = '{"jsonrpc":"2.0","id":%d,"result":' .. huge .. "}",
+        behind = '{"jsonrpc":"2.0","result":' .. huge .. ',"id":%d}',
+        ["in a batch"] = '[{"jsonrpc":"2.0","result":' .. huge .. ',"id":%d}]',
+      } do
+        it(("fails that call at once, with the id %s, and no other"):format(place), function()
+          start {}
+          local calls = {}
+          for i = 1, 3 do calls[i] = far:begin("question", { i }, { timeout = patience * 100 }) end
+          write_all(bytes_of '{"jsonrpc":"2.0","id":1,"result":"one"}' .. bytes_of(text:format(3))
+            .. bytes_of '{"jsonrpc":"2.0","id":2,"result":"two"}' .. bytes_of(text:format(3)))
+          local result, err = calls[3]:wait()
+          assert.is_nil(result)
+          assert.equal("protocol", err.kind)
+          assert.matches("longer than the limit of 4096", err.message)
+          assert.equal(framing == "header", err.message:find("it has %d+ bytes") ~= nil)
+          assert.same({ "one", "two" }, { calls[1]:wait(), (calls[2]:wait()) })
+          local next_call = far:begin("question", {})
+          write_all(bytes_of(('{"jsonrpc":"2.0","id":%d,"result":"next"}'):format(next_call.id)))
+          assert.equal("next", next_call:wait())
+          assert.falsy(read_all():find("error", 1, true))
+        end)
+      end
+
+      it("fails a call that waits outside of tasks and has no timeout", function()
+        start { timeout = false }
+        tasks.start(function() write_all(bytes_of('{"jsonrpc":"2.0","id":1,"result":' .. huge .. "}")) end)
+        local result, err = far:call("question", {}, { timeout = false })
+        assert.is_nil(result)
+        assert.equal("protocol", err.kind)
+      end)
+
+      it("answers a request over the bound with its id, and a batch of them without", function()
+        start { answer_noise = true }
+        local params = ('{"id":2,"text":"%s"}'):format(("x"):rep(LIMIT * 2))
+        write_all(bytes_of('{"jsonrpc":"2.0","method":"echo","params":' .. params .. ',"id":"late"}')
+          .. bytes_of('[{"jsonrpc":"2.0","method":"echo","params":' .. params .. ',"id":"in a batch"}]')
+          .. bytes_of '{"jsonrpc":"2.0","id":"last","method":"echo","params":[1]}')
+        local text = ""
+        turn_until(function()
+          text = text .. read_all()
+          return text:find('"last"', 1, true)
+        end)
+        assert.matches('"id":"late","error":{"code":%-32600,"message":"[^"]*longer than the limit of 4096', text)
+        assert.matches('"id":null,"error":{"code":-32600,', text, 1, true)
+        assert.falsy(text:find("in a batch", 1, true))
+      end)
+    end)
+  end
+
   it("takes no bound it does not know", function()
     assert.error_matches(function() connect.pair { limits = { request = 1 } } end, 'no option "request"')
     collectgarbage()

@@ -512,7 +512,7 @@ end
 function scenarios.stream_invalid()
   local s <close>, out = reading("header", "junk\nContent-Length: 1\r\n\r\n{" ..
     'Content-Length: 15\r\n\r\n{"jsonrpc":"1"}Content-Length: 2\r\n\r\n[]Content-Length: x\r\n\r\n' ..
-    'Content-Length: 9999\r\n\r\n', { limits = { message = 100, header = 50, text = 10 } })
+    'Content-Length: 9999\r\n\r\nx', { limits = { message = 100, header = 50, text = 10 } })
   is("noise", (receive(s)))
   for _, pattern in ipairs { "unfinished", 'jsonrpc is not "2.0"', "empty batch", "not a plain", "limit of 100" } do
     local kind, id, _, report = receive(s)
@@ -524,6 +524,27 @@ function scenarios.stream_invalid()
   fails("params%[1%].*NaN", "invalid", again(s.notify, s, "m", { 0 / 0 }))
   fails("method: invalid UTF%-8", "invalid", again(s.notify, s, "\255"))
   is(0, s:queued())
+  out:close()
+end
+
+function scenarios.stream_too_long()
+  local s <close>, out = reading("line", ('[{"id":1,"result":"%s"},{"result":{"id":1},"id":2},{"method":"m"}]\n'):format(
+    ("x"):rep(100)) .. ('{"method":"%s","id":1.0}\n'):format(("y"):rep(300)), { limits = { message = 50 } })
+  for i = 1, 2 do is(i, again(s.request, s, "waiter " .. i, "m")) end
+  for i = 1, 2 do
+    local kind, id, waiter = receive(s)
+    is("invalid", kind)
+    is(i, id)
+    is("waiter " .. i, waiter)
+  end
+  is(0, s:waiting())
+  local kind, id = receive(s)
+  is("invalid", kind)
+  is(nil, id)
+  kind, id = receive(s)
+  is("invalid", kind)
+  is("1.0", tostring(id))
+  is(false, (receive(s)))
   out:close()
 end
 

@@ -437,7 +437,7 @@ function core.json.raw(text) end
 ---@field code integer -32700 where it is not JSON, -32600 where it is no valid message
 ---@field message string what is wrong, and where
 ---@field text string the first bytes of it, as many as the limit `text` allows
----@field bytes integer how many it had
+---@field bytes integer how many it had; of a line over its limit, the limit
 ---@field is_answer? boolean whether it has a result or an error: then it must not be answered
 
 ---@class pintle.stream.limits

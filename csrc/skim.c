@@ -1,0 +1,370 @@
+#include "skim.h"
+
+#include <string.h>
+
+#include "json.h"
+#include "plain.h"
+
+enum {
+  AT_START,
+  AT_FIRST_ITEM, /* of a batch */
+  AT_ITEM,
+  AT_FIRST_NAME,
+  AT_NAME,
+  AT_COLON,
+  AT_VALUE,
+  IN_STRING,
+  IN_SCALAR,
+  IN_NEST, /* a payload or other value with levels of its own */
+  AFTER_VALUE,
+  AFTER_ITEM,
+  AT_END
+};
+
+enum { OTHER, ID, METHOD, OUTCOME };
+
+void pt_skim_begin(pt_skim *k) { memset(k, 0, sizeof *k); }
+
+/* {====== Telling ====== */
+
+static void forget_envelope(pt_skim *k) {
+  k->id_len = 0;
+  k->has_id = k->has_method = k->has_outcome = k->has_firm_outcome = 0;
+}
+
+static void tell(pt_skim *k) {
+  k->is_told = k->has_told = k->is_item_told = 1;
+  k->is_done = !k->is_batch;
+}
+
+/* Requests of a batch are refused together, for they are answered together. */
+static void tell_rest(pt_skim *k) {
+  k->is_item_told = 1;
+  if (k->has_told_rest)
+    return;
+  k->has_told_rest = 1;
+  forget_envelope(k);
+  tell(k);
+}
+
+static void tell_envelope(pt_skim *k) {
+  if (k->is_batch && (k->has_method || !(k->has_outcome || k->has_id)))
+    tell_rest(k);
+  else
+    tell(k);
+}
+
+/* A null beside a method means nothing, so it does not make an answer before
+** all members are known. */
+static void tell_if_known(pt_skim *k) {
+  if (!k->is_item_told && k->has_id && (k->has_method || k->has_firm_outcome))
+    tell_envelope(k);
+}
+
+/* Nothing more can be known. An id by itself does not say whose it is. */
+static void give_up(pt_skim *k) {
+  k->state = AT_END;
+  k->id_len = 0;
+  if (k->is_batch && !k->has_told)
+    tell_rest(k);
+  else if (!k->has_told)
+    tell(k);
+  k->is_done = 1;
+}
+
+/* }====== */
+
+/* {====== Strings ====== */
+
+/* Keeps the text of a name or an id; of one that is too long, that it is. */
+static void keep(const char *from, const char *to, char *out, size_t *len,
+                 size_t room) {
+  size_t n = (size_t)(to - from), left = room + 1 - *len;
+  if (n > left)
+    n = left;
+  if (*len + n <= room)
+    memcpy(out + *len, from, n);
+  *len += n;
+}
+
+static void keep_text(pt_skim *k, const char *from, const char *to) {
+  if (k->state == IN_STRING && k->after == AT_COLON)
+    keep(from, to, k->name, &k->name_len, sizeof k->name);
+  else if (k->depth == 0 && k->member == ID)
+    keep(from, to, k->id, &k->id_len, sizeof k->id);
+}
+
+/* Up to and with the closing quote, which `*closed` tells of. */
+static const char *skip_string(pt_skim *k, const char *p, const char *end,
+                               int *closed) {
+  for (*closed = 0; p < end && !*closed; p++) {
+    if (k->is_escaped) {
+      k->is_escaped = 0;
+      continue;
+    }
+    p = pt_plain_end(p, end);
+    if (p == end)
+      break;
+    k->is_escaped = *p == '\\';
+    *closed = *p == '"';
+  }
+  return p;
+}
+
+#define NAME_IS(word)                                                          \
+  (len == sizeof(word) - 1 && memcmp(name, word, sizeof(word) - 1) == 0)
+
+static int member_of(const char *name, size_t len) {
+  if (NAME_IS("id"))
+    return ID;
+  if (NAME_IS("method"))
+    return METHOD;
+  return NAME_IS("result") || NAME_IS("error") ? OUTCOME : OTHER;
+}
+
+/* The name that was read, with its closing quote; letters may be escaped. */
+static int member_read(const pt_skim *k) {
+  char plain[PT_SKIM_NAME];
+  const char *close;
+  pt_json_fault fault;
+  int escaped;
+  if (k->name_len > sizeof k->name)
+    return OTHER;
+  close = pt_json_string(k->name, k->name + k->name_len, &escaped, &fault);
+  if (close == NULL)
+    return OTHER;
+  if (!escaped)
+    return member_of(k->name, k->name_len - 1);
+  return member_of(plain, pt_json_unescape(k->name, close, plain));
+}
+
+/* }====== */
+
+/* {====== Values ====== */
+
+/* An id is one only if it is a whole string, number or null. */
+static void end_id(pt_skim *k) {
+  pt_json_fault fault;
+  size_t len = k->id_len <= sizeof k->id ? k->id_len : 0;
+  k->has_id = 1;
+  if (*k->id == 't' || *k->id == 'f' ||
+      pt_json_value(k->id, k->id + len, 1, &fault) != k->id + len)
+    len = 0;
+  k->id_len = len;
+}
+
+static void end_value(pt_skim *k) {
+  k->state = k->is_inside ? AFTER_VALUE : AFTER_ITEM;
+  if (k->member != ID)
+    return;
+  k->member = OTHER;
+  end_id(k);
+  tell_if_known(k);
+}
+
+static const char *read_string(pt_skim *k, const char *p, const char *end) {
+  int closed;
+  const char *next = skip_string(k, p, end, &closed);
+  keep_text(k, p, next);
+  if (!closed)
+    return next;
+  k->state = k->after;
+  if (k->state == AT_COLON)
+    k->member = member_read(k);
+  else if (k->state != IN_NEST)
+    end_value(k);
+  return next;
+}
+
+static int is_scalar(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' ||
+         c == '+' || c == '.' || c == 'E';
+}
+
+static const char *read_scalar(pt_skim *k, const char *p, const char *end) {
+  const char *next = p;
+  while (next < end && is_scalar(*next))
+    next++;
+  keep_text(k, p, next);
+  if (next < end)
+    end_value(k);
+  return next;
+}
+
+static void open_level(pt_skim *k, char c) {
+  k->arrays = k->arrays << 1 | (c == '[');
+  k->depth++;
+  if (k->depth > 64 && k->unknown < k->depth - 64)
+    k->unknown = k->depth - 64;
+}
+
+/* Gives up if the bracket does not fit the level that it closes. */
+static void close_level(pt_skim *k, char c) {
+  int fits = k->depth <= k->unknown || (int)(k->arrays & 1) == (c == ']');
+  k->arrays >>= 1;
+  k->depth--;
+  if (k->unknown > k->depth)
+    k->unknown = k->depth;
+  if (!fits)
+    give_up(k);
+  else if (k->depth == 0)
+    end_value(k);
+}
+
+static const char *read_nest(pt_skim *k, const char *p, const char *end) {
+  while (p < end && k->state == IN_NEST) {
+    char c = *p++;
+    if (c == '"') {
+      k->state = IN_STRING;
+      k->after = IN_NEST;
+    } else if (c == '{' || c == '[') {
+      open_level(k, c);
+    } else if (c == '}' || c == ']') {
+      close_level(k, c);
+    }
+  }
+  return p;
+}
+
+static void note_member(pt_skim *k, char first) {
+  if (k->member == METHOD)
+    k->has_method = 1;
+  if (k->member == OUTCOME) {
+    k->has_outcome = 1;
+    k->has_firm_outcome = k->has_firm_outcome || first != 'n';
+  }
+  if (k->member == ID)
+    k->id_len = 0;
+  else
+    tell_if_known(k);
+}
+
+static void begin_value(pt_skim *k, char c) {
+  if (c != '{' && c != '[' && c != '"' && !is_scalar(c)) {
+    give_up(k);
+    return;
+  }
+  if (k->is_inside)
+    note_member(k, c);
+  if (c == '{' || c == '[') {
+    k->state = IN_NEST;
+    open_level(k, c);
+    return;
+  }
+  k->state = c == '"' ? IN_STRING : IN_SCALAR;
+  k->after = k->is_inside ? AFTER_VALUE : AFTER_ITEM;
+  keep_text(k, &c, &c + 1);
+}
+
+/* }====== */
+
+/* {====== The envelope, and batches of them ====== */
+
+static void begin_envelope(pt_skim *k) {
+  forget_envelope(k);
+  k->is_inside = 1;
+  k->is_item_told = 0;
+  k->state = AT_FIRST_NAME;
+}
+
+static void end_envelope(pt_skim *k) {
+  k->is_inside = 0;
+  k->state = k->is_batch ? AFTER_ITEM : AT_END;
+  if (!k->is_item_told)
+    tell_envelope(k);
+}
+
+static void begin_name(pt_skim *k) {
+  k->state = IN_STRING;
+  k->after = AT_COLON;
+  k->name_len = 0;
+}
+
+static void begin_batch(pt_skim *k) {
+  k->is_batch = 1;
+  k->state = AT_FIRST_ITEM;
+}
+
+static void end_batch(pt_skim *k) {
+  k->state = AT_END;
+  if (!k->has_told)
+    tell_rest(k);
+  k->is_done = 1;
+}
+
+static void begin_item(pt_skim *k, char c) {
+  if (c == '{') {
+    begin_envelope(k);
+    return;
+  }
+  k->member = OTHER;
+  begin_value(k, c);
+  if (!k->is_done)
+    tell_rest(k);
+}
+
+/* A byte between names and values, if it may stand where it stands. */
+static int take_mark(pt_skim *k, char c) {
+  int state = k->state;
+  if (state == AT_START && c == '{')
+    begin_envelope(k);
+  else if (state == AT_START && c == '[')
+    begin_batch(k);
+  else if ((state == AT_FIRST_ITEM || state == AFTER_ITEM) && c == ']')
+    end_batch(k);
+  else if (state == AT_FIRST_ITEM || state == AT_ITEM)
+    begin_item(k, c);
+  else if (state == AFTER_ITEM && c == ',')
+    k->state = AT_ITEM;
+  else if ((state == AT_FIRST_NAME || state == AFTER_VALUE) && c == '}')
+    end_envelope(k);
+  else if ((state == AT_FIRST_NAME || state == AT_NAME) && c == '"')
+    begin_name(k);
+  else if (state == AT_COLON && c == ':')
+    k->state = AT_VALUE;
+  else if (state == AT_VALUE)
+    begin_value(k, c);
+  else if (state == AFTER_VALUE && c == ',')
+    k->state = AT_NAME;
+  else
+    return 0;
+  return 1;
+}
+
+static const char *read_mark(pt_skim *k, const char *p, const char *end) {
+  p = pt_json_space(p, end);
+  if (p == end)
+    return p;
+  if (!take_mark(k, *p))
+    give_up(k);
+  return p + 1;
+}
+
+/* }====== */
+
+static const char *read_some(pt_skim *k, const char *p, const char *end) {
+  switch (k->state) {
+  case IN_STRING:
+    return read_string(k, p, end);
+  case IN_SCALAR:
+    return read_scalar(k, p, end);
+  case IN_NEST:
+    return read_nest(k, p, end);
+  default:
+    return read_mark(k, p, end);
+  }
+}
+
+size_t pt_skim_read(pt_skim *k, const char *bytes, size_t len) {
+  const char *p = bytes, *end = bytes + len;
+  k->is_told = 0;
+  while (p < end && !k->is_told && !k->is_done)
+    p = read_some(k, p, end);
+  return k->is_told ? (size_t)(p - bytes) : len;
+}
+
+void pt_skim_end(pt_skim *k) {
+  k->is_told = 0;
+  if (!k->is_done)
+    give_up(k);
+}
