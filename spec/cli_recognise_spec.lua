@@ -2,6 +2,8 @@
 local children = require "spec.support.children"
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
+local lfs = require "lfs"
+local loop = require "pintle.loop"
 local recognise = require "pintle.cli.recognise"
 local tasks = require "pintle.task"
 
@@ -11,10 +13,11 @@ before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
 -- Opens with `method`, and takes whatever answer it gets to it.
-local function add(name, framing, method)
+local function add(name, framing, method, hints)
   dialects.add {
     name = name, framing = framing, recognises = function() return false end, plugin = {},
     host = {
+      hints = hints,
       handlers = {},
       open = function(session)
         local told, err = session.peer:call(method, {}, { timeout = session.handshake_timeout })
@@ -30,7 +33,7 @@ end
 
 add("aa-lines", "line", "hello-lines")
 add("bb-header", "header", "hello-header")
-add("cc-lines", "line", "hello-lines")
+add("cc-lines", "line", "hello-lines", { command = { "^speaks%-cc" }, output = { "speaking cc" } })
 
 -- A plugin that knows these methods; it says so on stderr when it begins.
 local function plugin(framing, delay, ...)
@@ -80,7 +83,7 @@ describe("a plugin of an unknown dialect", function()
     for _, name in ipairs { "gevals", "aa-lines", "cc-lines" } do
       assert.truthy(err.message:find(("\n  %s +[^\n]*Method not found"):format((name:gsub("-", "%%-")))), err.message)
     end
-    assert.truthy(err.message:find "\n  bb%-header +[^\n]*no answer to \"hello%-header\" within 0%.5s", err.message)
+    assert.matches("\n  bb%-header its messages are not in header framing\n", err.message)
   end)
 
   it("is not told apart from a program that cannot be run", function()
@@ -99,5 +102,218 @@ describe("a plugin of an unknown dialect", function()
     assert.is_nil(found)
     assert.equal("cancelled", err.kind)
     tasks.run()
+  end)
+end)
+
+describe("a plugin that serves one dialect only", function()
+  local code = [[
+    local plugin = require "pintle".plugin { name = "single", version = "1.0.0" }
+    plugin:operation("greet", {}, function() return "hello" end)
+    plugin:serve { dialect = %q }
+  ]]
+  for _, name in ipairs { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" } do
+    it("is recognised: " .. name, function() assert.equal(name, (find(children.lua(code:format(name)), 5))) end)
+  end
+end)
+
+-- A program with ways of its own. It notes its process and each method that it is asked, and answers `knows` alone.
+local PROGRAM = [[
+  local pintle = require "pintle"
+  local ways = load("return " .. arg[1])()
+  local function note(text)
+    local file <close> = assert(io.open(ways.notes, "a"))
+    file:write(text, "\n")
+  end
+  local pid = require "pintle.core".getpid()
+  note(pid .. " started")
+  if ways.ends then os.exit(3) end
+  if ways.says then io.stderr:write(ways.says, "\n") end
+  pintle.sleep(ways.slow or 0)
+  local peer = assert(pintle.connect { stdio = true, framing = ways.framing })
+  if ways.greets then peer:notify("greeting", {}) end
+  local is_first, is_deaf, is_sour = true, false, false
+  peer:otherwise(function(_, ctx)
+    note(pid .. " " .. ctx.method)
+    local is_right = ctx.method == ways.knows
+    if not is_right and ways.dies then os.exit(4) end
+    is_deaf = is_deaf or ways.goes_deaf and is_first and not is_right
+    is_sour = is_sour or ways.turns_sour and is_first and not is_right
+    is_first = false
+    if is_deaf or not is_right and ways.ignores then pintle.sleep(1e6) end
+    if is_sour then return nil, { code = -32000, message = "Not after that" } end
+    if is_right then return { name = "found" } end
+    return nil, { code = -32601, message = "Method not found" }
+  end)
+  peer:join()
+]]
+
+describe("a program that is tried", function()
+  local notes
+
+  before_each(function() notes = os.tmpname() end)
+  after_each(function() os.remove(notes) end)
+
+  local function quoted(ways)
+    local parts = { ("notes = %q"):format(notes) }
+    for name, value in pairs(ways) do parts[#parts + 1] = ("%s = %q"):format(name, value) end
+    return "{ " .. table.concat(parts, ", ") .. " }"
+  end
+
+  local function program(ways, ...) return children.lua(PROGRAM, quoted(ways), ...) end
+
+  -- What it was asked, process by process, as lists of methods by process.
+  local function asked()
+    local by_process, count = {}, 0
+    for line in io.lines(notes) do
+      local pid, method = line:match "^(%d+) (.*)$"
+      if method == "started" then
+        by_process[pid], count = {}, count + 1
+      else
+        table.insert(by_process[pid], method)
+      end
+    end
+    return by_process, count
+  end
+
+  local function process_that_heard(method)
+    for _, methods in pairs((asked())) do
+      for _, heard in ipairs(methods) do
+        if heard == method then return methods end
+      end
+    end
+  end
+
+  -- The most children that this process has at any time while the function runs.
+  local function count_children(fn)
+    local most, timer = 0, nil
+    local function look()
+      local file <close> = assert(io.open "/proc/thread-self/children")
+      local _, count = file:read("a"):gsub("%d+", "")
+      most = math.max(most, count)
+      timer = loop.after(0.002, look)
+    end
+    look()
+    fn()
+    loop.forget(timer)
+    return most
+  end
+
+  it("is asked in further dialects on the process that has refused the first", function()
+    assert.equal("aa-lines", (find(program { framing = "line", knows = "hello-lines" })))
+    assert.same({ "initialize", "server/discover", "initialize" },
+      table.move(process_that_heard "hello-lines", 1, 3, 1, {}))
+  end)
+
+  it("has two processes at most, whatever it does", function()
+    for _, ways in ipairs {
+      { framing = "header", knows = "hello-header", slow = 0.6 }, { framing = "line", knows = "nothing" },
+      { framing = "line", knows = "hello-lines", dies = true }, { framing = "line", knows = "x", goes_deaf = true },
+      { ends = true },
+    } do
+      assert.truthy(count_children(function() find(program(ways), 0.5) end) <= 2)
+    end
+  end)
+
+  it("has one process where it answers soon", function()
+    local count = 3
+    for _ = 1, 10 do -- a busy machine may take longer than that, now and then
+      if count == 1 then break end
+      os.remove(notes)
+      assert.equal("cc-lines", (find(program({ framing = "line", knows = "hello-lines" }, "speaks-cc"))))
+      _, count = asked()
+    end
+    assert.equal(1, count)
+  end)
+
+  for what, ways in pairs {
+    ["ends at a message that it does not know"] = { dies = true },
+    ["goes deaf at a first message that it does not know"] = { goes_deaf = true },
+    ["ignores messages that it does not know"] = { ignores = true },
+    ["refuses everything after a first message that it does not know"] = { turns_sour = true },
+  } do
+    for _, framing in ipairs { "line", "header" } do
+      it(("is found although it %s: %s"):format(what, framing), function()
+        ways.framing = framing
+        ways.knows = framing == "line" and "hello-lines" or "hello-header"
+        assert.equal(framing == "line" and "aa-lines" or "bb-header", (find(program(ways), 1.5)))
+      end)
+    end
+  end
+
+  it("is waited for while it starts", function()
+    for _, framing in ipairs { "line", "header" } do
+      local knows = framing == "line" and "hello-lines" or "hello-header"
+      assert.equal(framing == "line" and "aa-lines" or "bb-header",
+        (find(program { framing = framing, knows = knows, slow = 1.2 }, 20)))
+    end
+  end)
+
+  it("is asked first what its command makes likely", function()
+    local command = program({ framing = "line", knows = "hello-lines" }, "bin/speaks-cc-2.1")
+    assert.equal("cc-lines", (find(command)))
+    assert.same({ "hello-lines" }, process_that_heard "hello-lines")
+  end)
+
+  it("is asked at once what it makes likely on stderr", function()
+    local found = find(program { framing = "line", knows = "hello-lines", ignores = true, says = "Speaking CC now" }, 600)
+    assert.equal("cc-lines", found)
+  end)
+
+  it("is known by messages in the other framing", function()
+    local dialect, err = find(program { framing = "header", knows = "nothing", greets = true }, 20)
+    assert.is_nil(dialect)
+    for _, name in ipairs { "gevals", "mcp", "aa%-lines" } do
+      assert.matches(("\n  %s +its messages are not in line framing\n"):format(name), err.message)
+    end
+  end)
+
+  it("is given up in time when it never answers", function()
+    local begun = loop.now()
+    local dialect, err = find({ "sleep", "1000" }, 0.5)
+    assert.is_nil(dialect)
+    assert.matches('no answer to "initialize" within 0.5s', err.message, 1, true)
+    assert.truthy(loop.now() - begun < children.patience)
+  end)
+
+  it("is given up at once when it ends at once", function()
+    local dialect, err = find(program { ends = true }, 600)
+    assert.is_nil(dialect)
+    for _, name in ipairs(dialects.names()) do
+      assert.truthy(err.message:find(("  %-9s lua5.4 ended with status 3"):format(name), 1, true), err.message)
+    end
+  end)
+end)
+
+describe("a command", function()
+  -- What a program of that name is asked first.
+  local function first_dialect(...)
+    local directory = os.tmpname()
+    os.remove(directory)
+    assert(lfs.mkdir(directory))
+    local words = { ... }
+    local path = directory .. "/" .. words[1]
+    local file <close> = assert(io.open(path, "w"))
+    file:write "#!/bin/sh\nhead -c 1 > /dev/null\n"
+    file:close()
+    assert(os.execute("chmod +x " .. path))
+    words[1] = path
+    local _, err = find(words, 600)
+    os.remove(path)
+    lfs.rmdir(directory)
+    return err.message:match "\n  ([%w-]+)"
+  end
+
+  it("makes a dialect likely by its words", function()
+    for words, dialect in pairs {
+      ["clangd"] = "lsp", ["clangd-19 --log=error"] = "lsp", ["typescript-language-server --stdio"] = "lsp",
+      ["lua-language-server"] = "lsp", ["gopls"] = "lsp", ["npx -y @modelcontextprotocol/server-everything"] = "mcp",
+      ["mcp-server-git"] = "mcp", ["npx server-filesystem /tmp"] = "mcp", ["uvx my_mcp"] = "mcp",
+      ["node node_modules/@modelcontextprotocol/server-memory/dist/index.js"] = "mcp", ["reginald-go"] = "reginald",
+      ["ruby liquid-server.rb"] = "liquid", ["mcpchecker-tool"] = "gevals", ["anything else"] = "gevals",
+    } do
+      local list = {}
+      for word in words:gmatch "%S+" do list[#list + 1] = word end
+      assert.equal(dialect, first_dialect(table.unpack(list)), words)
+    end
   end)
 end)

@@ -34,7 +34,13 @@
 ---@field close fun(session: pintle.session, seconds: number) asks it to end; what it says to that does not matter
 ---@field handlers table<string, pintle.dialect.handler> what it cannot do without
 ---@field defaults? table<string, pintle.dialect.handler> what the user may do himself, with `handlers` of his own
+---@field hints? pintle.dialect.hints what the programs that speak it are known by
 ---@field discovery? pintle.discovery how plugins are found in a directory, where that has rules of its own
+
+---Patterns in small letters that make it likely that a program speaks a dialect: it is then tried first.
+---@class pintle.dialect.hints
+---@field command? string[] for the words of its command, without their directories
+---@field output? string[] for what it prints on stderr, line by line
 
 ---@alias pintle.dialect.handler fun(session: pintle.session, params: any, ctx: pintle.request): any, any
 

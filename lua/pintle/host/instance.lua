@@ -91,13 +91,44 @@ local function install(self)
   for method, handler in pairs(self.handlers) do self.peer:on(method, handler) end
 end
 
+local function uninstall(self)
+  for method in pairs(self.dialect.host.handlers) do self.peer:on(method, nil) end
+  for method in pairs(self.dialect.host.defaults or {}) do self.peer:on(method, nil) end
+end
+
+-- The ways of a peer whose dialect says nothing of them.
+local function usual_ways(peer)
+  return {
+    cancellation = peer.cancellation, progress = peer.progress, codes = {}, ids = "integer", extra = {},
+    header = "Content-Length: ",
+  }
+end
+
+---Goes on in another dialect with the same process. The one that it was started with has to be one without ways of its
+---own.
+---@param dialect pintle.dialect
+function methods:speak(dialect)
+  self.usual_ways = self.usual_ways or usual_ways(self.peer)
+  local ways = {}
+  for name, usual in pairs(self.usual_ways) do
+    ways[name] = usual
+    if dialect[name] ~= nil then ways[name] = dialect[name] end
+  end
+  assert(self.peer:adopt(ways))
+  uninstall(self)
+  self.dialect, self.call_by_dialect, self.state = dialect, dialect.host.call or false, {}
+  install(self)
+end
+
 local function quote(text)
   local short = #text > 200 and text:sub(1, 200) .. "…" or text
   return short:gsub("%s+$", "")
 end
 
--- What is wrong with a handshake is told with what the plugin said instead.
-local function blame(self, err)
+---What is wrong with a handshake, told with what the plugin said instead.
+---@param err pintle.error
+---@return pintle.error
+function methods:blame(err)
   local message = err.message
   if err.kind == "remote" then message = self.name .. " refused to start: " .. message end
   if err.noise and err.kind ~= "remote" then message = ("%s; it said: %s"):format(message, quote(err.noise)) end
@@ -126,7 +157,7 @@ local function shake_hands(self, spec)
     self.manifest, err = manifest.read(told)
     if self.told == nil then self.told = told end
   end
-  if not self.manifest then return nil, blame(self, err), again end
+  if not self.manifest then return nil, self:blame(err), again end
   warn(self, spec)
   return true
 end

@@ -248,4 +248,6 @@ end
 
 -- }======
 
+host.hints = { command = { "gevals", "mcpchecker" } }
+
 return host

@@ -148,4 +148,6 @@ end
 
 -- }======
 
+host.hints = { command = { "liquid" } }
+
 return host

@@ -113,4 +113,12 @@ function host.close(session, seconds)
   session.peer:notify "exit"
 end
 
+host.hints = {
+  command = {
+    "language%-?server", "langserver", "%f[%w]lsp%f[%W]", "^pylsp$", "^clangd", "^ccls$", "^gopls$", "^zls$", "^jdtls$",
+    "^rust%-analyzer$",
+  },
+  output = { "language server", "%f[%w]lsp%f[%W]", "%f[%w]clangd%f[%W]" },
+}
+
 return host

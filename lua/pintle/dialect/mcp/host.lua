@@ -171,4 +171,9 @@ end
 
 -- }======
 
+host.hints = {
+  command = { "%f[%w]mcp%f[%W]", "modelcontextprotocol", "^server%-%l" },
+  output = { "%f[%w]mcp%f[%W]", "model context protocol" },
+}
+
 return host

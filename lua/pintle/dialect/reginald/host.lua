@@ -222,4 +222,6 @@ end
 
 -- }======
 
+host.hints = { command = { "^reginald" }, output = { "%f[%w]reginald%f[%W]" } }
+
 return host
