@@ -346,8 +346,8 @@ int pt_classify_refused(lua_State *L, pt_stream *s,
     return give_invalid(L, s, &e, PT_INVALID_REQUEST);
   pt_envelope_skimmed(found->skim, &e);
   results = give_invalid(L, s, &e, PT_INVALID_REQUEST);
-  lua_pushinteger(
-      L, (lua_Integer)(found->size > 0 ? found->size : found->number));
+  lua_pushinteger(L,
+                  (lua_Integer)(found->size > 0 ? found->size : found->number));
   lua_setfield(L, -2, "bytes");
   return results;
 }

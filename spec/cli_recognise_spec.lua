@@ -263,8 +263,8 @@ describe("a program that is tried", function()
   end)
 
   it("is asked at once what it makes likely on stderr", function()
-    local found = find(program { framing = "line", knows = "hello-lines", ignores = true, says = "Speaking CC now" }, 600)
-    assert.equal("cc-lines", found)
+    local ways = { framing = "line", knows = "hello-lines", ignores = true, says = "Speaking CC now" }
+    assert.equal("cc-lines", (find(program(ways), 600)))
   end)
 
   it("is known by messages in the other framing", function()

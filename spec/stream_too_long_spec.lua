@@ -1,5 +1,6 @@
 -- A message over its bound is skipped, and its id found all the same: in whatever place, and however the bytes come.
 local core = require "pintle.core"
+local random = require "spec.support.random_messages"
 local wire = require "spec.support.wire"
 
 local LIMIT, CALLS = 64, 9
@@ -83,7 +84,8 @@ local TOLD = {
     "6 call 6 answer" },
   { "a null result", '{"id":7,"result":null,"fill":' .. long .. "}", "7 call 7 answer" },
   { "a null error beside a result", '{"id":7,"error":null,"result":' .. long .. "}", "7 call 7 answer" },
-  { "a null result beside a method", '{"id":7,"result":null,"error":null,"x":' .. long .. ',"method":"m"}', "7 - other" },
+  { "a null result beside a method", '{"id":7,"result":null,"error":null,"x":' .. long .. ',"method":"m"}',
+    "7 - other" },
   { "neither a method nor a result", '{"id":7,"fill":' .. long .. "}", "7 call 7 other" },
   { "a request", '{"id":7,"method":"m","params":' .. payload .. "}", "7 - other" },
   { "a request whose id is behind", '{"method":"m","params":' .. payload .. ',"id":"seven"}', "seven - other" },
@@ -102,9 +104,11 @@ local TOLD = {
   { "a batch of answers", ('[{"id":7,"result":%s} , {"error":{"id":5},"id":6},{"result":1,"id":70}]'):format(payload),
     "7 call 7 answer, 6 call 6 answer, 70 - answer" },
   { "a batch of requests", ('[{"id":7,"method":%s},{"id":8,"method":"m"}]'):format(long), "- - other" },
-  { "a batch of both", ('[{"id":"a","method":%s},{"id":7,"result":1},{"method":"m"},{"id":8,"result":[]}]'):format(long),
+  { "a batch of both",
+    ('[{"id":"a","method":%s},{"id":7,"result":1},{"method":"m"},{"id":8,"result":[]}]'):format(long),
     "- - other, 7 call 7 answer, 8 call 8 answer" },
-  { "a batch of other values", "[1," .. long .. ',[{"id":7,"result":1}],{"id":8,"result":1}]', "- - other, 8 call 8 answer" },
+  { "a batch of other values", "[1," .. long .. ',[{"id":7,"result":1}],{"id":8,"result":1}]',
+    "- - other, 8 call 8 answer" },
   { "an empty batch", "[" .. (" "):rep(LIMIT) .. "]", "- - other" },
   { "a batch that does not end", '[{"id":7,"result":' .. payload, "7 call 7 answer" },
   { "white space", (" "):rep(LIMIT + 1) .. "x", "- - other" },
@@ -124,19 +128,21 @@ for _, framing in ipairs { "header", "line" } do
       wire.write(far, framed(framing, text):sub(1, LIMIT * 2))
       local kind, id, waiter = wire.next(stream)
       assert.same({ "invalid", 2, "second" }, { kind, id, waiter })
-      wire.write(far, framed(framing, text):sub(LIMIT * 2 + 1) .. framed(framing, '{"jsonrpc":"2.0","id":1,"result":5}'))
+      wire.write(far, framed(framing, text):sub(LIMIT * 2 + 1))
+      wire.write(far, framed(framing, '{"jsonrpc":"2.0","id":1,"result":5}'))
       assert.same({ "result", 1, "first", 5 }, { wire.next(stream) })
       assert.equal(1, stream:stats().invalid)
       stream:close()
     end)
 
     it("is told where the input ends", function()
-      assert.equal("- - other", play(framing, { framed(framing, '{"fill":' .. long .. ',"id":7,"method"'):sub(1, -2) }))
-      assert.equal("7 call 7 answer", play(framing, { framed(framing, '{"id":7,"result":' .. payload .. "}"):sub(1, -9) }))
+      local cut = framed(framing, '{"fill":' .. long .. ',"id":7,"method"'):sub(1, -2)
+      assert.equal("- - other", play(framing, { cut }))
+      cut = framed(framing, '{"id":7,"result":' .. payload .. "}"):sub(1, -9)
+      assert.equal("7 call 7 answer", play(framing, { cut }))
     end)
 
     it("is known by its own members alone, in any order and at any split", function()
-      local random = require("spec.support.random_messages")
       for _ = 1, 150 do
         local text, expected = random.message(LIMIT, CALLS)
         local bytes = framed(framing, text) .. mark(framing)

@@ -55,8 +55,8 @@ local function is_installed(name)
   return is_name and package.searchpath("pintle.dialect." .. name, package.path) ~= nil
 end
 
----The dialect of a name: one of pintle's own, one that was added, or the module pintle.dialect.NAME. A dialect itself is
----taken as it is.
+---The dialect of a name: one of pintle's own, one that was added, or the module pintle.dialect.NAME. A dialect itself
+---is taken as it is.
 ---@param name string|pintle.dialect
 ---@return pintle.dialect?, string? message
 function dialects.get(name)

@@ -528,8 +528,9 @@ function scenarios.stream_invalid()
 end
 
 function scenarios.stream_too_long()
-  local s <close>, out = reading("line", ('[{"id":1,"result":"%s"},{"result":{"id":1},"id":2},{"method":"m"}]\n'):format(
-    ("x"):rep(100)) .. ('{"method":"%s","id":1.0}\n'):format(("y"):rep(300)), { limits = { message = 50 } })
+  local batch = '[{"id":1,"result":"%s"},{"result":{"id":1},"id":2},{"method":"m"}]\n'
+  local s <close>, out = reading("line", batch:format(("x"):rep(100))
+    .. ('{"method":"%s","id":1.0}\n'):format(("y"):rep(300)), { limits = { message = 50 } })
   for i = 1, 2 do is(i, again(s.request, s, "waiter " .. i, "m")) end
   for i = 1, 2 do
     local kind, id, waiter = receive(s)

@@ -1,7 +1,7 @@
--- Which dialect a program speaks, where the user does not say. The dialects of one framing are tried one after the other,
--- the likely ones first: on the same process for as long as it only refuses, on a new one after anything else. The
--- dialects of the other framing have a process of their own, which is started when the first is silent for a while. So
--- two processes run at most, and usually one.
+-- Which dialect a program speaks, where the user does not say. The dialects of one framing are tried one after the
+-- other, the likely ones first: on the same process for as long as it only refuses, on a new one after anything else.
+-- The dialects of the other framing have a process of their own, which is started when the first is silent for a while.
+-- So two processes run at most, and usually one.
 
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
@@ -166,6 +166,16 @@ local function begin_second_round(lane)
   lane.is_second_round, lane.queue = true, lane.doubtful
 end
 
+-- A process that could not be started is the end of all that would have been tried.
+local function note_end(lane, err)
+  if lane.current then
+    lane.errs[lane.current] = lane.errs[lane.current] or err
+    return
+  end
+  lane.err = err
+  for _, name in ipairs(lane.queue) do lane.errs[name] = err end
+end
+
 local function run(search, lane)
   repeat
     local start = { dialect = unknown_dialect(search, lane) }
@@ -174,11 +184,7 @@ local function run(search, lane)
     local plugin, err = lane.host:start(start)
     if plugin and lane.is_over then return plugin:stop() end
     lane.plugin = plugin
-    if not plugin and not lane.current then
-      lane.err = err
-    elseif not plugin then
-      lane.errs[lane.current] = lane.errs[lane.current] or err
-    end
+    if not plugin then note_end(lane, err) end
     if not lane.queue[1] then begin_second_round(lane) end
   until plugin or lane.err or lane.is_over or not lane.queue[1]
   lane.is_done = true
@@ -245,7 +251,7 @@ end
 local function is_foreign(lane, session, text)
   local before, now = lane.noise or 0, session.peer.stream:stats().noise
   lane.noise = now
-  return now > before and type(text) == "string" and text:find(FOREIGN[lane.framing] or "$^")
+  return now > before and type(text) == "string" and text:find(FOREIGN[lane.framing])
 end
 
 local function hear(search, lane, session, source, message, text)
