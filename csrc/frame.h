@@ -90,7 +90,10 @@ pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
 /* Copies the state to go back to. It is copied for every message, and most of
 ** it is for skimming. */
 static inline void pt_frame_save(pt_framing *to, const pt_framing *from) {
-  memcpy(to, from, from->is_skimming ? sizeof *to : offsetof(pt_framing, size));
+  if (from->is_skimming)
+    *to = *from;
+  else
+    memcpy(to, from, offsetof(pt_framing, size));
 }
 
 #pragma GCC visibility pop
