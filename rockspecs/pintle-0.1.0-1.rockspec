@@ -181,6 +181,7 @@ build = {
         "csrc/process.c",
         "csrc/sha256.c",
         "csrc/signals.c",
+        "csrc/skim.c",
         "csrc/socket.c",
         "csrc/spawn.c",
         "csrc/spawn_child.c",
