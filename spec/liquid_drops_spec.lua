@@ -52,6 +52,96 @@ describe("the standard drops", function()
   end)
 end)
 
+describe("the drop that stands for nothing", function()
+  local environment = standard "NilDrop"
+  environment.list = data('{"l":[{"_instantiate":"NilDrop"},1,{"x":{"_instantiate":"NilDrop"}}]}').l
+
+  it("is nothing to every filter", function()
+    for _, filter in ipairs {
+      "upcase", "escape", "url_encode", "strip", "squish", "truncate: ''", "truncatewords: ''", "slice: 0",
+      "append: ''", "replace: 'a', 'b'", "split: ','", "join: ','", "sort", "sort_natural", "uniq", "reverse", "compact",
+      "map: 'x'", "where: 'x'", "first", "last", "find: 'x'", "date: '%Y'", "concat: d2",
+    } do
+      load.outputs({ ["d | " .. filter] = filter:find "concat" and
+        "Liquid error (line 1): concat filter requires an array argument" or "" }, environment)
+    end
+    load.outputs({
+      ["d | compact | size"] = "0", ["d | size"] = "0", ["d | default: 'x'"] = "x", ["d | plus: 1"] = "1",
+      ["d | default: 'x', allow_false: true"] = "x", ["d | sum"] = "0", ["d | has: 'x'"] = "false",
+      ["'abc' | slice: d"] = "Liquid error (line 1): invalid integer", ["'abc' | slice: 1, d"] = "b",
+      ["'abc' | append: d"] = "abc", ["list | compact | size"] = "2", ["list | first"] = "", ["list[2].x"] = "",
+    }, environment)
+  end)
+
+  it("is nothing to every tag", function()
+    load.all({
+      ["{% tablerow x in d %}{{ x }}{% endtablerow %}"] = "", ["{% for x in d %}x{% else %}none{% endfor %}"] = "none",
+      ["{% tablerow x in (1..2) limit: d %}{{ x }}{% endtablerow %}"] = '<tr class="row1">\n</tr>\n',
+      ["{% for x in (1..2) limit: d offset: d %}{{ x }}{% endfor %}"] = "12",
+      ["{% for x in (d..1) %}{{ x }}{% endfor %}"] = "01",
+      ["{% if d %}y{% endif %}{% if d == nil %}nil{% endif %}"] = "nil", ["{% unless d %}n{% endunless %}"] = "n",
+      ["{% case d %}{% when nil %}nil{% endcase %}"] = "nil", ["{% cycle d, 'b' %}"] = "",
+      ["{% assign x = d %}{{ x | default: 'none' }}"] = "none",
+      ["{% for x in list %}[{{ x.x }}]{% endfor %}"] = "[][][]",
+      ["{% if d contains 'a' or 'a' contains d %}y{% else %}n{% endif %}"] = "n", ["{% echo d %}"] = "",
+      ["{% include 'p' with d %}{% render 'p' with d as p %}{% render 'p' for d as p %}"] = "[][][]",
+    }, environment, { filesystem = { p = "[{{ p }}]" } })
+  end)
+end)
+
+describe("drops as numbers and texts", function()
+  local environment = data [[{"ne":{"_instantiate":"NestedDrop","params":{"value":6}},
+    "nd":{"_instantiate":"NumberDrop","params":{"value":2}},"sd":{"_instantiate":"StringDrop","params":{"value":"2"}},
+    "bd":{"_instantiate":"BooleanDrop","params":{"value":true}},"od":{"_instantiate":"OpaqueDrop"},
+    "empty_text":{"_instantiate":"StringDrop","params":{"value":""}},
+    "texts":[{"_instantiate":"StringDrop","params":{"value":"b"}},{"_instantiate":"StringDrop","params":{"value":"a"}}],
+    "numbers":[{"_instantiate":"NumberDrop","params":{"value":2}},2,{"_instantiate":"NumberDrop","params":{"value":2}}],
+    "word":"abcdefghijk"}]]
+
+  it("are positions where their texts are integers", function()
+    load.outputs({
+      ["word | slice: ne"] = "g", ["word | slice: nd"] = "c", ["word | slice: sd, nd"] = "cd",
+      ["word | truncate: ne"] = "abc...", ["'a b c' | truncatewords: nd"] = "a b...",
+      ["word | slice: bd"] = "Liquid error (line 1): invalid integer",
+      ["word | truncate: od"] = "Liquid error (line 1): invalid integer",
+    }, environment)
+    load.all({
+      ["{% for x in (1..9) limit: nd offset: ne %}{{ x }}{% endfor %}"] = "78",
+      ["{% for x in (sd..ne) %}{{ x }}{% endfor %}"] = "23456",
+    }, environment)
+  end)
+
+  it("are no columns of a table", function()
+    for _, option in ipairs { "cols:nd", "limit:nd", "offset:ne", "cols:sd", "cols:od" } do
+      assert.equal("Liquid error (line 1): invalid integer",
+        load.render("{% tablerow x in (1..3) " .. option .. " %}{{ x }}{% endtablerow %}", environment))
+    end
+  end)
+
+  it("hold what no name reaches", function()
+    load.outputs({ ["ne.value"] = "", ["nd.value"] = "", ["sd.size"] = "", ["sd | size"] = "0", ["od.first"] = "" },
+      environment)
+  end)
+
+  it("are sorted as texts, and once in a list of what they stand for", function()
+    load.outputs({
+      ["texts | sort | join: ','"] = "a,b", ["numbers | uniq | size"] = "1", ["numbers | sum"] = "6",
+      ["numbers | sort"] = "Liquid error (line 1): cannot sort values of incompatible types",
+    }, environment)
+  end)
+
+  it("are empty in a comparison only", function()
+    load.outputs({ ["empty_text | default: 'x' | append: '|'"] = "|" }, environment)
+    assert.equal("e", load.render("{% if empty_text == empty %}e{% endif %}", environment))
+  end)
+
+  it("have values also where none is given", function()
+    local bare = data [[{"n":{"_instantiate":"NumberDrop"},"s":{"_instantiate":"StringDrop","params":null},
+      "b":{"_instantiate":"BooleanDrop","params":{}},"e":{"_instantiate":"NestedDrop","params":{"value":"x"}}}]]
+    load.outputs({ ["n | plus: 1"] = "1", ["s | append: '|'"] = "|", b = "false", ["e.square"] = "0" }, bare)
+  end)
+end)
+
 describe("drops in lists", function()
   it("fail the filters that read their properties", function()
     local environment = data '{"l":[{"_instantiate":"ErrorDrop"},{"_instantiate":"ErrorDrop"}]}'
@@ -68,10 +158,10 @@ end)
 describe("markers of Ruby's types", function()
   it("become what they say", function()
     load.outputs({
-      ["r"] = "1..3", ["r.size"] = "3", ["x | join: ','"] = "1,2", ["s"] = "foo", ["h"] = "{:a=>1}", ["h.a"] = "1",
+      ["r"] = "1..3", ["r.size"] = "3", ["x | join: ','"] = "1,2", ["s"] = "foo", ["c"] = "String",
     }, data [[{"r":{"_ruby_type":"Range","begin":1,"end":3},"s":{"_ruby_type":"Symbol","inspect":":foo","value":"foo"},
       "x":{"_ruby_type":"Range","begin":1,"end":3,"exclude_end":true},
-      "h":{"_ruby_type":"Hash","inspect":"{:a=>1}","data":{"a":1}}}]])
+      "c":{"_ruby_type":"Class","name":"String","inspect":"String"}}]])
   end)
 end)
 
@@ -131,6 +221,16 @@ describe("drops that live elsewhere", function()
     assert.equal("10", load.render("{% for n in d %}{{ n | plus: 1 }}{% endfor %}", environment))
   end)
 
+  it("have no size, first or last where all that they answer is how they print", function()
+    local silent = drop { to_s = "<silent>" }
+    local failing = drop { to_s = "<failing>", size = "fail", first = "fail", last = "fail" }
+    for name, expected in pairs { ["<silent>"] = silent, ["<failing>"] = failing } do
+      load.outputs({ d = name, ["d | size"] = "0", ["d | first"] = "", ["d | last"] = "" }, { d = expected })
+    end
+    load.outputs({ ["d.size"] = "", ["d.first"] = "", ["d.last"] = "" }, { d = silent })
+    load.outputs({ ["d.size"] = "Liquid error (line 1): out of order" }, { d = failing })
+  end)
+
   it("fail without ending the render", function()
     assert.equal("[Liquid error (line 1): out of order]", load.render("[{{ b.x }}]", { b = drop { x = "fail" } }))
     assert.equal("Liquid error (line 1): no items", load.render("{% for i in b %}x{% endfor %}", { b = drop {} }))
@@ -138,5 +238,32 @@ describe("drops that live elsewhere", function()
     local output, err = template:render({ b = drop { x = "fail" } }, { strict_errors = true })
     assert.is_nil(output)
     assert.equal("Liquid error (line 1): out of order", tostring(err))
+  end)
+end)
+
+describe("self", function()
+  it("contains nothing, as other drops that are not gone through", function()
+    assert.equal("n1", load.render("{% assign x = 1 %}{% if self contains 'x' %}y{% else %}n{% endif %}{{ self.x }}"))
+    assert.equal("none", load.render("{% for x in self %}x{% else %}none{% endfor %}", { a = 1 }))
+  end)
+
+  it("tells what is not there where variables are strict", function()
+    local template = load.liquid.compile "{{ self.a }}{{ self.null }}{{ self.missing }}{{ self[0] }}"
+    local output, errors = template:render({ a = "A", null = load.liquid.null }, { strict_variables = true })
+    assert.equal("A", output)
+    assert.equal(2, #errors)
+    assert.equal("undefined variable missing", errors[1].message)
+  end)
+
+  it("is the same wherever it is asked for", function()
+    assert.equal("same", load.render("{% assign s = self %}{% if s == self.self %}same{% endif %}"))
+    assert.equal("other", load.render("{% render 'p', outer: self %}", {},
+      { filesystem = { p = "{% if outer == self %}same{% else %}other{% endif %}" } }))
+  end)
+
+  it("is read by filters that read properties", function()
+    load.outputs({
+      ["self | map: 'a'"] = "A", ["self | where: 'a', 'A' | size"] = "1", ["self | map: 'none' | compact | size"] = "0",
+    }, { a = "A" })
   end)
 end)

@@ -86,6 +86,12 @@ local function is_number(value) return type(value) == "number" or bigint.is(valu
 -- Only numbers and texts have an order; between others nothing is true, and nothing is wrong.
 local function ordered(value) return type(value) == "string" or is_number(value) end
 
+-- Objects may have one as well.
+local function order_of_objects(a, b)
+  local protocol = values.protocol(a) or values.protocol(b)
+  return protocol and protocol.order and protocol.order(a, b)
+end
+
 ---The order of two values: negative, 0 or positive; nil where they have none.
 ---@param a any
 ---@param b any
@@ -95,7 +101,7 @@ function comparison.order(a, b)
     if a < b then return -1 end
     return a > b and 1 or a == b and 0 or nil
   end
-  if not ordered(a) or not ordered(b) then return nil end
+  if not ordered(a) or not ordered(b) then return order_of_objects(a, b) end
   if type(a) == "string" and type(b) == "string" then
     if a == b then return 0 end
     return a < b and -1 or 1

@@ -119,17 +119,18 @@ end
 
 local function invalid_integer() return errors.argument("invalid integer") end
 
----An integer, for positions, lengths and limits.
+---An integer, for positions, lengths and limits. An object is the integer that its text is.
 ---@param value any
 ---@param ctx? liquid.context
 ---@return integer? value, table? err
 function numbers.to_integer(value, ctx)
   if math_type(value) == "integer" then return value end
-  if type(value) == "table" then
+  if bigint.is(value) then return clamped(value) end
+  local protocol = values.protocol(value)
+  if protocol and protocol.to_s then
     local err
-    value, err = values.materialize(value, ctx)
+    value, err = protocol.to_s(value, ctx)
     if err then return nil, err end
-    if bigint.is(value) then return clamped(value) end
   end
   if type(value) == "string" then
     value = whole_text(value)

@@ -50,6 +50,7 @@ end
 ---@field number? fun(object: table, ctx?: table): any, table?
 ---@field items? fun(object: table, ctx?: table): table?, table? a list of what it holds
 ---@field equal? fun(object: table, other: any): boolean
+---@field order? fun(object: any, other: any): integer? as `comparison.order`; either may be the object
 ---@type table<table, liquid.protocol>
 local objects = setmetatable({}, { __mode = "k" })
 values.objects = objects

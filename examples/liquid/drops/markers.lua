@@ -1,8 +1,9 @@
--- Makes of data that came as JSON what its markers say it is: standard drops, ranges, symbols, hashes with a form of
--- their own.
+-- Makes of data that came as JSON what its markers say it is: standard drops, ranges, symbols, and hashes whose keys
+-- JSON cannot tell.
 
 local ranges = require "liquid.ranges"
 local remote = require "liquid.drops.remote"
+local ruby = require "liquid.drops.ruby"
 local standard = require "liquid.drops.standard"
 local values = require "liquid.values"
 
@@ -34,17 +35,23 @@ local function range(marker)
   return made
 end
 
-local makers = {
-  Range = range,
-  Symbol = function(marker)
-    local value = marker.value or marker.data or marker.inspect
-    return type(value) == "string" and value:gsub("^:", "") or ""
-  end,
-}
-
 local function shown(marker)
   return setmetatable({ inspect = tostring(marker.inspect or ""), data = marker.data }, shown_metatable)
 end
+
+local makers = {
+  Range = range,
+  -- To a template a symbol is a string.
+  Symbol = function(marker)
+    if type(marker.value) == "string" then return marker.value end
+    local name = marker.data or marker.inspect
+    return type(name) == "string" and name:gsub("^:", "") or ""
+  end,
+  Hash = function(marker)
+    if not values.is_hash(marker.data) then return shown(marker) end
+    return ruby.hash(marker.inspect, marker.data)
+  end,
+}
 
 local replace
 

@@ -25,7 +25,7 @@ end
 -- What comes as JSON may be marked, as the data may that came before it.
 local function unmarked(value, drop)
   if type(value) ~= "table" or values.protocol(value) or not remote.comes_as_json(drop) then return value end
-  return require("liquid.drops.markers")({ value })[1]
+  return values.plain(require("liquid.drops.markers")({ value })[1])
 end
 
 local function ask(drop, property)
@@ -75,16 +75,18 @@ local function contains(drop, wanted)
   return false
 end
 
+-- What the filters size, first and last ask for. Many drops have none of these, and some of them fail when asked.
+local function ask_if_any(property, otherwise)
+  return function(drop)
+    local found, err = ask(drop, property)
+    if err or found == nil then return otherwise end
+    return found
+  end
+end
+
 local protocol = {
   kind = "drop", get = get, value = value, to_s = to_s, items = items, number = number, contains = contains,
-  equal = rawequal,
-  size = function(drop)
-    local size, err = ask(drop, "size")
-    if err then return nil, err end
-    return size or 0
-  end,
-  first = function(drop) return ask(drop, "first") end,
-  last = function(drop) return ask(drop, "last") end,
+  equal = rawequal, size = ask_if_any("size", 0), first = ask_if_any("first"), last = ask_if_any("last"),
 }
 
 ---Makes all tables with a metatable drops: they have the methods get, iterate and call.

@@ -19,14 +19,14 @@ local function get(drop, key)
   if type(key) == "string" then value = drop.ctx.scope[key] end
   if value == null then return nil end
   if value == nil and key == "self" then return drop end
-  return value
+  return value, nil, value == nil
 end
 
+-- Like any drop that cannot be gone through it contains nothing.
 values.register(metatable, {
   kind = "self",
   get = get,
   to_s = function() return "Liquid::SelfDrop" end,
-  contains = function(drop, key) return get(drop, key) ~= nil end,
   equal = function(a, b) return getmetatable(b) == metatable and a.ctx == b.ctx end,
 })
 

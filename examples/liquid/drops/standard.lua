@@ -28,6 +28,12 @@ local function boxed(name, extra)
   return kind(name, protocol)
 end
 
+-- Of all drops only those that hold texts can be sorted.
+local function order_texts(a, b)
+  local first, second = text.to_s(a), text.to_s(b)
+  return first == second and 0 or first < second and -1 or 1
+end
+
 local operations = {
   echo = function(n) return n end,
   square = function(n) return arithmetic.multiply(n, n) end,
@@ -64,9 +70,9 @@ local nested
 
 local function look_inside(drop, key)
   if key == "nested" then return drop end
-  if key == "square" then return setmetatable({ value = drop.value * drop.value }, nested) end
-  if key == "value" then return drop.value end
-  return missing()
+  if key ~= "square" then return missing() end
+  local value = numbers.to_number(drop.value)
+  return setmetatable({ value = arithmetic.multiply(value, value) }, nested)
 end
 
 nested = kind("NestedDrop", {
@@ -76,7 +82,7 @@ nested = kind("NestedDrop", {
 local metatables = {
   BooleanDrop = boxed("BooleanDrop"),
   NumberDrop = boxed("NumberDrop", { number = held }),
-  StringDrop = boxed("StringDrop"),
+  StringDrop = boxed("StringDrop", { order = order_texts }),
   NestedDrop = nested,
   MethodDrop = kind("MethodDrop", { get = method, to_s = function() return "MethodDrop" end }),
   IndexDrop = kind("IndexDrop", { get = index, to_s = function() return "IndexDrop" end }),
@@ -92,19 +98,24 @@ local metatables = {
     to_s = function() return "SequenceDrop" end,
     contains = function(_, value) return value == "first" or value == "second" or value == "third" end,
   }),
-  NilDrop = kind("NilDrop", { value = function() return nil end, to_s = function() return "" end }),
   OpaqueDrop = kind("OpaqueDrop", { to_s = function() return "opaque" end }),
   ErrorDrop = kind("ErrorDrop", { get = access_failed, to_s = function() return "ErrorDrop" end }),
 }
 
----A standard drop by its name.
+-- What a drop holds where nothing is said.
+local defaults = { BooleanDrop = false, NumberDrop = 0, StringDrop = "", NestedDrop = 3 }
+
+---A standard drop by its name. The one that stands for nothing is nothing: no filter and no tag can tell them apart.
 ---@param name string
 ---@param params? table
 ---@return table? drop nil if there is none of that name
 function standard.new(name, params)
+  if name == "NilDrop" then return values.null end
   local metatable = metatables[name]
   if not metatable then return nil end
-  return setmetatable({ value = params and values.plain(params.value) }, metatable)
+  local value = values.is_hash(params) and values.plain(params.value)
+  if value == nil or value == false then value = defaults[name] end
+  return setmetatable({ value = value }, metatable)
 end
 
 return standard

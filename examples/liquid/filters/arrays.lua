@@ -153,9 +153,11 @@ local function uniq(ctx, input, property)
   if err then return nil, err end
   local result, is_new = {}, unseen()
   for i = 1, #list do
-    local key, none = list[i], nil
+    local key, none
+    key, err = values.materialize(list[i], ctx)
+    if err then return nil, err end
     -- With one item there is nothing to compare, so its property is not read.
-    if property ~= nil and #list > 1 then key, err, none = lists.property(list[i], property, ctx) end
+    if property ~= nil and #list > 1 then key, err, none = lists.property(key, property, ctx) end
     if err or none then return nil, err end
     if is_new(key) then result[#result + 1] = list[i] end
   end

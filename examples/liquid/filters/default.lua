@@ -13,7 +13,7 @@ local function default(ctx, input, value, named)
     if input ~= nil and values.is_hash(named) and values.plain(named.allow_false) then return input end
     return value
   end
-  if comparison.is_empty(shown) then return value end
+  if comparison.is_empty(input) then return value end
   return input
 end
 

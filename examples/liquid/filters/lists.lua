@@ -65,7 +65,8 @@ function lists.of(input, ctx)
   end
   if input == nil then return {} end
   local protocol = values.protocol(input)
-  if protocol and protocol.items then
+  -- A hash is one item to filters, though a loop goes through its pairs.
+  if protocol and protocol.items and protocol.kind ~= "hash" then
     local list, err = protocol.items(input, ctx)
     if err then return nil, err end
     return list
@@ -117,7 +118,7 @@ function lists.property(item, property, ctx)
     return value
   end
   local kind = values.kind(item)
-  if kind == "hash" then
+  if kind == "hash" and not values.protocol(item) then
     local value
     if property ~= nil then value = rawget(item, property) end
     if value == null then return nil end

@@ -50,11 +50,9 @@ local function laxly(state, markup, position)
   return row
 end
 
--- As much of a value as is an integer. Nothing is 0 here, but not everything is a number.
+-- As much of a value as is an integer. Nothing is 0 here, but not everything is a number, and no drop is.
 local function integer(evaluate, ctx)
   local value, err = evaluate(ctx)
-  if err then return nil, err end
-  value, err = values.materialize(value, ctx)
   if err then return nil, err end
   if value == nil then return 0 end
   if type(value) == "string" then value = numbers.leading_integer(value) end

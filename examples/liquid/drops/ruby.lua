@@ -1,0 +1,239 @@
+-- Hashes of Ruby's, whose keys need not be strings.
+--
+-- Such a hash comes as JSON in two halves: `data` has its values under the texts of its keys, `inspect` is how Ruby
+-- prints it. The types of the keys, and their order, are read off the second. A symbol is a string to a template, but
+-- that string is not the key: what is under a symbol is seen by a loop, and never looked up.
+
+local bigint = require "liquid.bigint"
+local comparison = require "liquid.comparison"
+local numbers = require "liquid.numbers"
+local text = require "liquid.text"
+local values = require "liquid.values"
+
+local ruby = {}
+
+local null = values.null
+local find, match, sub, inspect = string.find, string.match, string.sub, text.inspect
+
+-- {====== Reading what Ruby's inspect printed ======
+
+local escapes = { n = "\n", r = "\r", t = "\t", a = "\a", b = "\b", f = "\f", v = "\v", e = "\27", ["0"] = "\0" }
+
+local function unescaped(quoted)
+  local plain = quoted:gsub("\\x(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end)
+    :gsub("\\u(%x%x%x%x)", function(digits) return utf8.char(tonumber(digits, 16)) end)
+    :gsub("\\u{(%x+)}", function(digits) return utf8.char(tonumber(digits, 16)) end)
+  return (plain:gsub("\\(.)", function(letter) return escapes[letter] or letter end))
+end
+
+-- The text in quotes at a position, and what is behind it.
+local function read_quoted(source, at)
+  local from = at + 1
+  while true do
+    at = find(source, '["\\]', at + 1)
+    if not at then return nil end
+    if sub(source, at, at) == '"' then return unescaped(sub(source, from, at - 1)), at + 1 end
+    at = at + 1
+  end
+end
+
+local words = { ["nil"] = null, ["true"] = true, ["false"] = false }
+
+local function read_number(source, at)
+  local digits, after = match(source, "^(%-?%d+%.?%d*[eE]?[+-]?%d*)()", at)
+  if not digits or find(digits, "%.$") then digits, after = match(source, "^(%-?%d+)()", at) end
+  if not digits then return nil end
+  if find(digits, "[.eE]") then return tonumber(digits), after end
+  return numbers.literal(digits), after
+end
+
+local function key(value) return { value = value, printed = inspect(value) } end
+
+local function symbol(name)
+  local is_plain = find(name, "^[%a_][%w_]*[?!=]?$")
+  return { value = name, printed = ":" .. (is_plain and name or inspect(name)) }
+end
+
+-- The key at a position, and what is behind it and its arrow; nil if it is none that this reads.
+local function read_key(source, at)
+  local name, after = match(source, "^([%a_][%w_]*[?!]?): ()", at)
+  if name then return symbol(name), after end
+  local found, value
+  if find(source, '^"', at) then
+    value, after = read_quoted(source, at)
+    if value and find(source, "^: ", after) then return symbol(value), after + 2 end
+    found = value and key(value)
+  elseif find(source, '^:"', at) then
+    value, after = read_quoted(source, at + 1)
+    found = value and symbol(value)
+  elseif find(source, "^:", at) then
+    name, after = match(source, "^:([^%s=]+=?)()=>", at)
+    if not name then name, after = match(source, "^:(%S+)()%s", at) end
+    found = name and symbol(name)
+  else
+    name, after = match(source, "^(%l+)()", at)
+    value = words[name]
+    if value == nil then value, after = read_number(source, at) end
+    found = value ~= nil and key(value)
+  end
+  after = found and match(source, "^ ?=> ?()", after)
+  if after then return found, after end
+end
+
+local opens = { ["["] = true, ["{"] = true, ["("] = true }
+
+-- What is behind the value at a position: the comma or brace that ends it.
+local function skip_value(source, at)
+  local depth = 0
+  while at <= #source do
+    local character = sub(source, at, at)
+    if character == '"' then
+      local _, after = read_quoted(source, at)
+      if not after then return nil end
+      at = after - 1
+    elseif opens[character] or find(source, "^#<", at) then
+      depth = depth + 1
+    elseif depth == 0 and (character == "," or character == "}") then
+      return at
+    elseif find(character, "[%]})]") or character == ">" and sub(source, at - 1, at - 1) ~= "=" then
+      depth = depth - 1
+    end
+    at = at + 1
+  end
+end
+
+-- The keys of a printed hash, in its order; nil if they cannot be read.
+local function read_keys(source)
+  if type(source) ~= "string" or not find(source, "^{.*}$") then return nil end
+  local keys, at = {}, 2
+  while at < #source do
+    local found, after = read_key(source, at)
+    if not found then return nil end
+    keys[#keys + 1] = found
+    at = skip_value(source, after)
+    if not at then return nil end
+    at = match(source, "^, ()", at) or at + 1
+  end
+  return keys
+end
+
+-- }======
+
+-- {====== Hashes ======
+
+local hash_metatable = { __name = "liquid.ruby_hash" }
+
+---A hash of Ruby's.
+---@class liquid.ruby_hash
+---@field keys { value: any, printed: string }[] in its order, with `values.null` for nil
+---@field by_key table<string, any> values by how Ruby prints their keys
+---@field printed? string as Ruby printed it
+
+local function is_hash(value) return getmetatable(value) == hash_metatable end
+
+-- Drops print as what they hold, and are never equal to it.
+local function is_key(value)
+  local protocol = values.protocol(value)
+  return not protocol or bigint.is(value)
+end
+
+local function value_at(hash, wanted)
+  if not is_key(wanted) then return nil end
+  return hash.by_key[inspect(wanted)]
+end
+
+local function pair(hash, position)
+  local found = hash.keys[position]
+  return found and values.array { found.value, hash.by_key[found.printed] }
+end
+
+local function size(hash) return #hash.keys end
+
+local function first(hash) return pair(hash, 1) end
+
+local function get(hash, wanted, _, command)
+  local value = value_at(hash, wanted)
+  if value == null then return nil end
+  if value ~= nil then return value end
+  if command and wanted == "size" then return size(hash) end
+  if command and wanted == "first" then return first(hash) end
+  return nil, nil, true
+end
+
+local function items(hash)
+  local list = {}
+  for i = 1, #hash.keys do list[i] = pair(hash, i) end
+  return values.array(list)
+end
+
+local function print_hash(hash)
+  local parts = {}
+  for i, found in ipairs(hash.keys) do parts[i] = found.printed .. "=>" .. inspect(hash.by_key[found.printed]) end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+local function equal(a, b)
+  if not is_hash(b) or #a.keys ~= #b.keys then return false end
+  for printed, value in next, a.by_key do
+    if b.by_key[printed] == nil or not comparison.equal(value, b.by_key[printed]) then return false end
+  end
+  return true
+end
+
+values.register(hash_metatable, {
+  kind = "hash", get = get, size = size, first = first, items = items, equal = equal,
+  to_s = function(hash) return hash.printed or print_hash(hash) end,
+  contains = function(hash, wanted) return value_at(hash, wanted) ~= nil end,
+  empty = function(hash) return #hash.keys == 0 end,
+})
+
+-- Ruby's texts of keys are the names in the data.
+local function name_of(value)
+  if value == null then return "" end
+  return (text.to_s(value))
+end
+
+-- Nothing if the keys do not stand for all of the data.
+local function from_keys(keys, data)
+  local by_key, named = {}, {}
+  for _, found in ipairs(keys or {}) do
+    local name = name_of(found.value)
+    local value = data[name]
+    if value == nil then return nil end
+    by_key[found.printed], named[name] = value, true
+  end
+  for name in next, data do
+    if not named[name] then return nil end
+  end
+  return { keys = keys or {}, by_key = by_key }
+end
+
+local function string_keys(data)
+  local keys = {}
+  for i, name in ipairs(values.keys(data)) do keys[i] = key(name) end
+  return keys
+end
+
+-- Later versions of Ruby print spaces around arrows, and symbols in another way. Liquid never does.
+local function is_older_style(printed)
+  return not find(printed, " => ", 1, true) and not find(printed, '[%w_?!"]: ')
+end
+
+---The hash that Ruby printed, with the values of the data. Where its keys cannot be read they are strings.
+---@param printed any
+---@param data table values by the texts of their keys
+---@return table
+function ruby.hash(printed, data)
+  local hash = from_keys(read_keys(printed), data)
+  if not hash then
+    hash = from_keys(string_keys(data), data)
+    hash.printed = type(printed) == "string" and printed or nil
+  elseif is_older_style(printed) then
+    hash.printed = printed
+  end
+  return setmetatable(hash, hash_metatable)
+end
+
+-- }======
+
+return ruby
