@@ -59,8 +59,8 @@ describe("the drop that stands for nothing", function()
   it("is nothing to every filter", function()
     for _, filter in ipairs {
       "upcase", "escape", "url_encode", "strip", "squish", "truncate: ''", "truncatewords: ''", "slice: 0",
-      "append: ''", "replace: 'a', 'b'", "split: ','", "join: ','", "sort", "sort_natural", "uniq", "reverse", "compact",
-      "map: 'x'", "where: 'x'", "first", "last", "find: 'x'", "date: '%Y'", "concat: d2",
+      "append: ''", "replace: 'a', 'b'", "split: ','", "join: ','", "sort", "sort_natural", "uniq", "reverse",
+      "compact", "map: 'x'", "where: 'x'", "first", "last", "find: 'x'", "date: '%Y'", "concat: d2",
     } do
       load.outputs({ ["d | " .. filter] = filter:find "concat" and
         "Liquid error (line 1): concat filter requires an array argument" or "" }, environment)

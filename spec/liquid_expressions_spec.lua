@@ -34,7 +34,7 @@ describe("expressions", function()
       ["{{ self.a }}{{ self['a'] }}{{ self[k] }}{{ self }}"] = "111Liquid::SelfDrop",
       ["{% assign self = 5 %}{{ self }}"] = "5",
       ["{% for a in (7..7) %}{{ self.a }}{% endfor %}"] = "7",
-      ["{% if self contains 'a' %}y{% endif %}{% if self contains 'zz' %}n{% endif %}"] = "y",
+      ["{% if self contains 'a' %}y{% else %}n{% endif %}"] = "n",
     }, { a = 1, k = "a" })
   end)
 

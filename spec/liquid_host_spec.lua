@@ -432,6 +432,41 @@ describe("Drop Callbacks", function()
       } do assert.equal(('{"value":%s}'):format(case[3]), get(case[1], case[2]), case[2]) end
     end)
 
+    it("keeps from templates what is not made for them", function()
+      local ran = {}
+      local Account = { __name = "AccountDrop", __mode = "k", secret = "class" }
+      Account.__index = Account
+      local account = setmetatable({ _id = 7, __own = "own" }, Account)
+      for _, name in ipairs { "__gc", "__close", "__call", "new", "_delete" } do
+        Account[name] = function() ran[#ran + 1] = name return "ran" end
+      end
+      for _, property in ipairs {
+        "__gc", "__close", "__call", "__index", "__name", "__mode", "__metatable", "__own", "new", "_delete",
+      } do
+        assert.equal('{"value":null}', get(account, property), property)
+        assert.matches("has no method", asking({ x = account }, function(ask)
+          return ask("drop_call", { drop_id = "drop_1", method = property, args = {} })
+        end), property)
+      end
+      assert.same({}, ran)
+      assert.equal('{"value":7}', get(account, "_id"))
+      assert.equal('{"value":true}', get(setmetatable({ new = true }, {}), "new"))
+    end)
+
+    it("gives the class of an object as a drop, which shows no more of itself", function()
+      local Class = { __index = {}, name = "Class" }
+      local object = setmetatable({ class = Class, items = setmetatable({ print, "b" }, {}) }, { __name = "Object" })
+      local answers = asking({ x = object }, function(ask)
+        local class = ask("drop_get", { drop_id = "drop_1", property = "class" })
+        ask("drop_get", { drop_id = "drop_1", property = "items" })
+        return class .. ask("drop_get", { drop_id = "drop_2", property = "__index" })
+          .. ask("drop_get", { drop_id = "drop_2", property = "name" })
+          .. ask("drop_get", { drop_id = "drop_3", property = 0 })
+      end)
+      assert.equal('{"value":{"_rpc_drop":"drop_2","type":"Drop"}}{"value":null}{"value":"Class"}{"value":null}',
+        answers)
+    end)
+
     it("counts items from 0, and from the end", function()
       local list = setmetatable({ "a", "b", "c" }, {})
       assert.equal('{"value":"a"}', get(list, 0))

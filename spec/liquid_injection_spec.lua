@@ -85,3 +85,110 @@ describe("what is behind the engine", function()
     end
   end)
 end)
+
+describe("an object of Lua's", function()
+  local ran
+
+  -- A class with everything that Lua would call of its own accord, or that a class has besides. Its finalizer is not
+  -- the collector's, as long as objects are made before it is there.
+  local function class()
+    ran = {}
+    local Class = { __name = "Secret", __mode = "k", secret = "inherited" }
+    Class.__index = Class
+    for _, name in ipairs {
+      "__close", "__call", "__len", "__tostring", "__pairs", "__eq", "__lt", "__le", "__concat", "__unm", "new",
+    } do
+      Class[name] = function() ran[#ran + 1] = name return "ran" end
+    end
+    return Class
+  end
+
+  local function with_finalizer(Class, made)
+    Class.__gc = function() ran[#ran + 1] = "__gc" end
+    return made
+  end
+
+  local function objects()
+    local Class = class()
+    local functions = setmetatable({ name = "virtual" }, {
+      __index = function(_, name) ran[#ran + 1] = name return "ran" end, __metatable = "locked",
+    })
+    return with_finalizer(Class, {
+      instance = setmetatable({ name = "Ada", __own = "own" }, Class), class = Class, virtual = functions,
+      locked = setmetatable({ name = "x" }, { __metatable = false, __index = Class }),
+      text = "text", userdata = io.stdout, fn = print, thread = coroutine.create(print),
+      list = load.liquid.array { setmetatable({ name = "A", __own = "own" }, Class), setmetatable({}, Class) },
+    })
+  end
+
+  local NAMES = {
+    "__gc", "__index", "__name", "__mode", "__metatable", "__tostring", "__close", "__call", "__pairs", "__own", "new",
+    "secret", "write", "rep",
+  }
+
+  it("shows no name that begins with __, nor what it inherits, however it is asked for", function()
+    for _, variable in ipairs { "instance", "virtual", "locked", "userdata", "fn", "thread", "list", "text" } do
+      for _, name in ipairs(NAMES) do
+        for _, template in ipairs {
+          "{{ V.N }}", "{{ V['N'] }}", "{{ V[key] }}", "{{ self['V']['N'] }}", "{{ V | map: 'N' }}", "{{ V.N.N }}",
+          "{{ V | where: 'N' | size | minus: 0 | replace: '0', '' }}", "{{ V | sum: 'N' | replace: '0', '' }}",
+          "{{ V | find: 'N' }}", "{{ V | has: 'N' | replace: 'false', '' }}", "{{ V | find_index: 'N' }}",
+          "{% if V contains 'N' %}found{% endif %}", "{% if V.N %}found{% endif %}", "{% assign x = V.N %}{{ x }}",
+          "{% for x in V.N %}found{% endfor %}", "{% tablerow x in V.N %}found{% endtablerow %}", "{{ V.N.size }}",
+          "{% for p in V %}{% if p[0] == 'N' %}found{% endif %}{% endfor %}", "{{ V.N | first }}{{ V.N | last }}",
+          "{% case V.N %}{% when nil %}{% else %}found{% endcase %}",
+        } do
+          local source = template:gsub("V", variable):gsub("N", (name:gsub("%%", "%%%%")))
+          local environment = objects()
+          environment.key = name
+          local is_text = variable == "text" or variable == "fn" or variable == "thread" or variable == "userdata"
+          if not (is_text and template:find "|") then
+            assert.equal("", load.render(source, environment, {}), source)
+          end
+          assert.same({}, ran, source)
+        end
+      end
+    end
+  end)
+
+  it("shows what is its own otherwise, and calls nothing", function()
+    load.all({
+      ["{{ instance.name }}{{ instance['name'] }}{{ list | map: 'name' }}"] = "AdaAdaA",
+      ["{{ instance.size }} {{ instance | size }} {{ instance.first }} {{ instance | first }}"] = "1 1 nameAda nameAda",
+      ["{{ instance }}"] = '{"name"=>"Ada"}', ["{% for p in instance %}{{ p }};{% endfor %}"] = "nameAda;",
+      ["{{ class | size }}{{ class.first[0] }}"] = "2new",
+      ["{{ class.__index }}{{ class.__index.secret }}{{ class.__name }}"] = "",
+      ["{% if instance == list[1] or instance == list %}same{% else %}other{% endif %}"] = "other",
+      ["{{ list | uniq | size }}{{ list | sort: 'name' | size }}{{ list | compact: '__own' | size }}"] = "220",
+      ["{{ fn }}{{ thread }}{{ userdata }}{{ virtual.name }}"] = "virtual",
+      ["{{ list | sort_natural: '__own' | size }}{{ list | uniq: '__own' | size }}{{ list | reject: '__own' | size }}"]
+        = "212",
+      ["{{ 5 | default: 1, instance }}"] = "5",
+    }, objects())
+    assert.same({}, ran)
+  end)
+
+  it("may be the environment", function()
+    local Class = class()
+    local environment = with_finalizer(Class, setmetatable({ name = "Ada", __own = "own" }, Class))
+    load.all({
+      ["{{ name }}{{ secret }}"] = "Adainherited", ["{{ __index }}{{ __gc }}{{ __own }}{{ self.__index }}"] = "",
+      ["{% assign __gc = 'mine' %}{{ __gc }}{{ self.__gc }}"] = "minemine",
+    }, environment)
+    assert.same({}, ran)
+  end)
+
+  it("is not asked as a drop for such names either", function()
+    local Class = class()
+    require("liquid.values").register(Class, { kind = "drop", get = function(object, name) return object[name] end })
+    local object = with_finalizer(Class, setmetatable({ name = "Ada", __own = "own" }, Class))
+    for _, name in ipairs(NAMES) do
+      if name:find "^__" then
+        load.outputs({ ["o." .. name] = "", ["o['" .. name .. "']"] = "", ["o | map: '" .. name .. "'"] = "" },
+          { o = object })
+      end
+    end
+    load.outputs({ ["o.name"] = "Ada", ["o.secret"] = "inherited" }, { o = object })
+    assert.same({}, ran)
+  end)
+end)

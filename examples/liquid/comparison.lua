@@ -9,7 +9,7 @@ local values = require "liquid.values"
 
 local comparison = {}
 
-local type, find = type, string.find
+local type, find, rawget, rawequal = type, string.find, rawget, rawequal
 local null = values.null
 local MAX_DEPTH = 100
 
@@ -25,21 +25,22 @@ end
 
 local function equal_hashes(a, b, depth)
   for key, value in next, a do
-    if b[key] == nil or not equal(value, b[key], depth) then return false end
+    local other = rawget(b, key)
+    if other == nil or not equal(value, other, depth) then return false end
   end
   for key in next, b do
-    if a[key] == nil then return false end
+    if rawget(a, key) == nil then return false end
   end
   return true
 end
 
----Whether two values are the same to Liquid: lists and hashes by what they hold.
+---Whether two values are the same to Liquid: lists and hashes by what they hold, whatever Lua would compare them by.
 ---@param a any
 ---@param b any
 ---@param depth? integer
 ---@return boolean
 function equal(a, b, depth)
-  if a == b then return true end
+  if rawequal(a, b) then return true end
   if a == null then a = nil end
   if b == null then b = nil end
   if type(a) ~= "table" or type(b) ~= "table" then return a == b end
@@ -136,7 +137,8 @@ function comparison.contains(left, right, ctx)
     if not protocol.contains then return false end
     return protocol.contains(left, right, ctx)
   end
-  return (type(right) == "string" or type(right) == "number") and left[right] ~= nil
+  if type(right) ~= "string" and type(right) ~= "number" then return false end
+  return rawget(left, right) ~= nil and not values.hides(left, right)
 end
 
 ---@param value any

@@ -6,6 +6,7 @@
 local errors = require "liquid.errors"
 local limits = require "liquid.limits"
 local self_drop = require "liquid.drops.self"
+local values = require "liquid.values"
 
 local setmetatable = setmetatable
 
@@ -32,6 +33,17 @@ local function within(outer)
   return setmetatable({}, { __index = outer })
 end
 
+-- The variables of an object of Lua's, as far as a template may see them.
+local function visible(environment)
+  if not values.has_secrets(environment) then return environment end
+  return setmetatable({}, {
+    __index = function(_, name)
+      if values.is_reserved(name) then return nil end
+      return environment[name]
+    end,
+  })
+end
+
 local function isolated(environment)
   local counters = within(environment)
   local assigns = within(counters)
@@ -46,7 +58,7 @@ end
 ---@param template liquid.template
 ---@return liquid.context
 function context.new(environment, options, template)
-  local ctx = isolated(environment)
+  local ctx = isolated(visible(environment))
   ctx.strict_variables, ctx.strict_filters = options.strict_variables, options.strict_filters
   ctx.strict_errors, ctx.now, ctx.registers = options.strict_errors, options.now, options.registers
   ctx.filters, ctx.partials, ctx.errors = template.filters, template.partials, {}

@@ -55,10 +55,22 @@ local function named_by(name)
   end
 end
 
+-- A member of a name that is not in every table what it says.
+local function guarded_member_of(base, key)
+  return function(ctx)
+    local object, err = base(ctx)
+    if err then return nil, err end
+    local value, failure, missing = get(object, key, true, ctx)
+    if missing and ctx.strict_variables then return undefined(key) end
+    return value, failure
+  end
+end
+
 ---@param base fun(ctx: liquid.context): any, table?
 ---@param key string
 ---@return fun(ctx: liquid.context): any, table?
 function expressions.member_of(base, key)
+  if values.is_reserved(key) then return guarded_member_of(base, key) end
   return function(ctx)
     local object, err = base(ctx)
     local metatable = metatable_of(object)
@@ -85,6 +97,7 @@ end
 ---@param key string
 ---@return fun(ctx: liquid.context): any, table?
 function expressions.member(name, key)
+  if values.is_reserved(key) then return guarded_member_of(expressions.variable(name), key) end
   return function(ctx)
     local object = ctx.scope[name]
     local metatable = metatable_of(object)

@@ -5,7 +5,8 @@ local unicode = require "liquid.unicode"
 
 local lookup = {}
 
-local null, arrays, objects = values.null, values.arrays, values.objects
+local null, arrays, objects, hides, is_reserved
+  = values.null, values.arrays, values.objects, values.hides, values.is_reserved
 local type, getmetatable, rawget, math_type = type, getmetatable, rawget, math.type
 
 -- Each gives the value, an error, and whether there was nothing of that name.
@@ -30,17 +31,19 @@ local function of_array(list, key, command)
   return value
 end
 
+-- Only what a table itself has is read. What its metatable would add is not: a program that wants that to be seen makes
+-- its objects drops.
 local function of_hash(hash, key, command)
   local value
   if key ~= nil then value = rawget(hash, key) end
-  if value == null then return nil end
-  if value ~= nil then return value end
+  if value ~= nil then
+    if value == null then return nil end
+    if hides(hash, key) then return nil, nil, true end
+    return value
+  end
   if not command then return nil, nil, true end
   if key == "size" then return values.count(hash) end
-  if key == "first" then
-    local first = values.keys(hash)[1]
-    return first ~= nil and values.array { first, hash[first] } or nil
-  end
+  if key == "first" then return values.first_pair(hash) end
   return nil, nil, true
 end
 
@@ -72,7 +75,9 @@ function lookup.get(object, key, command, ctx)
       if object == null then return nil, nil, true end
       return of_hash(object, key, command)
     end
-    if protocol.get then return protocol.get(object, key, ctx, command) end
+    if protocol.get and (protocol.shows_all or not is_reserved(key)) then
+      return protocol.get(object, key, ctx, command)
+    end
   elseif kind == "string" then
     return of_string(object, key, command)
   elseif key == "size" and command and math_type(object) == "integer" then

@@ -76,7 +76,11 @@ local function asked(question, operand)
 end
 
 local function never() return false end
-local function same(a, b) return a == b or equal(a, b) end
+
+local function same(a, b)
+  if type(a) == "table" and type(b) == "table" then return equal(a, b) end
+  return a == b
+end
 
 local function is_equal(left, right)
   -- A question put to a question has no answer.

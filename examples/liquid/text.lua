@@ -43,7 +43,7 @@ end
 local function inspect_hash(hash, depth)
   local parts = {}
   for i, key in ipairs(values.keys(hash)) do
-    parts[i] = inspect(key, depth + 1) .. "=>" .. inspect(hash[key], depth + 1)
+    parts[i] = inspect(key, depth + 1) .. "=>" .. inspect(rawget(hash, key), depth + 1)
   end
   return "{" .. table.concat(parts, ", ") .. "}"
 end

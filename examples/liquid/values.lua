@@ -11,7 +11,8 @@ local values = {}
 local function find_null()
   local has_pintle, core = pcall(require, "pintle.core")
   if has_pintle then return core.json.null, core.json.array_mt, core.json.order({}).__name end
-  return setmetatable({}, { __name = "liquid.null", __tostring = function() return "" end })
+  -- No table, so that comparing an object with it calls nothing of the object's.
+  return function() end
 end
 
 local null, json_array, order_name = find_null()
@@ -41,9 +42,44 @@ values.metatable_of = real_metatable or function(value)
   return type(metatable) == "table" and metatable or nil
 end
 
+local ORDERED = values.ORDERED
+local UNDERSCORE = ("_"):byte()
+
+-- Whether a table is data: it came as JSON, or has no metatable and is not a class itself.
+local function is_data(hash)
+  local metatable = values.metatable_of(hash)
+  if metatable then return rawget(metatable, "__name") == ORDERED end
+  local index = rawget(hash, "__index")
+  return type(index) ~= "table" and type(index) ~= "function"
+end
+
+---Whether a key is a name that means something to Lua: __gc, __index and all others like these.
+---@param key any
+---@return boolean
+function values.is_reserved(key)
+  return type(key) == "string" and key:byte(1) == UNDERSCORE and key:byte(2) == UNDERSCORE
+end
+local is_reserved = values.is_reserved
+
+---Whether a name of a hash is kept from templates. In data all names are data.
+---@param hash table
+---@param key any
+---@return boolean
+function values.hides(hash, key)
+  return is_reserved(key) and not is_data(hash)
+end
+
+---Whether a table may have names that are kept from templates.
+---@param hash table
+---@return boolean
+function values.has_secrets(hash)
+  return not is_data(hash)
+end
+
 ---What the engine asks of an object, by its metatable.
 ---@class liquid.protocol
 ---@field kind string
+---@field shows_all? boolean whether names that begin with __ are asked for as well
 ---@field get? fun(object: table, key: any, ctx?: table): any, table? the value under a key
 ---@field to_s? fun(object: table, ctx?: table): string, table?
 ---@field value? fun(object: table, ctx?: table): any, table? what it stands for: a boolean, number, string or nil
@@ -143,22 +179,26 @@ local function by_name(a, b)
   return type(a) == "number"
 end
 
+local function sorted_keys(hash)
+  local keys, shows_all = {}, is_data(hash)
+  for key in next, hash do
+    local is_name = type(key) == "string" and (shows_all or not is_reserved(key))
+    if is_name or type(key) == "number" then keys[#keys + 1] = key end
+  end
+  table.sort(keys, by_name)
+  return keys
+end
+
 ---The names of a hash, in its order.
 ---@param hash table
 ---@return any[]
 function values.keys(hash)
   local order = orders[hash]
   if order then return order end
+  local metatable = values.metatable_of(hash)
+  if not metatable or rawget(metatable, "__name") ~= ORDERED then return sorted_keys(hash) end
   local keys = {}
-  local metatable = getmetatable(hash)
-  if metatable and metatable.__pairs then
-    for key in pairs(hash) do keys[#keys + 1] = key end
-    return keys
-  end
-  for key in next, hash do
-    if type(key) == "string" or type(key) == "number" then keys[#keys + 1] = key end
-  end
-  table.sort(keys, by_name)
+  for key in pairs(hash) do keys[#keys + 1] = key end
   return keys
 end
 
@@ -168,15 +208,24 @@ end
 function values.pairs_of(hash)
   local list = {}
   for i, key in ipairs(values.keys(hash)) do
-    list[i] = setmetatable({ key, hash[key] }, array_metatable)
+    list[i] = setmetatable({ key, rawget(hash, key) }, array_metatable)
   end
   return setmetatable(list, array_metatable)
+end
+
+---The first name of a hash and its value, as a list.
+---@param hash table
+---@return table? pair nil if the hash is empty
+function values.first_pair(hash)
+  local key = values.keys(hash)[1]
+  return key ~= nil and setmetatable({ key, rawget(hash, key) }, array_metatable) or nil
 end
 
 ---How many members a hash has.
 ---@param hash table
 ---@return integer
 function values.count(hash)
+  if not is_data(hash) then return #values.keys(hash) end
   local count = 0
   for _ in next, hash do count = count + 1 end
   return count

@@ -13,7 +13,7 @@ local null = values.null
 local shown_metatable = { __name = "liquid.shown" }
 
 values.register(shown_metatable, {
-  kind = "drop",
+  kind = "drop", shows_all = true,
   to_s = function(object) return object.inspect end,
   get = function(object, key)
     local value

@@ -14,8 +14,8 @@ local null = values.null
 ---@param candidate table
 ---@return boolean
 function remote.comes_as_json(candidate)
-  local metatable = getmetatable(candidate)
-  return metatable ~= nil and metatable.__name == "pintle.liquid.drop"
+  local metatable = values.metatable_of(candidate)
+  return metatable ~= nil and rawget(metatable, "__name") == "pintle.liquid.drop"
 end
 
 local function failed(message)
@@ -35,8 +35,12 @@ local function ask(drop, property)
   return unmarked(value, drop)
 end
 
+-- What the engine asks for is no property: the reference has no template read it by name.
+local own_questions = { to_s = true, to_liquid = true, inspect = true }
+
 local function get(drop, key)
   if math.type(key) ~= "integer" then key = text.to_s(key) end
+  if own_questions[key] then return nil end
   return ask(drop, key)
 end
 

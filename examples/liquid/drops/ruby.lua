@@ -181,7 +181,7 @@ local function equal(a, b)
 end
 
 values.register(hash_metatable, {
-  kind = "hash", get = get, size = size, first = first, items = items, equal = equal,
+  kind = "hash", shows_all = true, get = get, size = size, first = first, items = items, equal = equal,
   to_s = function(hash) return hash.printed or print_hash(hash) end,
   contains = function(hash, wanted) return value_at(hash, wanted) ~= nil end,
   empty = function(hash) return #hash.keys == 0 end,

@@ -24,7 +24,7 @@ end
 
 -- Like any drop that cannot be gone through it contains nothing.
 values.register(metatable, {
-  kind = "self",
+  kind = "self", shows_all = true,
   get = get,
   to_s = function() return "Liquid::SelfDrop" end,
   equal = function(a, b) return getmetatable(b) == metatable and a.ctx == b.ctx end,

@@ -13,7 +13,7 @@ local function missing() return nil, nil, true end
 -- A metatable for drops of one kind.
 local function kind(name, protocol)
   local metatable = { __name = "liquid." .. name }
-  protocol.kind = protocol.kind or "drop"
+  protocol.kind, protocol.shows_all = protocol.kind or "drop", true
   protocol.get = protocol.get or missing
   protocol.equal = protocol.equal or rawequal
   values.register(metatable, protocol)

@@ -10,7 +10,7 @@ local function default(ctx, input, value, named)
   if err then return nil, err end
   if not shown then
     -- A drop that stands for nothing is not nothing.
-    if input ~= nil and values.is_hash(named) and values.plain(named.allow_false) then return input end
+    if input ~= nil and values.is_hash(named) and values.plain(rawget(named, "allow_false")) then return input end
     return value
   end
   if comparison.is_empty(input) then return value end
@@ -21,18 +21,14 @@ local function of_range(command)
   return function(range) return lookup.get(range, command, true) end
 end
 
-local function pair(hash)
-  local key = values.keys(hash)[1]
-  return key ~= nil and values.array { key, hash[key] } or nil
-end
-
 -- Ruby's integers have a size as well: their bytes.
 local sizes = {
   string = unicode.length, array = function(list) return #list end, hash = values.count,
   integer = function() return 8 end, bigint = function() return 16 end, range = of_range("size"),
 }
 local firsts = {
-  string = unicode.first, array = function(list) return values.plain(list[1]) end, hash = pair,
+  string = unicode.first, array = function(list) return values.plain(list[1]) end,
+  hash = values.first_pair,
   range = of_range("first"),
 }
 local lasts = {

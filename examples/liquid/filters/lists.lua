@@ -111,19 +111,15 @@ end
 ---@param ctx liquid.context
 ---@return any value, table? err, boolean? none whether the item cannot have properties
 function lists.property(item, property, ctx)
-  -- Most items are hashes that have it.
-  if type(item) == "table" and property ~= nil and getmetatable(item) == nil and item[1] == nil then
+  -- Most items are hashes that have it, and no classes.
+  if type(item) == "table" and property ~= nil and getmetatable(item) == nil and item[1] == nil
+    and item.__index == nil then
     local value = item[property]
     if value == null then return nil end
     return value
   end
   local kind = values.kind(item)
-  if kind == "hash" and not values.protocol(item) then
-    local value
-    if property ~= nil then value = rawget(item, property) end
-    if value == null then return nil end
-    return value
-  elseif kind == "string" then
+  if kind == "string" then
     return of_string(item, property)
   elseif kind == "integer" then
     return of_integer(item, property)

@@ -1,4 +1,5 @@
--- What may be asked of a Lua object that is a drop at the other side: its properties, its items, and its methods.
+-- What may be asked of a Lua object that is a drop at the other side: its properties, its items, and its methods. Who
+-- asks is a template, which need not be trusted: names that mean something to Lua are not there, nor are constructors.
 
 local json = require("pintle.core").json
 local objects = require "pintle.dialect.liquid.objects"
@@ -7,9 +8,23 @@ local MOST_ITEMS = 1000000 -- that one drop may have; an iterator need not end
 
 local asking = {}
 
+local function metamethod(object, name)
+  local metatable = getmetatable(object)
+  return type(metatable) == "table" and metatable[name] or nil
+end
+
 -- A userdata need not have an index.
 local function member(object, name)
-  if type(object) == "table" or getmetatable(object).__index then return object[name] end
+  if type(object) == "table" or metamethod(object, "__index") then return object[name] end
+end
+
+-- A member by the name that a template has for it. Functions of a class that are no methods, such as constructors, and
+-- those that Lua itself calls, such as finalizers, are nothing to a template.
+local function public_member(object, name)
+  if name:find "^__" then return nil end
+  local value = member(object, name)
+  local is_private = type(value) == "function" and (name == "new" or name:find "^_")
+  if not is_private then return value end
 end
 
 -- What returns nil and why has failed.
@@ -19,14 +34,8 @@ local function checked(value, message)
 end
 
 local function length(object)
-  local metatable = getmetatable(object)
-  local has_length = type(object) == "table" or type(metatable) == "table" and metatable.__len
+  local has_length = type(object) == "table" or metamethod(object, "__len")
   return has_length and #object or 0
-end
-
-local function has_metamethod(object, name)
-  local metatable = getmetatable(object)
-  return type(metatable) == "table" and metatable[name] ~= nil
 end
 
 -- {====== Properties ======
@@ -35,12 +44,12 @@ end
 local USUAL = {}
 
 function USUAL.to_s(object)
-  return has_metamethod(object, "__tostring") and tostring(object) or objects.type_of(object)
+  return metamethod(object, "__tostring") and tostring(object) or objects.type_of(object)
 end
 
 function USUAL.size(object)
   local size = length(object)
-  return (size > 0 or has_metamethod(object, "__len")) and size or nil
+  return (size > 0 or metamethod(object, "__len")) and size or nil
 end
 
 function USUAL.first(object) return length(object) > 0 and object[1] or nil end
@@ -56,14 +65,20 @@ local function item(object, index)
   return member(object, index + 1)
 end
 
+-- What JSON has no form for is nothing.
+local function sendable(value)
+  local kind = type(value)
+  if kind ~= "function" and kind ~= "thread" then return value end
+end
+
 ---@param object any
 ---@param property string|integer
 ---@return any
 function asking.get(object, property)
-  if math.type(property) == "integer" then return item(object, property) end
+  if math.type(property) == "integer" then return sendable(item(object, property)) end
   if type(property) ~= "string" then error("property: string or integer expected", 0) end
-  local value = member(object, property)
-  if type(value) == "function" then return checked(value(object)) end
+  local value = public_member(object, property)
+  if type(value) == "function" then return sendable(checked(value(object))) end
   if value == nil and USUAL[property] then return USUAL[property](object) end
   return value
 end
@@ -105,7 +120,7 @@ end
 ---@param args any[]
 ---@return any
 function asking.call(object, method, args)
-  local fn = member(object, method)
+  local fn = type(method) == "string" and public_member(object, method)
   if type(fn) ~= "function" then
     error(("%s has no method '%s'"):format(objects.type_of(object), tostring(method)), 0)
   end
@@ -113,7 +128,7 @@ function asking.call(object, method, args)
   for i = 1, #args do
     if args[i] ~= json.null then given[i] = args[i] end
   end
-  return checked(fn(object, table.unpack(given, 1, #args)))
+  return sendable(checked(fn(object, table.unpack(given, 1, #args))))
 end
 
 return asking

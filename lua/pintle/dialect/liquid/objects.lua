@@ -45,7 +45,9 @@ local function name_of(metatable)
   return type(name) == "string" and name or nil
 end
 
-local function has_functions(value)
+-- Whether a table is a class or a module rather than data.
+local function is_code(value)
+  if type(rawget(value, "__index")) == "table" then return true end
   for _, member in next, value do
     if type(member) == "function" then return true end
   end
@@ -53,7 +55,7 @@ local function has_functions(value)
 end
 
 ---Whether a value is a drop at the other side: a userdata or table with a metatable that is not one of JSON's own, or a
----table with functions.
+---table with functions, or one that is the `__index` of others.
 ---@param value any
 ---@return boolean
 function objects.is(value)
@@ -61,7 +63,7 @@ function objects.is(value)
   if kind ~= "table" and kind ~= "userdata" then return false end
   local metatable = getmetatable(value)
   if metatable then return metatable ~= json.array_mt and not PLAIN[name_of(metatable)] end
-  return kind == "table" and has_functions(value)
+  return kind == "table" and is_code(value)
 end
 
 ---@param object any
