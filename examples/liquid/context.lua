@@ -28,6 +28,7 @@ local MAX_DEPTH = 100
 ---@field strict_filters? boolean
 ---@field strict_errors? boolean
 ---@field now? number
+---@field guards integer|false how many parts inside one another are rendered with a guard; false if none ever is
 
 local function within(outer)
   return setmetatable({}, { __index = outer })
@@ -49,7 +50,7 @@ local function isolated(environment)
   local assigns = within(counters)
   return setmetatable({
     environment = environment, counters = counters, assigns = assigns, scope = assigns,
-    scopes = 1, base_depth = 0, writing = 0, cycles = {}, offsets = {}, loop = nil, changed = nil,
+    scopes = 1, base_depth = 0, writing = 0, cycles = {}, offsets = {}, loop = nil, changed = nil, guards = false,
   }, metatable)
 end
 
@@ -78,7 +79,7 @@ function methods:isolate()
   ctx.strict_variables, ctx.strict_filters = self.strict_variables, self.strict_filters
   ctx.strict_errors, ctx.now, ctx.registers = self.strict_errors, self.now, self.registers
   ctx.filters, ctx.partials, ctx.errors = self.filters, self.partials, self.errors
-  ctx.usage, ctx.no_include = self.usage, self.no_include
+  ctx.usage, ctx.no_include, ctx.guards = self.usage, self.no_include, self.guards
   return ctx
 end
 

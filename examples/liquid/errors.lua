@@ -10,6 +10,7 @@ local errors = {}
 ---@field line? integer
 ---@field template_name? string the partial it happened in
 ---@field markup? string what was being read
+---@field cause? any of an internal error: what was raised, for the program and not for the template
 local error_metatable = { __name = "liquid.error" }
 error_metatable.__index = error_metatable
 
@@ -44,6 +45,51 @@ end
 ---@return boolean
 function errors.is(value)
   return getmetatable(value) == error_metatable
+end
+
+---What a template is told of an error that nobody meant it to see. The message says nothing of the program.
+---@param cause any what was raised
+---@return liquid.error
+function errors.internal(cause)
+  local err = errors.new("internal_error", "internal")
+  err.cause = cause
+  return err
+end
+
+-- Texts that Lua makes: with a place in the program, or of what it could not do where it knows of no place.
+local texts_of_lua = {
+  "^[^\n]-:%d+: ", "^attempt to ", "^bad argument #", "stack overflow", "^not enough memory", "stack traceback:",
+  "^[%w_.]+: 0x%x+$",
+}
+
+local function is_for_templates(message)
+  if type(message) ~= "string" then return false end
+  for _, pattern in ipairs(texts_of_lua) do
+    if message:find(pattern) then return false end
+  end
+  return true
+end
+
+---The error of an object of the program's. A text, or a table with a `message`, is shown to the template, unless it
+---is of Lua's making.
+---@param failure any what it raised, or returned for an error
+---@return liquid.error
+function errors.of_object(failure)
+  if errors.is(failure) then return failure end
+  local message = failure
+  if type(failure) == "table" then message = rawget(failure, "message") end
+  if not is_for_templates(message) then return errors.internal(failure) end
+  return errors.new("standard_error", message)
+end
+
+local interruptions = { cancelled = true, timeout = true, closed = true }
+
+---Whether what was raised is to end the work, whoever does it: pintle stops a request that is out of time in this way.
+---@param raised any
+---@return boolean
+function errors.is_interruption(raised)
+  local metatable = type(raised) == "table" and getmetatable(raised)
+  return type(metatable) == "table" and metatable.__name == "pintle.error" and interruptions[raised.kind] or false
 end
 
 ---The name of the class of an error in the reference: "Liquid::ArgumentError".

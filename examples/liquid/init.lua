@@ -74,8 +74,10 @@ local function compile(source, name, options, files)
   local state = new_state(template, options)
   local ok, result = pcall(parse, template, state)
   if ok then return result end
-  if not errors.is(result) then error(result, 0) end
-  if result.type == "syntax_error" then errors.place(result, state) end
+  if errors.is_interruption(result) then error(result, 0) end
+  if not errors.is(result) then result = errors.internal(result) end
+  if result.type == "syntax_error" or result.type == "internal_error" then errors.place(result, state) end
+  if result.type == "internal_error" then result.markup = nil end
   return nil, result
 end
 
@@ -121,16 +123,32 @@ local function run(template, ctx)
   return table.concat(out, "", 1, n)
 end
 
+local function attempt(template, environment, options, is_guarded)
+  local ctx = context.new(environment, options, template)
+  if is_guarded then ctx.guards = 0 end
+  local ok, result = pcall(run, template, ctx)
+  if not ok and errors.is_interruption(result) then error(result, 0) end
+  return ok, result, ctx
+end
+
+-- Whether a render ended as it should: by an error that ends renders, and not by one that a filter, a tag or an object
+-- of the program's raised.
+local function ended_in_order(err)
+  return errors.is(err) and (err.placed or err.type == "memory_error")
+end
+
 ---Renders the template.
 ---@param environment? table<string, any>
 ---@param options? liquid.render_options
 ---@return string? output nil if an error ended the render
 ---@return liquid.error[]|liquid.error errors a list, or the one that ended it
 function methods:render(environment, options)
-  local ctx = context.new(environment or {}, options or {}, self)
-  local ok, result = pcall(run, self, ctx)
+  environment, options = environment or {}, options or {}
+  local ok, result, ctx = attempt(self, environment, options)
+  -- Guards cost more than anything else does, so there are none until they are needed.
+  if not ok and not ended_in_order(result) then ok, result, ctx = attempt(self, environment, options, true) end
   if ok then return result, ctx.errors end
-  if not errors.is(result) then error(result, 0) end
+  if not errors.is(result) then result = errors.internal(result) end
   if ctx.strict_errors then return nil, result end
   ctx.errors[#ctx.errors + 1] = result
   return errors.sentence(result), ctx.errors

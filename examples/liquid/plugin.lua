@@ -5,23 +5,37 @@ local liquid = require "liquid"
 local markers = require "liquid.drops.markers"
 local pintle = require "pintle"
 
+-- The template is told "internal"; what it was is for the author of the plugin.
+local function log_cause(err, ctx)
+  if err.cause == nil then return end
+  local ok, text = pcall(tostring, err.cause)
+  ctx:log("error", "internal error: " .. (ok and text or type(err.cause)))
+end
+
 -- What ends a compilation or a render.
 local function told(err, kind) return { type = kind, message = errors.sentence(err), line = err.line } end
 
 -- What is in the output already, as a sentence.
 local function listed(err) return { type = err.type, message = err.message, line = err.line } end
 
-local function compile(source, options)
+local function compile(source, options, ctx)
   local template, err = liquid.compile(source, options)
   if template then return template end
+  log_cause(err, ctx)
   return nil, told(err, err.type == "syntax_error" and "syntax_error" or "parse_error")
 end
 
-local function render(template, environment, options)
+local function render(template, environment, options, ctx)
   local output, failures = template:render(markers(environment), options)
-  if not output then return nil, told(failures, "render_error") end
+  if not output then
+    log_cause(failures, ctx)
+    return nil, told(failures, "render_error")
+  end
   local list = {}
-  for i, err in ipairs(failures) do list[i] = listed(err) end
+  for i, err in ipairs(failures) do
+    log_cause(err, ctx)
+    list[i] = listed(err)
+  end
   return output, list
 end
 

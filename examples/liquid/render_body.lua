@@ -4,6 +4,7 @@
 -- puts out too much, is stopped. Errors of its outputs and tags are told here, where their place is known.
 
 local body = require "liquid.body"
+local errors = require "liquid.errors"
 local text = require "liquid.text"
 
 local BLANK_TAG = body.BLANK_TAG
@@ -27,6 +28,41 @@ local function render_part(self, i, ctx, out, n)
   return err and ctx:fail(err, self.template, parts[i + 2], out, n, kind == BLANK_TAG) or n
 end
 
+-- So many guards may be inside one another: Lua has 200 levels of such calls, and the program needs some as well.
+local MOST_GUARDS = 100
+
+-- What ends a render: it goes through all guards.
+local function ends_render(raised, ctx)
+  if errors.is(raised) then return ctx.strict_errors or raised.type == "memory_error" end
+  return errors.is_interruption(raised)
+end
+
+-- A part that may raise. What it raises is its error, and the render goes on behind it.
+local function render_guarded_part(self, i, ctx, out, n)
+  local guards, usage = ctx.guards, ctx.usage
+  if guards >= MOST_GUARDS then return render_part(self, i, ctx, out, n) end
+  local scope, scopes, loop, writing, length_limit = ctx.scope, ctx.scopes, ctx.loop, ctx.writing, usage.length_limit
+  ctx.guards = guards + 1
+  local ok, result = pcall(render_part, self, i, ctx, out, n)
+  ctx.guards = guards
+  if ok then return result end
+  if ends_render(result, ctx) then error(result, 0) end
+  ctx.scope, ctx.scopes, ctx.loop, ctx.writing, usage.length_limit = scope, scopes, loop, writing, length_limit
+  local parts = self.parts
+  local err = errors.is(result) and result or errors.internal(result)
+  if parts[i] then n = n + 1 end
+  return ctx:fail(err, self.template, parts[i + 2], out, n, parts[i + 3] == BLANK_TAG)
+end
+
+-- Something raised when this was rendered before: now every part has a guard.
+local function render_guarded(self, ctx, out, n)
+  for i = 1, self.last, 4 do
+    n = render_guarded_part(self, i, ctx, out, n)
+    if self.parts[i + 1] and ctx.interrupt then return n end
+  end
+  return n
+end
+
 -- A break or continue from before is noticed behind an output or tag, unless that was a loop, which sees it first.
 local function render_interrupted(self, ctx, out, n)
   for i = 1, self.last, 4 do
@@ -46,6 +82,7 @@ return function(self, ctx, out, n)
   local score, total = usage.score + self.count, usage.length + self.length
   usage.score, usage.length = score, total
   if score > usage.score_limit or total > usage.length_limit then ctx.exhausted() end
+  if ctx.guards then return render_guarded(self, ctx, out, n) end
   if ctx.interrupt then return render_interrupted(self, ctx, out, n) end
   local parts, interrupts = self.parts, self.interrupts
   for i = 1, self.last, 4 do

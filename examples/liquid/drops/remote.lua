@@ -1,5 +1,5 @@
 -- Drops that live elsewhere: tables with the methods get, iterate and call, each of which gives a value, or nil and
--- what went wrong. Those of pintle's Liquid dialect are such; a program may have others.
+-- what went wrong; it may also raise that. Those of pintle's Liquid dialect are such; a program may have others.
 
 local comparison = require "liquid.comparison"
 local errors = require "liquid.errors"
@@ -18,8 +18,14 @@ function remote.comes_as_json(candidate)
   return metatable ~= nil and rawget(metatable, "__name") == "pintle.liquid.drop"
 end
 
-local function failed(message)
-  return nil, errors.new("standard_error", tostring(message))
+local function failed(failure) return nil, errors.of_object(failure) end
+
+-- Calls a method of a drop, which may fail in any way.
+local function call(drop, method, ...)
+  local ok, value, message = pcall(drop[method], drop, ...)
+  if ok then return value, message end
+  if errors.is_interruption(value) then error(value, 0) end
+  return failed(value)
 end
 
 -- What comes as JSON may be marked, as the data may that came before it.
@@ -29,7 +35,7 @@ local function unmarked(value, drop)
 end
 
 local function ask(drop, property)
-  local value, message = drop:get(property)
+  local value, message = call(drop, "get", property)
   if value == nil and message ~= nil then return failed(message) end
   if value == null then return nil end
   return unmarked(value, drop)
@@ -46,21 +52,21 @@ end
 
 -- A drop that stands for nothing in particular is itself.
 local function value(drop)
-  local held, message = drop:get("to_liquid_value")
+  local held, message = call(drop, "get", "to_liquid_value")
   if held == nil and message ~= nil or held == null or held == nil then return drop end
   return unmarked(held, drop)
 end
 
 -- What is no text, as it would have to be, is not asked in its turn: it may be the drop itself.
 local function to_s(drop)
-  local shown, message = drop:get("to_s")
+  local shown, message = call(drop, "get", "to_s")
   if shown == nil and message ~= nil then return failed(message) end
   if shown == null or type(shown) == "table" then return drop.type or "" end
   return (text.to_s(shown))
 end
 
 local function items(drop)
-  local list, message = drop:iterate()
+  local list, message = call(drop, "iterate")
   if type(list) ~= "table" then return failed(message or "it has no items") end
   return unmarked(list, drop)
 end

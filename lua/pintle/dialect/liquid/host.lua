@@ -7,6 +7,7 @@ local errors = require "pintle.error"
 local members = require "pintle.members"
 local objects = require "pintle.dialect.liquid.objects"
 local outcomes = require "pintle.dialect.liquid.outcomes"
+local problems = require "pintle.dialect.liquid.problems"
 local templates = require "pintle.dialect.liquid.templates"
 local words = require "pintle.dialect.liquid.words"
 
@@ -123,13 +124,20 @@ local function entry_for(session, params)
   return nil, errors.new("invalid", message, { code = INVALID_PARAMS })
 end
 
+-- The program learns all of an error, the template no more than it may know.
+local function failure(session, object, raised)
+  local message, cause = problems.of_object(raised)
+  if cause then session:log("error", ("%s failed: %s"):format(objects.type_of(object), cause)) end
+  return { error = { code = DROP_ERROR, message = message } }
+end
+
 -- What a drop raises is its result; the conversation goes on.
 local function answer(session, params, member, fn, ...)
   local entry, err = entry_for(session, params)
   if not entry then return nil, err end
   local ok, value = pcall(fn, entry.object, ...)
   if ok then ok, value = pcall(entry.scope.pack, entry.scope, value) end
-  if not ok then return { error = { code = DROP_ERROR, message = errors.text(value) } } end
+  if not ok then return failure(session, entry.object, value) end
   if value == nil then value = json.null end
   return { [member] = value }
 end

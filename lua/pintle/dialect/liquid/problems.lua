@@ -1,5 +1,6 @@
--- What an engine says is wrong with a template, as it is sent.
+-- What an engine says is wrong with a template, and what a drop says is wrong with it, as they are sent.
 
+local errors = require "pintle.error"
 local json = require("pintle.core").json
 local valid = require "pintle.dialect.liquid.text"
 
@@ -24,11 +25,11 @@ function problems.described(told, kind)
   return setmetatable({ type = told.type or kind, message = message, line = told.line }, PROBLEM)
 end
 
----@param errors any[]?
+---@param all any[]?
 ---@return pintle.liquid.problem[]
-function problems.listed(errors)
+function problems.listed(all)
   local list = json.array()
-  for i, told in ipairs(errors or {}) do list[i] = problems.described(told, "render_error") end
+  for i, told in ipairs(all or {}) do list[i] = problems.described(told, "render_error") end
   return list
 end
 
@@ -45,6 +46,24 @@ function problems.failure(err)
   local told = problems.described(err, "render_error")
   local data = setmetatable({ type = told.type, line = told.line }, DATA)
   return { code = RENDER_ERROR, message = told.message, data = data }
+end
+
+-- Texts that Lua makes: with a place in the program, or of what it could not do where it knows of no place.
+local TEXTS_OF_LUA = {
+  "^[^\n]-:%d+: ", "^attempt to ", "^bad argument #", "stack overflow", "^not enough memory", "stack traceback:",
+  "^[%w_.]+: 0x%x+$",
+}
+
+---What a template is told of an error that an object raised: its text, unless that is of Lua's making.
+---@param raised any
+---@return string message, string? cause what is for the host alone
+function problems.of_object(raised)
+  local text = errors.text(raised)
+  if raised == nil then return "internal", text end
+  for _, pattern in ipairs(TEXTS_OF_LUA) do
+    if text:find(pattern) then return "internal", text end
+  end
+  return text
 end
 
 return problems

@@ -1,0 +1,235 @@
+-- No template ever sees where in a program something failed: neither in the engine, nor in a filter, a tag, or an
+-- object of the program that renders it.
+
+local children = require "spec.support.children"
+local load = require "spec.support.liquid.load"
+local filters = require "liquid.filters"
+local pintle = require "pintle"
+local pintle_errors = require "pintle.error"
+local remote = require "liquid.drops.remote"
+local tags = require "liquid.tags"
+local values = require "liquid.values"
+
+local INTERNAL = "Liquid error (line 1): internal"
+
+local failing
+
+filters.define("fail", 0, 1, function(...) return failing(...) end)
+
+-- Ways to fail, each of which raises something that is not for templates.
+local WAYS = {
+  ["with a place"] = function() error "secret" end,
+  ["in Lua itself"] = function() return nil .. "secret" end,
+  ["in the library"] = function() return ("x"):rep({}) end,
+  ["in a comparison of the library"] = function() table.sort({ {}, {} }) end,
+  ["with a table"] = function() error { secret = "secret" } end,
+  ["with an object"] = function()
+    error(setmetatable({}, { __tostring = function() error "secret" end, __index = function() error "secret" end }))
+  end,
+  ["with nothing"] = function() error(nil) end,
+  ["with a function"] = function() error(print) end,
+  ["in another thread"] = coroutine.wrap(function() while true do coroutine.yield(nil, "a.lua:1: secret") end end),
+}
+
+local function assert_no_place(text, way)
+  for _, trace in ipairs { "secret", "%.lua", "attempt", "0x%x", "stack", "bad argument", "%[C%]", "traceback" } do
+    assert.is_nil(text:find(trace), way .. ": " .. text)
+  end
+end
+
+-- Renders a template that goes on behind what fails, in all ways to fail and to render.
+local function try(source, expected, environment_for)
+  for way, fail in pairs(WAYS) do
+    if environment_for or way ~= "in another thread" then
+      local template = assert(load.liquid.compile(source, { filesystem = { p = "{{ 1 | fail }}" } }))
+      failing = fail
+      local environment = environment_for and environment_for(fail) or {}
+      local output, failures = template:render(environment)
+      assert.equal(expected, output, way)
+      for _, err in ipairs(failures) do
+        assert_no_place(load.errors.sentence(err), way)
+        assert.is_true(err.type ~= "internal_error" or err.cause ~= nil or way == "with nothing", way)
+      end
+      local none, err = template:render(environment_for and environment_for(fail) or {}, { strict_errors = true })
+      assert.is_nil(none)
+      assert.matches("^Liquid error %(.-line 1%): internal$", tostring(err), way)
+      assert_no_place(tostring(err), way)
+    end
+  end
+end
+
+describe("a filter that fails", function()
+  it("is an internal error on its line, and the render goes on", function()
+    try("a{{ 1 | fail }}b", "a" .. INTERNAL .. "b")
+    try("a{{ 1 | fail | upcase }}b{% assign x = 1 | fail %}c{{ x }}", "a" .. INTERNAL .. "bc")
+  end)
+
+  it("fails where it stands in blocks, loops and partials", function()
+    try("{% for i in (1..2) %}{% if true %}{{ i }}{{ i | fail }};{% endif %}{% endfor %}.",
+      "1" .. INTERNAL .. ";2" .. INTERNAL .. ";.")
+    try("<{% render 'p' %}>{% capture c %}[{{ 1 | fail }}]{% endcapture %}{{ c }}",
+      "<Liquid error (p line 1): internal>[" .. INTERNAL .. "]")
+    try("{% for i in (1..3) %}{% if i == 2 %}{% break %}{% endif %}{{ i | fail }}{% endfor %}|{{ forloop.index }}",
+      INTERNAL .. "|")
+  end)
+
+  it("fails alone, however deep it stands", function()
+    local depth = 95
+    local source = ("{% if true %}"):rep(depth) .. "x{{ 1 | fail }}y" .. ("{% endif %}"):rep(depth)
+    try(source .. "z", "x" .. INTERNAL .. "yz")
+  end)
+
+  it("leaves the other errors and the counters as they are", function()
+    failing = WAYS["with a place"]
+    assert.equal("0Liquid error (line 1): divided by 0" .. INTERNAL .. "1",
+      load.render "{% increment n %}{{ 1 | divided_by: 0 }}{{ 1 | fail }}{% increment n %}")
+    local template = load.liquid.compile "{{ 1 | divided_by: 0 }}{{ 1 | fail }}"
+    local _, errors = template:render {}
+    assert.same({ "zero_division_error", "internal_error" }, { errors[1].type, errors[2].type })
+  end)
+
+  it("may fail in an endless recursion", function()
+    local function deeper() return 1 + deeper() end
+    failing = deeper
+    assert.equal("a" .. INTERNAL .. "b", load.render "a{{ 1 | fail }}b")
+  end)
+
+  it("may raise an error of its own making", function()
+    failing = function() error(load.errors.new("argument_error", "too blue"), 0) end
+    assert.equal("aLiquid error (line 1): too blueb", load.render "a{{ 1 | fail }}b")
+  end)
+end)
+
+describe("a tag that fails", function()
+  local function define(fail)
+    tags.parsers.failing_tag = function(_, markup)
+      if markup:find "parse" then fail() end
+      return function(_, _, n) return n, fail() end
+    end
+  end
+
+  after_each(function() tags.parsers.failing_tag = nil end)
+
+  it("is an internal error when it is rendered", function()
+    for way, fail in pairs(WAYS) do
+      if way ~= "in another thread" then
+        define(fail)
+        assert.equal("a" .. INTERNAL .. "b", load.render "a{% failing_tag %}b", way)
+      end
+    end
+  end)
+
+  it("is an internal error when it is parsed", function()
+    for way, fail in pairs(WAYS) do
+      if way ~= "in another thread" then
+        define(fail)
+        local template, err = load.liquid.compile "a\n{% failing_tag parse %}b"
+        assert.is_nil(template, way)
+        assert.equal("Liquid error (line 2): internal", tostring(err), way)
+        assert.equal("a" .. "Liquid error (p line 1): internal" .. "b",
+          load.render("a{% include 'p' %}b", {}, { filesystem = { p = "{% failing_tag parse %}" } }), way)
+      end
+    end
+  end)
+end)
+
+describe("an object of the program that fails", function()
+  it("is an internal error, whatever the template wants of it", function()
+    for _, source in ipairs {
+      "a{{ d }}b", "a{{ d.x }}b", "a{{ d['x'] }}b", "a{{ d | upcase }}b", "a{{ d | map: 'x' }}b", "a{{ d | plus: 1 }}b",
+      "a{% for x in d %}x{% endfor %}b", "a{{ d | join: ',' }}b", "a{% if d == 1 %}x{% endif %}b",
+      "a{{ list | join }}b",
+    } do
+      try(source, "a" .. INTERNAL .. "b", function(fail)
+        local class = { __name = "spec.failing" }
+        values.register(class, {
+          kind = "drop", get = fail, to_s = fail, items = fail, number = fail, value = fail, equal = fail,
+        })
+        if fail == WAYS["in another thread"] then
+          class = { __index = { get = fail, iterate = fail, call = fail } }
+          remote.adopt(class)
+          -- What answers nil and a text for its value is not what it stands for, but itself.
+          if source:find "==" then values.objects[class] = { kind = "drop", value = function() error "secret" end } end
+        end
+        local drop = setmetatable({}, class)
+        return { d = drop, list = values.array { drop } }
+      end)
+    end
+  end)
+
+  it("is an internal error where it lives elsewhere", function()
+    for _, source in ipairs { "a{{ d }}b", "a{{ d.x }}b", "a{% for x in d %}x{% endfor %}b", "a{{ d | times: 2 }}b" } do
+      try(source, "a" .. INTERNAL .. "b", function(fail)
+        local class = { __index = { get = fail, iterate = fail, call = fail } }
+        remote.adopt(class)
+        return { d = setmetatable({}, class) }
+      end)
+    end
+  end)
+
+  it("is not asked a second time", function()
+    local asked = 0
+    local class = { __index = { get = function() asked = asked + 1 error "secret" end } }
+    remote.adopt(class)
+    assert.equal(INTERNAL, load.render("{{ d.x }}", { d = setmetatable({}, class) }))
+    assert.equal(1, asked)
+  end)
+
+  it("may say what a template is to be told", function()
+    local class = { __index = {
+      get = function(_, name)
+        if name == "raised" then error("sold out", 0) end
+        if name == "table" then error({ message = "sold out" }) end
+        return nil, "sold out"
+      end,
+    } }
+    remote.adopt(class)
+    for _, name in ipairs { "raised", "table", "returned" } do
+      assert.equal("Liquid error (line 1): sold out",
+        load.render("{{ d." .. name .. " }}", { d = setmetatable({}, class) }), name)
+    end
+  end)
+
+  it("may be what reads partials", function()
+    for way, fail in pairs(WAYS) do
+      local is_silent = way == "in another thread"
+      assert.equal(is_silent and "aLiquid error (line 1): Could not find asset xb" or "a" .. INTERNAL .. "b",
+        load.render("a{% render 'x' %}b", {}, { filesystem = fail }), way)
+    end
+  end)
+end)
+
+describe("an interruption", function()
+  it("goes through the engine, and through objects", function()
+    local stopped = pintle_errors.new("timeout", "out of time")
+    failing = function() error(stopped, 0) end
+    local class = { __index = { get = function() error(stopped, 0) end } }
+    remote.adopt(class)
+    for _, source in ipairs { "{{ 1 | fail }}", "{{ d.x }}" } do
+      local ok, err = pcall(load.render, source, { d = setmetatable({}, class) })
+      assert.is_false(ok)
+      assert.equal(stopped, err)
+    end
+  end)
+end)
+
+describe("an object of a host that fails", function()
+  it("is an internal error to the template, and told to the host in full", function()
+    local told = {}
+    local host <close> = pintle.host {
+      dialect = "liquid", log = function(entry) told[#told + 1] = tostring(entry.message) end,
+    }
+    local engine = assert(host:start { command = { "examples/liquid/server" } })
+    for way, fail in pairs(WAYS) do
+      local class = { __name = "FailingDrop", __index = { x = fail, each = fail }, __tostring = fail }
+      local outcome = assert(engine:execute("render", {
+        template = "a{{ d.x }}b{% for i in d %}x{% endfor %}c{{ d }}d", environment = { d = setmetatable({}, class) },
+      }, { timeout = children.patience }))
+      local expected = "a" .. INTERNAL .. "b" .. INTERNAL .. "c" .. INTERNAL .. "d"
+      if way == "with an object" then expected = expected:gsub("internal", "an error that cannot be shown") end
+      assert.equal(expected, outcome.message, way)
+      assert_no_place(outcome.message, way)
+    end
+    assert.matches("FailingDrop failed: .*spec/liquid_internal_errors_spec.lua:%d+: secret", table.concat(told, "\n"))
+  end)
+end)
