@@ -2,6 +2,7 @@
 local children = require "spec.support.children"
 local client = require "spec.support.liquid_client"
 local core = require "pintle.core"
+local dialects = require "pintle.dialect"
 local extension = require "spec.support.extension"
 local liquid = require "pintle.dialect.liquid"
 local plugins = require "pintle.plugin"
@@ -103,6 +104,41 @@ describe("initialize", function()
     assert.equal("1.0", plugin:call("initialize", { version = "2.0" }).result.version)
     local hasty <close> = client.start(ENGINE)
     assert.equal("early", hasty:show "return 'early'")
+  end)
+
+  it("may have no version, or no params, and is recognised by a plugin that declares an engine", function()
+    for _, params in ipairs { "", ',"params":{}', ',"params":null', ',"params":{"version":null}' } do
+      local line = '{"jsonrpc":"2.0","id":1,"method":"initialize"' .. params .. "}"
+      local plugin <close> = extension.start(ENGINE)
+      assert.matches('"version":"1.0","implementation":"lua%-for%-liquid"', plugin:ask(line), params)
+      assert.matches('"template_id":"tmpl_1"',
+        plugin:ask '{"jsonrpc":"2.0","id":2,"method":"compile","params":{"template":"return 1"}}')
+      local named <close> = extension.start(GREETER, { "--dialect", "liquid" })
+      assert.matches('"implementation":"greeter"', named:ask(line), params)
+    end
+  end)
+
+  it("is another protocol's where there is anything of that in it", function()
+    local declared = { liquid = {} }
+    local function recognised(params, framing)
+      local dialect = dialects.recognise("initialize", params, framing or "line", nil, declared)
+      return dialect and dialect.name
+    end
+    assert.equal("liquid", recognised(nil))
+    assert.equal("liquid", recognised {})
+    assert.equal("liquid", recognised { version = "1.0" })
+    assert.equal("liquid", recognised { version = "draft" })
+    assert.equal("gevals", recognised { protocolVersion = "0.0.1" })
+    assert.equal("gevals", recognised { config = {} })
+    assert.equal("gevals", recognised { protocolVersion = "soon" })
+    assert.equal("mcp", recognised { protocolVersion = "2025-06-18", capabilities = {}, clientInfo = { name = "x" } })
+    assert.equal("editor", recognised({ process_id = 1 }, "header"))
+    assert.equal("editor", recognised({}, "header"))
+    assert.equal("lsp", recognised({ capabilities = {}, processId = 1 }, "header"))
+    declared = nil
+    assert.equal("gevals", recognised {})
+    assert.equal("gevals", recognised(nil))
+    assert.equal("liquid", recognised { version = "1.0" })
   end)
 
   it("has a version that is text", function()

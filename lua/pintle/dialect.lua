@@ -73,16 +73,21 @@ end
 ---@param params any
 ---@param framing string
 ---@param others? table members of the message that are not JSON-RPC's
+---@param declared? table<string, any> dialects that the plugin has something of its own for: where a message may be of
+---several, it is of one of these
 ---@return pintle.dialect?
-function dialects.recognise(method, params, framing, others)
-  local perhaps
+function dialects.recognise(method, params, framing, others, declared)
+  local perhaps, own
   for _, name in ipairs(dialects.names()) do
     local dialect = dialects.get(name)
     local answer = dialect.recognises(method, params, framing, others)
     if answer == true then return dialect end
-    if answer then perhaps = perhaps or dialect end
+    if answer then
+      perhaps = perhaps or dialect
+      own = own or declared and declared[name] and dialect
+    end
   end
-  return perhaps
+  return own or perhaps
 end
 
 return dialects

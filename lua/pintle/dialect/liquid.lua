@@ -2,9 +2,15 @@
 
 local lazy = require "pintle.lazy"
 
+local function is_version(value) return type(value) == "string" and value:find "^%d+%.%d+$" ~= nil end
+
+-- Others begin with "initialize" as well. The version may be left out: what then is left has no members of others.
 local function begins_it(params)
-  local version = type(params) == "table" and params.protocolVersion == nil and params.version
-  return type(version) == "string" and version:find "^%d+%.%d+$" ~= nil
+  if type(params) ~= "table" then return "perhaps" end
+  for name in pairs(params) do
+    if name ~= "version" then return params.protocolVersion == nil and is_version(params.version) end
+  end
+  return is_version(params.version) or "perhaps"
 end
 
 ---@type pintle.dialect

@@ -110,7 +110,8 @@ end
 local function recognise(self)
   self.peer.first = function(peer, method, params)
     local stream = peer.stream
-    local dialect = dialects.recognise(method, params, stream:framing(), stream:others())
+    local declared = self.plugin.manifest.dialects
+    local dialect = dialects.recognise(method, params, stream:framing(), stream:others(), declared)
     if dialect then return speak(self, dialect) end
     recognise(self)
   end
