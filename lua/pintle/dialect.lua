@@ -1,12 +1,11 @@
--- The protocols, found by name or by the first message. Adding one is adding a file; what a dialect has to do is in
--- _meta/dialect.lua.
+-- The protocols, found by name or by the first message. _meta/dialect.lua says what a dialect is.
 
 ---@class pintle.dialects
 local dialects = {}
 
 local NAMES = { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" }
 
----The one that is meant where none is named.
+---The one for where none is named.
 dialects.DEFAULT = "gevals"
 
 local known = {}
@@ -49,7 +48,7 @@ function dialects.is_built_in(name)
   return false
 end
 
--- One that somebody else has installed is a module beside those of pintle. It may also be one that cannot be loaded.
+-- A dialect that is installed beside pintle's own. Its module may fail to load.
 local function is_installed(name)
   local is_name = type(name) == "string" and name:find "^%a[%w_-]*$"
   return is_name and package.searchpath("pintle.dialect." .. name, package.path) ~= nil
@@ -73,8 +72,7 @@ end
 ---@param params any
 ---@param framing string
 ---@param others? table members of the message that are not JSON-RPC's
----@param declared? table<string, any> dialects that the plugin has something of its own for: where a message may be of
----several, it is of one of these
+---@param declared? table<string, any> by name: the dialects to prefer where the message fits several
 ---@return pintle.dialect?
 function dialects.recognise(method, params, framing, others, declared)
   local perhaps, own
@@ -82,12 +80,10 @@ function dialects.recognise(method, params, framing, others, declared)
     local dialect = dialects.get(name)
     local answer = dialect.recognises(method, params, framing, others)
     if answer == true then return dialect end
-    if answer then
-      perhaps = perhaps or dialect
-      own = own or declared and declared[name] and dialect
-    end
+    perhaps = perhaps or answer and dialect
+    own = own or answer and declared and declared[name] and dialect
   end
-  return own or perhaps
+  return own or perhaps or nil
 end
 
 return dialects

@@ -2,15 +2,11 @@
 
 local lazy = require "pintle.lazy"
 
-local function is_version(value) return type(value) == "string" and value:find "^%d+%.%d+$" ~= nil end
-
--- Others begin with "initialize" as well. The version may be left out: what then is left has no members of others.
+-- The version may be left out.
 local function begins_it(params)
-  if type(params) ~= "table" then return "perhaps" end
-  for name in pairs(params) do
-    if name ~= "version" then return params.protocolVersion == nil and is_version(params.version) end
-  end
-  return is_version(params.version) or "perhaps"
+  if type(params) ~= "table" or next(params) == nil then return "perhaps" end
+  local version = params.protocolVersion == nil and params.version
+  return type(version) == "string" and version:find "^%d+%.%d+$" ~= nil or version and "perhaps"
 end
 
 ---@type pintle.dialect

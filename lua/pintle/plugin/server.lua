@@ -110,8 +110,8 @@ end
 local function recognise(self)
   self.peer.first = function(peer, method, params)
     local stream = peer.stream
-    local declared = self.plugin.manifest.dialects
-    local dialect = dialects.recognise(method, params, stream:framing(), stream:others(), declared)
+    local own = self.plugin.manifest.dialects
+    local dialect = dialects.recognise(method, params, stream:framing(), stream:others(), own)
     if dialect then return speak(self, dialect) end
     recognise(self)
   end
