@@ -1,5 +1,6 @@
 local children = require "spec.support.children"
 local json = require("pintle.core").json
+local load = require "spec.support.liquid.load"
 local pintle = require "pintle"
 
 describe("the engine as a plugin", function()
@@ -18,9 +19,45 @@ describe("the engine as a plugin", function()
     return assert(engine:execute("render", args, { timeout = children.patience }))
   end
 
-  it("says what it is", function()
+  it("says what it is, and which version of Liquid it follows", function()
     assert.equal("pintle-liquid", engine.manifest.name)
-    assert.is_true(engine.manifest.capabilities.core)
+    assert.equal("5.13.0", engine.manifest.version)
+    assert.equal(load.liquid.version, engine.told.liquid_version)
+    assert.equal("1.0", engine.told.version)
+    local page <close> = assert(io.open "examples/liquid/README.md")
+    assert.matches("It follows version " .. load.liquid.version:gsub("%.", "%%."), page:read "a")
+  end)
+
+  it("has all the features that it tells of, and tells of no others", function()
+    local Drop = setmetatable({}, { __name = "SpecDrop", __index = { name = function() return "asked" end } })
+    local examples = {
+      core = { "{% if true %}{{ 'a' | upcase }}{% endif %}", "A" },
+      runtime_drops = { "{{ d.name }}", "asked", { d = Drop } },
+      lax_parsing = { "{{ 'a' 'b' }}", "a", {}, { error_mode = "lax" } },
+      strict_parsing = { "{{ 'a' 'b' }}", "^Liquid syntax error", {}, { error_mode = "strict" } },
+      strict2_parsing = { "{{ ['a'] }}", "^Liquid syntax error", { a = 1 } },
+      inline_errors = { "a{{ 1 | divided_by: 0 }}", "aLiquid error (line 1): divided by 0" },
+      drops = { "{% if b %}yes{% else %}no{% endif %}", "no",
+                { b = { _instantiate = "BooleanDrop", params = { value = false } } } },
+      ruby_types = { "{{ h }}{{ h.size }}", "{1=>2}1",
+                     { h = { _ruby_type = "Hash", inspect = "{1=>2}", data = { ["1"] = 2 } } } },
+      activesupport = { "{% if a contains 1 %}y{% endif %}", "y", { a = { 1, 2 } } },
+      shopify_blank = { "{% if a == blank %}blank{% endif %}", "blank", { a = " " } },
+      shopify_string_access = { "{{ a.first }}{{ a.last }}", "xz", { a = "xyz" } },
+      shopify_resource_limits = { "{% for i in (1..9) %}x{% endfor %}", "Memory limits exceeded", {},
+                                  { resource_limits = { cumulative_render_score_limit = 5 } } },
+      self_environment_shadowing = { "{{ self }}", "mine", { self = "mine" } },
+      randomness = { "{{ m.square_12 }}", "144", { m = { _instantiate = "MethodDrop", params = {} } } },
+    }
+    for _, feature in ipairs(engine.told.features) do
+      local example = examples[feature]
+      assert.is_table(example, feature)
+      local outcome = execute(example[1], example[3], example[4])
+      local is_shown = outcome.message == example[2] or outcome.message:find(example[2]) ~= nil
+      assert.is_true(is_shown, feature .. ": " .. outcome.message)
+      examples[feature] = nil
+    end
+    assert.is_nil(next(examples))
   end)
 
   it("renders, with partials and at a time that was set", function()

@@ -15,8 +15,8 @@ local values = require "liquid.values"
 
 local liquid = {}
 
----The version of the reference whose behaviour this is.
-liquid.version = "5.8.0"
+---The version of the reference, Shopify's Liquid in Ruby, whose behaviour this is.
+liquid.version = "5.13.0"
 liquid.null = values.null
 liquid.array = values.array
 liquid.ordered = values.ordered

@@ -33,6 +33,7 @@ function host.open(session)
   if members.kind(told) ~= "object" then
     return nil, errors.new("protocol", "its answer to initialize: object expected, got " .. members.kind(told))
   end
+  session.told = told
   if told.version ~= VERSION then
     session:log("warn", "it may speak another version of the protocol", { version = told.version })
   end
