@@ -97,6 +97,7 @@ describe("a filter that fails", function()
   it("may raise an error of its own making", function()
     failing = function() error(load.errors.new("argument_error", "too blue"), 0) end
     assert.equal("aLiquid error (line 1): too blueb", load.render "a{{ 1 | fail }}b")
+    assert.equal("Liquid error (line 2): too blue", load.render("\n{{ 1 | fail }}", {}, { strict_errors = true }))
   end)
 end)
 

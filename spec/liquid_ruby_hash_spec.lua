@@ -77,6 +77,9 @@ describe("a hash of Ruby's", function()
     load.outputs({ ["h"] = '{:foo=>1, :"a b"=>"x => y", 3=>"z: ", nil=>{"k"=>1}}', ["h.size"] = "4", ["h[3]"] = "z: " },
       with_hash('{foo: 1, "a b": "x => y", 3 => "z: ", nil => {"k" => 1}}',
         '{"foo":1,"a b":"x => y","3":"z: ","":{"k":1}}'))
+    local later = '{"s" => :sym, foo: :bar, [1, "b: c"] => {a: {b?: 1}}, x: #<Drop a => 1>, "k: v" => nil}'
+    load.outputs({ h = '{"s"=>:sym, :foo=>:bar, [1, "b: c"]=>{:a=>{:b?=>1}}, :x=>#<Drop a => 1>, "k: v"=>nil}' },
+      with_hash(later, '{"s":"sym","foo":"bar"}'))
     load.outputs({ ["h"] = '{:"a\\"b"=>1, :a?=>2}', ["h | size"] = "2" },
       with_hash('{:"a\\"b"=>1, :a?=>2}', '{"a\\"b":1,"a?":2}'))
   end)
@@ -86,6 +89,15 @@ describe("a hash of Ruby's", function()
       [[{"1":{"_ruby_type":"Hash","inspect":"{2=>\"x\"}","data":{"2":"x"}},
          "3":{"_instantiate":"NumberDrop","params":{"value":4}}}]])
     load.outputs({ ["h[1][2]"] = "x", ["h[3] | plus: 1"] = "5", ["h.size"] = "2" }, nested)
+  end)
+
+  it("has keys as they were before Ruby printed them", function()
+    local names = { a = 'tab\tquote"', b = "\\x41", c = "\0é" }
+    local escaped = with_hash(
+      '{"tab\\tquote\\"" => 1, "\\\\x41" => 2, "\\x00\\u00E9" => 3, 12345678901234567890 => 4}',
+      json.encode { [names.a] = 1, [names.b] = 2, [names.c] = 3, ["12345678901234567890"] = 4 })
+    for variable, name in pairs(names) do escaped[variable] = name end
+    load.outputs({ ["h[a]"] = "1", ["h[b]"] = "2", ["h[c]"] = "3", ["h[12345678901234567890]"] = "4" }, escaped)
   end)
 
   it("has strings for keys where they cannot be read", function()

@@ -100,6 +100,13 @@ describe("the engine as a plugin", function()
     assert.equal("<Ada> ADA: Bob Cleo 2 <Cleo>Bob yes Liquid error (line 1): out of order!", outcome.message)
   end)
 
+  it("takes an object that only prints itself for one without size, first and last", function()
+    local silent = setmetatable({}, { __name = "SilentDrop", __tostring = function() return "<silent>" end })
+    assert.equal("<silent> 0[][][][]", execute(
+      "{{ d }} {{ d | size }}[{{ d | first }}][{{ d | last }}][{{ d.size }}][{{ d.first }}{{ d.last }}{{ d.to_s }}]",
+      { d = silent }).message)
+  end)
+
   it("makes standard drops of their markers", function()
     assert.equal("no 25", execute("{% if b %}yes{% else %}no{% endif %} {{ m.square_5 }}", {
       b = { _instantiate = "BooleanDrop", params = { value = false } }, m = { _instantiate = "MethodDrop",

@@ -33,7 +33,7 @@ local MOST_GUARDS = 100
 
 -- What ends a render: it goes through all guards.
 local function ends_render(raised, ctx)
-  if errors.is(raised) then return ctx.strict_errors or raised.type == "memory_error" end
+  if errors.is(raised) then return raised.type == "memory_error" or ctx.strict_errors and raised.placed end
   return errors.is_interruption(raised)
 end
 

@@ -20,10 +20,11 @@ local find, match, sub, inspect = string.find, string.match, string.sub, text.in
 local escapes = { n = "\n", r = "\r", t = "\t", a = "\a", b = "\b", f = "\f", v = "\v", e = "\27", ["0"] = "\0" }
 
 local function unescaped(quoted)
-  local plain = quoted:gsub("\\x(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end)
-    :gsub("\\u(%x%x%x%x)", function(digits) return utf8.char(tonumber(digits, 16)) end)
-    :gsub("\\u{(%x+)}", function(digits) return utf8.char(tonumber(digits, 16)) end)
-  return (plain:gsub("\\(.)", function(letter) return escapes[letter] or letter end))
+  return (quoted:gsub("\\(.)(%x?%x?%x?%x?)", function(letter, digits)
+    if letter == "x" and #digits >= 2 then return string.char(tonumber(digits:sub(1, 2), 16)) .. digits:sub(3) end
+    if letter == "u" and #digits == 4 then return utf8.char(tonumber(digits, 16)) end
+    return (escapes[letter] or letter) .. digits
+  end))
 end
 
 -- The text in quotes at a position, and what is behind it.
@@ -54,14 +55,22 @@ local function symbol(name)
   return { value = name, printed = ":" .. (is_plain and name or inspect(name)) }
 end
 
--- The key at a position, and what is behind it and its arrow; nil if it is none that this reads.
-local function read_key(source, at)
+-- A symbol as later versions of Ruby print it, `name: ` or `"a name": `, and what is behind it.
+local function read_later_symbol(source, at)
   local name, after = match(source, "^([%a_][%w_]*[?!]?): ()", at)
   if name then return symbol(name), after end
-  local found, value
+  if not find(source, '^"', at) then return nil end
+  name, after = read_quoted(source, at)
+  if name and find(source, "^: ", after) then return symbol(name), after + 2 end
+end
+
+-- The key at a position, and what is behind it and its arrow; nil if it is none that this reads.
+local function read_key(source, at)
+  local found, after = read_later_symbol(source, at)
+  if found then return found, after end
+  local name, value
   if find(source, '^"', at) then
     value, after = read_quoted(source, at)
-    if value and find(source, "^: ", after) then return symbol(value), after + 2 end
     found = value and key(value)
   elseif find(source, '^:"', at) then
     value, after = read_quoted(source, at + 1)
@@ -115,6 +124,39 @@ local function read_keys(source)
     at = match(source, "^, ()", at) or at + 1
   end
   return keys
+end
+
+local closes = { ["]"] = true, ["}"] = true, [")"] = true }
+
+-- What stands at a position, as earlier versions of Ruby print it; what is behind it; and whether it opens or closes.
+local function earlier_piece(source, at, is_key, is_in_hash)
+  local found, after
+  if is_key then found, after = read_later_symbol(source, at) end
+  if found then return found.printed .. "=>", after, 0 end
+  if is_in_hash and find(source, "^ => ", at) then return "=>", at + 4, 0 end
+  local character = sub(source, at, at)
+  if character == '"' then after = select(2, read_quoted(source, at)) or #source + 1 end
+  if after then return sub(source, at, after - 1), after, 0 end
+  if find(source, "^#<", at) then return "#<", at + 2, 1 end
+  local ends = closes[character] or character == ">" and not find(source, "^[=-]", at - 1)
+  return character, at + 1, opens[character] and 1 or ends and -1 or 0
+end
+
+-- Later versions of Ruby print spaces around arrows, and symbols in another way. Liquid never does.
+local function as_earlier(source)
+  local pieces, containers, at, is_key = {}, {}, 1, false
+  while at <= #source do
+    local piece, after, change = earlier_piece(source, at, is_key, containers[#containers] == "{")
+    if change > 0 then containers[#containers + 1] = piece end
+    if change < 0 then containers[#containers] = nil end
+    is_key = piece == "{" or containers[#containers] == "{" and (piece == "," or is_key and piece == " ")
+    pieces[#pieces + 1], at = piece, after
+  end
+  return table.concat(pieces)
+end
+
+local function is_from_later(source)
+  return find(source, " => ", 1, true) ~= nil or find(source, '[%w_?!"]: ') ~= nil
 end
 
 -- }======
@@ -214,23 +256,13 @@ local function string_keys(data)
   return keys
 end
 
--- Later versions of Ruby print spaces around arrows, and symbols in another way. Liquid never does.
-local function is_older_style(printed)
-  return not find(printed, " => ", 1, true) and not find(printed, '[%w_?!"]: ')
-end
-
 ---The hash that Ruby printed, with the values of the data. Where its keys cannot be read they are strings.
 ---@param printed any
 ---@param data table values by the texts of their keys
 ---@return table
 function ruby.hash(printed, data)
-  local hash = from_keys(read_keys(printed), data)
-  if not hash then
-    hash = from_keys(string_keys(data), data)
-    hash.printed = type(printed) == "string" and printed or nil
-  elseif is_older_style(printed) then
-    hash.printed = printed
-  end
+  local hash = from_keys(read_keys(printed), data) or from_keys(string_keys(data), data)
+  if type(printed) == "string" then hash.printed = is_from_later(printed) and as_earlier(printed) or printed end
   return setmetatable(hash, hash_metatable)
 end
 
