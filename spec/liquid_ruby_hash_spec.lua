@@ -103,7 +103,9 @@ describe("a hash of Ruby's", function()
   it("has strings for keys where they cannot be read", function()
     load.outputs({ ["h.a"] = "1", ["h"] = "{#<Object>=>1}", ["h | size"] = "1" },
       with_hash("{#<Object>=>1}", '{"a":1}'))
-    for _, printed in ipairs { "", "{", '{"a=>1}', "{a=>}", "{1=>2, ", "{:=>1}", "nonsense", "{1=>2}" } do
+    for _, printed in ipairs {
+      "", "{", '{"a=>1}', "{a=>}", "{1=>2, ", "{:=>1}", "nonsense", "{1=>2}", "{1-=>2}",
+    } do
       load.outputs({ ["h.a"] = "1", ["h.size"] = "1" }, with_hash(printed, '{"a":1}'))
     end
   end)

@@ -41,11 +41,12 @@ end
 local words = { ["nil"] = null, ["true"] = true, ["false"] = false }
 
 local function read_number(source, at)
-  local digits, after = match(source, "^(%-?%d+%.?%d*[eE]?[+-]?%d*)()", at)
-  if not digits or find(digits, "%.$") then digits, after = match(source, "^(%-?%d+)()", at) end
-  if not digits then return nil end
-  if find(digits, "[.eE]") then return tonumber(digits), after end
-  return numbers.literal(digits), after
+  local after = match(source, "^%-?%d+()", at)
+  if not after then return nil end
+  local fraction = match(source, "^%.%d+()", after)
+  if not fraction then return numbers.literal(sub(source, at, after - 1)), after end
+  after = match(source, "^[eE][+-]?%d+()", fraction) or fraction
+  return tonumber(sub(source, at, after - 1)), after
 end
 
 local function key(value) return { value = value, printed = inspect(value) } end
