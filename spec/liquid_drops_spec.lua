@@ -52,11 +52,11 @@ describe("the standard drops", function()
   end)
 end)
 
-describe("the drop that stands for nothing", function()
+describe("NilDrop", function()
   local environment = standard "NilDrop"
   environment.list = data('{"l":[{"_instantiate":"NilDrop"},1,{"x":{"_instantiate":"NilDrop"}}]}').l
 
-  it("is nothing to every filter", function()
+  it("is nil in every filter", function()
     for _, filter in ipairs {
       "upcase", "escape", "url_encode", "strip", "squish", "truncate: ''", "truncatewords: ''", "slice: 0",
       "append: ''", "replace: 'a', 'b'", "split: ','", "join: ','", "sort", "sort_natural", "uniq", "reverse",
@@ -73,7 +73,7 @@ describe("the drop that stands for nothing", function()
     }, environment)
   end)
 
-  it("is nothing to every tag", function()
+  it("is nil in every tag", function()
     load.all({
       ["{% tablerow x in d %}{{ x }}{% endtablerow %}"] = "", ["{% for x in d %}x{% else %}none{% endfor %}"] = "none",
       ["{% tablerow x in (1..2) limit: d %}{{ x }}{% endtablerow %}"] = '<tr class="row1">\n</tr>\n',
@@ -89,7 +89,7 @@ describe("the drop that stands for nothing", function()
   end)
 end)
 
-describe("drops as numbers and texts", function()
+describe("standard drops with a value", function()
   local environment = data [[{"ne":{"_instantiate":"NestedDrop","params":{"value":6}},
     "nd":{"_instantiate":"NumberDrop","params":{"value":2}},"sd":{"_instantiate":"StringDrop","params":{"value":"2"}},
     "bd":{"_instantiate":"BooleanDrop","params":{"value":true}},"od":{"_instantiate":"OpaqueDrop"},
@@ -98,7 +98,7 @@ describe("drops as numbers and texts", function()
     "numbers":[{"_instantiate":"NumberDrop","params":{"value":2}},2,{"_instantiate":"NumberDrop","params":{"value":2}}],
     "word":"abcdefghijk"}]]
 
-  it("are positions where their texts are integers", function()
+  it("are positions and lengths if their text is an integer", function()
     load.outputs({
       ["word | slice: ne"] = "g", ["word | slice: nd"] = "c", ["word | slice: sd, nd"] = "cd",
       ["word | truncate: ne"] = "abc...", ["'a b c' | truncatewords: nd"] = "a b...",
@@ -111,31 +111,31 @@ describe("drops as numbers and texts", function()
     }, environment)
   end)
 
-  it("are no columns of a table", function()
+  it("are invalid integers in tablerow", function()
     for _, option in ipairs { "cols:nd", "limit:nd", "offset:ne", "cols:sd", "cols:od" } do
       assert.equal("Liquid error (line 1): invalid integer",
         load.render("{% tablerow x in (1..3) " .. option .. " %}{{ x }}{% endtablerow %}", environment))
     end
   end)
 
-  it("hold what no name reaches", function()
+  it("do not expose their value as a property", function()
     load.outputs({ ["ne.value"] = "", ["nd.value"] = "", ["sd.size"] = "", ["sd | size"] = "0", ["od.first"] = "" },
       environment)
   end)
 
-  it("are sorted as texts, and once in a list of what they stand for", function()
+  it("are sorted by their text, and unique by their value", function()
     load.outputs({
       ["texts | sort | join: ','"] = "a,b", ["numbers | uniq | size"] = "1", ["numbers | sum"] = "6",
       ["numbers | sort"] = "Liquid error (line 1): cannot sort values of incompatible types",
     }, environment)
   end)
 
-  it("are empty in a comparison only", function()
+  it("are empty in comparisons, but not for the default filter", function()
     load.outputs({ ["empty_text | default: 'x' | append: '|'"] = "|" }, environment)
     assert.equal("e", load.render("{% if empty_text == empty %}e{% endif %}", environment))
   end)
 
-  it("have values also where none is given", function()
+  it("have a default value", function()
     local bare = data [[{"n":{"_instantiate":"NumberDrop"},"s":{"_instantiate":"StringDrop","params":null},
       "b":{"_instantiate":"BooleanDrop","params":{}},"e":{"_instantiate":"NestedDrop","params":{"value":"x"}}}]]
     load.outputs({ ["n | plus: 1"] = "1", ["s | append: '|'"] = "|", b = "false", ["e.square"] = "0" }, bare)
@@ -221,7 +221,7 @@ describe("drops that live elsewhere", function()
     assert.equal("10", load.render("{% for n in d %}{{ n | plus: 1 }}{% endfor %}", environment))
   end)
 
-  it("have no size, first or last where all that they answer is how they print", function()
+  it("have no size, first or last if they only answer to_s", function()
     local silent = drop { to_s = "<silent>" }
     local failing = drop { to_s = "<failing>", size = "fail", first = "fail", last = "fail" }
     for name, expected in pairs { ["<silent>"] = silent, ["<failing>"] = failing } do
@@ -242,12 +242,12 @@ describe("drops that live elsewhere", function()
 end)
 
 describe("self", function()
-  it("contains nothing, as other drops that are not gone through", function()
+  it("contains nothing, and cannot be iterated over", function()
     assert.equal("n1", load.render("{% assign x = 1 %}{% if self contains 'x' %}y{% else %}n{% endif %}{{ self.x }}"))
     assert.equal("none", load.render("{% for x in self %}x{% else %}none{% endfor %}", { a = 1 }))
   end)
 
-  it("tells what is not there where variables are strict", function()
+  it("reports undefined variables with strict_variables", function()
     local template = load.liquid.compile "{{ self.a }}{{ self.null }}{{ self.missing }}{{ self[0] }}"
     local output, errors = template:render({ a = "A", null = load.liquid.null }, { strict_variables = true })
     assert.equal("A", output)
@@ -255,13 +255,13 @@ describe("self", function()
     assert.equal("undefined variable missing", errors[1].message)
   end)
 
-  it("is the same wherever it is asked for", function()
+  it("is equal to self of the same context only", function()
     assert.equal("same", load.render("{% assign s = self %}{% if s == self.self %}same{% endif %}"))
     assert.equal("other", load.render("{% render 'p', outer: self %}", {},
       { filesystem = { p = "{% if outer == self %}same{% else %}other{% endif %}" } }))
   end)
 
-  it("is read by filters that read properties", function()
+  it("has properties for filters", function()
     load.outputs({
       ["self | map: 'a'"] = "A", ["self | where: 'a', 'A' | size"] = "1", ["self | map: 'none' | compact | size"] = "0",
     }, { a = "A" })

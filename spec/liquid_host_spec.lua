@@ -433,7 +433,7 @@ describe("Drop Callbacks", function()
       } do assert.equal(('{"value":%s}'):format(case[3]), get(case[1], case[2]), case[2]) end
     end)
 
-    it("keeps from templates what is not made for them", function()
+    it("hides metamethods, constructors and private methods", function()
       local ran = {}
       local Account = { __name = "AccountDrop", __mode = "k", secret = "class" }
       Account.__index = Account
@@ -454,7 +454,7 @@ describe("Drop Callbacks", function()
       assert.equal('{"value":true}', get(setmetatable({ new = true }, {}), "new"))
     end)
 
-    it("gives the class of an object as a drop, which shows no more of itself", function()
+    it("gives a class as a drop, and hides its metamethods", function()
       local Class = { __index = {}, name = "Class" }
       local object = setmetatable({ class = Class, items = setmetatable({ print, "b" }, {}) }, { __name = "Object" })
       local answers = asking({ x = object }, function(ask)

@@ -86,7 +86,7 @@ describe("what is behind the engine", function()
   end)
 end)
 
-describe("an object of Lua's", function()
+describe("a Lua object", function()
   local ran
 
   -- A class with everything that Lua would call of its own accord, or that a class has besides. Its finalizer is not
@@ -126,7 +126,7 @@ describe("an object of Lua's", function()
     "secret", "write", "rep",
   }
 
-  it("shows no name that begins with __, nor what it inherits, however it is asked for", function()
+  it("hides names that begin with __ and inherited members from every kind of access", function()
     for _, variable in ipairs { "instance", "virtual", "locked", "userdata", "fn", "thread", "list", "text" } do
       for _, name in ipairs(NAMES) do
         for _, template in ipairs {
@@ -151,7 +151,7 @@ describe("an object of Lua's", function()
     end
   end)
 
-  it("shows what is its own otherwise, and calls nothing", function()
+  it("shows its other own members, and no metamethod is called", function()
     load.all({
       ["{{ instance.name }}{{ instance['name'] }}{{ list | map: 'name' }}"] = "AdaAdaA",
       ["{{ instance.size }} {{ instance | size }} {{ instance.first }} {{ instance | first }}"] = "1 1 nameAda nameAda",
@@ -168,7 +168,7 @@ describe("an object of Lua's", function()
     assert.same({}, ran)
   end)
 
-  it("may be the environment", function()
+  it("hides names that begin with __ as the environment", function()
     local Class = class()
     local environment = with_finalizer(Class, setmetatable({ name = "Ada", __own = "own" }, Class))
     load.all({
@@ -178,7 +178,7 @@ describe("an object of Lua's", function()
     assert.same({}, ran)
   end)
 
-  it("is not asked as a drop for such names either", function()
+  it("is not asked for names that begin with __ as a drop", function()
     local Class = class()
     require("liquid.values").register(Class, { kind = "drop", get = function(object, name) return object[name] end })
     local object = with_finalizer(Class, setmetatable({ name = "Ada", __own = "own" }, Class))

@@ -1,5 +1,5 @@
--- No template ever sees where in a program something failed: neither in the engine, nor in a filter, a tag, or an
--- object of the program that renders it.
+-- Neither the output nor the errors of a template have a source position of the program: not of the engine, nor of a
+-- filter, a tag or an object.
 
 local children = require "spec.support.children"
 local load = require "spec.support.liquid.load"
@@ -16,7 +16,7 @@ local failing
 
 filters.define("fail", 0, 1, function(...) return failing(...) end)
 
--- Ways to fail, each of which raises something that is not for templates.
+-- Functions that raise errors that templates must not see.
 local WAYS = {
   ["with a place"] = function() error "secret" end,
   ["in Lua itself"] = function() return nil .. "secret" end,
@@ -37,7 +37,7 @@ local function assert_no_place(text, way)
   end
 end
 
--- Renders a template that goes on behind what fails, in all ways to fail and to render.
+-- Renders a template with every failing function, with and without strict_errors.
 local function try(source, expected, environment_for)
   for way, fail in pairs(WAYS) do
     if environment_for or way ~= "in another thread" then
@@ -168,7 +168,7 @@ describe("an object of the program that fails", function()
     end
   end)
 
-  it("is not asked a second time", function()
+  it("is called only once", function()
     local asked = 0
     local class = { __index = { get = function() asked = asked + 1 error "secret" end } }
     remote.adopt(class)
@@ -176,7 +176,7 @@ describe("an object of the program that fails", function()
     assert.equal(1, asked)
   end)
 
-  it("may say what a template is to be told", function()
+  it("may raise or return a message for the template", function()
     local class = { __index = {
       get = function(_, name)
         if name == "raised" then error("sold out", 0) end
@@ -191,7 +191,7 @@ describe("an object of the program that fails", function()
     end
   end)
 
-  it("may be what reads partials", function()
+  it("may be the function that reads partials", function()
     for way, fail in pairs(WAYS) do
       local is_silent = way == "in another thread"
       assert.equal(is_silent and "aLiquid error (line 1): Could not find asset xb" or "a" .. INTERNAL .. "b",
@@ -201,7 +201,7 @@ describe("an object of the program that fails", function()
 end)
 
 describe("an interruption", function()
-  it("goes through the engine, and through objects", function()
+  it("is not caught by the engine", function()
     local stopped = pintle_errors.new("timeout", "out of time")
     failing = function() error(stopped, 0) end
     local class = { __index = { get = function() error(stopped, 0) end } }
@@ -215,7 +215,7 @@ describe("an interruption", function()
 end)
 
 describe("an object of a host that fails", function()
-  it("is an internal error to the template, and told to the host in full", function()
+  it("is an internal error in the template, and is logged by the host", function()
     local told = {}
     local host <close> = pintle.host {
       dialect = "liquid", log = function(entry) told[#told + 1] = tostring(entry.message) end,

@@ -106,7 +106,7 @@ describe("initialize", function()
     assert.equal("early", hasty:show "return 'early'")
   end)
 
-  it("may have no version, or no params, and is recognised by a plugin that declares an engine", function()
+  it("is recognised without version or params by a plugin that declares an engine", function()
     for _, params in ipairs { "", ',"params":{}', ',"params":null', ',"params":{"version":null}' } do
       local line = '{"jsonrpc":"2.0","id":1,"method":"initialize"' .. params .. "}"
       local plugin <close> = extension.start(ENGINE)
@@ -118,7 +118,7 @@ describe("initialize", function()
     end
   end)
 
-  it("is another protocol's where there is anything of that in it", function()
+  it("is recognised as another protocol by its params", function()
     local declared = { liquid = {} }
     local function recognised(params, framing)
       local dialect = dialects.recognise("initialize", params, framing or "line", nil, declared)

@@ -11,7 +11,7 @@ end
 local PRINTED = '{1=>"a", true=>"b", nil=>[1, {"x"=>2}], :sym=>"c", 1.5=>"d", "str"=>"e, }", -2=>nil}'
 local DATA = '{"1":"a","true":"b","":[1,{"x":2}],"sym":"c","1.5":"d","str":"e, }","-2":null}'
 
-describe("a hash of Ruby's", function()
+describe("a Ruby hash", function()
   local environment = with_hash(PRINTED, DATA)
 
   it("has a size and a first pair, and no last", function()
@@ -21,7 +21,7 @@ describe("a hash of Ruby's", function()
     }, environment)
   end)
 
-  it("has keys of every type, each other than the string of the same text", function()
+  it("has keys of every type, which differ from strings with the same text", function()
     load.outputs({
       ["h[1]"] = "a", ["h[yes]"] = "b", ["h[nil]"] = '1{"x"=>2}', ["h[1.5]"] = "d", ["h.str"] = "e, }", ["h[-2]"] = "",
       ["h['1']"] = "", ["h[1.0]"] = "", ["h['true']"] = "", ["h['']"] = "", ["h.sym"] = "", ["h['sym']"] = "",
@@ -32,14 +32,14 @@ describe("a hash of Ruby's", function()
     }, environment)
   end)
 
-  it("tells a key that is nothing from one that is not there", function()
+  it("tells a nil value from a missing key", function()
     local template = load.liquid.compile "{{ h[-2] }}{{ h[-3] }}"
     local _, errors = template:render(environment, { strict_variables = true })
     assert.equal(1, #errors)
     assert.equal("undefined variable -3", errors[1].message)
   end)
 
-  it("is gone through in pairs, in its order", function()
+  it("is iterated over in pairs, in order", function()
     load.all({
       ["{% for p in h %}{{ p[0] }}:{{ p[1] }};{% endfor %}"] = '1:a;true:b;:1{"x"=>2};sym:c;1.5:d;str:e, };-2:;',
       ["{% for p in h limit: 1 offset: 3 %}{{ p | join: '-' }}{% endfor %}"] = "sym-c",
@@ -72,7 +72,7 @@ describe("a hash of Ruby's", function()
       list))
   end)
 
-  it("is printed as Liquid prints it, whatever version of Ruby it came from", function()
+  it("is printed in the format of Liquid, also if Ruby 3.4 sent it", function()
     load.outputs({ ["h"] = PRINTED, ["h | upcase | slice: 0, 18"] = '{1=>"A", TRUE=>"B"' }, environment)
     load.outputs({ ["h"] = '{:foo=>1, :"a b"=>"x => y", 3=>"z: ", nil=>{"k"=>1}}', ["h.size"] = "4", ["h[3]"] = "z: " },
       with_hash('{foo: 1, "a b": "x => y", 3 => "z: ", nil => {"k" => 1}}',
@@ -84,14 +84,14 @@ describe("a hash of Ruby's", function()
       with_hash('{:"a\\"b"=>1, :a?=>2}', '{"a\\"b":1,"a?":2}'))
   end)
 
-  it("may hold drops and hashes of the same kind", function()
+  it("may contain drops and other Ruby hashes", function()
     local nested = with_hash('{1=>{2=>"x"}, 3=>#<Drop a={1=>2}>}',
       [[{"1":{"_ruby_type":"Hash","inspect":"{2=>\"x\"}","data":{"2":"x"}},
          "3":{"_instantiate":"NumberDrop","params":{"value":4}}}]])
     load.outputs({ ["h[1][2]"] = "x", ["h[3] | plus: 1"] = "5", ["h.size"] = "2" }, nested)
   end)
 
-  it("has keys as they were before Ruby printed them", function()
+  it("has unescaped keys", function()
     local names = { a = 'tab\tquote"', b = "\\x41", c = "\0é" }
     local escaped = with_hash(
       '{"tab\\tquote\\"" => 1, "\\\\x41" => 2, "\\x00\\u00E9" => 3, 12345678901234567890 => 4}',
@@ -100,7 +100,7 @@ describe("a hash of Ruby's", function()
     load.outputs({ ["h[a]"] = "1", ["h[b]"] = "2", ["h[c]"] = "3", ["h[12345678901234567890]"] = "4" }, escaped)
   end)
 
-  it("has strings for keys where they cannot be read", function()
+  it("has string keys if inspect cannot be parsed", function()
     load.outputs({ ["h.a"] = "1", ["h"] = "{#<Object>=>1}", ["h | size"] = "1" },
       with_hash("{#<Object>=>1}", '{"a":1}'))
     for _, printed in ipairs {
@@ -111,8 +111,8 @@ describe("a hash of Ruby's", function()
   end)
 end)
 
-describe("a symbol of Ruby's", function()
-  it("is a string to a template", function()
+describe("a Ruby symbol", function()
+  it("is a string", function()
     local environment = markers(assert(json.decode(
       '{"s":{"_ruby_type":"Symbol","value":"foo","inspect":":foo"},"t":{"_ruby_type":"Symbol","value":":x"}}')))
     load.outputs({ s = "foo", ["s | upcase"] = "FOO", ["s.size"] = "3", t = ":x" }, environment)

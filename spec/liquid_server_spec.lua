@@ -28,7 +28,7 @@ describe("the engine as a plugin", function()
     assert.matches("It follows version " .. load.liquid.version:gsub("%.", "%%."), page:read "a")
   end)
 
-  it("has all the features that it tells of, and tells of no others", function()
+  it("advertises only features that it has", function()
     local Drop = setmetatable({}, { __name = "SpecDrop", __index = { name = function() return "asked" end } })
     local examples = {
       core = { "{% if true %}{{ 'a' | upcase }}{% endif %}", "A" },
@@ -100,7 +100,7 @@ describe("the engine as a plugin", function()
     assert.equal("<Ada> ADA: Bob Cleo 2 <Cleo>Bob yes Liquid error (line 1): out of order!", outcome.message)
   end)
 
-  it("takes an object that only prints itself for one without size, first and last", function()
+  it("finds no size, first or last in an object with __tostring only", function()
     local silent = setmetatable({}, { __name = "SilentDrop", __tostring = function() return "<silent>" end })
     assert.equal("<silent> 0[][][][]", execute(
       "{{ d }} {{ d | size }}[{{ d | first }}][{{ d | last }}][{{ d.size }}][{{ d.first }}{{ d.last }}{{ d.to_s }}]",

@@ -34,7 +34,7 @@ local function equal_hashes(a, b, depth)
   return true
 end
 
----Whether two values are the same to Liquid: lists and hashes by what they hold, whatever Lua would compare them by.
+---Whether two values are equal in Liquid: lists and hashes are compared by their contents, without `__eq`.
 ---@param a any
 ---@param b any
 ---@param depth? integer
@@ -87,7 +87,7 @@ local function is_number(value) return type(value) == "number" or bigint.is(valu
 -- Only numbers and texts have an order; between others nothing is true, and nothing is wrong.
 local function ordered(value) return type(value) == "string" or is_number(value) end
 
--- Objects may have one as well.
+-- The protocol of an object may define an order.
 local function order_of_objects(a, b)
   local protocol = values.protocol(a) or values.protocol(b)
   return protocol and protocol.order and protocol.order(a, b)

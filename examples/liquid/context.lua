@@ -28,15 +28,15 @@ local MAX_DEPTH = 100
 ---@field strict_filters? boolean
 ---@field strict_errors? boolean
 ---@field now? number
----@field guards integer|false how many parts inside one another are rendered with a guard; false if none ever is
+---@field guards integer|false the nesting depth of guards (see render_body.lua); false in a render without guards
 
 local function within(outer)
   return setmetatable({}, { __index = outer })
 end
 
--- The variables of an object of Lua's, as far as a template may see them.
+-- The environment. If it is a Lua object, reserved names are hidden from the template.
 local function visible(environment)
-  if not values.has_secrets(environment) then return environment end
+  if not values.is_lua_object(environment) then return environment end
   return setmetatable({}, {
     __index = function(_, name)
       if values.is_reserved(name) then return nil end

@@ -10,7 +10,7 @@ local errors = {}
 ---@field line? integer
 ---@field template_name? string the partial it happened in
 ---@field markup? string what was being read
----@field cause? any of an internal error: what was raised, for the program and not for the template
+---@field cause? any of an internal error: the raised value, for the program only
 local error_metatable = { __name = "liquid.error" }
 error_metatable.__index = error_metatable
 
@@ -47,8 +47,8 @@ function errors.is(value)
   return getmetatable(value) == error_metatable
 end
 
----What a template is told of an error that nobody meant it to see. The message says nothing of the program.
----@param cause any what was raised
+---An error whose message reveals nothing about the program.
+---@param cause any the raised value
 ---@return liquid.error
 function errors.internal(cause)
   local err = errors.new("internal_error", "internal")
@@ -56,23 +56,23 @@ function errors.internal(cause)
   return err
 end
 
--- Texts that Lua makes: with a place in the program, or of what it could not do where it knows of no place.
-local texts_of_lua = {
+-- Messages that reveal the program: those with a source position, and those of Lua's runtime without one.
+local revealing_messages = {
   "^[^\n]-:%d+: ", "^attempt to ", "^bad argument #", "stack overflow", "^not enough memory", "stack traceback:",
   "^[%w_.]+: 0x%x+$",
 }
 
 local function is_for_templates(message)
   if type(message) ~= "string" then return false end
-  for _, pattern in ipairs(texts_of_lua) do
+  for _, pattern in ipairs(revealing_messages) do
     if message:find(pattern) then return false end
   end
   return true
 end
 
----The error of an object of the program's. A text, or a table with a `message`, is shown to the template, unless it
----is of Lua's making.
----@param failure any what it raised, or returned for an error
+---The error of a drop that failed. A string, or the `message` of a table, is shown to the template; anything else, and
+---a message of Lua's runtime, is an internal error.
+---@param failure any the raised or returned error
 ---@return liquid.error
 function errors.of_object(failure)
   if errors.is(failure) then return failure end
@@ -84,7 +84,7 @@ end
 
 local interruptions = { cancelled = true, timeout = true, closed = true }
 
----Whether what was raised is to end the work, whoever does it: pintle stops a request that is out of time in this way.
+---Whether a raised error must not be caught: pintle raises such errors to stop a cancelled or timed-out request.
 ---@param raised any
 ---@return boolean
 function errors.is_interruption(raised)

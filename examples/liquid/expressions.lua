@@ -55,7 +55,7 @@ local function named_by(name)
   end
 end
 
--- A member of a name that is not in every table what it says.
+-- A member whose name is reserved: lookup.get knows whether the object hides it.
 local function guarded_member_of(base, key)
   return function(ctx)
     local object, err = base(ctx)

@@ -15,7 +15,7 @@ local values = require "liquid.values"
 
 local liquid = {}
 
----The version of the reference, Shopify's Liquid in Ruby, whose behaviour this is.
+---The version of Shopify's Liquid, the reference implementation in Ruby, that the engine follows.
 liquid.version = "5.13.0"
 liquid.null = values.null
 liquid.array = values.array
@@ -131,9 +131,8 @@ local function attempt(template, environment, options, is_guarded)
   return ok, result, ctx
 end
 
--- Whether a render ended as it should: by an error that ends renders, and not by one that a filter, a tag or an object
--- of the program's raised.
-local function ended_in_order(err)
+-- Whether an error ended the render on purpose. Any other error was raised by a filter, a tag or an object.
+local function is_deliberate(err)
   return errors.is(err) and (err.placed or err.type == "memory_error")
 end
 
@@ -145,8 +144,8 @@ end
 function methods:render(environment, options)
   environment, options = environment or {}, options or {}
   local ok, result, ctx = attempt(self, environment, options)
-  -- Guards cost more than anything else does, so there are none until they are needed.
-  if not ok and not ended_in_order(result) then ok, result, ctx = attempt(self, environment, options, true) end
+  -- Guards are slow, so the first attempt has none.
+  if not ok and not is_deliberate(result) then ok, result, ctx = attempt(self, environment, options, true) end
   if ok then return result, ctx.errors end
   if not errors.is(result) then result = errors.internal(result) end
   if ctx.strict_errors then return nil, result end

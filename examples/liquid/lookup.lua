@@ -31,8 +31,7 @@ local function of_array(list, key, command)
   return value
 end
 
--- Only what a table itself has is read. What its metatable would add is not: a program that wants that to be seen makes
--- its objects drops.
+-- Reads only the table's own members, never through its metatable. Objects that inherit have to be drops.
 local function of_hash(hash, key, command)
   local value
   if key ~= nil then value = rawget(hash, key) end

@@ -119,7 +119,7 @@ end
 
 local function invalid_integer() return errors.argument("invalid integer") end
 
----An integer, for positions, lengths and limits. An object is the integer that its text is.
+---An integer, for positions, lengths and limits. A drop is converted to text first.
 ---@param value any
 ---@param ctx? liquid.context
 ---@return integer? value, table? err

@@ -5,7 +5,7 @@ local liquid = require "liquid"
 local markers = require "liquid.drops.markers"
 local pintle = require "pintle"
 
--- The template is told "internal"; what it was is for the author of the plugin.
+-- Logs the cause of an internal error, which the template is not shown.
 local function log_cause(err, ctx)
   if err.cause == nil then return end
   local ok, text = pcall(tostring, err.cause)

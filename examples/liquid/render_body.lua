@@ -28,16 +28,16 @@ local function render_part(self, i, ctx, out, n)
   return err and ctx:fail(err, self.template, parts[i + 2], out, n, kind == BLANK_TAG) or n
 end
 
--- So many guards may be inside one another: Lua has 200 levels of such calls, and the program needs some as well.
+-- The maximum nesting depth of guards: each is a C call, and Lua allows 200 of them.
 local MOST_GUARDS = 100
 
--- What ends a render: it goes through all guards.
+-- Whether a raised error has to pass through all guards.
 local function ends_render(raised, ctx)
   if errors.is(raised) then return raised.type == "memory_error" or ctx.strict_errors and raised.placed end
   return errors.is_interruption(raised)
 end
 
--- A part that may raise. What it raises is its error, and the render goes on behind it.
+-- Renders a part in a guard: a raised error becomes the error of that part, and the render continues after it.
 local function render_guarded_part(self, i, ctx, out, n)
   local guards, usage = ctx.guards, ctx.usage
   if guards >= MOST_GUARDS then return render_part(self, i, ctx, out, n) end
@@ -54,7 +54,7 @@ local function render_guarded_part(self, i, ctx, out, n)
   return ctx:fail(err, self.template, parts[i + 2], out, n, parts[i + 3] == BLANK_TAG)
 end
 
--- Something raised when this was rendered before: now every part has a guard.
+-- Renders with a guard around every part, after an attempt without guards raised an error.
 local function render_guarded(self, ctx, out, n)
   for i = 1, self.last, 4 do
     n = render_guarded_part(self, i, ctx, out, n)

@@ -11,7 +11,7 @@ local values = {}
 local function find_null()
   local has_pintle, core = pcall(require, "pintle.core")
   if has_pintle then return core.json.null, core.json.array_mt, core.json.order({}).__name end
-  -- No table, so that comparing an object with it calls nothing of the object's.
+  -- Not a table, because comparing it with an object would call the object's `__eq`.
   return function() end
 end
 
@@ -45,7 +45,7 @@ end
 local ORDERED = values.ORDERED
 local UNDERSCORE = ("_"):byte()
 
--- Whether a table is data: it came as JSON, or has no metatable and is not a class itself.
+-- Whether a table is data: it was decoded from JSON, or has no metatable and is not a class.
 local function is_data(hash)
   local metatable = values.metatable_of(hash)
   if metatable then return rawget(metatable, "__name") == ORDERED end
@@ -53,7 +53,7 @@ local function is_data(hash)
   return type(index) ~= "table" and type(index) ~= "function"
 end
 
----Whether a key is a name that means something to Lua: __gc, __index and all others like these.
+---Whether a key begins with `__`, as the names of metamethods do.
 ---@param key any
 ---@return boolean
 function values.is_reserved(key)
@@ -61,7 +61,7 @@ function values.is_reserved(key)
 end
 local is_reserved = values.is_reserved
 
----Whether a name of a hash is kept from templates. In data all names are data.
+---Whether a template must not read a key of a hash: it is reserved, and the hash is not data.
 ---@param hash table
 ---@param key any
 ---@return boolean
@@ -69,17 +69,17 @@ function values.hides(hash, key)
   return is_reserved(key) and not is_data(hash)
 end
 
----Whether a table may have names that are kept from templates.
+---Whether a table is an object or a class rather than data.
 ---@param hash table
 ---@return boolean
-function values.has_secrets(hash)
+function values.is_lua_object(hash)
   return not is_data(hash)
 end
 
 ---What the engine asks of an object, by its metatable.
 ---@class liquid.protocol
 ---@field kind string
----@field shows_all? boolean whether names that begin with __ are asked for as well
+---@field shows_all? boolean whether `get` is called for names that begin with `__`
 ---@field get? fun(object: table, key: any, ctx?: table): any, table? the value under a key
 ---@field to_s? fun(object: table, ctx?: table): string, table?
 ---@field value? fun(object: table, ctx?: table): any, table? what it stands for: a boolean, number, string or nil

@@ -5,7 +5,7 @@ local dialects = {}
 
 local NAMES = { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" }
 
----The one for where none is named.
+---The default dialect.
 dialects.DEFAULT = "gevals"
 
 local known = {}

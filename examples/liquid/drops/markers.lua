@@ -1,5 +1,4 @@
--- Makes of data that came as JSON what its markers say it is: standard drops, ranges, symbols, and hashes whose keys
--- JSON cannot tell.
+-- Replaces the markers in JSON data with the values they describe: standard drops, ranges, symbols, and Ruby hashes.
 
 local ranges = require "liquid.ranges"
 local remote = require "liquid.drops.remote"
@@ -41,7 +40,7 @@ end
 
 local makers = {
   Range = range,
-  -- To a template a symbol is a string.
+  -- Liquid converts a symbol to a string before a template sees it.
   Symbol = function(marker)
     if type(marker.value) == "string" then return marker.value end
     local name = marker.data or marker.inspect

@@ -1,5 +1,5 @@
 -- Drops that live elsewhere: tables with the methods get, iterate and call, each of which gives a value, or nil and
--- what went wrong; it may also raise that. Those of pintle's Liquid dialect are such; a program may have others.
+-- an error, or raises one. Those of pintle's Liquid dialect are such; a program may have others.
 
 local comparison = require "liquid.comparison"
 local errors = require "liquid.errors"
@@ -20,7 +20,7 @@ end
 
 local function failed(failure) return nil, errors.of_object(failure) end
 
--- Calls a method of a drop, which may fail in any way.
+-- Calls a method of a drop. A raised error is returned.
 local function call(drop, method, ...)
   local ok, value, message = pcall(drop[method], drop, ...)
   if ok then return value, message end
@@ -41,12 +41,12 @@ local function ask(drop, property)
   return unmarked(value, drop)
 end
 
--- What the engine asks for is no property: the reference has no template read it by name.
-local own_questions = { to_s = true, to_liquid = true, inspect = true }
+-- Methods that the engine calls, but that a template cannot read as properties, as in the reference.
+local internal_methods = { to_s = true, to_liquid = true, inspect = true }
 
 local function get(drop, key)
   if math.type(key) ~= "integer" then key = text.to_s(key) end
-  if own_questions[key] then return nil end
+  if internal_methods[key] then return nil end
   return ask(drop, key)
 end
 
@@ -85,8 +85,8 @@ local function contains(drop, wanted)
   return false
 end
 
--- What the filters size, first and last ask for. Many drops have none of these, and some of them fail when asked.
-local function ask_if_any(property, otherwise)
+-- The filters size, first and last treat a drop that fails to answer as one without that method.
+local function ask_or_default(property, otherwise)
   return function(drop)
     local found, err = ask(drop, property)
     if err or found == nil then return otherwise end
@@ -96,7 +96,7 @@ end
 
 local protocol = {
   kind = "drop", get = get, value = value, to_s = to_s, items = items, number = number, contains = contains,
-  equal = rawequal, size = ask_if_any("size", 0), first = ask_if_any("first"), last = ask_if_any("last"),
+  equal = rawequal, size = ask_or_default("size", 0), first = ask_or_default("first"), last = ask_or_default("last"),
 }
 
 ---Makes all tables with a metatable drops: they have the methods get, iterate and call.

@@ -1,8 +1,8 @@
--- Hashes of Ruby's, whose keys need not be strings.
+-- Ruby hashes, whose keys need not be strings.
 --
--- Such a hash comes as JSON in two halves: `data` has its values under the texts of its keys, `inspect` is how Ruby
--- prints it. The types of the keys, and their order, are read off the second. A symbol is a string to a template, but
--- that string is not the key: what is under a symbol is seen by a loop, and never looked up.
+-- The marker of such a hash has two members: `data` has the values by the text of each key, `inspect` is the output of
+-- Ruby's inspect. The types and the order of the keys are parsed from `inspect`. A loop shows a symbol key as a string,
+-- but that string does not look up its value, as in Ruby.
 
 local bigint = require "liquid.bigint"
 local comparison = require "liquid.comparison"
@@ -15,7 +15,7 @@ local ruby = {}
 local null = values.null
 local find, match, sub, inspect = string.find, string.match, string.sub, text.inspect
 
--- {====== Reading what Ruby's inspect printed ======
+-- {====== Parsing the output of inspect ======
 
 local escapes = { n = "\n", r = "\r", t = "\t", a = "\a", b = "\b", f = "\f", v = "\v", e = "\27", ["0"] = "\0" }
 
@@ -27,7 +27,7 @@ local function unescaped(quoted)
   end))
 end
 
--- The text in quotes at a position, and what is behind it.
+-- Parses a quoted string: its value, and the position after it.
 local function read_quoted(source, at)
   local from = at + 1
   while true do
@@ -56,8 +56,8 @@ local function symbol(name)
   return { value = name, printed = ":" .. (is_plain and name or inspect(name)) }
 end
 
--- A symbol as later versions of Ruby print it, `name: ` or `"a name": `, and what is behind it.
-local function read_later_symbol(source, at)
+-- Parses a symbol key as Ruby 3.4 prints it, `name: ` or `"a name": `: the key, and the position after it.
+local function read_new_symbol(source, at)
   local name, after = match(source, "^([%a_][%w_]*[?!]?): ()", at)
   if name then return symbol(name), after end
   if not find(source, '^"', at) then return nil end
@@ -65,9 +65,9 @@ local function read_later_symbol(source, at)
   if name and find(source, "^: ", after) then return symbol(name), after + 2 end
 end
 
--- The key at a position, and what is behind it and its arrow; nil if it is none that this reads.
+-- Parses a key and its arrow: the key, and the position of the value. Returns nil for a key of any other type.
 local function read_key(source, at)
-  local found, after = read_later_symbol(source, at)
+  local found, after = read_new_symbol(source, at)
   if found then return found, after end
   local name, value
   if find(source, '^"', at) then
@@ -92,7 +92,7 @@ end
 
 local opens = { ["["] = true, ["{"] = true, ["("] = true }
 
--- What is behind the value at a position: the comma or brace that ends it.
+-- The position of the comma or brace that ends a value.
 local function skip_value(source, at)
   local depth = 0
   while at <= #source do
@@ -112,7 +112,7 @@ local function skip_value(source, at)
   end
 end
 
--- The keys of a printed hash, in its order; nil if they cannot be read.
+-- The keys of a hash, in order; nil if one of them cannot be parsed.
 local function read_keys(source)
   if type(source) ~= "string" or not find(source, "^{.*}$") then return nil end
   local keys, at = {}, 2
@@ -129,10 +129,10 @@ end
 
 local closes = { ["]"] = true, ["}"] = true, [")"] = true }
 
--- What stands at a position, as earlier versions of Ruby print it; what is behind it; and whether it opens or closes.
-local function earlier_piece(source, at, is_key, is_in_hash)
+-- The next token in the format of Ruby 3.3, the position after it, and the change of the nesting depth: 1, -1 or 0.
+local function old_format_token(source, at, is_key, is_in_hash)
   local found, after
-  if is_key then found, after = read_later_symbol(source, at) end
+  if is_key then found, after = read_new_symbol(source, at) end
   if found then return found.printed .. "=>", after, 0 end
   if is_in_hash and find(source, "^ => ", at) then return "=>", at + 4, 0 end
   local character = sub(source, at, at)
@@ -143,11 +143,12 @@ local function earlier_piece(source, at, is_key, is_in_hash)
   return character, at + 1, opens[character] and 1 or ends and -1 or 0
 end
 
--- Later versions of Ruby print spaces around arrows, and symbols in another way. Liquid never does.
-local function as_earlier(source)
+-- Converts the format of Ruby 3.4, which has spaces around arrows and `name: ` for symbols, to that of Ruby 3.3, which
+-- is also Liquid's.
+local function to_old_format(source)
   local pieces, containers, at, is_key = {}, {}, 1, false
   while at <= #source do
-    local piece, after, change = earlier_piece(source, at, is_key, containers[#containers] == "{")
+    local piece, after, change = old_format_token(source, at, is_key, containers[#containers] == "{")
     if change > 0 then containers[#containers + 1] = piece end
     if change < 0 then containers[#containers] = nil end
     is_key = piece == "{" or containers[#containers] == "{" and (piece == "," or is_key and piece == " ")
@@ -156,7 +157,7 @@ local function as_earlier(source)
   return table.concat(pieces)
 end
 
-local function is_from_later(source)
+local function is_new_format(source)
   return find(source, " => ", 1, true) ~= nil or find(source, '[%w_?!"]: ') ~= nil
 end
 
@@ -166,15 +167,15 @@ end
 
 local hash_metatable = { __name = "liquid.ruby_hash" }
 
----A hash of Ruby's.
+---A Ruby hash.
 ---@class liquid.ruby_hash
 ---@field keys { value: any, printed: string }[] in its order, with `values.null` for nil
----@field by_key table<string, any> values by how Ruby prints their keys
----@field printed? string as Ruby printed it
+---@field by_key table<string, any> values by the inspect of their keys
+---@field printed? string its inspect, if the marker had one
 
 local function is_hash(value) return getmetatable(value) == hash_metatable end
 
--- Drops print as what they hold, and are never equal to it.
+-- A drop is never equal to a key, even if it prints the same.
 local function is_key(value)
   local protocol = values.protocol(value)
   return not protocol or bigint.is(value)
@@ -230,13 +231,13 @@ values.register(hash_metatable, {
   empty = function(hash) return #hash.keys == 0 end,
 })
 
--- Ruby's texts of keys are the names in the data.
+-- The name of a key in `data`: Ruby's to_s.
 local function name_of(value)
   if value == null then return "" end
   return (text.to_s(value))
 end
 
--- Nothing if the keys do not stand for all of the data.
+-- Returns nil if the keys do not match the names in `data`.
 local function from_keys(keys, data)
   local by_key, named = {}, {}
   for _, found in ipairs(keys or {}) do
@@ -257,13 +258,13 @@ local function string_keys(data)
   return keys
 end
 
----The hash that Ruby printed, with the values of the data. Where its keys cannot be read they are strings.
----@param printed any
----@param data table values by the texts of their keys
+---Makes a Ruby hash. Its keys are strings if `printed` cannot be parsed.
+---@param printed any the output of inspect
+---@param data table values by the text of each key
 ---@return table
 function ruby.hash(printed, data)
   local hash = from_keys(read_keys(printed), data) or from_keys(string_keys(data), data)
-  if type(printed) == "string" then hash.printed = is_from_later(printed) and as_earlier(printed) or printed end
+  if type(printed) == "string" then hash.printed = is_new_format(printed) and to_old_format(printed) or printed end
   return setmetatable(hash, hash_metatable)
 end
 

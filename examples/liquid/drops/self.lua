@@ -22,7 +22,7 @@ local function get(drop, key)
   return value, nil, value == nil
 end
 
--- Like any drop that cannot be gone through it contains nothing.
+-- It has no `contains`: in the reference the operator is false for every drop that is not enumerable.
 values.register(metatable, {
   kind = "self", shows_all = true,
   get = get,

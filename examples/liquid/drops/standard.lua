@@ -28,7 +28,7 @@ local function boxed(name, extra)
   return kind(name, protocol)
 end
 
--- Of all drops only those that hold texts can be sorted.
+-- StringDrop is the only standard drop with an order.
 local function order_texts(a, b)
   local first, second = text.to_s(a), text.to_s(b)
   return first == second and 0 or first < second and -1 or 1
@@ -102,10 +102,10 @@ local metatables = {
   ErrorDrop = kind("ErrorDrop", { get = access_failed, to_s = function() return "ErrorDrop" end }),
 }
 
--- What a drop holds where nothing is said.
+-- Values of drops whose params have none.
 local defaults = { BooleanDrop = false, NumberDrop = 0, StringDrop = "", NestedDrop = 3 }
 
----A standard drop by its name. The one that stands for nothing is nothing: no filter and no tag can tell them apart.
+---Makes a standard drop. NilDrop is nil, because every lookup in the reference converts it.
 ---@param name string
 ---@param params? table
 ---@return table? drop nil if there is none of that name

@@ -65,7 +65,7 @@ function lists.of(input, ctx)
   end
   if input == nil then return {} end
   local protocol = values.protocol(input)
-  -- A hash is one item to filters, though a loop goes through its pairs.
+  -- Filters take a hash as one item; only loops iterate over its pairs.
   if protocol and protocol.items and protocol.kind ~= "hash" then
     local list, err = protocol.items(input, ctx)
     if err then return nil, err end
@@ -111,7 +111,7 @@ end
 ---@param ctx liquid.context
 ---@return any value, table? err, boolean? none whether the item cannot have properties
 function lists.property(item, property, ctx)
-  -- Most items are hashes that have it, and no classes.
+  -- The fast path: most items are plain hashes that have the property.
   if type(item) == "table" and property ~= nil and getmetatable(item) == nil and item[1] == nil
     and item.__index == nil then
     local value = item[property]

@@ -50,7 +50,7 @@ local function laxly(state, markup, position)
   return row
 end
 
--- As much of a value as is an integer. Nothing is 0 here, but not everything is a number, and no drop is.
+-- Ruby's to_i: nil is 0, and values without to_i, such as booleans and drops, are an error.
 local function integer(evaluate, ctx)
   local value, err = evaluate(ctx)
   if err then return nil, err end

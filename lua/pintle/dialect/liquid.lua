@@ -2,7 +2,7 @@
 
 local lazy = require "pintle.lazy"
 
--- The version may be left out.
+-- The version is optional.
 local function begins_it(params)
   if type(params) ~= "table" or next(params) == nil then return "perhaps" end
   local version = params.protocolVersion == nil and params.version

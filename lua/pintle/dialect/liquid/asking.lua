@@ -1,5 +1,5 @@
--- What may be asked of a Lua object that is a drop at the other side: its properties, its items, and its methods. Who
--- asks is a template, which need not be trusted: names that mean something to Lua are not there, nor are constructors.
+-- What may be asked of a Lua object that is a drop at the other side: its properties, its items, and its methods.
+-- Templates ask, and are not trusted: metamethods, constructors and private methods are hidden from them.
 
 local json = require("pintle.core").json
 local objects = require "pintle.dialect.liquid.objects"
@@ -18,8 +18,8 @@ local function member(object, name)
   if type(object) == "table" or metamethod(object, "__index") then return object[name] end
 end
 
--- A member by the name that a template has for it. Functions of a class that are no methods, such as constructors, and
--- those that Lua itself calls, such as finalizers, are nothing to a template.
+-- A member, unless it is hidden from templates: names that begin with `__`, and functions that are named `new` or begin
+-- with `_`.
 local function public_member(object, name)
   if name:find "^__" then return nil end
   local value = member(object, name)
@@ -65,7 +65,7 @@ local function item(object, index)
   return member(object, index + 1)
 end
 
--- What JSON has no form for is nothing.
+-- Functions and threads have no JSON form; they are sent as null.
 local function sendable(value)
   local kind = type(value)
   if kind ~= "function" and kind ~= "thread" then return value end

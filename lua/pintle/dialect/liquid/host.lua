@@ -125,7 +125,7 @@ local function entry_for(session, params)
   return nil, errors.new("invalid", message, { code = INVALID_PARAMS })
 end
 
--- The program learns all of an error, the template no more than it may know.
+-- The answer for an object that raised. A message that the template must not see goes to the log.
 local function failure(session, object, raised)
   local message, cause = problems.of_object(raised)
   if cause then session:log("error", ("%s failed: %s"):format(objects.type_of(object), cause)) end

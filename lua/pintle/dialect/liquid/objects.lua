@@ -46,7 +46,7 @@ local function name_of(metatable)
 end
 
 -- Whether a table is a class or a module rather than data.
-local function is_code(value)
+local function is_class(value)
   if type(rawget(value, "__index")) == "table" then return true end
   for _, member in next, value do
     if type(member) == "function" then return true end
@@ -55,7 +55,7 @@ local function is_code(value)
 end
 
 ---Whether a value is a drop at the other side: a userdata or table with a metatable that is not one of JSON's own, or a
----table with functions, or one that is the `__index` of others.
+---table with functions or an `__index`.
 ---@param value any
 ---@return boolean
 function objects.is(value)
@@ -63,7 +63,7 @@ function objects.is(value)
   if kind ~= "table" and kind ~= "userdata" then return false end
   local metatable = getmetatable(value)
   if metatable then return metatable ~= json.array_mt and not PLAIN[name_of(metatable)] end
-  return kind == "table" and is_code(value)
+  return kind == "table" and is_class(value)
 end
 
 ---@param object any

@@ -1,4 +1,4 @@
--- What an engine says is wrong with a template, and what a drop says is wrong with it, as they are sent.
+-- The errors of engines and of drops, as they are sent.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
@@ -48,19 +48,19 @@ function problems.failure(err)
   return { code = RENDER_ERROR, message = told.message, data = data }
 end
 
--- Texts that Lua makes: with a place in the program, or of what it could not do where it knows of no place.
-local TEXTS_OF_LUA = {
+-- Messages that reveal the program: those with a source position, and those of Lua's runtime without one.
+local REVEALING_MESSAGES = {
   "^[^\n]-:%d+: ", "^attempt to ", "^bad argument #", "stack overflow", "^not enough memory", "stack traceback:",
   "^[%w_.]+: 0x%x+$",
 }
 
----What a template is told of an error that an object raised: its text, unless that is of Lua's making.
+---The message that a template is shown of an error that an object raised.
 ---@param raised any
----@return string message, string? cause what is for the host alone
+---@return string message, string? cause the original text, if the message is only "internal"
 function problems.of_object(raised)
   local text = errors.text(raised)
   if raised == nil then return "internal", text end
-  for _, pattern in ipairs(TEXTS_OF_LUA) do
+  for _, pattern in ipairs(REVEALING_MESSAGES) do
     if text:find(pattern) then return "internal", text end
   end
   return text
