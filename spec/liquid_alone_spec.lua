@@ -29,6 +29,22 @@ describe("the engine", function()
     assert.equal("Hello ADA! -- Acme\ttable", run(BARE .. "-e " .. quoted(program)):match("^(.-): "))
   end)
 
+  it("reads no object by its metatable, even without the debug library", function()
+    local output = run(BARE .. "-e " .. quoted [[
+      package.path = "examples/?.lua;examples/?/init.lua"
+      debug = nil
+      local liquid = require "liquid"
+      local function called() error "called" end
+      local object = setmetatable({ name = "own", __own = 1 }, {
+        __index = called, __eq = called, __len = called, __pairs = called, __metatable = "locked",
+      })
+      local source = "{{ o.name }}{{ o.other }}{{ o['other'] }}{{ o.__own }}{{ l | map: 'x' }}{{ o }}{{ o.size }}"
+        .. "{% if o == l or o contains 'x' or o == n %}y{% endif %}{% for p in o %}{{ p }}{% endfor %}"
+      print((assert(liquid.compile(source)):render { o = object, l = liquid.array { object }, n = liquid.null }))
+    ]])
+    assert.equal('own{"name"=>"own"}1nameown\n', output)
+  end)
+
   it("sets no globals", function()
     local output = run(BARE .. "-e " .. quoted [[
       package.path = "examples/?.lua;examples/?/init.lua"

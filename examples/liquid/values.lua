@@ -35,11 +35,15 @@ values.arrays = arrays
 
 local real_metatable = debug and debug.getmetatable
 
+-- Stands for a metatable that is hidden by `__metatable`, where there is no debug library.
+local locked = {}
+
 ---The metatable of a value, also where that shows another.
 ---@type fun(value: any): table?
 values.metatable_of = real_metatable or function(value)
   local metatable = getmetatable(value)
-  return type(metatable) == "table" and metatable or nil
+  if metatable == nil or type(metatable) == "table" then return metatable end
+  return locked
 end
 
 local ORDERED = values.ORDERED
