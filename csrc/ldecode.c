@@ -87,22 +87,30 @@ static const char *push_string(lua_State *L, const char *p, const char *end,
   return close + 1;
 }
 
-static const char *push_number(lua_State *L, const char *p, const char *end,
-                               pt_json_fault *fault) {
+/* A number that has more digits than most, a fraction or an exponent. */
+static const char *push_any_number(lua_State *L, const char *p, pt_decoder *d) {
   pt_number number;
-  int64_t value;
-  const char *next = pt_number_short(p, end, &value);
-  if (next != NULL) {
-    lua_pushinteger(L, value);
-    return next;
+  const char *next = pt_number_read(p, d->end, &number);
+  if (d->big_integers && number.big_end != NULL) {
+    pt_bigint_push(L, p, (size_t)(number.big_end - p));
+    return number.big_end;
   }
-  next = pt_number_read(p, end, &number);
   if (next == NULL)
-    return fail(fault, pt_number_fault(&number), p);
+    return fail(&d->fault, pt_number_fault(&number), p);
   if (number.is_integer)
     lua_pushinteger(L, number.integer);
   else
     lua_pushnumber(L, number.real);
+  return next;
+}
+
+static const char *push_number(lua_State *L, const char *p, const char *end,
+                               pt_decoder *d) {
+  int64_t value;
+  const char *next = pt_number_short(p, end, &value);
+  if (next == NULL)
+    return push_any_number(L, p, d);
+  lua_pushinteger(L, value);
   return next;
 }
 
@@ -117,12 +125,12 @@ static const char *push_literal(lua_State *L, const char *p, const char *end,
 }
 
 static inline const char *push_scalar(lua_State *L, const char *p,
-                                      const char *end, pt_json_fault *fault) {
+                                      const char *end, pt_decoder *d) {
   if (*p == '"')
-    return push_string(L, p, end, fault);
+    return push_string(L, p, end, &d->fault);
   if (*p == '-' || (*p >= '0' && *p <= '9'))
-    return push_number(L, p, end, fault);
-  return push_literal(L, p, end, fault);
+    return push_number(L, p, end, d);
+  return push_literal(L, p, end, &d->fault);
 }
 
 /* Takes note of a name in this slot. */
@@ -306,7 +314,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
       if (p == end || !closes(l, *p))
         continue;
     } else {
-      p = push_scalar(L, p, end, &d->fault);
+      p = push_scalar(L, p, end, d);
       if (p == NULL)
         return 0;
       l.waiting++;

@@ -120,9 +120,12 @@ static inline int is_list(const pt_encoder *e) { return e->walk & 1; }
 /* How the table below its metatable is to be walked; as an object if that says
 ** nothing. */
 static inline pt_walk marked_walk(pt_encoder *e) {
+  size_t len;
   if (lua_topointer(e->L, -1) == e->array_meta)
     return PT_WALK_LIST;
-  return pt_order_test(e->L) ? PT_WALK_ORDERED : PT_WALK_OBJECT;
+  if (pt_order_test(e->L))
+    return PT_WALK_ORDERED;
+  return pt_bigint_test(e->L, &len) != NULL ? PT_WALK_NOT : PT_WALK_OBJECT;
 }
 
 /* Takes the slots of the table on top, and finds out how it is to be walked. If
@@ -197,6 +200,19 @@ static pt_encoded check_depth(pt_encoder *e) {
                                           : pt_misuse(e, "nested too deeply");
 }
 
+/* Writes the table just opened, which is an integer of more than 64 bits, and
+** takes its key away. */
+static pt_encoded put_bigint(pt_encoder *e) {
+  size_t len;
+  const char *text;
+  pt_encoded status;
+  lua_rawgeti(e->L, e->key - 2, 1);
+  text = lua_tolstring(e->L, -1, &len);
+  status = done(pt_encode_text(e->L, e->out, text, len));
+  lua_pop(e->L, 2);
+  return status;
+}
+
 /* Opens the table on top of the stack, and steps to its first member: *more is
 ** 0 if it has none. */
 static inline pt_encoded open_table(pt_encoder *e, int *more) {
@@ -207,6 +223,10 @@ static inline pt_encoded open_table(pt_encoder *e, int *more) {
       return status;
   }
   push_level(e);
+  if (e->walk == PT_WALK_NOT) {
+    *more = 0;
+    return put_bigint(e);
+  }
   *more = next_member(e);
   if (e->walk == PT_WALK_OBJECT && *more && lua_type(L, -2) != LUA_TSTRING)
     e->walk = PT_WALK_LIST;
@@ -216,7 +236,10 @@ static inline pt_encoded open_table(pt_encoder *e, int *more) {
 
 static inline pt_encoded close_table(pt_encoder *e) {
   char bracket = is_list(e) ? ']' : '}';
+  int has_brackets = e->walk != PT_WALK_NOT;
   pop_level(e);
+  if (!has_brackets)
+    return PT_ENCODED;
   if (!pt_buf_reserve(e->L, e->out, 1))
     return PT_ENCODE_MEMORY;
   e->out->data[e->out->end++] = bracket;

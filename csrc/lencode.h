@@ -21,7 +21,8 @@ typedef enum pt_walk {
   PT_WALK_OBJECT,
   PT_WALK_LIST,
   PT_WALK_ORDERED,
-  PT_WALK_LIST_BY_INDEX
+  PT_WALK_LIST_BY_INDEX,
+  PT_WALK_NOT /* an integer of more than 64 bits, which has no members */
 } pt_walk;
 
 /* How far the table around an open one has been written. */

@@ -58,6 +58,61 @@ static int json_array(lua_State *L) {
   return 1;
 }
 
+static const char bigint_key = 0; /* in the registry, and in the metatable */
+
+/* tostring(integer) -> its digits */
+static int bigint_tostring(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_rawgeti(L, 1, 1);
+  return 1;
+}
+
+void pt_bigint_metatable(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &bigint_key) != LUA_TNIL)
+    return;
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 3);
+  lua_pushliteral(L, "pintle.bigint");
+  lua_setfield(L, -2, "__name");
+  lua_pushcfunction(L, bigint_tostring);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushboolean(L, 1);
+  lua_rawsetp(L, -2, &bigint_key);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &bigint_key);
+}
+
+void pt_bigint_push(lua_State *L, const char *text, size_t len) {
+  lua_createtable(L, 1, 0);
+  lua_pushlstring(L, text, len);
+  lua_rawseti(L, -2, 1);
+  pt_bigint_metatable(L);
+  lua_setmetatable(L, -2);
+}
+
+/* Whether this is how JSON writes an integer. */
+static int is_integer_text(const char *text, size_t len) {
+  const char *end = text + len, *p = text;
+  p += p < end && *p == '-';
+  if (p == end || (*p == '0' && p + 1 < end))
+    return 0;
+  while (p < end && *p >= '0' && *p <= '9')
+    p++;
+  return p == end;
+}
+
+const char *pt_bigint_test(lua_State *L, size_t *len) {
+  const char *text = NULL;
+  int is_bigint = lua_rawgetp(L, -1, &bigint_key) == LUA_TBOOLEAN;
+  lua_pop(L, 1);
+  if (!is_bigint)
+    return NULL;
+  if (lua_rawgeti(L, -2, 1) == LUA_TSTRING)
+    text = lua_tolstring(L, -1, len);
+  lua_pop(L, 1);
+  return text != NULL && is_integer_text(text, *len) ? text : NULL;
+}
+
 typedef struct raw {
   size_t len;
   char text[];
@@ -129,6 +184,19 @@ static int depth_option(lua_State *L, int arg) {
   return (int)depth;
 }
 
+typedef struct decode_options {
+  int depth, ordered, big_integers; /* as in pt_decoder */
+} decode_options;
+
+/* Those that stand behind the text at 1. */
+static decode_options check_options(lua_State *L) {
+  decode_options options;
+  options.depth = depth_option(L, 2);
+  options.ordered = lua_toboolean(L, 3);
+  options.big_integers = lua_toboolean(L, 4);
+  return options;
+}
+
 /* The text at 1, a string or raw. */
 static const char *check_text(lua_State *L, size_t *len) {
   const char *text = NULL;
@@ -138,14 +206,15 @@ static const char *check_text(lua_State *L, size_t *len) {
 }
 
 /* Pushes the value, or nil and what is wrong. */
-static int decode_text(lua_State *L, const char *text, size_t len, int depth,
-                       int ordered) {
+static int decode_text(lua_State *L, const char *text, size_t len,
+                       decode_options options) {
   int top = lua_gettop(L);
   pt_decoder d;
   d.p = text;
   d.end = text + len;
-  d.depth = depth;
-  d.ordered = ordered;
+  d.depth = options.depth;
+  d.ordered = options.ordered;
+  d.big_integers = options.big_integers;
   d.words = pt_names_get(L, 1);
   if (pt_decode_value(L, &d)) {
     d.p = pt_json_space(d.p, d.end);
@@ -160,12 +229,11 @@ static int decode_text(lua_State *L, const char *text, size_t len, int depth,
   return 2;
 }
 
-/* The same for what json.decode was given, the depth checked. */
+/* The same for what json.decode was given. */
 static int decode(lua_State *L) {
   size_t len;
   const char *text = check_text(L, &len);
-  int ordered = lua_toboolean(L, 3);
-  return decode_text(L, text, len, (int)lua_tointeger(L, 2), ordered);
+  return decode_text(L, text, len, check_options(L));
 }
 
 /* {====== The collector ====== */
@@ -221,25 +289,24 @@ int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
 /* }====== */
 
 /* Calls `decode`, which is the upvalue behind those that it has itself. */
-static int decode_paused(lua_State *L, int depth, int ordered) {
+static int decode_paused(lua_State *L) {
   pt_vocabulary words = pt_names_get(L, 1);
-  lua_settop(L, 1);
+  lua_settop(L, 4);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  lua_pushinteger(L, depth);
-  lua_pushboolean(L, ordered);
-  if (pt_call_paused(L, &words, 3) != LUA_OK)
+  if (pt_call_paused(L, &words, 4) != LUA_OK)
     return lua_error(L);
   return lua_gettop(L);
 }
 
-/* json.decode(text, nesting = 1000, ordered = false) -> value | nil, msg */
+/* json.decode(text, nesting = 1000, ordered = false, big_integers = false)
+** -> value | nil, msg */
 static int json_decode(lua_State *L) {
   size_t len;
-  int depth = depth_option(L, 2), ordered = lua_toboolean(L, 3);
+  decode_options options = check_options(L);
   const char *text = check_text(L, &len);
-  return len >= PT_DECODE_LARGE ? decode_paused(L, depth, ordered)
-                                : decode_text(L, text, len, depth, ordered);
+  return len >= PT_DECODE_LARGE ? decode_paused(L)
+                                : decode_text(L, text, len, options);
 }
 
 /* }====== */
@@ -312,6 +379,8 @@ void pt_open_json(lua_State *L) {
   luaL_newlib(L, json_functions);
   pt_array_metatable(L);
   lua_setfield(L, -2, "array_mt");
+  pt_bigint_metatable(L);
+  lua_setfield(L, -2, "bigint_mt");
   push_decode(L);
   lua_setfield(L, -2, "decode");
   push_encode(L);

@@ -22,13 +22,30 @@ int pt_stack_is_small(lua_State *L);
 /* Pushes the metatable that marks arrays. */
 void pt_array_metatable(lua_State *L);
 
+/* {====== Integers of more than 64 bits (ljson.c) ====== */
+
+/* Such an integer is a table with its decimal text at 1, and with a metatable
+** that is pushed here. */
+void pt_bigint_metatable(lua_State *L);
+
+/* Pushes the integer whose text this is. */
+void pt_bigint_push(lua_State *L, const char *text, size_t len);
+
+/* The text of the table at -2, whose metatable is at -1, if it is such an
+** integer; NULL if it is not. The stack is left as it was, nothing is
+** allocated. */
+const char *pt_bigint_test(lua_State *L, size_t *len);
+
+/* }====== */
+
 /* {====== Decoding (ldecode.c) ====== */
 
 typedef struct pt_decoder {
   const char *p; /* next byte; behind the value after success */
   const char *end;
-  int depth;   /* nesting allowed */
-  int ordered; /* objects take note of the order of their members */
+  int depth;        /* nesting allowed */
+  int ordered;      /* objects take note of the order of their members */
+  int big_integers; /* integers of more than 64 bits keep their digits */
   pt_vocabulary words;
   pt_json_fault fault;
 } pt_decoder;

@@ -239,6 +239,15 @@ static int stream_keep_order(lua_State *L) {
   return 0;
 }
 
+/* stream:keep_big_integers(on): whether integers of more than 64 bits that are
+** received keep their digits, from the next message on */
+static int stream_keep_big_integers(lua_State *L) {
+  pt_stream *s = pt_stream_check(L);
+  luaL_checktype(L, 2, LUA_TBOOLEAN);
+  s->big_integers = lua_toboolean(L, 2);
+  return 0;
+}
+
 /* {====== Looking at it ====== */
 
 /* stream:queued() -> bytes */
@@ -304,6 +313,7 @@ static const luaL_Reg methods[] = {
     {"flush", stream_flush},
     {"framing", stream_framing},
     {"keep_order", stream_keep_order},
+    {"keep_big_integers", stream_keep_big_integers},
     {"notify", pt_stream_notify},
     {"orphan", stream_orphan},
     {"others", pt_stream_others},

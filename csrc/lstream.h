@@ -80,6 +80,7 @@ typedef struct pt_stream {
   int has_codec;     /* payloads go through another codec */
   int is_raw;        /* payloads received are kept as text */
   int is_ordered;    /* objects received keep the order of their members */
+  int big_integers;  /* integers received keep all their digits */
   int string_ids;    /* own ids are sent as strings */
   unsigned id_forms; /* how calls that are pending may have been sent */
   unsigned extras;   /* a bit for each member that every message must have */

@@ -211,6 +211,7 @@ const char *pt_number_read(const char *p, const char *end, pt_number *out) {
   const char *text = p, *first;
   int count = 0, whole = 1;
   out->real = 0;
+  out->big_end = NULL;
   if (p < end && *p == '-') {
     d.negative = 1;
     p++;
@@ -229,10 +230,11 @@ const char *pt_number_read(const char *p, const char *end, pt_number *out) {
   }
   if (p == NULL)
     return NULL;
-  if (whole && fits_integer(&d) ? set_integer(&d, out)
-                                : set_real(&d, text, p, out))
+  if (whole && fits_integer(&d) && set_integer(&d, out))
     return p;
-  return NULL;
+  if (whole && d.digits != 0)
+    out->big_end = p;
+  return set_real(&d, text, p, out) ? p : NULL;
 }
 
 const char *pt_number_fault(const pt_number *out) {

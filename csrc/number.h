@@ -15,6 +15,8 @@ typedef struct pt_number {
   int is_integer;
   int64_t integer;
   double real;
+  const char *big_end; /* the byte behind an integer of more than 64 bits, which
+                       ** `real` stands for; NULL for any other number */
 } pt_number;
 
 /* The short way for what most numbers are, integers of a few digits: NULL if it

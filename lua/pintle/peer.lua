@@ -56,6 +56,7 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 ---@field traceback? boolean send the traceback of what a handler raises to the other side
 ---@field spin? number seconds to go on reading before sleeping, when an answer is due
 ---@field ordered? boolean objects that are received keep the order of their members, as `json.order` says
+---@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
 ---@field linger? number seconds for what is being handled when the other side has ended its output: 60
 
 ---@alias pintle.handler fun(params: any, ctx: pintle.request): any, any
@@ -189,6 +190,7 @@ methods.failed = answers.failed
 ---@field extra? table<string, string|number|boolean>
 ---@field header? string
 ---@field ordered? boolean
+---@field big_integers? boolean
 
 ---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
 ---stays as it is.
@@ -196,6 +198,7 @@ methods.failed = answers.failed
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
   if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
+  if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
   if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
   if ways.progress then self.progress = ways.progress end
   if ways.codes then self.codes = setmetatable(ways.codes, { __index = CODES }) end
@@ -268,6 +271,7 @@ end
 local PEER_OPTIONS = {
   "name", "timeout", "limits", "cancellation", "progress", "codes", "answer_noise", "on_noise", "on_error", "on_close",
   "explain", "traceback", "spin", "linger", "ordered",
+  "big_integers",
 }
 local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "ids", "extra", "header", "others" }
 local STREAM_LIMITS = { "header", "message", "nesting", "queue", "calls", "text" }
@@ -337,6 +341,7 @@ function peers.open(given)
   local stream, message, kind = core.stream(settings)
   if not stream then return nil, errors.new(kind, message) end
   stream:keep_order(given.ordered or false)
+  stream:keep_big_integers(given.big_integers or false)
   local self = setmetatable({ stream = stream, handlers = {}, reader = {} }, metatable)
   furnish(self, given)
   begin(self)

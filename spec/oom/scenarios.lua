@@ -76,6 +76,11 @@ function scenarios.decode_ordered()
   is("bac", names)
 end
 
+function scenarios.decode_big_integers()
+  local text = '[98765432109876543210,{"n":-98765432109876543210}]'
+  is(text, again(json.encode, again(json.decode, text, nil, nil, true)))
+end
+
 function scenarios.decode_many()
   is(200, #again(json.decode, "[" .. ("1,[],2,"):rep(66) .. "3,{}]"))
   is(100, again(json.decode, '{"a":{' .. ('"x":1,"y":2,'):rep(99) .. '"x":100}}').a.x)

@@ -392,11 +392,16 @@ core.json.null = nil
 ---@type table the metatable that marks arrays
 core.json.array_mt = nil
 
+---@type table the metatable of integers of more than 64 bits: tables with the decimal text at 1, which `tostring` gives
+---and which is written as a number
+core.json.bigint_mt = nil
+
 ---@param text string|pintle.raw
 ---@param nesting? integer how deep arrays and objects may be nested, 1000 unless told
 ---@param ordered? boolean objects get a metatable as `json.order` makes one, with their names as they came
+---@param big_integers? boolean integers of more than 64 bits become tables with `json.bigint_mt`, not floats
 ---@return any value, string? message what is wrong, with line and column
-function core.json.decode(text, nesting, ordered) end
+function core.json.decode(text, nesting, ordered, big_integers) end
 
 ---Raises, naming the path, for what has no JSON form: NaN, infinities, functions, cycles, lists
 ---with holes, tables with both items and names, invalid UTF-8.
@@ -650,6 +655,11 @@ function stream:framing() end
 ---next message on, and not where another codec is used.
 ---@param on boolean
 function stream:keep_order(on) end
+
+---Whether integers of more than 64 bits that are received become tables with `json.bigint_mt`, and not floats: from the
+---next message on, and not where another codec is used.
+---@param on boolean
+function stream:keep_big_integers(on) end
 
 ---@return { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer, invalid: integer }
 function stream:stats() end

@@ -12,6 +12,7 @@
 ---@field cancellation? pintle.cancellation|false
 ---@field progress? pintle.progress
 ---@field ordered? boolean whether objects that a plugin receives remember the order of their members
+---@field big_integers? boolean whether a plugin receives integers of more than 64 bits with all their digits
 ---@field declare? fun(plugin: pintle.plugin, own: table): string? called when a plugin is declared that has something
 ---of its own for this dialect; returns what is wrong with that
 ---@field recognises fun(method: string, params: any, framing: string, others: table?): boolean|"perhaps" whether a
