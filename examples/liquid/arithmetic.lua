@@ -10,6 +10,7 @@ local math_type = math.type
 local HALF = 1 << 31
 local EXACT = 1 << 53
 
+-- Integers of any size are.
 local function finite(value) return value == value and value ~= math.huge and value ~= -math.huge end
 
 local powers = { [0] = 1 }
@@ -50,27 +51,20 @@ local function negate(a)
   return bigint.negate(a)
 end
 
-local function text_of(value)
-  if math_type(value) == "integer" then return string.format("%d", value) end
-  return bigint.text(value)
-end
-
 local function exact(a) return math_type(a) == "integer" and a > -EXACT and a < EXACT end
 
 local function to_float(mantissa, scale)
   -- Both are exact as floats then, and so the quotient is the nearest.
   if scale <= 18 and exact(mantissa) then return mantissa / powers[scale] end
-  return tonumber(text_of(mantissa) .. "e-" .. scale) + 0.0
+  return tonumber(bigint.text(mantissa) .. "e-" .. scale) + 0.0
 end
 
 local function is_float(a, b) return math_type(a) == "float" or math_type(b) == "float" end
 
 local function plain(value) return bigint.is(value) and bigint.to_float(value) or value end
 
--- Both as integers of the same scale.
-local function aligned(a, b)
-  local first, first_scale = decimal(a)
-  local second, second_scale = decimal(b)
+-- Two integers of the same scale.
+local function align(first, first_scale, second, second_scale)
   if first_scale < second_scale then
     first, first_scale = multiply(first, power(second_scale - first_scale)), second_scale
   elseif second_scale < first_scale then
@@ -79,32 +73,76 @@ local function aligned(a, b)
   return first, second, first_scale
 end
 
-local function all_finite(a, b) return finite(plain(a)) and finite(plain(b)) end
+-- Both as integers of the same scale.
+local function aligned(a, b)
+  local first, first_scale = decimal(a)
+  return align(first, first_scale, decimal(b))
+end
+
+local function all_finite(a, b) return finite(a) and finite(b) end
+
+---The error of an integer that is too long for arithmetic.
+---@return nil, table err
+function arithmetic.too_long()
+  return errors.argument(("integer has more than %d digits"):format(bigint.MAX_DIGITS))
+end
+
+-- An operation on numbers that are not too long, whose result is not either.
+local function bounded(operation)
+  return function(a, b)
+    if bigint.is_too_long(a) or bigint.is_too_long(b) then return arithmetic.too_long() end
+    local result, err = operation(a, b)
+    if bigint.is_too_long(result) then return arithmetic.too_long() end
+    return result, err
+  end
+end
 
 ---@param a number|table
 ---@param b number|table
----@return number|table
-function arithmetic.add(a, b)
+---@return any sum, table? err
+arithmetic.add = bounded(function(a, b)
   if not is_float(a, b) then return add(a, b) end
   if a == 0 and b == 0 or not all_finite(a, b) then return plain(a) + plain(b) end
   local first, second, scale = aligned(a, b)
   return to_float(add(first, second), scale)
+end)
+
+---The sum of many numbers. It becomes a float only in the end, so that nothing is lost on the way.
+---@param list (number|table)[]
+---@return any sum, table? err
+function arithmetic.sum(list)
+  local total, scale, endless, has_floats = 0, 0, nil, false
+  for i = 1, #list do
+    local value = list[i]
+    if bigint.is_too_long(value) then return arithmetic.too_long() end
+    has_floats = has_floats or math_type(value) == "float"
+    if not finite(value) then
+      endless = (endless or 0) + value
+    else
+      local part
+      total, part, scale = align(total, scale, decimal(value))
+      total = add(total, part)
+    end
+    if bigint.is_too_long(total) then return arithmetic.too_long() end
+  end
+  if not has_floats then return total end
+  return endless or to_float(total, scale)
 end
 
 ---@param a number|table
 ---@param b number|table
----@return number|table
-function arithmetic.subtract(a, b)
+---@return any difference, table? err
+arithmetic.subtract = bounded(function(a, b)
   if not is_float(a, b) then return add(a, negate(b)) end
   if a == 0 and b == 0 or not all_finite(a, b) then return plain(a) - plain(b) end
   local first, second, scale = aligned(a, b)
   return to_float(add(first, negate(second)), scale)
-end
+end)
 
 ---@param a number|table
 ---@param b number|table
----@return number|table
-function arithmetic.multiply(a, b)
+---@return any product, table? err
+arithmetic.multiply = bounded(function(a, b)
   if not is_float(a, b) then return multiply(a, b) end
   if not all_finite(a, b) then return plain(a) * plain(b) end
   local first, first_scale = decimal(a)
@@ -112,6 +150,12 @@ function arithmetic.multiply(a, b)
   -- A zero keeps the sign that the product would have.
   if first == 0 or second == 0 then return plain(a) * plain(b) end
   return to_float(multiply(first, second), first_scale + second_scale)
+end)
+
+-- The nearest float to a quotient: from more of its digits than a float has.
+local function long_quotient(first, second)
+  local scale = math.max(0, #bigint.text(second) - #bigint.text(first) + 30)
+  return to_float((bigint.divide(multiply(first, power(scale)), second)), scale)
 end
 
 local function divided_by_zero() return nil, errors.new("zero_division_error", "divided by 0") end
@@ -119,7 +163,7 @@ local function divided_by_zero() return nil, errors.new("zero_division_error", "
 ---@param a number|table
 ---@param b number|table
 ---@return any quotient, table? err
-function arithmetic.divide(a, b)
+arithmetic.divide = bounded(function(a, b)
   if not is_float(a, b) then
     if b == 0 then return divided_by_zero() end
     if math_type(a) == "integer" and math_type(b) == "integer" and a ~= math.mininteger then return a // b end
@@ -129,13 +173,13 @@ function arithmetic.divide(a, b)
   if a == 0 or b == 0 or not all_finite(a, b) then return plain(a) / plain(b) end
   local first, second = aligned(a, b)
   if exact(first) and exact(second) then return first / second end
-  return plain(a) / plain(b)
-end
+  return long_quotient(first, second)
+end)
 
 ---@param a number|table
 ---@param b number|table
 ---@return any remainder, table? err
-function arithmetic.modulo(a, b)
+arithmetic.modulo = bounded(function(a, b)
   if not is_float(a, b) then
     if b == 0 then return divided_by_zero() end
     if math_type(a) == "integer" and math_type(b) == "integer" then return a % b end
@@ -148,7 +192,7 @@ function arithmetic.modulo(a, b)
   if math_type(first) == "integer" and math_type(second) == "integer" then return to_float(first % second, scale) end
   local _, rest = bigint.divide(first, second)
   return to_float(rest, scale)
-end
+end)
 
 ---The same of two integers of Lua.
 arithmetic.integers = {
@@ -177,16 +221,22 @@ arithmetic.integers = {
 ---@param a number|table
 ---@return number|table
 function arithmetic.absolute(a)
-  if bigint.is(a) then return a.negative and bigint.negate(a) or a end
+  if bigint.is(a) then return bigint.is_negative(a) and bigint.negate(a) or a end
   if a == math.mininteger then return bigint.negate(a) end
   return math.abs(a)
+end
+
+-- A float of that size is an integer.
+local function as_integer(value)
+  if math_type(value) ~= "float" then return value end
+  return bigint.from_float(value)
 end
 
 ---@param a number|table
 ---@param b number|table
 ---@return integer -1, 0 or 1
 function arithmetic.compare(a, b)
-  if (bigint.is(a) or bigint.is(b)) and not is_float(a, b) then return bigint.compare(a, b) end
+  if (bigint.is(a) or bigint.is(b)) and all_finite(a, b) then return bigint.compare(as_integer(a), as_integer(b)) end
   a, b = plain(a), plain(b)
   return a < b and -1 or a > b and 1 or 0
 end

@@ -17,7 +17,7 @@ local function source(value, ctx)
   elseif values.is_array(value) then
     return #value, value
   elseif ranges.is(value) then
-    return ranges.size(value), nil, nil, value.first
+    return ranges.size(value), nil, nil, ranges.is_small(value) and value.first or nil
   end
   local protocol = values.protocol(value)
   if not protocol then
@@ -40,6 +40,13 @@ function collections.sum(a, b)
   return a + b
 end
 
+-- Items of a range that are not all integers of Lua.
+local function large_items(range, first, count, ctx)
+  local list, err = ranges.items(ranges.new(ranges.item(range, first), ranges.item(range, first + count - 1)), ctx)
+  if err then return nil, err end
+  return { list = list, first = 1, count = count }
+end
+
 ---The part of a collection between two positions.
 ---@class liquid.segment
 ---@field list? table where its items are, from `first` on
@@ -60,6 +67,7 @@ function collections.segment(value, from, to, ctx)
   local first = from > 0 and from or 0
   local last = to and to < size and to or size
   local count = last > first and last - first or 0
+  if not list and not start and count > 0 then return large_items(value, first, count, ctx) end
   return { list = list, start = start, first = first + 1, count = count }
 end
 

@@ -43,7 +43,10 @@ function equal(a, b, depth)
   if rawequal(a, b) then return true end
   if a == null then a = nil end
   if b == null then b = nil end
-  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a == b or type(a) == "number" and bigint.is(b) and arithmetic.compare(a, b) == 0
+      or type(b) == "number" and bigint.is(a) and arithmetic.compare(a, b) == 0
+  end
   local protocol = values.protocol(a) or values.protocol(b)
   if protocol then
     if not values.protocol(a) then a, b = b, a end

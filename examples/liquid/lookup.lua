@@ -1,5 +1,7 @@
 -- Reads what is under a name: of a hash, a list, a string, a range, a drop.
 
+local bigint = require "liquid.bigint"
+local errors = require "liquid.errors"
 local values = require "liquid.values"
 local unicode = require "liquid.unicode"
 
@@ -17,6 +19,7 @@ local function of_array(list, key, command)
     if value == null then return nil end
     return value
   end
+  if bigint.is(key) then return nil, errors.new("internal_error", "internal") end
   if not command then return nil, nil, true end
   if key == "size" then return #list end
   local value

@@ -6,14 +6,14 @@ local values = require "liquid.values"
 
 local numbers = {}
 
-local format, find, match, math_type = string.format, string.find, string.match, math.type
+local format, find, match, byte, math_type = string.format, string.find, string.match, string.byte, math.type
 
 ---An integer or a float as it stands in a template.
 ---@param text string
 ---@return number|table
 function numbers.literal(text)
   if text:find(".", 1, true) then return tonumber(text) end
-  return bigint.small(text) or bigint.parse(text)
+  return bigint.parse(text)
 end
 
 ---The fewest digits that read back as the same float.
@@ -77,44 +77,64 @@ end
 ---@param text string
 ---@return integer|table
 function numbers.leading_integer(text)
-  local sign, digits = text:match("^%s*([+-]?)(%d[%d_]*)")
+  local sign, digits = match(text, "^%s*([+-]?)(%d[%d_]*)")
+  if digits == "0" then digits = match(text, "^%s*[+-]?0[dD](%d[%d_]*)") end
   if not digits then return 0 end
   digits = digits:gsub("__.*", ""):gsub("_", "")
-  return bigint.small(sign .. digits) or bigint.parse(sign .. digits)
+  return bigint.parse(sign .. digits)
 end
 
-local radices = { x = 16, X = 16, b = 2, B = 2, o = 8, O = 8 }
+local radices = { x = 16, b = 2, o = 8, d = 10 }
+local digits_of = { [16] = "^%x+$", [10] = "^%d+$", [8] = "^[0-7]+$", [2] = "^[01]+$" }
 
--- Of an integer that is too large for 64 bits Ruby reads no further than to a NUL.
-local function beyond_64_bits(text)
-  local sign, digits = text:match("^%s*([+-]?)0*(%d[%d_]*)%z")
-  if not digits then return nil end
-  local bare = digits:gsub("_", "")
-  if #bare < 20 or #bare == 20 and bare <= "18446744073709551615" then return nil end
-  return sign, digits
-end
-
--- Integer("…") of Ruby: spaces around, a sign, a prefix, single underscores between digits, and nothing else.
-local function whole_text(text)
-  local sign, digits = text:match("^%s*([+-]?)([%w_]+)%s*$")
-  if not digits then sign, digits = beyond_64_bits(text) end
-  if not digits or digits:find("__", 1, true) or digits:find("^_") or digits:find("_$") then return nil end
-  digits = digits:gsub("_", "")
-  local radix = digits:match("^0([xXbBoO])%w")
-  if radix then
-    local value = tonumber(digits:sub(3), radices[radix])
-    return value and (sign == "-" and -value or value)
+-- Digits without a sign, of another radix than ten.
+local function in_radix(digits, radix)
+  local value, unit = 0, radix
+  for digit in digits:gmatch(".") do
+    -- The first 15 digits fit, whatever the radix is.
+    if math_type(value) == "integer" and value < 1 << 59 then
+      value = value * unit + tonumber(digit, radix)
+    else
+      value = bigint.add(bigint.multiply(value, unit), tonumber(digit, radix))
+    end
   end
-  if digits:find("%D") then return nil end
-  if digits:find("^0%d") then return tonumber(digits, 8) and (sign == "-" and -1 or 1) * tonumber(digits, 8) end
-  return bigint.small(sign .. digits) or bigint.parse(sign .. digits)
+  return value
+end
+
+-- A prefix tells the radix; a zero alone tells 8.
+local function radix_of(digits)
+  local letter, rest = match(digits, "^0([xXbBoOdD])(%w[%w_]*)$")
+  if letter then return radices[letter:lower()], rest end
+  if find(digits, "^0.") then return 8, digits end
+  return 10, digits
+end
+
+local function digits_value(sign, digits)
+  local radix, rest = radix_of(digits)
+  if find(rest, "__", 1, true) or find(rest, "_$") then return nil end
+  rest = rest:gsub("_", "")
+  if #rest > bigint.MAX_DIGITS or not find(rest, digits_of[radix]) then return nil end
+  if radix == 10 then return bigint.parse(sign .. rest) end
+  local value = in_radix(rest, radix)
+  return sign == "-" and bigint.negate(value) or value
+end
+
+-- Integer("…") of Ruby: spaces around, a sign, a prefix, single underscores between digits, and nothing else. Of an
+-- integer that is too large for 64 bits Ruby reads no further than to a NUL.
+local function whole_text(text)
+  local sign, digits, rest = match(text, "^%s*([+-]?)(%w[%w_]*)%s*(.*)$")
+  if not digits then return nil end
+  local value = digits_value(sign, digits)
+  if rest == "" or not value then return value end
+  if byte(rest) ~= 0 then return nil end
+  local size = sign == "-" and bigint.negate(value) or value
+  return bigint.compare(size, bigint.TWO_TO_64) >= 0 and value or nil
 end
 
 -- Positions and lengths beyond 64 bits are as good as the largest.
 local function clamped(value)
   if math_type(value) == "integer" then return value end
-  if bigint.is(value) then return value.negative and math.mininteger or math.maxinteger end
-  return value < 0 and math.mininteger or math.maxinteger
+  return bigint.is_negative(value) and math.mininteger or math.maxinteger
 end
 
 local function invalid_integer() return errors.argument("invalid integer") end
@@ -137,10 +157,19 @@ function numbers.to_integer(value, ctx)
     if not value then return invalid_integer() end
     return clamped(value)
   end
-  -- An integer that JSON could only bring as a float.
-  if math_type(value) == "float" and math.abs(value) >= 0x1p63 and value == value then return clamped(value) end
   if math_type(value) == "integer" then return value end
   return invalid_integer()
+end
+
+---The digits of a text that is a number with a point, before it and behind.
+---@param text string
+---@return string? whole with its sign, string? fraction, table? err
+function numbers.decimal_text(text)
+  local whole, fraction = match(text, "^[%s%z]*(%-?%d+)%.(%d+)[%s%z]*$")
+  if whole and find(text, "\0", 1, true) then
+    return nil, nil, errors.new("argument_error", "string contains null byte")
+  end
+  return whole, fraction
 end
 
 ---A number to reckon with; 0 for what is none.
@@ -150,8 +179,9 @@ end
 function numbers.to_number(value, ctx)
   if type(value) == "number" then return value end
   if type(value) == "string" then
-    local decimal = value:match("^%s*(%-?%d+%.%d+)%s*$")
-    if decimal then return tonumber(decimal) end
+    local whole, fraction, err = numbers.decimal_text(value)
+    if err then return nil, err end
+    if whole then return tonumber(whole .. "." .. fraction) end
     return numbers.leading_integer(value)
   end
   if bigint.is(value) then return value end

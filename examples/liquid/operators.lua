@@ -78,7 +78,7 @@ end
 local function never() return false end
 
 local function same(a, b)
-  if type(a) == "table" and type(b) == "table" then return equal(a, b) end
+  if type(a) == "table" or type(b) == "table" then return equal(a, b) end
   return a == b
 end
 

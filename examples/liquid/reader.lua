@@ -1,5 +1,6 @@
 -- Reads expressions from the tokens of a markup: what strict and strict2 parsing understand.
 
+local bigint = require "liquid.bigint"
 local errors = require "liquid.errors"
 local expressions = require "liquid.expressions"
 local lax = require "liquid.lax"
@@ -193,7 +194,7 @@ end
 ---@return table
 function reader.constant_range(first, last)
   local function whole(value)
-    if math.type(value) == "float" then return math.tointeger(value < 0 and math.ceil(value) or math.floor(value)) end
+    if math.type(value) == "float" then return bigint.from_float(value) end
     return value
   end
   return (ranges.between(whole(first), whole(last)))

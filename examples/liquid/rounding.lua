@@ -11,6 +11,9 @@ local math_type, floor = math.type, math.floor
 local add, multiply = arithmetic.add, arithmetic.multiply
 local decimal, power, to_float, finite = arithmetic.decimal, arithmetic.power, arithmetic.to_float, arithmetic.finite
 
+-- As many digits as every float has.
+local FLOAT_DIGITS = 15
+
 -- All floats below this are exact to the integer.
 local EXACT = 1 << 53
 
@@ -29,6 +32,16 @@ local function scaled(mantissa, scale, mode)
   local negative = arithmetic.compare(mantissa, 0) < 0
   if order > 0 or (order == 0 and not negative) then return add(quotient, 1) end
   return quotient
+end
+
+---To an integer, of digits that are too many for a float.
+---@param text string
+---@param mode string
+---@return integer|table|nil value nil if a float is as good
+function rounding.whole_text(text, mode)
+  local whole, fraction = numbers.decimal_text(text)
+  if not whole or #whole + #fraction <= FLOAT_DIGITS or #whole + #fraction > bigint.MAX_DIGITS then return nil end
+  return scaled(bigint.parse(whole .. fraction), #fraction, mode)
 end
 
 local units = { 10, 100, 1000, 10000 }
@@ -71,6 +84,7 @@ end
 ---@param places integer
 ---@return any value, table? err
 function rounding.round(value, places)
+  if bigint.is_too_long(value) then return arithmetic.too_long() end
   if math_type(value) == "float" and not finite(value) then
     if places > 0 then return value end
     return not_finite(value)
@@ -80,7 +94,7 @@ function rounding.round(value, places)
   if simply then return simply end
   local mantissa, scale = decimal(value)
   if places >= scale and places > 0 then return value end
-  if scale - places > 400 then return 0 end
+  if scale - places > bigint.MAX_DIGITS then return 0 end
   local rounded = scaled(mantissa, scale - places, "round")
   if places < 0 then return multiply(rounded, power(-places)) end
   if math_type(value) ~= "float" then return rounded end

@@ -32,7 +32,7 @@ local function read_data(path)
   local text, message = read(path)
   if not text then return nil, message end
   local value
-  value, message = require("pintle.core").json.decode(text, nil, true)
+  value, message = require("pintle.core").json.decode(text, nil, true, true)
   if value == nil then return nil, path .. ": " .. message end
   if type(value) ~= "table" or getmetatable(value) == require("pintle.core").json.array_mt then
     return nil, path .. ": an object expected"

@@ -201,14 +201,12 @@ local function sum(ctx, input, property)
     if err then return nil, err end
     list = lists.of(list, ctx)
   end
-  local total = 0
+  local addends = {}
   for i = 1, #list do
-    local value
-    value, err = numbers.to_number(list[i], ctx)
+    addends[i], err = numbers.to_number(list[i], ctx)
     if err then return nil, err end
-    total = arithmetic.add(total, value)
   end
-  return total
+  return arithmetic.sum(addends)
 end
 
 return function(define)

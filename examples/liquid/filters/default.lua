@@ -1,5 +1,6 @@
 -- default, and size, first and last, which ask values of any kind.
 
+local bigint = require "liquid.bigint"
 local comparison = require "liquid.comparison"
 local lookup = require "liquid.lookup"
 local unicode = require "liquid.unicode"
@@ -24,7 +25,7 @@ end
 -- Ruby's integers have a size as well: their bytes.
 local sizes = {
   string = unicode.length, array = function(list) return #list end, hash = values.count,
-  integer = function() return 8 end, bigint = function() return 16 end, range = of_range("size"),
+  integer = function() return 8 end, bigint = bigint.bytes, range = of_range("size"),
 }
 local firsts = {
   string = unicode.first, array = function(list) return values.plain(list[1]) end,

@@ -1,5 +1,6 @@
 -- What the filters of lists share: any input as a list, and a property of an item.
 
+local bigint = require "liquid.bigint"
 local errors = require "liquid.errors"
 local limits = require "liquid.limits"
 local lookup = require "liquid.lookup"
@@ -105,6 +106,17 @@ local function of_integer(item, property)
   return at >= 0 and item >> at & 1 or 0
 end
 
+local function of_bigint(item, property)
+  local at = position(property)
+  if not at then return lists.no_property(property) end
+  if at < 0 then return 0 end
+  -- A digit is less than four bits.
+  if at > 4 * #item[1] then return bigint.is_negative(item) and 1 or 0 end
+  for _ = 1, at // 32 do item = bigint.divide(item, 1 << 32) end
+  local rest = select(2, bigint.divide(bigint.divide(item, 1 << at % 32), 2))
+  return rest
+end
+
 ---A property of an item.
 ---@param item any
 ---@param property any
@@ -123,6 +135,8 @@ function lists.property(item, property, ctx)
     return of_string(item, property)
   elseif kind == "integer" then
     return of_integer(item, property)
+  elseif kind == "bigint" then
+    return of_bigint(item, property)
   elseif kind == "nil" or kind == "boolean" or kind == "float" or kind == "range" then
     return nil, nil, true
   end

@@ -1,12 +1,17 @@
 -- Filters of numbers.
 
 local arithmetic = require "liquid.arithmetic"
+local bigint = require "liquid.bigint"
 local errors = require "liquid.errors"
+local limits = require "liquid.limits"
 local numbers = require "liquid.numbers"
 local rounding = require "liquid.rounding"
 
 local integers = arithmetic.integers
 local to_number, math_type = numbers.to_number, math.type
+
+-- How many digits a number has, at the most.
+local function length(number) return bigint.is(number) and #number[1] or 20 end
 
 -- A filter of two numbers; integers, which most are, have a way of their own.
 local function reckoning(operation, of_integers)
@@ -19,16 +24,22 @@ local function reckoning(operation, of_integers)
     local b
     b, err = to_number(operand, ctx)
     if err then return nil, err end
+    if type(a) == "table" or type(b) == "table" then limits.work(ctx, length(a) * length(b)) end
     return operation(a, b)
   end
 end
 
+-- An input as an integer.
+local function to_whole(ctx, input, mode)
+  local exact = type(input) == "string" and rounding.whole_text(input, mode)
+  if exact then return exact end
+  local value, err = to_number(input, ctx)
+  if err then return nil, err end
+  return rounding.whole(value, mode)
+end
+
 local function whole(mode)
-  return function(ctx, input)
-    local value, err = to_number(input, ctx)
-    if err then return nil, err end
-    return rounding.whole(value, mode)
-  end
+  return function(ctx, input) return to_whole(ctx, input, mode) end
 end
 
 local function absolute(ctx, input)
@@ -37,15 +48,20 @@ local function absolute(ctx, input)
   return arithmetic.absolute(value)
 end
 
+-- Ruby's round takes its places as an int of C.
+local MIN_PLACES, MAX_PLACES = -(1 << 31), (1 << 31) - 1
+
 local function round(ctx, input, places)
-  local value, err = to_number(input, ctx)
+  local digits, err = to_number(places, ctx)
   if err then return nil, err end
-  local digits
-  digits, err = to_number(places, ctx)
+  if math_type(digits) == "float" then digits = math.tointeger(digits < 0 and -(-digits // 1) or digits // 1) end
+  if math_type(digits) ~= "integer" or digits < MIN_PLACES or digits > MAX_PLACES then
+    return nil, errors.new("internal_error", "internal")
+  end
+  if digits == 0 then return to_whole(ctx, input, "round") end
+  local value
+  value, err = to_number(input, ctx)
   if err then return nil, err end
-  if math_type(digits) == "float" then digits = math.tointeger(digits // 1) end
-  if math_type(digits) ~= "integer" then return errors.argument("invalid integer") end
-  if digits == 0 then return rounding.whole(value, "round") end
   return rounding.round(value, digits)
 end
 

@@ -56,8 +56,8 @@ local function truncate(ctx, input, length, ellipsis)
   tail, err = to_s(ellipsis, ctx)
   if err then return nil, err end
   if unicode.length(shown) <= length then return shown end
-  local kept = length - unicode.length(tail)
-  return unicode.slice(shown, 0, kept > 0 and kept or 0) .. tail
+  local kept = length > 0 and length - unicode.length(tail) or 0
+  return unicode.slice(shown, 0, kept) .. tail
 end
 
 -- The first words, one space between them; nil if there are no more than that.

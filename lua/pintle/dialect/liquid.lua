@@ -14,7 +14,7 @@ return {
   name = "liquid",
   framing = "line",
   cancellation = false, -- it knows of none
-  ordered = true, -- hashes are printed as they came
+  ordered = true, big_integers = true, -- values are printed as they came
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
     if method == "initialize" then return begins_it(params) end

@@ -36,7 +36,7 @@ end
 ---@return table[] differences lists of template, what was rendered here, and there
 function agree.differences(count, seed)
   math.randomseed(seed)
-  local environment = assert(json.decode(random.environment, nil, true))
+  local environment = assert(json.decode(random.environment, nil, true, true))
   local requests = {}
   for i = 1, count do
     requests[i] = { template = random.template(), mode = "strict", environment = environment, files = random.files }

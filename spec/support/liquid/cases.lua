@@ -19,7 +19,7 @@ function cases.read(path)
   local file = io.open(path)
   if not file then return nil end
   local list = {}
-  for line in file:lines() do list[#list + 1] = assert(json.decode(line, nil, true)) end
+  for line in file:lines() do list[#list + 1] = assert(json.decode(line, nil, true, true)) end
   file:close()
   return list
 end

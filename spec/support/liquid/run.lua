@@ -34,7 +34,7 @@ local function read_cases(paths)
     local file = assert(io.open(path))
     for line in file:lines() do
       if line:find("%S") then
-        local case, message = json.decode(line, nil, true)
+        local case, message = json.decode(line, nil, true, true)
         cases[#cases + 1] = case or error(path .. ": " .. tostring(message), 0)
       end
     end

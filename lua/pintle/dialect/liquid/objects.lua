@@ -38,7 +38,7 @@ end
 
 -- {====== What is an object ======
 
-local PLAIN = { ["pintle.order"] = true, ["pintle.raw"] = true }
+local PLAIN = { ["pintle.order"] = true, ["pintle.raw"] = true, ["pintle.bigint"] = true }
 
 local function name_of(metatable)
   local name = type(metatable) == "table" and rawget(metatable, "__name")
