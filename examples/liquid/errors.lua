@@ -99,6 +99,13 @@ function errors.class_name(err)
   return "Liquid::" .. (class_names[err.type] or "StandardError")
 end
 
+---What is wrong, with what was being read.
+---@param err liquid.error
+---@return string
+function errors.message(err)
+  return err.markup and err.message .. " " .. err.markup or err.message
+end
+
 ---The whole sentence.
 ---@param err liquid.error
 ---@return string
@@ -107,9 +114,7 @@ function errors.sentence(err)
   if err.line then
     where = " (" .. (err.template_name and err.template_name .. " " or "") .. "line " .. err.line .. ")"
   end
-  local text = (prefixes[err.type] or "Liquid error") .. where .. ": " .. err.message
-  if err.markup then text = text .. " " .. err.markup end
-  return text
+  return (prefixes[err.type] or "Liquid error") .. where .. ": " .. errors.message(err)
 end
 
 error_metatable.__tostring = errors.sentence
@@ -136,10 +141,32 @@ function errors.line_at(template, position)
   return line
 end
 
+---A markup as errors show it.
+---@param markup string
+---@return string
+function errors.shown_markup(markup)
+  return 'in "' .. markup:match("^%s*(.-)%s*$") .. '"'
+end
+
+---Reads the markup of a tag. Unless parsing is lax, every error on the way shows all of it.
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+---@param read fun(state: liquid.parse_state, markup: string, position: integer): any, any
+---@return any, any what was read
+function errors.within_tag(state, markup, position, read)
+  if state.mode == "lax" then return read(state, markup, position) end
+  state.tag_markup = markup
+  local first, second = read(state, markup, position)
+  state.tag_markup = nil
+  return first, second
+end
+
 ---Where what could not tell it itself went wrong: in what is being read.
 ---@param err liquid.error
 ---@param state liquid.parse_state
 function errors.place(err, state)
+  if state.tag_markup then err.markup = errors.shown_markup(state.tag_markup) end
   err.template_name = err.template_name or state.template.name
   if state.template.line_numbers and not err.line then err.line = errors.line_at(state.template, state.pos - 1) end
 end

@@ -39,6 +39,7 @@ local metatable = { __name = "liquid.template", __index = methods }
 ---@field mode string "strict2", "strict" or "lax"
 ---@field depth integer
 ---@field trim boolean whether the next text loses its leading space
+---@field tag_markup? string the markup of the tag that is being read, if errors in it show all of it
 ---@field template liquid.template
 
 -- Nothing yields while a template is parsed, so one reader does for all.

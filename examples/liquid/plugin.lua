@@ -16,7 +16,7 @@ end
 local function told(err, kind) return { type = kind, message = errors.sentence(err), line = err.line } end
 
 -- What is in the output already, as a sentence.
-local function listed(err) return { type = err.type, message = err.message, line = err.line } end
+local function listed(err) return { type = err.type, message = errors.message(err), line = err.line } end
 
 local function compile(source, options, ctx)
   local template, err = liquid.compile(source, options)

@@ -53,7 +53,7 @@ end
 local function shown_markup(self)
   if self.shown == "nothing" then return nil end
   if self.shown == "output" then return 'in "{{' .. self.markup .. '}}"' end
-  return 'in "' .. self.markup:match("^%s*(.-)%s*$") .. '"'
+  return errors.shown_markup(self.markup)
 end
 
 ---Raises a syntax error that shows the markup.

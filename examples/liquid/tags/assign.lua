@@ -24,10 +24,8 @@ local function target(markup)
   end
 end
 
----@param state liquid.parse_state
----@param markup string
----@param position integer
-function assign.assign(state, markup, position)
+-- The name of the variable, and its value.
+local function parse_assignment(state, markup, position)
   local name, value_at = match(markup, "^([%a_][%w_]*)%s*=%s*()")
   local is_plain = name ~= nil
   if not is_plain then name, value_at = target(markup) end
@@ -39,7 +37,14 @@ function assign.assign(state, markup, position)
     name = tokens:consume("id")
     tokens:finish()
   end
-  local evaluate = output.parse(state, sub(markup, value_at), position)
+  return name, output.parse(state, sub(markup, value_at), position)
+end
+
+---@param state liquid.parse_state
+---@param markup string
+---@param position integer
+function assign.assign(state, markup, position)
+  local name, evaluate = errors.within_tag(state, markup, position, parse_assignment)
   return function(ctx, _, n)
     local value, err = evaluate(ctx)
     if err then return n, err end
@@ -53,8 +58,7 @@ end
 local function captured_name(state, markup, position)
   if state.mode == "strict2" then
     local tokens = state.reader:open(state, markup, position)
-    local quoted = tokens:take("string")
-    local name = quoted and quoted:sub(2, -2) or tokens:consume("id")
+    local name = tokens:consume("id")
     tokens:finish()
     return name
   end
@@ -69,7 +73,7 @@ end
 ---@param markup string
 ---@param position integer
 function assign.capture(state, markup, position)
-  local name = captured_name(state, markup, position)
+  local name = errors.within_tag(state, markup, position, captured_name)
   local body = block.new(state)
   block.section(state, "capture", body)
   bodies.seal(body)

@@ -120,7 +120,7 @@ local function render_when(branch, ctx, out, n)
 end
 
 local function parse(state, markup, position)
-  local subject = operators.operand(parse_subject(state, markup, position))
+  local subject = operators.operand((errors.within_tag(state, markup, position, parse_subject)))
   local branches, before_is_blank = parse_branches(state, subject)
   local blank, interrupts = properties(branches, before_is_blank)
   for _, branch in ipairs(branches) do bodies.seal(branch.body, blank) end

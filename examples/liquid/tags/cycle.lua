@@ -129,7 +129,7 @@ end
 local memories = memory.by_mode()
 
 local function read(state, markup, position)
-  local name, items = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
+  local name, items = errors.within_tag(state, markup, position, state.mode == "strict2" and strictly or laxly)
   return { name = name, items = items, group = not name and group_name(items) }
 end
 

@@ -165,12 +165,18 @@ end
 
 local branches = { ["else"] = true }
 
+-- The body behind else. A second else ends the loop: what follows it belongs to the body around, and so does the tag
+-- that would end the loop.
+local function parse_else(state)
+  local otherwise = block.new(state)
+  if not block.section(state, "for", otherwise, branches) then return otherwise, otherwise.blank end
+  return block.new(state), otherwise.blank
+end
+
 local function parse_bodies(state)
-  local body, otherwise = block.new(state), nil
-  if block.section(state, "for", body, branches) then
-    repeat otherwise = block.new(state) until not block.section(state, "for", otherwise, branches)
-  end
-  local blank = body.blank and (not otherwise or otherwise.blank)
+  local body, otherwise, blank = block.new(state), nil, true
+  if block.section(state, "for", body, branches) then otherwise, blank = parse_else(state) end
+  blank = body.blank and blank
   bodies.seal(body, blank)
   if otherwise then bodies.seal(otherwise, blank) end
   return body, otherwise, blank

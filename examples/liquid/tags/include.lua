@@ -130,7 +130,7 @@ local function include(tag, ctx, out, n)
 end
 
 local function parse(state, markup, position)
-  local tag = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
+  local tag = errors.within_tag(state, markup, position, state.mode == "strict2" and strictly or laxly)
   return function(ctx, out, n) return include(tag, ctx, out, n) end, false, true
 end
 

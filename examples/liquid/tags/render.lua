@@ -107,7 +107,7 @@ local function parse_markup(state, markup, position)
 end
 
 local function read(state, markup, position)
-  local tag = parse_markup(state, markup, position)
+  local tag = errors.within_tag(state, markup, position, parse_markup)
   tag.variable = tag.alias or partials.variable(tag.name)
   return function(ctx, out, n) return render(tag, ctx, out, n) end
 end

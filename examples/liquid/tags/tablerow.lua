@@ -109,7 +109,7 @@ local function cells(row, segment, columns, body, ctx, out, n)
 end
 
 local function parse(state, markup, position)
-  local row = (state.mode == "strict2" and strictly or laxly)(state, markup, position)
+  local row = errors.within_tag(state, markup, position, state.mode == "strict2" and strictly or laxly)
   local body = block.new(state)
   block.section(state, "tablerow", body)
   bodies.seal(body)
