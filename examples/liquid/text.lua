@@ -27,8 +27,10 @@ local function escaped(character)
 end
 
 local function quoted(value)
-  if not find(value, '[%c"\\#]') then return '"' .. value .. '"' end
+  local is_binary = not utf8.len(value)
+  if not is_binary and not find(value, '[%c"\\#]') then return '"' .. value .. '"' end
   local shown = value:gsub('[%c"\\]', escaped):gsub("#([{$@])", "\\#%1")
+  if is_binary then shown = shown:gsub("[\x80-\xFF]", escaped) end
   return '"' .. shown .. '"'
 end
 

@@ -1,10 +1,8 @@
--- Characters: Liquid counts and cuts text by them, not by bytes.
-
-local case_pairs = require "liquid.case_pairs"
+-- Characters: Liquid counts and cuts text by them, not by bytes. In a text that is not UTF-8 every byte is one.
 
 local unicode = {}
 
-local sub, gsub, match = string.sub, string.gsub, string.match
+local sub, gsub, match, byte = string.sub, string.gsub, string.match, string.byte
 local count_characters = utf8.len
 local CHARACTER = "[%z\1-\x7F\xC2-\xF4][\x80-\xBF]*"
 
@@ -12,19 +10,21 @@ local CHARACTER = "[%z\1-\x7F\xC2-\xF4][\x80-\xBF]*"
 ---@param text string
 ---@return integer
 function unicode.length(text)
-  return count_characters(text) or select(2, gsub(text, "[^\x80-\xBF]", ""))
+  return count_characters(text) or #text
 end
 
 ---@param text string
 ---@return string the first character, "" of an empty text
 function unicode.first(text)
-  return match(text, "^" .. CHARACTER) or sub(text, 1, 1)
+  if (byte(text) or 0) < 0x80 or not count_characters(text) then return sub(text, 1, 1) end
+  return match(text, "^" .. CHARACTER)
 end
 
 ---@param text string
 ---@return string the last character, "" of an empty text
 function unicode.last(text)
-  return match(text, "[%z\1-\x7F\xC2-\xF4][\x80-\xBF]*$") or sub(text, -1)
+  if (byte(text, -1) or 0) < 0x80 or not count_characters(text) then return sub(text, -1) end
+  return match(text, CHARACTER .. "$")
 end
 
 ---@param text string
@@ -58,29 +58,36 @@ function unicode.slice(text, start, length)
   return sub(text, first, after and after - 1 or -1)
 end
 
-local function mapped(text, simple, map)
-  if count_characters(text) == #text then return simple(text) end
-  return (gsub(simple(text), "[\xC2-\xF4][\x80-\xBF]+", map))
+-- Whether there is nothing in a text that needs the letters beyond ASCII.
+local function is_simple(text)
+  local count = count_characters(text)
+  return not count or count == #text
+end
+
+local function mapped(text, simple, name)
+  if is_simple(text) then return simple(text) end
+  return (gsub(simple(text), "[\xC2-\xF4][\x80-\xBF]+", require("liquid.case_pairs")[name]))
 end
 
 ---@param text string
 ---@return string
 function unicode.upcase(text)
-  return mapped(text, string.upper, case_pairs.upper)
+  return mapped(text, string.upper, "upper")
 end
 
 ---@param text string
 ---@return string
 function unicode.downcase(text)
-  return mapped(text, string.lower, case_pairs.lower)
+  return mapped(text, string.lower, "lower")
 end
 
 ---The first character large, all others small.
 ---@param text string
 ---@return string
 function unicode.capitalize(text)
+  if is_simple(text) then return sub(text, 1, 1):upper() .. sub(text, 2):lower() end
   local first = unicode.first(text)
-  local large = case_pairs.title[first] or unicode.upcase(first)
+  local large = require("liquid.case_pairs").title[first] or unicode.upcase(first)
   return large .. unicode.downcase(sub(text, #first + 1))
 end
 
