@@ -1,4 +1,6 @@
+local children = require "spec.support.children"
 local load = require "spec.support.liquid.load"
+local pintle = require "pintle"
 local calendar = require "liquid.dates.calendar"
 local parse = require "liquid.dates.parse"
 local strftime = require "liquid.dates.strftime"
@@ -161,6 +163,50 @@ describe("patterns of dates", function()
   end)
 
   it("take texts of digits for seconds", function()
-    load.outputs { ["'-5' | date: '%Y'"] = "1969", ["'1709967906' | date: '%m'"] = "03", ["-5 | date: '%H'"] = "23" }
+    load.outputs { ["'1709967906' | date: '%m'"] = "03", ["-5 | date: '%H'"] = "23" }
+  end)
+end)
+
+describe("dates before 1970 and with offsets", function()
+  -- What ruby-liquid prints, in UTC.
+  for expression, output in pairs {
+    ["'-86400' | date: '%Y-%m-%d'"] = "-86400", ["-86400 | date: '%Y-%m-%d'"] = "1969-12-31",
+    ["'-5' | date: '%Y'"] = "-5", ["'-0' | date: '%F'"] = "-0", ["'-20240102' | date: '%F'"] = "-2024-01-02",
+    ["'+86400' | date: '%F'"] = "+86400", ["' 86400' | date: '%F'"] = " 86400", ["'86400' | date: '%F'"] = "1970-01-02",
+    ["-86400 | date: '%s %j %U %W %V %G %a %e %k'"] = "-86400 365 52 52 01 1970 Wed 31  0",
+    ["-62135596800 | date: '%F %T'"] = "0001-01-01 00:00:00",
+    ["-99999999999 | date: '%F %T %C %y %G'"] = "-1199-02-15 14:13:21 -12 01 -1199",
+    ["'1969-07-20 20:17:40' | date: '%s %j %a'"] = "-14182940 201 Sun",
+    ["'1600-02-29 12:00 -03:00' | date: '%F %a %T %z %s'"] = "1600-02-29 Tue 12:00:00 -0300 -11670944400",
+    ["'2024-01-02T03:04:05+02:00' | date: '%F %T %z %Z'"] = "2024-01-02 03:04:05 +0200 ",
+    ["'2024-01-02 03:04:05 -0530' | date: '%s %:z'"] = "1704184445 -05:30",
+    ["'2024-12-31 23:59:59.123456 +05:45' | date: '%F %T.%L %z'"] = "2024-12-31 23:59:59.123 +0545",
+    ["'Thu, 01 Jan 1970 00:00:00 +0100' | date: '%F %T %z %s'"] = "1970-01-01 00:00:00 +0100 -3600",
+    ["9223372036854775807 | date: '%F'"] = "292277026596-12-04",
+    ["-9223372036854775808 | date: '%F %T'"] = "-292277022657-01-27 08:29:52",
+    ["12345678901234567890 | date: '%F %a %s'"] = "391218992360-04-13 Wed 12345678901234567890",
+    ["'12345678901234567890' | date: '%F'"] = "391218992360-04-13",
+  } do
+    it("are printed as Ruby prints them: " .. expression, function() load.outputs { [expression] = output } end)
+  end
+
+  it("count as now with the offset that was given", function()
+    local now = { now = "1969-12-31T22:30:00.25-05:00" }
+    load.outputs({
+      ["'now' | date: '%F %T %z %L %s'"] = "1969-12-31 22:30:00 -0500 250 12600",
+      ["'today' | date: '%z'"] = "-0500",
+      ["'10:00' | date: '%F %R %z'"] = "1970-01-01 10:00 +0000",
+    }, {}, now)
+    load.outputs({ ["'now' | date: '%F %z'"] = "1970-01-01 +0000" }, {}, { now = 12600 })
+  end)
+
+  it("count as now through the protocol, too", function()
+    local host = pintle.host { dialect = "liquid", log = false }
+    local engine = assert(host:start { command = { "examples/liquid/server" } })
+    local outcome = assert(engine:execute("render", {
+      template = "{{ 'now' | date: '%F %T %z' }}", frozen_time = "2024-01-01T02:01:58+02:00",
+    }, { timeout = children.patience }))
+    host:stop()
+    assert.equal("2024-01-01 02:01:58 +0200", outcome.message)
   end)
 end)

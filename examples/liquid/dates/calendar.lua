@@ -12,6 +12,7 @@ local calendar = {}
 ---@field nanosecond integer
 ---@field offset integer seconds east of UTC
 ---@field zone string "UTC", or "" where only the distance is known
+---@field epoch? table seconds since 1970, where they are more than 64 bits hold
 
 ---Days from 1970-01-01.
 ---@param year integer

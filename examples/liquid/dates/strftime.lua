@@ -1,5 +1,6 @@
 -- strftime as Ruby has it: flags, widths and directives.
 
+local bigint = require "liquid.bigint"
 local calendar = require "liquid.dates.calendar"
 local memory = require "liquid.memory"
 
@@ -38,7 +39,7 @@ local numeric = {
   V = function(t) return select(2, calendar.iso_week(t)), 2, "0" end,
   U = function(t) return calendar.week(t, 0), 2, "0" end,
   W = function(t) return calendar.week(t, 1), 2, "0" end,
-  s = function(t) return calendar.seconds(t), 1, "0" end,
+  s = function(t) return t.epoch or calendar.seconds(t), 1, "0" end,
 }
 
 local words = {
@@ -75,7 +76,7 @@ local function fill_of(flags, own)
 end
 
 local function number(flags, width, value, own_width, fill)
-  return filled(format("%d", value), width or own_width, fill_of(flags, fill))
+  return filled(bigint.text(value), width or own_width, fill_of(flags, fill))
 end
 
 -- What a # makes small, not large.
@@ -138,7 +139,7 @@ local function compile_directive(shown, flags, width, letter, colons)
   if own and flags == "" and not wide and letter ~= "Y" and #shown == 2 then
     return function(time)
       local value, digits, fill = own(time)
-      if value >= 10 and digits == 2 and value < 100 then return value end
+      if digits == 2 and value >= 10 and value < 100 then return value end
       return number("", nil, value, digits, fill)
     end
   end
