@@ -101,6 +101,20 @@ describe("an integer of more than 64 bits", function()
     }
   end)
 
+  it("may be in a drop or a range that is marked", function()
+    local marked = require "liquid.drops.markers"(decode [[{
+      "d":{"_instantiate":"NumberDrop","params":{"value":12345678901234567890}},
+      "r":{"_ruby_type":"Range","inspect":"","begin":1,"end":12345678901234567890},
+      "x":{"_ruby_type":"Range","inspect":"","begin":-9223372036854775809,"end":-9223372036854775807,
+        "exclude_end":true}}]])
+    load.all({
+      ["{{ d }} {{ d | plus: 1 }}"] = "12345678901234567890 12345678901234567891",
+      ["{{ r }} {{ r.last }} {{ r | size }}"] = "1..12345678901234567890 12345678901234567890 12345678901234567890",
+      ["{{ x }}"] = "-9223372036854775809...-9223372036854775807",
+      ["{% for i in x %}{{ i }} {% endfor %}"] = "-9223372036854775809 -9223372036854775808 ",
+    }, marked)
+  end)
+
   it("has a bound of digits in arithmetic", function()
     local longest = ("9"):rep(bigint.MAX_DIGITS)
     local err = "Liquid error (line 1): integer has more than 4096 digits"
@@ -142,6 +156,8 @@ describe("a length at the edge of 64 bits", function()
     ["{% tablerow i in list cols: min %}{{ i }}{% endtablerow %}"] = rows,
     ["{% tablerow i in list cols: big limit: big %}{{ i }}{% endtablerow %}"] = rows,
     ["{% assign r = (min..max) %}{{ r.size }}"] = "18446744073709551616",
+    ["{% for i in (min..max) reversed %}{{ i }}{% endfor %}"] = "Liquid error: Memory limits exceeded",
+    ["{% for i in (max..min) %}{{ i }}{% else %}none{% endfor %}"] = "none",
     ["{% for i in (max..max) %}{{ i }}{% endfor %}"] = "9223372036854775807",
     ["{% for i in (min..max) limit: 1 offset: 1 %}{{ i }}{% endfor %}"] = "-9223372036854775807",
   } do

@@ -37,21 +37,18 @@ end
 ---@param range table
 ---@return integer
 function ranges.size(range)
-  local first, last = range.first, range.last
-  if math_type(first) == "integer" and math_type(last) == "integer" then
-    if last < first then return 0 end
-    local size = last - first + 1
-    if size > 0 then return size end
-  end
+  if ranges.is_small(range) then return range.last < range.first and 0 or range.last - range.first + 1 end
   local size = exact_size(range)
   return math_type(size) == "integer" and size or math.maxinteger
 end
 
----Whether all items, and those behind the last one, are integers of Lua.
+---Whether all items, and their number, are integers of Lua.
 ---@param range table
 ---@return boolean
 function ranges.is_small(range)
-  return math_type(range.first) == "integer" and math_type(range.last) == "integer"
+  local first, last = range.first, range.last
+  if math_type(first) ~= "integer" or math_type(last) ~= "integer" then return false end
+  return last < first or last - first + 1 > 0
 end
 
 ---The item at a position, from 0.

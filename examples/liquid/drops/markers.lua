@@ -1,5 +1,7 @@
 -- Replaces the markers in JSON data with the values they describe: standard drops, ranges, symbols, and Ruby hashes.
 
+local arithmetic = require "liquid.arithmetic"
+local bigint = require "liquid.bigint"
 local ranges = require "liquid.ranges"
 local remote = require "liquid.drops.remote"
 local ruby = require "liquid.drops.ruby"
@@ -24,13 +26,13 @@ values.register(shown_metatable, {
   equal = function(a, b) return getmetatable(b) == shown_metatable and a.inspect == b.inspect end,
 })
 
-local function whole(value) return math.tointeger(tonumber(value)) end
+local function whole(value) return bigint.is(value) and value or math.tointeger(tonumber(value)) end
 
 local function range(marker)
   local first, last = whole(marker.begin or marker.first), whole(marker["end"] or marker.last)
   if not first or not last then return setmetatable({ inspect = marker.inspect or "" }, shown_metatable) end
-  local made = ranges.new(first, marker.exclude_end == true and last - 1 or last)
-  if marker.exclude_end == true then made.text = first .. "..." .. last end
+  local made = ranges.new(first, marker.exclude_end == true and arithmetic.subtract(last, 1) or last)
+  if marker.exclude_end == true then made.text = bigint.text(first) .. "..." .. bigint.text(last) end
   return made
 end
 
