@@ -64,6 +64,14 @@ describe("an integer of more than 64 bits", function()
     ["'12345678901234567890.5' | floor"] = "12345678901234567890",
     ["'12345678901234567890.5' | round"] = "12345678901234567891",
     ["'-12345678901234567890.7' | ceil"] = "-12345678901234567890",
+    ["'12345678901234567890.75' | modulo: 266"] = "260.75",
+    ["'12345678901234567890.75' | plus: 402"] = "1.234567890123457e+19",
+    ["'12345678901234567890.75' | divided_by: 328"] = "3.763926494278832e+16",
+    ["'12345678901234567890.75' | at_least: n"] = "1.2345678901234567e+19",
+    ["n | at_most: '12345678901234567890.75'"] = "12345678901234567890",
+    ["'-12345678901234567890.75' | abs"] = "1.2345678901234567e+19",
+    ["'0.12345678901234567890' | round: 18"] = "0.12345678901234568",
+    ["17 | round: '0.99999999999999999999'"] = "17",
     ["12345678901234567890 | plus: 12345678901234567890"] = "24691357802469135780",
     ["(1..n)"] = "1..12345678901234567890",
   }
@@ -85,6 +93,16 @@ describe("an integer of more than 64 bits", function()
       assert.equal(tostring(holds), shown, condition)
     end
     assert.equal("y", load.render("{% case n %}{% when 12345678901234567890 %}y{% endcase %}", environment))
+  end)
+
+  it("is named by its class where it cannot be compared", function()
+    load.all({
+      ["{% if 'a' < n %}x{% endif %}"] = "Liquid error (line 1): comparison of String with Integer failed",
+      ["{% if 'a' < 4611686018427387904 %}x{% endif %}"] =
+        "Liquid error (line 1): comparison of String with Integer failed",
+      ["{% if 'a' < 4611686018427387903 %}x{% endif %}"] =
+        "Liquid error (line 1): comparison of String with 4611686018427387903 failed",
+    }, environment)
   end)
 
   it("may be counted over", function()

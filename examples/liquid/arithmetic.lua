@@ -6,7 +6,7 @@ local numbers = require "liquid.numbers"
 
 local arithmetic = {}
 
-local math_type = math.type
+local math_type, is_decimal = math.type, numbers.is_decimal
 local HALF = 1 << 31
 local EXACT = 1 << 53
 
@@ -20,6 +20,7 @@ local function power(exponent) return powers[exponent] or bigint.parse("1" .. ("
 
 -- A number as an integer and how many of its digits are behind the point.
 local function decimal(value)
+  if is_decimal(value) then return value.mantissa, value.scale end
   if math_type(value) ~= "float" then return value, 0 end
   local mantissa, places = numbers.decimal(value)
   if mantissa then return mantissa, places end
@@ -59,9 +60,14 @@ local function to_float(mantissa, scale)
   return tonumber(bigint.text(mantissa) .. "e-" .. scale) + 0.0
 end
 
-local function is_float(a, b) return math_type(a) == "float" or math_type(b) == "float" end
+local function is_real(value) return math_type(value) == "float" or is_decimal(value) end
 
-local function plain(value) return bigint.is(value) and bigint.to_float(value) or value end
+local function is_float(a, b) return is_real(a) or is_real(b) end
+
+local function plain(value)
+  if is_decimal(value) then return to_float(value.mantissa, value.scale) end
+  return bigint.is(value) and bigint.to_float(value) or value
+end
 
 -- Two integers of the same scale.
 local function align(first, first_scale, second, second_scale)
@@ -115,7 +121,7 @@ function arithmetic.sum(list)
   for i = 1, #list do
     local value = list[i]
     if bigint.is_too_long(value) then return arithmetic.too_long() end
-    has_floats = has_floats or math_type(value) == "float"
+    has_floats = has_floats or is_real(value)
     if not finite(value) then
       endless = (endless or 0) + value
     else
@@ -222,6 +228,7 @@ arithmetic.integers = {
 ---@return number|table
 function arithmetic.absolute(a)
   if bigint.is(a) then return bigint.is_negative(a) and bigint.negate(a) or a end
+  if is_decimal(a) then return math.abs(plain(a)) end
   if a == math.mininteger then return bigint.negate(a) end
   return math.abs(a)
 end
@@ -232,10 +239,21 @@ local function as_integer(value)
   return bigint.from_float(value)
 end
 
+---A number as a value of a template: a decimal is a float.
+---@param value number|table
+---@return number|table
+function arithmetic.result(value)
+  return is_decimal(value) and plain(value) or value
+end
+
 ---@param a number|table
 ---@param b number|table
 ---@return integer -1, 0 or 1
 function arithmetic.compare(a, b)
+  if (is_decimal(a) or is_decimal(b)) and all_finite(a, b) then
+    local first, second = aligned(a, b)
+    return bigint.compare(first, second)
+  end
   if (bigint.is(a) or bigint.is(b)) and all_finite(a, b) then return bigint.compare(as_integer(a), as_integer(b)) end
   a, b = plain(a), plain(b)
   return a < b and -1 or a > b and 1 or 0

@@ -65,10 +65,14 @@ local class_names = {
   bigint = "Integer", ["nil"] = "NilClass",
 }
 
+-- Integers that Ruby has no object for.
+local SMALL = 1 << 62
+
 -- Ruby shows small values and names the class of others.
 local function shown(value)
   if value == nil then return "nil" end
-  if type(value) == "boolean" or type(value) == "number" then return (text.to_s(value)) end
+  if type(value) == "boolean" or math.type(value) == "float" then return (text.to_s(value)) end
+  if math.type(value) == "integer" and value >= -SMALL and value < SMALL then return (text.to_s(value)) end
   return class_names[values.kind(value)] or values.kind(value)
 end
 

@@ -161,28 +161,41 @@ function numbers.to_integer(value, ctx)
   return invalid_integer()
 end
 
----The digits of a text that is a number with a point, before it and behind.
----@param text string
----@return string? whole with its sign, string? fraction, table? err
-function numbers.decimal_text(text)
-  local whole, fraction = match(text, "^[%s%z]*(%-?%d+)%.(%d+)[%s%z]*$")
-  if whole and find(text, "\0", 1, true) then
-    return nil, nil, errors.new("argument_error", "string contains null byte")
-  end
-  return whole, fraction
+-- Every float has as many digits.
+local FLOAT_DIGITS = 15
+
+-- Decimals of more digits than a float has: an integer, and how many of its digits are behind the point.
+local decimal_metatable = { __name = "liquid.decimal" }
+
+---@param value any
+---@return boolean
+function numbers.is_decimal(value)
+  return type(value) == "table" and getmetatable(value) == decimal_metatable
 end
 
----A number to reckon with; 0 for what is none.
+local function from_decimal(whole, fraction)
+  local count = #whole + #fraction
+  local mantissa = count > FLOAT_DIGITS and count <= bigint.MAX_DIGITS and bigint.parse(whole .. fraction) or 0
+  if mantissa == 0 then return tonumber(whole .. "." .. fraction) end
+  return setmetatable({ mantissa = mantissa, scale = #fraction }, decimal_metatable)
+end
+
+-- The number that a text is; as much of it as is an integer, if it has no point.
+local function from_text(text)
+  local whole, fraction = match(text, "^[%s%z]*(%-?%d+)%.(%d+)[%s%z]*$")
+  if not whole then return numbers.leading_integer(text) end
+  if find(text, "\0", 1, true) then return errors.argument("string contains null byte") end
+  return from_decimal(whole, fraction)
+end
+
+---A number for arithmetic, which may be a decimal; 0 for what is none.
 ---@param value any
 ---@param ctx? liquid.context
 ---@return any number, table? err
 function numbers.to_number(value, ctx)
   if type(value) == "number" then return value end
   if type(value) == "string" then
-    local whole, fraction, err = numbers.decimal_text(value)
-    if err then return nil, err end
-    if whole then return tonumber(whole .. "." .. fraction) end
-    return numbers.leading_integer(value)
+    return from_text(value)
   end
   if bigint.is(value) then return value end
   local protocol = values.protocol(value)

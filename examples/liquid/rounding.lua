@@ -11,9 +11,6 @@ local math_type, floor = math.type, math.floor
 local add, multiply = arithmetic.add, arithmetic.multiply
 local decimal, power, to_float, finite = arithmetic.decimal, arithmetic.power, arithmetic.to_float, arithmetic.finite
 
--- As many digits as every float has.
-local FLOAT_DIGITS = 15
-
 -- All floats below this are exact to the integer.
 local EXACT = 1 << 53
 
@@ -34,16 +31,6 @@ local function scaled(mantissa, scale, mode)
   return quotient
 end
 
----To an integer, of digits that are too many for a float.
----@param text string
----@param mode string
----@return integer|table|nil value nil if a float is as good
-function rounding.whole_text(text, mode)
-  local whole, fraction = numbers.decimal_text(text)
-  if not whole or #whole + #fraction <= FLOAT_DIGITS or #whole + #fraction > bigint.MAX_DIGITS then return nil end
-  return scaled(bigint.parse(whole .. fraction), #fraction, mode)
-end
-
 local units = { 10, 100, 1000, 10000 }
 
 local function not_finite(value)
@@ -57,6 +44,7 @@ end
 ---@param mode string
 ---@return any value, table? err
 function rounding.whole(value, mode)
+  if numbers.is_decimal(value) then return scaled(value.mantissa, value.scale, mode) end
   if math_type(value) ~= "float" then return value end
   if not finite(value) then return not_finite(value) end
   if mode == "floor" and value > -EXACT and value < EXACT then return math.floor(value) end
@@ -93,11 +81,11 @@ function rounding.round(value, places)
   local simply = unit and math_type(value) == "float" and rounded_simply(value, unit)
   if simply then return simply end
   local mantissa, scale = decimal(value)
-  if places >= scale and places > 0 then return value end
+  if places >= scale and places > 0 then return arithmetic.result(value) end
   if scale - places > bigint.MAX_DIGITS then return 0 end
   local rounded = scaled(mantissa, scale - places, "round")
   if places < 0 then return multiply(rounded, power(-places)) end
-  if math_type(value) ~= "float" then return rounded end
+  if math_type(value) == "integer" or bigint.is(value) then return rounded end
   return to_float(rounded, places)
 end
 

@@ -11,7 +11,10 @@ local integers = arithmetic.integers
 local to_number, math_type = numbers.to_number, math.type
 
 -- How many digits a number has, at the most.
-local function length(number) return bigint.is(number) and #number[1] or 20 end
+local function length(number)
+  if type(number) ~= "table" then return 20 end
+  return #bigint.text(numbers.is_decimal(number) and number.mantissa or number)
+end
 
 -- A filter of two numbers; integers, which most are, have a way of their own.
 local function reckoning(operation, of_integers)
@@ -29,17 +32,12 @@ local function reckoning(operation, of_integers)
   end
 end
 
--- An input as an integer.
-local function to_whole(ctx, input, mode)
-  local exact = type(input) == "string" and rounding.whole_text(input, mode)
-  if exact then return exact end
-  local value, err = to_number(input, ctx)
-  if err then return nil, err end
-  return rounding.whole(value, mode)
-end
-
 local function whole(mode)
-  return function(ctx, input) return to_whole(ctx, input, mode) end
+  return function(ctx, input)
+    local value, err = to_number(input, ctx)
+    if err then return nil, err end
+    return rounding.whole(value, mode)
+  end
 end
 
 local function absolute(ctx, input)
@@ -52,25 +50,26 @@ end
 local MIN_PLACES, MAX_PLACES = -(1 << 31), (1 << 31) - 1
 
 local function round(ctx, input, places)
-  local digits, err = to_number(places, ctx)
+  local value, err = to_number(input, ctx)
   if err then return nil, err end
+  local digits
+  digits, err = to_number(places, ctx)
+  if err then return nil, err end
+  digits = arithmetic.result(digits)
   if math_type(digits) == "float" then digits = math.tointeger(digits < 0 and -(-digits // 1) or digits // 1) end
   if math_type(digits) ~= "integer" or digits < MIN_PLACES or digits > MAX_PLACES then
     return nil, errors.new("internal_error", "internal")
   end
-  if digits == 0 then return to_whole(ctx, input, "round") end
-  local value
-  value, err = to_number(input, ctx)
-  if err then return nil, err end
+  if digits == 0 then return rounding.whole(value, "round") end
   return rounding.round(value, digits)
 end
 
 local function at_least(a, b)
-  return arithmetic.compare(b, a) > 0 and b or a
+  return arithmetic.result(arithmetic.compare(b, a) > 0 and b or a)
 end
 
 local function at_most(a, b)
-  return arithmetic.compare(b, a) < 0 and b or a
+  return arithmetic.result(arithmetic.compare(b, a) < 0 and b or a)
 end
 
 return function(define)
