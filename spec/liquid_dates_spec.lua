@@ -191,7 +191,7 @@ describe("dates before 1970 and with offsets", function()
   end
 
   it("count as now with the offset that was given", function()
-    local now = { now = "1969-12-31T22:30:00.25-05:00" }
+    local now = { current_time = "1969-12-31T22:30:00.25-05:00" }
     load.outputs({
       ["'now' | date: '%F %T %z %L %s'"] = "1969-12-31 22:30:00 -0500 250 12600",
       ["'today' | date: '%z'"] = "-0500",

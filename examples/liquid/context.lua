@@ -27,7 +27,7 @@ local MAX_DEPTH = 100
 ---@field strict_variables? boolean
 ---@field strict_filters? boolean
 ---@field strict_errors? boolean
----@field now? number
+---@field now? number|string
 ---@field guards integer|false the nesting depth of guards (see render_body.lua); false in a render without guards
 
 local function within(outer)
@@ -64,6 +64,8 @@ function context.new(environment, options, template)
   ctx.strict_errors, ctx.now, ctx.registers = options.strict_errors, options.now, options.registers
   ctx.filters, ctx.partials, ctx.errors = template.filters, template.partials, {}
   ctx.usage = limits.new(options.resource_limits)
+  -- The text has an offset, which the seconds have not.
+  ctx.now = options.current_time or ctx.now
   return ctx
 end
 

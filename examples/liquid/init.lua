@@ -115,7 +115,8 @@ end
 ---@field strict_variables? boolean a variable that is not there is an error
 ---@field strict_filters? boolean a filter that is not there is an error
 ---@field strict_errors? boolean an error ends the render; unless told it is shown in the output
----@field now? number|string what the word "now" stands for: seconds since 1970, or a time as text, whose offset is kept
+---@field now? number seconds since 1970, for the word "now"
+---@field current_time? string the same as text, whose offset is kept
 ---@field resource_limits? table<string, integer>
 
 local function run(template, ctx)

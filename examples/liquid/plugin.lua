@@ -26,7 +26,6 @@ local function compile(source, options, ctx)
 end
 
 local function render(template, environment, options, ctx)
-  options.now = options.current_time or options.now
   local output, failures = template:render(markers(environment), options)
   if not output then
     log_cause(failures, ctx)
