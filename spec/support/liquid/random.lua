@@ -9,12 +9,13 @@ random.environment = [=[{"i":7,"n":-3,"z":0,"f":2.5,"g":-0.75,"s":"Hello World",
 "x":"3.5kg","big":12345678901234567890,"neg":-98765432109876543210,
 "t":true,"b":false,"nil":null,"l":[3,1,2],"m":["b","A","c",null,"a"],"k":["x","x","y"],
 "nested":[1,[2,[3,4]],5],"h":{"a":1,"b":"two","c":[1,2]},"o":[{"n":"one","v":1,"ok":true},
-{"n":"Two","v":2.5,"ok":false},{"n":"three","v":null}],"u":"äöü ß é","p":"a,b,,c,","day":"2024-03-09 17:05:06",
+{"n":"Two","v":2.5,"ok":false},{"n":"three","v":null}],"u":"äöü ß é","letters":"ǆ ŉ Σς İ",
+"odd":"1_0","zoned":"2024-03-09T23:05:06-05:30","p":"a,b,,c,","day":"2024-03-09 17:05:06",
 "html":"<p class=\"x\">a &amp; b</p>\n<script>c</script> d"}]=]
 
 local names = {
   "i", "n", "z", "f", "g", "s", "e", "w", "d", "x", "t", "b", "big", "neg", "nil", "l", "m", "k", "nested", "h", "o",
-  "u", "html",
+  "u", "letters", "odd", "zoned", "html",
   "p", "day", "missing", "h.a", "h.b", "h.c", "h.size", "h.first", "h.nope", "l.first", "l.last", "l.size", "s.size",
   "o.first.n", "l[0]", "l[-1]", "l[9]", "h['b']", "o[1].v", "o[1]['n']", "nested[1][0]",
 }
