@@ -4,6 +4,7 @@ local haunting = require "spec.support.haunting"
 local pair = require "spec.support.pair"
 local peers = require "pintle.peer"
 local tasks = require "pintle.task"
+local wire = require "spec.support.wire"
 
 local json = core.json
 
@@ -93,6 +94,22 @@ describe("a stream that keeps big integers", function()
     assert.has_error(function() b:keep_big_integers() end)
     a:close()
     b:close()
+  end)
+
+  it("does so in batches, up to 308 digits", function()
+    local near, far = core.socketpair()
+    local stream = assert(core.stream { read = far, write = far, framing = "line" })
+    stream:keep_big_integers(true)
+    local function receive(digits)
+      wire.write(near, ('[{"jsonrpc":"2.0","method":"m","params":[%s]}]\n'):format(digits))
+      return wire.next(stream)
+    end
+    assert.equal(("9"):rep(308), tostring(select(4, receive(("9"):rep(308)))[1]))
+    local kind, _, _, report = receive(("9"):rep(309))
+    assert.equal("invalid", kind)
+    assert.matches("number too large", report.message)
+    near:close()
+    stream:close()
   end)
 end)
 
