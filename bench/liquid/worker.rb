@@ -1,6 +1,39 @@
 # Times ruby-liquid: worker.rb PHASE TEMPLATE DATA SECONDS, as worker.lua.
+# worker.rb serve speaks the JSON-RPC protocol of Liquid on stdin and stdout, as far as bench/liquid/large.lua needs it.
 require "json"
 require "liquid"
+
+# It looks for no markers in the environment, which a server of the whole protocol has to do.
+class Server
+  def initialize = @templates = []
+
+  def compile(params)
+    files = params["filesystem"] || {}
+    files.define_singleton_method(:read_template_file) { |name| fetch(name) }
+    @templates << [Liquid::Template.parse(params["template"]), files]
+    { template_id: (@templates.size - 1).to_s }
+  end
+
+  def render(params)
+    template, files = @templates[params["template_id"].to_i]
+    output = template.render(params["environment"] || {}, registers: { file_system: files })
+    { output: output, errors: template.errors.map(&:message) }
+  end
+
+  def serve
+    $stdout.sync = true
+    while (line = $stdin.gets)
+      request = JSON.parse(line)
+      result = public_send(request["method"], request["params"])
+      $stdout.write(JSON.generate({ jsonrpc: "2.0", id: request["id"], result: result }), "\n")
+    end
+  end
+end
+
+if ARGV[0] == "serve"
+  Server.new.serve
+  exit
+end
 
 phase, name, data_path, seconds = ARGV
 directory = File.join(__dir__, "templates")
