@@ -198,23 +198,26 @@ static void store_items(lua_State *L, int table, lua_Integer n, int waiting) {
 
 /* Moves what waits into the table, which is made here if there is none yet;
 ** `spare` more places are then put into it. The table is on top afterwards. */
-static inline void store(lua_State *L, level l, int spare, int array_meta,
-                         int ordered) {
+static inline void store(lua_State *L, level l, int spare,
+                         const pt_vocabulary *words, int ordered) {
   if (l.object) {
     if (l.n == 0)
       new_object(L, l.table, l.waiting + spare);
-    if (ordered)
+    if (ordered && l.n + spare == 0)
+      pt_order_share(L, words, l.table, l.waiting);
+    else if (ordered)
       pt_order_note(L, l.table, l.waiting);
     store_members(L, l.table, l.waiting, l.seen);
   } else {
     if (l.n == 0)
-      new_array(L, l.table, l.waiting + spare, array_meta);
+      new_array(L, l.table, l.waiting + spare, words->array_meta);
     store_items(L, l.table, l.n, l.waiting);
   }
 }
 
-static level store_chunk(lua_State *L, level l, int array_meta, int ordered) {
-  store(L, l, CHUNK, array_meta, ordered);
+static level store_chunk(lua_State *L, level l, const pt_vocabulary *words,
+                         int ordered) {
+  store(L, l, CHUNK, words, ordered);
   l.n += l.waiting;
   l.waiting = 0;
   l.seen = 0;
@@ -272,7 +275,8 @@ static int fail_at(pt_decoder *d, const char *what, const char *where) {
 
 int pt_decode_value(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
-  int array_meta = d->words.array_meta, ordered = d->ordered;
+  const pt_vocabulary *words = &d->words;
+  int ordered = d->ordered;
   int base = lua_gettop(L), last = base; /* slots there is room for */
   int depth = 0;
   level l = new_level(0, base), around[QUICK];
@@ -329,14 +333,14 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
         return fail_at(d, "unfinished value", p);
       if (*p == ',') {
         if (l.waiting == CHUNK)
-          l = store_chunk(L, l, array_meta, ordered);
+          l = store_chunk(L, l, words, ordered);
         p++;
         break;
       }
       if (!closes(l, *p))
         return fail_at(
             d, l.object ? "expected ',' or '}'" : "expected ',' or ']'", p);
-      store(L, l, 0, array_meta, ordered);
+      store(L, l, 0, words, ordered);
       depth--;
       l = depth < QUICK ? around[depth] : leave_deep(L);
       l.waiting++;

@@ -34,10 +34,16 @@ typedef struct pt_arrears {
   int deferred; /* for which it has been told not to begin by itself */
 } pt_arrears;
 
+struct pt_orders;
+
 typedef struct pt_names {
   pt_name slots[PT_NAMES_SLOTS];
   pt_arrears arrears;
+  struct pt_orders *orders; /* NULL until there is one to share: see lorder.c */
 } pt_names;
+
+/* The first place of lorder.c in the table of strings, behind those. */
+#define PT_NAMES_ORDERS (PT_NAMES_SLOTS + 1)
 
 /* What a decoder takes from its function's upvalues. */
 typedef struct pt_vocabulary {

@@ -5,6 +5,9 @@
 */
 #include "lorder.h"
 
+#include <stdint.h>
+#include <string.h>
+
 #include "lapi.h"
 
 static const char order_key = 0; /* its address is the key in the metatable */
@@ -135,6 +138,91 @@ void pt_order_note(lua_State *L, int table, int members) {
     place += add_name(L, order, place);
   }
   lua_pop(L, 1);
+}
+
+/* }====== */
+
+/* {====== Sharing ====== */
+
+/* Objects of a list mostly have the same names. Their orders are kept in a
+** cache: here the names as pointers, the metatables in the table of strings,
+** behind those. A metatable holds its names, so that the pointers stay theirs.
+*/
+
+#define SLOTS 128 /* a power of two */
+#define LONGEST 64
+
+typedef struct pt_orders {
+  unsigned char sizes[SLOTS]; /* the number of names and 1; 0 for none yet */
+  const void *names[SLOTS][LONGEST];
+} pt_orders;
+
+#define METATABLES PT_NAMES_ORDERS
+#define CACHE (METATABLES + SLOTS)
+
+static pt_orders *get_orders(lua_State *L, const pt_vocabulary *v) {
+  pt_orders *orders = v->names->orders;
+  if (orders != NULL)
+    return orders;
+  for (int place = METATABLES; place < CACHE; place++) {
+    lua_pushboolean(L, 0);
+    lua_rawseti(L, v->strings, place);
+  }
+  orders = lua_newuserdatauv(L, sizeof *orders, 0);
+  memset(orders->sizes, 0, sizeof orders->sizes);
+  lua_rawseti(L, v->strings, CACHE);
+  return v->names->orders = orders;
+}
+
+/* Notes the names behind the table, and returns the first slot for them. */
+static unsigned read_names(lua_State *L, int table, int members,
+                           const void **names) {
+  uint64_t mixed = (uint64_t)members;
+  for (int i = 0; i < members; i++) {
+    names[i] = lua_topointer(L, table + 1 + i * 2);
+    mixed = (mixed ^ (uintptr_t)names[i]) * UINT64_C(0x9E3779B97F4A7C15);
+  }
+  return (unsigned)(mixed >> 32) & (SLOTS - 1);
+}
+
+static int is_at(const pt_orders *orders, unsigned slot, const void **names,
+                 int members) {
+  return orders->sizes[slot] == members + 1 &&
+         memcmp(orders->names[slot], names, sizeof *names * (size_t)members) ==
+             0;
+}
+
+/* Nothing is allocated between what is kept here and there: a finalizer may
+** decode, too. */
+static void keep(lua_State *L, const pt_vocabulary *v, int table, unsigned slot,
+                 const void **names, int members) {
+  pt_orders *orders = v->names->orders;
+  lua_getmetatable(L, table);
+  lua_rawseti(L, v->strings, METATABLES + (int)slot);
+  orders->sizes[slot] = (unsigned char)(members + 1);
+  memcpy(orders->names[slot], names, sizeof *names * (size_t)members);
+}
+
+void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
+                    int members) {
+  const void *names[LONGEST];
+  pt_orders *orders;
+  unsigned slot;
+  if (members > LONGEST) {
+    pt_order_note(L, table, members);
+    return;
+  }
+  orders = get_orders(L, v);
+  slot = read_names(L, table, members, names);
+  if (orders->sizes[slot] != 0 && !is_at(orders, slot, names, members))
+    slot ^= 1;
+  if (is_at(orders, slot, names, members)) {
+    lua_rawgeti(L, v->strings, METATABLES + (int)slot);
+    lua_setmetatable(L, table);
+    return;
+  }
+  pt_order_note(L, table, members);
+  keep(L, v, table, slot, names, members);
 }
 
 /* }====== */

@@ -7,6 +7,7 @@
 #define PT_LORDER_H
 
 #include "lapi.h"
+#include "lnames.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -18,6 +19,12 @@ int pt_order_new(lua_State *L);
 ** behind those noted before. A table without a metatable gets one. Uses five
 ** slots at the most. */
 void pt_order_note(lua_State *L, int table, int members);
+
+/* The same for a table without a metatable that gets no more members: it shares
+** the metatable of the last tables that had the same names in the same order.
+*/
+void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
+                    int members);
 
 /* Whether the metatable on top is an order. */
 int pt_order_test(lua_State *L);

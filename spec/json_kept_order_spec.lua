@@ -115,6 +115,62 @@ describe("an object decoded with its order", function()
   end)
 end)
 
+-- The metatables of the objects in a list.
+local function orders_in(text)
+  local orders = {}
+  for i, object in ipairs(decode(text)) do orders[i] = getmetatable(object) end
+  return orders
+end
+
+describe("the order of decoded objects", function()
+  it("is shared by those with the same names in the same order", function()
+    local orders = orders_in '[{"a":1,"b":2},{"a":{},"b":[]},{"b":1,"a":2},{"a":1},{"a":1,"b":2,"c":3},{},{}]'
+    assert.equal(orders[1], orders[2])
+    assert.equal(orders[6], orders[7])
+    for i = 3, 6 do assert.not_equal(orders[1], orders[i]) end
+    assert.equal(orders[1], getmetatable(decode '{"a":1,"b":2}'))
+    orders = orders_in("[" .. large(64) .. "," .. large(64) .. "]")
+    assert.equal(orders[1], orders[2])
+  end)
+
+  it("is that of one object where members are added to another", function()
+    local list = decode '[{"b":1,"a":2},{"b":3,"a":4}]'
+    list[1].c, list[1].b = 5, nil
+    assert.equal('[{"a":2,"c":5},{"b":3,"a":4}]', json.encode(list))
+  end)
+
+  it("is right where names come twice, are long or many", function()
+    local long = ("x"):rep(100)
+    for _, object in ipairs { '{"a":1,"b":2,"a":3}', ('{"%sb":1,"%sa":2}'):format(long, long), large(65), large(200) } do
+      local once = json.encode(decode(object))
+      assert.equal("[" .. (once .. ","):rep(50) .. "0]", json.encode(decode("[" .. (object .. ","):rep(50) .. "0]")))
+    end
+  end)
+
+  it("is right where there are more orders than are kept", function()
+    local parts = {}
+    for i = 1, 3000 do parts[i] = ('{"z%d":1,"a%d":2,"m":%d}'):format(i % 1000, i % 700, i) end
+    local text = "[" .. table.concat(parts, ",") .. "]"
+    for _ = 1, 3 do
+      assert.equal(text, json.encode(decode(text)))
+      collectgarbage()
+    end
+  end)
+
+  it("takes no memory an object", function()
+    local text = "[" .. ('{"zebra":1,"apple":2,"mango":3},'):rep(20000) .. "0]"
+    local function kilobytes(ordered)
+      collectgarbage()
+      local before = collectgarbage "count"
+      local value = json.decode(text, nil, ordered)
+      local taken = collectgarbage "count" - before
+      return taken, value
+    end
+    local plain = kilobytes(false)
+    assert.is_true(kilobytes(true) < plain * 1.1)
+  end)
+end)
+
 describe("pairs of an object with an order", function()
   it("goes by it, made by hand or not, and on with the others", function()
     local object = setmetatable({ a = 1, b = 2, c = 3, x = 4 }, json.order { "c", "missing", "a" })

@@ -398,7 +398,8 @@ core.json.bigint_mt = nil
 
 ---@param text string|pintle.raw
 ---@param nesting? integer how deep arrays and objects may be nested, 1000 unless told
----@param ordered? boolean objects get a metatable as `json.order` makes one, with their names as they came
+---@param ordered? boolean objects get a metatable as `json.order` makes one, with their names as they came; those with
+---the same names may share it
 ---@param big_integers? boolean integers of more than 64 bits become tables with `json.bigint_mt`, not floats
 ---@return any value, string? message what is wrong, with line and column
 function core.json.decode(text, nesting, ordered, big_integers) end
