@@ -23,6 +23,7 @@
 
 typedef struct level {
   int object;
+  int marked;    /* a name that is watched was in it, at any depth */
   int table;     /* stack index of the table's slot; 0 outside of all */
   int waiting;   /* members on the stack, less than a chunk */
   lua_Integer n; /* members that are in the table already */
@@ -35,16 +36,17 @@ typedef struct level {
 #define WAITING_BITS 7
 
 static inline lua_Integer pack(level l) {
-  return ((l.n << WAITING_BITS | l.waiting) << TABLE_BITS | l.table) << 1 |
-         l.object;
+  return ((l.n << WAITING_BITS | l.waiting) << TABLE_BITS | l.table) << 2 |
+         l.marked << 1 | l.object;
 }
 
 static inline level unpack(lua_Integer packed) {
   level l;
   l.object = (int)(packed & 1);
-  l.table = (int)(packed >> 1 & ((1 << TABLE_BITS) - 1));
-  l.waiting = (int)(packed >> (TABLE_BITS + 1) & ((1 << WAITING_BITS) - 1));
-  l.n = packed >> (WAITING_BITS + TABLE_BITS + 1);
+  l.marked = (int)(packed >> 1 & 1);
+  l.table = (int)(packed >> 2 & ((1 << TABLE_BITS) - 1));
+  l.waiting = (int)(packed >> (TABLE_BITS + 2) & ((1 << WAITING_BITS) - 1));
+  l.n = packed >> (WAITING_BITS + TABLE_BITS + 2);
   l.seen = MAYBE_EQUAL;
   return l;
 }
@@ -140,18 +142,23 @@ static inline uint64_t see(uint64_t seen, int slot) {
                                                        : seen | bit;
 }
 
-/* `p` stands on the quote of a member's name, which is pushed; *seen takes note
-** of it. Returned is the byte behind it. */
+/* `p` stands on the quote of a member's name, which is pushed; the level takes
+** note of it. Returned is the byte behind it. */
 static inline const char *push_name(lua_State *L, const char *p, pt_decoder *d,
-                                    uint64_t *seen) {
+                                    level *l) {
   const char *end = d->end, *close = pt_plain_end(++p, end);
   int slot;
   if (close == end || *close != '"') {
-    *seen = MAYBE_EQUAL;
-    return push_any_string(L, p, end, &d->fault);
+    l->seen = MAYBE_EQUAL;
+    p = push_any_string(L, p, end, &d->fault);
+    if (p != NULL)
+      l->marked |= pt_names_is_watched(L, d->words.names);
+    return p;
   }
   slot = pt_names_push_name(L, &d->words, p, (size_t)(close - p), end);
-  *seen = see(*seen, slot);
+  l->seen = see(l->seen, slot);
+  if (slot != PT_NAMES_NO_SLOT)
+    l->marked |= d->words.names->slots[slot].is_watched;
   return close + 1;
 }
 
@@ -227,6 +234,7 @@ static level store_chunk(lua_State *L, level l, const pt_vocabulary *words,
 static inline level new_level(int object, int table) {
   level l;
   l.object = object;
+  l.marked = 0;
   l.table = table;
   l.waiting = 0;
   l.n = 0;
@@ -276,7 +284,8 @@ static int fail_at(pt_decoder *d, const char *what, const char *where) {
 int pt_decode_value(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
   const pt_vocabulary *words = &d->words;
-  int ordered = d->ordered;
+  int ordered = d->ordered, marked;
+  int watching = words->names->watched_count > 0 && end - p >= PT_WATCH_FROM;
   int base = lua_gettop(L), last = base; /* slots there is room for */
   int depth = 0;
   level l = new_level(0, base), around[QUICK];
@@ -285,7 +294,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
     if (l.object) {
       if (p >= end || *p != '"')
         return fail_at(d, "expected a member name", p);
-      p = push_name(L, p, d, &l.seen);
+      p = push_name(L, p, d, &l);
       if (p == NULL)
         return 0;
       if (p == end || *p != ':')
@@ -325,6 +334,8 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
     }
     for (;;) { /* p stands behind a value, or on what closes an empty level */
       if (depth == 0) {
+        if (watching && !l.marked && lua_istable(L, -1))
+          pt_names_note(L, words, 0);
         d->p = p;
         return 1;
       }
@@ -341,8 +352,12 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
         return fail_at(
             d, l.object ? "expected ',' or '}'" : "expected ',' or ']'", p);
       store(L, l, 0, words, ordered);
+      marked = l.marked && watching;
+      if (marked)
+        pt_names_note(L, words, 1);
       depth--;
       l = depth < QUICK ? around[depth] : leave_deep(L);
+      l.marked |= marked;
       l.waiting++;
       p++;
     }

@@ -368,6 +368,11 @@ static void push_encode(lua_State *L) {
   lua_pushcclosure(L, json_encode, 2);
 }
 
+static void push_watch(lua_State *L) {
+  pt_names_push(L);
+  lua_pushcclosure(L, pt_names_watch, PT_NAMES_UPVALUES);
+}
+
 static void push_decode(lua_State *L) {
   pt_names_push(L);
   pt_names_push(L);
@@ -385,6 +390,8 @@ void pt_open_json(lua_State *L) {
   lua_setfield(L, -2, "decode");
   push_encode(L);
   lua_setfield(L, -2, "encode");
+  push_watch(L);
+  lua_setfield(L, -2, "watch");
   lua_pushlightuserdata(L, NULL);
   lua_setfield(L, -2, "null");
   lua_setfield(L, -2, "json");

@@ -21,10 +21,12 @@
 #define PT_NAMES_UPVALUES 3
 
 #define PT_NAMES_SLOTS 128 /* a power of two */
-#define PT_NAMES_LONGEST 23
+#define PT_NAMES_LONGEST 22
+#define PT_NAMES_MOST_WATCHED 8
 
 typedef struct pt_name {
   unsigned char len;
+  unsigned char is_watched;
   char text[PT_NAMES_LONGEST];
 } pt_name;
 
@@ -39,11 +41,14 @@ struct pt_orders;
 typedef struct pt_names {
   pt_name slots[PT_NAMES_SLOTS];
   pt_arrears arrears;
+  pt_name watched[PT_NAMES_MOST_WATCHED];
+  int watched_count;
   struct pt_orders *orders; /* NULL until there is one to share: see lorder.c */
 } pt_names;
 
-/* The first place of lorder.c in the table of strings, behind those. */
-#define PT_NAMES_ORDERS (PT_NAMES_SLOTS + 1)
+/* Places in the table of strings, behind those. */
+#define PT_NAMES_TRAIL (PT_NAMES_SLOTS + 1)  /* what json.watch returns */
+#define PT_NAMES_ORDERS (PT_NAMES_SLOTS + 2) /* the first place of lorder.c */
 
 /* What a decoder takes from its function's upvalues. */
 typedef struct pt_vocabulary {
@@ -100,6 +105,24 @@ static inline int pt_names_push_name(lua_State *L, const pt_vocabulary *v,
     pt_names_push_new(L, v, text, len, slot);
   return slot;
 }
+
+/* {====== Watching ====== */
+
+/* Objects with a name that is watched are found without a walk over all that
+** was decoded: they are noted, with all that is around them. Shorter texts are
+** not worth that. */
+#define PT_WATCH_FROM 4096
+
+/* json.watch(names) -> trail; with the upvalues above */
+int pt_names_watch(lua_State *L);
+
+/* Whether the string on top is such a name. */
+int pt_names_is_watched(lua_State *L, const pt_names *names);
+
+/* Notes in the trail whether the table on top is on it. */
+void pt_names_note(lua_State *L, const pt_vocabulary *v, int is_on_trail);
+
+/* }====== */
 
 #pragma GCC visibility pop
 

@@ -367,6 +367,23 @@ describe("Drop Callbacks", function()
     assert.equal("Drop", (self:show("return (...).x.type", { x = { _rpc_drop = "drop_9" } })))
   end)
 
+  it("are for the same markers in a large environment, whose places the engine is told", function()
+    local self <close> = engine()
+    local template = [[
+      local env, options = ...
+      local places = {}
+      for i, place in ipairs(options.markers) do places[i] = tostring(place.name) end
+      table.sort(places)
+      return json.encode { drops.is(env.user), env.list[1].deep == env.user, drops.is(env.mark.params.value),
+                           drops.is(env.list), drops.is(env.odd), table.concat(places, " ") }]]
+    assert.equal('[true,true,true,false,false,"deep mark user"]', (self:show(template, {
+      user = USER, list = { { deep = USER } }, mark = { _instantiate = "StringDrop", params = { value = USER } },
+      odd = { _rpc_drop = 7 }, filler = ("x"):rep(5000),
+    })))
+    assert.equal("0", (self:show("return tostring(#select(2, ...).markers)", { filler = ("x"):rep(5000) })))
+    assert.equal("nil", (self:show("return tostring(select(2, ...).markers)", { user = USER })))
+  end)
+
   it("leave alone what is no marker", function()
     local self <close> = engine()
     local environment = '{"a":{"_instantiate":"BooleanDrop","params":{"value":true}},'

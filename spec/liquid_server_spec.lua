@@ -114,6 +114,37 @@ describe("the engine as a plugin", function()
     }).message)
   end)
 
+  -- Of what comes in a large message it is known beforehand where the markers are.
+  it("makes the same of markers in a large environment", function()
+    local template = "{{ a.x }} {{ b }} {{ c.d[0].e }} {{ r }} {% for i in r %}{{ i }}{% endfor %} {{ n }} "
+      .. "{{ plain.x }} {{ h }} {{ s }} {{ u }}"
+    local environment = '"a":{"_instantiate":"IndexDrop"},"b":{"\\u005finstantiate":"NumberDrop","params":{"value":7}},'
+      .. '"c":{"d":[{"e":{"_instantiate":"StringDrop","params":{"value":"deep"}}}]},'
+      .. '"r":{"_ruby_type":"Range","begin":1,"end":3},"n":{"_instantiate":"NoDrop","x":1},"plain":{"x":"_ruby_type"},'
+      .. '"h":{"_ruby_type":"Hash","inspect":"{}","data":{"k":{"_instantiate":"NilDrop"}}},'
+      .. '"s":[{"_ruby_type":"Symbol","value":":s"}],"u":{"_ruby_type":7,"x":{"_ruby_type":"Symbol","value":"t"}}'
+    local id = assert(engine:call("compile", { template = template })).template_id
+    local function rendered(text)
+      return assert(engine:call("render", { template_id = id, environment = json.raw("{" .. text .. "}") })).output
+    end
+    local small, filler = rendered(environment), '"filler":"' .. ("x"):rep(100000) .. '"'
+    assert.matches("^x 7 deep 1%.%.3 123 ", small)
+    assert.equal(small, rendered(environment .. "," .. filler))
+    assert.equal(small, rendered(filler .. "," .. environment))
+  end)
+
+  it("asks objects of the host wherever they are in a large environment", function()
+    local User = { __name = "UserDrop" }
+    User.__index = User
+    local user = setmetatable({ name = "Ada" }, User)
+    local list = {}
+    for i = 1, 300 do list[i] = { id = i, owner = i == 200 and user or nil } end
+    local outcome = execute("{{ list[199].owner.name }} {{ list[0].owner.name }}{{ u.name }}{{ list.size }}", {
+      list = list, u = user, filler = ("x"):rep(10000),
+    })
+    assert.equal("Ada Ada300", outcome.message)
+  end)
+
   it("takes names for errors to tell", function()
     local function told(options)
       local compiled = assert(engine:call("compile", {
@@ -142,5 +173,32 @@ describe("the engine as a plugin", function()
     assert.matches("1. Lamp: %$49, 3 left\n", output)
     assert.matches("2. Kettle: %$29, Liquid error %(line 2%): the warehouse does not answer left", output)
     assert.matches("there are 3 products", output)
+  end)
+end)
+
+describe("a large environment", function()
+  local load = require "spec.support.liquid.load"
+  local drops = require "pintle.dialect.liquid.drops"
+  local markers = require "liquid.drops.markers"
+
+  -- Instructions of Lua's that it takes to find the markers, in thousands.
+  local function effort(text)
+    local params = assert(json.decode('{"environment":{"list":[' .. text:rep(5000, ",") .. "]}}", nil, true))
+    local count = 0
+    debug.sethook(function() count = count + 1 end, "", 1000)
+    local environment, places = drops.receive(params.environment, nil, params)
+    markers(environment, places)
+    debug.sethook()
+    return count, environment
+  end
+
+  it("is not gone through to find markers", function()
+    assert.is_true(effort '{"id":1,"image":{"src":"x"},"tags":["a","b"],"options":[{"name":"x"}]}' < 5)
+  end)
+
+  it("is gone through only where markers are", function()
+    local count, environment = effort '{"id":1,"image":{"src":{"a":[1]}},"on":{"_instantiate":"BooleanDrop"}}'
+    assert.is_true(count < 1500, count)
+    assert.equal("5000", load.render("{{ list | map: 'on' | size }}", environment))
   end)
 end)

@@ -26,7 +26,7 @@ local function compile(source, options, ctx)
 end
 
 local function render(template, environment, options, ctx)
-  local output, failures = template:render(markers(environment), options)
+  local output, failures = template:render(markers(environment, options.markers), options)
   if not output then
     log_cause(failures, ctx)
     return nil, told(failures, "render_error")

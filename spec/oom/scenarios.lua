@@ -81,6 +81,13 @@ function scenarios.decode_big_integers()
   is(text, again(json.encode, again(json.decode, text, nil, nil, true)))
 end
 
+function scenarios.decode_watched()
+  local trail = again(json.watch, { "_marker" })
+  local t = again(json.decode, '[{"a":{"_marker":1}},"' .. ("x"):rep(5000) .. '"]', nil, true)
+  is(true, trail[t] and trail[t[1]] and trail[t[1].a])
+  raises("too many names", json.watch, { "a", "b", "c", "d", "e", "f", "g", "h" })
+end
+
 function scenarios.decode_many()
   is(200, #again(json.decode, "[" .. ("1,[],2,"):rep(66) .. "3,{}]"))
   is(100, again(json.decode, '{"a":{' .. ('"x":1,"y":2,'):rep(99) .. '"x":100}}').a.x)

@@ -72,18 +72,24 @@ local function is_remote(value)
   return true
 end
 
+local function replace_at(container, key, value)
+  if type(value) ~= "table" or values.protocol(value) or is_remote(value) then return end
+  local made = marked(value)
+  if made ~= nil then container[key] = made else replace(value) end
+end
+
 -- Replaces what is marked inside a table, where it is.
 function replace(container)
-  for key, value in next, container do
-    if type(value) == "table" and not values.protocol(value) and not is_remote(value) then
-      local made = marked(value)
-      if made ~= nil then container[key] = made else replace(value) end
-    end
-  end
+  for key, value in next, container do replace_at(container, key, value) end
   return container
 end
 
 ---Replaces all marked data in an environment, in place.
 ---@param environment table
+---@param places? { container: table, name: any }[] where it is, if that is known
 ---@return table environment
-return replace
+return function(environment, places)
+  if not places then return replace(environment) end
+  for _, place in ipairs(places) do replace_at(place.container, place.name, place.container[place.name]) end
+  return environment
+end

@@ -425,6 +425,14 @@ function core.json.array(list) end
 ---@return table
 function core.json.order(names) end
 
+---Watches for objects with certain members in everything that is decoded from now on, so that they are found without a
+---walk over all of it. Returns a table with weak keys, the same for all calls: it has true for an object with a watched
+---name, and for each array and object around it; and false for a whole value that has none. Texts of less than 4096
+---bytes are not watched. Raises for more than 8 names in all, and for a name of more than 22 bytes.
+---@param names string[]
+---@return table<table, boolean> trail
+function core.json.watch(names) end
+
 ---Text that is written as it stands where it is used as a value; `tostring` gives it back.
 ---@class pintle.raw
 

@@ -18,6 +18,9 @@ local metatable = { __name = "pintle.liquid.drop", __index = methods }
 
 local drops = {}
 
+-- Of large messages it is known which tables have a marker in them.
+local trail = json.watch { "_rpc_drop", "_instantiate", "_ruby_type" }
+
 ---@param value any
 ---@return boolean
 function drops.is(value) return getmetatable(value) == metatable end
@@ -33,24 +36,56 @@ local function drop_of(marker, scope)
   return drop
 end
 
+local unmark_members
+
 local function unmark(value, scope)
   if type(value._rpc_drop) == "string" then return drop_of(value, scope) end
-  for name, member in next, value do
-    if type(member) == "table" then value[name] = unmark(member, scope) end
+  return unmark_members(value, scope)
+end
+
+function unmark_members(container, scope)
+  for name, member in next, container do
+    if type(member) == "table" then container[name] = unmark(member, scope) end
   end
-  return value
+  return container
+end
+
+---Where there is a marker, or was one: `container[name]`.
+---@class pintle.liquid.place
+---@field container table
+---@field name any
+
+local function is_other_marker(value) return value._instantiate ~= nil or value._ruby_type ~= nil end
+
+-- Does what unmark does, but goes only where there are markers, and gathers their places. A place inside of a marker
+-- is none.
+local function unmark_on_trail(container, scope, places)
+  for name, member in next, container do
+    if trail[member] then
+      local is_drop = type(member._rpc_drop) == "string"
+      local is_place = is_drop or is_other_marker(member)
+      if is_place and places then places[#places + 1] = { container = container, name = name } end
+      if is_drop then
+        container[name] = drop_of(member, scope)
+      else
+        unmark_on_trail(member, scope, not is_place and places or nil)
+      end
+    end
+  end
 end
 
 ---Puts drops where an environment that was received has their markers.
 ---@param environment table changed
 ---@param peer pintle.peer
+---@param received? table the params that the environment is a member of
 ---@return table environment
-function drops.receive(environment, peer)
+---@return pintle.liquid.place[]? places of all markers; nil if the whole environment has to be searched for others
+function drops.receive(environment, peer, received)
   local scope = { peer = peer, known = {} }
-  for name, member in next, environment do
-    if type(member) == "table" then environment[name] = unmark(member, scope) end
-  end
-  return environment
+  if trail[received] == nil then return unmark_members(environment, scope) end
+  local places = {}
+  if trail[environment] then unmark_on_trail(environment, scope, places) end
+  return environment, places
 end
 
 local function text_of(failure)

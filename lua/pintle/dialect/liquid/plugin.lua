@@ -100,7 +100,8 @@ local function render(server, received, request)
   if not asked then return nil, err end
   local kept = server.state.templates and server.state.templates[asked.template_id]
   if not kept then return nil, unknown(asked.template_id) end
-  local environment = drops.receive(asked.environment, server.peer)
+  local environment
+  environment, asked.options.markers = drops.receive(asked.environment, server.peer, received)
   if kept.tag then return answer(tags.render(server, kept.tag, environment, asked.options, request)) end
   local ctx
   ctx, err = server:enter(request)

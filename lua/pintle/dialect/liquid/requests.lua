@@ -67,6 +67,8 @@ end
 ---@field current_time? string the same as it was given
 ---@field resource_limits? table
 ---@field registers? table
+---@field markers? pintle.liquid.place[] where the environment has markers, or drops in their place; nil if that is not
+---known, as of one that came in a short message
 
 ---@param received any
 ---@return { template_id: string, environment: table, options: pintle.liquid.render.options }?, pintle.error?
