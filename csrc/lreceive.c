@@ -28,13 +28,17 @@
 
 /* {====== Bytes ====== */
 
+static void note_size(lua_State *L, pt_stream *s, size_t size) {
+  if (size <= s->largest)
+    return;
+  s->largest = size;
+  if (size > LARGE)
+    pt_buf_keep_pages(L, size);
+}
+
 void pt_stream_make_room(lua_State *L, pt_stream *s) {
   size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST;
-  if (s->need > s->largest) {
-    s->largest = s->need;
-    if (s->need > LARGE)
-      pt_buf_keep_pages(L, s->need);
-  }
+  note_size(L, s, s->need);
   pt_io_widen(&s->input, s->need);
   if (!pt_buf_reserve(L, &s->in, s->need > want ? s->need : want))
     luaL_error(L, "not enough memory");
@@ -136,9 +140,11 @@ static int classify_large(lua_State *L) {
   return pt_classify_message(L, lua_touserdata(L, 1));
 }
 
-static int hand_over_large(lua_State *L) {
+/* The size of a line is known only now. */
+static int hand_over_large(lua_State *L, pt_stream *s) {
   pt_vocabulary words = pt_names_get(L, PT_KINDS + 1);
-  ((pt_stream *)lua_touserdata(L, 1))->arrears = &words.names->arrears;
+  note_size(L, s, s->text_len);
+  s->arrears = &words.names->arrears;
   lua_pushvalue(L, lua_upvalueindex(HAND_OVER_LARGE));
   lua_pushvalue(L, 1);
   if (pt_call_paused(L, &words, 1) != LUA_OK)
@@ -150,7 +156,7 @@ static int hand_over(lua_State *L, pt_stream *s) {
   start_reading(L, s);
   if (s->text_len < PT_DECODE_LARGE)
     return finish_reading(L, s, pt_classify_message(L, s));
-  return finish_reading(L, s, hand_over_large(L));
+  return finish_reading(L, s, hand_over_large(L, s));
 }
 
 static void take_text(pt_stream *s, const pt_frame_found *found) {

@@ -201,4 +201,27 @@ describe("a large environment", function()
     assert.is_true(count < 1500, count)
     assert.equal("5000", load.render("{{ list | map: 'on' | size }}", environment))
   end)
+
+  -- Memory that is given back to the system after each render is mapped and cleared again for the next.
+  it("is rendered again and again with the same memory", function()
+    local server = assert(pintle.connect { command = { "examples/liquid/server" }, timeout = children.patience })
+    local function page_faults()
+      local file <close> = io.open(("/proc/%d/stat"):format(server.child.pid))
+      return file and tonumber(file:read("a"):match("%) %a" .. (" %S+"):rep(6) .. " (%d+)"))
+    end
+    local compiled = assert(server:call("compile", { template = "{% for t in texts %}{{ t }}{% endfor %}" }))
+    local texts = {}
+    for i = 1, 50 do texts[i] = ("x"):rep(20000) end
+    local function render(times)
+      local params = { template_id = compiled.template_id, environment = { texts = texts } }
+      for _ = 1, times do assert.equal(1000000, #assert(server:call("render", params)).output) end
+    end
+    render(5)
+    local before = page_faults()
+    if before then
+      render(10)
+      assert.is_true(page_faults() - before < 1000, page_faults() - before)
+    end
+    server:close()
+  end)
 end)
