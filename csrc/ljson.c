@@ -9,6 +9,7 @@
 #include "core.h"
 #include "lapi.h"
 #include "lorder.h"
+#include "plain.h"
 
 #define RAW "pintle.raw"
 #define SCRATCH "pintle.scratch"
@@ -352,8 +353,19 @@ static int json_encode(lua_State *L) {
 
 /* }====== */
 
+/* json.is_utf8(text) -> whether it can be written as a string */
+static int json_is_utf8(lua_State *L) {
+  size_t len;
+  const char *p = luaL_checklstring(L, 1, &len), *end = p + len;
+  while (p != NULL && (p = pt_plain_end(p, end)) < end)
+    p = pt_json_utf8(p, end);
+  lua_pushboolean(L, p != NULL);
+  return 1;
+}
+
 static const luaL_Reg json_functions[] = {
     {"array", json_array},
+    {"is_utf8", json_is_utf8},
     {"order", pt_order_new},
     {"raw", json_raw},
     {NULL, NULL},

@@ -150,6 +150,7 @@ describe("UTF-8", function()
         local text = string.char(first, second)
         local ok = pcall(encode, text)
         assert.equal(utf8.len(text) ~= nil, ok, ("%02x %02x"):format(first, second))
+        assert.equal(ok, core.json.is_utf8(text))
       end
     end
   end)
@@ -159,6 +160,7 @@ describe("UTF-8", function()
       local text = string.char(math.random(0xE0, 0xF7), math.random(0x70, 0xC8), math.random(0x78, 0xC0),
         math.random(0x78, 0xC0))
       assert.equal(utf8.len(text) ~= nil, (pcall(encode, text)), ("%q"):format(text))
+      assert.equal(utf8.len(text) ~= nil, core.json.is_utf8(text))
     end
   end)
 end)

@@ -411,6 +411,11 @@ function core.json.decode(text, nesting, ordered, big_integers) end
 ---@return string
 function core.json.encode(value, nesting) end
 
+---Whether a text is UTF-8, as one has to be that is written. Faster than `utf8.len` by far.
+---@param text string
+---@return boolean
+function core.json.is_utf8(text) end
+
 ---Marks a table as an array, so that it is written as one even when it is empty.
 ---@generic T: table
 ---@param list? T

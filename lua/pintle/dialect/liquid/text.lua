@@ -1,5 +1,7 @@
 -- Text as JSON can carry it: what is not UTF-8 becomes U+FFFD, as the protocol says of binary data.
 
+local json = require("pintle.core").json
+
 local REPLACEMENT = "\u{FFFD}"
 
 local function continuations(lead)
@@ -27,8 +29,8 @@ end
 ---@param text string
 ---@return string
 return function(text)
+  if json.is_utf8(text) then return text end
   local bad = select(2, utf8.len(text))
-  if not bad then return text end
   local parts, from = {}, 1
   while bad do
     parts[#parts + 1] = text:sub(from, bad - 1) .. REPLACEMENT
