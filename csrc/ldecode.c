@@ -213,7 +213,7 @@ static inline void store(lua_State *L, level l, int spare,
     if (ordered && l.n + spare == 0)
       pt_order_share(L, words, l.table, l.waiting);
     else if (ordered)
-      pt_order_note(L, l.table, l.waiting);
+      pt_order_append(L, l.table, l.n, l.waiting);
     store_members(L, l.table, l.waiting, l.seen);
   } else {
     if (l.n == 0)

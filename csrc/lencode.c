@@ -123,9 +123,15 @@ static inline pt_walk marked_walk(pt_encoder *e) {
   size_t len;
   if (lua_topointer(e->L, -1) == e->array_meta)
     return PT_WALK_LIST;
-  if (pt_order_test(e->L))
+  switch (pt_order_test(e->L)) {
+  case 0:
+    return pt_bigint_test(e->L, &len) != NULL ? PT_WALK_NOT : PT_WALK_OBJECT;
+  case 1:
     return PT_WALK_ORDERED;
-  return pt_bigint_test(e->L, &len) != NULL ? PT_WALK_NOT : PT_WALK_OBJECT;
+  default:
+    e->status = PT_ENCODE_MEMORY;
+    return PT_WALK_OBJECT;
+  }
 }
 
 /* Takes the slots of the table on top, and finds out how it is to be walked. If
@@ -223,6 +229,8 @@ static inline pt_encoded open_table(pt_encoder *e, int *more) {
       return status;
   }
   push_level(e);
+  if (e->status != PT_ENCODED)
+    return e->status;
   if (e->walk == PT_WALK_NOT) {
     *more = 0;
     return put_bigint(e);
@@ -436,6 +444,7 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.mark = mark;
   e.root = root;
   e.array_meta = style->array_meta;
+  e.status = PT_ENCODED;
   lua_pushvalue(L, index);
   status = encode_all(&e);
   if (status == PT_ENCODED)

@@ -2,6 +2,9 @@
 ** What the metatable keeps under a key of its own is a table from place to name
 ** and from name to place. So the place of the member last written need not be
 ** remembered: its name tells it.
+**
+** Of a large object that was decoded it keeps no more than a list of the names
+** as they came, until the order is used: few of them ever are.
 */
 #include "lorder.h"
 
@@ -10,13 +13,10 @@
 
 #include "lapi.h"
 
-static const char order_key = 0; /* its address is the key in the metatable */
-
-int pt_order_test(lua_State *L) {
-  int is_order = lua_rawgetp(L, -1, &order_key) == LUA_TTABLE;
-  lua_pop(L, 1);
-  return is_order;
-}
+/* Their addresses are keys in the metatable. Where there is a list, false is
+** what is under the first. */
+static const char order_key = 0;
+static const char list_key = 0;
 
 /* {====== pairs ====== */
 
@@ -25,8 +25,10 @@ static int order_step(lua_State *L) {
   int is_order;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
-  is_order = lua_getmetatable(L, 1) && pt_order_test(L);
-  luaL_argcheck(L, is_order, 1, "has no order");
+  is_order = lua_getmetatable(L, 1) ? pt_order_test(L) : 0;
+  luaL_argcheck(L, is_order != 0, 1, "has no order");
+  if (is_order < 0)
+    return luaL_error(L, "not enough memory");
   lua_settop(L, 2);
   if (pt_order_next(L, 1))
     return 2;
@@ -47,15 +49,16 @@ static int order_pairs(lua_State *L) {
 
 /* {====== json.order ====== */
 
-/* Pushes a metatable whose order is the table on top, which is taken away. */
-static void push_metatable(lua_State *L) {
-  lua_createtable(L, 0, 3);
+/* Pushes a metatable that has the table on top under the key; that is taken
+** away. */
+static void push_metatable(lua_State *L, const void *key) {
+  lua_createtable(L, 0, 4);
   lua_pushliteral(L, "pintle.order");
   lua_setfield(L, -2, "__name");
   lua_pushcfunction(L, order_pairs);
   lua_setfield(L, -2, "__pairs");
   lua_insert(L, -2);
-  lua_rawsetp(L, -2, &order_key);
+  lua_rawsetp(L, -2, key);
 }
 
 /* Takes the name on top to its place in the table at `order`; 0 if it is there
@@ -108,36 +111,71 @@ int pt_order_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   push_names(L);
-  push_metatable(L);
+  push_metatable(L, &order_key);
   return 1;
 }
 
 /* }====== */
 
-/* {====== Taking note ====== */
+/* {====== Lists that become orders ====== */
 
-static void push_order_of(lua_State *L, int table, int members) {
+static void push_list_of(lua_State *L, int table, int members) {
   if (!lua_getmetatable(L, table)) {
-    lua_createtable(L, members, members);
-    push_metatable(L);
+    lua_createtable(L, members * 2, 0);
+    push_metatable(L, &list_key);
+    lua_pushboolean(L, 0);
+    lua_rawsetp(L, -2, &order_key);
     lua_pushvalue(L, -1);
     lua_setmetatable(L, table);
   }
-  lua_rawgetp(L, -1, &order_key);
+  lua_rawgetp(L, -1, &list_key);
   lua_replace(L, -2);
 }
 
-/* A name that comes again keeps its place. */
-void pt_order_note(lua_State *L, int table, int members) {
-  int name = table + 1, end = name + members * 2, order = lua_gettop(L) + 1;
-  lua_Integer place;
-  push_order_of(L, table, members);
-  place = (lua_Integer)lua_rawlen(L, order) + 1;
-  for (; name < end; name += 2) {
-    lua_pushvalue(L, name);
-    place += add_name(L, order, place);
+void pt_order_append(lua_State *L, int table, lua_Integer noted, int members) {
+  push_list_of(L, table, members);
+  for (int i = 1; i <= members; i++) {
+    lua_pushvalue(L, table - 1 + i * 2);
+    lua_rawseti(L, -2, noted + i);
   }
   lua_pop(L, 1);
+}
+
+/* (metatable). A name that comes again keeps its first place. */
+static int make_order(lua_State *L) {
+  lua_Integer size, place = 1;
+  lua_rawgetp(L, 1, &list_key);
+  size = (lua_Integer)lua_rawlen(L, 2);
+  lua_createtable(L, (int)size, (int)size);
+  for (lua_Integer i = 1; i <= size; i++) {
+    lua_rawgeti(L, 2, i);
+    place += add_name(L, 3, place);
+  }
+  lua_rawsetp(L, 1, &order_key);
+  lua_pushnil(L);
+  lua_rawsetp(L, 1, &list_key);
+  return 0;
+}
+
+/* With the collector stopped: whoever encodes must not meet finalizers. */
+static int make_order_of(lua_State *L) {
+  int was_running = lua_gc(L, LUA_GCISRUNNING), status;
+  lua_gc(L, LUA_GCSTOP);
+  lua_pushcfunction(L, make_order);
+  lua_pushvalue(L, -2);
+  status = lua_pcall(L, 1, 0, 0);
+  if (was_running)
+    lua_gc(L, LUA_GCRESTART);
+  if (status == LUA_OK)
+    return 1;
+  lua_pop(L, 1);
+  return -1;
+}
+
+int pt_order_test(lua_State *L) {
+  int type = lua_rawgetp(L, -1, &order_key);
+  lua_pop(L, 1);
+  return type == LUA_TBOOLEAN ? make_order_of(L) : type == LUA_TTABLE;
 }
 
 /* }====== */
@@ -203,13 +241,25 @@ static void keep(lua_State *L, const pt_vocabulary *v, int table, unsigned slot,
   memcpy(orders->names[slot], names, sizeof *names * (size_t)members);
 }
 
+static void set_new(lua_State *L, int table, int members) {
+  int name = table + 1, end = name + members * 2, order = lua_gettop(L) + 1;
+  lua_Integer place = 1;
+  lua_createtable(L, members, members);
+  for (; name < end; name += 2) {
+    lua_pushvalue(L, name);
+    place += add_name(L, order, place);
+  }
+  push_metatable(L, &order_key);
+  lua_setmetatable(L, table);
+}
+
 void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
                     int members) {
   const void *names[LONGEST];
   pt_orders *orders;
   unsigned slot;
   if (members > LONGEST) {
-    pt_order_note(L, table, members);
+    set_new(L, table, members);
     return;
   }
   orders = get_orders(L, v);
@@ -221,7 +271,7 @@ void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
     lua_setmetatable(L, table);
     return;
   }
-  pt_order_note(L, table, members);
+  set_new(L, table, members);
   keep(L, v, table, slot, names, members);
 }
 

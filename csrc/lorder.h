@@ -14,19 +14,19 @@
 /* json.order(names) -> metatable */
 int pt_order_new(lua_State *L);
 
-/* Takes note, in the order that is the metatable of the table at `table`, of
-** the names that stand behind it on the stack, each with its value: they come
-** behind those noted before. A table without a metatable gets one. Uses five
-** slots at the most. */
-void pt_order_note(lua_State *L, int table, int members);
-
-/* The same for a table without a metatable that gets no more members: it shares
-** the metatable of the last tables that had the same names in the same order.
-*/
+/* Gives the table at `table` the order of the names that stand behind it on the
+** stack, each with its value. It has no metatable yet and gets no more members,
+** and shares the metatable of the last tables that had the same names in the
+** same order. Uses five slots at the most. */
 void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
                     int members);
 
-/* Whether the metatable on top is an order. */
+/* The same for a table that gets its members in parts: these come behind as
+** many as have been noted before. */
+void pt_order_append(lua_State *L, int table, lua_Integer noted, int members);
+
+/* Whether the metatable on top is an order; -1 if that cannot be told because
+** memory is short. Runs neither finalizers nor Lua code. */
 int pt_order_test(lua_State *L);
 
 /* As lua_next with the key on top, in the order that the metatable of the table

@@ -157,17 +157,39 @@ describe("the order of decoded objects", function()
     end
   end)
 
+  local function kilobytes(text, ordered)
+    collectgarbage()
+    local before = collectgarbage "count"
+    local value = json.decode(text, nil, ordered)
+    local taken = collectgarbage "count" - before
+    return taken, value
+  end
+
   it("takes no memory an object", function()
     local text = "[" .. ('{"zebra":1,"apple":2,"mango":3},'):rep(20000) .. "0]"
-    local function kilobytes(ordered)
-      collectgarbage()
-      local before = collectgarbage "count"
-      local value = json.decode(text, nil, ordered)
-      local taken = collectgarbage "count" - before
-      return taken, value
-    end
-    local plain = kilobytes(false)
-    assert.is_true(kilobytes(true) < plain * 1.1)
+    assert.is_true(kilobytes(text, true) < kilobytes(text, false) * 1.1)
+  end)
+
+  it("is no more than a list of names in a large object, until it is used", function()
+    local text = large(20000)
+    local plain = kilobytes(text, false)
+    local ordered, object = kilobytes(text, true)
+    assert.is_true(ordered < plain * 1.5, ordered / plain)
+    object.added = 1
+    local step = pairs(object)
+    assert.equal("n" .. 2 * 7919, (step(object, "n7919")))
+    assert.equal(text:sub(1, -2) .. ',"added":1}', json.encode(object))
+  end)
+
+  it("is used by pairs and json.encode alike, whichever comes first", function()
+    local text = large(300):sub(1, -2) .. ',"n7919":0}'
+    local expected = text:gsub(":1,", ":0,", 1):gsub(',"n7919":0}$', "}")
+    local object = decode(text)
+    assert.equal(expected, json.encode(object))
+    local names = names_of(object)
+    object = decode(text)
+    assert.equal(names, names_of(object))
+    assert.equal(expected, json.encode(object))
   end)
 end)
 

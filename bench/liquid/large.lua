@@ -1,5 +1,5 @@
 -- Renders with environments of about 1 MB, by examples/liquid/server and by ruby-liquid behind the same protocol:
--- large.lua [ROUNDS [RENDERS]]
+-- large.lua [ROUNDS [RENDERS [PART OF AN ENVIRONMENT'S NAME]]]
 -- The two take turns, round by round. A figure is processor time of the server for one render, from the line that it
 -- reads to the line that it writes; the ratios are medians of the rounds' ratios.
 
@@ -7,7 +7,7 @@ local core = require "pintle.core"
 local median = require "bench.median"
 local pintle = require "pintle"
 
-local rounds, renders = math.tointeger(arg[1] or 7), math.tointeger(arg[2] or 20)
+local rounds, renders, part = math.tointeger(arg[1] or 7), math.tointeger(arg[2] or 20), arg[3] or ""
 local directory = arg[0]:match("^(.*)/") or "."
 
 local PATIENCE = 60
@@ -147,6 +147,6 @@ print(run("ruby -v") .. ", liquid " .. run("ruby -r liquid -e 'print Liquid::VER
   .. run("ruby -r json -e 'print JSON::VERSION'") .. ", YJIT " .. (yjit and "on" or "off"))
 print(("%-12s %-8s %10s %10s     %s"):format("environment", "touched", "pintle", "ruby", "ruby/pintle: processor, wall"))
 for _, shape in ipairs(shapes) do
-  for _, template in ipairs { "little", "all" } do row(shape, template) end
+  for _, template in ipairs(shape.name:find(part, 1, true) and { "little", "all" } or {}) do row(shape, template) end
 end
 for _, engine in ipairs(engines) do engine.server:close() end

@@ -81,6 +81,14 @@ function scenarios.decode_big_integers()
   is(text, again(json.encode, again(json.decode, text, nil, nil, true)))
 end
 
+function scenarios.encode_large_ordered()
+  local members = {}
+  for i = 1, 70 do members[i] = ('"n%d":%d'):format(i * 31 % 71, i) end
+  local text = "{" .. table.concat(members, ",") .. "}"
+  is("[" .. text .. "]", again(json.encode, { again(json.decode, text, nil, true) }))
+  is("n31", (again(pairs(json.decode("{}", nil, true)), again(json.decode, text, nil, true))))
+end
+
 function scenarios.decode_watched()
   local trail = again(json.watch, { "_marker" })
   local t = again(json.decode, '[{"a":{"_marker":1}},"' .. ("x"):rep(5000) .. '"]', nil, true)
