@@ -41,4 +41,29 @@ describe("who computes without waiting", function()
       repeat until core.now() > done
     end)
   end)
+
+  it("is looked for every so many instructions while pintle's own code works for long", function()
+    local done, reached = { looks = 0, rounds = 0 }, false
+    local runner = setmetatable({ failed = function(_, err) error(err, 0) end }, {
+      __index = function(_, name)
+        if name ~= "tick" then return nil end
+        done.looks = done.looks + 1
+        return function() reached = true end
+      end,
+    })
+    local file = package.searchpath("pintle.reach", package.path):gsub("reach%.lua$", "work.lua")
+    local work = assert(load([[
+      local done, now, ending = ...
+      repeat
+        for _ = 1, 100 do end
+        if done.looks > 0 then done.rounds = done.rounds + 1 end
+      until now() > ending]], "@" .. file))
+    loop.start(runner, function()
+      work(done, core.now, core.now() + 0.3)
+      local latest = core.now() + children.patience
+      repeat until reached or core.now() > latest
+    end)
+    assert.is_true(reached)
+    assert.is_true(done.looks < done.rounds * 50, done.looks / done.rounds)
+  end)
 end)

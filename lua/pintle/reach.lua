@@ -31,12 +31,23 @@ local function is_own(level)
   return known[source]
 end
 
--- A hook, called before every instruction until he is reached.
-local function on_instruction()
+local on_instruction
+
+local function hook(instructions) return sethook(on_instruction, "", instructions) end
+
+-- Instructions of pintle's own between two looks: 1, 3, 7 … 127, and again. A look before each of them would make
+-- long work a hundred times slower, and no loop has a period that would hide the rest of it from all looks.
+local gap = 1
+
+-- A hook, called until the runner is reached: before every instruction if it is doomed.
+function on_instruction()
   local owner = owners[coroutine.running()]
   if not owner or not owner.tick then return sethook() end
-  if is_own(2) then return end
-  if not owner.is_doomed then sethook() end
+  if is_own(2) then
+    gap = owner.is_doomed and 1 or gap % 127 * 2 + 1
+    return hook(gap)
+  end
+  if owner.is_doomed then hook(1) else sethook() end
   owner:tick()
 end
 
@@ -44,6 +55,6 @@ core.watch(function(thread)
   local owner = owners[thread]
   if not owner or not owner.tick then return end
   local has_hook = debug.gethook() ~= nil
-  if not has_hook and (owner.is_doomed or is_own(2)) then sethook(on_instruction, "", 1) end
+  if not has_hook and (owner.is_doomed or is_own(2)) then hook(1) end
   if not is_own(2) then owner:tick() end
 end, INTERVAL)
