@@ -26,26 +26,33 @@ local function filled(open, close, member)
   return open .. table.concat(parts, ",") .. close
 end
 
+local PRODUCT = [[{"id":%d,"title":"Linen Shirt %d","handle":"linen-shirt-%d","vendor":"Acme & Co","price":%d,]]
+  .. [["weight":%d.25,"available":%s,"compare_at_price":null,"tags":["summer","cotton","size-%d"],"description":]]
+  .. [["<p>A shirt of \"linen\",\nnumber %d.<\/p>","image":{"src":"images\/%d.jpg","width":640,"height":480},]]
+  .. [["variants":[{"id":%d,"title":"S","price":%d,"available":true},{"id":%d,"title":"M","price":%d,]]
+  .. [["available":false}]}]]
+
 local function product(i)
-  return ([[{"id":%d,"title":"Linen Shirt %d","handle":"linen-shirt-%d","vendor":"Acme & Co","price":%d,"weight":%d.25,]]
-    .. [["available":%s,"compare_at_price":null,"tags":["summer","cotton","size-%d"],"description":]]
-    .. [["<p>A shirt of \"linen\",\nnumber %d.<\/p>","image":{"src":"images\/%d.jpg","width":640,"height":480},]]
-    .. [["variants":[{"id":%d,"title":"S","price":%d,"available":true},{"id":%d,"title":"M","price":%d,]]
-    .. [["available":false}]}]]):format(i, i, i, 1000 + i % 900, i % 40, tostring(i % 3 ~= 0), i % 7, i, i,
-    i * 10, 1000 + i % 900, i * 10 + 1, 1100 + i % 900)
+  local price = 1000 + i % 900
+  return PRODUCT:format(i, i, i, price, i % 40, i % 3 ~= 0, i % 7, i, i, i * 10, price, i * 10 + 1, price + 100)
 end
 
 local function branch(depth, i)
   if depth == 0 then return ('{"value":%d,"label":"leaf %d"}'):format(i, i) end
-  return ('{"name":"level %d","left":%s,"right":%s}'):format(depth, branch(depth - 1, i * 2), branch(depth - 1, i * 2 + 1))
+  local left, right = branch(depth - 1, i * 2), branch(depth - 1, i * 2 + 1)
+  return ('{"name":"level %d","left":%s,"right":%s}'):format(depth, left, right)
 end
+
+local function tree(i) return branch(8, i) end
 
 local PARAGRAPH = [[<p>The quick brown fox &amp; the \"lazy\" dog jumped over the wall.<\/p>\n]]
   .. ("Plain text without anything to escape goes on for a while. "):rep(8)
 
 local function page(i) return ('{"title":"Page %d","body":"%s"}'):format(i, PARAGRAPH:rep(50)) end
 
-local function translation(i) return ('"shop.section_%d.key_%d":"Text number %d in another language"'):format(i % 50, i, i) end
+local function translation(i)
+  return ('"shop.section_%d.key_%d":"Text number %d in another language"'):format(i % 50, i, i)
+end
 
 local shapes = {
   {
@@ -57,12 +64,12 @@ local shapes = {
       .. [[{{ v.id }} {{ v.title }} {{ v.price }} {{ v.available }}{% endfor %}{% endfor %}]],
   },
   {
-    name = "deep maps", environment = '{"trees":' .. filled("[", "]", function(i) return branch(8, i) end) .. "}",
+    name = "deep maps", environment = '{"trees":' .. filled("[", "]", tree) .. "}",
     little = "{{ trees.size }}, {{ trees[1].left.right.left.right.left.right.left.right.label }}",
     all = "{% for node in trees %}{% render 'node', node: node %}{% endfor %}",
     filesystem = {
-      node = "{% if node.left %}{{ node.name }}{% render 'node', node: node.left %}{% render 'node', node: node.right %}"
-        .. "{% else %}{{ node.label }}{{ node.value }}{% endif %}",
+      node = "{% if node.left %}{{ node.name }}{% render 'node', node: node.left %}"
+        .. "{% render 'node', node: node.right %}{% else %}{{ node.label }}{{ node.value }}{% endif %}",
     },
   },
   {
@@ -86,17 +93,13 @@ local function run(command)
   return (pipe:read("a"):gsub("%s+$", ""))
 end
 
-local yjit = run("ruby --yjit -e 'print RubyVM::YJIT.enabled?' 2>/dev/null") == "true"
-local ruby = yjit and { "ruby", "--yjit" } or { "ruby" }
+local has_yjit = run("ruby --yjit -e 'print RubyVM::YJIT.enabled?' 2>/dev/null") == "true"
+local worker = { "ruby", has_yjit and "--yjit" or "--disable=jit", directory .. "/worker.rb", "serve" }
 
-local function start(command)
-  return assert(pintle.connect { command = command })
-end
+local function start(name, command) return { name = name, server = assert(pintle.connect { command = command }) } end
 
-local engines = {
-  { name = "pintle", server = start { directory .. "/../../examples/liquid/server" } },
-  { name = "ruby", server = start { ruby[1], table.unpack({ ruby[2], directory .. "/worker.rb", "serve" }) } },
-}
+local ours = start("pintle", { directory .. "/../../examples/liquid/server" })
+local theirs = start("ruby", worker)
 
 local function call(engine, method, params)
   return assert(engine.server:call(method, params, { timeout = PATIENCE }))
@@ -122,31 +125,37 @@ end
 
 -- }======
 
-local function compare_outputs(shape, template, requests)
-  local ours = call(engines[1], "render", requests[1]).output
-  local theirs = call(engines[2], "render", requests[2]).output
-  if ours ~= theirs then error(("%s, %s: ruby-liquid renders it otherwise"):format(shape.name, template), 0) end
+local function requests_of(shape, template)
+  local our_request, their_request = request_of(ours, shape, template), request_of(theirs, shape, template)
+  if call(ours, "render", our_request).output ~= call(theirs, "render", their_request).output then
+    error(("%s, %s: ruby-liquid renders it otherwise"):format(shape.name, template), 0)
+  end
+  return our_request, their_request
 end
 
-local function row(shape, template)
-  local requests = { request_of(engines[1], shape, template), request_of(engines[2], shape, template) }
-  compare_outputs(shape, template, requests)
-  local ours, theirs, ratios, wall = {}, {}, {}, {}
-  for _, engine in ipairs(engines) do measure(engine, requests[engine == engines[1] and 1 or 2]) end
+local function print_row(shape, template)
+  local our_request, their_request = requests_of(shape, template)
+  measure(ours, our_request)
+  measure(theirs, their_request)
+  local our_times, their_times, ratios, wall_ratios = {}, {}, {}, {}
   for round = 1, rounds do
     local our_wall, their_wall
-    ours[round], our_wall = measure(engines[1], requests[1])
-    theirs[round], their_wall = measure(engines[2], requests[2])
-    ratios[round], wall[round] = theirs[round] / ours[round], their_wall / our_wall
+    our_times[round], our_wall = measure(ours, our_request)
+    their_times[round], their_wall = measure(theirs, their_request)
+    ratios[round], wall_ratios[round] = their_times[round] / our_times[round], their_wall / our_wall
   end
-  print(("%-12s %-8s %10.0f %10.0f us  %5.2fx %5.2fx"):format(shape.name, template, median(ours), median(theirs),
-    median(ratios), median(wall)))
+  print(("%-12s %-8s %10.0f %10.0f us  %5.2fx %5.2fx"):format(shape.name, template, median(our_times),
+    median(their_times), median(ratios), median(wall_ratios)))
 end
 
 print(run("ruby -v") .. ", liquid " .. run("ruby -r liquid -e 'print Liquid::VERSION'") .. ", json "
-  .. run("ruby -r json -e 'print JSON::VERSION'") .. ", YJIT " .. (yjit and "on" or "off"))
-print(("%-12s %-8s %10s %10s     %s"):format("environment", "touched", "pintle", "ruby", "ruby/pintle: processor, wall"))
+  .. run("ruby -r json -e 'print JSON::VERSION'") .. ", YJIT " .. (has_yjit and "on" or "off"))
+print(("%-12s %-8s %10s %10s     %s"):format("environment", "touched", ours.name, theirs.name,
+  "ruby/pintle: processor, wall"))
 for _, shape in ipairs(shapes) do
-  for _, template in ipairs(shape.name:find(part, 1, true) and { "little", "all" } or {}) do row(shape, template) end
+  for _, template in ipairs(shape.name:find(part, 1, true) and { "little", "all" } or {}) do
+    print_row(shape, template)
+  end
 end
-for _, engine in ipairs(engines) do engine.server:close() end
+ours.server:close()
+theirs.server:close()
