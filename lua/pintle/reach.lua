@@ -31,30 +31,23 @@ local function is_own(level)
   return known[source]
 end
 
-local on_instruction
-
-local function hook(instructions) return sethook(on_instruction, "", instructions) end
-
--- Instructions of pintle's own between two looks: 1, 3, 7 … 127, and again. A look before each of them would make
--- long work a hundred times slower, and no loop has a period that would hide the rest of it from all looks.
+-- Instructions between two looks: 1, 3, 7 … 127, 1. A look before each is slow.
 local gap = 1
 
--- A hook, called until the runner is reached: before every instruction if it is doomed.
-function on_instruction()
+-- A hook, called until the runner is reached.
+local function look()
   local owner = owners[coroutine.running()]
   if not owner or not owner.tick then return sethook() end
-  if is_own(2) then
-    gap = owner.is_doomed and 1 or gap % 127 * 2 + 1
-    return hook(gap)
-  end
-  if owner.is_doomed then hook(1) else sethook() end
-  owner:tick()
+  local own = is_own(2)
+  gap = own and not owner.is_doomed and gap % 127 * 2 + 1 or 1
+  sethook((own or owner.is_doomed) and look or nil, "", gap)
+  if not own then owner:tick() end
 end
 
 core.watch(function(thread)
   local owner = owners[thread]
   if not owner or not owner.tick then return end
   local has_hook = debug.gethook() ~= nil
-  if not has_hook and (owner.is_doomed or is_own(2)) then hook(1) end
+  if not has_hook and (owner.is_doomed or is_own(2)) then sethook(look, "", 1) end
   if not is_own(2) then owner:tick() end
 end, INTERVAL)
