@@ -127,8 +127,11 @@ local function item(base, index)
     local key
     key, err = index(ctx)
     if err then return nil, err end
-    key, err = materialize(key, ctx)
-    if err then return nil, err end
+    local kind = type(key)
+    if kind ~= "number" and kind ~= "string" then
+      key, err = materialize(key, ctx)
+      if err then return nil, err end
+    end
     local value, failure, missing = get(object, key, false, ctx)
     if missing and ctx.strict_variables then return undefined(key) end
     return value, failure

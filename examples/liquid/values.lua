@@ -211,7 +211,9 @@ end
 ---@return table
 function values.pairs_of(hash)
   local list = {}
-  for i, key in ipairs(values.keys(hash)) do
+  local keys = values.keys(hash)
+  for i = 1, #keys do
+    local key = keys[i]
     list[i] = setmetatable({ key, rawget(hash, key) }, array_metatable)
   end
   return setmetatable(list, array_metatable)
