@@ -71,41 +71,41 @@ local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation
 
 describe("what is parsed", function()
   it("to compile a schema", function()
-    assert_parsed(24000, "pintle.schema.run pintle.schema.link pintle.schema.resources pintle.schema.uri",
+    assert_parsed(23900, "pintle.schema.run pintle.schema.link pintle.schema.resources pintle.schema.uri",
       { "-e", COMPILE .. SAY_SO })
   end)
 
   it("to use it", function()
-    assert_parsed(40000, "pintle.schema.failures pintle.schema.words pintle.schema.strings pintle.schema.defaults",
+    assert_parsed(40200, "pintle.schema.failures pintle.schema.words pintle.schema.strings pintle.schema.defaults",
       { "-e", COMPILE .. "assert(validate { name = 'Ada' })" .. SAY_SO })
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(700, "pintle.loop pintle.peer", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
+    assert_parsed(500, "pintle.loop pintle.peer", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a peer that waits before it answers", function()
-    assert_parsed(72000, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
+    assert_parsed(71100, [[pintle.connect.dial pintle.connect.program pintle.peer.calls pintle.peer.ending
       pintle.peer.parking pintle.process pintle.task]], { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"wait"}')
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(146500, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
+    assert_parsed(147800, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
       pintle.process pintle.task pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(172000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+    assert_parsed(163500, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
       pintle.dialect.mcp.subscriptions pintle.plugin.arguments pintle.plugin.context]], GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(187000, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(189500, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(235000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
+    assert_parsed(238000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.manifest.declaration",
       { "-e", HOST .. SAY_SO })
   end)
 end)
