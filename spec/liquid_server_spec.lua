@@ -177,7 +177,6 @@ describe("the engine as a plugin", function()
 end)
 
 describe("a large environment", function()
-  local load = require "spec.support.liquid.load"
   local drops = require "pintle.dialect.liquid.drops"
   local markers = require "liquid.drops.markers"
 
