@@ -201,10 +201,14 @@ local function pair(framing, options, other)
   return assert(core.stream(a)), assert(core.stream(b))
 end
 
+-- Keeps what a stream writes to from the collector, for Lua cannot call a finalizer while no memory is left.
+local outputs = {}
+
 -- A stream that gets these bytes and then the end of input.
 local function reading(framing, bytes, options)
   local read, write = core.pipe()
   local out, into = core.pipe()
+  outputs[#outputs + 1] = out
   local o = { read = read, write = into, framing = framing }
   for name, value in pairs(options or {}) do o[name] = value end
   local stream = assert(core.stream(o))
