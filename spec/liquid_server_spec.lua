@@ -203,7 +203,9 @@ describe("a large environment", function()
 
   -- Memory that is given back to the system after each render is mapped and cleared again for the next.
   it("is rendered again and again with the same memory", function()
-    local server = assert(pintle.connect { command = { "examples/liquid/server" }, timeout = children.patience })
+    local is_sanitized = (os.getenv "PINTLE_BUILD" or ""):find "sanitize" -- with an allocator of its own
+    local command = { "examples/liquid/server" }
+    local server <close> = assert(pintle.connect { command = command, timeout = children.patience })
     local function page_faults()
       local file <close> = io.open(("/proc/%d/stat"):format(server.child.pid))
       return file and tonumber(file:read("a"):match("%) %a" .. (" %S+"):rep(6) .. " (%d+)"))
@@ -217,10 +219,9 @@ describe("a large environment", function()
     end
     render(5)
     local before = page_faults()
-    if before then
+    if before and not is_sanitized then
       render(10)
       assert.is_true(page_faults() - before < 1000, page_faults() - before)
     end
-    server:close()
   end)
 end)
