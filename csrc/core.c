@@ -95,21 +95,19 @@ typedef struct part {
 } part;
 
 static const part parts[] = {
-    {pt_open_alone, "alone"},
-    {pt_open_call, "asking caller"},
     {pt_open_fd, "claim_stdio columns isatty now pipe socketpair"},
     {pt_open_frames, "frames"},
     {pt_open_json, "json"},
+    {pt_open_loop, "loop"},
     {pt_open_observe, "alive getpid observe"},
+    {pt_open_peer, "call notify overdue peer"},
     {pt_open_poller, "poller"},
     {pt_open_process, "spawn which"},
-    {pt_open_resume, "innermost parked resume watch yielder"},
     {pt_open_sha256, "sha256"},
     {pt_open_signals, "raise signals"},
     {pt_open_socket, "accept address connect connected listen"},
-    {pt_open_sole, "sole"},
     {pt_open_stream, "stream stream_methods"},
-    {pt_open_worker, "idle worker"},
+    {pt_open_watchdog, "protect watchdog"},
 };
 
 #define PARTS (sizeof parts / sizeof parts[0])

@@ -13,21 +13,19 @@
 ** to it and leaves the stack as it was. It is called when one of its names is
 ** first asked for; again, if it failed, and then the others of its names may be
 ** there. */
-void pt_open_alone(lua_State *L);
-void pt_open_call(lua_State *L);
 void pt_open_fd(lua_State *L);
 void pt_open_frames(lua_State *L);
 void pt_open_json(lua_State *L);
+void pt_open_loop(lua_State *L);
 void pt_open_observe(lua_State *L);
+void pt_open_peer(lua_State *L);
 void pt_open_poller(lua_State *L);
 void pt_open_process(lua_State *L);
-void pt_open_resume(lua_State *L);
 void pt_open_sha256(lua_State *L);
 void pt_open_signals(lua_State *L);
 void pt_open_socket(lua_State *L);
-void pt_open_sole(lua_State *L);
 void pt_open_stream(lua_State *L);
-void pt_open_worker(lua_State *L);
+void pt_open_watchdog(lua_State *L);
 
 /* A metatable `name`, if there is none yet, with its methods as a table of its
 ** own, and no more: the metamethods in `meta` (NULL for none) are set beside

@@ -95,7 +95,9 @@ static int give_invalid(lua_State *L, pt_stream *s, const pt_envelope *e,
   push_kind(L, s, PT_INVALID);
   answers = is_answer(e, code) && pt_envelope_slot(s, e) != PT_PENDING_NONE;
   push_id_if_told(L, e, s->batch > 0 && !answers && !is_surely_answer(e));
-  if (answers)
+  if (answers && s->is_peer) /* it may yet fail for a better reason */
+    lua_pushinteger(L, s->pending.calls[pt_envelope_slot(s, e)].id);
+  else if (answers)
     push_waiter(L, s, e);
   else
     lua_pushnil(L);

@@ -155,24 +155,31 @@ static int get_descriptors(lua_State *L, pt_stream *s) {
   return 0;
 }
 
-/* core.stream(options) -> stream | nil, msg, kind, errno */
-int pt_stream_open(lua_State *L) {
+int pt_stream_open_with(lua_State *L, size_t size) {
   pt_stream *s;
-  int err;
+  int stream, err;
   luaL_checktype(L, 1, LUA_TTABLE);
-  lua_settop(L, 1);
   pt_check_names(L, 1, options, "stream options");
-  s = pt_stream_push(L);
+  s = pt_stream_push(L, size);
+  stream = lua_gettop(L);
   get_limits(L, s, get_framing(L));
-  get_codec(L, s, 2);
-  pt_speech_set(L, s, 2, 1);
+  get_codec(L, s, stream);
+  pt_speech_set(L, s, stream, 1);
   s->is_raw = get_boolean(L, "raw");
   s->keeps_others = get_boolean(L, "others");
   err = get_descriptors(L, s);
   if (err != 0)
     return pt_fail_errno(L, err, "closed", "cannot use the descriptor");
   pt_ignore_sigpipe();
-  return 1;
+  return 0;
+}
+
+/* core.stream(options) -> stream | nil, msg, kind, errno */
+int pt_stream_open(lua_State *L) {
+  int failed;
+  lua_settop(L, 1);
+  failed = pt_stream_open_with(L, sizeof(pt_stream));
+  return failed ? failed : 1;
 }
 
 /* }====== */

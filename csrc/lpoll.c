@@ -2,11 +2,8 @@
 ** core.poller: readiness as Lua sees it. Tokens live in a table by descriptor
 ** (by process id negated for the end of a process), the first uservalue; the
 ** watches live in a plain userdata, the second. No event makes a new object.
-** Streams that are delivered without a detour are in the third, by descriptor.
 */
 #define _POSIX_C_SOURCE 200809L
-
-#include "lpoll.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,20 +13,18 @@
 #include "clock.h"
 #include "core.h"
 #include "lfd.h"
-#include "lresume.h"
-#include "lstream.h"
+#include "lwatchdog.h"
 #include "poll.h"
 
 #define CLASS "pintle.poller"
 #define FIRST_LIMIT 64
 
-enum { TOKENS = 1, WATCHES, STREAMS, VALUES = STREAMS };
+enum { TOKENS = 1, WATCHES, VALUES = WATCHES };
 
 typedef struct poller {
   const void *mark; /* see pt_check_self */
   pt_poll poll;
   int open;
-  int current; /* the descriptor whose stream is being delivered; -1 if none */
 } poller;
 
 static const char poller_mark = 0; /* its address is in every poller */
@@ -111,11 +106,9 @@ static int watch(lua_State *L, pt_poll *p, int fd, int wanted) {
   if (err != 0)
     return err;
   set_token(L, fd, 4);
-  set_value(L, STREAMS, fd, 5);
   err = pt_poll_set(p, fd, wanted);
   if (err != 0) {
     clear_token(L, fd);
-    clear_value(L, STREAMS, fd);
   }
   return err;
 }
@@ -125,10 +118,9 @@ static void unwatch(lua_State *L, pt_poll *p, int fd) {
     return;
   pt_poll_set(p, fd, 0);
   clear_token(L, fd);
-  clear_value(L, STREAMS, fd);
 }
 
-/* poller:set(fd, events, token, stream) -> true | nil, msg, kind, errno */
+/* poller:set(fd, events, token) -> true | nil, msg, kind, errno */
 static int poller_set(lua_State *L) {
   static const char *const events[] = {"", "r", "w", "rw", NULL};
   poller *p = check_poller(L);
@@ -139,9 +131,6 @@ static int poller_set(lua_State *L) {
     unwatch(L, &p->poll, fd);
   } else {
     check_token(L, 4);
-    lua_settop(L, 5);
-    luaL_argcheck(L, lua_isnil(L, 5) || pt_stream_test(L, 5) != NULL, 5,
-                  "stream expected");
     err = watch(L, &p->poll, fd, wanted);
   }
   if (err != 0)
@@ -190,23 +179,12 @@ static int wait_until(lua_State *L, pt_poll *p, double deadline, int ms) {
   return n == -EINTR ? 0 : n;
 }
 
-/* A delivery that has failed, or has come to wait in the middle: what there is
-** to be sent from now on is to be marked. */
-static void forget_current(lua_State *L, poller *p) {
-  if (p->current >= 0 && push_value(L, STREAMS, p->current))
-    pt_stream_test(L, -1)->is_marked = 0;
-  p->current = -1;
-  lua_settop(L, 1);
-}
-
 /* poller:wait(timeout) -> n | nil, msg, kind, errno */
 static int poller_wait(lua_State *L) {
   poller *p = check_poller(L);
   double timeout = luaL_optnumber(L, 2, -1);
   int n;
   luaL_argcheck(L, !isnan(timeout), 2, "a time is not NaN");
-  if (p->current >= 0)
-    forget_current(L, p);
   if (timeout < 0)
     n = wait_until(L, &p->poll, 0, -1);
   else if (timeout > 0)
@@ -240,75 +218,6 @@ static int poller_next(lua_State *L) {
   return 1;
 }
 
-/* {====== poller:deliver ====== */
-
-/* Whether the results of stream:deliver, which are all that is behind `before`,
-** leave nothing to do. */
-static int is_all_done(lua_State *L, int before) {
-  return lua_isboolean(L, before + 1) && !lua_toboolean(L, before + 5);
-}
-
-/* Delivers the stream on top, and sends what comes of that: 0 if that is all,
-** else how many results of stream:deliver are pushed. Nobody else need send, so
-** it counts as marked meanwhile. */
-static int deliver(lua_State *L) {
-  int before = lua_gettop(L), was_marked;
-  pt_stream *s = pt_stream_test(L, before);
-  was_marked = s->is_marked;
-  s->is_marked = 1;
-  s->is_drained = 0; /* there is something */
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushvalue(L, before);
-  lua_call(L, 1, LUA_MULTRET);
-  if (!was_marked)
-    s->is_marked = 0;
-  if (pt_stream_write_out(L, s) == 1 && s->is_open && is_all_done(L, before))
-    return 0;
-  lua_settop(L, before + 5);
-  lua_pushboolean(L, pt_buf_len(&s->out) > 0);
-  return 6;
-}
-
-/* poller:deliver() -> token, readable, writable | token, nil, nil, then as
-** stream:deliver | nil, token of the last that nothing is told of */
-static int deliver_all(lua_State *L) {
-  lua_settop(L, 1);
-  lua_pushnil(L);
-  for (;;) {
-    poller *p = check_poller(L);
-    int key, ready, results;
-    lua_settop(L, 2); /* the last token */
-    ready = pt_poll_next(&p->poll, &key);
-    if (ready == 0) {
-      lua_pushnil(L);
-      lua_insert(L, 2);
-      return 2;
-    }
-    if (ready != PT_POLL_READ || !push_value(L, STREAMS, key))
-      return push_ready(L, key, ready);
-    push_value(L, TOKENS, key);
-    lua_replace(L, 2);
-    p->current = key;
-    results = deliver(L);
-    p->current = -1;
-    if (results == 0)
-      continue;
-    lua_pushnil(L);
-    lua_replace(L, 3); /* the stream */
-    lua_pushnil(L);
-    lua_insert(L, 4);
-    return 3 + results;
-  }
-}
-
-/* poller:current() -> token | nil */
-static int poller_current(lua_State *L) {
-  const poller *p = check_poller(L);
-  return p->current >= 0 ? push_value(L, TOKENS, p->current) : 0;
-}
-
-/* }====== */
-
 /* poller:fileno() -> integer | nil */
 static int poller_fileno(lua_State *L) {
   poller *p = check_poller(L);
@@ -317,12 +226,6 @@ static int poller_fileno(lua_State *L) {
   else
     lua_pushinteger(L, p->poll.fd);
   return 1;
-}
-
-int pt_poller_fileno(lua_State *L, int arg, int *is_ready) {
-  const poller *p = check_poller_at(L, arg);
-  *is_ready = pt_poll_is_ready(&p->poll);
-  return p->poll.fd;
 }
 
 static void release(lua_State *L, int uservalue) {
@@ -338,7 +241,6 @@ static int poller_close(lua_State *L) {
     pt_poll_close(&p->poll);
     release(L, TOKENS);
     release(L, WATCHES);
-    release(L, STREAMS);
   }
   return 0;
 }
@@ -351,12 +253,9 @@ static int core_poller(lua_State *L) {
   p = lua_newuserdatauv(L, sizeof *p, VALUES);
   p->mark = &poller_mark;
   p->open = 0;
-  p->current = -1;
   luaL_setmetatable(L, CLASS);
   lua_newtable(L);
   lua_setiuservalue(L, 1, TOKENS);
-  lua_newtable(L);
-  lua_setiuservalue(L, 1, STREAMS);
   err = pt_poll_open(&p->poll);
   if (err != 0)
     return pt_fail_errno(L, err, "full", "cannot make a poller");
@@ -368,7 +267,7 @@ static int core_poller(lua_State *L) {
 static const luaL_Reg methods[] = {
     {"set", poller_set},         {"set_exit", poller_set_exit},
     {"wait", poller_wait},       {"next", poller_next},
-    {"current", poller_current}, {"fileno", poller_fileno},
+    {"fileno", poller_fileno},
     {"close", poller_close},     {NULL, NULL}};
 
 static const luaL_Reg meta[] = {
@@ -376,19 +275,7 @@ static const luaL_Reg meta[] = {
 
 static const luaL_Reg functions[] = {{"poller", core_poller}, {NULL, NULL}};
 
-/* Puts poller:deliver beside the other methods. The module is on top. */
-static void add_deliver(lua_State *L) {
-  luaL_getmetatable(L, CLASS);
-  lua_getfield(L, -1, "__index");
-  lua_getfield(L, -3, "stream_methods");
-  lua_getfield(L, -1, "deliver");
-  lua_pushcclosure(L, deliver_all, 1);
-  lua_setfield(L, -3, "deliver");
-  lua_pop(L, 3);
-}
-
 void pt_open_poller(lua_State *L) {
   pt_new_class(L, CLASS, methods, meta);
-  add_deliver(L);
   luaL_setfuncs(L, functions, 0);
 }

@@ -11,7 +11,7 @@
 #include "core.h"
 #include "lfd.h"
 #include "lplan.h"
-#include "lresume.h"
+#include "lwatchdog.h"
 #include "process.h"
 #include "spawn.h"
 

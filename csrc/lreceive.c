@@ -3,9 +3,8 @@
 ** handed over. The payload is decoded where it stands, straight out of the
 ** buffer, which is held in place meanwhile.
 **
-** Decoding raises when memory is short, and nothing catches that here, because
-** a protected call for every message would cost too much. What it leaves behind
-** is put right when the stream is used next: see pt_stream_stop_reading.
+** Decoding raises when memory is short. The input is still held in place then,
+** which the caller has to put right: a peer is given up, see lpeer.h.
 */
 #define _GNU_SOURCE
 
@@ -15,9 +14,8 @@
 #include "clock.h"
 #include "core.h"
 #include "lapi.h"
-#include "ldeliver.h"
 #include "ljson.h"
-#include "lstream.h"
+#include "lreceive.h"
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
@@ -114,17 +112,6 @@ int pt_stream_has_more(const pt_stream *s) {
          s->input.fd == -1;
 }
 
-/* Holds the input in place. The thread is kept, to be asked later whether it is
-** still at it. */
-static void start_reading(lua_State *L, pt_stream *s) {
-  if (s->reader != L) {
-    lua_pushthread(L);
-    lua_setiuservalue(L, 1, PT_STREAM_READER);
-    s->reader = L;
-  }
-  s->is_reading = 1;
-}
-
 /* Drops what was handed over in so many results, and returns how many there
 ** are. */
 static int finish_reading(lua_State *L, pt_stream *s, int results) {
@@ -153,7 +140,7 @@ static int hand_over_large(lua_State *L, pt_stream *s) {
 }
 
 static int hand_over(lua_State *L, pt_stream *s) {
-  start_reading(L, s);
+  s->is_reading = 1;
   if (s->text_len < PT_DECODE_LARGE)
     return finish_reading(L, s, pt_classify_message(L, s));
   return finish_reading(L, s, hand_over_large(L, s));
@@ -201,11 +188,11 @@ int pt_stream_receive(lua_State *L, pt_stream *s, double spin) {
       return hand_over(L, s);
     case PT_FRAME_NOISE:
       take_text(s, &found);
-      start_reading(L, s);
+      s->is_reading = 1;
       return finish_reading(L, s, pt_classify_noise(L, s));
     case PT_FRAME_BAD:
       take_text(s, &found);
-      start_reading(L, s);
+      s->is_reading = 1;
       return finish_reading(L, s, pt_classify_refused(L, s, &found));
     default:
       pt_buf_consume(L, &s->in, found.used);
@@ -231,62 +218,53 @@ double pt_stream_check_spin(lua_State *L) {
   return spin;
 }
 
+/* In a protected call: (stream, spin). */
+static int receive_protected(lua_State *L) {
+  pt_stream *s = lua_touserdata(L, 1);
+  return pt_stream_receive(L, s, pt_stream_check_spin(L));
+}
+
 /* stream:receive(spin) -> kind, id, what, payload, more | false | nil, msg,
-** kind
-*/
+** kind. A message that memory was short for is still there, to be read again;
+** the members of a batch are not scanned again. */
 static int stream_receive(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  return pt_stream_receive(L, s, pt_stream_check_spin(L));
+  int was_reading = s->is_reading;
+  lua_settop(L, 2);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushvalue(L, 1);
+  lua_pushnumber(L, luaL_optnumber(L, 2, 0));
+  if (lua_pcall(L, 2, LUA_MULTRET, 0) == LUA_OK)
+    return lua_gettop(L) - 2;
+  if (s->is_reading && !was_reading) {
+    s->is_reading = 0;
+    if (s->batch == 0)
+      pt_frame_save(&s->framing, &s->before);
+  }
+  return lua_error(L);
 }
 
 /* }====== */
 
-/* {====== What an error leaves behind ====== */
+/* {====== Waiting ====== */
 
-/* A server is always in its function. */
-static int may_receive(const pt_stream *s, lua_CFunction f) {
-  return f == stream_receive || f == pt_stream_deliver ||
-         f == pt_stream_attend || f == pt_call_alone ||
-         (f == pt_stream_serve && s->is_fetching);
+/* Whether `receive` would do something without new input. */
+static int has_input(const pt_stream *s) {
+  return s->is_reading || s->at_end || s->batch > 0 ||
+         (pt_buf_len(&s->in) > 0 && !s->is_searched);
 }
 
-/* Whether the function at this level of the thread receives from the stream. */
-static int receives(lua_State *L, lua_Debug *level, const pt_stream *s) {
-  int does;
-  lua_getinfo(L, "f", level);
-  does = may_receive(s, lua_tocfunction(L, -1));
-  lua_pop(L, 1);
-  if (!does || lua_getlocal(L, level, 1) == NULL)
+int pt_stream_wait_reading(lua_State *L, pt_stream *s) {
+  ssize_t n;
+  if (!s->owns_input || !pt_io_can_be_patient(&s->input) ||
+      pt_buf_len(&s->out) > 0 || has_input(s))
     return 0;
-  does = lua_touserdata(L, -1) == s;
-  lua_pop(L, 1);
-  return does;
-}
-
-/* Whether the call that began to read is still under way. Whoever asks is the
-** first level of `L`, and not that call. A thread that ended with an error
-** shows the calls that it was in, but its status tells. */
-static int is_under_way(lua_State *L, const pt_stream *s) {
-  lua_State *reader = s->reader;
-  lua_Debug level;
-  int i = reader == L ? 1 : 0;
-  if (lua_status(reader) != LUA_OK)
-    return 0;
-  if (!lua_checkstack(reader, 2))
-    return 1;
-  for (; lua_getstack(reader, i, &level); i++)
-    if (receives(reader, &level, s))
-      return 1;
-  return 0;
-}
-
-/* The members of a batch are not scanned again. */
-void pt_stream_stop_reading(lua_State *L, pt_stream *s) {
-  if (is_under_way(L, s))
-    return;
-  s->is_reading = 0;
-  if (s->batch == 0)
-    s->framing = s->before;
+  pt_stream_make_room(L, s);
+  n = pt_io_read_patiently(&s->input, s->in.data + s->in.end,
+                           pt_buf_room(&s->in));
+  if (n >= 0)
+    pt_stream_took(s, (size_t)n);
+  return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 
 /* }====== */
@@ -299,5 +277,6 @@ void pt_stream_push_receive_upvalues(lua_State *L) {
 
 void pt_stream_push_receive(lua_State *L) {
   pt_stream_push_receive_upvalues(L);
-  lua_pushcclosure(L, stream_receive, PT_RECEIVE_UPVALUES);
+  lua_pushcclosure(L, receive_protected, PT_RECEIVE_UPVALUES);
+  lua_pushcclosure(L, stream_receive, 1);
 }

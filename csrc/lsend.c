@@ -87,14 +87,14 @@ static int add_value(pt_writer *w, int arg, const char *root) {
 
 /* Before anything is written, because another codec may run any code: puts its
 ** text in the place of the value. 0, or what the Lua function returns. */
-static int prepare(lua_State *L, const pt_stream *s, int arg) {
+static int prepare(lua_State *L, const pt_stream *s, int stream, int arg) {
   size_t len;
   const char *text;
   int status;
   if (!s->has_codec || lua_isnoneornil(L, arg) ||
       pt_raw_test(L, arg, &len) != NULL)
     return 0;
-  lua_getiuservalue(L, 1, PT_STREAM_KEPT);
+  lua_getiuservalue(L, stream, PT_STREAM_KEPT);
   lua_rawgeti(L, -1, PT_KEPT_ENCODE);
   lua_pushvalue(L, arg);
   status = lua_pcall(L, 1, 1, 0);
@@ -170,7 +170,7 @@ static void move_waiters(lua_State *L, const pt_pending *p, int from, int to,
 
 /* A ring twice as large, and a table of waiters with it. Making the table may
 ** run finalizers, and one of them may have made room already. */
-static void grow_pending(lua_State *L, pt_stream *s) {
+static void grow_pending(lua_State *L, pt_stream *s, int stream) {
   pt_pending *p = &s->pending;
   size_t old = p->slots, slots = old > 0 ? old * 2 : 16;
   pt_pending_call *before, *calls;
@@ -179,14 +179,14 @@ static void grow_pending(lua_State *L, pt_stream *s) {
     calls = reallocate(L, NULL, 0, slots * sizeof *calls);
     if (calls == NULL)
       luaL_error(L, "not enough memory");
-    lua_getiuservalue(L, 1, PT_STREAM_WAITERS);
+    lua_getiuservalue(L, stream, PT_STREAM_WAITERS);
     move_waiters(L, p, lua_gettop(L), lua_gettop(L) - 1, slots);
     before = p->calls;
     pt_pending_move(p, calls, slots);
     reallocate(L, before, old * sizeof *calls, 0);
     lua_pop(L, 1);
     lua_pushvalue(L, -1);
-    lua_setiuservalue(L, 1, PT_STREAM_WAITERS);
+    lua_setiuservalue(L, stream, PT_STREAM_WAITERS);
   }
   lua_pop(L, 1);
 }
@@ -204,57 +204,60 @@ static void put_own_id(pt_writer *w, int64_t id) {
 }
 
 /* The table has room for it, so nothing here can fail. */
-static void keep_waiter(lua_State *L, pt_stream *s, int64_t id, int waiter,
-                        double due) {
-  size_t slot = pt_pending_take(&s->pending, id, due);
+static void keep_waiter(lua_State *L, size_t slot) {
   lua_getiuservalue(L, 1, PT_STREAM_WAITERS);
-  lua_pushvalue(L, waiter);
+  lua_pushvalue(L, 2);
   lua_rawseti(L, -2, (lua_Integer)slot + 1);
   lua_pop(L, 1);
 }
 
 /* 0 if there is a place for one more call. */
-static int check_calls(lua_State *L, pt_stream *s) {
+static int check_calls(lua_State *L, pt_stream *s, int stream) {
   if (s->pending.count >= s->call_limit)
     return pt_fail(L, "full", "%I calls wait for an answer, which is the limit",
                    (LUAI_UACINT)s->call_limit);
   while (pt_pending_is_full(&s->pending))
-    grow_pending(L, s);
+    grow_pending(L, s, stream);
   return 0;
 }
 
-/* The id is pushed if it went well. */
-static int send_request(lua_State *L, pt_stream *s, method m, double due) {
-  int64_t id = pt_pending_next(&s->pending);
+/* 0 if it was queued; else what the Lua function returns. */
+static int send_request(lua_State *L, pt_stream *s, pt_ask *a) {
   pt_writer w;
   int failed;
+  a->id = pt_pending_next(&s->pending);
   if (!pt_writer_begin(&w, L, s, NULL))
     return fail_memory(&w);
-  put_own_id(&w, id);
-  failed = add_call(&w, m, 4);
+  put_own_id(&w, a->id);
+  failed = add_call(&w, check_method(L, a->method), a->params);
   if (!failed)
     failed = finish(&w);
-  if (failed)
-    return failed;
-  keep_waiter(L, s, id, 2, due);
-  lua_pushinteger(L, id);
-  return 0;
+  if (!failed)
+    a->slot = pt_pending_take(&s->pending, a->id, a->due, a->waiter);
+  return failed;
+}
+
+int pt_stream_ask(lua_State *L, pt_stream *s, pt_ask *a) {
+  int failed;
+  check_method(L, a->method);
+  failed = check_room(L, s);
+  if (!failed)
+    failed = prepare(L, s, a->stream, a->params);
+  if (!failed)
+    failed = check_calls(L, s, a->stream);
+  return failed ? failed : send_request(L, s, a);
 }
 
 /* 0 if the request at 3 and 4 was queued for the waiter at 2, and its id is on
 ** top; else what the Lua function returns. */
 static int queue_request(lua_State *L, pt_stream *s, double due) {
-  method m = check_method(L, 3);
-  int failed = check_room(L, s);
-  if (!failed)
-    failed = prepare(L, s, 4);
-  if (!failed)
-    failed = check_calls(L, s);
-  return failed ? failed : send_request(L, s, m, due);
-}
-
-int pt_stream_request_until(lua_State *L, pt_stream *s, double due) {
-  return queue_request(L, s, due) == 0;
+  pt_ask a = {.stream = 1, .method = 3, .params = 4, .due = due};
+  int failed = pt_stream_ask(L, s, &a);
+  if (failed)
+    return failed;
+  keep_waiter(L, a.slot);
+  lua_pushinteger(L, a.id);
+  return 0;
 }
 
 /* stream:request(waiter, method, params, timeout)
@@ -274,30 +277,35 @@ int pt_stream_request(lua_State *L) {
   return 2;
 }
 
-static int send_notification(lua_State *L, pt_stream *s, method m) {
+static int send_notification(lua_State *L, pt_stream *s, const pt_ask *a) {
   pt_writer w;
   int failed;
   if (!pt_writer_begin(&w, L, s, NULL))
     return fail_memory(&w);
-  failed = add_call(&w, m, 3);
+  failed = add_call(&w, check_method(L, a->method), a->params);
+  return failed ? failed : finish(&w);
+}
+
+int pt_stream_tell(lua_State *L, pt_stream *s, const pt_ask *a) {
+  int failed;
+  check_method(L, a->method);
+  failed = check_room(L, s);
   if (!failed)
-    failed = finish(&w);
-  if (failed)
-    return failed;
-  lua_pushboolean(L, 1);
-  return 1;
+    failed = prepare(L, s, a->stream, a->params);
+  return failed ? failed : send_notification(L, s, a);
 }
 
 /* stream:notify(method, params) -> true | nil, msg, kind */
 int pt_stream_notify(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
-  method m = check_method(L, 2);
+  pt_ask a = {.stream = 1, .method = 2, .params = 3};
   int failed;
   lua_settop(L, 3);
-  failed = check_room(L, s);
-  if (!failed)
-    failed = prepare(L, s, 3);
-  return failed ? failed : send_notification(L, s, m);
+  failed = pt_stream_tell(L, s, &a);
+  if (failed)
+    return failed;
+  lua_pushboolean(L, 1);
+  return 1;
 }
 
 /* }====== */
@@ -365,12 +373,13 @@ static int finish_answer(lua_State *L, pt_stream *s, answer *a) {
   return 1;
 }
 
-int pt_stream_answer(lua_State *L, pt_stream *s, int id, int result) {
+int pt_stream_answer(lua_State *L, pt_stream *s, int stream, int id,
+                     int result) {
   answer a;
   int failed;
   a.id = id;
   a.ticket = check_id(L, id);
-  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, result);
+  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, stream, result);
   if (!failed)
     failed = begin_answer(L, s, &a);
   if (failed)
@@ -384,7 +393,7 @@ int pt_stream_answer(lua_State *L, pt_stream *s, int id, int result) {
 int pt_stream_reply(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   lua_settop(L, 3);
-  return pt_stream_answer(L, s, 2, 3);
+  return pt_stream_answer(L, s, 1, 2, 3);
 }
 
 static int add_error(pt_writer *w, int code, int message, int data) {
@@ -412,7 +421,7 @@ int pt_stream_fail(lua_State *L) {
   a.ticket = check_id(L, a.id);
   luaL_checkinteger(L, 3);
   luaL_checkstring(L, 4);
-  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, 5);
+  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, 1, 5);
   if (!failed)
     failed = begin_answer(L, s, &a);
   if (!failed)

@@ -15,36 +15,33 @@
 
 #include "core.h"
 #include "lapi.h"
-#include "ldeliver.h"
 #include "lspeak.h"
 
 static const char stream_mark = 0; /* its address is in every stream */
 
+static int is_stream(lua_State *L, int arg, const pt_stream *s) {
+  return s != NULL && lua_rawlen(L, arg) >= sizeof *s &&
+         s->mark == (const void *)&stream_mark;
+}
+
 pt_stream *pt_stream_check(lua_State *L) {
-  pt_stream *s = pt_check_self(L, sizeof *s, &stream_mark, PT_STREAM);
-  if (s->is_reading)
-    pt_stream_stop_reading(L, s);
+  pt_stream *s = lua_touserdata(L, 1);
+  if (!is_stream(L, 1, s))
+    s = luaL_checkudata(L, 1, PT_STREAM);
   return s;
 }
 
 pt_stream *pt_stream_test(lua_State *L, int arg) {
   pt_stream *s = lua_touserdata(L, arg);
-  int is_one = s != NULL && lua_rawlen(L, arg) == sizeof *s &&
-               s->mark == (const void *)&stream_mark;
-  if (is_one && s->is_reading)
-    pt_stream_stop_reading(L, s);
-  return is_one ? s : NULL;
+  return is_stream(L, arg, s) ? s : NULL;
 }
 
-pt_stream *pt_stream_push(lua_State *L) {
-  pt_stream *s = lua_newuserdatauv(L, sizeof *s, PT_STREAM_VALUES);
-  memset(s, 0, sizeof *s);
+pt_stream *pt_stream_push(lua_State *L, size_t size) {
+  pt_stream *s = lua_newuserdatauv(L, size, PT_STREAM_VALUES);
+  memset(s, 0, size);
   s->mark = &stream_mark;
   s->input.fd = s->output.fd = -1;
   s->digits = 2;
-  s->is_open = 1;
-  s->call_timeout = -1;
-  s->alarm = HUGE_VAL;
   s->style.array_meta = pt_array_mark(L);
   luaL_setmetatable(L, PT_STREAM);
   lua_newtable(L);
@@ -98,7 +95,6 @@ int pt_stream_write_out(lua_State *L, pt_stream *s) {
 static int stream_flush(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   int status;
-  s->is_marked = 0;
   if (pt_buf_len(&s->out) > 0 && s->output.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   s->is_drained = 0; /* what comes next may be an answer */
@@ -130,12 +126,15 @@ void pt_stream_release(lua_State *L, pt_stream *s) {
     pt_buf_free(L, &s->in);
 }
 
-/* stream:close_output(): the other side sees the end of its input */
-static int stream_close_output(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
+void pt_stream_shut_output(pt_stream *s) {
   if (s->output.fd != -1 && s->output.is_socket)
     shutdown(s->output.fd, SHUT_WR);
   pt_stream_close_output(s);
+}
+
+/* stream:close_output(): the other side sees the end of its input */
+static int stream_close_output(lua_State *L) {
+  pt_stream_shut_output(pt_stream_check(L));
   return 0;
 }
 
@@ -164,6 +163,11 @@ static int stream_gc(lua_State *L) {
 /* {====== Calls that wait ====== */
 
 void pt_stream_take_waiter(lua_State *L, pt_stream *s, size_t slot) {
+  if (s->pending.calls[slot].waiter != NULL) {
+    lua_pushlightuserdata(L, s->pending.calls[slot].waiter);
+    pt_pending_remove(&s->pending, slot);
+    return;
+  }
   lua_getiuservalue(L, 1, PT_STREAM_WAITERS);
   lua_rawgeti(L, -1, (lua_Integer)slot + 1);
   lua_pushnil(L);
@@ -302,12 +306,8 @@ static int stream_stats(lua_State *L) {
 
 static const luaL_Reg methods[] = {
     {"abandon", stream_abandon},
-    {"admit", pt_stream_admit},
-    {"alarm", pt_stream_alarm},
     {"close", stream_close},
     {"close_output", stream_close_output},
-    {"dismiss", pt_stream_dismiss},
-    {"disturb", pt_stream_disturb},
     {"fail", pt_stream_fail},
     {"fds", stream_fds},
     {"flush", stream_flush},
@@ -318,25 +318,18 @@ static const luaL_Reg methods[] = {
     {"orphan", stream_orphan},
     {"others", pt_stream_others},
     {"overdue", stream_overdue},
-    {"plan", pt_stream_plan},
     {"queued", stream_queued},
     {"reply", pt_stream_reply},
     {"request", pt_stream_request},
     {"speak", pt_stream_speak},
     {"size", stream_size},
     {"stats", stream_stats},
-    {"wait", pt_stream_wait},
     {"waiting", stream_waiting},
     {NULL, NULL},
 };
 
 static const luaL_Reg meta[] = {
     {"__close", stream_close}, {"__gc", stream_gc}, {NULL, NULL}};
-
-static const luaL_Reg handing_out[] = {{"attend", pt_stream_attend},
-                                       {"deliver", pt_stream_deliver},
-                                       {"serve", pt_stream_serve},
-                                       {NULL, NULL}};
 
 static lua_CFunction look_up(const luaL_Reg *list, const char *name) {
   while (list->name != NULL && strcmp(list->name, name) != 0)
@@ -348,8 +341,6 @@ static int push_method(lua_State *L, const char *name) {
   lua_CFunction function = look_up(methods, name);
   if (function != NULL)
     lua_pushcfunction(L, function);
-  else if ((function = look_up(handing_out, name)) != NULL)
-    pt_stream_push_delivering(L, function);
   else if (strcmp(name, "receive") == 0)
     pt_stream_push_receive(L);
   else

@@ -10,7 +10,6 @@
 
 #include "early.h"
 #include "frame.h"
-#include "guard.h"
 #include "io.h"
 #include "lapi.h"
 #include "lbuf.h"
@@ -31,18 +30,13 @@ enum {
   PT_STREAM_WAITERS = 1, /* table: slot + 1 to waiter */
   PT_STREAM_KEPT,        /* table: what the fields below point into */
   PT_STREAM_BATCH,       /* the batch being read */
-  PT_STREAM_READER,      /* the thread that `reader` is */
-  PT_STREAM_WAITING,     /* the thread that `waiting` is */
   PT_STREAM_OTHERS,      /* table: other members of the last message, or nil */
-  PT_STREAM_SERVER,      /* the thread that `server` is; what it was given: */
-  PT_STREAM_PEER,        /* table */
+  PT_STREAM_PEER,        /* of a peer: the Lua table that it is, */
+  PT_STREAM_POLICY,      /* table: name to function */
   PT_STREAM_HANDLERS,    /* table: method to function */
-  PT_STREAM_OWNERS,      /* table: thread to what runs in it */
-  PT_STREAM_REST,        /* what runs in the server while it handles nothing */
+  PT_STREAM_CONTROLS,    /* table: method to function, which is never held */
   PT_STREAM_META,        /* the metatable of what a handler is given */
-  PT_STREAM_ANSWER,      /* function that answers where that is not simple */
-  PT_STREAM_REQUEST, /* what the handler was given that is at work, or was */
-  PT_STREAM_VALUES = PT_STREAM_REQUEST
+  PT_STREAM_VALUES = PT_STREAM_META
 };
 
 /* Keys of the table PT_STREAM_KEPT. */
@@ -62,6 +56,7 @@ enum {
 
 typedef struct pt_stream {
   const void *mark; /* see pt_check_self */
+  int is_peer;      /* it is the beginning of a pt_peer */
   pt_io input;
   pt_io output;
   int owns_input; /* closed with the stream */
@@ -106,7 +101,6 @@ typedef struct pt_stream {
   size_t largest;      /* that ever was */
   pt_arrears *arrears; /* the state's; NULL before any large message */
   int is_reading;      /* a message is being decoded: the input must stay put */
-  lua_State *reader;   /* the thread that last began to */
   int kind;            /* of the message that was received last */
   size_t batch;        /* offset of the next member of a batch; 0 if in none */
   size_t batch_used;   /* bytes the whole batch takes */
@@ -114,29 +108,12 @@ typedef struct pt_stream {
   size_t text_len;
   size_t text_used;
 
-  lua_State *server;   /* the thread in stream:serve; NULL if there is none */
-  lua_State *waiting;  /* the thread that waits for it, or did */
-  lua_Hook hook;       /* that it had before */
-  int is_alone;        /* it has nothing else to wait for */
-  double call_timeout; /* of calls that go the short way; negative: none do */
-  double alarm;        /* when it is looked for what is overdue */
-  int is_marked;       /* stream:flush will be called */
-
-  int is_disturbed; /* stream:attend is to return */
-  int is_open;      /* requests may be begun */
-  int is_busy;      /* it was given one and has not come to rest */
-  int is_handed;    /* it is being resumed with one */
-  int is_resting;   /* it has just yielded, and comes to rest with that */
-  int is_handling;  /* a handler is at work in it that nobody took note of */
-  int is_kept;      /* somebody may have PT_STREAM_REQUEST */
-  int is_fetching;  /* it reads the next one itself */
-  int has_answered; /* which stream:deliver has not told yet */
-
   lua_Integer received, sent, noise, noise_bytes, stray, invalid;
 } pt_stream;
 
-/* Pushes a new one, born closed. */
-pt_stream *pt_stream_push(lua_State *L);
+/* Pushes a new one, born closed, of so many bytes: a struct that begins with
+** it. */
+pt_stream *pt_stream_push(lua_State *L, size_t size);
 
 /* The stream at `arg`, or NULL. */
 pt_stream *pt_stream_test(lua_State *L, int arg);
@@ -146,6 +123,10 @@ pt_stream *pt_stream_check(lua_State *L);
 
 /* core.stream, in lopen.c. */
 int pt_stream_open(lua_State *L);
+
+/* Opens a new one with the options at 1, of so many bytes, and pushes it: 0, or
+** what the Lua function returns. */
+int pt_stream_open_with(lua_State *L, size_t size);
 
 /* Raises; the value that is not as expected is on top. */
 void pt_stream_bad_option(lua_State *L, const char *name, const char *expected);
@@ -162,6 +143,9 @@ void pt_stream_release(lua_State *L, pt_stream *s);
 /* Nothing more is sent; the descriptor is closed if it is the stream's own. */
 void pt_stream_close_output(pt_stream *s);
 
+/* The same, and the other side of a socket sees the end of its input. */
+void pt_stream_shut_output(pt_stream *s);
+
 /* Writes what is queued: 1 if all is out that can ever be, 0 if the rest would
 ** have to wait, or -1 with errno set. */
 int pt_stream_write_out(lua_State *L, pt_stream *s);
@@ -173,9 +157,21 @@ void pt_stream_take_waiter(lua_State *L, pt_stream *s, size_t slot);
 
 int pt_stream_request(lua_State *L);
 
-/* The stream, the waiter, the method and the params are all that is on the
-** stack. 1 with the id on top; else 0, with why not. */
-int pt_stream_request_until(lua_State *L, pt_stream *s, double due);
+/* A request to be made: where its parts are on the stack, and what waits for
+** the answer. */
+typedef struct pt_ask {
+  int stream, method, params;
+  void *waiter;
+  double due;
+  int64_t id; /* what it was sent with, */
+  size_t slot; /* and its place among those that wait */
+} pt_ask;
+
+/* 0 if it was queued; else the results of stream:request, so many. */
+int pt_stream_ask(lua_State *L, pt_stream *s, pt_ask *a);
+
+/* The same for a notification, whose parts are told in the same way. */
+int pt_stream_tell(lua_State *L, pt_stream *s, const pt_ask *a);
 
 int pt_stream_notify(lua_State *L);
 int pt_stream_reply(lua_State *L);
@@ -183,7 +179,8 @@ int pt_stream_fail(lua_State *L);
 
 /* Answers the id at one index with the result at another: the results of
 ** stream:reply. */
-int pt_stream_answer(lua_State *L, pt_stream *s, int id, int result);
+int pt_stream_answer(lua_State *L, pt_stream *s, int stream, int id,
+                     int result);
 
 /* }====== */
 
@@ -197,55 +194,9 @@ int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
 /* Pushes stream:receive. */
 void pt_stream_push_receive(lua_State *L);
 
-/* For a method that finds is_reading set. Either a finalizer called it, in the
-** middle of a message, and then all stays as it is. Or an error broke off
-** reading: then the message is still there, to be read again. */
-void pt_stream_stop_reading(lua_State *L, pt_stream *s);
-
-/* Makes room for reading, and takes note of what a read gave, the end of input
-** included. */
-void pt_stream_make_room(lua_State *L, pt_stream *s);
-void pt_stream_took(pt_stream *s, size_t n);
-
-/* }====== */
-
-/* {====== lcall.c ====== */
-
-int pt_stream_alarm(lua_State *L);
-int pt_stream_plan(lua_State *L);
-
-/* }====== */
-
-/* {====== lwait.c ====== */
-
-int pt_stream_wait(lua_State *L);
-
-/* The time at 2 as a deadline, negative for none. */
-double pt_stream_check_deadline(lua_State *L);
-
-/* Who is going to wait for the stream at 1, the hook it had when it began to,
-** and whether it does nothing else: then the server may wait in its stead. A
-** signal that wants to stop the program sets the hook of the thread that the
-** program is in, not the server's. */
-void pt_stream_begin_waiting(lua_State *L, pt_stream *s, lua_Hook before,
-                             int is_alone);
-
-/* What a stream is waited for with. */
-typedef struct pt_wait {
-  double deadline;    /* negative for none */
-  int other;          /* a descriptor that ends it as well, or -1 */
-  pt_guard *guard;    /* under which both may be looked at late, or NULL */
-  double begun;       /* with a guard: when it did, or shortly before */
-  int is_other_ready; /* as far as it was looked at */
-} pt_wait;
-
-#define PT_WAIT_ALONE                                                          \
-  { .deadline = -1, .other = -1 }
-
-/* Waits for input, sending what is queued meanwhile: 1 if there is something to
-** receive, 0 if not (the time is over, the other is ready, or the program is to
-** stop), -1 with errno set. */
-int pt_stream_await(lua_State *L, pt_stream *s, pt_wait *w);
+/* Waits for input by reading it, where nothing else is to be waited for: 1 if
+** something came, or the end; 0 if it cannot be done so; -1 if a signal came. */
+int pt_stream_wait_reading(lua_State *L, pt_stream *s);
 
 /* }====== */
 

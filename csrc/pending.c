@@ -17,8 +17,9 @@ int64_t pt_pending_next(pt_pending *p) {
   return id;
 }
 
-size_t pt_pending_take(pt_pending *p, int64_t id, double due) {
+size_t pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter) {
   size_t slot = slot_of(p, id);
+  p->calls[slot].waiter = waiter;
   p->calls[slot].id = p->last = id;
   p->calls[slot].due = due;
   p->count++;

@@ -17,6 +17,7 @@
 typedef struct pt_pending_call {
   int64_t id; /* 0 where the slot is free */
   double due; /* when to give up on it; HUGE_VAL for never */
+  void *waiter; /* the caller's; NULL if it keeps it elsewhere */
 } pt_pending_call;
 
 typedef struct pt_pending {
@@ -35,7 +36,7 @@ int pt_pending_is_full(const pt_pending *p);
 
 /* The next id; it is taken only once it was sent. Returns the slot it takes. */
 int64_t pt_pending_next(pt_pending *p);
-size_t pt_pending_take(pt_pending *p, int64_t id, double due);
+size_t pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter);
 
 /* The slot of `id`, or PT_PENDING_NONE. */
 size_t pt_pending_find(const pt_pending *p, int64_t id);

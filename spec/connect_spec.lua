@@ -158,7 +158,7 @@ describe("connecting", function()
       start(children.sh(ask .. "; exec 0<&-; echo ready >&2; exec sleep 1000"), { ladder = { eof = 0 } })
       local err
       peer:on("wait", function() err = select(2, loop.sleep(patience)) end)
-      turn_until(function() return peer.child.lines[1] and peer.running_count == 1 end)
+      turn_until(function() return peer.child.lines[1] and (peer.stream:running()) == 1 end)
       peer:notify "any"
       turn_until(function() return err end)
       assert.equal("closed", err.kind)

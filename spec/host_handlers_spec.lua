@@ -73,11 +73,11 @@ describe("a host that is asked", function()
   it("ends what it is doing for a plugin that dies", function()
     local call = tasks.start(function() return curious:execute("ask", { method = "slow" }) end)
     local peer = curious.supervisor.members[1].peer
-    turn_until(function() return peer.running_count > 0 end)
+    turn_until(function() return (peer.stream:running()) > 0 end)
     peer.child:kill "KILL"
     local outcome, err = call:await(children.patience)
     assert.is_nil(outcome)
     assert.same({ signal = "KILL" }, err.exit)
-    turn_until(function() return peer.running_count == 0 end)
+    turn_until(function() return (peer.stream:running()) == 0 end)
   end)
 end)

@@ -26,7 +26,7 @@ describe("a peer that adopts the ways of a protocol", function()
     local given = { read = one, write = one, framing = "auto", others = true }
     for name, value in pairs(options or {}) do given[name] = value end
     peer = assert(peers.open(given))
-    peer.first = function(self) return self:adopt(WAYS) end
+    peer:on_first(function(self) return self:adopt(WAYS) end)
     peer:on("m", function(params) return params end)
     peer:on("refuse", function() return nil, { kind = "invalid", message = "no" } end)
   end

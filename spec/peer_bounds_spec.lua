@@ -91,8 +91,8 @@ describe("a peer", function()
           order[#order + 1] = slept
         end)
       end
-      turn_until(function() return far.parked_count == 4 end)
-      assert.equal(2, far.running_count)
+      turn_until(function() return far.backlog_count == 4 end)
+      assert.equal(2, (far.stream:running()))
       tasks.all(calls)
       assert.same({ 0.001, 0.002, 0.003, 0.004, 0.005, 0.006 }, order)
     end)
@@ -116,10 +116,10 @@ describe("a peer", function()
       pair { requests = 1 }
       local running, waiting = near:begin("sleep", { seconds = patience }), near:begin("note", { "never" })
       local last = near:begin("echo", { "last" })
-      turn_until(function() return far.parked_count == 2 end)
+      turn_until(function() return far.backlog_count == 2 end)
       waiting:cancel()
       turn_until(function() return near.stream:stats().stray == 1 end)
-      assert.equal(1, far.running_count)
+      assert.equal(1, (far.stream:running()))
       running:cancel()
       assert.same({ "last" }, last:wait())
       assert.same({}, far.notes)
@@ -129,7 +129,7 @@ describe("a peer", function()
       open { requests = 1 }
       wire:write('[{"jsonrpc":"2.0","id":"a","method":"sleep","params":{"seconds":60}},'
         .. '{"jsonrpc":"2.0","id":1.0,"method":"echo"},{"jsonrpc":"2.0","id":7,"method":"echo","params":[7]}]\n')
-      turn_until(function() return far.parked_count == 2 end)
+      turn_until(function() return far.backlog_count == 2 end)
       wire:write '{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1.0}}\n'
       wire:write '{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"a"}}\n'
       local text
@@ -147,16 +147,16 @@ describe("a peer", function()
     it("does not read on when no more can be kept, and the other side cannot write", function()
       open { requests = 1, parked = 10 }
       wire:write(request(0, "hold"))
-      turn_until(function() return far.running_count == 1 end)
+      turn_until(function() return (far.stream:running()) == 1 end)
       local message = request(1, "echo", { ("x"):rep(1000) })
       local taken = flood(message)
-      assert.equal(10, far.parked_count)
+      assert.equal(10, far.backlog_count)
       assert.truthy(taken < 2 << 20, taken .. " bytes were taken")
       assert.is_false((wire:write "x"))
       loop.step(0.01)
-      assert.equal(10, far.parked_count)
+      assert.equal(10, far.backlog_count)
 
-      loop.wake(far.held[1], true)
+      far.held[1]:set(true)
       local answered = 0
       turn_until(function()
         answered = answered + select(2, read_all():gsub("\n", ""))
@@ -168,7 +168,7 @@ describe("a peer", function()
     it("reads on for the answer to a call of its own, and refuses what it cannot keep", function()
       open { requests = 1, parked = 10 }
       wire:write(request(0, "hold"))
-      turn_until(function() return far.running_count == 1 end)
+      turn_until(function() return (far.stream:running()) == 1 end)
       local _, rest = flood(request(1, "sleep", { seconds = 0 }) .. '{"jsonrpc":"2.0","method":"nothing"}\n')
       assert.is_true(far.is_paused)
       local call = far:begin("question", {})
@@ -177,11 +177,11 @@ describe("a peer", function()
       text = text .. read_all()
       assert.matches('"method":"question"', text, 1, true)
       assert.matches('"code":-32000,"message":"Too many requests at once"', text, 1, true)
-      assert.truthy(far.parked_count <= 11)
+      assert.truthy(far.backlog_count <= 11)
       assert.equal(1, #errors_told)
       assert.equal("full", errors_told[1].kind)
-      loop.wake(far.held[1], true)
-      turn_until(function() return far.parked_count == 0 end)
+      far.held[1]:set(true)
+      turn_until(function() return far.backlog_count == 0 end)
     end)
 
     it("pushes back when what waits is large, however few they are", function()
@@ -190,13 +190,13 @@ describe("a peer", function()
       local taken = flood(message:rep(2))
       assert.is_true(far.is_paused)
       assert.truthy(taken < 24 << 20, taken .. " bytes were taken")
-      assert.truthy(far.parked_count < 100)
+      assert.truthy(far.backlog_count < 100)
       turn_until(function()
-        if far.held[1] then loop.wake(table.remove(far.held, 1), true) end
+        if far.held[1] then table.remove(far.held, 1):set(true) end
         read_all()
-        return far.parked_count == 0
+        return far.backlog_count == 0
       end)
-      assert.equal(0, far.parked_bytes)
+      assert.equal(0, far.backlog_bytes)
     end)
 
     it("does not count those that wait for the other side", function()
@@ -223,7 +223,7 @@ describe("a peer", function()
     open()
     local message = request(1, "echo", { ("x"):rep(20000) })
     local taken = flood(message)
-    assert.is_true(far.is_clogged)
+    assert.is_true(select(2, far.stream:running()))
     assert.truthy(far.stream:queued() < 8 << 20, far.stream:queued() .. " bytes are queued")
     assert.truthy(taken < 32 << 20)
     local answered = 0
@@ -231,7 +231,7 @@ describe("a peer", function()
       answered = answered + select(2, read_all():gsub("\n", ""))
       return answered == taken // #message
     end)
-    assert.is_false(far.is_clogged)
+    assert.is_false(select(2, far.stream:running()))
   end)
 
   for what, message in pairs {
@@ -242,7 +242,7 @@ describe("a peer", function()
       open()
       far.answer_noise = true
       local taken, rest = flood(message:rep(100))
-      assert.is_true(far.is_clogged)
+      assert.is_true(select(2, far.stream:running()))
       assert.truthy(far.stream:queued() < 4 << 20, far.stream:queued() .. " bytes are queued")
       assert.truthy(taken < 8 << 20)
       local text = exchange(rest)
@@ -251,7 +251,7 @@ describe("a peer", function()
         answered = answered + select(2, read_all():gsub("\n", ""))
         return answered == (taken + #rest) // #message
       end)
-      assert.is_false(far.is_clogged)
+      assert.is_false(select(2, far.stream:running()))
     end)
   end
 
@@ -292,7 +292,7 @@ describe("a peer", function()
     for i = 1, 4 do calls[i] = near:begin("hold", { i }) end
     assert.equal("full", select(2, calls[4]:wait()).kind)
     turn_until(function() return #far.held == 3 end)
-    for _, waiter in ipairs(far.held) do loop.wake(waiter, true) end
+    for _, event in ipairs(far.held) do event:set(true) end
     for i = 1, 3 do assert.same({ i }, calls[i]:wait()) end
   end)
 

@@ -4,7 +4,6 @@ local connect = require "pintle.connect"
 local core = require "pintle.core"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
-local timers = require "pintle.timers"
 local turn_until = require "spec.support.turning"
 
 local patience = children.patience
@@ -34,7 +33,7 @@ describe("a handler", function()
     near, far = nil, nil
     tasks.run()
     loop.step()
-    assert.equal(0, timers.count())
+    assert.is_nil(loop.timeout())
     nothing_left()
   end)
 
@@ -86,7 +85,7 @@ describe("a handler", function()
         end
         assert.is_true(is_cancelled)
         assert.same({}, told)
-        turn_until(function() return near.running_count == 0 end)
+        turn_until(function() return (near.stream:running()) == 0 end)
       end)
     end
 

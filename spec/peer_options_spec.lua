@@ -306,7 +306,7 @@ describe("a peer", function()
       return { ok == nil and err.kind, besides }
     end)
     wire:write(ASK .. "\n")
-    turn_until(function() return peer.running_count == 1 end)
+    turn_until(function() return (peer.stream:running()) == 1 end)
     assert.is_true(peer:idle(children.patience))
     assert.same({ "timeout", true }, decoded().result)
   end)
@@ -323,17 +323,6 @@ describe("a peer", function()
     end)
     assert.is_true(peer:drain(children.patience))
     reading:await()
-  end)
-
-  it("cannot be opened over what cannot be watched", function()
-    local read, write = core.pipe()
-    local watch, told_end = loop.watch, nil
-    loop.watch = function() return nil, "no room", "full" end
-    local result, err = connect.open { read = read, write = write, on_close = function(why) told_end = why end }
-    loop.watch = watch
-    assert.is_nil(result)
-    assert.same({ "full", "no room" }, { err.kind, err.message })
-    assert.is_nil(told_end)
   end)
 
   it("keeps its memory over many calls", function()

@@ -44,7 +44,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     near:notify("stop", { request = call.id })
     assert.same({ "later" }, near:call("echo", { "later" }))
     assert.same({ "cancelled" }, stopped)
-    assert.is_false(call.done)
+    assert.is_false(call:is_done())
     assert.same({}, told)
     call:cancel()
   end)
@@ -63,7 +63,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     for _, call in ipairs(calls) do near:notify("stop", { request = call.id }) end
     assert.same({ "later" }, near:call("echo", { "later" }))
     for _, call in ipairs(calls) do
-      assert.is_false(call.done)
+      assert.is_false(call:is_done())
       call:cancel()
     end
   end)
@@ -75,7 +75,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     near:notify("stop", { request = first.id })
     assert.same({ "later" }, near:call("echo", { "later" }))
     assert.same({ "cancelled" }, stopped)
-    assert.same({ false, false }, { first.done, second.done })
+    assert.same({ false, false }, { first:is_done(), second:is_done() })
     first:cancel()
     second:cancel()
   end)

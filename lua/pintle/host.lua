@@ -9,6 +9,8 @@ local settings = require "pintle.host.settings"
 local supervisors = require "pintle.host.supervisor"
 local tasks = require "pintle.task"
 
+require("pintle.core").protect()
+
 ---@class pintle.host.options
 ---@field log? false|fun(entry: pintle.entry) where everything goes that plugins say; stderr unless told
 ---@field verbosity? pintle.level|"silent" the lowest level that goes there: "info"
@@ -168,7 +170,7 @@ metatable.__close = methods.stop
 function metatable.__gc(host)
   local plugins = host.plugins
   if next(plugins) then
-    loop.wake({ settled = function() stop_all(plugins) end })
+    loop.soon(stop_all, plugins)
   end
 end
 

@@ -7,6 +7,8 @@ local options = require "pintle.options"
 local peers = require "pintle.peer"
 local tasks = require "pintle.task"
 
+core.protect()
+
 local PAUSE = 0.1 -- seconds for which nobody is let in when there was no room for the last
 
 ---@class pintle.listener
@@ -46,13 +48,8 @@ function methods:watch()
   return loop.watch(self.socket:fileno(), "r", self.watcher)
 end
 
-local function forget_waiter(listener) listener.waiter = nil end
-
 -- There is a task for as long as it listens.
-local function stay(listener)
-  listener.waiter = loop.waiter()
-  loop.wait(listener.waiter, forget_waiter, listener)
-end
+local function stay(listener) listener.closed:wait() end
 
 ---Stops listening; the peers that came stay. Closing twice is fine.
 function methods:close()
@@ -61,7 +58,7 @@ function methods:close()
   loop.unwatch(self.socket:fileno(), self.watcher)
   if self.path then os.remove(self.path) end -- once nobody listens, it may be somebody else's
   self.socket:close()
-  if self.waiter then loop.wake(self.waiter, true) end
+  self.closed:set(true)
 end
 
 metatable.__close = methods.close
@@ -81,7 +78,9 @@ function listeners.open(given, on_peer)
   local ok, socket, message, kind = pcall(core.listen, place)
   if not ok then error(socket:gsub("^[^:]+:%d+: ", ""), 2) end
   if not socket then return nil, errors.new(kind, message) end
-  local listener = setmetatable({ socket = socket, settings = settings, on_peer = on_peer }, metatable)
+  local listener = setmetatable({
+    socket = socket, settings = settings, on_peer = on_peer, closed = loop.event(),
+  }, metatable)
   for name, value in pairs(core.address(socket)) do listener[name] = value end
   listener.watcher = { on_ready = function() accept(listener) end }
   assert(listener:watch())

@@ -1,27 +1,26 @@
 -- One conversation: calls and notifications in both directions at once, over any pair of descriptors.
 
-local core = require "pintle.core"
 local answers = require "pintle.peer.answers"
+local backlog = require "pintle.peer.backlog"
+local calls = require "pintle.peer.calls"
+local core = require "pintle.core"
+local ending = require "pintle.peer.ending"
 local errors = require "pintle.error"
-local expecting = require "pintle.peer.expecting"
-local inbox = require "pintle.peer.inbox"
-local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local options = require "pintle.options"
-
-local parking = lazy "pintle.peer.parking"
-
-local receive, flush = inbox.receive, core.stream_methods.flush
+local policy = require "pintle.peer.policy"
+local request = require "pintle.request"
 
 local TIMEOUT = 60 -- seconds for a call, unless told
 local LINGER = 60 -- seconds for what is being handled when the other side has nothing more to say
 local MOST_REQUESTS = 256 -- handlers at work
 local MOST_PARKED = 1024 -- messages taken in that wait for one of those to end
 local INVALID_REQUEST = -32600
-local CLOGGED = 1 << 20 -- bytes of unsent answers past which no more requests are begun
 
 ---What an error that has no code of its own is sent as.
 local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, invalid = -32602, full = -32000 }
+
+core.protect()
 
 ---How a protocol says that an answer is not wanted any more.
 ---@class pintle.cancellation
@@ -68,24 +67,8 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 ---@field noise string? the last it said that was no message
 ---@field child pintle.child? the program at the other end, if it was started for this
 ---@field stop fun(self: pintle.peer)? ends that program
-local methods = {}
-for name, method in pairs(expecting) do methods[name] = method end
-
--- Methods of a module that is loaded when the first of them is used.
-local function add_later(module, names)
-  for _, name in ipairs(names) do
-    methods[name] = function(...)
-      for _, each in ipairs(names) do methods[each] = require(module)[each] end
-      return methods[name](...)
-    end
-  end
-end
-
-add_later("pintle.peer.ending", {
-  "check_lingering", "close", "close_output", "deafen", "end_of_input", "explain_refusal", "finish", "lose_output",
-  "shut_output",
-})
-add_later("pintle.peer.calls", { "abandon", "begin", "call" })
+local methods = { call = core.call, notify = core.notify, begin = calls.begin }
+for name, method in pairs(ending) do methods[name] = method end
 
 local metatable = { __name = "pintle.peer", __index = methods }
 function metatable:__close() self:close() end
@@ -111,58 +94,6 @@ local LSP_PROGRESS = {
   report = function(params) return params.token, params.value end,
 }
 
--- {====== Sending ======
-
----@private
-function methods:mark_dirty()
-  if self.is_dirty then return end
-  self.is_dirty = true
-  loop.flush(self)
-end
-
----@private called by the loop
-function methods:flush()
-  self.is_dirty = false
-  local done, message = flush(self.stream)
-  if not done or self.is_attended then self:see_to_output(done, message) end
-end
-
----@private what depends on how much was sent
-function methods:see_to_output(done, message)
-  if done == nil and not self.ended then self:lose_output(errors.new("closed", message)) end
-  if self.is_blocked ~= (done == false) then
-    self.is_blocked = done == false
-    self:watch()
-  end
-  if self.is_blocked or self.is_clogged then
-    self.is_clogged = self.is_blocked and self.stream:queued() > CLOGGED
-    answers.update(self)
-    if self.parked_count > 0 and not self.is_clogged then self:go_on_soon() end
-  end
-  if self.expecting then self:review() end
-  if self.is_lingering and not self.ended then self:check_lingering() end
-  self.is_attended = self.is_blocked or self.is_clogged or self.is_lingering
-end
-
----@private
-function methods:failure(kind, message)
-  if kind == "closed" and (self.ended or self.lost) then return self.ended or self.lost end
-  return errors.new(kind, message)
-end
-
----@param method string
----@param params? any
----@return true?, pintle.error?
-function methods:notify(method, params)
-  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 2) end
-  local ok, message, kind = self.stream:notify(method, params)
-  if not ok then return nil, self:failure(kind, message) end
-  self:mark_dirty()
-  return true
-end
-
--- }======
-
 -- {====== Asking and being asked ======
 
 ---Gives up on a call that was begun.
@@ -170,7 +101,20 @@ end
 ---@param reason? string
 function methods.cancel(_, begun, reason) begun:cancel(reason) end
 
-methods.on = core.sole.on
+---Sets the handler of a method; nil removes it. A handler returns a result; or nil and an error, a string or a table
+---with `code`, `message` and `data`; or it raises, which is an internal error.
+---@param method string
+---@param handler pintle.handler?
+function methods:on(method, handler)
+  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 2) end
+  options.check_handler(handler)
+  self.handlers[method] = handler
+end
+
+---@private
+function methods:remove_handlers()
+  for method in pairs(self.handlers) do self.handlers[method] = nil end
+end
 
 ---Says who handles all other methods; `ctx.method` tells which it is.
 ---@param handler pintle.handler?
@@ -179,7 +123,23 @@ function methods:otherwise(handler)
   self.other = handler
 end
 
-methods.failed = answers.failed
+---The contexts of the requests that are being handled.
+---@return pintle.request[]
+function methods:requests() return self.stream:requests() end
+
+---Has `fn(peer, method, params)` called with the first message, before it is handled.
+---@private
+function methods:on_first(fn)
+  self.first = fn
+  backlog.update(self)
+end
+
+local function set_controls(self)
+  local controls = self.controls
+  for method in pairs(controls) do controls[method] = nil end
+  if self.cancellation then controls[self.cancellation.method] = policy.cancel end
+  controls[self.progress.method] = policy.progress
+end
 
 ---The ways of a protocol. A `pintle.dialect` is such a thing.
 ---@class pintle.ways
@@ -202,6 +162,7 @@ function methods:adopt(ways)
   if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
   if ways.progress then self.progress = ways.progress end
   if ways.codes then self.codes = setmetatable(ways.codes, { __index = CODES }) end
+  set_controls(self)
   local ok, message, kind = self.stream:speak { ids = ways.ids, extra = ways.extra, header = ways.header }
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
@@ -209,64 +170,21 @@ end
 
 -- }======
 
--- {====== Readiness ======
-
-methods.attend = inbox.attend
-methods.receive_on = inbox.receive_on
-methods.take_on = inbox.take_on
-methods.take_over = inbox.take_over
-methods.listen_in = inbox.listen_in
-methods.note_serving = answers.note_serving
-
----@private called by the loop. An output that is broken is told of as both.
-function methods:on_ready(readable, writable)
-  if readable and not self.ended then receive(self) end
-  if writable then self:flush() end
-end
-
----@private called by the loop
-function methods:spin_for_answer() return not self.ended and inbox.receive(self, self.spin) end
-
----@private for a call: its answer has to get through, and the one who asks now waits for the other side
-function methods:make_way()
-  parking.unpause(self)
-  self:go_on_soon()
-end
-
----@private sees to what was kept back
+---@private works off the backlog in the next turn
 function methods:go_on_soon()
   if self.is_going_on then return end
   self.is_going_on = true
-  loop.soon(inbox.go_on, self)
+  loop.soon(policy.go_on, self)
 end
 
----@private goes on in the next turn with what was taken from the stream already
-function methods:go_on_soon_with(message) loop.soon(self.take_on, message) end
+---@private
+methods.listen_in = policy.listen
+methods.report = answers.report
 
----@private The program at the other end is gone: what there is of it is taken in, and then it is over.
+---@private The program at the other end is gone: what there is of it is read, and then it is over.
 function methods:expect_end()
-  if self.ended or self.is_ending then return end
-  self.is_orphaned = true
-  loop.soon(self.receive_on, self)
+  if not self.ended and not self.is_ending then self.stream:expect_end() end
 end
-
-local function set(self, descriptor, events)
-  if events == "" then return loop.unwatch(descriptor, self) end
-  local ok, message, kind = loop.watch(descriptor, events, self)
-  if not ok then self:finish(errors.new(kind, message)) end
-end
-
----@private asks the loop for what it wants to be told
-function methods:watch()
-  local input, output = self.stream:fds()
-  local reading = input and not self.is_paused and not self.is_ending and "r" or ""
-  local writing = output and self.is_blocked and "w" or ""
-  if input == output and input then return set(self, input, reading .. writing) end
-  if input then set(self, input, reading) end
-  if output and not self.ended then set(self, output, writing) end
-end
-
--- }======
 
 local PEER_OPTIONS = {
   "name", "timeout", "limits", "cancellation", "progress", "codes", "answer_noise", "on_noise", "on_error", "on_close",
@@ -293,69 +211,62 @@ local function pick_all(from)
   return picked
 end
 
--- All that there is of a peer, whose stream is there already.
-local function furnish(self, given)
-  local limits, timeout = given.limits or {}, given.timeout
-  self.name = given.name
+local function init_fields(self, given)
+  local timeout = given.timeout
   if timeout == nil then timeout = TIMEOUT end
-  self.timeout = timeout
+  self.name, self.timeout = given.name, timeout
   self.cancellation = given.cancellation == nil and LSP_CANCELLATION or given.cancellation
   self.progress = given.progress or LSP_PROGRESS
   self.codes = setmetatable(pick_all(given.codes), { __index = CODES })
   self.answer_noise, self.on_noise, self.on_error = given.answer_noise, given.on_noise, given.on_error
   self.explain, self.traceback = given.explain, given.traceback
-  self.spin = given.spin or false
   self.linger = given.linger or LINGER
   self.listeners, self.last_token = {}, 0
-  self.running, self.running_count = {}, 0
-  self.most_requests = limits.requests or MOST_REQUESTS
-  self.parked, self.parked_first, self.parked_count, self.parked_bytes = {}, 1, 0, 0
-  self.most_parked = limits.parked or MOST_PARKED
-  self.spoiled, self.looks = false, 0
-  self.alarm_at = math.huge
-  self.is_free = true
-  self.is_dirty, self.is_blocked, self.is_clogged, self.is_paused = false, false, false, false
-  self.is_orphaned, self.is_lingering, self.is_attended = false, false, false
-  self.expecting, self.serving, self.first, self.other = false, false, false, false
-  self.ended, self.deaf = false, false
-  function self.reader.failed(_, err, traceback) answers.report(self, err, traceback, "a message") end
+  self.most_backlog = given.limits and given.limits.parked or MOST_PARKED
+  backlog.clear(self)
+  set_controls(self)
 end
 
-local function begin(self)
-  if not self.spin then self.stream:plan(self, self.timeout or nil) end
-  self:watch()
+local function check(given)
+  local timeout = given.timeout
+  options.check(given.limits or {}, LIMITS, 3)
+  if timeout and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
+    error("timeout: seconds expected, or false for none", 4)
+  end
+end
+
+local function open_stream(self, given)
+  local limits = given.limits or {}
+  local settings = pick(given, STREAM_OPTIONS)
+  settings.framing = settings.framing or "line"
+  settings.limits = pick(limits, STREAM_LIMITS)
+  local stream, message, kind = core.peer(settings, self, {
+    policy = policy, handlers = self.handlers, controls = self.controls, context = request.metatable,
+    timeout = self.timeout, spin = given.spin or 0, requests = limits.requests or MOST_REQUESTS,
+  })
+  if not stream then return nil, errors.new(kind, message) end
+  stream:keep_order(given.ordered or false)
+  stream:keep_big_integers(given.big_integers or false)
+  return stream
 end
 
 ---Begins a conversation over two descriptors.
 ---@param given pintle.peer.options
 ---@return pintle.peer?, pintle.error?
 function peers.open(given)
-  local limits, timeout = given.limits or {}, given.timeout
-  options.check(limits, LIMITS)
-  if timeout and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
-    error("timeout: seconds expected, or false for none", 3)
-  end
-  local settings = pick(given, STREAM_OPTIONS)
-  settings.framing = settings.framing or "line"
-  settings.limits = pick(limits, STREAM_LIMITS)
-  local stream, message, kind = core.stream(settings)
-  if not stream then return nil, errors.new(kind, message) end
-  stream:keep_order(given.ordered or false)
-  stream:keep_big_integers(given.big_integers or false)
-  local self = setmetatable({ stream = stream, handlers = {}, reader = {} }, metatable)
-  furnish(self, given)
-  begin(self)
+  check(given)
+  local self = setmetatable({
+    handlers = {}, controls = {}, first = false, other = false, ended = false, deaf = false, expecting = false,
+    is_lingering = false, is_paused = false,
+  }, metatable)
+  init_fields(self, given)
+  local stream, err = open_stream(self, given)
+  if not stream then return nil, err end
+  self.stream = stream
+  stream:begin()
   if self.ended then return nil, self.ended end
   self.on_close = given.on_close
   return self
-end
-
----Makes a whole peer of one that `core.sole` has begun.
----@private
----@param self pintle.peer
-function peers.complete(self)
-  furnish(setmetatable(self, metatable), { answer_noise = true })
-  begin(self)
 end
 
 return peers

@@ -4,6 +4,8 @@ local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
 
+core.protect()
+
 local KEPT_LINES = 20 -- last lines of stderr
 local LINE_LIMIT = 8192 -- bytes of one of them; what is longer is cut
 local LAST_PIECES = 16 -- pieces of stderr that are still read once it has ended
@@ -104,7 +106,7 @@ end
 local function announce(child)
   local waiters = child.waiters
   child.waiters = {}
-  for waiter in pairs(waiters) do loop.wake(waiter, child.exit) end
+  for event in pairs(waiters) do event:set(child.exit) end
   loop.call(child.on_exit, child.exit)
 end
 
@@ -142,17 +144,16 @@ function methods:stop_watching()
   self.exit_watcher, self.timer = nil, nil
 end
 
-local function stop_waiting(child, waiter) child.waiters[waiter] = nil end
-
 ---Waits for its end.
 ---@param timeout? number seconds
 ---@return pintle.exit?, pintle.error?
 function methods:wait(timeout)
   if self.exit then return self.exit end
-  local waiter = loop.waiter()
-  self.waiters[waiter] = true
-  local late = timeout and errors.new("timeout", "the process has not ended in time")
-  return loop.wait_within(timeout, late, waiter, stop_waiting, self, waiter)
+  local event = loop.event()
+  self.waiters[event] = true
+  local exit, err = event:wait(timeout, timeout and errors.new("timeout", "the process has not ended in time"))
+  self.waiters[event] = nil
+  return exit, err
 end
 
 -- }======

@@ -1,30 +1,27 @@
--- A request or notification that is being handled: what its handler is given as `ctx`. It is what runs in the
--- handler's thread, too.
+-- A request or notification that is being handled: what its handler is given as `ctx`.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local duration = lazy "pintle.duration"
-require "pintle.reach"
 
 local GRACE = 0.2 -- seconds in which a handler that computes may see for itself that it was stopped
 local STUBBORN = 1 -- seconds in which it may clean up; then it gets no further, whatever it catches
 
----@class pintle.request: pintle.runner
+---@class pintle.request
 ---@field peer pintle.peer
 ---@field id pintle.id? nil if nobody waits for an answer
 ---@field method string
 ---@field due number? when it has to be done, by the clock of the loop
----@field is_doomed boolean? whether it may not go on
+---@field must_abort boolean? whether it may not go on
 ---@field is_firm boolean? whether the other side cannot cancel it
 ---@field concluding? fun() called when the work on it is over, before it is answered
 local methods = {}
 
 local request = { methods = methods }
 
-request.metatable = core.sole.request
-request.metatable.__index = methods
+request.metatable = { __name = "pintle.request", __index = methods }
 
 ---Whether it is wanted no more: cancelled, out of time, or the peer is gone. `why` is the error to give back.
 ---@return boolean, pintle.error? why
@@ -50,11 +47,9 @@ function methods:notify(method, params) return self.peer:notify(method, params) 
 ---@param seconds number
 ---@param what? string what it is that timed out then
 function methods:set_deadline(seconds, what)
-  self.peer:note_serving()
-  if self.timer then loop.forget(self.timer) end
   self.due = loop.now() + seconds
   self.allowed, self.what = seconds, what or "the request"
-  self.timer = loop.after(seconds, self.expire, self)
+  loop.set_deadline(self, seconds)
 end
 
 ---@private
@@ -67,29 +62,32 @@ end
 ---@param err pintle.error
 function methods:stop(err)
   if self.stopped then return end
-  self.stopped_at = loop.now()
+  self.stopped, self.stopped_at = err, loop.now()
   loop.stop(self, err)
 end
 
----@private called while the handler computes without waiting: the first time it may be that this one has only just
----begun, in a thread that has handled others before
+---@private called while the handler computes without waiting
 function methods:tick()
-  if self.is_doomed then error(self.stopped, 0) end
-  if not self.is_slow then
-    self.is_slow = true
-    return
-  end
+  if self.must_abort then error(self.stopped, 0) end
   self.peer:listen_in()
   if not self:cancelled() then return end
   local late = loop.now() - self.stopped_at
-  self.is_doomed = late >= STUBBORN
+  self.must_abort = late >= STUBBORN
   if late >= GRACE then error(self.stopped, 0) end
 end
 
----@private called by the loop if the handler raised
-function methods:failed(err, traceback)
-  if self.concluding then self.concluding() end
-  self.peer:failed(self, err, traceback)
+-- A handler that computes is interrupted by `tick`, and before every instruction once it must abort, so that no pcall
+-- saves it.
+local function tick()
+  local object = loop.current()
+  if object and object.tick then object:tick() end
 end
+
+local function must_abort()
+  local object = loop.current()
+  return object and object.must_abort or false
+end
+
+core.watchdog(tick, must_abort)
 
 return request

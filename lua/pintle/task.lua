@@ -3,6 +3,8 @@
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
 
+require("pintle.core").protect()
+
 ---@class pintle.task: pintle.runner
 ---@field state "running"|"done"|"failed"
 ---@field results table what the function returned; or its error, first
@@ -14,10 +16,7 @@ local metatable = { __name = "pintle.task", __index = methods }
 ---@class pintle.task.module
 local tasks = {}
 
-local MOST_NESTED = 50
-
 local live = 0 -- tasks that have not ended
-local depth = 0 -- of tasks that are being started, one by the other
 
 -- {====== The end of a task ======
 
@@ -33,7 +32,7 @@ end
 local function tell_groups(groups, task)
   for group in pairs(groups) do
     note(group, task)
-    if group.last == task then loop.wake(group.waiter, task) end
+    if group.last == task then group.event:set(task) end
   end
 end
 
@@ -63,7 +62,7 @@ end
 ---@private called by the loop. Who waits for it in this turn hears of it; else `loop.on_error` does. That a cancelled
 ---task ended because of that is no news.
 function methods:failed(err, traceback)
-  self.traceback = traceback
+  self.traceback = errors.text(err) .. "\n" .. traceback
   settle(self, "failed", { err, n = 1 })
   if self.is_heard or self.stopped and err == self.stopped then return end
   unheard[self] = true
@@ -76,20 +75,10 @@ end
 
 local function body(task, fn, ...) settle(task, "done", table.pack(fn(...))) end
 
--- Tasks that start one another too deep for C's stack are begun by the loop.
 local function start(fn, ...)
-  local task = setmetatable({
-    state = "running", stopped = false, thread = false, canceller = false, subject = false, token = false,
-  }, metatable)
+  local task = setmetatable({ state = "running", stopped = false }, metatable)
   live = live + 1
-  if depth >= MOST_NESTED then
-    local arguments = table.pack(...)
-    loop.soon(function() loop.start(task, body, task, fn, table.unpack(arguments, 1, arguments.n)) end)
-    return task
-  end
-  depth = depth + 1
   loop.start(task, body, task, fn, ...)
-  depth = depth - 1
   return task
 end
 
@@ -136,12 +125,12 @@ end
 
 -- Waits until so many of the tasks have ended, or one has failed: the task with which that came about.
 local function wait_for(list, left, seconds)
-  local group = { tasks = list, left = left, waiter = loop.waiter() }
+  local group = { tasks = list, left = left, event = loop.event() }
   for _, task in ipairs(list) do join(group, task) end
   local task, err = group.last, nil
   if not task then
     local late = seconds and errors.new("timeout", "the task has not ended in time")
-    task, err = loop.wait_within(seconds, late, group.waiter, leave, group)
+    task, err = group.event:wait(seconds, late)
   end
   leave(group)
   return task, err
@@ -166,7 +155,9 @@ end
 ---Ends what the task waits for now and every later wait: they return `nil, err` of the kind "cancelled".
 ---@param reason? string
 function methods:cancel(reason)
-  if self.state == "running" then loop.stop(self, loop.cancelled(reason)) end
+  if self.state ~= "running" or self.stopped then return end
+  self.stopped = loop.cancelled(reason)
+  loop.stop(self, self.stopped)
 end
 
 -- Whatever is not over when the value is closed is cancelled.

@@ -66,15 +66,15 @@ end
 -- Answers only when told to.
 function handlers.hold(params, ctx)
   local held = ctx.peer.held
-  held[#held + 1] = loop.waiter()
-  loop.wait(held[#held], function() end)
+  held[#held + 1] = loop.event()
+  held[#held]:wait()
   return params
 end
 
 function handlers.release(_, ctx)
   local held = ctx.peer.held
   ctx.peer.held = {}
-  for i = #held, 1, -1 do loop.wake(held[i], true) end
+  for i = #held, 1, -1 do held[i]:set(true) end
   return #held
 end
 

@@ -294,15 +294,15 @@ end
 
 -- A bell that rings whenever something has changed.
 local function new_bell()
-  local waiter
+  local event
   local function ring()
-    if waiter then loop.wake(waiter, true) end
+    if event then event:set(true) end
   end
   local function wait(seconds)
     if seconds and seconds <= 0 then return nil, errors.new("timeout", "late") end
-    waiter = loop.waiter()
-    local ok, err = loop.wait_within(seconds, errors.new("timeout", "late"), waiter, function() waiter = nil end)
-    waiter = nil
+    event = loop.event()
+    local ok, err = event:wait(seconds, errors.new("timeout", "late"))
+    event = nil
     return ok, err
   end
   return ring, wait

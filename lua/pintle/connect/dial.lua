@@ -5,20 +5,20 @@ local errors = require "pintle.error"
 local loop = require "pintle.loop"
 local peers = require "pintle.peer"
 
+core.protect()
+
 local CONNECTING = 10 -- seconds
 local BUSY = 0.01 -- seconds until one who has too many waiting already is tried again
 
 local function wait_until_connected(descriptor, where)
-  local number, waiter, watcher = descriptor:fileno(), loop.waiter(), {}
-  local function stop_watching() loop.unwatch(number, watcher) end
-  function watcher.on_ready()
-    stop_watching()
-    loop.resume(waiter, true)
-  end
+  local number, is_connected = descriptor:fileno(), loop.event()
+  local watcher = { on_ready = function() is_connected:set(true) end }
   local ok, message, kind = loop.watch(number, "w", watcher)
   if not ok then return nil, errors.new(kind, message) end
   local late = errors.new("timeout", ("no connection to %s within %gs"):format(where, CONNECTING))
-  return loop.wait_within(CONNECTING, late, waiter, stop_watching)
+  local connected, err = is_connected:wait(CONNECTING, late)
+  loop.unwatch(number, watcher)
+  return connected, err
 end
 
 local function finish_dialling(descriptor, where)

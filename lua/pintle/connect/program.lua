@@ -8,6 +8,8 @@ local process = require "pintle.process"
 
 local tasks = lazy "pintle.task"
 
+require("pintle.core").protect()
+
 local LAST_WORDS = 1 -- seconds between the end of its output and that of the program
 
 local program = {}

@@ -6,6 +6,8 @@ local exits = require "pintle.exit"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
 
+core.protect()
+
 local SIGNALS = { "TERM", "HUP", "INT" }
 
 local ending = {}

@@ -5,6 +5,8 @@ local core = require "pintle.core"
 local errors = require "pintle.error"
 local manifest = require "pintle.manifest"
 
+core.protect()
+
 local HANDSHAKE = 10 -- seconds
 local AT_ONCE = { request = 0, eof = 0, term = 0.5 } -- seconds for each way of ending it
 

@@ -9,6 +9,8 @@ local loop = require "pintle.loop"
 local restart = lazy "pintle.host.restart"
 local tasks = require "pintle.task"
 
+core.protect()
+
 ---@class pintle.supervisor
 ---@field spec table what the plugin is started with
 ---@field name string
@@ -67,23 +69,19 @@ local function stopped(self) return errors.new("closed", self.name .. " was stop
 local function announce(self, err)
   local waiters = self.waiters
   self.waiters = {}
-  for waiter in pairs(waiters) do loop.wake(waiter, not err or nil, err) end
-end
-
-local function stop_waiting(self, waiter)
-  local was_waiting = self.waiters[waiter] ~= nil
-  self.waiters[waiter] = nil
-  return was_waiting
+  for event in pairs(waiters) do event:set(not err or nil, err) end
 end
 
 -- Whoever is first, where it was left for later, has it started.
 local function wait_for_change(self, deadline)
-  local waiter = loop.waiter()
-  self.waiters[waiter] = true
+  local event = loop.event()
+  self.waiters[event] = true
   if not self.is_started then tasks.start(self.start, self) end
   local late = errors.new("timeout", self.name .. " was not ready in time")
   local seconds = deadline and math.max(deadline - loop.now(), 0)
-  return loop.wait_within(seconds, late, waiter, stop_waiting, self, waiter)
+  local ok, err = event:wait(seconds, late)
+  self.waiters[event] = nil
+  return ok, err
 end
 
 -- }======

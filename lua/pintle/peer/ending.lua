@@ -1,10 +1,11 @@
--- How a conversation ends.
+-- How a conversation ends, and waiting until something has become true of it.
 
+local backlog = require "pintle.peer.backlog"
 local errors = require "pintle.error"
-local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
+local tasks = require "pintle.task"
 
-local tasks = lazy "pintle.task"
+require("pintle.core").protect()
 
 local CLOSING = 1 -- seconds to send what is queued when it is closed
 local LAST_WORDS = 1 -- seconds in which the reason may be found why nobody reads what is sent
@@ -12,18 +13,70 @@ local LAST_WORDS = 1 -- seconds in which the reason may be found why nobody read
 ---@class pintle.peer.ending
 local methods = {}
 
+-- {====== Waiting until something has become true ======
+
+---@private called when something has changed
+function methods:review()
+  local expecting = self.expecting or {}
+  for event, condition in pairs(expecting) do
+    if condition(self) then
+      expecting[event] = nil
+      event:set(true)
+    end
+  end
+  if not next(expecting) then self.expecting = false end
+  backlog.update(self)
+end
+
+local function expect(self, condition, seconds, message)
+  if condition(self) then return true end
+  local event = loop.event()
+  self.expecting = self.expecting or {}
+  self.expecting[event] = condition
+  backlog.update(self)
+  local ok, err = event:wait(seconds, seconds and errors.new("timeout", message))
+  if self.expecting then self.expecting[event] = nil end
+  return ok, err
+end
+
+local function has_ended(self) return self.ended end
+
+---Waits for the end of the conversation.
+---@param timeout? number seconds
+---@return true?, pintle.error? err of the kind "timeout" if it goes on
+function methods:join(timeout) return expect(self, has_ended, timeout, "the conversation has not ended in time") end
+
+---Waits until nothing is being handled, or held to be handled later.
+---@param timeout? number seconds
+---@param asking? pintle.request the request that asks, which does not count
+---@return true?, pintle.error? err of the kind "timeout" if there is still something to do
+function methods:idle(timeout, asking)
+  local own = asking and 1 or 0
+  local function is_idle() return self.stream:running() <= own and self.backlog_count == 0 end
+  return expect(self, is_idle, timeout, "there is still something to do")
+end
+
+local function is_settled(self) return self.ended or self.lost or self.stream:queued() == 0 end
+
+---Waits until everything that was queued has been sent.
+---@param timeout? number seconds
+---@return boolean whether it has
+function methods:drain(timeout)
+  if not self.ended then self.stream:write() end
+  expect(self, is_settled, timeout, "not everything was sent in time")
+  return self.stream:queued() == 0
+end
+
+-- }======
+
 -- {====== Losing one half ======
 
 ---Nothing will be heard any more: every call that waits, and every later one, ends with `err`. Handlers go on.
 ---@param err pintle.error
 function methods:deafen(err)
   self.deaf = self.deaf or err
-  self.is_free = false
-  self.stream:admit(false)
-  for _, waiter in self.stream.orphan, self.stream do loop.wake(waiter, nil, err) end
-  local spoiled = self.spoiled or {}
-  self.spoiled = false
-  for _, pair in ipairs(spoiled) do loop.wake(pair[1], nil, err) end
+  backlog.update(self)
+  self.stream:deafen(err)
 end
 
 local function finish_lingering(self) self:finish(self.deaf) end
@@ -31,31 +84,35 @@ local function finish_lingering(self) self:finish(self.deaf) end
 -- What was asked before is answered.
 local function linger(self, err)
   self:deafen(err)
-  self.is_lingering, self.is_attended = true, true
+  self.is_lingering = true
   self.lingering = loop.after(self.linger, finish_lingering, self)
-  self:mark_dirty()
+  backlog.update(self)
+  self.stream:write_soon()
 end
 
----@private called after something was sent: it is over once all is answered and the answers are out
-function methods:check_lingering()
-  self:note_serving()
-  if self.running_count > 0 or self.parked_count > 0 or not self.lost and self.stream:queued() > 0 then return end
-  finish_lingering(self)
+-- It is over once all is answered and the answers are out.
+local function check_lingering(self)
+  local is_sent = self.lost or self.stream:queued() == 0
+  if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
+end
+
+---Something was sent, or a handler has ended.
+function methods:moved()
+  if self.backlog_count > 0 then self:go_on_soon() end
+  if self.expecting then self:review() end
+  if self.is_lingering and not self.ended then check_lingering(self) end
 end
 
 ---@private
 function methods:end_of_input(err)
   if self.ended or self.is_ending then return end
   self.is_ending = true
-  local input = self.stream:fds()
-  if input then loop.unwatch(input, self) end
   if self.explain then return self.explain(self, err) end
   linger(self, err)
 end
 
 local function stop_requests(self, err)
-  self:note_serving()
-  for i = self.running_count, 1, -1 do self.running[i]:stop(err) end
+  for _, ctx in ipairs(self.stream:requests()) do ctx:stop(err) end
 end
 
 -- Who has nobody left to serve may have somewhere to go from here.
@@ -66,13 +123,14 @@ local function give_up_output(self)
   self:deafen(self.lost)
 end
 
----@private Nobody reads what is sent, so answers are for nobody. What calls fail for may be told soon, by the end of
----the input or of a program.
-function methods:lose_output(err)
-  if self.lost then return end
+---Nobody reads what is sent, so answers are for nobody. What calls fail for may be known soon, by the end of the input
+---or of a program.
+---@private
+function methods:lost_output(message)
+  if self.lost or self.ended then return end
+  local err = errors.new("closed", message)
   self.lost = err
-  self.is_blocked = false
-  self:shut_output()
+  self.stream:shut()
   stop_requests(self, err)
   self.losing = loop.after(LAST_WORDS, give_up_output, self)
   self:review()
@@ -84,18 +142,10 @@ function methods:explain_refusal(err)
   return self.ended or err
 end
 
----@private
-function methods:shut_output()
-  local input, output = self.stream:fds()
-  if output and output ~= input then loop.unwatch(output, self) end
-  self.stream:close_output()
-  if not self.ended then self:watch() end
-end
-
 ---The other side sees the end of its input; what it still says is taken.
 function methods:close_output()
   self:drain(CLOSING)
-  if not self.ended then self:shut_output() end
+  if not self.ended then self.stream:shut() end
 end
 
 -- }======
@@ -103,7 +153,7 @@ end
 -- {====== The end ======
 
 local function forget_timers(self)
-  for _, name in ipairs { "alarm", "lingering", "losing", "burying" } do
+  for _, name in ipairs { "lingering", "losing", "burying" } do
     if self[name] then loop.forget(self[name]) end
     self[name] = nil
   end
@@ -114,14 +164,11 @@ end
 function methods:finish(err)
   if self.ended then return end
   self.ended = err
-  local input, output = self.stream:fds()
-  if input then loop.unwatch(input, self) end
-  if output then loop.unwatch(output, self) end
   forget_timers(self)
   self.deaf = err
   self:deafen(err)
-  self.stream:close()
-  self.parked, self.parked_first, self.parked_count, self.parked_bytes = {}, 1, 0, 0
+  self.stream:finish()
+  backlog.clear(self)
   stop_requests(self, err)
   loop.soon(self.review, self)
   if self.on_close then loop.call(self.on_close, err) end

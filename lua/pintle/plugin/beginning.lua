@@ -3,6 +3,8 @@
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
 
+require("pintle.core").protect()
+
 local INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 
 local beginning = {}
@@ -47,15 +49,9 @@ function beginning.initialize(self, config)
   local ok, err = run_initializers(self)
   self.phase = ok and "ready" or "new"
   if not ok then self.config = before end
-  for waiter in pairs(self.waiting) do loop.wake(waiter) end
+  for event in pairs(self.waiting) do event:set() end
   self.waiting = {}
   return ok, err
-end
-
-local function stop_waiting(self, waiter)
-  local was_waiting = self.waiting[waiter] ~= nil
-  self.waiting[waiter] = nil
-  return was_waiting
 end
 
 ---Without a handshake the first operation is the beginning; all others wait for it.
@@ -63,9 +59,10 @@ end
 ---@return true?, pintle.error|table|string? err
 function beginning.begin(self)
   while self.phase == "beginning" do
-    local waiter = loop.waiter()
-    self.waiting[waiter] = true
-    local _, err = loop.wait(waiter, stop_waiting, self, waiter)
+    local event = loop.event()
+    self.waiting[event] = true
+    local _, err = event:wait()
+    self.waiting[event] = nil
     if err then return nil, err end
   end
   if self.phase == "new" then return beginning.initialize(self) end

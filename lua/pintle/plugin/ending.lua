@@ -10,6 +10,8 @@ local work = require "pintle.plugin.work"
 local follow = lazy "pintle.plugin.follow"
 local tasks = lazy "pintle.task"
 
+core.protect()
+
 local STOPPING = 1 -- seconds for what is being handled to answer that it was stopped
 local LAST_WORDS = 10 -- seconds for an on_shutdown, and for the last answers to be taken
 local SHUTTING_DOWN = "the plugin is shutting down"
@@ -19,9 +21,7 @@ local ending = {}
 -- Every request but the one that asks for it is stopped.
 local function stop_requests(self, message, asking)
   local err = errors.new("closed", message)
-  self.peer:note_serving()
-  for i = self.peer.running_count, 1, -1 do
-    local request = self.peer.running[i]
+  for _, request in ipairs(self.peer:requests()) do
     if request ~= asking then request:stop(err) end
   end
 end
@@ -47,15 +47,13 @@ function ending.shutdown(self, request)
 end
 
 local function refuse_all(self)
-  self.peer.handlers = {}
+  self.peer:remove_handlers()
   self.peer:otherwise(function() return work.refuse_when_over(self) end)
 end
 
 local function wake(self, how)
   self.ending = self.ending or how
-  if not self.waiter then return end
-  loop.wake(self.waiter, true)
-  self.waiter = nil
+  self.ended:set(true)
 end
 
 ---Ends the process as soon as the answers that are due are out.
@@ -112,8 +110,8 @@ end
 
 local function time_needed(self)
   local longest = self.drain
-  for i = 1, self.peer.running_count do
-    local left = self.peer.running[i]:deadline()
+  for _, request in ipairs(self.peer:requests()) do
+    local left = request:deadline()
     if left then longest = math.max(longest, left + STOPPING) end
   end
   return longest

@@ -5,6 +5,8 @@ local errors = require "pintle.error"
 local loop = require "pintle.loop"
 local process = require "pintle.process"
 
+core.protect()
+
 local KEPT = 1 << 20 -- bytes of each output
 local LINGER = 0.5 -- seconds in which an output may still end after the program has
 
@@ -31,10 +33,7 @@ local program = {}
 -- One of the things that have to end before the program is done with.
 local function one_less(run)
   run.open = run.open - 1
-  if run.open == 0 and run.waiter then
-    loop.wake(run.waiter, true)
-    run.waiter = nil
-  end
+  if run.open == 0 then run.over:set(true) end
 end
 
 local function close(run, descriptor, watcher)
@@ -113,26 +112,9 @@ local function start(run, options)
   return true
 end
 
-local function expire(run, seconds)
-  if not run.waiter then return end
-  local waiter = run.waiter
-  run.waiter = nil
-  loop.resume(waiter, nil, errors.new("timeout", ("%s has not ended within %gs"):format(run.name, seconds)))
-end
-
-local function stop_waiting(run)
-  local was_waiting = run.waiter ~= nil
-  run.waiter = nil
-  return was_waiting
-end
-
 local function wait(run, seconds)
-  if run.open == 0 then return true end
-  run.waiter = loop.waiter()
-  local timer = seconds and loop.after(seconds, function() expire(run, seconds) end)
-  local ok, err = loop.wait(run.waiter, stop_waiting, run)
-  if timer then loop.forget(timer) end
-  return ok, err
+  local late = seconds and errors.new("timeout", ("%s has not ended within %gs"):format(run.name, seconds))
+  return run.over:wait(seconds, late)
 end
 
 -- Also when the wait was given up: the program goes, and its group with it.
@@ -156,7 +138,9 @@ end
 function program.run(options)
   local command, err = find(options)
   if not command then return nil, err end
-  local run <close> = setmetatable({ closers = {}, name = options.command[1] }, { __close = clean_up })
+  local run <close> = setmetatable({
+    closers = {}, name = options.command[1], over = loop.event(),
+  }, { __close = clean_up })
   local ok
   ok, err = start(run, setmetatable({ command = command }, { __index = options }))
   if ok then ok, err = wait(run, options.timeout) end

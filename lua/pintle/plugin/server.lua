@@ -13,6 +13,8 @@ local ending = lazy "pintle.plugin.ending"
 local fold = lazy "pintle.plugin.fold"
 local work = lazy "pintle.plugin.work"
 
+require("pintle.core").protect()
+
 local DRAIN = 600 -- seconds for what is being handled when input ends
 
 ---@class pintle.server
@@ -108,13 +110,13 @@ local function speak(self, dialect)
 end
 
 local function recognise(self)
-  self.peer.first = function(peer, method, params)
+  self.peer:on_first(function(peer, method, params)
     local stream = peer.stream
     local own = self.plugin.manifest.dialects
     local dialect = dialects.recognise(method, params, stream:framing(), stream:others(), own)
     if dialect then return speak(self, dialect) end
     recognise(self)
-  end
+  end)
 end
 
 local function add_methods(self)
@@ -145,16 +147,8 @@ local function open(self, options)
   }
 end
 
-local function forget_waiter(self)
-  local was_waiting = self.waiter ~= nil
-  self.waiter = nil
-  return was_waiting
-end
-
 local function wait_for_end(self)
-  if self.ending then return end
-  self.waiter = loop.waiter()
-  loop.wait(self.waiter, forget_waiter, self)
+  if not self.ending then self.ended:wait() end
   self.ending = self.ending or { status = 1 }
 end
 
@@ -165,7 +159,7 @@ end
 function servers.run(plugin, options)
   local self = setmetatable({
     plugin = plugin, config = options.config or {}, capabilities = {}, state = {}, found = {},
-    drain = options.drain or DRAIN, phase = "new", waiting = {}, is_over = false, is_shut = false,
+    drain = options.drain or DRAIN, phase = "new", waiting = {}, ended = loop.event(), is_over = false, is_shut = false,
   }, metatable)
   local err
   self.peer, err = open(self, options)

@@ -34,8 +34,8 @@ end
 -- {====== Reading ======
 
 local function ring(self)
-  if self.waiter then loop.wake(self.waiter, true) end
-  self.waiter = nil
+  if self.event then self.event:set(true) end
+  self.event = nil
 end
 
 local function hand_out(self)
@@ -86,8 +86,8 @@ function methods:await(condition, seconds)
     if answer then return answer end
     local left = deadline - loop.now()
     if left <= 0 then return nil end
-    self.waiter = loop.waiter()
-    local ok, err = loop.wait_within(left, LATE, self.waiter, function() self.waiter = nil end)
+    self.event = loop.event()
+    local ok, err = self.event:wait(left, LATE)
     if not ok and err.kind ~= "timeout" then error(err, 0) end
   end
 end

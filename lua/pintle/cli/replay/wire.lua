@@ -15,19 +15,15 @@ local wires = {}
 
 -- Until there is something to read, or room to write if that is wanted.
 local function wait(self, wants_room, seconds)
-  local waiter, watcher = loop.waiter(), {}
+  local is_ready = loop.event()
+  local watcher = { on_ready = function() is_ready:set(true) end }
   local input, output = not self.is_ended and self.input:fileno(), wants_room and self.output:fileno()
-  local function unwatch()
-    if input then loop.unwatch(input, watcher) end
-    if output then loop.unwatch(output, watcher) end
-  end
-  function watcher.on_ready()
-    unwatch()
-    loop.resume(waiter, true)
-  end
   if input then assert(loop.watch(input, "r", watcher)) end
   if output then assert(loop.watch(output, "w", watcher)) end
-  return loop.wait_within(seconds, errors.new("timeout", "nothing was said in time"), waiter, unwatch)
+  local ok, err = is_ready:wait(seconds, errors.new("timeout", "nothing was said in time"))
+  if input then loop.unwatch(input, watcher) end
+  if output then loop.unwatch(output, watcher) end
+  return ok, err
 end
 
 local function take_in(self)

@@ -32,15 +32,13 @@ local function take(self, byte)
   elseif #self.bytes - self.first < MOST_AHEAD then
     self.bytes[#self.bytes + 1] = byte
   end
-  local waiter = self.waiter
-  self.waiter = nil
-  if waiter then loop.wake(waiter, true) end
+  local event = self.event
+  self.event = nil
+  if event then event:set(true) end
 end
 
 ---@private called by the loop
 function methods:on_ready() take(self, io.stdin:read(1)) end
-
-local function forget_waiter(self) self.waiter = nil end
 
 local function next_byte(self)
   local byte = self.bytes[self.first]
@@ -63,8 +61,8 @@ function methods:next()
     if self.is_plain then
       take(self, io.stdin:read(1))
     else
-      self.waiter = loop.waiter()
-      if not loop.wait(self.waiter, forget_waiter, self) then return false end
+      self.event = loop.event()
+      if not self.event:wait() then return false end
     end
   end
 end

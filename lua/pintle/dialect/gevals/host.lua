@@ -183,7 +183,7 @@ local function call(session, params, context)
   if begun.id then session.running[begun.id] = context end
   local result, err = begun:wait()
   if begun.id then session.running[begun.id] = nil end
-  if not begun.done then begun:cancel(err and err.message) end
+  if not begun:is_done() then begun:cancel(err and err.message) end
   return result, err
 end
 

@@ -47,9 +47,9 @@ local function call(session, way, method, params, deadline, listener)
   local context = { on_progress = listener.on_progress }
   if begun.id then session.running[begun.id] = context end
   local result, err = begun:wait()
-  if session.peer.parked_count > 0 then session.peer:idle(LATE) end
+  if session.peer.backlog_count > 0 then session.peer:idle(LATE) end
   if begun.id then session.running[begun.id] = nil end
-  if not begun.done then begun:cancel(err and err.message) end
+  if not begun:is_done() then begun:cancel(err and err.message) end
   return outcome_of(session, way, result, err, context)
 end
 

@@ -13,7 +13,7 @@ end
 
 local function pass_on(turn)
   local waiter = table.remove(turn.queue, 1)
-  if waiter then return loop.wake(waiter, true) end
+  if waiter then return waiter:set(true) end
   turn.queues[turn.name] = nil
 end
 
@@ -27,11 +27,14 @@ local metatable = { __close = pass_on }
 function turns.take(queues, name, seconds)
   local queue = queues[name]
   if queue then
-    local waiter = loop.waiter()
+    local waiter = loop.event()
     queue[#queue + 1] = waiter
     local late = seconds and errors.new("timeout", ("%q has been running for %gs already"):format(name, seconds))
-    local ok, err = loop.wait_within(seconds or nil, late, waiter, leave, queue, waiter)
-    if not ok then return nil, err end
+    local ok, err = waiter:wait(seconds or nil, late)
+    if not ok then
+      leave(queue, waiter)
+      return nil, err
+    end
   else
     queues[name] = {}
   end

@@ -1,0 +1,471 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "ltask.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "clock.h"
+#include "core.h"
+#include "lloop.h"
+
+#define TASK "pintle.core.task"
+#define EVENT "pintle.event"
+
+#define MOST_IDLE 256
+
+/* Their addresses are in every task and every event. */
+static const char task_mark = 0;
+static const char event_mark = 0;
+
+int pt_is_event(const void *waiter) {
+  return *(const void *const *)waiter == &event_mark;
+}
+
+/* {====== Tasks ====== */
+
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
+
+void pt_task_push(lua_State *L, const pt_task *t) {
+  pt_loop_push(L, PT_LOOP_LIVE);
+  lua_rawgetp(L, -1, t);
+  lua_remove(L, -2);
+}
+
+static void fire_late(lua_State *L, pt_alarm *a);
+static void fire_deadline(lua_State *L, pt_alarm *a);
+
+static pt_task *make_task(lua_State *L, pt_loop *lp) {
+  pt_task *t = lua_newuserdatauv(L, sizeof *t, PT_TASK_VALUES);
+  memset(t, 0, sizeof *t);
+  t->mark = &task_mark;
+  t->loop = lp;
+  t->late.fire = fire_late;
+  t->deadline.fire = fire_deadline;
+  pt_set_class(L, TASK, no_methods, NULL);
+  t->thread = lua_newthread(L);
+  lua_setiuservalue(L, -2, PT_TASK_THREAD);
+  pt_loop_keep(L, t);
+  return t;
+}
+
+pt_task *pt_task_take(lua_State *L, pt_loop *lp) {
+  pt_task *t = lp->idle;
+  if (t == NULL)
+    return make_task(L, lp);
+  pt_task_push(L, t);
+  lp->idle = t->next;
+  lp->idle_count--;
+  t->next = NULL;
+  return t;
+}
+
+static void clear_value(lua_State *L, int value) {
+  lua_pushnil(L);
+  lua_setiuservalue(L, -2, value);
+}
+
+/* Nothing that it has worked on is kept by a task that has nothing to do. A
+** thread that has raised is not used again: hooks are off in it for good if it
+** was a hook that raised. */
+static void rest(lua_State *L, pt_task *t, int status) {
+  pt_loop *lp = t->loop;
+  pt_task_push(L, t);
+  clear_value(L, PT_TASK_OBJECT);
+  if (t->is_stopped)
+    clear_value(L, PT_TASK_STOPPED);
+  lua_pop(L, 1);
+  pt_loop_clear_alarm(lp, &t->deadline);
+  t->is_stopped = 0;
+  t->state = PT_TASK_IDLE;
+  if (status != LUA_OK || lp->idle_count >= MOST_IDLE) {
+    pt_loop_let_go(L, t);
+    return;
+  }
+  t->next = lp->idle;
+  lp->idle = t;
+  lp->idle_count++;
+}
+
+/* Its function has returned or raised. */
+static void end(lua_State *L, pt_task *t, int status, int results) {
+  t->ended(L, t, status, results);
+  lua_settop(t->thread, 0);
+  rest(L, t, status);
+}
+
+void pt_task_run(lua_State *L, pt_task *t, int args) {
+  pt_loop *lp = t->loop;
+  pt_task *outer = lp->current;
+  int status, results;
+  if (lp->depth >= PT_TASK_DEPTH) {
+    t->args = args;
+    t->state = PT_TASK_READY;
+    pt_loop_add_ready(L, lp, t);
+    return;
+  }
+  t->state = PT_TASK_RUNNING;
+  lp->current = t;
+  lp->depth++;
+  status = pt_watch_resume(lp->watch, L, t->thread, args, &results);
+  lp->depth--;
+  lp->current = outer;
+  if (status != LUA_YIELD) {
+    end(L, t, status, results);
+  } else if (t->state == PT_TASK_RUNNING) { /* it lets others go first */
+    lua_pop(t->thread, results);
+    t->args = 0;
+    t->state = PT_TASK_READY;
+    pt_loop_add_ready(L, lp, t);
+  }
+}
+
+/* Takes it from those that wait for its event. */
+static void leave_event(pt_task *t) {
+  pt_task **link;
+  if (t->event == NULL)
+    return;
+  for (link = &t->event->first; *link != t; link = &(*link)->next)
+    ;
+  *link = t->next;
+  t->next = NULL;
+  t->event = NULL;
+}
+
+void pt_task_wake(lua_State *L, pt_task *t, int args) {
+  if (!lua_checkstack(t->thread, args))
+    luaL_error(L, "not enough memory");
+  pt_loop_add_ready(L, t->loop, t);
+  leave_event(t);
+  pt_loop_clear_alarm(t->loop, &t->late);
+  t->withdraw = NULL;
+  lua_xmove(L, t->thread, args);
+  t->args = args;
+  t->state = PT_TASK_READY;
+}
+
+pt_task *pt_task_here(lua_State *L, const pt_loop *lp) {
+  pt_task *t = lp->current;
+  return t != NULL && t->thread == L && lua_isyieldable(L) ? t : NULL;
+}
+
+int pt_task_wait(lua_State *L, pt_task *t, lua_KContext context,
+                 lua_KFunction then) {
+  t->state = PT_TASK_WAITING;
+  return lua_yieldk(L, 0, context, then);
+}
+
+void pt_task_push_stopped(lua_State *L, const pt_task *t) {
+  pt_task_push(L, t);
+  lua_getiuservalue(L, -1, PT_TASK_STOPPED);
+  lua_remove(L, -2);
+}
+
+void pt_task_stop(lua_State *L, pt_task *t) {
+  int err = lua_gettop(L);
+  if (t->is_stopped) {
+    lua_pop(L, 1);
+    return;
+  }
+  pt_task_push(L, t);
+  lua_pushvalue(L, err);
+  lua_setiuservalue(L, -2, PT_TASK_STOPPED);
+  t->is_stopped = 1;
+  if (t->state == PT_TASK_WAITING) {
+    void (*withdraw)(lua_State *, pt_task *) = t->withdraw;
+    lua_pushnil(L);
+    lua_pushvalue(L, err);
+    pt_task_wake(L, t, 2);
+    if (withdraw != NULL)
+      withdraw(L, t);
+  }
+  lua_settop(L, err - 1);
+}
+
+/* }====== */
+
+/* {====== Events ====== */
+
+pt_event *pt_event_check(lua_State *L, int arg) {
+  return pt_check_marked(L, arg, sizeof(pt_event), &event_mark, EVENT);
+}
+
+static pt_event *check_event(lua_State *L) { return pt_event_check(L, 1); }
+
+/* event:set(a, b) */
+static int event_set(lua_State *L) {
+  pt_event *e = check_event(L);
+  lua_settop(L, 3);
+  pt_event_set(L, e, 1);
+  return 0;
+}
+
+static int push_values(lua_State *L) {
+  lua_getiuservalue(L, 1, 1);
+  lua_getiuservalue(L, 1, 2);
+  return 2;
+}
+
+/* event:on_set(action): action(event) is called in the turn after it is set */
+static int event_on_set(lua_State *L) {
+  check_event(L);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_settop(L, 2);
+  lua_setiuservalue(L, 1, PT_EVENT_ACTION);
+  return 0;
+}
+
+/* event:is_set() -> boolean */
+static int event_is_set(lua_State *L) {
+  lua_pushboolean(L, check_event(L)->is_set);
+  return 1;
+}
+
+/* What the task was resumed with. */
+static int has_waited(lua_State *L, int status, lua_KContext before) {
+  (void)status;
+  return lua_gettop(L) - (int)before;
+}
+
+static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
+  if (due < HUGE_VAL) {
+    pt_task_push(L, t);
+    lua_pushvalue(L, 3);
+    lua_setiuservalue(L, -2, PT_TASK_LATE);
+    lua_pop(L, 1);
+    pt_loop_set_alarm(L, t->loop, &t->late, due);
+  }
+  t->event = e;
+  t->next = e->first;
+  e->first = t;
+}
+
+/* The wait of a task has taken too long. */
+static void fire_late(lua_State *L, pt_alarm *a) {
+  pt_task *t = (pt_task *)(void *)((char *)a - offsetof(pt_task, late));
+  lua_pushnil(L);
+  pt_task_push(L, t);
+  lua_getiuservalue(L, -1, PT_TASK_LATE);
+  lua_remove(L, -2);
+  pt_task_wake(L, t, 2);
+}
+
+/* For whoever cannot yield. */
+static int wait_turning(lua_State *L, pt_event *e, double due) {
+  pt_loop *lp = e->loop;
+  pt_task *t = lp->current;
+  pt_loop_turn_until(L, lp, e, due);
+  if (e->is_set)
+    return push_values(L);
+  lua_pushnil(L);
+  if (t != NULL && t->is_stopped)
+    pt_task_push_stopped(L, t);
+  else
+    lua_pushvalue(L, 3);
+  return 2;
+}
+
+/* event:wait(seconds, late) -> the values it was set to | nil, late | nil, why
+** the task was stopped */
+static int event_wait(lua_State *L) {
+  pt_event *e = check_event(L);
+  pt_loop *lp = e->loop;
+  double seconds = luaL_optnumber(L, 2, HUGE_VAL), due;
+  pt_task *t;
+  lua_settop(L, 3);
+  if (e->is_set)
+    return push_values(L);
+  if (lp->current != NULL && lp->current->is_stopped) {
+    lua_pushnil(L);
+    pt_task_push_stopped(L, lp->current);
+    return 2;
+  }
+  due = seconds < HUGE_VAL ? pt_clock_now() + seconds : HUGE_VAL;
+  t = pt_task_here(L, lp);
+  if (t == NULL)
+    return wait_turning(L, e, due);
+  join_event(L, t, e, due);
+  return pt_task_wait(L, t, 3, has_waited);
+}
+
+/* A task that waits for it keeps an event alive: it is on the task's stack. */
+pt_event *pt_event_push(lua_State *L, pt_loop *lp) {
+  static const luaL_Reg methods[] = {{"is_set", event_is_set},
+                                     {"on_set", event_on_set},
+                                     {"set", event_set},
+                                     {"wait", event_wait},
+                                     {NULL, NULL}};
+  pt_event *e = lua_newuserdatauv(L, sizeof *e, PT_EVENT_VALUES);
+  memset(e, 0, sizeof *e);
+  e->mark = &event_mark;
+  e->loop = lp;
+  pt_set_class(L, EVENT, methods, NULL);
+  return e;
+}
+
+void pt_event_set(lua_State *L, pt_event *e, int index) {
+  int b = lua_gettop(L), a = b - 1;
+  if (!e->is_set) {
+    lua_pushvalue(L, a);
+    lua_setiuservalue(L, index, 1);
+    lua_pushvalue(L, b);
+    lua_setiuservalue(L, index, 2);
+    e->is_set = 1;
+    while (e->first != NULL) {
+      lua_pushvalue(L, a);
+      lua_pushvalue(L, b);
+      pt_task_wake(L, e->first, 2);
+    }
+    if (lua_getiuservalue(L, index, PT_EVENT_ACTION) != LUA_TNIL) {
+      lua_pushvalue(L, index);
+      pt_loop_call_soon(L, e->loop);
+    }
+  }
+  lua_settop(L, a - 1);
+}
+
+/* }====== */
+
+/* {====== What Lua sees ====== */
+
+static pt_loop *loop_of(lua_State *L) {
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+/* loop.event() -> event */
+static int loop_event(lua_State *L) {
+  pt_event_push(L, loop_of(L));
+  return 1;
+}
+
+/* Puts what was raised, and where, on the stack of L, and closes what the
+** thread had still open. */
+void pt_task_take_failure(lua_State *L, pt_task *t) {
+  lua_State *thread = t->thread;
+  lua_sethook(thread, NULL, 0, 0); /* of one that had to be interrupted */
+  lua_checkstack(thread, 1);
+  lua_pushvalue(thread, -1);
+  lua_xmove(thread, L, 1);
+  luaL_traceback(L, thread, NULL, 0);
+  if (lua_resetthread(thread) != LUA_OK && lua_gettop(thread) > 0) {
+    lua_xmove(thread, L, 1);
+    lua_replace(L, -3);
+  }
+}
+
+/* A failure is for the object to hear of. */
+static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
+  int top = lua_gettop(L);
+  (void)results;
+  if (status == LUA_OK)
+    return;
+  pt_task_push(L, t);
+  lua_getiuservalue(L, -1, PT_TASK_OBJECT);
+  lua_getfield(L, -1, "failed");
+  lua_insert(L, -2);
+  pt_task_take_failure(L, t);
+  lua_call(L, 3, 0);
+  lua_settop(L, top);
+}
+
+/* loop.start(object, function, ...): runs the function in a task, at once and
+** until it waits. If it raises, object:failed(error, traceback) is called. */
+static int loop_start(lua_State *L) {
+  pt_loop *lp = loop_of(L);
+  int args = lua_gettop(L) - 2;
+  pt_task *t;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checkany(L, 2);
+  t = pt_task_take(L, lp);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, 1, "task");
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, PT_TASK_OBJECT);
+  lua_pop(L, 1);
+  if (!lua_checkstack(t->thread, args + 1))
+    return luaL_error(L, "too many arguments");
+  t->ended = end_of_function;
+  lua_xmove(L, t->thread, args + 1);
+  pt_task_run(L, t, args);
+  return 0;
+}
+
+/* Pushes what stands for the task. */
+static int push_object(lua_State *L, const pt_task *t) {
+  int type;
+  pt_task_push(L, t);
+  type = lua_getiuservalue(L, -1, PT_TASK_OBJECT);
+  lua_remove(L, -2);
+  return type;
+}
+
+/* loop.current() -> object | nil */
+static int loop_current(lua_State *L) {
+  pt_loop *lp = loop_of(L);
+  if (lp->current == NULL) {
+    lua_pushnil(L);
+    return 1;
+  }
+  if (push_object(L, lp->current) == LUA_TNIL && lp->describe != NULL) {
+    lua_pop(L, 1);
+    lp->describe(L, lp->current);
+  }
+  return 1;
+}
+
+/* The task that the object at 1 stands for, if it has not ended. */
+static pt_task *task_of(lua_State *L) {
+  pt_task *t = NULL;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (lua_getfield(L, 1, "task") == LUA_TUSERDATA) {
+    t = pt_check_marked(L, -1, sizeof *t, &task_mark, TASK);
+    lua_getiuservalue(L, -1, PT_TASK_OBJECT);
+    if (!lua_rawequal(L, -1, 1))
+      t = NULL;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return t;
+}
+
+/* loop.stop(object, err): every wait of its task returns nil, err */
+static int loop_stop(lua_State *L) {
+  pt_task *t = task_of(L);
+  luaL_checkany(L, 2);
+  lua_settop(L, 2);
+  if (t != NULL)
+    pt_task_stop(L, t);
+  return 0;
+}
+
+/* loop.set_deadline(object, seconds): object:expire() is called then, unless
+** its task has ended */
+static int loop_set_deadline(lua_State *L) {
+  pt_task *t = task_of(L);
+  double seconds = luaL_checknumber(L, 2);
+  if (t != NULL)
+    pt_loop_set_alarm(L, t->loop, &t->deadline, pt_clock_now() + seconds);
+  return 0;
+}
+
+static void fire_deadline(lua_State *L, pt_alarm *a) {
+  pt_task *t = (pt_task *)(void *)((char *)a - offsetof(pt_task, deadline));
+  if (push_object(L, t) == LUA_TTABLE) {
+    lua_getfield(L, -1, "expire");
+    lua_pushvalue(L, -2);
+    lua_call(L, 1, 0);
+  }
+  lua_pop(L, 1);
+}
+
+static const luaL_Reg functions[] = {{"current", loop_current},
+                                     {"event", loop_event},
+                                     {"set_deadline", loop_set_deadline},
+                                     {"start", loop_start},
+                                     {"stop", loop_stop},
+                                     {NULL, NULL}};
+
+void pt_tasks_add(lua_State *L) { luaL_setfuncs(L, functions, 1); }
+
+/* }====== */
