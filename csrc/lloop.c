@@ -532,6 +532,8 @@ static int turn_protected(lua_State *L) {
     lua_settop(L, 2);
   } while (!w->is_single && !is_over(w) &&
            (w->deadline == HUGE_VAL || pt_clock_now() < w->deadline));
+  if (is_over(w)) /* others may have waited for the same */
+    run_ready(L, lp);
   return 0;
 }
 

@@ -229,6 +229,7 @@ static int has_waited(lua_State *L, int status, lua_KContext before) {
 }
 
 static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
+  pt_task **last;
   if (due < HUGE_VAL) {
     pt_task_push(L, t);
     lua_pushvalue(L, 3);
@@ -237,8 +238,9 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
     pt_loop_set_alarm(L, t->loop, &t->late, due);
   }
   t->event = e;
-  t->next = e->first;
-  e->first = t;
+  for (last = &e->first; *last != NULL; last = &(*last)->next)
+    ;
+  *last = t;
 }
 
 /* The wait of a task has taken too long. */
