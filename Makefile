@@ -1,8 +1,10 @@
-# Builds the C core as $(BUILD)/pintle/core.so. One word makes a variant, each in a folder of its own:
+# Builds the C core as $(BUILD)/pintle/core.so, and the Lua modules, compiled, below $(BUILD)/lua. One word makes a
+# variant, each in a folder of its own:
 #   make             build
 #   make SANITIZE=1  build/sanitize, with a bin/lua5.4 that brings the sanitizers' runtime (clang, Linux)
 #   make COVERAGE=1  build/coverage
-# WERROR=1 makes warnings errors; CC, CFLAGS, LDFLAGS and BUILD are yours.
+# WERROR=1 makes warnings errors; CC, CFLAGS, LDFLAGS, LUA and BUILD are yours.
+# `make install` is for LuaRocks, which says where to: LUADIR, LIBDIR and BINDIR.
 
 BUILD := build
 OPTIMIZE := -O2
@@ -28,6 +30,9 @@ ifeq ($(shell uname),Darwin)
   SHARED := -bundle -undefined dynamic_lookup
   KEG := $(shell brew --prefix lua@5.4 2>/dev/null)/lib/pkgconfig
 endif
+ifdef LUA_INCDIR
+  LUA_CFLAGS := -I$(LUA_INCDIR)
+endif
 ifndef LUA_CFLAGS
   LUA_CFLAGS := $(shell export PKG_CONFIG_PATH="$$PKG_CONFIG_PATH:$(KEG)"; \
     for lua in lua5.4 lua-5.4 lua54 lua; do \
@@ -35,10 +40,14 @@ ifndef LUA_CFLAGS
     done)
 endif
 
+LUA := $(or $(LUA),$(firstword $(foreach lua,lua5.4 lua-5.4 lua54 lua,$(shell command -v $(lua)))))
+
 CORE := $(BUILD)/pintle/core.so
+MODULES := $(shell find lua -type f -not -path '*/_meta/*')
+COMPILED := $(BUILD)/lua/compiled
 OBJECTS := $(patsubst csrc/%.c,$(BUILD)/obj/%.o,$(wildcard csrc/*.c))
 
-all: $(CORE)
+all: $(CORE) $(COMPILED)
 
 $(CORE): $(OBJECTS)
 	@mkdir -p $(@D)
@@ -47,6 +56,19 @@ $(CORE): $(OBJECTS)
 $(BUILD)/obj/%.o: csrc/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(OPTIMIZE) -fPIC $(WARN) $(VARIANT) $(LUA_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(COMPILED): $(MODULES) script/compile
+	@rm -rf $(@D)
+	@mkdir -p $(sort $(dir $(MODULES:%=$(BUILD)/%)))
+	@$(LUA) script/compile lua $(@D) $(MODULES)
+	@touch $@
+
+install: all
+	mkdir -p "$(LIBDIR)/pintle" "$(LUADIR)/pintle" "$(BINDIR)"
+	cp $(CORE) "$(LIBDIR)/pintle/core.so"
+	cp -R $(BUILD)/lua/pintle/. "$(LUADIR)/pintle"
+	cp -R lua/pintle/_meta "$(LUADIR)/pintle"
+	cp bin/pintle "$(BINDIR)/pintle"
 
 ifdef SANITIZE
 all: $(BUILD)/bin/lua5.4
@@ -65,4 +87,4 @@ clean:
 
 -include $(OBJECTS:.o=.d)
 
-.PHONY: all headers clean
+.PHONY: all headers clean install

@@ -34,7 +34,7 @@ static void note_size(lua_State *L, pt_stream *s, size_t size) {
     pt_buf_keep_pages(L, size);
 }
 
-void pt_stream_make_room(lua_State *L, pt_stream *s) {
+static void make_room(lua_State *L, pt_stream *s) {
   size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST;
   note_size(L, s, s->need);
   pt_io_widen(&s->input, s->need);
@@ -42,7 +42,7 @@ void pt_stream_make_room(lua_State *L, pt_stream *s) {
     luaL_error(L, "not enough memory");
 }
 
-void pt_stream_took(pt_stream *s, size_t n) {
+static void took(pt_stream *s, size_t n) {
   s->is_drained = n < pt_buf_room(&s->in);
   s->is_searched = 0;
   s->at_end = n == 0;
@@ -80,10 +80,10 @@ static int fill(lua_State *L, pt_stream *s, double spin) {
     s->is_drained = 0;
     return push_nothing(L);
   }
-  pt_stream_make_room(L, s);
+  make_room(L, s);
   n = read_spinning(s, spin);
   if (n >= 0) {
-    pt_stream_took(s, (size_t)n);
+    took(s, (size_t)n);
     return 0;
   }
   if (errno == EAGAIN || errno == EWOULDBLOCK)
@@ -259,11 +259,11 @@ int pt_stream_wait_reading(lua_State *L, pt_stream *s) {
   if (!s->owns_input || !pt_io_can_be_patient(&s->input) ||
       pt_buf_len(&s->out) > 0 || has_input(s))
     return 0;
-  pt_stream_make_room(L, s);
+  make_room(L, s);
   n = pt_io_read_patiently(&s->input, s->in.data + s->in.end,
                            pt_buf_room(&s->in));
   if (n >= 0)
-    pt_stream_took(s, (size_t)n);
+    took(s, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 
