@@ -1,6 +1,7 @@
 -- JSON Schema, draft 2020-12: a schema is compiled once, into functions that judge values.
 
 local lazy = require "pintle.lazy"
+local flat = require "pintle.schema.flat"
 local libraries = require "pintle.schema.library"
 local refusal = require "pintle.schema.refusal"
 
@@ -42,6 +43,7 @@ end
 ---@param value any
 ---@return true? valid, pintle.schema.error? err the first thing that is wrong
 function methods:validate(value)
+  if self.fits_flat and self.fits_flat(value) then return true end
   if not self.check then prepare(self) end
   return self.run:validate(self.check, value, self.limits)
 end
@@ -71,6 +73,7 @@ local function compile(document, given, limits)
   if keywords["$ref"] or keywords["$dynamicRef"] then reached, dynamic = link.reach(library, root) end
   local self = setmetatable({
     root = root, reached = reached, limits = limits, has_defaults = keywords.default,
+    fits_flat = flat.check(document, keywords),
     context = {
       dynamic = dynamic, limits = limits, either = given.unmarked_empty == "either", formats = given.formats,
       patterns = {},

@@ -71,7 +71,7 @@ end
 -- The plugin is told how long it has if somebody has said so.
 local function context_of(self, operation, given, level)
   local spec = self.supervisor.spec
-  local context = settings.execute(given, level + 1)
+  local context = given and settings.execute(given, level + 1) or {}
   context.patience = context.timeout
   if context.timeout == nil then context.patience = spec.timeout end
   if context.timeout == nil and spec.is_timed then context.timeout = spec.timeout end
@@ -125,7 +125,7 @@ end
 function methods:execute(operation, args, given)
   if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
   if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
-  local context = context_of(self, operation, given or NONE, 2)
+  local context = context_of(self, operation, given, 2)
   local outcome, err = execute(self, operation, args or {}, context)
   if context.is_shown then self.logger:clear() end
   return outcome, err

@@ -178,13 +178,18 @@ local function patience_of(context)
 end
 
 -- Progress and parts come with the id of the call.
-local function call(session, params, context)
+local function call_with_reports(session, params, context)
   local begun = session.peer:begin("execute", params, { timeout = patience_of(context) })
   if begun.id then session.running[begun.id] = context end
   local result, err = begun:wait()
   if begun.id then session.running[begun.id] = nil end
   if not begun:is_done() then begun:cancel(err and err.message) end
   return result, err
+end
+
+local function call(session, params, context)
+  if context.on_progress or context.on_part then return call_with_reports(session, params, context) end
+  return session.peer:call("execute", params, { timeout = patience_of(context) })
 end
 
 -- When the time is over, either side may be the first to say so.
