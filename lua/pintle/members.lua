@@ -3,6 +3,8 @@
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 
+local null, array_mt = json.null, json.array_mt
+
 local INVALID_PARAMS = -32602
 
 local members = {}
@@ -13,17 +15,17 @@ local members = {}
 function members.kind(value)
   local kind = type(value)
   if kind == "table" then
-    local is_list = value[1] ~= nil or getmetatable(value) == json.array_mt
+    local is_list = value[1] ~= nil or getmetatable(value) == array_mt
     return is_list and "array" or "object"
   end
-  return value == json.null and "null" or kind
+  return value == null and "null" or kind
 end
 
 ---A member, or nil where it is null, which is what some write for nothing.
 ---@param value any
 ---@return any
 function members.given(value)
-  if value ~= json.null then return value end
+  if value ~= null then return value end
 end
 
 ---Whether a member is of a kind. One that is left out, or null, is right.
@@ -32,7 +34,7 @@ end
 ---@param name string of the member
 ---@return true?, pintle.error? err with the code of invalid params
 function members.check(value, expected, name)
-  if value == nil or value == json.null then return true end
+  if value == nil or value == null or type(value) == expected then return true end
   local kind = members.kind(value)
   if kind == expected then return true end
   local message = ("Invalid params: %s: %s expected, got %s"):format(name, expected, kind)

@@ -63,7 +63,7 @@ function wire.log(level, message, data)
   if data == nil and #message <= SHORT then return params end
   local ok, text = pcall(json.encode, params)
   if not ok then return nil, errors.new("invalid", "log: " .. text) end
-  if #text <= LINE then return params end
+  if #text <= LINE then return json.raw(text) end
   local kept = data ~= nil and json.encode(params.data)
   return log_params(level, cut(message, KEPT_MESSAGE), kept and {
     truncated = true, bytes = #kept, json = cut(kept, KEPT_DATA),
