@@ -33,6 +33,31 @@ function loop.call(fn, ...) return xpcall(fn, complain, ...) end
 
 -- }======
 
+-- {====== Tasks that compute without waiting ======
+
+local checks = {} ---@type fun()[]
+
+-- What `object.tick` raises comes out of the code that computes.
+local function tick()
+  for i = 1, #checks do checks[i]() end
+  local object = loop.current()
+  if object and object.tick then object:tick() end
+end
+
+-- Such a task is interrupted before every instruction, so that no pcall saves it.
+local function must_abort()
+  local object = loop.current()
+  return object and object.must_abort or false
+end
+
+core.watchdog(tick, must_abort)
+
+---Has `fn()` called about every 50 ms while a task computes without waiting, so that the loop does not turn.
+---@param fn fun()
+function loop.while_computing(fn) checks[#checks + 1] = fn end
+
+-- }======
+
 ---Waits. Ends early, with `nil, err`, only if the task is cancelled.
 ---@param seconds number
 ---@return true?, pintle.error?

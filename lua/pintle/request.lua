@@ -1,6 +1,5 @@
 -- A request or notification that is being handled: what its handler is given as `ctx`.
 
-local core = require "pintle.core"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
@@ -75,19 +74,5 @@ function methods:tick()
   self.must_abort = late >= STUBBORN
   if late >= GRACE then error(self.stopped, 0) end
 end
-
--- A handler that computes is interrupted by `tick`, and before every instruction once it must abort, so that no pcall
--- saves it.
-local function tick()
-  local object = loop.current()
-  if object and object.tick then object:tick() end
-end
-
-local function must_abort()
-  local object = loop.current()
-  return object and object.must_abort or false
-end
-
-core.watchdog(tick, must_abort)
 
 return request

@@ -40,17 +40,28 @@ function ending.stop_all()
   let_signals_go()
 end
 
+local function leave(name)
+  ending.stop_all()
+  core.raise(name)
+end
+
 function watcher.on_ready()
   local name = signals:next()
-  if not name then return end
-  tasks.start(function()
-    ending.stop_all()
-    core.raise(name)
-  end)
+  if name then tasks.start(leave, name) end
 end
+
+-- A task that computes does not let the loop turn: the signal is looked for in its stead.
+local function look_for_signal()
+  local name = signals and signals:next()
+  if name then leave(name) end
+end
+
+local is_looking = false
 
 local function watch_signals()
   if signals then return end
+  if not is_looking then loop.while_computing(look_for_signal) end
+  is_looking = true
   signals = core.signals(SIGNALS)
   if signals then loop.watch(signals:fd(), "r", watcher) end
 end
