@@ -52,7 +52,7 @@ describe("a plugin is stopped when its host", function()
   end
 
   for _, signal in ipairs { "TERM", "HUP" } do
-    for _, way in ipairs { "wait", "wait_for_answer" } do
+    for _, way in ipairs { "wait", "wait_for_answer", "compute_in_task" } do
       it(("gets SIG%s while it is in %s, and ends by that signal"):format(signal, way), function()
         local pid = start(way)
         host:kill(signal)

@@ -1,14 +1,34 @@
--- Modules that are loaded when they are first used: what a program never comes to costs it nothing when it starts.
+-- Modules that are loaded when they are first used, so that a program starts fast. A host loads all of them while its
+-- first plugin starts: from then on nothing that goes wrong, not even a lack of descriptors or another working
+-- directory, keeps it from what it needs to say so.
 
----A stand-in for a module that is a table. Whatever is asked of it is asked of the module.
----@param name string
----@return table
-return function(name)
+local lazy = {}
+
+local unloaded = {} ---@type table<string, true> names of modules that have a stand-in
+
+---Loads every module that has a stand-in, and those that these bring, but for those of another role.
+---@param role string what the names of these have in them, such as "plugin"
+function lazy.load_all_but(role)
+  for name in next, unloaded do
+    unloaded[name] = nil
+    if not name:find(role, 1, true) then
+      require(name)
+      return lazy.load_all_but(role)
+    end
+  end
+end
+
+-- A stand-in for a module that is a table. Whatever is asked of it is asked of the module.
+local function stand_in(_, name)
   local metatable = {}
+  if not package.loaded[name] then unloaded[name] = true end
   function metatable.__index(_, key)
     local module = require(name)
+    unloaded[name] = nil
     metatable.__index = module
     return module[key]
   end
   return setmetatable({}, metatable)
 end
+
+return setmetatable(lazy, { __call = stand_in })

@@ -4,6 +4,7 @@ local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 
 local declaration = lazy "pintle.manifest.declaration"
+local find_nearest = require "pintle.manifest.nearest"
 local received = lazy "pintle.manifest.received"
 
 local UNKNOWN_OPERATION, INVALID_PARAMS = -32601, -32602
@@ -105,7 +106,6 @@ end
 ---@param name string
 ---@return string?
 function methods:nearest(name)
-  local find_nearest = require "pintle.manifest.nearest"
   return find_nearest(name, self.names)
 end
 

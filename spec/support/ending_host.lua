@@ -35,6 +35,8 @@ function ways.exit_in_coroutine() coroutine.wrap(function() os.exit(3) end)() en
 
 function ways.wait() loop.sleep(600) end
 
+function ways.compute_in_task() tasks.run(function() while true do end end) end
+
 function ways.wait_for_answer() plugin:call("execute", {}, { timeout = 600 }) loop.sleep(600) end
 
 function ways.collected()

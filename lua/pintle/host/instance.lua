@@ -3,6 +3,7 @@
 local connect = require "pintle.connect"
 local core = require "pintle.core"
 local errors = require "pintle.error"
+local lazy = require "pintle.lazy"
 local manifest = require "pintle.manifest"
 
 core.protect()
@@ -202,6 +203,7 @@ local function begin(self, spec, surroundings)
   self.peer, err = connect_to(self, spec)
   if not self.peer then return nil, err end
   self.peer.deserted = function(peer, why) be_deserted(self, peer, why) end
+  lazy.load_all_but "plugin"
   surroundings.on_start(self)
   install(self)
   return true

@@ -1,0 +1,64 @@
+-- What goes wrong after the first plugin has started is told and dealt with by code that is loaded already: the working
+-- directory may have changed under a relative package.path, and no descriptor may be left to open a file with.
+local children = require "spec.support.children"
+local lfs = require "lfs"
+
+local PROGRAM = [[
+  local core, lfs, pintle = require "pintle.core", require "lfs", require "pintle"
+  local trouble, dialect, plugin, root = ...
+  local host = pintle.host { dialect = dialect, log = false }
+  local greeter = assert(host:start { command = { "lua5.4", plugin }, env = {
+    LUA_PATH = root .. "/lua/?.lua;" .. root .. "/lua/?/init.lua;;",
+  } })
+  local loaded, held = {}, {}
+  for name in pairs(package.loaded) do loaded[name] = true end
+  if trouble == "directory" then assert(lfs.chdir "/") end
+  while trouble == "descriptors" do
+    local one, other = core.pipe()
+    if not one then break end
+    held[#held + 1] = { one, other }
+  end
+  local function say(...) print(select(2, ...) and tostring(select(2, ...)) or "fine") end
+  say(greeter:execute("greet", { name = "Ada" }))
+  say(greeter:execute("greeet", { name = "Ada" }))
+  say(greeter:execute("greet", { name = 5 }))
+  say(greeter:execute("greet", { name = "Ada" }, { timeout = "1ns" }))
+  greeter.supervisor.members[1].peer.child:kill "KILL"
+  say(greeter:execute("greet", { name = "Ada" }))
+  greeter:stop()
+  host:stop()
+  for name in pairs(package.loaded) do
+    if not loaded[name] then print("loaded late: " .. name) end
+  end
+]]
+
+local function run(trouble, dialect)
+  local root = lfs.currentdir()
+  local code = ([[
+    ulimit -n 64
+    LUA_PATH='./lua/?.lua;./lua/?/init.lua;;' exec lua5.4 -e '%s' /dev/null "$@" 2>&1
+  ]]):format(("local function main(...) %s end main(table.unpack(arg))"):format(PROGRAM:gsub("'", "'\\''")))
+  return (children.run {
+    command = children.sh(code, trouble, dialect, root .. "/spec/support/plugins/greeter.lua", root), stdin = "null",
+  })
+end
+
+describe("a host whose first plugin has started", function()
+  for trouble, title in pairs {
+    directory = "has changed its working directory under a relative package.path",
+    descriptors = "has no descriptor left",
+  } do
+    for _, dialect in ipairs { "gevals", "mcp" } do
+      it(("fails as documented when it %s (%s)"):format(title, dialect), function()
+        local lines = {}
+        for line in run(trouble, dialect):gmatch "[^\n]+" do lines[#lines + 1] = line end
+        assert.equal("fine", lines[1])
+        assert.matches("^Unknown operation: greeet", lines[2])
+        assert.matches("^Invalid params for \"greet\": at /name: expected string, got integer 5", lines[3])
+        assert.matches("no answer to", lines[4])
+        assert.matches("ended with signal KILL", lines[5])
+        assert.is_nil(lines[6])
+      end)
+    end
+  end
+end)
