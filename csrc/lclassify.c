@@ -220,6 +220,7 @@ static void begin(lua_State *L, const pt_stream *s, pt_decoder *d,
   d->p = p;
   d->end = end;
   d->ordered = s->is_ordered;
+  d->values = s->value_limit;
   d->big_integers = s->big_integers;
   d->words = pt_names_get(L, PT_KINDS + 1);
 }

@@ -288,6 +288,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
   int watching = words->names->watched_count > 0 && end - p >= PT_WATCH_FROM;
   int base = lua_gettop(L), last = base; /* slots there is room for */
   int depth = 0;
+  size_t values = d->values;
   level l = new_level(0, base), around[QUICK];
   for (;;) { /* p stands before a member */
     p = pt_json_space(p, end);
@@ -305,6 +306,8 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
     }
     if (p >= end)
       return fail_at(d, "unfinished value", p);
+    if (values-- == 0)
+      return fail_at(d, "too many values", p);
     if (*p == '{' || *p == '[') {
       int top = top_of(l);
       if (depth >= d->depth)
@@ -337,6 +340,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
         if (watching && !l.marked && lua_istable(L, -1))
           pt_names_note(L, words, 0);
         d->p = p;
+        d->values = values;
         return 1;
       }
       p = pt_json_space(p, end);

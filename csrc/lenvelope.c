@@ -110,7 +110,8 @@ void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e) {
   e->method = k->has_method ? PT_PRESENT : PT_ABSENT;
   e->result = k->has_outcome ? PT_PRESENT : PT_ABSENT;
   if (k->id_len > 0) {
-    pt_decoder d = {.p = k->id, .end = k->id + k->id_len, .depth = 1};
+    pt_decoder d = {
+        .p = k->id, .end = k->id + k->id_len, .depth = 1, .values = 1};
     read_id(&d, e);
   }
 }

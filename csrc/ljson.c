@@ -214,6 +214,7 @@ static int decode_text(lua_State *L, const char *text, size_t len,
   d.p = text;
   d.end = text + len;
   d.depth = options.depth;
+  d.values = SIZE_MAX;
   d.ordered = options.ordered;
   d.big_integers = options.big_integers;
   d.words = pt_names_get(L, 1);

@@ -44,6 +44,7 @@ typedef struct pt_decoder {
   const char *p; /* next byte; behind the value after success */
   const char *end;
   int depth;        /* nesting allowed */
+  size_t values;    /* how many more there may be */
   int ordered;      /* objects take note of the order of their members */
   int big_integers; /* integers of more than 64 bits keep their digits */
   pt_vocabulary words;

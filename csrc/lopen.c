@@ -16,6 +16,7 @@
 #define QUEUE_LIMIT (64 * 1024 * 1024)
 #define CALL_LIMIT (64 * 1024)
 #define TEXT_LIMIT 1024
+#define VALUE_LIMIT (4 * 1024 * 1024)
 
 /* {====== Options ====== */
 
@@ -23,7 +24,7 @@ static const char *const options[] = {"read",   "write",  "framing", "json",
                                       "raw",    "ids",    "extra",   "header",
                                       "others", "limits", NULL};
 static const char *const limits[] = {"header", "message", "nesting", "queue",
-                                     "calls",  "text",    NULL};
+                                     "calls",  "text",    "values",  NULL};
 
 void pt_stream_bad_option(lua_State *L, const char *name,
                           const char *expected) {
@@ -63,6 +64,7 @@ static void get_limits(lua_State *L, pt_stream *s, pt_frame_mode mode) {
   s->queue_limit = get_limit(L, "queue", QUEUE_LIMIT, many);
   s->call_limit = get_limit(L, "calls", CALL_LIMIT, 1 << 24);
   s->text_limit = get_limit(L, "text", TEXT_LIMIT, many);
+  s->value_limit = get_limit(L, "values", VALUE_LIMIT, many);
   lua_pop(L, 1);
 }
 

@@ -85,6 +85,7 @@ typedef struct pt_stream {
   size_t queue_limit;
   size_t call_limit;
   size_t text_limit;
+  size_t value_limit;
 
   int digits; /* of the last length written: the next one's guess */
   char start[PT_STREAM_START]; /* the frame and head that this guess gives */

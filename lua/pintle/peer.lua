@@ -192,7 +192,7 @@ local PEER_OPTIONS = {
   "big_integers",
 }
 local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "ids", "extra", "header", "others" }
-local STREAM_LIMITS = { "header", "message", "nesting", "queue", "calls", "text" }
+local STREAM_LIMITS = { "header", "message", "nesting", "queue", "calls", "text", "values" }
 local LIMITS = options.set { "requests", "parked", table.unpack(STREAM_LIMITS) }
 
 ---The names of all options.
