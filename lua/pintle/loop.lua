@@ -1,4 +1,4 @@
--- The loop, which is the core's: tasks, events, timers and descriptors. Here is what Lua adds to it.
+-- The loop of the core (tasks, events, timers, descriptors), and what Lua adds to it.
 --
 -- A task that waits yields to the loop. Code outside of tasks (the main program, a coroutine of the user's) turns the
 -- loop until what it waits for has come. So a handler can call back to its caller in the middle of its own work.
@@ -27,6 +27,7 @@ end
 local function complain(err) loop.on_error(err, debug.traceback(errors.text(err), 2)) end
 
 ---Calls a function of the user's. What it raises goes to `on_error`.
+---@private
 ---@param fn function
 ---@return boolean ok, any result
 function loop.call(fn, ...) return xpcall(fn, complain, ...) end
@@ -75,6 +76,7 @@ function loop.turn_while(fn)
 end
 
 ---The error of a wait that was cancelled.
+---@private
 ---@param reason? string
 ---@return pintle.error
 function loop.cancelled(reason) return errors.new("cancelled", reason or "cancelled") end

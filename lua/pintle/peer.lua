@@ -11,8 +11,8 @@ local options = require "pintle.options"
 local policy = require "pintle.peer.policy"
 local request = require "pintle.request"
 
-local TIMEOUT = 60 -- seconds for a call, unless told
-local LINGER = 60 -- seconds for what is being handled when the other side has nothing more to say
+local TIMEOUT = 60 -- seconds for a call
+local LINGER = 60 -- seconds for requests that are still handled when the input has ended
 local MOST_REQUESTS = 256 -- handlers at work
 local MOST_PARKED = 1024 -- messages taken in that wait for one of those to end
 local INVALID_REQUEST = -32600
@@ -22,12 +22,12 @@ local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, inva
 
 core.protect()
 
----How a protocol says that an answer is not wanted any more.
+---How a protocol cancels a request.
 ---@class pintle.cancellation
 ---@field method string
 ---@field params fun(id: integer, reason: string?): table what is sent
----@field id fun(params: any): any the id in what is received; nil passes it over
----@field is_unanswered? boolean whether what was cancelled gets no answer any more
+---@field id fun(params: any): any the id in what is received; nil ignores the notification
+---@field is_unanswered? boolean whether a cancelled request gets no answer
 
 ---How a protocol tells of progress: a token goes out in the params, and comes back with each report.
 ---@class pintle.progress
@@ -36,35 +36,36 @@ core.protect()
 ---@field report fun(params: any): any, ... the token, and what the callback is given
 
 ---@class pintle.peer.limits: pintle.stream.limits
----@field requests? integer handlers at work at once, besides those that wait for the other side: 256
----@field parked? integer messages that wait for one of them to end, before reading pauses: 1024; and 16 MiB of them
+---@field requests? integer handlers at work at once; those that wait for the other side are not counted; default: 256
+---@field parked? integer messages that wait for a handler to end before reading pauses; default: 1024, and 16 MiB
 
 ---@class pintle.peer.options: pintle.stream.options
----@field name? string who it is, in messages
----@field timeout? number|false seconds a call may take unless it says so itself: 60
+---@field name? string the name of the other side in error messages
+---@field timeout? number|false seconds for a call that has no timeout of its own; default: 60
 ---@field limits? pintle.peer.limits
----@field cancellation? pintle.cancellation|false LSP's unless told
----@field progress? pintle.progress LSP's unless told
----@field codes? table<string, integer> codes of errors that have none, by their kind
----@field answer_noise? boolean what is not a message is answered with an error, as a server does: true for who serves
----over stdio or listens, false for all others
----@field on_noise? fun(report: pintle.report) told of it
----@field on_error? fun(err: any, traceback: string?, method: string) a handler raised, or gave back what cannot be sent
----@field on_close? fun(err: pintle.error) told of the end
+---@field cancellation? pintle.cancellation|false default: LSP's
+---@field progress? pintle.progress default: LSP's
+---@field codes? table<string, integer> codes of errors without a code, by kind
+---@field answer_noise? boolean answer malformed input with an error, as a server does; default: true on stdio and for
+---peers of a listener, false otherwise
+---@field on_noise? fun(report: pintle.report) called for malformed input
+---@field on_error? fun(err: any, traceback: string?, method: string) called when a handler raises or returns a value
+---that cannot be sent
+---@field on_close? fun(err: pintle.error) called when the conversation has ended
 ---@field explain? fun(peer: pintle.peer, err: pintle.error) finds out why it ended and calls `peer:finish(err)`
----@field traceback? boolean send the traceback of what a handler raises to the other side
----@field spin? number seconds to go on reading before sleeping, when an answer is due
----@field ordered? boolean objects that are received keep the order of their members, as `json.order` says
+---@field traceback? boolean send the traceback of an error that a handler raises
+---@field spin? number seconds to go on asking for an answer before the loop sleeps; default: 0
+---@field ordered? boolean received objects keep the order of their members, as `json.order` has it
 ---@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
----@field linger? number seconds for what is being handled when the other side has ended its output: 60
+---@field linger? number seconds for requests that are still handled when the input has ended; default: 60
 
 ---@alias pintle.handler fun(params: any, ctx: pintle.request): any, any
 
----@class pintle.peer: pintle.peer.ending, pintle.peer.expecting, pintle.peer.calls
----@field stream pintle.stream
+---@class pintle.peer: pintle.peer.ending
+---@field stream pintle.core.peer
 ---@field handlers table<string, pintle.handler>
 ---@field ended pintle.error|false why the conversation is over
----@field noise string? the last it said that was no message
+---@field noise string? the last malformed input
 ---@field child pintle.child? the program at the other end, if it was started for this
 ---@field stop fun(self: pintle.peer)? ends that program
 local methods = { call = core.call, notify = core.notify, begin = calls.begin }
@@ -116,7 +117,7 @@ function methods:remove_handlers()
   for method in pairs(self.handlers) do self.handlers[method] = nil end
 end
 
----Says who handles all other methods; `ctx.method` tells which it is.
+---Sets the handler of all other methods; `ctx.method` is the method.
 ---@param handler pintle.handler?
 function methods:otherwise(handler)
   options.check_handler(handler)
@@ -141,7 +142,7 @@ local function set_controls(self)
   controls[self.progress.method] = policy.progress
 end
 
----The ways of a protocol. A `pintle.dialect` is such a thing.
+---The ways of a protocol. A `pintle.dialect` has these fields.
 ---@class pintle.ways
 ---@field cancellation? pintle.cancellation|false
 ---@field progress? pintle.progress
@@ -152,10 +153,10 @@ end
 ---@field ordered? boolean
 ---@field big_integers? boolean
 
----Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
----stays as it is.
+---Adopts the ways of a protocol that was recognised by a message, from the next message that is sent. Fields that are
+---not given stay as they are.
 ---@param ways pintle.ways
----@return true?, pintle.error? err what is wrong with the message by which it became known
+---@return true?, pintle.error? err what is wrong with that message
 function methods:adopt(ways)
   if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
   if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
@@ -177,8 +178,9 @@ function methods:go_on_soon()
   loop.soon(policy.go_on, self)
 end
 
----@private
+---@private reads while a handler computes
 methods.listen_in = policy.listen
+---@private
 methods.report = answers.report
 
 ---@private The program at the other end is gone: what there is of it is read, and then it is over.

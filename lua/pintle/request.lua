@@ -8,21 +8,22 @@ local duration = lazy "pintle.duration"
 local GRACE = 0.2 -- seconds in which a handler that computes may see for itself that it was stopped
 local STUBBORN = 1 -- seconds in which it may clean up; then it gets no further, whatever it catches
 
----@class pintle.request
+---@class pintle.request: pintle.core.context
 ---@field peer pintle.peer
----@field id pintle.id? nil if nobody waits for an answer
+---@field id pintle.id? nil for a notification
 ---@field method string
----@field due number? when it has to be done, by the clock of the loop
----@field must_abort boolean? whether it may not go on
+---@field due number? the deadline, by the clock of the loop
+---@field must_abort boolean? whether the watchdog raises before every instruction
 ---@field is_firm boolean? whether the other side cannot cancel it
----@field concluding? fun() called when the work on it is over, before it is answered
+---@field concluding? fun() called when the handler has ended, before the answer is queued
 local methods = {}
 
 local request = { methods = methods }
 
 request.metatable = { __name = "pintle.request", __index = methods }
 
----Whether it is wanted no more: cancelled, out of time, or the peer is gone. `why` is the error to give back.
+---Whether the answer is not wanted any more: the request was cancelled or timed out, or the peer is gone. `why` is the
+---error to return.
 ---@return boolean, pintle.error? why
 function methods:cancelled()
   if not self.stopped and self.due and loop.now() >= self.due then self:expire() end
@@ -35,16 +36,17 @@ function methods:deadline()
   return self.due and math.max(self.due - loop.now(), 0)
 end
 
----Calls the one who asked, while his own request is open.
+---Calls the peer that sent the request.
 ---@return any result, pintle.error?
 function methods:call(method, params, options) return self.peer:call(method, params, options) end
 
 ---@return true?, pintle.error?
 function methods:notify(method, params) return self.peer:notify(method, params) end
 
----Sets the deadline. When it comes, waits return an error of the kind "timeout", and what computes is stopped.
+---Sets the deadline. When it comes, waits return an error of the kind "timeout", and a handler that computes is
+---interrupted.
 ---@param seconds number
----@param what? string what it is that timed out then
+---@param what? string what timed out, for the message; default: "the request"
 function methods:set_deadline(seconds, what)
   self.due = loop.now() + seconds
   self.allowed, self.what = seconds, what or "the request"
@@ -57,7 +59,7 @@ function methods:expire()
   self:stop(errors.new("timeout", message, { elapsed = self.allowed }))
 end
 
----Ends its waits with `err`; what computes is stopped after a short grace.
+---Ends its waits with `err`. A handler that computes is interrupted after a short grace.
 ---@param err pintle.error
 function methods:stop(err)
   if self.stopped then return end

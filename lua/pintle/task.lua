@@ -5,7 +5,7 @@ local loop = require "pintle.loop"
 
 require("pintle.core").protect()
 
----@class pintle.task: pintle.runner
+---@class pintle.task
 ---@field state "running"|"done"|"failed"
 ---@field results table what the function returned; or its error, first
 ---@field traceback string? where it failed
@@ -59,8 +59,8 @@ local function give_up_waiting(task)
   tell(task)
 end
 
----@private called by the loop. Who waits for it in this turn hears of it; else `loop.on_error` does. That a cancelled
----task ended because of that is no news.
+---@private called by the loop. The error goes to the task that waits for this one by the next turn, else to
+---`loop.on_error`. The error that a cancelled task was stopped with is dropped.
 function methods:failed(err, traceback)
   self.traceback = errors.text(err) .. "\n" .. traceback
   settle(self, "failed", { err, n = 1 })
@@ -86,8 +86,8 @@ local function check_function(value, level)
   if type(value) ~= "function" then error("a task needs a function, got " .. type(value), level + 1) end
 end
 
----Runs `fn(...)` beside everything else, from now until it waits for the first time, and then whenever what it waits
----for has come. If it raises and nobody waits for it, `loop.on_error` is told, which prints it unless replaced.
+---Runs `fn(...)` in a task: now until it waits, and then beside other tasks. If it raises and no task waits for it,
+---`loop.on_error` is called.
 ---@param fn function
 ---@return pintle.task
 function tasks.start(fn, ...)
@@ -141,8 +141,8 @@ local function results_of(task)
   return table.unpack(task.results, 1, task.results.n)
 end
 
----Waits for the end of the task: what its function returned, or its error raised again. `nil, err` if the time is
----over first (kind "timeout") or the one who waits is cancelled.
+---Waits for the end of the task. Returns what its function returned, or raises its error again. Returns `nil, err` if
+---the time is over first (kind "timeout") or the waiting task is cancelled.
 ---@param timeout? number seconds
 ---@return any ...
 function methods:await(timeout)
@@ -152,7 +152,7 @@ function methods:await(timeout)
   return results_of(task)
 end
 
----Ends what the task waits for now and every later wait: they return `nil, err` of the kind "cancelled".
+---Ends the wait of the task, and every later one: they return `nil, err` of the kind "cancelled".
 ---@param reason? string
 function methods:cancel(reason)
   if self.state ~= "running" or self.stopped then return end

@@ -127,7 +127,7 @@ local function read_code(file, line, item)
     find_pairs(file, var, code)
   end
   local alias, target = line:match "^([%w_]+%.[%w_]+) = ([%w_]+%.[%w_.]+)$"
-  if alias then file.same[alias] = target end
+  if alias then file.same[alias], file.private[alias] = target, item and item.is_private end
   local member = item and line:match "^%s+([%w_]+) = .*,$"
   if member and file.class and #item.text > 0 then
     table.insert(file.class.fields, { name = member, mark = "", type = "", text = table.concat(item.text, " ") })
@@ -146,7 +146,7 @@ local function close_block(file, lines, all)
 end
 
 local function read_file(path, all)
-  local file = { path = path, functions = {}, modules = {}, same = {} }
+  local file = { path = path, functions = {}, modules = {}, same = {}, private = {} }
   local block = {}
   for line in io.lines(path) do
     local text = line:match "^%s*%-%-%-(.*)$"
@@ -185,6 +185,7 @@ local function resolve(all, file, target)
   local var, name = target:match "^([%w_]+)%..-([%w_]+)$"
   local other = all.files[file.modules[var]]
   if not other then return nil end
+  if other.functions[target] then return other.functions[target] end
   for _, item in ipairs(other.functions) do
     if item.name:match "%.([%w_]+)$" == name then return item end
   end
@@ -205,7 +206,8 @@ function annotations.methods(all, class)
   end
   for alias, target in pairs(file.same) do
     if alias:sub(1, #prefix) == prefix then
-      found[alias:sub(#prefix + 1)] = resolve(all, file, target) or found[alias:sub(#prefix + 1)]
+      local name = alias:sub(#prefix + 1)
+      found[name] = file.private[alias] and { is_private = true } or resolve(all, file, target) or found[name]
     end
   end
   return found

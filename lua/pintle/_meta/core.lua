@@ -17,7 +17,7 @@ local fd = {}
 ---@return integer number of the descriptor; raises when it is closed
 function fd:fileno() end
 
----What is there, up to `max` bytes (64 KiB unless told): "" at the end of input, false when there is
+---What is there, up to `max` bytes (default: 64 KiB): "" at the end of input, false when there is
 ---nothing yet.
 ---@param max? integer
 ---@return string|false|nil data, string? message, string? kind, integer? errno
@@ -62,8 +62,8 @@ function core.connected(socket) end
 
 ---@class pintle.listen_options: pintle.place
 ---@field host? string "127.0.0.1" unless there is a path
----@field port? integer 0 unless told, which is any that is free: `address` tells which
----@field mode? integer permissions of the socket's file; what the umask leaves unless told
+---@field port? integer default: 0, any port that is free; `address` says which
+---@field mode? integer permissions of the socket's file; default: what the umask leaves
 ---@field backlog? integer how many may wait to be accepted: 128
 
 ---A socket that is readable when somebody has connected. The file of a Unix socket stays behind when it is closed: who
@@ -135,11 +135,11 @@ function core.observe(pid) end
 ---@field env? table<string, string|false> set on top of what is inherited; false removes a name
 ---@field inherit? boolean|string[] which of the host's variables pass: all (true, the default), none, or these
 ---@field cwd? string
----@field stdin? pintle.stdio "pipe" unless told
----@field stdout? pintle.stdio "pipe" unless told
----@field stderr? pintle.stdio "inherit" unless told; what is inherited but closed here is /dev/null there
+---@field stdin? pintle.stdio default: "pipe"
+---@field stdout? pintle.stdio default: "pipe"
+---@field stderr? pintle.stdio default: "inherit"; what is inherited but closed here is /dev/null there
 ---@field group? boolean|"session" a process group of its own (true, the default), or a session, too
----@field death_signal? pintle.signal|false "KILL" unless told: sent to the child when the thread that started it
+---@field death_signal? pintle.signal|false default: "KILL"; sent to the child when the thread that started it
 ---ends, where the system can do that (Linux, FreeBSD)
 ---@field limits? pintle.limits
 
@@ -160,13 +160,13 @@ function process:fd() end
 ---How it ended: its code, or nil and the signal (a number in digits if that has no name); false if it still runs.
 ---The answer stays the same once it is there. Only this child is waited for. Without `fd` a wait with a timeout
 ---looks every 1 to 16 ms. nil, a message and the kind "closed" if somebody else has reaped it.
----@param timeout? number seconds, 0 unless told
+---@param timeout? number seconds; default: 0
 ---@return integer|false|nil code, string? signal_or_message, string? kind
 function process:wait(timeout) end
 
 ---Never reaches a process that was waited for; then the kind is "closed". A group has to be killed before `wait` has
 ---told the end of its leader, which may have ended already; `fd` tells that without waiting.
----@param signal? pintle.signal "TERM" unless told
+---@param signal? pintle.signal default: "TERM"
 ---@param group? boolean the whole group, which the child must lead
 ---@return true?, string? message, string? kind, integer? errno
 function process:kill(signal, group) end
@@ -218,11 +218,12 @@ function core.sha256(path) end
 
 ---The file that spawn would run; absolute if it was searched for.
 ---@param name string
----@param path? string directories with colons between them; the host's PATH unless told
+---@param path? string directories with colons between them; default: the host's PATH
 ---@return string?, string? message, string? kind, integer? errno
 function core.which(name, path) end
 
----Waits for many descriptors at once: epoll, kqueue or poll, whatever the system has.
+---Waits for many descriptors at once: epoll, kqueue or poll, whatever the system has. It is for programs without the
+---loop, which has a poller of its own.
 ---@class pintle.poller
 local poller = {}
 
@@ -232,9 +233,8 @@ local poller = {}
 ---@param descriptor pintle.descriptor borrowed, never taken
 ---@param events? ""|"r"|"w"|"rw" nothing stops watching, which cannot fail
 ---@param token any anything but nil; kept while the descriptor is watched
----@param stream? pintle.stream what reads from it, for `deliver`
 ---@return true? ok, string? message, string? kind, integer? errno
-function poller:set(descriptor, events, token, stream) end
+function poller:set(descriptor, events, token) end
 
 ---Watches for the end of a process, once; it comes out of `next` as readable. Only where the system has
 ---kqueue; elsewhere the kind is "unsupported", and a pidfd is watched like any other descriptor.
@@ -255,18 +255,6 @@ function poller:wait(timeout) end
 ---@return any token, boolean? readable, boolean? writable
 function poller:next() end
 
----As `next`, but if all that the descriptor is ready for is to be read by a stream, that is delivered, and what comes
----of it is sent. If that was all, the next one is looked at. If not, what `stream:deliver` returned follows two nils,
----and the last result is true if there is something left to be sent. At the end nil and the token of the last of which
----nothing was told.
----@return any token, boolean? readable, boolean? writable, any ...
-function poller:deliver() end
-
----The token whose stream is being delivered. To wait in the middle of that is fine, if what the stream has to send was
----flushed.
----@return any token
-function poller:current() end
-
 ---The descriptor that is readable for another loop when something here is ready.
 ---@return integer? number nil where the system has only poll(2)
 function poller:fileno() end
@@ -277,108 +265,309 @@ function poller:close() end
 ---@return pintle.poller? poller, string? message, string? kind, integer? errno
 function core.poller() end
 
----As `coroutine.resume`, but what `core.watch` has set can reach the thread while it runs.
----@param thread thread
----@param ... any
----@return boolean ok, any ...
-function core.resume(thread, ...) end
+-- {====== The watchdog ======
 
----Reaches threads that compute without yielding: while one that `core.resume` runs goes on for longer than `interval`,
----the callback is called in it about once an interval, between two of its instructions. If it raises, that goes
----through the thread's code like any error. It may not yield. Of threads that run each other the innermost is reached;
----one that the thread resumes by other means than `core.resume` is passed over: it is reached when control is back.
+---Interrupts tasks that compute without yielding. While a task goes on for longer than `interval`, `tick()` is called
+---in it about once an interval, between two of its instructions. While `must_abort()` returns true, `tick()` is called
+---before every instruction. An error that `tick` raises goes through the code of the task like any error. Neither
+---function may yield. A coroutine that the task resumes itself is not interrupted; the task is, when it goes on.
 ---
----Between ticks nothing slows the thread, and nobody is woken once nothing runs. Waiting here is not cut short, but a
----sleep in other libraries may be. On Linux a timer sends a real-time signal that the program has left alone; elsewhere
----it is SIGALRM, for one Lua state a process, and no longer `alarm`'s. The kind is "unsupported" where neither is to be
----had; then `core.resume` works all the same. After a fork it has to be called again.
----@param callback? fun(thread: thread) nil ends it
----@param interval? number seconds: 0.05 unless told
+---Between ticks nothing slows the task, and no timer runs while no task does. A tick does not end a wait of the loop
+---early, but it may end a sleep in another library. On Linux the timer sends a real-time signal that the program does
+---not use; elsewhere it sends SIGALRM, and only one Lua state of a process can have it. The kind is "unsupported" where
+---there is no timer; tasks run all the same. After a fork it has to be called again.
+---@param tick? fun() nil ends the watchdog
+---@param must_abort? fun(): boolean
+---@param interval? number seconds, from 0.001 to 3600; default: 0.05
 ---@return true? ok, string? message, string? kind, integer? errno
-function core.watch(callback, interval) end
+function core.watchdog(tick, must_abort, interval) end
 
----What a thread yields to say that it waits for an answer to a call.
----@type lightuserdata
-core.parked = nil
+---Protects the functions of the file that calls it from the watchdog: they run to their end first. Every module of
+---pintle calls it whose tables must not be left half changed.
+function core.protect() end
 
----A thread that runs one function after the other: it is resumed with one and what that is called with, yields
----`core.idle` when that has returned, and is resumed with the next.
----@return thread
-function core.worker() end
+-- }======
 
----@type lightuserdata
-core.idle = nil
+-- {====== The loop ======
 
----@return thread? thread the running one, if it may yield
-function core.yielder() end
-
----@return thread? thread the innermost that `core.resume` runs, also while that runs others by other means
----@return boolean may_yield whether it is the running one, and may
-function core.innermost() end
-
----Makes the function that is `peer:call`; the peer's stream is in its field `stream`. Where a thread that has an owner
----asks, and nothing is special, it yields `core.parked` until it is resumed with the answer, or nil and an error.
----Everything else is what the Lua functions return.
----@param owners table<thread, table> whoever runs in a thread; if his `stopped` is set that is special
----@param long_way fun(peer: table, method: any, params: any, options: any, timeout: number|false|nil): ... what is
----special: options besides a timeout, a stream that is not `open` or has no `plan`, a deadline before its `alarm`; and
----what cannot be sent, with the timeout by itself
----@param outside fun(peer: table, timeout: number|false|nil, method: string, params: any): ... where no thread runs
----@param mark fun(peer: table) told when something is to be sent, once until `stream:flush` is called
----@param explain fun(peer: table, id: integer, method: string, err: any, timeout: number|false): any the error that is
----returned
----@return fun(peer: table, method: string, params: any, options: any): ...
-function core.caller(owners, long_way, outside, mark, explain) end
-
----Makes a function for `outside`: while there is nothing else to do it asks, sends, waits for the answer and returns
----it; whoever else has to be seen to is waited for beside it.
+---The loop of this Lua state: the only place that waits. `pintle.loop` adds what is written in Lua.
 ---
----Calls that follow each other within a millisecond look at nothing else but their answers. A tick such as that of
----`core.watch` ends that after a tenth of a second at the latest; it may cut a sleep in other libraries short until
----shortly after the last of them.
----@param readiness { focus: table, poller: pintle.poller, favourite: table? } the first item of the focus is false
----while there is nothing else to do; the peer is put there for the time of the call, whose stream is to be disturbed if
----there is after all. The favourite is the peer that is not in the poller, if there is one: only beside that it is
----known whether the poller has something for others, so another one has to go the long way now and then
----@param timers { due: number } when the next one is
----@param go_on fun(peer: table, waiter: table, method: string, timeout: number|false, id: integer, due: number, ...)
----the call was made, and something else came first: what `stream:attend` returns. It has to give the waiter its answer,
----and returns what the call does
----@param long_way fun(peer: table, timeout: number|false|nil, method: string, params: any): ... where something else is
----to be done first, or it cannot be sent
----@return fun(peer: table, timeout: number|false|nil, method: string, params: any): ...
-function core.alone(readiness, timers, go_on, long_way) end
+---A turn runs the tasks that are ready, writes what peers have queued, waits until a descriptor is ready or a timer is
+---due, reads, and calls the timers. Code that waits in a task yields. Code that waits anywhere else turns the loop
+---until the wait is over.
+---@class pintle.core.loop
+local loop = {}
 
----What a thread waits for in such a call. Whoever takes it out of the stream may resume it.
----@param thread thread
----@return table? peer, integer? id
-function core.asking(thread) end
+---@type pintle.core.loop
+core.loop = nil
 
----A program that only serves on its stdin and stdout, before there is a loop: what it begins with, and what the loop
----then goes on with.
----@class pintle.sole
----@field peer? pintle.peer that has nothing yet but this
----@field attended? pintle.peer that is waited for here
----@field owners table<thread, pintle.runner> who runs in a thread. A thread that handles one request after another
----changes hands
----@field request table the metatable of requests
----@field metatable table that of the peer, until it is whole
-core.sole = {}
+---A function that will be called once, made by `loop.after`. The loop keeps it alive until then.
+---@class pintle.timer
 
----Begins a peer, if no more is asked for than `stdio` and a `framing`, and there is no loop yet. It has `on` and
----`join`; whatever else is asked of it makes it whole.
----@param options pintle.connect.options
----@return pintle.peer? peer nil where it is not as simple as that
-function core.sole.connect(options) end
+---A table whose method the loop calls while it watches a descriptor. It is called again in each turn as long as the
+---descriptor is ready, so it has to read, write or stop watching.
+---@class pintle.watcher
+---@field on_ready fun(self: pintle.watcher, readable: boolean, writable: boolean)
 
----Makes it whole: has `pintle.peer` furnish it.
-function core.sole.complete() end
+---Calls `action(subject)` once, after so many seconds.
+---@param seconds number
+---@param action fun(subject: any)
+---@param subject? any
+---@return pintle.timer
+function loop.after(seconds, action, subject) end
 
----Says who handles a method; nil takes the handler away. A handler returns a result; or nil and an error, a string or
----a table with `code`, `message` and `data`; or it raises, which is an internal error.
+---Cancels a timer. A timer that was called or cancelled before is left alone.
+---@param timer pintle.timer
+function loop.forget(timer) end
+
+---Calls `action(subject)` in the next turn.
+---@param action fun(subject: any)
+---@param subject? any
+function loop.soon(action, subject) end
+
+---Watches a descriptor for these events and no others, until `unwatch`. The loop keeps the watcher alive meanwhile.
+---There is one watcher for each descriptor: a new one replaces the old one.
+---@param descriptor pintle.descriptor
+---@param events ""|"r"|"w"|"rw"
+---@param watcher pintle.watcher
+---@return true? ok, string? message, string? kind, integer? errno
+function loop.watch(descriptor, events, watcher) end
+
+---Stops watching. Call it before the descriptor is closed. It does nothing if another watcher has taken its place.
+---@param descriptor pintle.descriptor
+---@param watcher pintle.watcher
+function loop.unwatch(descriptor, watcher) end
+
+---Does one turn. It waits for at most `timeout` seconds, and not at all if there is something to do already.
+---@param timeout? number seconds; default: 0
+function loop.step(timeout) end
+
+---When `step` has something to do even if the descriptor of `fileno` is not readable.
+---@return number? seconds nil if only descriptors count
+function loop.timeout() end
+
+---A descriptor that is readable when something is ready, for another loop to watch.
+---@return integer? number nil where the system has only poll(2)
+function loop.fileno() end
+
+---@return pintle.event
+function loop.event() end
+
+---What runs in this task: a `pintle.task`, the `pintle.request` of a handler, or nil outside of tasks.
+---@return table? object
+function loop.current() end
+
+---What stands for a task in Lua. The loop sets the field `task` and calls the methods.
+---@class pintle.task.object
+---@field task? userdata the task of the core, set by `loop.start`
+---@field failed fun(self: pintle.task.object, err: any, traceback: string) called if the function raises
+---@field expire? fun(self: pintle.task.object) called when the time given to `loop.set_deadline` is over
+
+---Runs `fn(...)` in a task, at once and until it waits. What the function returns is dropped.
+---@private
+---@param object pintle.task.object
+---@param fn function
+function loop.start(object, fn, ...) end
+
+---Stops a task: its wait and every later one return `nil, err`. A call that it waits for is withdrawn. Nothing happens
+---if the task has ended.
+---@private
+---@param object pintle.task.object
+---@param err pintle.error
+function loop.stop(object, err) end
+
+---Has `object:expire()` called after so many seconds, if the task has not ended by then.
+---@private
+---@param object pintle.task.object
+---@param seconds number
+function loop.set_deadline(object, seconds) end
+
+---Something that happens once, and that any number of tasks can wait for. Made by `loop.event()`.
+---@class pintle.event
+local event = {}
+
+---Waits until the event is set. A task yields; code outside of tasks turns the loop.
+---@param seconds? number how long to wait; default: without limit
+---@param late? any the error to return when the time is over
+---@return any a what `set` was given; or nil
+---@return any b what `set` was given; or `late`, or the error that the task was stopped with
+function event:wait(seconds, late) end
+
+---Sets the event and wakes every task that waits for it, in the next turn. Only the first call counts.
+---@param a? any
+---@param b? any
+function event:set(a, b) end
+
+---@return boolean
+function event:is_set() end
+
+---Has `action(event)` called in the turn after the event was set. It replaces an action given before, and is not called
+---if the event was set already.
+---@param action fun(event: pintle.event)
+function event:on_set(action) end
+
+-- }======
+
+-- {====== Peers ======
+
+---A conversation in the loop: a stream whose messages the core reads, dispatches and answers. It is `peer.stream` of a
+---`pintle.peer`. A plain stream has the same methods, but they raise there.
+---@class pintle.core.peer: pintle.stream
+local peer = {}
+
+---@class pintle.core.peer.settings
+---@field policy pintle.peer.policy
+---@field handlers table<string, pintle.handler> by method; it may be changed at any time
+---@field controls table<string, fun(peer: pintle.peer, params: any): boolean> notifications that never wait behind
+---requests, by method. One that returns false is handled like any other notification
+---@field context table the metatable of contexts
+---@field timeout? number|false seconds for a call that has no timeout of its own; default: no limit
+---@field spin? number seconds to go on asking for an answer before the loop sleeps; default: 0
+---@field requests integer handlers that may be at work; those that wait for the other side are not counted
+
+---Makes a peer. It reads nothing before `begin`. The loop does not keep it alive, but watching its descriptors does.
+---@param options pintle.stream.options
+---@param lua_peer pintle.peer the first argument of every function of the policy
+---@param settings pintle.core.peer.settings
+---@return pintle.core.peer? peer, string? message, string? kind, integer? errno
+function core.peer(options, lua_peer, settings) end
+
+-- The next two functions are methods of `pintle.peer`. The only field of it that the core reads is `stream`.
+
+---Calls a method of the other side and waits for the answer. A task yields; code outside of tasks turns the loop.
 ---@param method string
----@param handler pintle.handler?
-function core.sole.on(self, method, handler) end
+---@param params? any
+---@param options? { timeout?: number|false, on_progress?: fun(...) }
+---@return any result, pintle.error?
+function core.call(self, method, params, options) end
+
+---Sends a notification.
+---@param method string
+---@param params? any
+---@return true?, pintle.error?
+function core.notify(self, method, params) end
+
+---The error in an event of `ask` whose call has missed its deadline.
+---@type lightuserdata
+core.overdue = nil
+
+---What a handler gets as its second argument, and what stands for its task: a table with the metatable
+---`settings.context`. The core makes it, and reads `id` and `method` again when the handler ends: without an id nothing
+---is answered. A handler with one parameter has no context until `requests` or `loop.current` asks for one.
+---@class pintle.core.context: pintle.task.object
+---@field peer pintle.peer
+---@field id pintle.id? nil for a notification
+---@field method string
+---@field task userdata
+
+---What the core asks of Lua: the decisions about a conversation. `lua/pintle/peer/policy.lua` is the only one there is.
+---The core calls these functions by their names, with the `pintle.peer` first where there is one.
+---@class pintle.peer.policy
+---@field request fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any) a
+---request or notification that the core did not give to a handler: there is no handler, requests are held, or as many
+---as may be are at work
+---@field keep fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any) one
+---that was read by `listen`, while a handler computes: nothing may be run now
+---@field invalid fun(peer: pintle.peer, kind: "invalid"|"noise", id: pintle.id?, call: integer?, report: pintle.report)
+---malformed input. `call` is the id of our call that it would have answered, which still waits
+---@field remote_error fun(payload: any): pintle.error makes the error of a response that has one
+---@field refuse fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any) a handler has
+---returned nil and an error
+---@field failed fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any, trace: string) a
+---handler has raised
+---@field unsent fun(peer: pintle.peer, id: pintle.id, method: string, message: string, kind: string) what a handler has
+---returned cannot be sent
+---@field moved fun(peer: pintle.peer) while `report` is on: a handler has ended, or something was written
+---@field call fun(peer: pintle.peer, method: string, params: any, options: any): any, pintle.error? makes a call whose
+---options are more than a timeout, or wrong. It may wait
+---@field calling fun(peer: pintle.peer) a call was made while requests are held or reading is paused
+---@field overdue fun(peer: pintle.peer, id: integer, method: string, timeout: number): pintle.error the error of a call
+---that has missed its deadline
+---@field withdrawn fun(peer: pintle.peer, id: integer, err: pintle.error) the task that made the call was stopped
+---@field refused fun(peer: pintle.peer, kind: string, message: string?): pintle.error the error of a call that could
+---not be made. It may wait
+---@field failure fun(peer: pintle.peer, kind: string, message: string): pintle.error the error of a notification that
+---could not be sent
+---@field ended fun(peer: pintle.peer, message: string, kind: string) the input has ended, or reading has failed. The
+---kind is "full" if there was not enough memory for a message
+---@field lost fun(peer: pintle.peer, message: string) the output cannot be written to
+---@field broken fun(peer: pintle.peer, message: string, kind: string) the descriptors cannot be watched
+
+---Begins to read.
+function peer:begin() end
+
+---Queues a request, and sets the event to its result, or to nil and an error; `core.overdue` is the error if the
+---deadline is missed.
+---@param answered pintle.event kept alive until it is set
+---@param method string
+---@param params any
+---@param timeout number|false seconds
+---@return integer? id, string? message, string? kind
+function peer:ask(answered, method, params, timeout) end
+
+---Gives a call its answer in the next turn, if it still waits for one.
+---@param id integer
+---@param result any
+---@param err any
+---@return boolean whether it waited
+function peer:settle(id, result, err) end
+
+---Fails every call that waits, and every later one: no answer will come.
+---@param err pintle.error
+function peer:deafen(err) end
+
+---Runs a handler in a task for a request or notification that the policy was given.
+---@param id pintle.id? nil for a notification
+---@param method string
+---@param params any
+---@param handler pintle.handler
+function peer:handle(id, method, params, handler) end
+
+---@return boolean whether one more handler may be run: not as many as `requests` are at work, and no more than 1 MiB of
+---output waits to be read by the other side
+function peer:has_room() end
+
+---@return integer running handlers that are at work
+---@return boolean is_clogged whether more than 1 MiB of output waits to be read by the other side
+function peer:running() end
+
+---@return pintle.core.context[] contexts of the handlers that are at work, the latest first
+function peer:requests() end
+
+---Says whether requests and notifications go to `policy.request` instead of their handlers.
+---@param is_held boolean
+function peer:hold(is_held) end
+
+---Says whether `policy.moved` is called.
+---@param is_reporting boolean
+function peer:report(is_reporting) end
+
+---Stops reading, or goes on.
+---@param is_paused boolean
+function peer:pause(is_paused) end
+
+---Reads what has come while a handler computes, and runs nothing: answers wake their tasks in the next turn, `controls`
+---are called, all else goes to `policy.keep` and `policy.invalid`.
+---@return boolean goes_on false if the input has ended
+function peer:listen() end
+
+---The program at the other end is gone: once everything that it has sent is read, `policy.ended` is called, even if
+---another process keeps the pipe open.
+function peer:expect_end() end
+
+---Writes what is queued, now.
+function peer:write() end
+
+---Writes what is queued before the loop waits; now if no turn is under way.
+function peer:write_soon() end
+
+---Closes the output. The other side sees the end of its input, and reading goes on.
+function peer:shut() end
+
+---Closes both descriptors, and forgets what is queued. Calls that wait have to be settled before.
+function peer:finish() end
+
+-- }======
 
 ---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
 ---`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
@@ -397,7 +586,7 @@ core.json.array_mt = nil
 core.json.bigint_mt = nil
 
 ---@param text string|pintle.raw
----@param nesting? integer how deep arrays and objects may be nested, 1000 unless told
+---@param nesting? integer how deep arrays and objects may be nested; default: 1000
 ---@param ordered? boolean objects get a metatable as `json.order` makes one, with their names as they came; those with
 ---the same names may share it
 ---@param big_integers? boolean integers of more than 64 bits become tables with `json.bigint_mt`, not floats
@@ -474,7 +663,7 @@ function core.json.raw(text) end
 ---@field framing "header"|"line"|"auto" auto tells by the first bytes received, and is line until then
 ---@field json? table another codec for the payloads: its functions encode and decode are used
 ---@field raw? boolean payloads received are kept as `pintle.raw`
----@field ids? "integer"|"string" how own ids are sent: integer unless told
+---@field ids? "integer"|"string" how own ids are sent; default: "integer"
 ---@field extra? table<string, string|number|boolean> members that every message has beside jsonrpc:
 ---sent with each, and required in each
 ---@field header? string what is written before the length: `"Content-Length: "`
@@ -505,7 +694,8 @@ function frames:framing() end
 ---@return pintle.frames
 function core.frames(framing, message_limit, header_limit) end
 
----One end of a conversation. Nothing here calls back, and nothing waits but `wait`.
+---One end of a conversation without the loop. No method waits, and none calls anything but the codec that was given.
+---`core.peer` makes one that belongs to the loop.
 ---@class pintle.stream
 local stream = {}
 
@@ -513,7 +703,7 @@ local stream = {}
 ---@return pintle.stream? stream, string? message, string? kind, integer? errno
 function core.stream(options) end
 
----The methods, for those that call them for every message and need not look them up.
+---The methods of streams and peers, for code that calls them for every message and looks them up once.
 ---@type pintle.stream
 core.stream_methods = nil
 
@@ -566,74 +756,6 @@ function stream:flush() end
 ---@param spin? number seconds to go on asking for, if an answer is due
 ---@return string|false|nil kind, pintle.id|string|nil id_or_message, any what_or_kind, any payload, boolean? more
 function stream:receive(spin) end
-
----As `receive`, but a result whose waiter is a thread is given to it at once, by resuming it; and if that yields
----`core.parked` and nothing else, because it waits again, the next message is looked at. So are requests given to the
----thread in `serve`, if there is one. Whatever else a thread does comes back as `"resumed", thread, ok, what, more`, as
----`core.resume` would have it; and `false, n, nil, nil, more` says that n messages were handed out and there is none
----besides, or that others should have their turn first. The last result is true if `serve` has answered something,
----which is to be sent.
----@param spin? number
----@return string|false|nil kind, any id, any what, any payload, boolean? more, true? has_answered
-function stream:deliver(spin) end
-
----Makes the running thread the one that handles requests. It yields `core.parked`; from then on `deliver` resumes it
----with requests that have a handler, and it answers them with what that returns, one after the other for as long as
----none waits. One that does, or raises, comes out of `deliver` as "resumed", and the thread serves no more. When the
----handler has returned at last, `answer(peer, request, result, err)` is called, and that is the end of it; so also for
----one that returned nil and an error, or what cannot be sent, or that was handed out by `dismiss`.
----@param peer { handlers: table<string, function>, reader: any } its handlers are called with params and a request: a
----table with peer, id and method, and this metatable. One that has no second parameter leaves it to the next
----@param owners table<thread, any> where the request stands while a handler is at work in the thread, and the `reader`
----if it fails between two
----@param metatable table
----@param answer fun(peer: table, request: table, result: any, err: any)
-function stream:serve(peer, owners, metatable, answer) end
-
----The request that is being handled in the thread that serves, which does not go on with others then.
----@return table? request
-function stream:dismiss() end
-
----Whether `deliver` may give requests to the thread that serves, or else hands them over; and whether calls may go the
----short way, see `core.caller`.
----@param is_open boolean
-function stream:admit(is_open) end
-
----Sends what is queued and waits until there is something to receive; for a program that has nothing else to
----wait for. On a pipe that the stream has taken over and without a timeout it costs one system call. If nobody
----reads what it sends, it says so once, closes the output, and from then on waits for input alone.
----
----With a poller it waits for anything there as well, and is false as soon as that has something; what there is to
----receive comes first. Whether the poller watches the stream's descriptors, too, does not matter. For a host that
----talks to one plugin: a call and its answer cost three system calls and no `next`.
----@param timeout? number seconds; nil or negative is for ever
----@param beside? pintle.poller
----@return boolean? ready false when the time is over, the poller has something, or a signal wants to stop the program
----@return string? message, string? kind "unsupported" where pollers have no `fileno`
----@return integer? errno
-function stream:wait(timeout, beside) end
-
----Sends what is queued, waits, and delivers, again and again, for as long as all that comes is handed out to threads:
----for a loop that has nothing else to do. Comes back when there is something besides, the time is over, the poller has
----something, `disturb` was called, answers find no room to be sent; and now and then if there is a time.
----@param timeout? number seconds; nil or negative is for ever
----@param beside? pintle.poller one with a `fileno`, as for `wait`
----@return string|false|nil kind, any id, any what, any payload, boolean? more as from `deliver`
----@return boolean has_answered
----@return boolean has_others whether the poller has something
-function stream:attend(timeout, beside) end
-
----Has an `attend` that is under way come back as soon as what it runs now is done with.
-function stream:disturb() end
-
----From now on calls may go the short way, see `core.caller`.
----@param peer table
----@param timeout? number seconds that they may take
-function stream:plan(peer, timeout) end
-
----Says when it will be looked for what is overdue. A call whose deadline is before that goes the long way.
----@param due number huge if there is no such time
-function stream:alarm(due) end
 
 ---Gives up on a call: its answer will be a stray.
 ---@param id integer

@@ -3,7 +3,6 @@
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local loop = require "pintle.loop"
 
 core.protect()
 
@@ -91,7 +90,9 @@ function backlog.unpause(self)
 end
 
 -- Ids that a Lua value would not give back, or that belong to a batch, are compared as JSON.
-local function is_id(id, told) return id == told or type(id) == "userdata" and tostring(id) == core.json.encode(told) end
+local function is_id(id, given)
+  return id == given or type(id) == "userdata" and tostring(id) == core.json.encode(given)
+end
 
 ---Whether a request that was cancelled gets no answer: where the protocol has it so, unless a batch may wait for it.
 ---@return boolean

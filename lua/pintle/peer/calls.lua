@@ -8,7 +8,6 @@ core.protect()
 
 local OVERDUE = core.overdue
 
----@class pintle.peer.calls
 local calls = {}
 
 -- {====== Why a call fails ======

@@ -8,7 +8,7 @@ local tasks = require "pintle.task"
 require("pintle.core").protect()
 
 local CLOSING = 1 -- seconds to send what is queued when it is closed
-local LAST_WORDS = 1 -- seconds in which the reason may be found why nobody reads what is sent
+local LAST_WORDS = 1 -- seconds to find the reason why the output is closed
 
 ---@class pintle.peer.ending
 local methods = {}
@@ -71,7 +71,7 @@ end
 
 -- {====== Losing one half ======
 
----Nothing will be heard any more: every call that waits, and every later one, ends with `err`. Handlers go on.
+---No answer will come any more: every call that waits, and every later one, ends with `err`. Handlers go on.
 ---@param err pintle.error
 function methods:deafen(err)
   self.deaf = self.deaf or err
@@ -96,7 +96,7 @@ local function check_lingering(self)
   if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
 end
 
----Something was sent, or a handler has ended.
+---@private something was sent, or a handler has ended
 function methods:moved()
   if self.backlog_count > 0 then self:go_on_soon() end
   if self.expecting then self:review() end
@@ -115,7 +115,7 @@ local function stop_requests(self, err)
   for _, ctx in ipairs(self.stream:requests()) do ctx:stop(err) end
 end
 
--- Who has nobody left to serve may have somewhere to go from here.
+-- A plugin whose host is gone ends by `deserted`.
 local function give_up_output(self)
   self.losing = nil
   if self.ended then return end
@@ -123,8 +123,8 @@ local function give_up_output(self)
   self:deafen(self.lost)
 end
 
----Nobody reads what is sent, so answers are for nobody. What calls fail for may be known soon, by the end of the input
----or of a program.
+---The other side has closed its input, so no answer reaches it. The reason may be known soon, by the end of our input
+---or of the program.
 ---@private
 function methods:lost_output(message)
   if self.lost or self.ended then return end
@@ -136,7 +136,7 @@ function methods:lost_output(message)
   self:review()
 end
 
----@private what a call is told that was refused
+---@private the error of a call that could not be made
 function methods:explain_refusal(err)
   if err.kind == "closed" and self.lost and not self.deaf then self:join(LAST_WORDS) end
   return self.ended or err
@@ -181,7 +181,7 @@ local function close(self)
 end
 
 ---Ends the conversation: what is queued is sent first, and a program that was started for it is stopped. Closing twice
----is fine, also from `on_close`. It goes on by itself if the one who closes is cancelled meanwhile.
+---is fine, also from `on_close`. Closing goes on if the task that closes is cancelled.
 function methods:close()
   if not self.closing then self.closing = tasks.start(close, self) end
   if self.closing ~= loop.current() then self.closing:await() end

@@ -1,4 +1,4 @@
--- What the core asks of Lua: everything about a conversation that is a decision. The names are the core's, see
+-- The decisions about a conversation, which the core leaves to Lua. The core calls these functions by their names: see
 -- `pintle.peer.policy` in `_meta/core.lua`.
 
 local answers = require "pintle.peer.answers"
@@ -56,7 +56,8 @@ function policy.invalid(self, kind, id, call, told)
   if is_clogged and is_answered(self, id, call, told) then return backlog.take_invalid(self, kind, id, told) end
   self.noise = told.text
   if call then
-    loop.soon(fail_spoiled, { peer = self, call = call, err = errors.new("protocol", told.message, { noise = told.text }) })
+    local err = errors.new("protocol", told.message, { noise = told.text })
+    loop.soon(fail_spoiled, { peer = self, call = call, err = err })
   elseif is_answered(self, id, call, told) then
     self.stream:fail(id, told.code, ERROR_NAMES[told.code] .. told.message)
     self.stream:write_soon()
