@@ -553,9 +553,11 @@ static void turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
   pt_task *current = lp->current;
   pt_link *decoding = lp->decoding;
   int was_turning = lp->is_turning, depth = lp->depth, status;
+  int turn_depth = lp->turn_depth;
   pt_activation *paused = pt_watch_pause(lp->watch);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   lp->is_turning = 1;
+  lp->turn_depth = depth;
   lp->current = NULL;
   lp->decoding = NULL;
   do {
@@ -568,6 +570,7 @@ static void turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
   lp->current = current;
   lp->decoding = decoding;
   lp->depth = depth;
+  lp->turn_depth = turn_depth;
   pt_watch_go_on(lp->watch, paused);
   if (status != LUA_OK)
     lua_error(L);

@@ -56,6 +56,7 @@ struct pt_loop {
   int idle_count;
   pt_task *current; /* runs; NULL outside of tasks, and while the loop turns */
   int depth;        /* of tasks inside of each other */
+  int turn_depth;   /* the same where the turn under way has begun */
   int is_turning;
   pt_watch *watch;
 

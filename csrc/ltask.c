@@ -95,11 +95,17 @@ static void end(lua_State *L, pt_task *t, int status, int results) {
   rest(L, t, status);
 }
 
+/* A turn that is this deep itself still runs tasks, one at a time: nothing else
+** would end it. */
+static int is_too_deep(const pt_loop *lp) {
+  return lp->depth >= PT_TASK_DEPTH && lp->depth > lp->turn_depth;
+}
+
 void pt_task_run(lua_State *L, pt_task *t, int args) {
   pt_loop *lp = t->loop;
   pt_task *outer = lp->current;
   int status, results;
-  if (lp->depth >= PT_TASK_DEPTH) {
+  if (is_too_deep(lp)) {
     t->args = args;
     t->state = PT_TASK_READY;
     pt_loop_add_ready(L, lp, t);

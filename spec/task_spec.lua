@@ -89,6 +89,19 @@ describe("a task", function()
     assert.equal(1000, depth)
   end)
 
+  it("may wait in a coroutine that turns the loop, inside of sixty others that do", function()
+    local function deeper(depth)
+      if depth == 60 then return depth end
+      return coroutine.wrap(function()
+        return tasks.start(function()
+          loop.sleep(0)
+          return deeper(depth + 1)
+        end):await(patience)
+      end)()
+    end
+    assert.equal(60, deeper(1))
+  end)
+
   it("cannot wait for itself", function()
     local task
     task = tasks.start(function()
