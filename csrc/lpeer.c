@@ -599,6 +599,17 @@ static void keep(lua_State *L, int stream, int value, const char *name) {
   lua_setiuservalue(L, stream, value);
 }
 
+/* Nothing of the loop points to a peer that is collected. When the state is
+** closed, the loop may have been finalized before. */
+static void leave_loop(pt_stream *s) {
+  pt_peer *p = (pt_peer *)(void *)s;
+  if (!p->loop->is_open)
+    return;
+  pt_list_remove(&p->loop->unread, &p->to_read);
+  pt_list_remove(&p->loop->unwritten, &p->to_write);
+  pt_loop_clear_alarm(p->loop, &p->overdue);
+}
+
 /* core.peer(options, peer, settings) -> stream | nil, msg, kind, errno: options
 ** are those of core.stream; settings have policy, handlers, controls, context,
 ** timeout, spin and requests */
@@ -614,6 +625,7 @@ static int core_peer(lua_State *L) {
     return failed;
   p = lua_touserdata(L, 4);
   p->loop = lp;
+  p->s.leave = leave_loop;
   p->overdue.fire = fire_overdue;
   p->timeout = get_seconds(L, "timeout", HUGE_VAL);
   p->spin = get_seconds(L, "spin", 0);

@@ -400,3 +400,26 @@ for name, open in pairs(transports) do
     end)
   end
 end
+
+describe("a peer that is not read from", function()
+  local UNREAD = [[
+    local core = require "pintle.core"
+    local loop = core.loop
+    local function ask()
+      local one, other = assert(core.socketpair())
+      local settings = { policy = {}, handlers = {}, controls = {}, context = {}, requests = 1 }
+      local peer = assert(core.peer({ read = one, write = one, framing = "line" }, {}, settings))
+      assert(peer:ask(loop.event(), "wait", nil, 1000))
+      return peer, other
+    end
+    ask()
+    assert(loop.timeout() > 900)
+    collectgarbage()
+    collectgarbage()
+    io.write(tostring(loop.timeout()))
+  ]]
+
+  it("may be collected while a call waits, and leaves no deadline behind", function()
+    assert.equal("nil", (children.run { command = { "lua5.4", "-e", UNREAD }, stdin = "null" }))
+  end)
+end)
