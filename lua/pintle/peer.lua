@@ -153,10 +153,10 @@ end
 ---@field ordered? boolean
 ---@field big_integers? boolean
 
----Adopts the ways of a protocol that was recognised by a message, from the next message that is sent. Fields that are
----not given stay as they are.
+---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
+---stays as it is.
 ---@param ways pintle.ways
----@return true?, pintle.error? err what is wrong with that message
+---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
   if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
   if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
