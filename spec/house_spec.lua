@@ -46,7 +46,7 @@ local MAY_REQUIRE = {
   ["init"] = { "pintle.connect", "pintle.core", "pintle.names" },
   ["lazy"] = {},
   ["listen"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.task" },
-  ["loop"] = { "pintle.core", "pintle.error", "pintle.readiness", "pintle.timers" },
+  ["loop"] = { "pintle.core", "pintle.error" },
   ["manifest"] = { "pintle.core", "pintle.error", "pintle.lazy", "pintle.schema" },
   ["members"] = { "pintle.core", "pintle.error" },
   ["names"] = {},
@@ -60,12 +60,9 @@ local MAY_REQUIRE = {
     "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
-  ["reach"] = { "pintle.core", "pintle.loop" },
-  ["readiness"] = { "pintle.core" },
-  ["request"] = { "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.reach" },
+  ["request"] = { "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop" },
   ["schema"] = { "pintle.core", "pintle.lazy" },
-  ["task"] = { "pintle.error", "pintle.loop" },
-  ["timers"] = {},
+  ["task"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["version"] = {},
 }
 
