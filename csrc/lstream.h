@@ -57,7 +57,8 @@ enum {
 typedef struct pt_stream {
   const void *mark; /* see pt_check_self */
   int is_peer;      /* it is the beginning of a pt_peer */
-  void (*leave)(struct pt_stream *s); /* of a peer, before it is freed */
+  /* Of a peer: called before it is freed. */
+  void (*leave)(struct pt_stream *s);
   pt_io input;
   pt_io output;
   int owns_input; /* closed with the stream */
