@@ -655,6 +655,7 @@ function core.json.raw(text) end
 ---@field queue? integer bytes that may wait to be sent: 64 MiB. Answers are always taken, for a lost one would
 ---leave its caller waiting: who is asked too much stops receiving while `queued` is high
 ---@field calls? integer calls that may wait for an answer: 65536
+---@field values? integer values in one message that is received; default: 4194304
 ---@field text? integer bytes of a bad message that are handed over: 1 KiB
 
 ---@class pintle.stream.options

@@ -40,7 +40,7 @@ local span, count, amount = check.span, check.integer_from(1), check.integer_fro
 local LADDER = check.options { request = span, eof = span, term = span, kill = span }
 local LIMITS = check.options {
   header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
-  parked = count,
+  parked = count, values = count,
 }
 local PROCESS_LIMITS = check.options {
   memory = amount, cpu = amount, files = amount, processes = amount, core = amount,
