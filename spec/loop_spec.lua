@@ -1,451 +1,843 @@
 local children = require "spec.support.children"
 local core = require "pintle.core"
-local errors = require "pintle.error"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
 local turn_until = require "spec.support.turning"
 
--- Runs it in a thread of the loop's.
+-- Runs a function in a task of the loop.
 local function start(fn, ...)
-  local runner = { failed = function(_, err) error(err, 0) end }
-  loop.start(runner, fn, ...)
-  return runner
+  local object = { failed = function(_, err) error(err, 0) end }
+  loop.start(object, fn, ...)
+  return object
 end
 
 local function nothing() end
 
-describe("the loop", function()
-  local nothing_left, on_error
+-- Every place where code can run.
+local places = {
+  ["the main program"] = function(fn) fn() end,
+  ["a coroutine of the user's"] = function(fn) assert(coroutine.resume(coroutine.create(fn))) end,
+  ["a task"] = function(fn) tasks.run(fn) end,
+  ["a coroutine in a task"] = function(fn)
+    tasks.run(function() assert(coroutine.resume(coroutine.create(fn))) end)
+  end,
+  ["a task in a coroutine"] = function(fn)
+    assert(coroutine.resume(coroutine.create(function() tasks.run(fn) end)))
+  end,
+  ["a function that cannot yield, in a task"] = function(fn)
+    tasks.run(function()
+      local is_first = true
+      table.sort({ 2, 1 }, function(a, b)
+        if is_first then fn() end
+        is_first = false
+        return a < b
+      end)
+    end)
+  end,
+  ["a callback of the loop"] = function(fn)
+    local done
+    loop.after(0, function()
+      fn()
+      done = true
+    end)
+    turn_until(function() return done end)
+  end,
+}
+
+local nothing_left, on_error
+
+local function before()
+  nothing_left, on_error = children.stock(), loop.on_error
+end
+
+local function after()
+  loop.on_error = on_error
+  assert.is_nil(loop.current())
+  assert.is_nil(loop.timeout())
+  nothing_left()
+end
+
+describe("an event", function()
+  before_each(before)
+  after_each(after)
+
+  it("is waited for by a task while others go on", function()
+    local order, event = {}, loop.event()
+    start(function()
+      order[#order + 1] = "waits"
+      local got = event:wait()
+      order[#order + 1] = got
+    end)
+    order[#order + 1] = "main"
+    event:set "goes on"
+    assert.same({ "waits", "main" }, order)
+    loop.step()
+    assert.same({ "waits", "main", "goes on" }, order)
+  end)
+
+  it("is waited for outside of tasks by turning the loop", function()
+    local event = loop.event()
+    start(function()
+      loop.sleep(0.001)
+      event:set("result", "and more")
+    end)
+    assert.same({ "result", "and more", n = 2 }, table.pack(event:wait()))
+  end)
+
+  it("gives two values to all that wait for it, then and later", function()
+    local event, got = loop.event(), {}
+    for i = 1, 3 do start(function() got[i] = table.pack(event:wait()) end) end
+    loop.soon(function() event:set(nil, "second", "third") end)
+    start(function()
+      coroutine.wrap(function() got[4] = table.pack(event:wait()) end)()
+    end)
+    got[5] = table.pack(event:wait())
+    loop.step()
+    got[6] = table.pack(event:wait())
+    for i = 1, 6 do assert.same({ nil, "second", n = 2 }, got[i], i) end
+  end)
+
+  it("is set once", function()
+    local event = loop.event()
+    assert.is_false(event:is_set())
+    event:set "first"
+    event:set "second"
+    assert.is_true(event:is_set())
+    assert.equal("first", (event:wait()))
+  end)
+
+  it("is set to nothing", function()
+    local event = loop.event()
+    event:set()
+    assert.is_true(event:is_set())
+    assert.same({ n = 2 }, table.pack(event:wait()))
+  end)
+
+  it("calls a function in the turn after it was set", function()
+    local event, calls = loop.event(), {}
+    event:on_set(function(given) calls[#calls + 1] = given end)
+    event:set(1)
+    event:set(2)
+    assert.equal(0, #calls)
+    loop.step()
+    loop.step()
+    assert.same({ event }, calls)
+    assert.has_error(function() event:on_set "no function" end)
+  end)
+
+  for place, within in pairs(places) do
+    it("is waited for in " .. place .. " until it is too late", function()
+      within(function()
+        local begun, late = core.now(), {}
+        local result, err = loop.event():wait(0.01, late)
+        assert.is_nil(result)
+        assert.equal(late, err)
+        assert.truthy(core.now() - begun >= 0.01)
+      end)
+    end)
+
+    it("is waited for in " .. place .. " no longer than until it is set", function()
+      within(function()
+        local event = loop.event()
+        loop.soon(function() event:set "in time" end)
+        assert.equal("in time", (event:wait(children.patience, "late")))
+        assert.is_nil(loop.timeout())
+      end)
+    end)
+  end
+
+  it("is not waited for if nothing is left that could set it", function()
+    assert.has_error(function() loop.event():wait() end, "nothing is left that could end this wait")
+  end)
+
+  it("wakes all tasks although one of them turns the loop itself", function()
+    local order, event = {}, loop.event()
+    for i = 1, 4 do
+      start(function()
+        event:wait()
+        if i == 1 then coroutine.wrap(function() loop.sleep(0.001) end)() end
+        order[#order + 1] = i
+      end)
+    end
+    event:set()
+    turn_until(function() return #order == 4 end)
+    table.sort(order)
+    assert.same({ 1, 2, 3, 4 }, order)
+  end)
+
+  it("is collected with the task that waits for it once nothing can set it", function()
+    local kept = setmetatable({}, { __mode = "k" })
+    do
+      local event = loop.event()
+      kept[event] = true
+      event:set({})
+      event:wait()
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.is_nil(next(kept))
+  end)
+
+  it("takes only an event for one", function()
+    local event = loop.event()
+    for _, other in ipairs { {}, io.stderr, 1, "event" } do
+      assert.has_error(function() event.set(other) end)
+      assert.has_error(function() event.wait(other) end)
+    end
+    assert.has_error(function() event:wait "soon" end)
+  end)
+end)
+
+describe("stopping a task", function()
+  before_each(before)
+  after_each(after)
+
+  it("ends the wait it is in and every later one", function()
+    local got, err = {}, loop.cancelled "enough"
+    local task = start(function()
+      for i = 1, 3 do got[i] = table.pack(loop.event():wait()) end
+      got[4] = table.pack(loop.sleep(children.patience))
+    end)
+    loop.stop(task, err)
+    loop.step()
+    for i = 1, 4 do assert.same({ nil, err, n = 2 }, got[i]) end
+  end)
+
+  it("keeps the first reason", function()
+    local got
+    local first = loop.cancelled "first"
+    local task = start(function() got = select(2, loop.sleep(children.patience)) end)
+    loop.stop(task, first)
+    loop.stop(task, loop.cancelled "second")
+    loop.step()
+    assert.equal(first, got)
+  end)
+
+  it("ends a wait in a coroutine of the task's own", function()
+    local result, err
+    local task = start(function()
+      loop.sleep(0)
+      coroutine.wrap(function() result, err = loop.sleep(children.patience) end)()
+    end)
+    loop.after(0.01, function() loop.stop(task, loop.cancelled "enough") end)
+    turn_until(function() return err end)
+    assert.is_nil(result)
+    assert.equal("enough", err.message)
+  end)
+
+  it("does not take away what it was given already", function()
+    local got
+    local event = loop.event()
+    local task = start(function() got = event:wait() end)
+    event:set "answer"
+    loop.stop(task, loop.cancelled())
+    loop.step()
+    assert.equal("answer", got)
+  end)
+
+  it("does not reach what runs in its thread afterwards", function()
+    local one = start(nothing)
+    local slept
+    local other = start(function() slept = loop.sleep(0.001) end)
+    loop.stop(one, loop.cancelled())
+    turn_until(function() return slept ~= nil end)
+    assert.is_true(slept)
+    loop.stop(other, loop.cancelled())
+    loop.stop({}, loop.cancelled())
+  end)
+
+  it("stops a task that has not begun to wait", function()
+    local err
+    local object = { failed = error }
+    loop.start(object, function()
+      loop.stop(object, "why")
+      err = select(2, loop.sleep(children.patience))
+    end)
+    assert.equal("why", err)
+  end)
+end)
+
+describe("a task of the loop", function()
+  before_each(before)
+  after_each(after)
+
+  it("is given its arguments, and is known by its object", function()
+    local got
+    local object = { failed = error }
+    loop.start(object, function(...)
+      got = table.pack(...)
+      assert.equal(object, loop.current())
+      loop.sleep(0)
+      assert.equal(object, loop.current())
+      coroutine.wrap(function() assert.equal(object, loop.current()) end)()
+    end, 1, nil, 3, nil)
+    assert.is_nil(loop.current())
+    turn_until(function() return not loop.timeout() end)
+    assert.same({ 1, nil, 3, nil, n = 4 }, got)
+  end)
+
+  it("is not what callbacks run in while it turns the loop", function()
+    local seen = {}
+    start(function()
+      loop.soon(function() seen[1] = tostring(loop.current()) end)
+      coroutine.wrap(function() loop.sleep(0.001) end)()
+      seen[2] = loop.current() ~= nil
+    end)
+    assert.same({ "nil", true }, seen)
+  end)
+
+  it("lets others go first when it yields, whatever it yields", function()
+    local order = {}
+    for i = 1, 2 do
+      start(function()
+        for _ = 1, 2 do
+          order[#order + 1] = i
+          assert.same({ n = 0 }, table.pack(coroutine.yield("any", "thing")))
+        end
+      end)
+    end
+    assert.same({ 1, 2 }, order)
+    assert.equal(0, loop.timeout())
+    for _ = 1, 3 do loop.step() end
+    assert.same({ 1, 2, 1, 2 }, order)
+  end)
+
+  it("yields and waits in turn", function()
+    local event, got = loop.event(), nil
+    start(function()
+      coroutine.yield()
+      got = event:wait()
+      coroutine.yield()
+      loop.sleep(0.001)
+      got = got .. " slept"
+    end)
+    event:set "set"
+    turn_until(function() return got == "set slept" end)
+  end)
+
+  it("starts others inside of it to any depth", function()
+    local depth = 0
+    local function deeper(n)
+      depth = math.max(depth, n)
+      if n < 1000 then start(deeper, n + 1) end
+    end
+    start(deeper, 1)
+    turn_until(function() return depth == 1000 end)
+    assert.is_nil(loop.timeout())
+  end)
+
+  it("keeps nothing once it has ended", function()
+    local kept = setmetatable({}, { __mode = "k" })
+    for i = 1, 300 do
+      local big = {}
+      kept[big] = i
+      start(function(one, two) kept[two] = one[1] end, big, {})
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.is_nil(next(kept))
+  end)
+
+  it("tells its object of an error and where it was raised", function()
+    local told = {}
+    local object = { failed = function(_, ...) told = { ... } end }
+    local function raise() error({ "as it is" }) end
+    loop.start(object, function()
+      loop.sleep(0)
+      raise()
+    end)
+    turn_until(function() return told[1] end)
+    assert.same({ "as it is" }, told[1])
+    assert.matches("^stack traceback:\n.*loop_spec.lua:%d+: in .*'raise'", told[2])
+  end)
+
+  it("closes what is to be closed when it raises, before its object hears of it", function()
+    local order = {}
+    local object = { failed = function(_, err) order[#order + 1] = err end }
+    loop.start(object, function()
+      local _ <close> = setmetatable({}, { __close = function(_, err)
+        order[#order + 1] = "closed for " .. err
+        order[#order + 1] = loop.sleep(0.001)
+      end })
+      loop.sleep(0)
+      error("no", 0)
+    end)
+    turn_until(function() return order[3] end)
+    assert.same({ "closed for no", true, "no" }, order)
+  end)
+
+  it("fails with what closing raises instead", function()
+    local told
+    loop.start({ failed = function(_, err) told = err end }, function()
+      local _ <close> = setmetatable({}, { __close = function() error("while closing", 0) end })
+      error("no", 0)
+    end)
+    assert.equal("while closing", told)
+  end)
+
+  it("closes what is to be closed when it returns, and may wait there", function()
+    local order = {}
+    start(function()
+      local _ <close> = setmetatable({}, { __close = function()
+        loop.sleep(0.001)
+        order[#order + 1] = "closed"
+      end })
+      order[#order + 1] = "returns"
+    end)
+    turn_until(function() return order[2] end)
+    assert.same({ "returns", "closed" }, order)
+  end)
+
+  it("fails with an error that cannot be shown", function()
+    local told
+    local bad = setmetatable({}, { __tostring = function() error "no" end })
+    loop.start({ failed = function(_, err) told = err end }, function() error(bad) end)
+    assert.equal(bad, told)
+  end)
+
+  it("hands on what its object raises to the code that turns the loop", function()
+    loop.start({ failed = function() error("from failed", 0) end }, function()
+      loop.sleep(0)
+      error "no"
+    end)
+    assert.has_error(function() turn_until(function() return false end) end, "from failed")
+  end)
+
+  it("waits in a protected call, in a metamethod and in an iterator", function()
+    local got = {}
+    start(function()
+      got[1] = select(2, pcall(function()
+        loop.sleep(0)
+        error("caught", 0)
+      end))
+      got[2] = setmetatable({}, { __index = function(_, key)
+        loop.sleep(0)
+        return key
+      end }).key
+      for value in function(_, last)
+        loop.sleep(0)
+        return not last and "iterated" or nil
+      end do got[3] = value end
+    end)
+    turn_until(function() return not loop.timeout() end)
+    assert.same({ "caught", "key", "iterated" }, got)
+  end)
+
+  it("has a deadline, of which its object hears unless it has ended", function()
+    local expired = {}
+    local function object(name)
+      return { failed = error, expire = function() expired[#expired + 1] = name end }
+    end
+    local slow, quick = object "slow", object "quick"
+    loop.start(quick, function() loop.set_deadline(quick, 0.005) end)
+    loop.start(slow, function()
+      loop.set_deadline(slow, children.patience)
+      loop.set_deadline(slow, 0.005)
+      loop.sleep(0.02)
+    end)
+    assert.is_true(loop.sleep(0.03))
+    assert.same({ "slow" }, expired)
+  end)
+
+  it("needs a table and a function", function()
+    assert.has_error(function() loop.start(nil, nothing) end)
+    assert.has_error(function() loop.start {} end)
+    assert.has_error(function() loop.stop(1, "why") end)
+    assert.has_error(function() loop.stop({ task = io.stderr }, "why") end)
+  end)
+end)
+
+describe("sleeping", function()
+  before_each(before)
+  after_each(after)
+
+  for place, within in pairs(places) do
+    it("in " .. place .. " lets others go on", function()
+      local others, latest = 0, loop.now() + children.patience
+      local ticking = tasks.start(function()
+        while loop.sleep(0.001) do others = others + 1 end
+      end)
+      within(function()
+        repeat assert.is_true(loop.sleep(0.02)) until others > 1 or loop.now() > latest
+      end)
+      ticking:cancel()
+      tasks.run()
+      assert.truthy(others > 1)
+    end)
+  end
+
+  it("in many coroutines of tasks at a time", function()
+    local done = 0
+    tasks.run(function()
+      for _ = 1, 20 do
+        tasks.start(function()
+          coroutine.wrap(function() loop.sleep(0.005) end)()
+          done = done + 1
+        end)
+      end
+    end)
+    tasks.run()
+    assert.equal(20, done)
+  end)
+
+  it("in thousands of tasks wakes each in its time", function()
+    local woken = 0
+    for i = 1, 3000 do
+      tasks.start(function()
+        local due = core.now() + (i * 7 % 30) / 1000
+        loop.sleep((i * 7 % 30) / 1000)
+        assert(core.now() >= due, "too early")
+        woken = woken + 1
+      end)
+    end
+    tasks.run()
+    assert.equal(3000, woken)
+  end)
+
+  it("takes a number of seconds and nothing else", function()
+    for _, value in ipairs { "1", {}, 0 / 0 } do
+      assert.has_error(function() loop.sleep(value) end, "seconds expected")
+    end
+    assert.is_true(loop.sleep(-1))
+  end)
+end)
+
+describe("a callback", function()
+  local fired
 
   before_each(function()
-    nothing_left, on_error = children.stock(), loop.on_error
+    before()
+    fired = {}
+  end)
+
+  after_each(after)
+
+  local function note(name) fired[#fired + 1] = name end
+
+  it("does not let an error through", function()
+    local told = {}
+    loop.on_error = function(...) told = { ... } end
+    assert.same({ true, 3 }, { loop.call(function(a, b) return a + b end, 1, 2) })
+    assert.is_false((loop.call(error, "no")))
+    assert.equal("no", told[1])
+    assert.matches("^no\nstack traceback:\n.*loop_spec", told[2])
+  end)
+
+  it("is called soon, in order, and what it adds in the turn after", function()
+    loop.soon(function(name)
+      note(name)
+      loop.soon(note, "three")
+    end, "one")
+    loop.soon(note, "two")
+    loop.step()
+    assert.same({ "one", "two" }, fired)
+    assert.equal(0, loop.timeout())
+    loop.step()
+    assert.same({ "one", "two", "three" }, fired)
+  end)
+
+  it("is called after a time, the earliest first", function()
+    loop.after(0.003, note, "three")
+    loop.after(0.001, note, "one")
+    loop.after(0.002, note, "two")
+    loop.sleep(0.01)
+    assert.same({ "one", "two", "three" }, fired)
+  end)
+
+  it("is called at once after no time", function()
+    for _, seconds in ipairs { 0, -1 } do loop.after(seconds, note, seconds) end
+    turn_until(function() return #fired == 2 end)
+  end)
+
+  it("is not called once it was forgotten, however often", function()
+    local timer = loop.after(0, error, "no")
+    loop.forget(timer)
+    loop.forget(timer)
+    loop.step(0.01)
+    local fires = loop.after(0, note, "fires")
+    loop.step(0.01)
+    loop.forget(fires)
+    assert.same({ "fires" }, fired)
+  end)
+
+  it("may have others forgotten, and set others", function()
+    local second
+    loop.after(0.001, function()
+      loop.forget(second)
+      loop.after(0.002, note, "later")
+    end)
+    second = loop.after(0.001, note, "second")
+    loop.sleep(0.01)
+    assert.same({ "later" }, fired)
+  end)
+
+  it("that raises does not keep the others from being called", function()
+    loop.after(0, error, "no")
+    loop.after(0.001, note, "two")
+    loop.soon(error, "soon")
+    loop.soon(note, "one")
+    for _, message in ipairs { "soon", "no" } do
+      assert.error_matches(function() loop.sleep(children.patience) end, message)
+    end
+    turn_until(function() return #fired == 2 end)
+    assert.same({ "one", "two" }, fired)
+    turn_until(function() return not loop.timeout() end)
+  end)
+
+  it("keeps its order among thousands, whichever are forgotten", function()
+    math.randomseed(7)
+    local kept, all = {}, {}
+    for i = 1, 5000 do
+      local milliseconds = math.random(1, 20)
+      all[i] = { milliseconds, loop.after(milliseconds / 1000, note, milliseconds) }
+    end
+    for i, one in ipairs(all) do
+      if i % 3 == 0 then loop.forget(one[2]) else kept[#kept + 1] = one[1] end
+    end
+    turn_until(function() return not loop.timeout() end)
+    assert.equal(#kept, #fired)
+    table.sort(kept)
+    local sorted = table.move(fired, 1, #fired, 1, {})
+    table.sort(sorted)
+    assert.same(kept, sorted)
+  end)
+
+  it("is kept until it was called, and not longer", function()
+    local kept = setmetatable({}, { __mode = "k" })
+    do
+      local subject = {}
+      kept[subject] = true
+      loop.after(0.001, function(given) fired[1] = given == next(kept) end, subject)
+    end
+    collectgarbage()
+    loop.sleep(0.01)
+    assert.same({ true }, fired)
+    collectgarbage()
+    collectgarbage()
+    assert.is_nil(next(kept))
+  end)
+
+  it("needs a time that is a number", function()
+    for _, seconds in ipairs { 0 / 0, "soon", {} } do
+      assert.has_error(function() loop.after(seconds, nothing) end)
+    end
+    assert.has_error(function() loop.after(1) end)
+    assert.has_error(function() loop.forget {} end)
+  end)
+end)
+
+describe("a loop that is driven from outside", function()
+  before_each(before)
+  after_each(after)
+
+  it("takes a step as long as it may", function()
+    local begun = core.now()
+    loop.step(0.01)
+    assert.truthy(core.now() - begun >= 0.01)
+    loop.step()
+  end)
+
+  it("tells how long it can be left alone", function()
+    assert.is_nil(loop.timeout())
+    local timer = loop.after(5, nothing)
+    assert.truthy(loop.timeout() > 4 and loop.timeout() <= 5)
+    loop.forget(timer)
+    loop.soon(nothing)
+    assert.equal(0, loop.timeout())
+    loop.step()
+    assert.is_nil(loop.timeout())
+  end)
+
+  it("turns while a function says so", function()
+    local times = 0
+    local timer = loop.after(0.001, function() times = 5 end)
+    loop.turn_while(function() return times < 5 end)
+    loop.forget(timer)
+    assert.equal(5, times)
+  end)
+
+  it("may take a step in the middle of another", function()
+    local order = {}
+    loop.soon(function()
+      loop.step()
+      order[#order + 1] = "outer"
+    end)
+    loop.soon(function() order[#order + 1] = "inner" end)
+    loop.step()
+    assert.same({ "inner", "outer" }, order)
+  end)
+
+  -- In a program of its own: the loop works differently once its descriptor is known.
+  local function prints(text, program)
+    assert.same({ text, 0 }, { children.run { command = children.lua(program), stdin = "null" } })
+  end
+
+  it("has a descriptor that is readable when a step has something to do", function()
+    prints("hello\n", [[
+      local core, loop = require "pintle.core", require "pintle.loop"
+      local read, write = core.pipe()
+      assert(loop.watch(read:fileno(), "r", { on_ready = function() print(read:read()) end }))
+      local poller = core.poller()
+      assert(poller:set(loop.fileno(), "r", true))
+      assert(poller:wait(0) == 0)
+      write:write "hello"
+      assert(poller:wait(30) == 1)
+      loop.step()
+      assert(poller:wait(0) == 0)
+    ]])
+  end)
+
+  it("has that descriptor although calls were made before", function()
+    prints("told\n", [[
+      local connect, core, loop = require "pintle.connect", require "pintle.core", require "pintle.loop"
+      local peer = connect.open { command = { "lua5.4", "spec/support/far_side.lua", "line" } }
+      for i = 1, 50 do peer:call("echo", { i }) end
+      local poller = core.poller()
+      poller:set(loop.fileno(), "r", true)
+      for _ = 1, 50 do
+        local call = peer:begin("echo", { "x" })
+        while not call:is_done() do
+          assert(poller:wait(30) == 1)
+          loop.step()
+        end
+      end
+      peer:close()
+      print "told"
+    ]])
+  end)
+end)
+
+describe("a watched descriptor", function()
+  local read, write
+
+  before_each(function()
+    before()
+    read, write = core.pipe()
   end)
 
   after_each(function()
-    loop.on_error = on_error
-    nothing_left()
+    read:close()
+    write:close()
+    after()
   end)
 
-  describe("waits", function()
-    it("in a task by letting others go on", function()
-      local order = {}
-      local one = start(function()
-        order[#order + 1] = "one waits"
-        local got = loop.wait(loop.waiter(), nothing)
-        order[#order + 1] = got
-      end)
-      order[#order + 1] = "main"
-      loop.wake(one.thread, "one goes on")
-      assert.same({ "one waits", "main" }, order)
-      loop.step()
-      assert.same({ "one waits", "main", "one goes on" }, order)
-    end)
+  it("is told of until it is unwatched", function()
+    local times = 0
+    local watcher = { on_ready = function() times = times + 1 end }
+    assert(loop.watch(read:fileno(), "r", watcher))
+    write:write "x"
+    loop.step()
+    loop.step()
+    loop.unwatch(read:fileno(), watcher)
+    loop.step()
+    assert.equal(2, times)
+  end)
 
-    it("outside of tasks by turning", function()
-      local waiter = loop.waiter()
-      start(function()
-        loop.sleep(0.001)
-        loop.wake(waiter, "result", "and more")
-      end)
-      assert.same({ "result", "and more" }, { loop.wait(waiter, nothing) })
-    end)
+  it("is told of as readable, writable or neither", function()
+    local got = {}
+    local watcher = { on_ready = function(self, ...) got = { self.name, ... } end, name = "watcher" }
+    assert(loop.watch(write, "w", watcher))
+    loop.step()
+    assert.same({ "watcher", false, true }, got)
+    loop.unwatch(write, watcher)
+    assert(loop.watch(read, "", watcher))
+    got = {}
+    write:write "x"
+    loop.step()
+    assert.same({}, got)
+    assert(loop.watch(read, "r", watcher))
+    loop.step()
+    assert.same({ "watcher", true, false }, got)
+    loop.unwatch(read, watcher)
+  end)
 
-    -- Every place where code can run, and the time it takes to sleep there.
-    local places = {
-      ["the main program"] = function(fn) fn() end,
-      ["a coroutine of the user's"] = function(fn) assert(coroutine.resume(coroutine.create(fn))) end,
-      ["a task"] = function(fn) tasks.run(fn) end,
-      ["a coroutine in a task"] = function(fn)
-        tasks.run(function() assert(coroutine.resume(coroutine.create(fn))) end)
-      end,
-      ["a task in a coroutine"] = function(fn)
-        assert(coroutine.resume(coroutine.create(function() tasks.run(fn) end)))
-      end,
-      ["a function that cannot yield, in a task"] = function(fn)
-        tasks.run(function()
-          local is_first = true
-          table.sort({ 2, 1 }, function(a, b)
-            if is_first then fn() end
-            is_first = false
-            return a < b
-          end)
-        end)
-      end,
-      ["a callback of the loop"] = function(fn)
-        local done
-        loop.after(0, function()
-          fn()
-          done = true
-        end)
-        turn_until(function() return done end)
-      end,
-    }
+  it("belongs to its last watcher, whatever an earlier one does", function()
+    local first, second = {}, {}
+    function second:on_ready() self.is_ready = true end
+    assert(loop.watch(read:fileno(), "r", first))
+    assert(loop.watch(read:fileno(), "r", second))
+    loop.unwatch(read:fileno(), first)
+    write:write "x"
+    loop.step()
+    assert.is_true(second.is_ready)
+    loop.unwatch(read:fileno(), second)
+  end)
 
-    for place, within in pairs(places) do
-      it("in " .. place .. " while others go on", function()
-        local others, latest = 0, loop.now() + children.patience
-        local ticking = tasks.start(function()
-          while loop.sleep(0.001) do others = others + 1 end
-        end)
-        within(function()
-          repeat assert.is_true(loop.sleep(0.02)) until others > 1 or loop.now() > latest
-        end)
-        ticking:cancel()
-        tasks.run()
-        assert.truthy(others > 1)
-      end)
+  it("may be unwatched by a callback for another one that is ready, too", function()
+    local other_read, other_write = core.pipe()
+    local told = 0
+    local one, other = {}, {}
+    function one.on_ready()
+      told = told + 1
+      loop.unwatch(other_read, other)
+      loop.unwatch(read, one)
     end
-
-    it("in many coroutines of a task at a time", function()
-      local done = 0
-      tasks.run(function()
-        for _ = 1, 20 do
-          tasks.start(function()
-            coroutine.wrap(function() loop.sleep(0.005) end)()
-            done = done + 1
-          end)
-        end
-      end)
-      tasks.run()
-      assert.equal(20, done)
-    end)
-
-    it("not for what cannot come any more", function()
-      assert.has_error(function() loop.wait(loop.waiter(), nothing) end, "nothing is left that could end this wait")
-    end)
-
-    it("as long as told, and ends with an error", function()
-      local given_up
-      local function give_up(subject, token, err) given_up = { subject, token, err.kind } end
-      for _, within in ipairs { places["the main program"], places["a task"], places["a coroutine in a task"] } do
-        within(function()
-          local begun = core.now()
-          local late = errors.new("timeout", "too late")
-          local result, err = loop.wait_within(0.01, late, loop.waiter(), give_up, "subject", "token")
-          assert.is_nil(result)
-          assert.same({ "timeout", "too late" }, { err.kind, err.message })
-          assert.truthy(core.now() - begun >= 0.01)
-          assert.same({ "subject", "token", "timeout" }, given_up)
-        end)
-      end
-    end)
-
-    it("and forgets the time once there is an answer", function()
-      local waiter = loop.waiter()
-      loop.soon(loop.wake, waiter)
-      loop.wait_within(children.patience, errors.new("timeout", "too late"), waiter, nothing)
-      assert.is_nil(loop.timeout())
-    end)
+    other.on_ready = one.on_ready
+    assert(loop.watch(read, "r", one))
+    assert(loop.watch(other_read, "r", other))
+    write:write "x"
+    other_write:write "x"
+    loop.step()
+    loop.step()
+    assert.equal(1, told)
+    other_read:close()
+    other_write:close()
   end)
 
-  describe("gives an answer", function()
-    it("once: what comes later is for nobody", function()
-      local got = {}
-      local task = start(function()
-        got[1] = loop.wait(loop.waiter(), nothing)
-        got[2] = loop.wait(loop.waiter(), nothing)
-      end)
-      loop.wake(task.thread, "first")
-      loop.wake(task.thread, "second")
-      loop.resume(task.thread, "third")
-      loop.step()
-      assert.same({ "first" }, got)
-      loop.resume(task.thread, "fourth")
-      assert.same({ "first", "fourth" }, got)
-      loop.resume(task.thread, "fifth")
-      loop.wake(task.thread, "sixth")
-      loop.step()
-    end)
-
-    it("to a cell once, too", function()
-      local told = 0
-      local cell = { done = false, settled = function() told = told + 1 end }
-      loop.wake(cell, "first")
-      loop.resume(cell, "second")
-      loop.wake(cell, "third")
-      loop.step()
-      assert.same({ "second", 1 }, { cell[1], told })
-    end)
-
-    it("to all who are deferred when one of them turns the loop itself", function()
-      local order = {}
-      for i = 1, 4 do
-        local task = start(function()
-          loop.wait(loop.waiter(), nothing)
-          if i == 1 then coroutine.wrap(function() loop.sleep(0.001) end)() end
-          order[#order + 1] = i
-        end)
-        loop.wake(task.thread)
-      end
-      loop.step()
-      assert.same({ 2, 3, 4, 1 }, order)
-    end)
+  it("is refused where it cannot be watched", function()
+    local number = read:fileno()
+    read:close()
+    local ok, message, kind = loop.watch(number, "r", {})
+    assert.is_nil(ok)
+    assert.matches("cannot watch", message)
+    assert.equal("closed", kind)
+    assert.has_error(function() loop.watch(write, "x", {}) end)
+    assert.has_error(function() loop.watch(write, "w") end)
+    assert.has_error(function() loop.watch("stdout", "w", {}) end)
   end)
+end)
 
-  describe("stops a task", function()
-    it("that waits, with the error, now and later", function()
-      local got, given_up = {}, 0
-      local err = loop.cancelled "enough"
-      local task = start(function()
-        for i = 1, 3 do
-          local result, why = loop.wait(loop.waiter(), function() given_up = given_up + 1 end)
-          got[i] = { result == nil, why }
-        end
-      end)
-      loop.stop(task, err)
-      assert.equal(1, given_up)
-      loop.step()
-      assert.same({ { true, err }, { true, err }, { true, err } }, got)
-      assert.equal(3, given_up)
-    end)
+describe("the loop after an error that went through it", function()
+  before_each(before)
+  after_each(after)
 
-    it("once: the first reason stays", function()
-      local task = start(function() loop.sleep(children.patience) end)
-      local first = loop.cancelled "first"
-      loop.stop(task, first)
-      loop.stop(task, loop.cancelled "second")
-      assert.equal(first, task.stopped)
-      loop.step()
-      assert.is_nil(loop.timeout())
-    end)
-
-    it("that waits in a coroutine of its own", function()
-      local result, err
-      local task = start(function()
-        loop.sleep(0)
-        coroutine.wrap(function() result, err = loop.sleep(children.patience) end)()
-      end)
-      loop.after(0.01, function() loop.stop(task, loop.cancelled "enough") end)
-      turn_until(function() return err end)
-      assert.is_nil(result)
-      assert.equal("enough", err.message)
-      assert.is_nil(loop.timeout())
-    end)
-
-    it("but not the answer it has already", function()
-      local got
-      local task = start(function() got = loop.wait(loop.waiter(), nothing) end)
-      loop.wake(task.thread, "answer")
-      loop.stop(task, loop.cancelled())
-      loop.step()
-      assert.equal("answer", got)
-    end)
-  end)
-
-  describe("runs tasks", function()
-    it("that let others go first", function()
-      local order = {}
-      for i = 1, 2 do
-        start(function()
-          for _ = 1, 2 do
-            order[#order + 1] = i
-            coroutine.yield()
-          end
-        end)
-      end
-      for _ = 1, 3 do loop.step() end
-      assert.same({ 1, 2, 1, 2 }, order)
-    end)
-
-    it("and keeps nothing of one that has ended", function()
-      local kept = setmetatable({}, { __mode = "k" })
-      for i = 1, 300 do
-        local big = {}
-        kept[big] = i
-        start(function(one, two) kept[two] = one[1] end, big, {})
-      end
-      collectgarbage()
-      collectgarbage()
-      assert.is_nil(next(kept))
-    end)
-
-    it("whose error they are told, with a traceback, and closes what they left open", function()
-      local told = {}
-      local task = { failed = function(_, ...) told = { ... } end }
-      local closed
-      loop.start(task, function()
-        local _ <close> = setmetatable({}, { __close = function() closed = loop.sleep(0.001) end })
-        error({ "as it is" })
-      end)
-      assert.is_true(closed)
-      assert.same({ "as it is" }, told[1])
-      assert.matches("loop_spec.lua:%d+: in ", told[2])
-    end)
-
-    it("whose error cannot be shown", function()
-      local told
-      local bad = setmetatable({}, { __tostring = function() error "no" end })
-      loop.start({ failed = function(_, err) told = err end }, function() error(bad) end)
-      assert.equal(bad, told)
-    end)
-  end)
-
-  describe("calls back", function()
-    it("and does not let an error through", function()
-      local told = {}
-      loop.on_error = function(...) told = { ... } end
-      assert.same({ true, 3 }, { loop.call(function(a, b) return a + b end, 1, 2) })
-      assert.is_false((loop.call(error, "no")))
-      assert.equal("no", told[1])
-      assert.matches("^no\nstack traceback:\n.*loop_spec", told[2])
-    end)
-
-    it("soon, in order, and what is added meanwhile the time after", function()
-      local order = {}
-      loop.soon(function(name)
-        order[#order + 1] = name
-        loop.soon(function() order[#order + 1] = "three" end)
-      end, "one")
-      loop.soon(function(name) order[#order + 1] = name end, "two")
-      loop.step()
-      assert.same({ "one", "two" }, order)
-      assert.equal(0, loop.timeout())
-      loop.step()
-      assert.same({ "one", "two", "three" }, order)
-    end)
-
-    it("after a time that is over at once", function()
-      local fired = 0
-      for _, seconds in ipairs { 0, -1 } do loop.after(seconds, function() fired = fired + 1 end) end
-      turn_until(function() return fired == 2 end)
-    end)
-
-    it("not after a time that was forgotten", function()
-      loop.forget(loop.after(0, error, "no"))
-      loop.step(0.01)
-    end)
-  end)
-
-  describe("sleeps", function()
-    it("in the thousands, and wakes each in its time", function()
-      local woken = 0
-      for i = 1, 3000 do
-        tasks.start(function()
-          local due = core.now() + (i * 7 % 30) / 1000
-          loop.sleep((i * 7 % 30) / 1000)
-          assert(core.now() >= due, "too early")
-          woken = woken + 1
-        end)
-      end
-      tasks.run()
-      assert.equal(3000, woken)
-    end)
-
-    it("for a number of seconds and nothing else", function()
-      for _, value in ipairs { "1", {}, 0 / 0 } do
-        assert.has_error(function() loop.sleep(value) end, "seconds expected")
-      end
-    end)
-  end)
-
-  describe("is driven from outside", function()
-    it("one step at a time, as long as told", function()
-      local begun = core.now()
-      loop.step(0.01)
-      assert.truthy(core.now() - begun >= 0.01)
-      loop.step()
-    end)
-
-    it("with the time it can be left alone", function()
-      assert.is_nil(loop.timeout())
-      local timer = loop.after(5, nothing)
-      assert.truthy(loop.timeout() > 4 and loop.timeout() <= 5)
-      loop.forget(timer)
-      loop.soon(nothing)
-      assert.equal(0, loop.timeout())
-      loop.step()
-      assert.is_nil(loop.timeout())
-    end)
-  end)
-
-  describe("watches descriptors", function()
-    local read, write
-
-    before_each(function()
-      read, write = core.pipe()
-    end)
-
-    after_each(function()
-      read:close()
-      write:close()
-    end)
-
-    it("until told otherwise", function()
-      local times = 0
-      local watcher = { on_ready = function() times = times + 1 end }
-      assert(loop.watch(read:fileno(), "r", watcher))
-      write:write "x"
-      loop.step()
-      loop.step()
-      loop.unwatch(read:fileno(), watcher)
-      loop.step()
-      assert.equal(2, times)
-    end)
-
-    it("for the last who asked, whatever an earlier one says", function()
-      local first, second = {}, {}
-      function second:on_ready() self.is_ready = true end
-      assert(loop.watch(read:fileno(), "r", first))
-      assert(loop.watch(read:fileno(), "r", second))
-      loop.unwatch(read:fileno(), first)
-      write:write "x"
-      loop.step()
-      assert.is_true(second.is_ready)
-      loop.unwatch(read:fileno(), second)
-    end)
-
-    it("and says so if it cannot", function()
-      local number = read:fileno()
-      read:close()
-      local ok, message, kind = loop.watch(number, "r", {})
-      assert.is_nil(ok)
-      assert.matches("cannot watch", message)
-      assert.equal("closed", kind)
-    end)
-  end)
-
-  describe("flushes", function()
-    local function object()
-      return { count = 0, flush = function(self) self.count = self.count + 1 end }
-    end
-
-    it("at once when nobody turns", function()
-      local one = object()
-      loop.flush(one)
-      assert.equal(1, one.count)
-    end)
-
-    it("before it waits when somebody does", function()
-      local one, count_before = object(), nil
-      loop.soon(function()
-        loop.flush(one)
-        count_before = one.count
-      end)
-      loop.step()
-      assert.same({ 0, 1 }, { count_before, one.count })
-    end)
-
-    it("the others, too, after one that raises", function()
-      local bad, good = { flush = function() error "no" end }, object()
-      loop.soon(function()
-        loop.flush(good)
-        loop.flush(bad)
-      end)
-      assert.has_error(function() loop.step() end)
-      loop.step()
-      assert.equal(1, good.count)
-    end)
-  end)
-
-  it("is whole again after an error that went through it", function()
+  it("is whole again", function()
     loop.soon(error, "stop")
     assert.has_error(function() loop.sleep(children.patience) end)
     assert.is_nil(loop.current())
-    local one = { flush = function(self) self.is_flushed = true end }
-    loop.flush(one)
-    assert.is_true(one.is_flushed)
     assert.is_true(loop.sleep(0.001))
     tasks.run(function() assert.is_true(loop.sleep(0.001)) end)
     loop.step()
+  end)
+
+  it("goes on with the tasks that were ready", function()
+    local woken = 0
+    local event = loop.event()
+    for _ = 1, 3 do
+      start(function()
+        event:wait()
+        woken = woken + 1
+      end)
+    end
+    loop.soon(error, "stop")
+    event:set()
+    assert.has_error(function() loop.step() end)
+    loop.step()
+    assert.equal(3, woken)
+  end)
+
+  it("is at its old depth, in the task that turned it", function()
+    for _ = 1, 200 do
+      local object = { failed = error }
+      loop.start(object, function()
+        loop.soon(error, "stop")
+        assert.is_false((pcall(coroutine.wrap(function() loop.sleep(children.patience) end))))
+        assert.equal(object, loop.current())
+      end)
+    end
+    local began
+    start(function() began = true end)
+    assert.is_true(began)
+    loop.turn_while(function() return loop.timeout() ~= nil end)
   end)
 end)
