@@ -432,6 +432,15 @@ static int wait_reading(lua_State *L, pt_loop *lp) {
   return found;
 }
 
+/* A signal that does not stop the program does not cut it short. */
+static int poll_until(lua_State *L, pt_loop *lp, double until) {
+  lua_Hook hook = lua_gethook(L);
+  int found;
+  while ((found = poll_once(L, lp, until)) == -EINTR)
+    let_signals_stop_it(L, hook);
+  return found;
+}
+
 /* Waits, and has those that are ready told. `until` is 0 for not at all. */
 static void wait(lua_State *L, pt_loop *lp, double until) {
   lua_Hook hook = lua_gethook(L);
@@ -443,12 +452,9 @@ static void wait(lua_State *L, pt_loop *lp, double until) {
   lua_settop(L, top);
   if (found == 1)
     return;
-  if (found == 0)
-    found = poll_once(L, lp, until);
-  if (found == -1 || found == -EINTR) {
+  if (found == -1)
     let_signals_stop_it(L, hook);
-    return;
-  }
+  found = poll_until(L, lp, until);
   if (found < 0)
     luaL_error(L, "cannot wait for descriptors: %s", strerror(-found));
   while ((ready = pt_poll_next(&lp->poll, &key)) != 0)
