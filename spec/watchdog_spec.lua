@@ -1,0 +1,484 @@
+-- Interrupting a task that computes without yielding.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local loop = require "pintle.loop"
+local pintle = require "pintle"
+local request = assert(package.searchpath("pintle.request", package.path))
+
+-- Ticks come fast here, so that the specs do not have to wait.
+local TICK = 0.005
+
+-- Computes for that long, and yields nothing.
+local function compute(seconds)
+  local done = core.now() + seconds
+  repeat until core.now() >= done
+end
+
+-- Until the tick has come, which it must.
+local function compute_until(condition)
+  local latest = core.now() + children.patience
+  repeat
+    if core.now() > latest then error "it never came to that" end
+  until condition()
+end
+
+-- Runs a function in a task: its object, which has the error if the function raises.
+local function run(fn, ...)
+  local object = {}
+  function object:failed(err, traceback) self.err, self.traceback = err, traceback end
+  loop.start(object, fn, ...)
+  return object
+end
+
+-- As `run`, for a function that does not raise.
+local function run_well(fn, ...)
+  local object = run(fn, ...)
+  if object.err ~= nil then error(object.err, 0) end
+end
+
+describe("core.watchdog", function()
+  local calls, nothing_left
+
+  -- Has the ticks counted, and then this done.
+  local function watch(f, must_abort)
+    assert(core.watchdog(function()
+      calls = calls + 1
+      if f then f() end
+    end, must_abort, TICK))
+  end
+
+  local function called(times)
+    local want = calls + (times or 1)
+    return function() return calls >= want end
+  end
+
+  before_each(function()
+    calls, nothing_left = 0, children.stock()
+  end)
+
+  after_each(function()
+    core.watchdog()
+    nothing_left()
+  end)
+
+  teardown(function() dofile(request) end) -- sets the watchdog of handlers again
+
+  it("interrupts a task that never yields", function()
+    watch(function() error("enough", 0) end)
+    assert.equal("enough", run(function() while true do end end).err)
+    assert.equal("enough", run(function() for _ = 1, math.maxinteger do end end).err)
+    assert.equal(2, calls)
+  end)
+
+  it("calls back in the very task", function()
+    local seen, within, thread
+    watch(function() seen, within = loop.current(), coroutine.running() end)
+    local object = run(function()
+      thread = coroutine.running()
+      compute_until(called())
+    end)
+    assert.equal(object, seen)
+    assert.equal(thread, within)
+  end)
+
+  it("interrupts again and again, also when its error was caught", function()
+    watch(function() error("again", 0) end)
+    local caught = 0
+    run_well(function()
+      repeat
+        if not pcall(function() while true do end end) then caught = caught + 1 end
+      until caught == 3
+    end)
+    assert.same({ 3, 3 }, { caught, calls })
+  end)
+
+  it("interrupts a task after each of its waits, and the next one in its thread", function()
+    watch()
+    local done
+    for _ = 1, 3 do
+      run_well(function()
+        for _ = 1, 2 do
+          compute_until(called())
+          loop.sleep(0.001)
+        end
+        done = true
+      end)
+      loop.turn_while(function() return not done end)
+      done = nil
+    end
+    assert.truthy(calls >= 6)
+  end)
+
+  it("goes on where the task was when the callback returns, and leaves no hook", function()
+    watch()
+    local sum, hook = 0, true
+    run_well(function()
+      while calls < 3 do sum = sum + 1 end
+      hook = debug.gethook()
+    end)
+    assert.truthy(sum > 0)
+    assert.is_nil(hook)
+  end)
+
+  it("does not interrupt what yields in time", function()
+    watch()
+    local is_over
+    run_well(function()
+      repeat coroutine.yield() until is_over
+    end)
+    local done = core.now() + 40 * TICK
+    repeat loop.step() until core.now() >= done
+    is_over = true
+    loop.step()
+    assert.truthy(calls <= 2) -- the system may let it wait in the middle of one
+  end)
+
+  it("does not interrupt what is no task", function()
+    watch()
+    compute(5 * TICK)
+    coroutine.resume(coroutine.create(compute), 5 * TICK)
+    loop.soon(compute, 5 * TICK)
+    loop.step()
+    assert.equal(0, calls)
+  end)
+
+  it("forgets a tick that came too late", function()
+    watch()
+    run_well(os.execute, "sleep " .. 4 * TICK) -- runs no Lua that could be hooked
+    local hook = true
+    run_well(function() hook = debug.gethook() end)
+    assert.is_nil(hook)
+    assert.equal(0, calls)
+  end)
+
+  it("interrupts the innermost of tasks that start each other", function()
+    local reached = {}
+    watch(function() reached[loop.current()] = true end)
+    local inner, outer
+    outer = run(function()
+      inner = run(function() compute_until(called()) end)
+      assert.is_nil(next(reached, next(reached)))
+      compute_until(called())
+    end)
+    assert.is_nil(outer.err)
+    assert.same({ [inner] = true, [outer] = true }, reached)
+  end)
+
+  it("stops the inner task and not the outer", function()
+    watch(function() error("enough", 0) end)
+    local inner
+    local outer = run(function()
+      inner = run(function() while true do end end)
+    end)
+    assert.equal("enough", inner.err)
+    assert.is_nil(outer.err)
+  end)
+
+  it("does not count the time that a task turns the loop for others", function()
+    watch()
+    run_well(function()
+      coroutine.wrap(function() loop.sleep(8 * TICK) end)()
+    end)
+    assert.truthy(calls <= 1)
+  end)
+
+  it("interrupts a task once the coroutine has ended that it runs by itself", function()
+    local reached
+    watch(function() reached = coroutine.running() end)
+    local thread
+    run_well(function()
+      thread = coroutine.running()
+      local inner = coroutine.wrap(function() compute(5 * TICK) end)
+      inner()
+      assert.is_nil(debug.gethook())
+    end)
+    assert.equal(thread, reached)
+  end)
+
+  it("leaves other hooks as they were", function()
+    watch()
+    local lines, returns, mask, hook = 0, 0, nil, nil
+    local function count(event)
+      if event == "line" then lines = lines + 1 else returns = returns + 1 end
+    end
+    run_well(function()
+      debug.sethook(count, "lr")
+      local function work() return core.now() end
+      for _ = 1, 3 do
+        local done = called()
+        repeat work() until done()
+      end
+      hook, mask = debug.gethook()
+      debug.sethook()
+    end)
+    assert.equal("rl", mask)
+    assert.equal(count, hook)
+    assert.truthy(lines > 10)
+    assert.truthy(returns > 10)
+    assert.truthy(calls >= 3)
+  end)
+
+  it("keeps no event from other hooks", function()
+    watch()
+    local returns = 0
+    run_well(function()
+      debug.sethook(function()
+        if debug.getinfo(2, "f").func == os.execute then returns = returns + 1 end
+      end, "r")
+      os.execute("sleep " .. 4 * TICK) -- hooked before it returns
+      compute_until(called(0))
+      debug.sethook()
+    end)
+    assert.equal(1, returns)
+    assert.truthy(calls >= 1)
+  end)
+
+  it("is not hindered by hooks that the task sets itself", function()
+    watch()
+    local count
+    run_well(function()
+      for i = 1, 2 do
+        local done = called()
+        repeat debug.sethook(print, "", 1000000000 + i) until done()
+      end
+      count = select(3, debug.gethook())
+      debug.sethook()
+    end)
+    assert.equal(1000000002, count)
+  end)
+
+  it("leaves nothing in coroutines that a task makes while it is interrupted", function()
+    watch()
+    local hooked = {}
+    run_well(function()
+      compute_until(function()
+        local made = coroutine.create(function() for i = 1, 10 do tostring(i) end end)
+        if debug.gethook(made) then hooked[#hooked + 1] = made end
+        return calls >= 20
+      end)
+    end)
+    calls = 0
+    for _, made in ipairs(hooked) do
+      assert(coroutine.resume(made))
+      assert.is_nil(debug.gethook(made))
+    end
+    assert.equal(0, calls)
+  end)
+
+  it("begins in the midst of a task", function()
+    local object = run(function()
+      watch(function() error("enough", 0) end)
+      while true do end
+    end)
+    assert.equal("enough", object.err)
+  end)
+
+  it("ends in the midst of a task", function()
+    watch(function() core.watchdog() end)
+    run_well(function()
+      compute_until(called())
+      compute(5 * TICK)
+    end)
+    assert.equal(1, calls)
+  end)
+
+  it("takes another callback and another interval", function()
+    watch(error)
+    assert.is_true(core.watchdog(function() calls = calls + 100 end, nil, 2 * TICK))
+    run_well(compute_until, called(200))
+    assert.equal(0, calls % 100)
+  end)
+
+  it("interrupts before every instruction while a task must abort, whatever that catches", function()
+    local must_abort, caught = false, 0
+    watch(function()
+      must_abort = true
+      error("abort", 0)
+    end, function() return must_abort end)
+    local object = run(function()
+      while true do
+        pcall(function() while true do end end)
+        caught = caught + 1
+      end
+    end)
+    assert.equal("abort", object.err)
+    assert.truthy(caught <= 1)
+    must_abort = false
+    run_well(function() for i = 1, 100 do tostring(i) end end)
+  end)
+
+  it("does not cut short what waits", function()
+    watch()
+    local poller <close> = assert(core.poller())
+    local process <close> = assert(core.spawn { command = { "cat" } })
+    for name, wait in pairs {
+      poller = function() return poller:wait(8 * TICK) == 0 end,
+      process = function() return process:wait(8 * TICK) == false end,
+      loop = function() return select("#", loop.step(8 * TICK)) == 0 end,
+    } do
+      local begun, is_over = core.now(), nil
+      run_well(function() is_over = wait() end)
+      assert.same({ name, true }, { name, is_over })
+      assert.is_true(core.now() - begun >= 8 * TICK)
+    end
+  end)
+
+  it("leaves the signals as it found them", function()
+    local text = children.run { command = children.lua [[
+      local children, core = require "spec.support.children", require "pintle.core"
+      local function signals() return table.concat({ children.signals() }, " ") end
+      local before = signals()
+      assert(core.watchdog(print, nil, 0.005))
+      print(signals() == before)
+      core.loop.start({}, function()
+        local done = core.now() + 0.02
+        repeat until core.now() >= done
+      end)
+      core.watchdog()
+      print(signals() == before)
+    ]] }
+    assert.matches("^false\n.*true\n$", text)
+  end)
+
+  it("is nothing to a child", function()
+    local show = { command = children.sh "grep 'Sig[BIC]' /proc/self/status" }
+    local plain = children.run(show)
+    watch()
+    assert.equal(plain, (children.run(show)))
+  end)
+
+  it("wakes nobody once nothing runs", function()
+    local function wakings()
+      local file <close> = assert(io.open "/proc/self/status")
+      return tonumber(file:read("a"):match "\nvoluntary_ctxt_switches:%s*(%d+)")
+    end
+    assert(core.watchdog(function() calls = calls + 1 end, nil, 0.001))
+    local poller <close> = assert(core.poller())
+    for _ = 1, 3 do
+      run_well(compute_until, called())
+      local before = wakings()
+      assert.equal(0, poller:wait(0.1))
+      assert.truthy(wakings() - before < 20)
+    end
+  end)
+
+  it("finds no signal where the program has taken them all, and tasks run all the same", function()
+    local code = [[
+      local core = require "pintle.core"
+      print(core.watchdog(print))
+      core.loop.start({}, print, "works")
+    ]]
+    local ignoring = children.sh('for i in 14 $(seq 32 64); do trap "" $i; done; exec "$@"',
+      table.unpack(children.lua(code)))
+    local text = children.run { command = ignoring }
+    assert.matches("^nil\tthere is no timer to be had: [^\t]*\tunsupported\t%d+\nworks\n$", text)
+  end)
+
+  it("takes only functions, and times that make sense", function()
+    assert.has_error(function() core.watchdog "print" end)
+    assert.has_error(function() core.watchdog(print, "print") end)
+    for _, interval in ipairs { 0, -1, 0 / 0, 1e9, "soon" } do
+      assert.has_error(function() core.watchdog(print, nil, interval) end)
+    end
+    assert.is_true(core.watchdog())
+  end)
+
+  it("ends with its state", function()
+    local code = [[
+      local core = require "pintle.core"
+      core.watchdog(print, nil, 0.001)
+      core.loop.start({}, function()
+        local done = core.now() + 0.01
+        repeat until core.now() >= done
+      end)
+    ]]
+    local _, status = children.run { command = children.lua(code) }
+    assert.equal(0, status)
+  end)
+
+  describe("in protected files", function()
+    -- Code of a file of that name.
+    local function of_file(name, code) return assert(load("local core = ... " .. code, "@" .. name))(core) end
+
+    it("waits until the task is back in its own code", function()
+      local places = {}
+      watch(function() places[#places + 1] = debug.getinfo(3, "S").source end)
+      local compute_protected = of_file("protected.lua", [[
+        core.protect()
+        return function(seconds)
+          local done = core.now() + seconds
+          repeat until core.now() >= done
+        end
+      ]])
+      run_well(function()
+        for i = 1, 3 do
+          compute_protected(5 * TICK)
+          compute_until(function() return calls >= i end)
+        end
+      end)
+      for _, place in ipairs(places) do assert.matches("watchdog_spec.lua$", place) end
+    end)
+
+    it("interrupts what those files call", function()
+      local place
+      watch(function()
+        place = debug.getinfo(3, "S").source
+        error("enough", 0)
+      end)
+      local call_protected = of_file("calling.lua", "core.protect() return function(fn) fn() return 1 end")
+      assert.equal("enough", run(call_protected, function() while true do end end).err)
+      assert.matches("watchdog_spec.lua$", place)
+    end)
+
+    it("never interrupts the loop's own, however much of its time the task spends there", function()
+      local places = {}
+      watch(function() places[#places + 1] = debug.getinfo(3, "S").source end)
+      local latest, object = core.now() + children.patience, { failed = error }
+      loop.start(object, function()
+        loop.stop(object, loop.cancelled()) -- so that no wait takes any time
+        repeat
+          for _ = 1, 100 do loop.sleep(1) end
+        until #places >= 15 or core.now() > latest
+        assert.is_nil(debug.gethook())
+      end)
+      assert.truthy(#places >= 15)
+      for _, place in ipairs(places) do assert.is_nil(place:find("lua/pintle/", 1, true)) end
+    end)
+  end)
+end)
+
+-- The watchdog that the module of requests sets: the object of a task may have a method `tick`, and `must_abort`.
+describe("the watchdog of handlers", function()
+  it("calls the object of a task that computes", function()
+    local ticks = 0
+    local object = { failed = error }
+    function object:tick()
+      assert(self == object)
+      ticks = ticks + 1
+    end
+    loop.start(object, function() compute_until(function() return ticks == 3 end) end)
+  end)
+
+  it("leaves a task alone whose object does not want to know", function()
+    loop.start({ failed = error }, function() compute(0.2) end)
+  end)
+
+  it("gets a handler to hear of a cancellation while it computes, and of more than that later", function()
+    local one, other = pintle.pair()
+    local notes = {}
+    other:on("note", function(params) notes[#notes + 1] = params[1] end)
+    other:on("compute", function(_, ctx)
+      compute_until(function() return ctx:cancelled() end)
+      notes[#notes + 1] = "cancelled"
+      return true
+    end)
+    local begun = one:begin "compute"
+    one:notify("note", { "after" })
+    begun:cancel()
+    local latest = core.now() + children.patience
+    loop.turn_while(function() return #notes < 2 and core.now() < latest end)
+    assert.same({ "cancelled", "after" }, notes)
+    one:close()
+    other:close()
+  end)
+end)
