@@ -214,8 +214,12 @@ static int refuse_call(lua_State *L) {
   return 2;
 }
 
-/* The results of a wait that is over are on top. */
+/* The results of a wait that is over are on top: a result, or nil and why. */
 static int answer_call(lua_State *L) {
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    return 1;
+  }
   if (lua_touserdata(L, -1) != &overdue)
     return 2;
   lua_settop(L, CALL);
