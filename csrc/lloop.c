@@ -554,8 +554,9 @@ static int is_one_peers(lua_State *L, pt_loop *lp, int status) {
   return 1;
 }
 
-/* What runs in a turn does not belong to the task that happens to turn. */
-static void turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
+/* What runs in a turn does not belong to the task that happens to turn. LUA_OK,
+** or another status, and the error on top. */
+static int turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
   pt_task *current = lp->current;
   pt_link *decoding = lp->decoding;
   int was_turning = lp->is_turning, depth = lp->depth, status;
@@ -578,19 +579,18 @@ static void turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
   lp->depth = depth;
   lp->turn_depth = turn_depth;
   pt_watch_go_on(lp->watch, paused);
-  if (status != LUA_OK)
-    lua_error(L);
-  if (!was_turning && lp->unwritten.first != NULL)
+  if (status == LUA_OK && !was_turning && lp->unwritten.first != NULL)
     write_queued(L, lp);
+  return status;
 }
 
-void pt_loop_turn_until(lua_State *L, pt_loop *lp, const pt_event *e,
-                        double deadline) {
+int pt_loop_turn_until(lua_State *L, pt_loop *lp, const pt_event *e,
+                       double deadline) {
   waiting w = {0};
   w.event = e;
   w.task = lp->current;
   w.deadline = deadline;
-  turn_outside(L, lp, &w);
+  return turn_outside(L, lp, &w);
 }
 
 /* loop.step(timeout): one turn, of at most so many seconds; 0 by default */
@@ -600,7 +600,8 @@ static int loop_step(lua_State *L) {
   waiting w = {0};
   w.deadline = seconds > 0 ? pt_clock_now() + seconds : 0;
   w.is_single = 1;
-  turn_outside(L, lp, &w);
+  if (turn_outside(L, lp, &w) != LUA_OK)
+    return lua_error(L);
   return 0;
 }
 

@@ -83,9 +83,9 @@ void pt_loop_push(lua_State *L, int value);
 
 /* Turns until the event is set (if there is one), the running task is stopped,
 ** or the deadline has come; HUGE_VAL is none. What is queued is written before
-** it returns. */
-void pt_loop_turn_until(lua_State *L, pt_loop *lp, const pt_event *e,
-                        double deadline);
+** it returns LUA_OK. Any other status leaves on top what a callback raised. */
+int pt_loop_turn_until(lua_State *L, pt_loop *lp, const pt_event *e,
+                       double deadline);
 
 /* Watches `fd` for PT_POLL_READ and PT_POLL_WRITE, 0 for neither, and has the
 ** watcher at `index` called. 0, or an error number. */

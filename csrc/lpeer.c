@@ -271,7 +271,7 @@ static void withdraw_for(lua_State *L, pt_task *t) {
 }
 
 /* An event for a call that turns the loop until it is answered. The spare one
-** is in use inside of such a call, or was left so by an error. */
+** is in use inside of such a call. */
 static pt_event *take_event(lua_State *L, pt_loop *lp) {
   pt_event *e = lp->spare;
   if (e == NULL || lp->is_spare_used) {
@@ -306,12 +306,21 @@ static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
     pt_loop_let_go(L, e);
 }
 
+/* Nobody waits for the answer any more: the error on top is raised. */
+static int abandon_call(lua_State *L, pt_peer *p, pt_event *e) {
+  withdraw(p, lua_tointeger(L, ID));
+  leave_event(L, p->loop, e);
+  lua_pop(L, 2);
+  return lua_error(L);
+}
+
 /* Turns the loop until the call is answered, or the task that cannot yield here
 ** is stopped. */
 static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
   pt_loop *lp = p->loop;
   pt_task *t = lp->current;
-  pt_loop_turn_until(L, lp, e, HUGE_VAL);
+  if (pt_loop_turn_until(L, lp, e, HUGE_VAL) != LUA_OK)
+    return abandon_call(L, p, e);
   if (!e->is_set) {
     int64_t id = lua_tointeger(L, ID);
     lua_pushnil(L);

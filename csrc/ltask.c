@@ -263,7 +263,8 @@ static void fire_late(lua_State *L, pt_alarm *a) {
 static int wait_turning(lua_State *L, pt_event *e, double due) {
   pt_loop *lp = e->loop;
   pt_task *t = lp->current;
-  pt_loop_turn_until(L, lp, e, due);
+  if (pt_loop_turn_until(L, lp, e, due) != LUA_OK)
+    return lua_error(L);
   if (e->is_set)
     return push_values(L);
   lua_pushnil(L);

@@ -197,6 +197,24 @@ for name, open in pairs(transports) do
       end
     end)
 
+    it("keep nothing of answers that come after such an error", function()
+      local function kilobytes()
+        collectgarbage()
+        collectgarbage()
+        return collectgarbage "count"
+      end
+      local function abandon()
+        loop.soon(error, "through")
+        assert.error_matches(function() peer:call("echo", { ("x"):rep(100000) }) end, "through")
+        assert_usable()
+      end
+      abandon()
+      local before = kilobytes()
+      for _ = 1, 30 do abandon() end
+      assert.equal(0, peer.stream:waiting())
+      assert.truthy(kilobytes() - before < 1000)
+    end)
+
     it("fail when the other side ends, and from then on", function()
       loop.after(0.001, function() peer:notify "leave" end)
       local _, err = peer:call("hold", {})
