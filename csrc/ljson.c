@@ -20,19 +20,6 @@ int pt_stack_is_small(lua_State *L) {
   return lua_gettop(L) < LUAI_MAXSTACK / 4;
 }
 
-static const char array_key = 0; /* its address is the key in the registry */
-
-void pt_array_metatable(lua_State *L) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &array_key) != LUA_TNIL)
-    return;
-  lua_pop(L, 1);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "pintle.array");
-  lua_setfield(L, -2, "__name");
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &array_key);
-}
-
 const void *pt_array_mark(lua_State *L) {
   const void *mark;
   pt_array_metatable(L);

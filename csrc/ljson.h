@@ -19,9 +19,6 @@
 ** not, the stack is as large as Lua lets it be. */
 int pt_stack_is_small(lua_State *L);
 
-/* Pushes the metatable that marks arrays. */
-void pt_array_metatable(lua_State *L);
-
 /* {====== Integers of more than 64 bits (ljson.c) ====== */
 
 /* Such an integer is a table with its decimal text at 1, and with a metatable

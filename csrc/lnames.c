@@ -1,9 +1,21 @@
 #include "lnames.h"
 
 #include "lapi.h"
-#include "ljson.h"
 
-static const char cache_key = 0; /* its address is the key in the registry */
+/* Their addresses are keys in the registry. */
+static const char cache_key = 0;
+static const char array_key = 0;
+
+void pt_array_metatable(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &array_key) != LUA_TNIL)
+    return;
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "pintle.array");
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &array_key);
+}
 
 static void push_new(lua_State *L) {
   pt_names *names = lua_newuserdatauv(L, sizeof *names, 1);

@@ -20,6 +20,9 @@
 
 #define PT_NAMES_UPVALUES 3
 
+/* Pushes the metatable that marks arrays, which is the third. */
+void pt_array_metatable(lua_State *L);
+
 #define PT_NAMES_SLOTS 128 /* a power of two */
 #define PT_NAMES_LONGEST 22
 #define PT_NAMES_MOST_WATCHED 8

@@ -15,10 +15,6 @@
 ** says nothing. Either all of it changes, or it raises and nothing has. */
 void pt_speech_set(lua_State *L, pt_stream *s, int stream, int options);
 
-/* stream:speak and stream:others. */
-int pt_stream_speak(lua_State *L);
-int pt_stream_others(lua_State *L);
-
 #pragma GCC visibility pop
 
 #endif

@@ -15,7 +15,6 @@
 
 #include "core.h"
 #include "lapi.h"
-#include "lspeak.h"
 
 static const char stream_mark = 0; /* its address is in every stream */
 

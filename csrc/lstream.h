@@ -203,6 +203,14 @@ int pt_stream_wait_reading(lua_State *L, pt_stream *s);
 
 /* }====== */
 
+/* {====== lspeak.c ====== */
+
+/* stream:speak and stream:others. */
+int pt_stream_speak(lua_State *L);
+int pt_stream_others(lua_State *L);
+
+/* }====== */
+
 /* {====== lbatch.c ====== */
 
 /* An id that cannot be told by a Lua number or string alone: one of another
