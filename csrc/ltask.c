@@ -1,7 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "ltask.h"
-
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
