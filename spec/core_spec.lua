@@ -40,7 +40,7 @@ describe("the core", function()
       process:wait(5)
       io.write(process.stdout:read())
     ]])
-    assert.equal("function", said_by "io.write(type(core.poller().deliver))")
+    assert.equal("function", said_by "io.write(type(core.loop.start))")
     assert.equal('{"a":[]} pintle.fd', said_by [[
       local input, output = core.socketpair()
       local stream = core.stream { read = input, write = 1, framing = "line", raw = true }

@@ -66,6 +66,50 @@ local MAY_REQUIRE = {
   ["version"] = {},
 }
 
+-- The units, which are a .c and its .h, and the set of those that each includes.
+local function included_by(paths, text_of)
+  local units, names = {}, {}
+  for _, path in ipairs(paths) do
+    local unit = path:match "([%w_]+)%.[ch]$"
+    if not units[unit] then
+      units[unit], names[#names + 1] = {}, unit
+    end
+    for other in text_of(path):gmatch '#include "([%w_]+)%.h"' do
+      if other ~= unit then units[unit][other] = true end
+    end
+  end
+  table.sort(names)
+  return units, names
+end
+
+local function sorted(set)
+  local list = {}
+  for name in pairs(set) do list[#list + 1] = name end
+  table.sort(list)
+  return list
+end
+
+-- The first way from a unit back to itself, as one line; nil if there is none.
+local function find_cycle(units, names)
+  local is_done, way = {}, {}
+  local function follow(unit)
+    for i, earlier in ipairs(way) do
+      if earlier == unit then return table.concat(way, " -> ", i) .. " -> " .. unit end
+    end
+    if is_done[unit] then return nil end
+    way[#way + 1] = unit
+    for _, other in ipairs(sorted(units[unit] or {})) do
+      local cycle = follow(other)
+      if cycle then return cycle end
+    end
+    way[#way], is_done[unit] = nil, true
+  end
+  for _, name in ipairs(names) do
+    local cycle = follow(name)
+    if cycle then return cycle end
+  end
+end
+
 describe("the C core", function()
   local files = lines_of "ls csrc/*.[ch]"
 
@@ -89,6 +133,25 @@ describe("the C core", function()
         end
       end
     end
+  end)
+
+  it("has includes that form layers: a file and its header include none that include them", function()
+    assert.is_nil(find_cycle(included_by(files, read)))
+  end)
+
+  it("would notice a cycle", function()
+    local texts = {
+      ["csrc/low.h"] = "", ["csrc/low.c"] = '#include "low.h"\n#include <stdio.h>',
+      ["csrc/middle.h"] = '#include "low.h"', ["csrc/middle.c"] = '#include "middle.h"',
+      ["csrc/high.h"] = '#include "middle.h"', ["csrc/high.c"] = '#include "high.h"\n#include "low.h"',
+    }
+    local paths = {}
+    for path in pairs(texts) do paths[#paths + 1] = path end
+    table.sort(paths)
+    local function text_of(path) return texts[path] end
+    assert.is_nil(find_cycle(included_by(paths, text_of)))
+    texts["csrc/low.c"] = '#include "high.h"'
+    assert.equal("high -> low -> high", find_cycle(included_by(paths, text_of)))
   end)
 
   it("keeps every header's names to itself", function()

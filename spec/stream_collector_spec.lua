@@ -157,39 +157,41 @@ describe("the collector", function()
     b:close()
   end)
 
-  -- In a process that has little else to collect: a stream that has received a large message, for `then_do`.
+  -- In a process that has little else to collect: a peer that has received a large message, for `then_do`.
   local function after_a_large_message(mode, then_do)
     local code = [[
-      local core = require "pintle.core"
+      local core, pintle = require "pintle.core", require "pintle"
       collectgarbage(...)
       local a, b = core.socketpair()
-      local stream = core.stream { read = a, write = a, framing = "line" }
+      local has_received = false
+      local peer = pintle.connect { read = a, write = a }
+      peer:on("large", function() has_received = true end)
       local far = core.stream { read = b, write = b, framing = "line" }
       far:notify("large", core.json.raw("[" .. ('{"name":"something","value":[1,2,3]},'):rep(9000) .. "0]"))
       collectgarbage()
       local before = collectgarbage("count")
       repeat
         far:flush()
-        local kind = stream:receive()
-      until kind == "notification"
+        pintle.loop.step()
+      until has_received
       local held = collectgarbage("count") - before
     ]]
     return children.run { command = children.lua(code .. then_do, mode), stdin = "null" }
   end
 
   for _, mode in ipairs { "incremental", "generational" } do
-    it("catches up with a large message while the stream is waited for, if it is " .. mode, function()
+    it("catches up with a large message while the loop waits, if it is " .. mode, function()
       local said = after_a_large_message(mode, [[
-        stream:wait(0.05)
+        pintle.sleep(0.05)
         print(held > 1000, collectgarbage("count") - before < held / 2)
       ]])
       assert.equal("true\ttrue\n", said)
     end)
 
-    it("has the wait end if a finalizer closes the stream meanwhile, if it is " .. mode, function()
+    it("has the wait end if a finalizer closes the peer meanwhile, if it is " .. mode, function()
       local said = after_a_large_message(mode, ([[
-        setmetatable({}, { __gc = function() stream:close() end })
-        print(stream:wait(%d), select(3, stream:receive()))
+        setmetatable({}, { __gc = function() peer:close() end })
+        print(peer:join(%d), peer.ended.kind)
       ]]):format(children.patience))
       assert.equal("true\tclosed\n", said)
     end)
