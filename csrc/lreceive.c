@@ -19,6 +19,7 @@
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
+#define READ_MOST (1024 * 1024) /* beyond what is there already */
 #define LARGE (128 * 1024) /* bytes from which memory is mapped by itself */
 
 /* The upvalue behind those that classifying needs. */
@@ -34,11 +35,19 @@ static void note_size(lua_State *L, pt_stream *s, size_t size) {
     pt_buf_keep_pages(L, size);
 }
 
+/* A length that was announced is no reason to believe that so much will come:
+** at most as much as there is already, or READ_MOST, is given at once. */
+static size_t believe(const pt_stream *s) {
+  size_t there = pt_buf_len(&s->in);
+  size_t most = there > READ_MOST ? there : READ_MOST;
+  return s->need < most ? s->need : most;
+}
+
 static void make_room(lua_State *L, pt_stream *s) {
-  size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST;
-  note_size(L, s, s->need);
+  size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST, need = believe(s);
+  note_size(L, s, need);
   pt_io_widen(&s->input, s->need);
-  if (!pt_buf_reserve(L, &s->in, s->need > want ? s->need : want))
+  if (!pt_buf_reserve(L, &s->in, need > want ? need : want))
     luaL_error(L, "not enough memory");
 }
 
