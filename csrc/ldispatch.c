@@ -23,10 +23,10 @@ static void settle_event(lua_State *L, pt_event *e) {
   lua_rawgetp(L, -1, e);
   lua_replace(L, -2);
   lua_insert(L, -3);
-  pt_event_set(L, e, lua_gettop(L) - 2);
-  lua_pop(L, 1);
   if (!e->is_owned)
     pt_loop_let_go(L, e);
+  pt_event_set(L, e, lua_gettop(L) - 2);
+  lua_pop(L, 1);
 }
 
 void pt_peer_settle(lua_State *L, void *waiter, int soon) {
@@ -44,18 +44,28 @@ void pt_peer_settle(lua_State *L, void *waiter, int soon) {
   }
 }
 
-/* A result or an error, which is on top as the peer has said it. */
+/* In a protected call: (peer, what it has said) -> error */
+static int make_error(lua_State *L) {
+  lua_getiuservalue(L, 1, PT_STREAM_POLICY);
+  lua_getfield(L, -1, "remote_error");
+  lua_pushvalue(L, 2);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+/* A result or an error, which is on top as the peer has said it. What waits for
+** it must not wait for ever because an error cannot be made of it. */
 static void give_answer(lua_State *L, pt_peer *p, void *waiter, int soon) {
   if (p->s.pending.count == 0)
     pt_loop_clear_alarm(p->loop, &p->overdue);
   if (p->s.kind == PT_ERROR) {
-    lua_getiuservalue(L, 1, PT_STREAM_POLICY);
-    lua_getfield(L, -1, "remote_error");
-    lua_replace(L, -2);
-    lua_insert(L, -2);
-    lua_call(L, 1, 1);
     lua_pushnil(L);
     lua_insert(L, -2);
+    lua_pushcfunction(L, make_error);
+    lua_insert(L, -2);
+    lua_pushvalue(L, 1);
+    lua_insert(L, -2);
+    lua_pcall(L, 2, 1, 0);
   } else {
     lua_pushnil(L);
   }
@@ -78,20 +88,27 @@ static int takes_context(lua_State *L, int handler) {
   return info.nparams > 1 || info.isvararg;
 }
 
-/* Pushes the context of a handler, which stands for its task. The peer, the id
-** and the method are on the stack. */
-static void push_context(lua_State *L, int task, int peer, int id, int method) {
+/* Pushes the context of a handler. The peer, the id and the method are on the
+** stack. */
+static void push_context(lua_State *L, int peer, int id, int method) {
   lua_createtable(L, 0, 4);
+  lua_pushboolean(L, 0); /* so that there is a place for it */
+  lua_setfield(L, -2, "task");
   lua_getiuservalue(L, peer, PT_STREAM_PEER);
   lua_setfield(L, -2, "peer");
   lua_pushvalue(L, id);
   lua_setfield(L, -2, "id");
   lua_pushvalue(L, method);
   lua_setfield(L, -2, "method");
-  lua_pushvalue(L, task);
-  lua_setfield(L, -2, "task");
   lua_getiuservalue(L, peer, PT_STREAM_META);
   lua_setmetatable(L, -2);
+}
+
+/* The context on top stands for the task from here on. Cannot fail. */
+static void bind_context(lua_State *L, int task) {
+  lua_pushliteral(L, "task");
+  lua_pushvalue(L, task);
+  lua_rawset(L, -3);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, task, PT_TASK_OBJECT);
 }
@@ -103,7 +120,8 @@ void pt_peer_describe(lua_State *L, pt_task *t) {
   if (lua_getiuservalue(L, -1, PT_TASK_PEER) == LUA_TUSERDATA) {
     lua_getiuservalue(L, -2, PT_TASK_ID);
     lua_getiuservalue(L, -3, PT_TASK_METHOD);
-    push_context(L, top + 1, top + 2, top + 3, top + 4);
+    push_context(L, top + 2, top + 3, top + 4);
+    bind_context(L, top + 1);
   } else {
     lua_pushnil(L);
   }
@@ -134,14 +152,16 @@ static void remove_handler(pt_peer *p, pt_task *t) {
 /* What is on the stack behind `base` when a handler has ended. */
 enum { TASK = 1, STREAM, CONTEXT, ID, NAME, RESULT, PROBLEM };
 
-static void push_from_context(lua_State *L, int base, const char *name,
-                              int value) {
-  if (lua_istable(L, base + CONTEXT)) {
-    lua_pushstring(L, name);
-    lua_rawget(L, base + CONTEXT);
-  } else {
-    lua_getiuservalue(L, base + TASK, value);
-  }
+/* The id and the method are those of the context, if there is one. */
+static void read_context(lua_State *L, int base) {
+  if (!lua_istable(L, base + CONTEXT))
+    return;
+  lua_pushliteral(L, "id");
+  lua_rawget(L, base + CONTEXT);
+  lua_replace(L, base + ID);
+  lua_pushliteral(L, "method");
+  lua_rawget(L, base + CONTEXT);
+  lua_replace(L, base + NAME);
 }
 
 /* policy.refuse(peer, context, id, method, err) or .failed, with a traceback */
@@ -155,13 +175,17 @@ static void tell_policy(lua_State *L, int base, const char *name, int last) {
   lua_call(L, 4 + last - base - NAME, 0);
 }
 
-/* The handler has returned so many values, which are on its own stack. */
-static void answer(lua_State *L, pt_peer *p, pt_task *t, int base, int n) {
-  int failed;
+/* The first two of so many values that are on the task's own stack. */
+static void take_results(lua_State *L, pt_task *t, int base, int n) {
   if (n > 2)
     lua_pop(t->thread, n - 2);
   lua_xmove(t->thread, L, n < 2 ? n : 2);
   lua_settop(L, base + PROBLEM);
+}
+
+/* The handler has returned. */
+static void answer(lua_State *L, pt_peer *p, int base) {
+  int failed;
   if (lua_isnil(L, base + RESULT) && !lua_isnil(L, base + PROBLEM)) {
     lua_remove(L, base + RESULT);
     tell_policy(L, base, "refuse", base + RESULT);
@@ -187,19 +211,25 @@ static void forget_request(lua_State *L, int task) {
   lua_setiuservalue(L, task, PT_TASK_ID);
 }
 
+/* What is needed to answer is moved to the stack of L, which has room for it,
+** and the task is at rest, before there can be any trouble with memory. */
 static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
   pt_peer *p = t->peer;
   int base = lua_gettop(L);
-  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  remove_handler(p, t);
+  p->loop->decoding = &p->to_read;
   pt_task_push(L, t);
   lua_getiuservalue(L, base + TASK, PT_TASK_PEER);
   lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT);
-  push_from_context(L, base, "id", PT_TASK_ID);
-  push_from_context(L, base, "method", PT_TASK_METHOD);
-  remove_handler(p, t);
+  lua_getiuservalue(L, base + TASK, PT_TASK_ID);
+  lua_getiuservalue(L, base + TASK, PT_TASK_METHOD);
   forget_request(L, base + TASK);
+  if (status == LUA_OK)
+    take_results(L, t, base, results);
+  pt_task_rest(L, t, status);
+  read_context(L, base);
   if (status == LUA_OK) {
-    answer(L, p, t, base, results);
+    answer(L, p, base);
   } else {
     pt_task_take_failure(L, t);
     tell_policy(L, base, "failed", base + PROBLEM);
@@ -210,23 +240,28 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
     pt_peer_push_policy(L, base + STREAM, "moved");
     lua_call(L, 1, 0);
   }
+  p->loop->decoding = NULL;
   lua_settop(L, base);
 }
 
 /* Runs the handler on top, which is taken off, in a task. */
 static void run_handler(lua_State *L, pt_peer *p, int id, int method,
                         int params) {
-  int handler = lua_gettop(L), task = handler + 1, has_context;
-  pt_task *t = pt_task_take(L, p->loop);
-  if (!lua_checkstack(t->thread, 3))
-    luaL_error(L, "not enough memory");
+  int handler = lua_gettop(L), task;
+  int has_context = takes_context(L, handler);
+  pt_task *t;
+  luaL_checkstack(L, 2 * LUA_MINSTACK, NULL);
+  if (has_context)
+    push_context(L, 1, id, method);
+  t = pt_task_take(L, p->loop);
+  task = lua_gettop(L);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, task, PT_TASK_PEER);
-  has_context = takes_context(L, handler);
   lua_pushvalue(L, handler);
   lua_pushvalue(L, params);
   if (has_context) {
-    push_context(L, task, 1, id, method);
+    lua_pushvalue(L, task - 1);
+    bind_context(L, task);
   } else {
     lua_pushvalue(L, id);
     lua_setiuservalue(L, task, PT_TASK_ID);
@@ -358,12 +393,12 @@ static void end_orphan(lua_State *L, pt_peer *p) {
   end_input(L, p);
 }
 
-/* One message, the results of stream:receive; memory may be short for it. */
+/* One message, the results of stream:receive. Memory may be short for it, or for
+** what comes of it. */
 static int receive(lua_State *L, pt_peer *p) {
   int results;
   p->loop->decoding = &p->to_read;
   results = pt_stream_receive(L, &p->s, 0);
-  p->loop->decoding = NULL;
   if (p->s.arrears != NULL)
     p->loop->arrears = p->s.arrears;
   return results;
@@ -413,6 +448,7 @@ static int read_peer(lua_State *L) {
     if (pt_buf_len(&p->s.in) == 0 || p->s.is_searched)
       p->s.is_drained = 0; /* there is something to be read */
     read_messages(L, p);
+    p->loop->decoding = NULL;
   }
   return 0;
 }
@@ -422,10 +458,9 @@ void pt_peer_push_reader(lua_State *L) {
   lua_pushcclosure(L, read_peer, PT_RECEIVE_UPVALUES);
 }
 
-/* stream:listen() -> boolean: takes in what has come while a handler computes,
-** without running anything; false if nothing will come any more */
-static int peer_listen(lua_State *L) {
-  pt_peer *p = pt_peer_check(L, 1);
+/* In a protected call: (peer) -> boolean */
+static int listen_protected(lua_State *L) {
+  pt_peer *p = lua_touserdata(L, 1);
   int left = MOST_MESSAGES;
   for (; left > 0 && may_read(p); left--) {
     int results;
@@ -443,9 +478,32 @@ static int peer_listen(lua_State *L) {
   return 1;
 }
 
+/* stream:listen() -> boolean: takes in what has come while a handler computes,
+** without running anything; false if nothing will come any more. If memory is
+** short for a message the next turn gives the peer up. */
+static int peer_listen(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  pt_loop *lp = p->loop;
+  pt_link *before = lp->decoding;
+  int status;
+  lua_settop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  status = lua_pcall(L, 1, 1, 0);
+  lp->decoding = before;
+  if (status == LUA_OK)
+    return 1;
+  if (status != LUA_ERRMEM || lp->broken != NULL)
+    return lua_error(L);
+  lp->broken = &p->to_read;
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 void pt_peer_push_listen(lua_State *L) {
   pt_stream_push_receive_upvalues(L);
-  lua_pushcclosure(L, peer_listen, PT_RECEIVE_UPVALUES);
+  lua_pushcclosure(L, listen_protected, PT_RECEIVE_UPVALUES);
+  lua_pushcclosure(L, peer_listen, 1);
 }
 
 void pt_peer_give_up(lua_State *L, pt_link *l) {
@@ -453,6 +511,8 @@ void pt_peer_give_up(lua_State *L, pt_link *l) {
   pt_peer_push(L, p);
   lua_insert(L, 1);
   p->s.is_reading = 0;
+  p->s.batch = 0;
+  pt_buf_free(L, &p->s.in);
   finish(L, p);
   pt_peer_push_policy(L, 1, "ended");
   lua_pushliteral(L, "not enough memory for a message");

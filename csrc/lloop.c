@@ -79,11 +79,21 @@ void pt_list_remove(pt_list *list, pt_link *l) {
 
 /* {====== What is ready ====== */
 
+static int fail_memory(lua_State *L) {
+  return luaL_error(L, "not enough memory");
+}
+
+/* For finalizers that run after the loop's own. */
+static void check_open(lua_State *L, const pt_loop *lp) {
+  if (!lp->is_open)
+    luaL_error(L, "the loop is closed");
+}
+
 static void grow_ready(lua_State *L, pt_loop *lp) {
   size_t room = lp->ready_room > 0 ? lp->ready_room * 2 : 64, i;
   pt_task **ready = reallocate(L, NULL, 0, room * sizeof *ready);
   if (ready == NULL)
-    luaL_error(L, "not enough memory");
+    fail_memory(L);
   for (i = 0; i < lp->ready_count; i++)
     ready[i] = lp->ready[(lp->ready_first + i) & (lp->ready_room - 1)];
   reallocate(L, lp->ready, lp->ready_room * sizeof *ready, 0);
@@ -92,9 +102,14 @@ static void grow_ready(lua_State *L, pt_loop *lp) {
   lp->ready_room = room;
 }
 
-void pt_loop_add_ready(lua_State *L, pt_loop *lp, pt_task *t) {
-  if (lp->ready_count == lp->ready_room)
+void pt_loop_reserve_ready(lua_State *L, pt_loop *lp) {
+  size_t calls = (size_t)(lp->last_call - lp->first_call + 1) / 2;
+  check_open(L, lp);
+  while (lp->ready_room <= lp->tasks + calls)
     grow_ready(L, lp);
+}
+
+void pt_loop_add_ready(pt_loop *lp, pt_task *t) {
   lp->ready[(lp->ready_first + lp->ready_count++) & (lp->ready_room - 1)] = t;
 }
 
@@ -132,12 +147,13 @@ static void run_ready(lua_State *L, pt_loop *lp) {
 }
 
 void pt_loop_call_soon(lua_State *L, pt_loop *lp) {
+  pt_loop_reserve_ready(L, lp);
   pt_loop_push(L, PT_LOOP_CALLS);
   lua_insert(L, -3);
   lua_rawseti(L, -3, lp->last_call + 2);
   lua_rawseti(L, -2, lp->last_call + 1);
   lua_pop(L, 1);
-  pt_loop_add_ready(L, lp, NULL);
+  pt_loop_add_ready(lp, NULL);
   lp->last_call += 2;
 }
 
@@ -157,19 +173,26 @@ void pt_loop_clear_alarm(pt_loop *lp, pt_alarm *a) {
   pt_timers_remove(&lp->timers, &a->timer);
 }
 
-void pt_loop_set_alarm(lua_State *L, pt_loop *lp, pt_alarm *a, double at) {
+int pt_loop_reserve_alarm(lua_State *L, pt_loop *lp) {
   pt_timers *h = &lp->timers;
-  pt_timers_remove(h, &a->timer);
-  if (h->count == h->room) {
-    size_t room = h->room > 0 ? h->room * 2 : 16;
-    pt_timer **heap = reallocate(L, h->heap, h->room * sizeof *heap,
-                                 room * sizeof *heap);
-    if (heap == NULL)
-      luaL_error(L, "not enough memory");
-    h->heap = heap;
-    h->room = room;
-  }
-  pt_timers_add(h, &a->timer, at);
+  size_t room = h->room > 0 ? h->room * 2 : 16;
+  pt_timer **heap;
+  check_open(L, lp);
+  if (h->count < h->room)
+    return 1;
+  heap = reallocate(L, h->heap, h->room * sizeof *heap, room * sizeof *heap);
+  if (heap == NULL)
+    return 0;
+  h->heap = heap;
+  h->room = room;
+  return 1;
+}
+
+void pt_loop_set_alarm(lua_State *L, pt_loop *lp, pt_alarm *a, double at) {
+  if (a->timer.place == 0 && !pt_loop_reserve_alarm(L, lp))
+    fail_memory(L);
+  pt_timers_remove(&lp->timers, &a->timer);
+  pt_timers_add(&lp->timers, &a->timer, at);
 }
 
 static void fire_timers(lua_State *L, pt_loop *lp) {
@@ -218,6 +241,8 @@ static int loop_after(lua_State *L) {
   lua_setiuservalue(L, 4, 1);
   lua_pushvalue(L, 3);
   lua_setiuservalue(L, 4, 2);
+  if (!pt_loop_reserve_alarm(L, lp))
+    fail_memory(L);
   pt_loop_keep(L, t);
   pt_loop_set_alarm(L, lp, &t->alarm,
                     pt_clock_now() + (seconds > 0 ? seconds : 0));
@@ -407,9 +432,8 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
     }
   }
   return found != 0 ? found
-                    : pt_poll_wait(&lp->poll, until > 0
-                                                  ? milliseconds_until(until)
-                                                  : 0);
+                    : pt_poll_wait(&lp->poll,
+                                   until > 0 ? milliseconds_until(until) : 0);
 }
 
 /* Whether a blocking read does as well: nothing else can happen. Leaves the
@@ -491,6 +515,7 @@ typedef struct waiting {
   const pt_task *task;   /* this one is stopped, */
   double deadline;       /* or the time has come */
   int is_single;         /* one turn is enough */
+  int is_outermost;      /* nothing is left queued */
 } waiting;
 
 static int is_over(const waiting *w) {
@@ -498,11 +523,27 @@ static int is_over(const waiting *w) {
          (w->task != NULL && w->task->is_stopped);
 }
 
-/* A peer whose message did not fit into memory. */
+/* In a protected call: (loop, peer to read). */
+static int give_up_protected(lua_State *L) {
+  pt_loop *lp = lua_touserdata(L, 1);
+  lp->give_up(L, lua_touserdata(L, 2));
+  return 0;
+}
+
+/* A peer whose message did not fit into memory. If there is not even enough for
+** its end, the next turn tries again. */
 static void give_up_broken(lua_State *L, pt_loop *lp) {
   pt_link *peer = lp->broken;
+  int status;
   lp->broken = NULL;
-  lp->give_up(L, peer);
+  lua_pushcfunction(L, give_up_protected);
+  lua_pushlightuserdata(L, lp);
+  lua_pushlightuserdata(L, peer);
+  status = lua_pcall(L, 2, 0, 0);
+  if (status == LUA_ERRMEM && lp->broken == NULL)
+    lp->broken = peer;
+  if (status != LUA_OK)
+    lua_error(L);
 }
 
 /* What was ready may be all that is waited for, so a turn that has run
@@ -531,15 +572,17 @@ static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
 static int turn_protected(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, 1);
   const waiting *w = lua_touserdata(L, 2);
-  if (lp->broken != NULL)
-    give_up_broken(L, lp);
   do {
+    if (lp->broken != NULL)
+      give_up_broken(L, lp);
     turn(L, lp, w);
     lua_settop(L, 2);
   } while (!w->is_single && !is_over(w) &&
            (w->deadline == HUGE_VAL || pt_clock_now() < w->deadline));
   if (is_over(w)) /* others may have waited for the same */
     run_ready(L, lp);
+  if (w->is_outermost)
+    write_queued(L, lp);
   return 0;
 }
 
@@ -554,15 +597,16 @@ static int is_one_peers(lua_State *L, pt_loop *lp, int status) {
   return 1;
 }
 
-/* What runs in a turn does not belong to the task that happens to turn. LUA_OK,
-** or another status, and the error on top. */
-static int turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
+/* What runs in a turn does not belong to the task that happens to turn. The
+** status of a protected call; an error is left on top. */
+static int turn_outside(lua_State *L, pt_loop *lp, waiting *w) {
   pt_task *current = lp->current;
   pt_link *decoding = lp->decoding;
   int was_turning = lp->is_turning, depth = lp->depth, status;
   int turn_depth = lp->turn_depth;
   pt_activation *paused = pt_watch_pause(lp->watch);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
+  w->is_outermost = !was_turning;
   lp->is_turning = 1;
   lp->turn_depth = depth;
   lp->current = NULL;
@@ -570,7 +614,7 @@ static int turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
   do {
     lua_pushcfunction(L, turn_protected);
     lua_pushlightuserdata(L, lp);
-    lua_pushlightuserdata(L, (void *)w);
+    lua_pushlightuserdata(L, w);
     status = lua_pcall(L, 2, 0, 0);
   } while (status != LUA_OK && is_one_peers(L, lp, status));
   lp->is_turning = was_turning;
@@ -579,8 +623,6 @@ static int turn_outside(lua_State *L, pt_loop *lp, const waiting *w) {
   lp->depth = depth;
   lp->turn_depth = turn_depth;
   pt_watch_go_on(lp->watch, paused);
-  if (status == LUA_OK && !was_turning && lp->unwritten.first != NULL)
-    write_queued(L, lp);
   return status;
 }
 
@@ -600,9 +642,7 @@ static int loop_step(lua_State *L) {
   waiting w = {0};
   w.deadline = seconds > 0 ? pt_clock_now() + seconds : 0;
   w.is_single = 1;
-  if (turn_outside(L, lp, &w) != LUA_OK)
-    return lua_error(L);
-  return 0;
+  return turn_outside(L, lp, &w) == LUA_OK ? 0 : lua_error(L);
 }
 
 /* loop.timeout() -> seconds | nil: when there is something to do even if
@@ -643,8 +683,7 @@ static int loop_gc(lua_State *L) {
   lp->is_open = 0;
   pt_poll_close(&lp->poll);
   reallocate(L, lp->ready, lp->ready_room * sizeof *lp->ready, 0);
-  reallocate(L, lp->timers.heap,
-             lp->timers.room * sizeof *lp->timers.heap, 0);
+  reallocate(L, lp->timers.heap, lp->timers.room * sizeof *lp->timers.heap, 0);
   lp->ready = NULL;
   lp->ready_room = lp->ready_count = 0;
   memset(&lp->timers, 0, sizeof lp->timers);
@@ -692,12 +731,15 @@ pt_loop *pt_loop_get(lua_State *L) {
   return lp != NULL ? lp : make_loop(L);
 }
 
-static const luaL_Reg functions[] = {
-    {"after", loop_after},     {"fileno", loop_fileno},
-    {"forget", loop_forget},   {"soon", loop_soon},
-    {"step", loop_step},       {"timeout", loop_timeout},
-    {"unwatch", loop_unwatch}, {"watch", loop_watch},
-    {NULL, NULL}};
+static const luaL_Reg functions[] = {{"after", loop_after},
+                                     {"fileno", loop_fileno},
+                                     {"forget", loop_forget},
+                                     {"soon", loop_soon},
+                                     {"step", loop_step},
+                                     {"timeout", loop_timeout},
+                                     {"unwatch", loop_unwatch},
+                                     {"watch", loop_watch},
+                                     {NULL, NULL}};
 
 void pt_open_loop(lua_State *L) {
   pt_loop_get(L);

@@ -77,7 +77,8 @@ struct pt_task {
   int64_t call;
 
   /* Called when its function has returned or raised, with so many results on
-  ** its own stack, or the error. */
+  ** its own stack, or the error. Has to call pt_task_rest, before anything that
+  ** can raise. */
   void (*ended)(lua_State *L, pt_task *t, int status, int results);
 
   /* For a handler. */
@@ -91,7 +92,8 @@ struct pt_event {
   const void *mark;
   pt_loop *loop;
   int is_set;
-  int is_owned;   /* by the call that turns the loop for it, which lets it go */
+  int is_owned;   /* by the call that turns the loop for it */
+  pt_event *next; /* among the spare ones */
   pt_task *first; /* tasks that wait for it */
 };
 
@@ -128,8 +130,11 @@ struct pt_loop {
   int watched;   /* descriptors */
   pt_timers timers;
 
-  pt_task **ready; /* a ring; NULL stands for the next of PT_LOOP_CALLS */
+  /* A ring; NULL stands for the next of PT_LOOP_CALLS. It has room for every
+  ** task and every call, so that to wake a task never needs memory. */
+  pt_task **ready;
   size_t ready_first, ready_count, ready_room;
+  size_t tasks; /* that are alive, the idle ones too */
   lua_Integer first_call, last_call;
 
   pt_task *idle;
@@ -141,7 +146,8 @@ struct pt_loop {
   pt_watch *watch;
 
   pt_list unwritten, unread;
-  pt_link *decoding; /* a peer whose message is being decoded, or NULL */
+  pt_link *decoding; /* a peer whose message is taken in or answered, or NULL:
+                     ** given up if memory is short for that */
   pt_link *broken;   /* one for whose message memory was short, or NULL */
   void (*push_peer)(lua_State *L, pt_link *to_read);
   void (*write)(lua_State *L, pt_link *to_write);
@@ -150,8 +156,7 @@ struct pt_loop {
   void (*describe)(lua_State *L, pt_task *handler); /* pushes its object */
   double spin; /* seconds to go on asking before the next wait sleeps */
   pt_arrears *arrears;
-  pt_event *spare; /* for a call from outside of tasks, if it is not in use */
-  int is_spare_used;
+  pt_event *spare; /* for calls from outside of tasks, a list */
 };
 
 /* The loop of this state; made if there is none yet. */
@@ -172,8 +177,12 @@ int pt_loop_turn_until(lua_State *L, pt_loop *lp, const pt_event *e,
 int pt_loop_watch(lua_State *L, pt_loop *lp, int fd, int events, int index);
 void pt_loop_unwatch(lua_State *L, pt_loop *lp, int fd);
 
-/* Sets or moves an alarm of a struct that somebody keeps alive. Raises when
+/* Makes room for one more alarm, after which setting one cannot fail; 0 when
 ** memory is short. */
+int pt_loop_reserve_alarm(lua_State *L, pt_loop *lp);
+
+/* Sets or moves an alarm of a struct that is kept alive. Raises when memory is
+** short, and then nothing has changed. */
 void pt_loop_set_alarm(lua_State *L, pt_loop *lp, pt_alarm *a, double at);
 void pt_loop_clear_alarm(pt_loop *lp, pt_alarm *a);
 
@@ -181,9 +190,13 @@ void pt_loop_clear_alarm(pt_loop *lp, pt_alarm *a);
 void pt_loop_keep(lua_State *L, const void *pointer);
 void pt_loop_let_go(lua_State *L, const void *pointer);
 
+/* Makes room in the ring for one more task, or call. Raises when memory is
+** short, and then nothing has changed. */
+void pt_loop_reserve_ready(lua_State *L, pt_loop *lp);
+
 /* Adds a task to those that are ready; NULL for the last of PT_LOOP_CALLS.
-** Raises when memory is short, and then nothing has changed. */
-void pt_loop_add_ready(lua_State *L, pt_loop *lp, pt_task *t);
+** There is room for it. */
+void pt_loop_add_ready(pt_loop *lp, pt_task *t);
 
 /* Has the function at -2 called with the value on top in the next turn; both
 ** are taken off. */
@@ -194,7 +207,8 @@ void pt_list_remove(pt_list *list, pt_link *l);
 
 /* {====== Tasks (ltask.c) ====== */
 
-/* Pushes an idle task, its stack empty. */
+/* Pushes an idle task, its stack empty. What can raise comes before this: a task
+** that is neither run nor at rest is lost. */
 pt_task *pt_task_take(lua_State *L, pt_loop *lp);
 
 /* Pushes the task's own userdata. */
@@ -223,6 +237,11 @@ int pt_task_wait(lua_State *L, pt_task *t, lua_KContext context,
 ** on top, which is taken off. */
 void pt_task_stop(lua_State *L, pt_task *t);
 
+/* For `ended`, once the results were taken off its stack and what is needed of
+** its user values is elsewhere: has it wait for another function. If it has
+** raised it is let go; then its userdata has to be on the stack of L. */
+void pt_task_rest(lua_State *L, pt_task *t, int status);
+
 /* For `ended`: pushes what was raised and a traceback. What the thread has left
 ** open is closed first, and what that raises counts instead. */
 void pt_task_take_failure(lua_State *L, pt_task *t);
@@ -241,7 +260,8 @@ pt_event *pt_event_check(lua_State *L, int arg);
 pt_event *pt_event_push(lua_State *L, pt_loop *lp);
 
 /* Sets the event at `index` to the two values on top, which are taken off, and
-** wakes all that wait for it. Only the first time counts. */
+** wakes all that wait for it. Only the first time counts. Never raises: when
+** memory is short it is the action that is not called. */
 void pt_event_set(lua_State *L, pt_event *e, int index);
 
 /* What waits for an answer is a task or an event; both begin with a mark. */

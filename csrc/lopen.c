@@ -157,7 +157,9 @@ static int get_descriptors(lua_State *L, pt_stream *s) {
   return 0;
 }
 
-int pt_stream_open_with(lua_State *L, size_t size) {
+int pt_stream_open_with(lua_State *L, size_t size,
+                        void (*prepare)(lua_State *L, pt_stream *s,
+                                        int stream)) {
   pt_stream *s;
   int stream, err;
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -169,6 +171,8 @@ int pt_stream_open_with(lua_State *L, size_t size) {
   pt_speech_set(L, s, stream, 1);
   s->is_raw = get_boolean(L, "raw");
   s->keeps_others = get_boolean(L, "others");
+  if (prepare != NULL)
+    prepare(L, s, stream);
   err = get_descriptors(L, s);
   if (err != 0)
     return pt_fail_errno(L, err, "closed", "cannot use the descriptor");
@@ -180,7 +184,7 @@ int pt_stream_open_with(lua_State *L, size_t size) {
 int pt_stream_open(lua_State *L) {
   int failed;
   lua_settop(L, 1);
-  failed = pt_stream_open_with(L, sizeof(pt_stream));
+  failed = pt_stream_open_with(L, sizeof(pt_stream), NULL);
   return failed ? failed : 1;
 }
 

@@ -74,15 +74,22 @@ static void report(lua_State *L, int peer) {
   lua_call(L, 1, 0);
 }
 
+/* Has the loop say when there is room to write, or not any more. Until that is
+** done the peer is among those that are written, to try again. */
+static void watch_output(lua_State *L, pt_peer *p, int peer) {
+  pt_list_add(&p->loop->unwritten, &p->to_write);
+  pt_peer_watch(L, p, peer);
+  pt_list_remove(&p->loop->unwritten, &p->to_write);
+}
+
 /* Writes what is queued; the peer's userdata is at `peer`. */
 static void write_out(lua_State *L, pt_peer *p, int peer) {
   int status = pt_stream_write_out(L, &p->s), err = errno;
-  int was_blocked = p->is_blocked;
   p->s.is_drained = 0; /* what comes next may be an answer */
   p->is_blocked = status == 0;
   p->is_clogged = p->is_blocked && pt_buf_len(&p->s.out) > CLOGGED;
-  if (p->is_blocked != was_blocked)
-    pt_peer_watch(L, p, peer);
+  if (p->is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
+    watch_output(L, p, peer);
   if (status < 0) {
     pt_peer_push_policy(L, peer, "lost");
     lua_pushfstring(L, "cannot write: %s", strerror(err));
@@ -95,14 +102,15 @@ static void write_out(lua_State *L, pt_peer *p, int peer) {
 /* For the loop. */
 static void write_link(lua_State *L, pt_link *l) {
   pt_peer *p = (pt_peer *)(void *)((char *)l - offsetof(pt_peer, to_write));
+  p->loop->decoding = &p->to_read;
   pt_peer_push(L, p);
   write_out(L, p, lua_gettop(L));
   lua_pop(L, 1);
+  p->loop->decoding = NULL;
 }
 
 static void push_link(lua_State *L, pt_link *l) {
-  pt_peer_push(
-      L, (pt_peer *)(void *)((char *)l - offsetof(pt_peer, to_read)));
+  pt_peer_push(L, (pt_peer *)(void *)((char *)l - offsetof(pt_peer, to_read)));
 }
 
 void pt_peer_queued(lua_State *L, pt_peer *p) {
@@ -150,11 +158,16 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
     pt_loop_set_alarm(L, p->loop, a, next);
 }
 
-/* An alarm that is set for an earlier call finds the later ones. */
-static void note_deadline(lua_State *L, pt_peer *p, double due) {
-  if (due < HUGE_VAL &&
-      (p->overdue.timer.place == 0 || due < p->overdue.timer.at))
-    pt_loop_set_alarm(L, p->loop, &p->overdue, due);
+/* An alarm that is set for an earlier call finds the later ones. 0 when memory
+** is short. */
+static int note_deadline(lua_State *L, pt_peer *p, double due) {
+  if (due == HUGE_VAL ||
+      (p->overdue.timer.place != 0 && due >= p->overdue.timer.at))
+    return 1;
+  if (!pt_loop_reserve_alarm(L, p->loop))
+    return 0;
+  pt_loop_set_alarm(L, p->loop, &p->overdue, due);
+  return 1;
 }
 
 /* }====== */
@@ -270,22 +283,27 @@ static void withdraw_for(lua_State *L, pt_task *t) {
   lua_pop(L, 2);
 }
 
-/* An event for a call that turns the loop until it is answered. The spare one
-** is in use inside of such a call. */
-static pt_event *take_event(lua_State *L, pt_loop *lp) {
+/* An event for a call that turns the loop until it is answered. It stays among
+** the spare ones until the call was made. */
+static pt_event *find_event(lua_State *L, pt_loop *lp) {
   pt_event *e = lp->spare;
-  if (e == NULL || lp->is_spare_used) {
+  if (e == NULL) {
     e = pt_event_push(L, lp);
     e->is_owned = 1;
     pt_loop_keep(L, e);
     lua_pop(L, 1);
-    if (lp->is_turning)
-      return e;
     lp->spare = e;
   }
-  lp->is_spare_used = 1;
-  e->is_set = 0;
   return e;
+}
+
+static void take_event(pt_loop *lp, pt_event *e) {
+  pt_event **at = &lp->spare;
+  while (*at != NULL && *at != e)
+    at = &(*at)->next;
+  if (*at != NULL)
+    *at = e->next;
+  e->is_set = 0;
 }
 
 /* Pushes what the event was set to, and keeps nothing of it. */
@@ -300,50 +318,49 @@ static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
     lua_setiuservalue(L, -i - 2, i);
   }
   lua_remove(L, -3);
-  if (e == lp->spare)
-    lp->is_spare_used = 0;
-  else
-    pt_loop_let_go(L, e);
+  e->next = lp->spare;
+  lp->spare = e;
 }
 
-/* Nobody waits for the answer any more: the error on top is raised. */
-static int abandon_call(lua_State *L, pt_peer *p, pt_event *e) {
-  withdraw(p, lua_tointeger(L, ID));
-  leave_event(L, p->loop, e);
-  lua_pop(L, 2);
-  return lua_error(L);
+/* The task that cannot yield here was stopped, or what runs in the loop has
+** raised. */
+static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
+                        int status) {
+  int64_t id = lua_tointeger(L, ID);
+  int was_waiting = withdraw(p, id);
+  if (status != LUA_OK)
+    return lua_error(L);
+  lua_pushnil(L);
+  pt_task_push_stopped(L, t);
+  if (was_waiting)
+    tell_withdrawn(L, STREAM, id);
+  return 2;
 }
 
-/* Turns the loop until the call is answered, or the task that cannot yield here
-** is stopped. */
+/* Turns the loop until the call is answered. */
 static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
-  pt_loop *lp = p->loop;
-  pt_task *t = lp->current;
-  if (pt_loop_turn_until(L, lp, e, HUGE_VAL) != LUA_OK)
-    return abandon_call(L, p, e);
-  if (!e->is_set) {
-    int64_t id = lua_tointeger(L, ID);
-    lua_pushnil(L);
-    pt_task_push_stopped(L, t);
-    if (withdraw(p, id))
-      tell_withdrawn(L, STREAM, id);
-    leave_event(L, lp, e);
-    lua_pop(L, 2);
-    return 2;
-  }
-  leave_event(L, lp, e);
-  return answer_call(L);
+  pt_task *t = p->loop->current;
+  int status = pt_loop_turn_until(L, p->loop, e, HUGE_VAL), is_set = e->is_set;
+  leave_event(L, p->loop, e);
+  if (status == LUA_OK && is_set)
+    return answer_call(L);
+  lua_pop(L, 2);
+  return give_up_call(L, p, t, status);
 }
 
-/* What is left to do once a call was queued. */
-static void after_ask(lua_State *L, pt_peer *p, double due) {
-  note_deadline(L, p, due);
+/* What is left to do once a call was queued: 0, or the call is to be taken back
+** and the error is on top. */
+static int after_ask(lua_State *L, pt_peer *p, double due) {
+  if (!note_deadline(L, p, due)) {
+    lua_pushliteral(L, "not enough memory");
+    return LUA_ERRMEM;
+  }
   if (p->spin > 0)
     p->loop->spin = p->spin;
-  if (p->is_held || p->is_paused) {
-    pt_peer_push_policy(L, STREAM, "calling");
-    lua_call(L, 1, 0);
-  }
+  if (!p->is_held && !p->is_paused)
+    return LUA_OK;
+  pt_peer_push_policy(L, STREAM, "calling");
+  return lua_pcall(L, 1, 0, 0);
 }
 
 static void push_seconds(lua_State *L, double seconds) {
@@ -353,7 +370,18 @@ static void push_seconds(lua_State *L, double seconds) {
     lua_pushboolean(L, 0);
 }
 
-/* Queues the request for what waits for it: 0, or what the call returns. */
+/* Takes back a call for which there is an error on top. */
+static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
+  withdraw(p, lua_tointeger(L, ID));
+  if (pt_is_event(waiter)) {
+    leave_event(L, p->loop, waiter);
+    lua_pop(L, 2);
+  }
+  return lua_error(L);
+}
+
+/* Queues the request for what waits for it: 0, or what the call returns. If it
+** raises, nothing waits. */
 static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
   pt_ask a = {.stream = STREAM, .method = METHOD, .params = PARAMS};
   if (p->is_deaf) {
@@ -368,8 +396,28 @@ static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
   lua_settop(L, STREAM);
   lua_pushinteger(L, a.id);
   push_seconds(L, seconds);
-  after_ask(L, p, a.due);
+  if (pt_is_event(waiter))
+    take_event(p->loop, waiter);
+  return after_ask(L, p, a.due) == LUA_OK ? 0 : undo_ask(L, p, waiter);
+}
+
+/* In a protected call: (stream). */
+static int write_protected(lua_State *L) {
+  write_out(L, pt_peer_check(L, 1), 1);
   return 0;
+}
+
+/* As pt_peer_queued, for a task that waits already: what fails here is tried
+** again by the next turn. */
+static void queue_call(lua_State *L, pt_peer *p) {
+  if (!p->loop->is_turning) {
+    lua_pushcfunction(L, write_protected);
+    lua_pushvalue(L, STREAM);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+      return;
+    lua_pop(L, 1);
+  }
+  pt_list_add(&p->loop->unwritten, &p->to_write);
 }
 
 static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
@@ -379,18 +427,15 @@ static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
   t->caller = p;
   t->call = lua_tointeger(L, ID);
   t->withdraw = withdraw_for;
-  pt_peer_queued(L, p);
+  queue_call(L, p);
   return pt_task_wait(L, t, 0, task_was_answered);
 }
 
 static int call_outside(lua_State *L, pt_peer *p, double seconds) {
-  pt_event *e = take_event(L, p->loop);
+  pt_event *e = find_event(L, p->loop);
   int failed = ask(L, p, e, seconds);
-  if (failed) {
-    leave_event(L, p->loop, e);
-    lua_pop(L, 2);
+  if (failed)
     return failed;
-  }
   pt_list_add(&p->loop->unwritten, &p->to_write);
   return call_turning(L, p, e);
 }
@@ -404,8 +449,7 @@ static pt_peer *push_stream(lua_State *L) {
 
 static void check_method(lua_State *L) {
   if (lua_type(L, METHOD) != LUA_TSTRING)
-    luaL_error(L, "method: string expected, got %s",
-               luaL_typename(L, METHOD));
+    luaL_error(L, "method: string expected, got %s", luaL_typename(L, METHOD));
 }
 
 /* peer:call(method, params, options) -> result | nil, err */
@@ -449,6 +493,12 @@ static int peer_notify(lua_State *L) {
   return 1;
 }
 
+/* In a protected call: (event). */
+static int keep_event(lua_State *L) {
+  pt_loop_keep(L, lua_touserdata(L, 1));
+  return 0;
+}
+
 /* stream:ask(event, method, params, timeout) -> id | nil, msg, kind: the event
 ** is set to the result, or to nil and the error; timeout may be false */
 static int peer_ask(lua_State *L) {
@@ -462,9 +512,13 @@ static int peer_ask(lua_State *L) {
   failed = pt_stream_ask(L, &p->s, &a);
   if (failed)
     return failed;
+  lua_pushcfunction(L, keep_event);
   lua_pushvalue(L, 2);
-  pt_loop_keep(L, a.waiter);
-  note_deadline(L, p, a.due);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK || !note_deadline(L, p, a.due)) {
+    withdraw(p, a.id);
+    pt_loop_let_go(L, a.waiter);
+    return luaL_error(L, "not enough memory");
+  }
   if (p->spin > 0)
     p->loop->spin = p->spin;
   pt_peer_queued(L, p);
@@ -607,38 +661,27 @@ static double get_seconds(lua_State *L, const char *name, double usual) {
   return seconds;
 }
 
+/* Nothing points to one that is collected. */
+static void forget_peer(pt_stream *s) {
+  pt_peer *p = (pt_peer *)(void *)s;
+  pt_loop *lp = p->loop;
+  pt_list_remove(&lp->unread, &p->to_read);
+  pt_list_remove(&lp->unwritten, &p->to_write);
+  if (lp->broken == &p->to_read)
+    lp->broken = NULL;
+  if (lp->is_open)
+    pt_loop_clear_alarm(lp, &p->overdue);
+}
+
 static void keep(lua_State *L, int stream, int value, const char *name) {
   lua_getfield(L, 3, name);
   lua_setiuservalue(L, stream, value);
 }
 
-/* Nothing of the loop points to a peer that is collected. When the state is
-** closed, the loop may have been finalized before. */
-static void leave_loop(pt_stream *s) {
+/* What is of the peer alone: the settings are at 3. */
+static void set_up(lua_State *L, pt_stream *s, int stream) {
   pt_peer *p = (pt_peer *)(void *)s;
-  if (!p->loop->is_open)
-    return;
-  pt_list_remove(&p->loop->unread, &p->to_read);
-  pt_list_remove(&p->loop->unwritten, &p->to_write);
-  pt_loop_clear_alarm(p->loop, &p->overdue);
-}
-
-/* core.peer(options, peer, settings) -> stream | nil, msg, kind, errno: options
-** are those of core.stream; settings have policy, handlers, controls, context,
-** timeout, spin and requests */
-static int core_peer(lua_State *L) {
-  pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
-  pt_peer *p;
-  int failed;
-  luaL_checktype(L, 2, LUA_TTABLE);
-  luaL_checktype(L, 3, LUA_TTABLE);
-  lua_settop(L, 3);
-  failed = pt_stream_open_with(L, sizeof *p);
-  if (failed)
-    return failed;
-  p = lua_touserdata(L, 4);
-  p->loop = lp;
-  p->s.leave = leave_loop;
+  p->loop = lua_touserdata(L, lua_upvalueindex(1));
   p->overdue.fire = fire_overdue;
   p->timeout = get_seconds(L, "timeout", HUGE_VAL);
   p->spin = get_seconds(L, "spin", 0);
@@ -648,17 +691,29 @@ static int core_peer(lua_State *L) {
   p->bound = luaL_checkinteger(L, -1);
   lua_pop(L, 1);
   lua_pushvalue(L, 2);
-  lua_setiuservalue(L, 4, PT_STREAM_PEER);
-  keep(L, 4, PT_STREAM_POLICY, "policy");
-  keep(L, 4, PT_STREAM_HANDLERS, "handlers");
-  keep(L, 4, PT_STREAM_CONTROLS, "controls");
-  keep(L, 4, PT_STREAM_META, "context");
+  lua_setiuservalue(L, stream, PT_STREAM_PEER);
+  keep(L, stream, PT_STREAM_POLICY, "policy");
+  keep(L, stream, PT_STREAM_HANDLERS, "handlers");
+  keep(L, stream, PT_STREAM_CONTROLS, "controls");
+  keep(L, stream, PT_STREAM_META, "context");
   pt_loop_push(L, PT_LOOP_PEERS);
-  lua_pushvalue(L, 4);
+  lua_pushvalue(L, stream);
   lua_rawsetp(L, -2, p);
-  lua_settop(L, 4);
-  p->s.is_peer = 1;
-  return 1;
+  lua_pop(L, 1);
+  s->forget = forget_peer;
+  s->is_peer = 1;
+}
+
+/* core.peer(options, peer, settings) -> stream | nil, msg, kind, errno: options
+** are those of core.stream; settings have policy, handlers, controls, context,
+** timeout, spin and requests */
+static int core_peer(lua_State *L) {
+  int failed;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_settop(L, 3);
+  failed = pt_stream_open_with(L, sizeof(pt_peer), set_up);
+  return failed ? failed : 1;
 }
 
 /* stream:begin(): begins to read */

@@ -149,8 +149,8 @@ static int stream_gc(lua_State *L) {
   pt_stream *s = pt_stream_check(L);
   void *ud;
   lua_Alloc alloc = lua_getallocf(L, &ud);
-  if (s->leave != NULL)
-    s->leave(s);
+  if (s->forget != NULL)
+    s->forget(s);
   s->is_reading = 0;
   pt_stream_release(L, s);
   if (s->pending.calls != NULL)

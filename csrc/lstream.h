@@ -57,8 +57,8 @@ enum {
 typedef struct pt_stream {
   const void *mark; /* see pt_check_self */
   int is_peer;      /* it is the beginning of a pt_peer */
-  /* Of a peer: called before it is freed. */
-  void (*leave)(struct pt_stream *s);
+  /* Called when it is collected; or NULL. */
+  void (*forget)(struct pt_stream *s);
   pt_io input;
   pt_io output;
   int owns_input; /* closed with the stream */
@@ -128,8 +128,11 @@ pt_stream *pt_stream_check(lua_State *L);
 int pt_stream_open(lua_State *L);
 
 /* Opens a new one with the options at 1, of so many bytes, and pushes it: 0, or
-** what the Lua function returns. */
-int pt_stream_open_with(lua_State *L, size_t size);
+** what the Lua function returns. `prepare` is called before the descriptors are
+** taken over, after which nothing raises; it may be NULL. */
+int pt_stream_open_with(lua_State *L, size_t size,
+                        void (*prepare)(lua_State *L, pt_stream *s,
+                                        int stream));
 
 /* Raises; the value that is not as expected is on top. */
 void pt_stream_bad_option(lua_State *L, const char *name, const char *expected);
@@ -166,7 +169,7 @@ typedef struct pt_ask {
   int stream, method, params;
   void *waiter;
   double due;
-  int64_t id; /* what it was sent with, */
+  int64_t id;  /* what it was sent with, */
   size_t slot; /* and its place among those that wait */
 } pt_ask;
 

@@ -44,7 +44,9 @@ static pt_task *make_task(lua_State *L, pt_loop *lp) {
   pt_set_class(L, TASK, no_methods, NULL);
   t->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, PT_TASK_THREAD);
+  pt_loop_reserve_ready(L, lp);
   pt_loop_keep(L, t);
+  lp->tasks++;
   return t;
 }
 
@@ -67,7 +69,7 @@ static void clear_value(lua_State *L, int value) {
 /* Nothing that it has worked on is kept by a task that has nothing to do. A
 ** thread that has raised is not used again: hooks are off in it for good if it
 ** was a hook that raised. */
-static void rest(lua_State *L, pt_task *t, int status) {
+void pt_task_rest(lua_State *L, pt_task *t, int status) {
   pt_loop *lp = t->loop;
   pt_task_push(L, t);
   clear_value(L, PT_TASK_OBJECT);
@@ -79,18 +81,13 @@ static void rest(lua_State *L, pt_task *t, int status) {
   t->state = PT_TASK_IDLE;
   if (status != LUA_OK || lp->idle_count >= MOST_IDLE) {
     pt_loop_let_go(L, t);
+    lp->tasks--;
     return;
   }
+  lua_settop(t->thread, 0);
   t->next = lp->idle;
   lp->idle = t;
   lp->idle_count++;
-}
-
-/* Its function has returned or raised. */
-static void end(lua_State *L, pt_task *t, int status, int results) {
-  t->ended(L, t, status, results);
-  lua_settop(t->thread, 0);
-  rest(L, t, status);
 }
 
 /* A turn that is this deep itself still runs tasks, one at a time: nothing else
@@ -106,22 +103,23 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
   if (is_too_deep(lp)) {
     t->args = args;
     t->state = PT_TASK_READY;
-    pt_loop_add_ready(L, lp, t);
+    pt_loop_add_ready(lp, t);
     return;
   }
   t->state = PT_TASK_RUNNING;
+  lp->decoding = NULL;
   lp->current = t;
   lp->depth++;
   status = pt_watch_resume(lp->watch, L, t->thread, args, &results);
   lp->depth--;
   lp->current = outer;
   if (status != LUA_YIELD) {
-    end(L, t, status, results);
+    t->ended(L, t, status, results);
   } else if (t->state == PT_TASK_RUNNING) { /* it lets others go first */
     lua_pop(t->thread, results);
     t->args = 0;
     t->state = PT_TASK_READY;
-    pt_loop_add_ready(L, lp, t);
+    pt_loop_add_ready(lp, t);
   }
 }
 
@@ -140,7 +138,7 @@ static void leave_event(pt_task *t) {
 void pt_task_wake(lua_State *L, pt_task *t, int args) {
   if (!lua_checkstack(t->thread, args))
     luaL_error(L, "not enough memory");
-  pt_loop_add_ready(L, t->loop, t);
+  pt_loop_add_ready(t->loop, t);
   leave_event(t);
   pt_loop_clear_alarm(t->loop, &t->late);
   t->withdraw = NULL;
@@ -311,6 +309,12 @@ pt_event *pt_event_push(lua_State *L, pt_loop *lp) {
   return e;
 }
 
+/* In a protected call: (action, event). */
+static int call_soon(lua_State *L) {
+  pt_loop_call_soon(L, ((pt_event *)lua_touserdata(L, 2))->loop);
+  return 0;
+}
+
 void pt_event_set(lua_State *L, pt_event *e, int index) {
   int b = lua_gettop(L), a = b - 1;
   if (!e->is_set) {
@@ -325,8 +329,10 @@ void pt_event_set(lua_State *L, pt_event *e, int index) {
       pt_task_wake(L, e->first, 2);
     }
     if (lua_getiuservalue(L, index, PT_EVENT_ACTION) != LUA_TNIL) {
+      lua_pushcfunction(L, call_soon);
+      lua_insert(L, -2);
       lua_pushvalue(L, index);
-      pt_loop_call_soon(L, e->loop);
+      lua_pcall(L, 2, 0, 0);
     }
   }
   lua_settop(L, a - 1);
@@ -365,10 +371,13 @@ void pt_task_take_failure(lua_State *L, pt_task *t) {
 static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
   int top = lua_gettop(L);
   (void)results;
-  if (status == LUA_OK)
+  if (status == LUA_OK) {
+    pt_task_rest(L, t, status);
     return;
+  }
   pt_task_push(L, t);
   lua_getiuservalue(L, -1, PT_TASK_OBJECT);
+  pt_task_rest(L, t, status);
   lua_getfield(L, -1, "failed");
   lua_insert(L, -2);
   pt_task_take_failure(L, t);
@@ -384,14 +393,19 @@ static int loop_start(lua_State *L) {
   pt_task *t;
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkany(L, 2);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  lua_pushboolean(L, 0);
+  lua_setfield(L, 1, "task"); /* so that there is a place for it */
   t = pt_task_take(L, lp);
+  if (!lua_checkstack(t->thread, args + 1)) {
+    pt_task_rest(L, t, LUA_OK);
+    return luaL_error(L, "too many arguments");
+  }
   lua_pushvalue(L, -1);
   lua_setfield(L, 1, "task");
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, PT_TASK_OBJECT);
   lua_pop(L, 1);
-  if (!lua_checkstack(t->thread, args + 1))
-    return luaL_error(L, "too many arguments");
   t->ended = end_of_function;
   lua_xmove(L, t->thread, args + 1);
   pt_task_run(L, t, args);
