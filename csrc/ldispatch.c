@@ -244,13 +244,19 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
   lua_settop(L, base);
 }
 
+/* Before a handler is run, and something has changed for which the stack would
+** have to grow. */
+static void check_stack(lua_State *L) {
+  if (!lua_checkstack(L, 3 * LUA_MINSTACK))
+    luaL_error(L, "not enough memory");
+}
+
 /* Runs the handler on top, which is taken off, in a task. */
 static void run_handler(lua_State *L, pt_peer *p, int id, int method,
                         int params) {
   int handler = lua_gettop(L), task;
   int has_context = takes_context(L, handler);
   pt_task *t;
-  luaL_checkstack(L, 2 * LUA_MINSTACK, NULL);
   if (has_context)
     push_context(L, 1, id, method);
   t = pt_task_take(L, p->loop);
@@ -292,6 +298,7 @@ static int push_handler(lua_State *L, int method) {
 int pt_peer_handle(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_settop(L, 5);
+  check_stack(L);
   run_handler(L, p, 2, 3, 4);
   return 0;
 }
@@ -442,14 +449,16 @@ static int read_peer(lua_State *L) {
   pt_peer *p = lua_touserdata(L, 1);
   int readable = lua_toboolean(L, 2), writable = lua_toboolean(L, 3);
   lua_settop(L, 1);
+  p->loop->decoding = &p->to_read;
+  check_stack(L);
   if (writable && p->is_blocked)
     pt_peer_queued(L, p);
   if (readable && may_read(p)) {
     if (pt_buf_len(&p->s.in) == 0 || p->s.is_searched)
       p->s.is_drained = 0; /* there is something to be read */
     read_messages(L, p);
-    p->loop->decoding = NULL;
   }
+  p->loop->decoding = NULL;
   return 0;
 }
 
@@ -508,7 +517,10 @@ void pt_peer_push_listen(lua_State *L) {
 
 void pt_peer_give_up(lua_State *L, pt_link *l) {
   pt_peer *p = (pt_peer *)(void *)((char *)l - offsetof(pt_peer, to_read));
-  pt_peer_push(L, p);
+  if (!pt_peer_push(L, p)) {
+    lua_pop(L, 1);
+    return;
+  }
   lua_insert(L, 1);
   p->s.is_reading = 0;
   p->s.batch = 0;

@@ -502,8 +502,12 @@ static void read_more(lua_State *L, pt_loop *lp) {
   pt_link *last = lp->unread.last, *l;
   while ((l = lp->unread.first) != NULL) {
     pt_list_remove(&lp->unread, l);
+    lp->decoding = l;
     lp->push_peer(L, l);
-    tell_reader(L, PT_POLL_READ);
+    if (lua_isnil(L, -1)) /* it is being collected */
+      lua_pop(L, 1);
+    else
+      tell_reader(L, PT_POLL_READ);
     if (l == last)
       break;
   }
@@ -605,7 +609,10 @@ static int turn_outside(lua_State *L, pt_loop *lp, waiting *w) {
   int was_turning = lp->is_turning, depth = lp->depth, status;
   int turn_depth = lp->turn_depth;
   pt_activation *paused = pt_watch_pause(lp->watch);
-  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  if (!lua_checkstack(L, LUA_MINSTACK)) {
+    pt_watch_go_on(lp->watch, paused);
+    fail_memory(L);
+  }
   w->is_outermost = !was_turning;
   lp->is_turning = 1;
   lp->turn_depth = depth;

@@ -22,10 +22,11 @@ pt_peer *pt_peer_check(lua_State *L, int arg) {
   return (pt_peer *)(void *)s;
 }
 
-void pt_peer_push(lua_State *L, const pt_peer *p) {
+int pt_peer_push(lua_State *L, const pt_peer *p) {
   pt_loop_push(L, PT_LOOP_PEERS);
   lua_rawgetp(L, -1, p);
   lua_remove(L, -2);
+  return !lua_isnil(L, -1);
 }
 
 void pt_peer_push_policy(lua_State *L, int peer, const char *name) {
@@ -103,8 +104,8 @@ static void write_out(lua_State *L, pt_peer *p, int peer) {
 static void write_link(lua_State *L, pt_link *l) {
   pt_peer *p = (pt_peer *)(void *)((char *)l - offsetof(pt_peer, to_write));
   p->loop->decoding = &p->to_read;
-  pt_peer_push(L, p);
-  write_out(L, p, lua_gettop(L));
+  if (pt_peer_push(L, p))
+    write_out(L, p, lua_gettop(L));
   lua_pop(L, 1);
   p->loop->decoding = NULL;
 }

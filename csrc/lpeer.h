@@ -43,8 +43,8 @@ typedef struct pt_peer {
 /* The peer at `arg`, which is a userdata. Raises if it is none. */
 pt_peer *pt_peer_check(lua_State *L, int arg);
 
-/* Pushes its userdata. */
-void pt_peer_push(lua_State *L, const pt_peer *p);
+/* Pushes its userdata; nil, and returns 0, if it is being collected. */
+int pt_peer_push(lua_State *L, const pt_peer *p);
 
 /* Pushes a function of the policy and the peer as Lua knows it, its first
 ** argument. The userdata is at `peer`. */

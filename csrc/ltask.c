@@ -393,7 +393,8 @@ static int loop_start(lua_State *L) {
   pt_task *t;
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checkany(L, 2);
-  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  if (!lua_checkstack(L, LUA_MINSTACK))
+    return luaL_error(L, "not enough memory");
   lua_pushboolean(L, 0);
   lua_setfield(L, 1, "task"); /* so that there is a place for it */
   t = pt_task_take(L, lp);

@@ -52,8 +52,9 @@ function scenarios.open()
   is("table", again(type_of, "json"))
   is("function", type(module.json.decode))
   is("table", again(type_of, "stream_methods"))
-  is("function", type(module.stream_methods.deliver))
-  for name in ("alone asking now frames getpid poller spawn resume sha256 signals listen"):gmatch "%S+" do
+  is("function", type(module.stream_methods.flush))
+  is("function", type(again(function() return module.loop end).step))
+  for name in ("call peer now frames getpid poller spawn sha256 signals watchdog listen"):gmatch "%S+" do
     is("function", again(type_of, name))
   end
 end
@@ -383,98 +384,6 @@ function scenarios.stream_batch_answered_early()
   is(1, #again(json.decode, out:read()))
 end
 
-function scenarios.stream_wait()
-  local read, write = again(core.pipe)
-  local stream = again(core.stream, { read = read, write = 2, framing = "line" })
-  again(write.write, write, '{"jsonrpc":"2.0","method":"m","params":[1]}\n')
-  is(true, again(stream.wait, stream))
-  is("notification", (again(stream.receive, stream)))
-  is(false, again(stream.wait, stream, 0))
-  again(write.close, write)
-  is(true, again(stream.wait, stream))
-  again(stream.close, stream)
-end
-
-function scenarios.stream_deliver()
-  local text = '{"jsonrpc":"2.0","id":1,"result":[1]}\n{"jsonrpc":"2.0","method":"m","params":{}}\n'
-  local s <close> = reading("line", text)
-  local got, thread
-  repeat
-    thread = again(coroutine.create, function()
-      while true do got = coroutine.yield(core.parked) end
-    end)
-  until core.resume(thread)
-  is(1, (again(s.request, s, thread, "m")))
-  is("notification", (again(s.deliver, s)))
-  is(1, got[1])
-  is(nil, (again(core.innermost)))
-end
-
--- Runs the function in a thread, which may wait; an error in it ends the scenario.
-local function in_a_thread(f, ...)
-  local thread = coroutine.create(f)
-  local ok, what = core.resume(thread, ...)
-  if not ok then error(what, 0) end
-  return thread
-end
-
-local function not_failed(kind, ...)
-  if kind == "resumed" and not select(2, ...) then error((select(3, ...)), 0) end
-  return kind, ...
-end
-
-function scenarios.stream_serve()
-  local text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}\n{"jsonrpc":"2.0","id":"x","method":"n"}\n'
-  local s <close> = reading("line", text .. text)
-  local peer = { handlers = { m = function(params) return params end, n = function(_, ctx) return ctx.id end } }
-  in_a_thread(s.serve, s, peer, {}, {}, print)
-  local kind, n = not_failed(again(s.deliver, s))
-  is(false, kind)
-  is(4, n)
-  is(4, s:stats().sent)
-end
-
-function scenarios.call_alone()
-  local s <close> = reading("line", '{"jsonrpc":"2.0","id":1,"result":[1]}\n{"jsonrpc":"2.0","method":"m"}\n')
-  local poller <close> = again(core.poller)
-  local peer, readiness, kind = { stream = s }, { focus = { false }, poller = poller }, nil
-  local function go_on(...) kind = (select(7, ...)) end
-  local call = again(core.alone, readiness, { due = math.huge }, go_on, print)
-  s:plan(peer)
-  call(peer, nil, "m", { 1 })
-  is("result", kind)
-  is("notification", (again(s.deliver, s)))
-  is(nil, (again(s.attend, s, 0)))
-end
-
-function scenarios.stream_call()
-  local s <close> = reading("line", '{"jsonrpc":"2.0","id":1,"result":[1]}\n')
-  local peer, owners, got = { stream = s }, {}, nil
-  local call = again(core.caller, owners, print, print, function() end, print)
-  s:plan(peer)
-  local thread = in_a_thread(function()
-    owners[coroutine.running()] = {}
-    got = call(peer, "m", { "x" })
-  end)
-  is(peer, (again(core.asking, thread)))
-  is("resumed", (not_failed(again(s.deliver, s))))
-  is(1, got[1])
-end
-
-function scenarios.poller_deliver()
-  local poller <close> = again(core.poller)
-  local read, write = again(core.pipe)
-  local s <close> = again(core.stream, { read = read, write = 2, framing = "line" })
-  again(write.write, write, '{"jsonrpc":"2.0","id":1,"result":[1]}\n{"jsonrpc":"2.0","method":"m"}\n')
-  is(true, again(poller.set, poller, (s:fds()), "r", "token", s))
-  is(1, again(poller.wait, poller, 1))
-  local token, _, _, kind = poller:deliver()
-  is("token", token)
-  is("stray", kind)
-  poller:set(s:fds(), "")
-  write:close()
-end
-
 -- A thread that an error has ended still shows the call that raised it.
 function scenarios.stream_in_threads()
   local message = '{"jsonrpc":"2.0","method":"m","params":{"a":[1,{},"text"]}}\n'
@@ -482,7 +391,6 @@ function scenarios.stream_in_threads()
   local threads = {}
   local function returned(ok, ...)
     if not ok then
-      is(true, s:wait(0)) -- it is still there
       error((...), 0)
     end
     return ...
@@ -503,20 +411,6 @@ function scenarios.stream_closed_after_error()
   out:close()
   if not ok then error(message, 0) end
   is(0, s:queued())
-end
-
-function scenarios.stream_wait_beside()
-  local poller <close> = assert(again(core.poller))
-  local read, write = again(core.pipe)
-  local other <close>, into = again(core.pipe)
-  local stream <close> = again(core.stream, { read = read, write = 2, framing = "line" })
-  is(true, again(poller.set, poller, other, "r", "other"))
-  is(false, again(stream.wait, stream, 0, poller))
-  again(into.write, into, "x")
-  is(false, again(stream.wait, stream, nil, poller))
-  again(write.write, write, '{"jsonrpc":"2.0","method":"m"}\n')
-  is(true, again(stream.wait, stream, nil, poller))
-  raises("pintle.poller expected", stream.wait, stream, 0, stream)
 end
 
 function scenarios.stream_tickets()
@@ -620,58 +514,547 @@ end
 
 -- }======
 
--- {====== Threads ======
+-- {====== The loop ======
 
-function scenarios.resume()
-  local t = coroutine.create(function(...) error { coroutine.yield(...) } end)
-  local _, a, b = assert(core.resume(t, 1, "x"))
-  is(1, a)
-  is("x", b)
-  local ok, raised = core.resume(t, 2)
-  is(false, ok)
-  if is_memory(raised) then error(raised, 0) end
-  is(2, raised[1])
-  fails("dead", nil, nil, select(2, core.resume(t)))
-  raises("thread expected", core.resume)
+local loop = core.loop
+
+-- What a scenario has left in the loop when memory was short for it is no part of this one.
+local function empty_loop()
+  while loop.timeout() == 0 do pcall(loop.step) end
 end
 
--- Where Lua's own resume has other words for it.
-function scenarios.resume_many()
-  local results = table.pack(core.resume(coroutine.create(function()
-    return 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20
-  end)))
-  if results[2] == "too many results to resume" then error("not enough memory", 0) end
-  is(true, assert(results[1], results[2]))
-  is(20, results[21])
+-- Runs the function in a task. What it raises is in `err` of the object.
+local function start(f, ...)
+  local object = { failed = function(self, err) self.err = err end }
+  again(loop.start, object, f, ...)
+  return object
 end
 
-function scenarios.worker()
-  local thread, calls = again(function() return core.worker() end), 0
-  for i = 1, 2 do
-    local ok, what = core.resume(thread, function(n) calls = calls + n end, i)
-    if not ok and is_memory(what) then error(what, 0) end
-    is(core.idle, what)
+local function not_failed(object)
+  if object.err then error(object.err, 0) end
+end
+
+-- More tasks than the loop has room for at first.
+function scenarios.loop_tasks()
+  local event, got, objects = again(loop.event), {}, {}
+  local function wait(i) got[i] = event:wait() end
+  for i = 1, 70 do objects[i] = start(wait, i) end
+  is(false, event:is_set())
+  event:set "x"
+  loop.step()
+  for i = 1, 70 do
+    not_failed(objects[i])
+    is("x", got[i])
   end
-  is(3, calls)
+  is("x", (event:wait()))
 end
 
-function scenarios.sole()
-  local sole = again(function() return core.sole end)
-  local peer = { handlers = {} }
-  again(sole.on, peer, "method", print)
-  is(print, peer.handlers.method)
-  is(nil, again(sole.connect, { command = {} }))
+function scenarios.loop_task_fails()
+  local closed
+  local object = start(function()
+    local _ <close> = setmetatable({}, { __close = function() closed = true end })
+    coroutine.yield()
+    error "so it is"
+  end)
+  is(nil, object.err)
+  loop.step()
+  says("so it is", object.err)
+  is(true, closed)
 end
 
-function scenarios.watch()
-  local t = coroutine.create(function() while true do end end)
-  is(true, again(core.watch, function(thread) error({ thread }, 0) end, 0.001))
-  local ok, raised = core.resume(t)
-  is(false, ok)
-  if is_memory(raised) then error(raised, 0) end
-  is(t, raised[1])
-  is(true, again(core.watch))
-  raises("function expected", core.watch, 1)
+function scenarios.loop_task_stopped()
+  local event, was, current = again(loop.event), nil, nil
+  local object = start(function()
+    current = loop.current()
+    was = select(2, event:wait(100, "late"))
+    was = was .. select(2, event:wait())
+  end)
+  not_failed(object)
+  is(object, current)
+  again(loop.stop, object, "stopped")
+  loop.step()
+  not_failed(object)
+  is("stoppedstopped", was)
+  is(nil, (loop.timeout()))
+end
+
+-- Tasks inside of tasks, deeper than they may be.
+function scenarios.loop_task_depth()
+  local deepest, failure = 0, nil
+  local function dive(n)
+    deepest = math.max(deepest, n)
+    local object = { failed = function(_, err) failure = failure or err end }
+    if n < 60 then loop.start(object, dive, n + 1) end
+  end
+  local object = start(dive, 1)
+  for _ = 1, 3 do loop.step() end
+  not_failed(object)
+  if failure then error(failure, 0) end
+  is(60, deepest)
+end
+
+function scenarios.loop_soon()
+  local n = 0
+  local function add(k) n = n + k end
+  for _ = 1, 70 do again(loop.soon, add, 1) end
+  is(0, loop.timeout())
+  loop.step()
+  is(70, n)
+end
+
+function scenarios.loop_timers()
+  local n, timers = 0, {}
+  local function add(k) n = n + k end
+  for i = 1, 20 do timers[i] = again(loop.after, i == 20 and 100 or 0, add, 1) end
+  is(0, loop.timeout())
+  loop.step()
+  is(19, n)
+  for i = 1, 20 do again(loop.forget, timers[i]) end
+  is(nil, (loop.timeout()))
+end
+
+function scenarios.loop_deadlines()
+  local event, late, expired = again(loop.event), nil, nil
+  local object = start(function() late = select(2, event:wait(0.001, "late")) end)
+  object.expire = function(self) expired = self end
+  again(loop.set_deadline, object, 0)
+  is("late", select(2, event:wait(0.001, "late")))
+  loop.step(0.001)
+  not_failed(object)
+  is("late", late)
+  is(object, expired)
+end
+
+function scenarios.loop_action()
+  local event, actor = again(loop.event), nil
+  event:on_set(function(e) actor = e end)
+  event:set()
+  is(true, event:is_set())
+  loop.step()
+  if not actor then error("not enough memory", 0) end -- an action is not called then
+  is(event, actor)
+end
+
+function scenarios.loop_watch()
+  local ends, seen, watchers = {}, 0, {}
+  local function see() seen = seen + 1 end
+  local function watch_all()
+    for i = 1, 40 do
+      ends[2 * i - 1], ends[2 * i] = again(core.pipe)
+      watchers[i] = { on_ready = see }
+      is(true, again(loop.watch, ends[2 * i], "w", watchers[i]))
+    end
+    loop.step()
+  end
+  local ok, message = pcall(watch_all)
+  for i, watcher in ipairs(watchers) do again(loop.unwatch, ends[2 * i], watcher) end
+  if not ok then error(message, 0) end
+  is(40, seen)
+  fails("cannot watch descriptor 500", "closed", again(loop.watch, 500, "r", {}))
+  is("number", type(loop.fileno()))
+end
+
+-- A turn inside of a turn, by what cannot yield.
+function scenarios.loop_nested()
+  local event, got = again(loop.event), nil
+  again(loop.soon, function() event:set "in time" end)
+  local object = start(function()
+    ("x"):gsub("x", function() got = event:wait() end)
+  end)
+  if not got then
+    not_failed(object)
+    error "it did not wait"
+  end
+  is("in time", got)
+end
+
+function scenarios.watchdog()
+  local was
+  is(true, again(core.watchdog, function() error("interrupted", 0) end, function() return false end, 0.001))
+  local object = start(function()
+    local deadline = core.now() + 2
+    while core.now() < deadline do was = true end
+  end)
+  is(true, again(core.watchdog))
+  says("interrupted", object.err)
+  is(true, was)
+  raises("function expected", core.watchdog, 1)
+  again(core.protect)
+end
+
+-- }======
+
+-- {====== Peers ======
+
+local policy = {}
+
+function policy.request(self, _, id, method, params)
+  if self.held then return table.insert(self.held, { id, method, params }) end
+  if id then self.stream:fail(id, -32601, "no method " .. method) end
+  self.stream:write_soon()
+end
+
+function policy.refuse(self, _, id, _, err)
+  if id then self.stream:fail(id, -1, err) end
+end
+
+function policy.failed(self, _, id, _, err)
+  if id then self.stream:fail(id, -2, tostring(err)) end
+end
+
+function policy.unsent(self, id, _, message)
+  self.stream:fail(id, -3, message)
+end
+
+function policy.keep(self, kind) self.kept = kind end
+function policy.call(_, _, _, options) return nil, "option " .. next(options) end
+function policy.refused(_, kind, message) return message or kind end
+policy.failure = policy.refused
+function policy.overdue() return "overdue" end
+function policy.withdrawn(self, _, err) self.withdrawn = err end
+function policy.remote_error(payload) return payload.message end
+function policy.moved(self) self.moved = true end
+function policy.calling(self) self.calling = true end
+
+function policy.invalid(self, _, id, call, report)
+  if call then return self.stream:settle(call, nil, report.message) end
+  self.stream:fail(id, report.code, report.message)
+  self.stream:write_soon()
+end
+
+function policy.ended(self, message)
+  if self.ended then return end
+  self.ended = message
+  self.stream:deafen(message)
+  self.stream:write()
+  self.stream:finish()
+end
+
+policy.lost, policy.broken = policy.ended, policy.ended
+
+local handlers = {}
+function handlers.echo(params) return params end
+function handlers.context(_, ctx) return ctx.method .. " " .. tostring(ctx.id) end
+function handlers.refuse() return nil, "refused" end
+function handlers.fail() error("failed", 0) end
+function handlers.unsendable() return print end
+function handlers.never() loop.event():wait() end
+function handlers.note(params, ctx) ctx.peer.note = params end
+
+function handlers.call_back(params, ctx)
+  return core.call(ctx.peer, "echo", params)
+end
+
+function handlers.call_back_nested(params, ctx)
+  local result, err
+  ("x"):gsub("x", function() result, err = core.call(ctx.peer, "echo", params) end)
+  return result, err
+end
+
+local function new_peer(fd, options)
+  local peer = {}
+  local given = { read = fd, write = fd, framing = "line" }
+  for name, value in pairs(options or {}) do given[name] = value end
+  peer.stream = assert(again(core.peer, given, peer, {
+    policy = policy, handlers = handlers, controls = { cancel = function() return false end }, context = {}, timeout = 10,
+    requests = 64,
+  }))
+  return peer
+end
+
+local function finish(peer)
+  peer.stream:deafen "finished"
+  peer.stream:finish()
+end
+
+-- Two peers that talk to each other. If memory was short for a message, that is what the scenario ends with.
+local function converse_in_loop(f, options)
+  local one, two = core.socketpair()
+  local a, b = new_peer(one, options), new_peer(two, options)
+  again(a.stream.begin, a.stream)
+  again(b.stream.begin, b.stream)
+  local ok, err = pcall(f, a, b)
+  local was_short = is_memory(a.ended) or is_memory(b.ended)
+  finish(a)
+  finish(b)
+  if was_short then error("not enough memory", 0) end
+  if not ok then error(err, 0) end
+end
+
+local function call(peer, method, params, options)
+  return again(core.call, peer, method, params, options)
+end
+
+local function result_of(peer, method, params)
+  local result, err = call(peer, method, params)
+  if result == nil then error(err, 0) end
+  return result
+end
+
+function scenarios.peer_call()
+  converse_in_loop(function(a)
+    is(2, result_of(a, "echo", { 1, 2 })[2])
+    says("context %d+", result_of(a, "context"))
+    is(null, result_of(a, "echo"))
+  end)
+end
+
+function scenarios.peer_call_fails()
+  converse_in_loop(function(a)
+    says("refused", select(2, call(a, "refuse")))
+    says("failed", select(2, call(a, "fail")))
+    says("a function", select(2, call(a, "unsendable")))
+    says("no method nothing", select(2, call(a, "nothing")))
+    says("a function", select(2, call(a, "echo", { print })))
+    says("option other", select(2, call(a, "echo", nil, { other = 1 })))
+  end)
+end
+
+function scenarios.peer_call_back()
+  converse_in_loop(function(a)
+    is(1, result_of(a, "call_back", { 1 })[1])
+    is(2, result_of(a, "call_back_nested", { 2 })[1])
+  end)
+end
+
+local function in_tasks(options)
+  converse_in_loop(function(a, b)
+    local got, objects = {}, {}
+    local function ask(i) got[i] = assert(core.call(a, i % 2 == 0 and "call_back" or "echo", { i })) end
+    for i = 1, 20 do objects[i] = start(ask, i) end
+    local deadline = core.now() + 5
+    while #got < 20 and core.now() < deadline do
+      loop.step(0.001)
+      for i = 1, 20 do not_failed(objects[i]) end
+      if a.ended or b.ended then error(a.ended or b.ended, 0) end
+    end
+    for i = 1, 20 do is(i, again(json.decode, again(json.encode, got[i]))[1]) end
+  end, options)
+end
+
+function scenarios.peer_tasks() in_tasks() end
+function scenarios.peer_tasks_raw() in_tasks { raw = true, framing = "header" } end
+
+function scenarios.peer_tasks_codec()
+  in_tasks { json = { encode = json.encode, decode = json.decode }, ids = "string" }
+end
+
+function scenarios.peer_large()
+  converse_in_loop(function(a)
+    is(600 * 1024, #result_of(a, "echo", { ("x"):rep(600 * 1024) })[1])
+  end, { framing = "header" })
+end
+
+function scenarios.peer_notify()
+  converse_in_loop(function(a, b)
+    is(true, again(core.notify, a, "note", { 1 }))
+    is(true, again(core.notify, a, "cancel", { 1 }))
+    says("a function", select(2, again(core.notify, a, "note", { print })))
+    loop.step(1)
+    if not b.note then error(b.ended or "not enough memory", 0) end
+    is(1, b.note[1])
+  end)
+end
+
+function scenarios.peer_deadline()
+  converse_in_loop(function(a, b)
+    says("overdue", select(2, call(a, "never", nil, { timeout = 0.001 })))
+    local err
+    local object = start(function() err = select(2, core.call(a, "never", nil, { timeout = 0.001 })) end)
+    local deadline = core.now() + 5
+    while not err and not object.err and core.now() < deadline do loop.step(0.001) end
+    not_failed(object)
+    says("overdue", err)
+    for _, ctx in ipairs(again(b.stream.requests, b.stream)) do loop.stop(ctx, "stopped") end
+    loop.step()
+    is(0, (b.stream:running()))
+    is(0, a.stream:waiting())
+  end)
+end
+
+function scenarios.peer_stopped()
+  converse_in_loop(function(a, b)
+    local err
+    local object = start(function() err = select(2, core.call(a, "never")) end)
+    not_failed(object)
+    is(1, a.stream:waiting())
+    again(loop.stop, object, "stopped")
+    loop.step(0.001)
+    not_failed(object)
+    is("stopped", err)
+    is("stopped", a.withdrawn or error("not enough memory", 0))
+    for _, ctx in ipairs(again(b.stream.requests, b.stream)) do loop.stop(ctx, "stopped") end
+  end)
+end
+
+function scenarios.peer_ask()
+  converse_in_loop(function(a)
+    local events, acted = {}, 0
+    local function act() acted = acted + 1 end
+    for i = 1, 20 do
+      events[i] = again(loop.event)
+      events[i]:on_set(act)
+      again(a.stream.ask, a.stream, events[i], i < 20 and "never" or "echo", { i }, 10)
+    end
+    local got, err = events[20]:wait(5, "late")
+    if not got then error(err, 0) end
+    is(20, got[1])
+    a.stream:deafen "deaf"
+    for i = 1, 19 do is("deaf", select(2, events[i]:wait(5, "late"))) end
+    loop.step()
+  end)
+end
+
+function scenarios.peer_settle()
+  converse_in_loop(function(a)
+    local event = again(loop.event)
+    local id = again(a.stream.ask, a.stream, event, "never", nil, 0.001)
+    is(true, again(a.stream.settle, a.stream, id, "settled"))
+    is("settled", (event:wait()))
+    is(false, again(a.stream.settle, a.stream, id, "settled"))
+    local late = again(loop.event)
+    again(a.stream.ask, a.stream, late, "never", nil, 0)
+    is(core.overdue, (select(2, late:wait(5))))
+  end)
+end
+
+function scenarios.peer_held()
+  converse_in_loop(function(a, b)
+    b.held = {}
+    b.stream:hold(true)
+    local got, err
+    local object = start(function() got, err = core.call(a, "echo", { 1 }) end)
+    not_failed(object)
+    loop.step(1)
+    if b.ended then error(b.ended, 0) end
+    b.calling = false
+    local request = is("table", type(b.held[1])) and b.held[1]
+    again(b.stream.handle, b.stream, request[1], request[2], request[3], handlers.echo)
+    for _ = 1, 3 do loop.step(0.001) end
+    not_failed(object)
+    if not got then error(err or a.ended or b.ended or "no answer", 0) end
+    is(1, got[1])
+    local other = start(function() core.call(b, "never", nil, { timeout = 0 }) end)
+    not_failed(other)
+    is(true, b.calling)
+  end)
+end
+
+function scenarios.peer_listen()
+  converse_in_loop(function(a, b)
+    is(true, again(core.notify, a, "note"))
+    is(true, again(core.notify, a, "note"))
+    again(b.stream.pause, b.stream, true)
+    again(b.stream.pause, b.stream, false)
+    is(true, again(b.stream.listen, b.stream))
+    loop.step()
+    if not b.kept then error(b.ended or "not enough memory", 0) end
+    is("notification", b.kept)
+  end)
+end
+
+function scenarios.peer_output_blocked()
+  converse_in_loop(function(a, b)
+    again(a.stream.report, a.stream, true)
+    again(b.stream.pause, b.stream, true)
+    local text = ("x"):rep(100 * 1024)
+    for _ = 1, 20 do is(true, again(core.notify, a, "note", { text })) end
+    again(b.stream.pause, b.stream, false)
+    local deadline = core.now() + 5
+    while a.stream:queued() > 0 and not a.ended and not b.ended and core.now() < deadline do loop.step(0.1) end
+    if a.ended or b.ended then error(a.ended or b.ended, 0) end
+    is(0, a.stream:queued())
+    is(true, a.moved)
+    again(a.stream.shut, a.stream)
+    for _ = 1, 10 do if not b.ended then loop.step(1) end end
+    says("has closed", b.ended)
+  end)
+end
+
+-- Input that breaks off, batches, what is no message, the end, and the end that was foreseen.
+local function feed(framing, text, f)
+  local read, write = core.pipe()
+  local out, into = core.pipe()
+  local peer = new_peer(read, { write = into, framing = framing })
+  again(peer.stream.begin, peer.stream)
+  is(#text, write:write(text))
+  local ok, err = pcall(f, peer, out, write)
+  finish(peer)
+  if is_memory(peer.ended) then error("not enough memory", 0) end
+  if not ok then error(err, 0) end
+end
+
+function scenarios.peer_batch()
+  local request = '{"jsonrpc":"2.0","id":%s,"method":"%s","params":[1]}'
+  local text = "[" .. request:format("1", "echo") .. "," .. request:format('"b"', "context") .. ",5," ..
+    request:format("1.0", "nothing") .. ',{"jsonrpc":"2.0","method":"note"}]\n'
+  feed("line", text, function(_, out, write)
+    loop.step(1)
+    local answer = out:read()
+    if not answer then error("not enough memory", 0) end
+    is(4, #again(json.decode, answer))
+    write:close()
+  end)
+end
+
+function scenarios.peer_invalid()
+  feed("line", 'hello\n{"jsonrpc":"2.0","id":7,"method":5}\n{"jsonrpc":"2.0","id":9,"result":1}\n{', function(peer, out, write)
+    write:close()
+    for _ = 1, 3 do loop.step(0.001) end
+    says("has closed", peer.ended)
+    local _ = out:read()
+  end)
+end
+
+function scenarios.peer_orphaned()
+  feed("line", '{"jsonrpc":"2.0","id":7,"method":"echo"}\n', function(peer, out, write)
+    again(peer.stream.expect_end, peer.stream)
+    for _ = 1, 3 do loop.step(0.001) end
+    says("is gone", peer.ended)
+    says('"id":7', out:read())
+    write:close()
+  end)
+end
+
+-- A call that waits when the other side goes away.
+function scenarios.peer_deaf()
+  converse_in_loop(function(a, b)
+    local err
+    local object = start(function() err = select(2, core.call(a, "never")) end)
+    not_failed(object)
+    finish(b)
+    for _ = 1, 10 do if not err then loop.step(0.1) end end
+    not_failed(object)
+    is("string", type(err)) -- closed, or reset
+    is("string", type(select(2, call(a, "echo"))))
+  end)
+end
+
+-- What raises in the loop goes through a call that turns it, and the call is taken back.
+function scenarios.peer_error_through_call()
+  converse_in_loop(function(a)
+    empty_loop()
+    again(loop.soon, error, "through")
+    raises("through", core.call, a, "never")
+    is(0, a.stream:waiting())
+    is(1, result_of(a, "echo", { 1 })[1])
+  end)
+end
+
+-- A peer that is collected while the loop still has it in its lists.
+function scenarios.peer_collected()
+  local one, two = core.socketpair()
+  do
+    local peer = new_peer(one)
+    again(peer.stream.ask, peer.stream, again(loop.event), "never", nil, 100)
+    again(peer.stream.expect_end, peer.stream)
+    peer = nil -- luacheck: ignore
+  end
+  for _ = 1, 3 do
+    collectgarbage()
+    loop.step()
+  end
+  two:close()
 end
 
 -- }======
