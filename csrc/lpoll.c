@@ -264,11 +264,13 @@ static int core_poller(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg methods[] = {
-    {"set", poller_set},         {"set_exit", poller_set_exit},
-    {"wait", poller_wait},       {"next", poller_next},
-    {"fileno", poller_fileno},
-    {"close", poller_close},     {NULL, NULL}};
+static const luaL_Reg methods[] = {{"set", poller_set},
+                                   {"set_exit", poller_set_exit},
+                                   {"wait", poller_wait},
+                                   {"next", poller_next},
+                                   {"fileno", poller_fileno},
+                                   {"close", poller_close},
+                                   {NULL, NULL}};
 
 static const luaL_Reg meta[] = {
     {"__gc", poller_close}, {"__close", poller_close}, {NULL, NULL}};

@@ -15,8 +15,8 @@
 #pragma GCC visibility push(hidden)
 
 typedef struct pt_pending_call {
-  int64_t id; /* 0 where the slot is free */
-  double due; /* when to give up on it; HUGE_VAL for never */
+  int64_t id;   /* 0 where the slot is free */
+  double due;   /* when to give up on it; HUGE_VAL for never */
   void *waiter; /* the caller's; NULL if it keeps it elsewhere */
 } pt_pending_call;
 

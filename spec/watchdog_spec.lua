@@ -3,7 +3,7 @@ local children = require "spec.support.children"
 local core = require "pintle.core"
 local loop = require "pintle.loop"
 local pintle = require "pintle"
-local request = assert(package.searchpath("pintle.request", package.path))
+local loop_file = assert(package.searchpath("pintle.loop", package.path))
 
 -- Ticks come fast here, so that the specs do not have to wait.
 local TICK = 0.005
@@ -61,7 +61,7 @@ describe("core.watchdog", function()
     nothing_left()
   end)
 
-  teardown(function() dofile(request) end) -- sets the watchdog of handlers again
+  teardown(function() dofile(loop_file) end) -- sets the watchdog of handlers again
 
   it("interrupts a task that never yields", function()
     watch(function() error("enough", 0) end)
@@ -447,7 +447,7 @@ describe("core.watchdog", function()
   end)
 end)
 
--- The watchdog that the module of requests sets: the object of a task may have a method `tick`, and `must_abort`.
+-- The watchdog that the module of the loop sets: the object of a task may have a method `tick`, and `must_abort`.
 describe("the watchdog of handlers", function()
   it("calls the object of a task that computes", function()
     local ticks = 0
