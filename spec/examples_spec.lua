@@ -48,8 +48,8 @@ describe("examples/echo", function()
   it("shows the exchange with a child, and how the child ends", function()
     local output, code = run { "lua5.4", "examples/echo/host.lua" }
     assert.equal(0, code)
-    in_order(output, '← result [9223372036854775807,1.0,0.1,[],{},null,"naïve 😀\\u0000"]', "Method not found: ehco",
-      "The child ended with status 3.")
+    in_order(output, '← [9223372036854775807,1.0,0.1,[],{},null,"naïve 😀\\u0000"]',
+      "← remote: Method not found: ehco", "← closed: ", "The child ended with status 3.")
   end)
 end)
 
