@@ -228,12 +228,8 @@ static int refuse_call(lua_State *L) {
   return 2;
 }
 
-/* The results of a wait that is over are on top: a result, or nil and why. */
+/* The results of a wait that is over are on top. */
 static int answer_call(lua_State *L) {
-  if (lua_isnil(L, -1)) {
-    lua_pop(L, 1);
-    return 1;
-  }
   if (lua_touserdata(L, -1) != &overdue)
     return 2;
   lua_settop(L, CALL);
