@@ -679,7 +679,7 @@ function scenarios.watchdog()
   says("interrupted", object.err)
   is(true, was)
   raises("function expected", core.watchdog, 1)
-  again(core.protect)
+  again(assert(again(load, "local protect = ... protect()", "=protected")), core.protect)
 end
 
 -- }======
@@ -712,7 +712,9 @@ function policy.refused(_, kind, message) return message or kind end
 policy.failure = policy.refused
 function policy.overdue() return "overdue" end
 function policy.withdrawn(self, _, err) self.withdrawn = err end
-function policy.remote_error(payload) return payload.message end
+function policy.remote_error(payload)
+  return (type(payload) == "userdata" and json.decode(payload) or payload).message
+end
 function policy.moved(self) self.moved = true end
 function policy.calling(self) self.calling = true end
 
@@ -724,10 +726,13 @@ end
 
 function policy.ended(self, message)
   if self.ended then return end
-  self.ended = message
   self.stream:deafen(message)
-  self.stream:write()
+  if not self.is_ending then
+    self.is_ending = true
+    self.stream:write()
+  end
   self.stream:finish()
+  self.ended = message
 end
 
 policy.lost, policy.broken = policy.ended, policy.ended

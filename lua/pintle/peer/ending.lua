@@ -84,8 +84,8 @@ local function finish_lingering(self) self:finish(self.deaf) end
 -- What was asked before is answered.
 local function linger(self, err)
   self:deafen(err)
+  self.lingering = self.lingering or loop.after(self.linger, finish_lingering, self)
   self.is_lingering = true
-  self.lingering = loop.after(self.linger, finish_lingering, self)
   backlog.update(self)
   self.stream:write_soon()
 end
@@ -103,12 +103,15 @@ function methods:moved()
   if self.is_lingering and not self.ended then check_lingering(self) end
 end
 
----@private
+---@private Called again if memory was short for it.
 function methods:end_of_input(err)
   if self.ended or self.is_ending then return end
-  self.is_ending = true
-  if self.explain then return self.explain(self, err) end
+  if self.explain then
+    self.is_ending = true
+    return self.explain(self, err)
+  end
   linger(self, err)
+  self.is_ending = true
 end
 
 local function stop_requests(self, err)
