@@ -88,6 +88,8 @@ local peer, wire = open {}
 loop.step(0)
 local before = mapped()
 wire:write "Content-Length: 60000000\r\n\r\n["
+loop.step(0.01)
+wire:write "1"
 for _ = 1, 3 do loop.step(0.01) end
 print(mapped() - before < 8 * 1024)
 peer:close()
