@@ -590,6 +590,7 @@ static int peer_pause(lua_State *L) {
 static int peer_expect_end(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   p->is_orphaned = 1;
+  p->s.is_drained = 0; /* more may have come since the last read */
   if (p->s.input.fd != -1 && !p->is_finished)
     pt_list_add(&p->loop->unread, &p->to_read);
   return 0;

@@ -579,8 +579,8 @@ describe("a program that serves, and is written to at once,", function()
 
   it("answers what is no message", function()
     local said, status = said_to(ECHO .. "nonsense\n[]\n" .. ECHO)
-    assert.equal(ECHOED .. '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON"}}\n' ..
-      '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"empty batch"}}\n' .. ECHOED, said)
+    assert.equal(ECHOED .. '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: not JSON"}}\n' ..
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: empty batch"}}\n' .. ECHOED, said)
     assert.equal(0, status)
   end)
 

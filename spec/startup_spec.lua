@@ -82,7 +82,8 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(63500, "pintle.connect.dial pintle.connect.program pintle.process", { "-e", ECHO }, '{"jsonrpc":"2.0","id":1,"method":"echo"}')
+    assert_parsed(63500, "pintle.connect.dial pintle.connect.program pintle.process", { "-e", ECHO },
+      '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a plugin until it is initialized", function()

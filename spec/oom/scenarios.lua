@@ -761,13 +761,13 @@ local function new_peer(fd, options)
   local given = { read = fd, write = fd, framing = "line" }
   for name, value in pairs(options or {}) do given[name] = value end
   peer.stream = assert(again(core.peer, given, peer, {
-    policy = policy, handlers = handlers, controls = { cancel = function() return false end }, context = {}, timeout = 10,
-    requests = 64,
+    policy = policy, handlers = handlers, controls = { cancel = function() return false end }, context = {},
+    timeout = 10, requests = 64,
   }))
   return peer
 end
 
-local function finish(peer)
+local function finish_peer(peer)
   peer.stream:deafen "finished"
   peer.stream:finish()
 end
@@ -780,8 +780,8 @@ local function converse_in_loop(f, options)
   again(b.stream.begin, b.stream)
   local ok, err = pcall(f, a, b)
   local was_short = is_memory(a.ended) or is_memory(b.ended)
-  finish(a)
-  finish(b)
+  finish_peer(a)
+  finish_peer(b)
   if was_short then error("not enough memory", 0) end
   if not ok then error(err, 0) end
 end
@@ -984,7 +984,7 @@ local function feed(framing, text, f)
   again(peer.stream.begin, peer.stream)
   is(#text, write:write(text))
   local ok, err = pcall(f, peer, out, write)
-  finish(peer)
+  finish_peer(peer)
   if is_memory(peer.ended) then error("not enough memory", 0) end
   if not ok then error(err, 0) end
 end
@@ -1003,7 +1003,8 @@ function scenarios.peer_batch()
 end
 
 function scenarios.peer_invalid()
-  feed("line", 'hello\n{"jsonrpc":"2.0","id":7,"method":5}\n{"jsonrpc":"2.0","id":9,"result":1}\n{', function(peer, out, write)
+  local text = 'hello\n{"jsonrpc":"2.0","id":7,"method":5}\n{"jsonrpc":"2.0","id":9,"result":1}\n{'
+  feed("line", text, function(peer, out, write)
     write:close()
     for _ = 1, 3 do loop.step(0.001) end
     says("has closed", peer.ended)
@@ -1027,7 +1028,7 @@ function scenarios.peer_deaf()
     local err
     local object = start(function() err = select(2, core.call(a, "never")) end)
     not_failed(object)
-    finish(b)
+    finish_peer(b)
     for _ = 1, 10 do if not err then loop.step(0.1) end end
     not_failed(object)
     is("string", type(err)) -- closed, or reset
