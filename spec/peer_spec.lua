@@ -2,6 +2,7 @@
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local loop = require "pintle.loop"
+local policy = require "pintle.peer.policy"
 local tasks = require "pintle.task"
 local transports = require "spec.support.transports"
 local turn_until = require "spec.support.turning"
@@ -386,6 +387,20 @@ local function behaviours(open)
       assert.is_nil(ok)
       assert.equal("timeout", err.kind)
       assert.same({ 1 }, peer:call("echo", { 1 }))
+    end)
+
+    it("without a report of every message to those who wait for it", function()
+      local reports, moved = 0, policy.moved
+      finally(function() policy.moved = moved end)
+      function policy.moved(...)
+        reports = reports + 1
+        return moved(...)
+      end
+      local waiting = tasks.start(peer.join, peer, patience)
+      for i = 1, 3 do assert.same({ i }, peer:call("echo", { i })) end
+      assert.equal(0, reports)
+      peer:close()
+      assert.is_true(waiting:await())
     end)
   end)
 end

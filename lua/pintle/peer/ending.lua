@@ -25,6 +25,7 @@ function methods:review()
     end
   end
   if not next(expecting) then self.expecting = false end
+  if self.ended and self.over then self.over:set(true) end
   backlog.update(self)
 end
 
@@ -39,12 +40,14 @@ local function expect(self, condition, seconds, message)
   return ok, err
 end
 
-local function has_ended(self) return self.ended end
-
----Waits for the end of the conversation.
+---Waits for the end of the conversation. The core need not report anything for that: `finish` ends the wait.
 ---@param timeout? number seconds
 ---@return true?, pintle.error? err of the kind "timeout" if it goes on
-function methods:join(timeout) return expect(self, has_ended, timeout, "the conversation has not ended in time") end
+function methods:join(timeout)
+  if self.ended then return true end
+  self.over = self.over or loop.event()
+  return self.over:wait(timeout, timeout and errors.new("timeout", "the conversation has not ended in time"))
+end
 
 ---Waits until nothing is being handled, or held to be handled later.
 ---@param timeout? number seconds
