@@ -7,16 +7,17 @@
 --   peer_host.lua turn SECONDS N CHILD…       calls a second, one to each of N plugins after the other
 --   peer_host.lua each SECONDS N CHILD…       calls a second, one under way at each of N plugins
 --   peer_host.lua idle SECONDS N CHILD…       seconds a call, with N idle plugins beside
---   peer_host.lua start SECONDS N CHILD…      seconds from before the start of a plugin to its first answer
+--   peer_host.lua start SECONDS N CHILD…      seconds from before the start of a plugin to its first answer, from a
+--                                             host with N MB of heap
 --   peer_host.lua memory SECONDS N CHILD…     megabytes that the plugin (N = 0) or the host (N = 1) holds at rest
 
+local measure = require "bench.measure"
 local payloads = require "bench.payloads"
 local pintle = require "pintle"
 
-local now = require("pintle.core").now
+local now = measure.now
 
 local SPIN = 50e-6
-local BETWEEN_LOOKS = 100 -- calls from one look at the clock to the next
 
 local mode, seconds, n = arg[1], tonumber(arg[2]), math.tointeger(arg[3])
 local command = table.move(arg, n and 4 or 3, #arg, 1, {})
@@ -40,47 +41,21 @@ local function close_all(peers)
   pintle.all(closing)
 end
 
--- Seconds for one `step`, which counts for `calls`.
-local function time(calls, step)
-  step()
-  local count, spent = 0
-  local begun = now()
-  repeat
-    step()
-    count = count + calls
-    spent = now() - begun
-  until spent >= seconds
-  return spent / count
-end
-
 local function sequential(peer)
   local params = payloads.small()
-  return time(BETWEEN_LOOKS, function()
-    for _ = 1, BETWEEN_LOOKS do peer:call("echo", params) end
-  end)
+  return measure.in_turn(seconds, function() peer:call("echo", params) end)
 end
 
--- Each task calls again and again, until the time is over.
 local function in_tasks(peers)
-  local params, stop, calls = payloads.small(), now() + seconds, 0
-  local callers = {}
-  for i, peer in ipairs(peers) do
-    callers[i] = function()
-      repeat
-        for _ = 1, 10 do peer:call("echo", params) end
-        calls = calls + 10
-      until now() >= stop
-    end
-  end
-  local begun = now()
-  pintle.all(callers)
-  return calls / (now() - begun)
+  local params, functions = payloads.small(), {}
+  for i, peer in ipairs(peers) do functions[i] = function() peer:call("echo", params) end end
+  return measure.at_once(seconds, functions)
 end
 
 local function large(params)
   local peer <close> = open()
   local size = #pintle.json.encode(params)
-  return size / time(1, function() assert(peer:call("echo", params)) end)
+  return size / measure.time(seconds, 1, function() assert(peer:call("echo", params)) end)
 end
 
 local function resident(pid)
@@ -114,7 +89,7 @@ function modes.array() return large(payloads.array(n)) end
 
 function modes.turn()
   local peers, params = open_many(n), payloads.small()
-  local each = time(n, function()
+  local each = measure.time(seconds, n, function()
     for _, peer in ipairs(peers) do peer:call("echo", params) end
   end)
   close_all(peers)
@@ -137,15 +112,16 @@ function modes.idle()
 end
 
 function modes.start()
-  local times, stop = {}, now() + seconds
-  repeat
+  local heap, kilobyte = {}, ("x"):rep(1024)
+  for i = 1, n do heap[i] = kilobyte:rep(1024) end
+  local median = measure.median(seconds, function()
     local begun = now()
     local peer <close> = open()
     assert(peer:call("echo", payloads.small()))
-    times[#times + 1] = now() - begun
-  until now() >= stop
-  table.sort(times)
-  return times[#times // 2 + 1]
+    return now() - begun
+  end)
+  assert(#heap == n)
+  return median
 end
 
 function modes.memory()

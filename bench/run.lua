@@ -24,7 +24,7 @@ local function fill_in(command)
   local filled = (" " .. command .. " ")
     :gsub(" core(%d) ", can_pin and " taskset -c %1 " or " ")
     :gsub(" ECHO ", " lua bench/peer_echo.lua ")
-    :gsub(" CORE_ECHO ", " lua bench/stream_echo.lua ")
+    :gsub(" OPERATIONS ", " lua bench/operations.lua ")
     :gsub(" lua ", " lua5.4 ")
     :gsub(" limit/", " build/bench/")
     :gsub("SECONDS", options.seconds)
@@ -53,15 +53,22 @@ local function rounds(row)
 end
 
 local function is_met(row, ratio)
+  if not row.target then return nil end
   if row.better == "less" then return ratio <= row.target end
   return ratio >= row.target
+end
+
+-- How ours compares with the limit.
+local function compare(row, ours, limit)
+  if row.messages then return (ours - limit) / row.messages * row.scale end
+  return ours / limit
 end
 
 local function measure(row)
   local list, values, ratios = rounds(row), {}, {}
   for i = 1, #list, 2 do
     values[#values + 1] = list[i + 1]
-    ratios[#ratios + 1] = list[i + 1] / list[i]
+    ratios[#ratios + 1] = compare(row, list[i + 1], list[i])
   end
   local value, ratio = median(values) * row.scale, median(ratios)
   return value, ratio, is_met(row, ratio)
@@ -77,8 +84,10 @@ local function print_json(row, value, ratio, met)
   member("unit", row.unit)
   member("against", row.against)
   member("ratio", ratio)
-  member("target", row.target)
-  member("met", met)
+  if row.target then
+    member("target", row.target)
+    member("met", met)
+  end
   print("{" .. table.concat(members, ",") .. "}")
 end
 
@@ -92,8 +101,9 @@ end
 
 local function print_text(row, value, ratio, met)
   local sign = row.better == "less" and "≤ " or "≥ "
-  print_line(row.name, ("%.4g %s"):format(value, row.unit), row.against, ("%.2f"):format(ratio),
-    sign .. row.target, met and "met" or "MISSED")
+  local target, verdict = "–", ""
+  if row.target then target, verdict = sign .. row.target, met and "met" or "MISSED" end
+  print_line(row.name, ("%.4g %s"):format(value, row.unit), row.against, ("%.2f"):format(ratio), target, verdict)
 end
 
 io.stdout:setvbuf("line")
