@@ -42,7 +42,8 @@ local function open(flags)
   local one, two = core.socketpair()
   local function options(fd)
     return {
-      read = fd:fileno(), write = fd:fileno(), framing = flags & HEADER ~= 0 and "header" or "line", raw = flags & RAW ~= 0, timeout = 5,
+      read = fd:fileno(), write = fd:fileno(), framing = flags & HEADER ~= 0 and "header" or "line",
+      raw = flags & RAW ~= 0, timeout = 5,
       linger = 0.01, on_error = function() end, answer_noise = true,
       limits = { requests = flags & FEW_REQUESTS ~= 0 and 2 or nil, parked = flags & FEW_REQUESTS ~= 0 and 2 or nil },
     }
@@ -101,7 +102,8 @@ local function run(input)
     loop.step(0)
     local gate = table.remove(gates)
     if gate then gate:set(true) end
-  until (answered == made and #gates == 0 and near.stream:running() + far.stream:running() == 0) or core.now() > deadline
+    local at_work = near.stream:running() + far.stream:running()
+  until answered == made and #gates == 0 and at_work == 0 or core.now() > deadline
   assert(answered == made, ("%d calls, %d answers"):format(made, answered))
   local over = require("pintle.error").new("closed", "over")
   near:finish(over)

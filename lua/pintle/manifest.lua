@@ -133,11 +133,12 @@ local function no_object(args)
   return { instance_path = "", schema_path = "/type", message = "expected object, got " .. type(args) }
 end
 
----Checks arguments and fills in what they leave to defaults. The table that is returned is a new one.
+---Checks arguments and fills in what they leave to defaults.
 ---@param name string of the operation
 ---@param args table? none is the same as an empty table
+---@param is_shared? boolean the table that is returned may be the one given; by default it is a new one
 ---@return table?, pintle.error? err of the kind "invalid", or "protocol" if the operation itself is not right
-function methods:check(name, args)
+function methods:check(name, args, is_shared)
   local operation = self.operations[name]
   if not operation and not self.is_open then return nil, unknown(self, name) end
   if operation and operation.problem then
@@ -146,12 +147,12 @@ function methods:check(name, args)
   args = args == nil and {} or args
   if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
   local validate = operation and operation.validate
-  if not validate then return copy(args) end
+  if not validate then return is_shared and args or copy(args) end
   local full, err = validate:defaults(args)
   local ok = full ~= nil
   if ok then ok, err = validate(full) end
   if not ok then return nil, invalid(name, err) end
-  return rawequal(full, args) and copy(args) or full
+  return rawequal(full, args) and not is_shared and copy(args) or full
 end
 
 -- }======

@@ -99,7 +99,7 @@ local function attempt(self, operation, args, context, deadline)
   local instance, err = find_instance(self, context, deadline)
   if not instance then return nil, err end
   local checked
-  checked, err = instance.manifest:check(operation, args)
+  checked, err = instance.manifest:check(operation, args, true)
   if not checked then return nil, err end
   if context.patience == 0 then return nil, late(self, operation) end
   return instance:execute(operation, checked, context)

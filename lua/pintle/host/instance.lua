@@ -29,6 +29,7 @@ function methods:log(level, message, data) self:say("log", level, message, data)
 
 ---@private
 function methods:say(source, level, message, data)
+  if not self.logger:shows(level) then return end
   self.logger:entry { plugin = self.name, source = source, level = level, message = message, data = data }
 end
 
@@ -82,9 +83,15 @@ local function connect_to(self, spec)
   }
 end
 
+-- A handler that takes no context is one that no context is made for.
+local function bound(self, handler)
+  if debug.getinfo(handler, "u").nparams < 3 then return function(params) return handler(self, params) end end
+  return function(params, ctx) return handler(self, params, ctx) end
+end
+
 local function install_all(self, handlers)
   for method, handler in pairs(handlers) do
-    self.peer:on(method, function(params, ctx) return handler(self, params, ctx) end)
+    self.peer:on(method, bound(self, handler))
   end
 end
 

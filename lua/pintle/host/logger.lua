@@ -7,6 +7,7 @@ local RANK = { debug = 1, info = 2, warn = 3, error = 4, silent = 5 }
 ---@class pintle.logger
 ---@field has_bar boolean whether progress is shown
 ---@field verbosity pintle.level|"silent" the lowest level that is shown
+---@field shows fun(self: pintle.logger, level: any): boolean
 ---@field entry fun(self: pintle.logger, entry: table)
 ---@field progress fun(self: pintle.logger, plugin: string, operation: string, fraction: number, message: string?)
 ---@field clear fun(self: pintle.logger) takes a bar away that is not full
@@ -27,6 +28,10 @@ function logger.new(log, verbosity)
   local threshold = assert(RANK[verbosity], "verbosity")
   local output = output_of(log)
   local self = { has_bar = output.has_bar and verbosity ~= "silent", verbosity = verbosity }
+
+  ---@param level any
+  ---@return boolean whether an entry of this level goes anywhere
+  function self.shows(_, level) return log ~= false and (RANK[level] or RANK.info) >= threshold end
 
   function self.entry(_, entry)
     entry.level = RANK[entry.level] and entry.level or "info"

@@ -51,7 +51,7 @@ end
 ---@return pintle.outcome?, pintle.error|table|string? err
 function work.execute(self, operation, args, context, request)
   if context.timeout then request:set_deadline(context.timeout, ("Operation %q"):format(operation)) end
-  local checked, err = self.plugin.manifest:check(operation, args)
+  local checked, err = self.plugin.manifest:check(operation, args, true)
   if not checked then return nil, err end
   local ok
   ok, err = prepare(self, operation, context)

@@ -50,7 +50,16 @@ local function read_timeout(text)
   return seconds > 0 and seconds or nil
 end
 
+-- Most contexts have nothing but texts.
+local function has_only_texts(context)
+  for _, value in next, context do
+    if type(value) ~= "string" then return false end
+  end
+  return true
+end
+
 local function check_context(context)
+  if has_only_texts(context) and context.env == nil and context.agent == nil then return true end
   local ok, err = wire.check(context.workdir, "string", "context.workdir")
   if ok then ok, err = wire.check(context.phase, "string", "context.phase") end
   if ok then ok, err = wire.check(context.env, "object", "context.env") end
