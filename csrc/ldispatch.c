@@ -400,8 +400,8 @@ static void end_orphan(lua_State *L, pt_peer *p) {
   end_input(L, p);
 }
 
-/* One message, the results of stream:receive. Memory may be short for it, or for
-** what comes of it. */
+/* One message, the results of stream:receive. Memory may be short for it, or
+** for what comes of it. */
 static int receive(lua_State *L, pt_peer *p) {
   int results;
   p->loop->decoding = &p->to_read;

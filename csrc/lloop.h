@@ -207,8 +207,8 @@ void pt_list_remove(pt_list *list, pt_link *l);
 
 /* {====== Tasks (ltask.c) ====== */
 
-/* Pushes an idle task, its stack empty. What can raise comes before this: a task
-** that is neither run nor at rest is lost. */
+/* Pushes an idle task, its stack empty. What can raise comes before this: a
+** task that is neither run nor at rest is lost. */
 pt_task *pt_task_take(lua_State *L, pt_loop *lp);
 
 /* Pushes the task's own userdata. */

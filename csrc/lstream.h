@@ -201,7 +201,8 @@ int pt_stream_send_text(lua_State *L, pt_stream *s, const char *text,
 void pt_stream_push_receive(lua_State *L);
 
 /* Waits for input by reading it, where nothing else is to be waited for: 1 if
-** something came, or the end; 0 if it cannot be done so; -1 if a signal came. */
+** something came, or the end; 0 if it cannot be done so; -1 if a signal came.
+*/
 int pt_stream_wait_reading(lua_State *L, pt_stream *s);
 
 /* }====== */
