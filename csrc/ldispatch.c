@@ -458,6 +458,8 @@ static int read_peer(lua_State *L) {
       p->s.is_drained = 0; /* there is something to be read */
     read_messages(L, p);
   }
+  if (!may_read(p))
+    pt_list_remove(&p->loop->unread, &p->to_read);
   p->loop->decoding = NULL;
   return 0;
 }
@@ -535,7 +537,10 @@ void pt_peer_give_up(lua_State *L, pt_link *l) {
 
 int pt_peer_wait_reading(lua_State *L, int watcher) {
   pt_peer *p = lua_touserdata(L, watcher);
-  return pt_stream_wait_reading(L, &p->s);
+  int found = pt_stream_wait_reading(L, &p->s);
+  if (found == 1)
+    pt_list_add(&p->loop->unread, &p->to_read);
+  return found;
 }
 
 /* }====== */

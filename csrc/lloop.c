@@ -447,15 +447,6 @@ static int push_only_reader(lua_State *L, const pt_loop *lp, double until) {
   return lua_next(L, -2) && lua_type(L, -1) == LUA_TUSERDATA;
 }
 
-/* Reads what comes to the watcher on top: 1 when something has, 0 if it cannot
-** be done so, -1 if a signal came. */
-static int wait_reading(lua_State *L, pt_loop *lp) {
-  int found = lp->wait_reading(L, lua_gettop(L));
-  if (found == 1)
-    tell_reader(L, PT_POLL_READ);
-  return found;
-}
-
 /* A signal that does not stop the program does not cut it short. */
 static int poll_until(lua_State *L, pt_loop *lp, double until) {
   lua_Hook hook = lua_gethook(L);
@@ -472,7 +463,7 @@ static void wait(lua_State *L, pt_loop *lp, double until) {
   if (until == HUGE_VAL && lp->watched == 0)
     luaL_error(L, "nothing is left that could end this wait");
   if (push_only_reader(L, lp, until))
-    found = wait_reading(L, lp);
+    found = lp->wait_reading(L, lua_gettop(L));
   lua_settop(L, top);
   if (found == 1)
     return;
@@ -497,17 +488,28 @@ static void write_queued(lua_State *L, pt_loop *lp) {
   }
 }
 
-/* Each peer that had more to read than a turn may take. */
+/* Reads the peer, which stays in the list until it has found nothing more: an
+** error may come out of a hook before it begins. */
+static void read_unread(lua_State *L, pt_loop *lp, pt_link *l) {
+  lp->decoding = l;
+  lp->push_peer(L, l);
+  if (lua_isnil(L, -1)) { /* it is being collected */
+    lua_pop(L, 1);
+    pt_list_remove(&lp->unread, l);
+    return;
+  }
+  tell_reader(L, PT_POLL_READ);
+  if (l->is_listed && l == lp->unread.first) {
+    pt_list_remove(&lp->unread, l);
+    pt_list_add(&lp->unread, l);
+  }
+}
+
+/* Each peer that has input which was read, but not looked at. */
 static void read_more(lua_State *L, pt_loop *lp) {
   pt_link *last = lp->unread.last, *l;
   while ((l = lp->unread.first) != NULL) {
-    pt_list_remove(&lp->unread, l);
-    lp->decoding = l;
-    lp->push_peer(L, l);
-    if (lua_isnil(L, -1)) /* it is being collected */
-      lua_pop(L, 1);
-    else
-      tell_reader(L, PT_POLL_READ);
+    read_unread(L, lp, l);
     if (l == last)
       break;
   }
