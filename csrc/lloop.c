@@ -402,6 +402,15 @@ static void let_signals_stop_it(lua_State *L, lua_Hook before) {
   lua_call(L, 0, 0);
 }
 
+/* The same for a signal that came before the wait: such a hook is for every
+** call and every instruction. Nothing but a call would run it now. */
+static void let_hook_stop_it(lua_State *L) {
+  if (lua_gethookcount(L) != 1 || (lua_gethookmask(L) & LUA_MASKCALL) == 0)
+    return;
+  lua_pushcfunction(L, do_nothing);
+  lua_call(L, 0, 0);
+}
+
 /* Asks again and again for a moment: an answer is due. */
 static int spin(pt_loop *lp, double seconds) {
   double until = pt_clock_now() + seconds;
@@ -462,6 +471,8 @@ static void wait(lua_State *L, pt_loop *lp, double until) {
   int top = lua_gettop(L), found = 0, key, ready;
   if (until == HUGE_VAL && lp->watched == 0)
     luaL_error(L, "nothing is left that could end this wait");
+  if (until > 0)
+    let_hook_stop_it(L);
   if (push_only_reader(L, lp, until))
     found = lp->wait_reading(L, lua_gettop(L));
   lua_settop(L, top);
