@@ -40,7 +40,7 @@ codec("encode 1 MiB string", "encode string 1048576", 12)
 
 local MEGABYTE = { unit = "MB", scale = 1 }
 
--- A row of calls to the plugin that echoes. MODE is what the host is told to do.
+-- A row of calls to the plugin that echoes. MODE is the host's mode.
 local function conversation(measure, row)
   row.ours = ("core0 lua bench/peer_host.lua %s %s ECHO"):format(row.mode, row.core)
   row.mode, row.core = nil, nil

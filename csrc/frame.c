@@ -81,7 +81,7 @@ static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
   return newline != NULL ? (size_t)(newline - in->bytes) + 1 : in->len;
 }
 
-/* Looks at bytes that are being dropped, up to where something is told. */
+/* Skims bytes that are dropped, up to the next report. */
 static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
   size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
   if (!f->skip_line && used > 0)

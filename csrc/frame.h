@@ -13,7 +13,7 @@
 ** the scanner.
 **
 ** A body or line over its bound is never kept: it is skimmed for its id while
-** it is skipped (skim.h), and reported as soon as that is told. It may be
+** it is skipped (skim.h), and reported as soon as the id is known. It may be
 ** reported more than once if it is a batch.
 */
 #ifndef PT_FRAME_H
@@ -47,7 +47,7 @@ typedef struct pt_frame_found {
   const char *what; /* static text, for PT_FRAME_BAD */
   uint64_t number;  /* the size, limit or line that `what` ends with, if any */
   size_t need;      /* PT_FRAME_MORE: bytes that are missing, if known */
-  const pt_skim *skim; /* PT_FRAME_BAD: what was told, if it was too long */
+  const pt_skim *skim; /* PT_FRAME_BAD: its id and kind, if it was too long */
   uint64_t size;       /* and the bytes it has, if known */
 } pt_frame_found;
 

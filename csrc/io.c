@@ -143,25 +143,6 @@ ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len) {
   return n;
 }
 
-void pt_io_lose_patience(int fd) { set_blocking(fd, 0); }
-
-/* The system passes over those that are -1. */
-int pt_io_wait(const pt_io *input, const pt_io *output, int other,
-               int milliseconds) {
-  struct pollfd p[3] = {
-      {.fd = input->fd, .events = POLLIN},
-      {.fd = output != NULL ? output->fd : -1, .events = POLLOUT},
-      {.fd = other, .events = POLLIN},
-  };
-  int i, found = 0, n = poll(p, 3, milliseconds);
-  if (n <= 0)
-    return n;
-  for (i = 0; i < 3; i++)
-    if (p[i].revents != 0)
-      found |= 1 << i;
-  return found;
-}
-
 void pt_io_widen(pt_io *io, size_t len) {
   if (io->is_wide || len <= PIPE_USUAL)
     return;

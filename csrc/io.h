@@ -33,24 +33,9 @@ int pt_io_can_be_patient(const pt_io *io);
 /* As read, and waits for as long as it takes: one system call where asking
 ** whether there is something takes two. Only for a pipe that is not shared with
 ** others, because its open file is made blocking; -1 with ENOTSUP where that
-** cannot be done, with EINTR if a signal came, and with EAGAIN if somebody has
-** lost patience. */
+** cannot be done, with EINTR if a signal came, and with EAGAIN if its open
+** file was made non-blocking meanwhile. */
 ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len);
-
-/* Has who waits in such a read lose it; a signal handler may do that. */
-void pt_io_lose_patience(int fd);
-
-/* What a wait can find. */
-#define PT_IO_INPUT 1
-#define PT_IO_OUTPUT 2
-#define PT_IO_OTHER 4
-
-/* Waits until there is something to read, room to write to `output` if that is
-** not NULL, or the descriptor `other` readable if that is not -1. Which of
-** them, 0 when `milliseconds` are over (-1 is for ever), or -1 with errno set,
-** EINTR included. */
-int pt_io_wait(const pt_io *input, const pt_io *output, int other,
-               int milliseconds);
 
 /* Makes a pipe hold more at once, where that can be had, the first time that
 ** `len` bytes are more than a pipe usually holds. */

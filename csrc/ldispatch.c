@@ -113,7 +113,7 @@ static void bind_context(lua_State *L, int task) {
   lua_setiuservalue(L, task, PT_TASK_OBJECT);
 }
 
-/* For a handler that has taken none, when somebody wants to know what runs. */
+/* Pushes the context of a handler that was called without one. */
 void pt_peer_describe(lua_State *L, pt_task *t) {
   int top = lua_gettop(L);
   pt_task_push(L, t);

@@ -286,8 +286,6 @@ static void push_or_make_watch(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watch_key);
 }
 
-void pt_watch_push(lua_State *L) { push_or_make_watch(L); }
-
 pt_watch *pt_watch_get(lua_State *L) {
   pt_watch *w;
   push_or_make_watch(L);

@@ -11,10 +11,7 @@
 
 typedef struct pt_watch pt_watch;
 
-/* Pushes the state's watch, which the next function has to be given. */
-void pt_watch_push(lua_State *L);
-
-/* The same as a pointer. */
+/* The watch of this state; made if there is none yet. */
 pt_watch *pt_watch_get(lua_State *L);
 
 /* Resumes the thread with the `n` values that are on its stack. The status that

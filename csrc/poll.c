@@ -42,14 +42,6 @@ int pt_poll_next(pt_poll *p, int *key) {
   return 0;
 }
 
-int pt_poll_is_ready(const pt_poll *p) {
-  int i;
-  for (i = p->taken; i < p->count; i++)
-    if (p->keys[i] < 0)
-      return 1;
-  return p->always > 0;
-}
-
 void pt_poll_restart(pt_poll *p) {
   int kept = 0;
   for (; p->taken < p->count; p->taken++) {

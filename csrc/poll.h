@@ -76,10 +76,6 @@ int pt_poll_set_exit(pt_poll *p, int pid, int wanted);
 ** they are still ready. */
 int pt_poll_wait(pt_poll *p, int ms);
 
-/* Whether the next wait would find something that the system does not tell, or
-** would not tell again, of `fd`. */
-int pt_poll_is_ready(const pt_poll *p);
-
 /* The next ready key and, as a result, for what it is ready; 0 when there is
 ** no more. Each is told once. A key is a descriptor, or for the end of a
 ** process its id negated. */

@@ -56,7 +56,7 @@ typedef struct pt_skim {
 
 void pt_skim_begin(pt_skim *k);
 
-/* Reads up to where something is told, and returns how many bytes that is. */
+/* Reads up to the next report, and returns how many bytes that is. */
 size_t pt_skim_read(pt_skim *k, const char *bytes, size_t len);
 
 /* The text is over. */

@@ -256,17 +256,6 @@ int pt_tick_start(pt_tick *t, double seconds) {
   return create(t) == 0 && set(t, seconds) == 0 ? 0 : errno;
 }
 
-int pt_tick_is_heard(const pt_tick *t) {
-  (void)t;
-  return is_let_through(taken);
-}
-
-int pt_tick_is_sound(const pt_tick *t) {
-  struct sigaction act;
-  return t->process == getpid() && sigaction(taken, NULL, &act) == 0 &&
-         (act.sa_flags & SA_SIGINFO) && act.sa_sigaction == handle;
-}
-
 void pt_tick_close(pt_tick *t) {
   destroy(t);
   lock();

@@ -32,12 +32,6 @@ int pt_tick_start(pt_tick *t, double seconds);
 ** fork. */
 int pt_tick_is_here(const pt_tick *t);
 
-/* Whether the calling thread lets the signal through. */
-int pt_tick_is_heard(const pt_tick *t);
-
-/* Whether this process has started it, and the signal still comes here. */
-int pt_tick_is_sound(const pt_tick *t);
-
 /* Closed by the thread that started it last; no beat comes any more, and with
 ** the last tick the signal is as it was found. */
 void pt_tick_close(pt_tick *t);
