@@ -29,13 +29,11 @@ end
 
 -- nil when nothing more comes, or not in time
 local function more(process, deadline)
-  local poller <close> = assert(core.poller())
-  assert(poller:set(process.stdout, "r", true))
   while core.now() < deadline do
     local data = process.stdout:read()
     if data == "" or data == nil then return nil end
     if data then return data end
-    poller:wait(deadline - core.now())
+    core.poll(math.max(deadline - core.now(), 0), process.stdout, "r")
   end
 end
 

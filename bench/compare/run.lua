@@ -13,7 +13,7 @@ local rows = require "bench.compare.rows"
 local options = { rounds = 7, still_rounds = 3, seconds = 1, part = "" }
 for _, option in ipairs(arg) do
   if option == "--quick" then
-    options.rounds, options.still_rounds, options.seconds = 3, 1, 0.1
+    options.rounds, options.still_rounds, options.seconds = 5, 1, 0.1
   elseif option == "--json" then
     options.json = true
   else
@@ -24,13 +24,15 @@ end
 local can_pin = os.execute "taskset -c 0 true 2> /dev/null"
 
 -- nil if it has no such conversation
-local function command_of(contender, row)
-  local text = contender.hosts and contender.hosts[row.mode]
-  if contender.hosts and not text then return nil end
-  text = text or ("%s MODE SECONDS N %s"):format(contender.host, contender.plugin)
+local function command_of(contender, row, dialect)
+  local text = contender.commands and contender.commands[row.mode]
+  if not text and contender.host and not row.is_tool then
+    text = ("%s MODE SECONDS N %s"):format(contender.host, contender.plugin)
+  end
+  if not text then return nil end
   local pinned = can_pin and "taskset -c 0 " or ""
   return pinned .. text:gsub("%u+", {
-    MODE = row.mode, SECONDS = options.seconds, N = row.n, PYTHON = os.getenv "PYTHON" or "python3",
+    MODE = row.mode, SECONDS = options.seconds, N = row.n, DIALECT = dialect, PYTHON = os.getenv "PYTHON" or "python3",
   })
 end
 
@@ -41,31 +43,33 @@ local function figure(command)
   return value
 end
 
--- One round: what each printed, by its place.
-local function round(row)
-  local values = {}
-  for i, contender in ipairs(contenders) do
-    local command = command_of(contender, row)
-    values[i] = command and figure(command)
+-- For one round: the figure of a contender in a dialect, measured once; nil if it has no such conversation.
+local function new_round(row)
+  local figures = {}
+  return function(contender, dialect)
+    local command = command_of(contender, row, dialect)
+    if command and not figures[command] then figures[command] = figure(command) end
+    return figures[command]
   end
-  return values
 end
 
--- Of each contender the median of its values and of its factors, by its place.
+-- Of each contender, by its place: its values in all rounds, the factors to pintle's in the same dialect, and pintle's.
 local function measure(row)
-  local values, factors = {}, {}
-  for place in ipairs(contenders) do values[place], factors[place] = {}, {} end
+  local values, factors, ours = {}, {}, {}
+  for place in ipairs(contenders) do values[place], factors[place], ours[place] = {}, {}, {} end
   for _ = 1, row.is_still and options.still_rounds or options.rounds do
-    local of_round = round(row)
-    for place, list in ipairs(factors) do
-      local value, ours = of_round[place], of_round[1]
+    local figure_of = new_round(row)
+    for place, contender in ipairs(contenders) do
+      local value = figure_of(contender, contender.dialect)
       if value then
-        list[#list + 1] = row.is_rate and ours / value or value / ours
+        local our_value = figure_of(contenders[1], contender.dialect)
         table.insert(values[place], value)
+        table.insert(factors[place], row.is_rate and our_value / value or value / our_value)
+        table.insert(ours[place], our_value)
       end
     end
   end
-  return values, factors
+  return values, factors, ours
 end
 
 local function pad(text, width) return (" "):rep(width - utf8.len(text)) .. text end
@@ -83,12 +87,12 @@ local function print_text(row, _, factors)
   print(table.concat(cells, "  "))
 end
 
-local function print_json(row, values, factors)
+local function print_json(row, values, factors, ours)
   for i, contender in ipairs(contenders) do
     if values[i][1] then
       print(json.encode {
         row = row.name, who = contender.name, value = median(values[i]), factor = median(factors[i]),
-        lowest = factors[i][1], highest = factors[i][#factors[i]],
+        lowest = factors[i][1], highest = factors[i][#factors[i]], pintle = median(ours[i]),
       })
     end
   end

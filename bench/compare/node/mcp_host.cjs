@@ -1,5 +1,5 @@
 // The client of MCP's SDK as a host: mcp_host.cjs MODE SECONDS N PLUGIN…
-// It asks for a method of our own, which is the least that the SDK can be made to do: no tool, no schema.
+// Calls that are no tool calls ask for a method of our own, which is the least that the SDK can be made to do.
 "use strict";
 const { Client } = require("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = require("@modelcontextprotocol/sdk/client/stdio.js");
@@ -13,6 +13,7 @@ run(async ([program, ...args]) => {
   return {
     pid: transport.pid,
     call: (params) => client.request({ method: "echo", params }, ResultSchema),
+    tools: async () => async (args) => (await client.callTool({ name: "add", arguments: args })).content[0].text,
     close: () => client.close(),
   };
 });

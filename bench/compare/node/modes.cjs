@@ -1,15 +1,17 @@
 // What a host on Node does in each mode of the comparison. It is given how its library opens a conversation:
-// a promise of { call(params), pid, close() }.
+// a promise of { call(params), pid, close() }. Libraries with tool calls add tools(), which completes the handshake and
+// promises a function: add(args) calls the tool "add" and promises the text of its result.
 "use strict";
 const fs = require("fs");
 
 const BETWEEN_LOOKS = 100; // calls from one look at the clock to the next
 const SMALL = { n: 123, s: "hello world", list: [1, 2, 3] };
+const ADDENDS = { a: 2, b: 3 };
 
 const now = () => Number(process.hrtime.bigint()) / 1e9;
 
-async function many(peer, params, count) {
-  for (let i = 0; i < count; i++) await peer.call(params);
+async function many(call, params, count) {
+  for (let i = 0; i < count; i++) await call(params);
 }
 
 // Seconds for one step, after some that do not count: compilers that watch programs run need those.
@@ -26,16 +28,29 @@ async function time(seconds, step) {
   return spent / count;
 }
 
+// Calls a second, `depth` of them under way.
+async function rate(seconds, depth, call, params) {
+  const all = () => Promise.all(Array.from({ length: depth }, () => many(call, params, 10)));
+  return depth * 10 / await time(seconds, all);
+}
+
 const modes = {
   async sequential(open, seconds) {
     const peer = await open();
-    return await time(seconds, () => many(peer, SMALL, BETWEEN_LOOKS)) / BETWEEN_LOOKS;
+    return await time(seconds, () => many(peer.call, SMALL, BETWEEN_LOOKS)) / BETWEEN_LOOKS;
   },
 
   async flight(open, seconds, depth) {
     const peer = await open();
-    const all = () => Promise.all(Array.from({ length: depth }, () => many(peer, SMALL, 10)));
-    return depth * 10 / await time(seconds, all);
+    return rate(seconds, depth, peer.call, SMALL);
+  },
+
+  async tool(open, seconds, depth) {
+    const peer = await open();
+    const add = await peer.tools();
+    const sum = await add(ADDENDS);
+    if (sum !== "5") throw new Error(`the tool says ${sum}`);
+    return 1 / await rate(seconds, depth, add, ADDENDS);
   },
 
   async string(open, seconds, size) {

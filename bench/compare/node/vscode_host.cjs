@@ -13,6 +13,11 @@ run(async ([program, ...args]) => {
   return {
     pid: child.pid,
     call: (params) => connection.sendRequest("echo", params),
+    async tools() { // a server of vscode-languageserver: LSP's handshake and commands
+      await connection.sendRequest("initialize", { processId: process.pid, rootUri: null, capabilities: {} });
+      await connection.sendNotification("initialized", {});
+      return (args) => connection.sendRequest("workspace/executeCommand", { command: "add", arguments: [args] });
+    },
     close() {
       connection.dispose();
       child.stdin.end();
