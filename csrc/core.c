@@ -61,6 +61,13 @@ void pt_check_names(lua_State *L, int index, const char *const names[],
   }
 }
 
+const char *pt_check_text(lua_State *L, int arg) {
+  size_t len;
+  const char *s = luaL_checklstring(L, arg, &len);
+  luaL_argcheck(L, strlen(s) == len, arg, "a zero byte in the string");
+  return s;
+}
+
 int pt_fail(lua_State *L, const char *kind, const char *format, ...) {
   va_list args;
   lua_pushnil(L);
@@ -95,18 +102,15 @@ typedef struct part {
 } part;
 
 static const part parts[] = {
-    {pt_open_fd, "claim_stdio columns isatty now pipe socketpair"},
+    {pt_open_fd, "claim_stdio columns isatty now pipe poll socketpair"},
     {pt_open_frames, "frames"},
     {pt_open_json, "json"},
     {pt_open_loop, "loop"},
-    {pt_open_observe, "alive getpid observe"},
     {pt_open_peer, "call notify overdue peer"},
-    {pt_open_poller, "poller"},
-    {pt_open_process, "spawn which"},
+    {pt_open_process, "alive getpid observe spawn which"},
     {pt_open_sha256, "sha256"},
     {pt_open_signals, "raise signals"},
     {pt_open_socket, "accept address connect connected listen"},
-    {pt_open_stream, "stream stream_methods"},
     {pt_open_watchdog, "protect watchdog"},
 };
 

@@ -17,14 +17,11 @@ void pt_open_fd(lua_State *L);
 void pt_open_frames(lua_State *L);
 void pt_open_json(lua_State *L);
 void pt_open_loop(lua_State *L);
-void pt_open_observe(lua_State *L);
 void pt_open_peer(lua_State *L);
-void pt_open_poller(lua_State *L);
 void pt_open_process(lua_State *L);
 void pt_open_sha256(lua_State *L);
 void pt_open_signals(lua_State *L);
 void pt_open_socket(lua_State *L);
-void pt_open_stream(lua_State *L);
 void pt_open_watchdog(lua_State *L);
 
 /* A metatable `name`, if there is none yet, with its methods as a table of its
@@ -50,15 +47,14 @@ static inline void *pt_check_marked(lua_State *L, int arg, size_t size,
   return luaL_checkudata(L, arg, name);
 }
 
-static inline void *pt_check_self(lua_State *L, size_t size, const void *mark,
-                                  const char *name) {
-  return pt_check_marked(L, 1, size, mark, name);
-}
-
 /* Raises if the table at `index` has a key that is not in `names`, which ends
 ** with NULL; `what` is what it is called. */
 void pt_check_names(lua_State *L, int index, const char *const names[],
                     const char *what);
+
+/* The string at `arg`, which has no zero byte in it; raises for anything else.
+ */
+const char *pt_check_text(lua_State *L, int arg);
 
 /* Pushes nil, message, kind and returns 3. */
 int pt_fail(lua_State *L, const char *kind, const char *format, ...);

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "header.h"
-
 #define USUAL_DIGITS 12 /* of a length that is not looked at twice */
 
 /* The input of one call. */
@@ -41,6 +39,129 @@ static pt_frame_result bad(pt_frame_found *found, const char *what,
   found->number = number;
   return give(found, PT_FRAME_BAD, in->bytes, used, used);
 }
+
+/* {====== Header fields ====== */
+
+static char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static int is_name_byte(char c) {
+  return (lower(c) >= 'a' && lower(c) <= 'z') || c == '-';
+}
+
+/* How many of the first bytes agree with `word`, which is in lower case. */
+static size_t agrees(const char *text, size_t len, const char *word) {
+  size_t i = 0;
+  while (i < len && word[i] != '\0' && lower(text[i]) == word[i])
+    i++;
+  return i;
+}
+
+static int equals(const char *text, size_t len, const char *word) {
+  return agrees(text, len, word) == len && word[len] == '\0';
+}
+
+static void trim(const char **text, size_t *len) {
+  while (*len > 0 && (**text == ' ' || **text == '\t')) {
+    ++*text;
+    --*len;
+  }
+  while (*len > 0 && ((*text)[*len - 1] == ' ' || (*text)[*len - 1] == '\t'))
+    --*len;
+}
+
+static const char length_name[] = "content-length:";
+
+/* A name such as helloContent-Length: what was printed without an end of line,
+** and the field behind it. */
+static int is_glued(const char *name, size_t len) {
+  size_t own = sizeof length_name - 2;
+  return len > own && name[len - own - 1] != '-' &&
+         agrees(name + len - own, own, length_name) == own;
+}
+
+int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
+  size_t n = 0, i;
+  while (n < len && is_name_byte(line[n]))
+    n++;
+  if (n == 0 || n == len || line[n] != ':' || is_glued(line, n))
+    return 0;
+  field->name = line;
+  field->name_len = n;
+  field->value = line + n + 1;
+  field->value_len = len - n - 1;
+  field->not_ascii = 0;
+  for (i = 0; i < field->value_len; i++)
+    field->not_ascii |= (unsigned char)field->value[i] >= 0x80;
+  trim(&field->value, &field->value_len);
+  return 1;
+}
+
+int pt_header_is(const pt_header_field *field, const char *name) {
+  return equals(field->name, field->name_len, name);
+}
+
+/* The value as a length; or why it is none. */
+static const char *length_of(const pt_header_field *field, uint64_t *length) {
+  size_t i;
+  *length = 0;
+  for (i = 0; i < field->value_len; i++) {
+    char c = field->value[i];
+    if (c < '0' || c > '9')
+      return "Content-Length is not a plain decimal number, header line";
+    if (*length > (INT64_MAX - 9) / 10)
+      return "Content-Length is too large a number, header line";
+    *length = *length * 10 + (uint64_t)(c - '0');
+  }
+  return i > 0 ? NULL : "Content-Length is empty, header line";
+}
+
+/* Whether a Content-Type names no charset, or utf-8 by any of its spellings:
+** the value behind "charset=", up to the next ';'; whole content types and
+** charsets come in quotes from some. */
+static int is_utf8(const pt_header_field *field) {
+  const char *p = field->value, *end = p + field->value_len, *stop;
+  while (p < end && agrees(p, (size_t)(end - p), "charset=") < 8)
+    p++;
+  if (p == end)
+    return 1;
+  p += 8;
+  while (p < end && *p == '"')
+    p++;
+  for (stop = p; stop < end && *stop != ';' && *stop != '"' && *stop != ' ';)
+    stop++;
+  return equals(p, (size_t)(stop - p), "utf-8") ||
+         equals(p, (size_t)(stop - p), "utf8");
+}
+
+/* Whether these first bytes of a line open a block that a peer would send. */
+static int opens_header(const char *line, size_t len) {
+  return agrees(line, len, "content-") == 8;
+}
+
+/* Where "Content-Length:" stands inside of a line behind junk; 0 if nowhere. */
+static size_t find_length(const char *line, size_t len) {
+  size_t at;
+  for (at = 1; at + sizeof length_name - 1 <= len; at++)
+    if (agrees(line + at, len - at, length_name) == sizeof length_name - 1)
+      return at;
+  return 0;
+}
+
+/* Where to cut junk of `len` bytes so that no "Content-Length:" that stands in
+** it or may follow is lost. */
+static size_t cut_junk(const char *junk, size_t len) {
+  size_t tail, at = find_length(junk, len);
+  if (at > 0)
+    return at;
+  for (tail = sizeof length_name - 2; tail > 0; tail--)
+    if (tail < len && agrees(junk + len - tail, tail, length_name) == tail)
+      return len - tail;
+  return len;
+}
+
+/* }====== */
 
 /* {====== What is refused ====== */
 
@@ -184,7 +305,7 @@ static void set_wrong(pt_framing *f, const char *what) {
 
 static void take_length(pt_framing *f, const pt_header_field *field) {
   uint64_t length;
-  const char *wrong = pt_header_length(field, &length);
+  const char *wrong = length_of(field, &length);
   if (wrong != NULL)
     set_wrong(f, wrong);
   else if (f->has_length && f->length != length)
@@ -200,7 +321,7 @@ static void take_field(pt_framing *f, const pt_header_field *field) {
     set_wrong(f, "a byte that is not ASCII, header line");
   else if (pt_header_is(field, "content-length"))
     take_length(f, field);
-  else if (pt_header_is(field, "content-type") && !pt_header_is_utf8(field))
+  else if (pt_header_is(field, "content-type") && !is_utf8(field))
     set_wrong(f, "Content-Type has a charset other than utf-8, header line");
 }
 
@@ -245,7 +366,7 @@ static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
     f->block = used;
     return PT_FRAME_MORE;
   }
-  glued = pt_header_find(in->bytes + start, used - start);
+  glued = find_length(in->bytes + start, used - start);
   return noise(f, in, glued > 0 ? start + glued : used, found);
 }
 
@@ -283,7 +404,7 @@ static pt_frame_result over_limit(pt_framing *f, const input *in,
   int again = f->refused;
   pt_header_field field;
   if (used == 0) {
-    used = pt_header_cut(in->bytes, f->header_limit);
+    used = cut_junk(in->bytes, f->header_limit);
     if (!again &&
         (f->mode == PT_FRAME_AUTO || !pt_header_parse(in->bytes, used, &field)))
       return noise(f, in, used, found);
@@ -421,7 +542,8 @@ static pt_frame_result scan_first_block(pt_framing *f, const input *in,
 }
 
 /* A first line that opens neither kind of frame is noise. Nothing behind the
-** bound of a header counts, for whoever reads in small pieces cannot see it. */
+** bound of a header counts, because a caller that reads small pieces cannot see
+** it. */
 static pt_frame_result scan_auto(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t most = f->header_limit + 1, used, len;
@@ -433,7 +555,7 @@ static pt_frame_result scan_auto(pt_framing *f, const input *in,
     return scan_line(f, in, found);
   }
   len = first_line(f, &near, &used);
-  if (pt_header_opens(in->bytes, len) || pt_header_find(in->bytes, len) > 0)
+  if (opens_header(in->bytes, len) || find_length(in->bytes, len) > 0)
     return scan_first_block(f, in, found);
   if (used == 0)
     return part_line(f, in, found);

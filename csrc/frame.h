@@ -96,6 +96,25 @@ static inline void pt_frame_save(pt_framing *to, const pt_framing *from) {
     memcpy(to, from, offsetof(pt_framing, size));
 }
 
+/* {====== One line of a header block ====== */
+
+/* A name of letters and '-', a colon, optional spaces, a value. */
+typedef struct pt_header_field {
+  const char *name;
+  size_t name_len;
+  const char *value; /* without the spaces around it */
+  size_t value_len;
+  int not_ascii; /* the value holds a byte that is not ASCII */
+} pt_header_field;
+
+/* 1 if the line, given without its end, is a field. */
+int pt_header_parse(const char *line, size_t len, pt_header_field *field);
+
+/* Compares the name without case; `name` is in lower case. */
+int pt_header_is(const pt_header_field *field, const char *name);
+
+/* }====== */
+
 #pragma GCC visibility pop
 
 #endif

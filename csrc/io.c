@@ -6,9 +6,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PIPE_USUAL (64 * 1024)
@@ -17,6 +20,115 @@
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* SIGPIPE is ignored where there is no such flag */
 #endif
+#ifndef SOCK_CLOEXEC
+#define SOCK_CLOEXEC 0 /* pt_fd_settle does it, if not at once */
+#endif
+
+double pt_clock_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* {====== Opening and closing ====== */
+
+void pt_fd_drop(int *fd) {
+  int saved = errno;
+  if (*fd != -1)
+    close(*fd);
+  *fd = -1;
+  errno = saved;
+}
+
+/* A private copy above stdio; -1 with errno set. */
+static int copy(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+
+int pt_fd_settle(int fd) {
+  int moved = fd;
+  if (fd > 2)
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+  else if (fd != -1) {
+    moved = copy(fd);
+    pt_fd_drop(&fd);
+  }
+  return moved;
+}
+
+static int settle_both(int ends[2]) {
+  int err = 0;
+  int i;
+  for (i = 0; i < 2; i++) {
+    ends[i] = pt_fd_settle(ends[i]);
+    if (ends[i] == -1)
+      err = errno;
+  }
+  if (err != 0) {
+    pt_fd_drop(&ends[0]);
+    pt_fd_drop(&ends[1]);
+  }
+  return err;
+}
+
+#if defined(__APPLE__)
+#define pipe2(ends, flags) pipe(ends)
+#endif
+
+int pt_fd_pipe(int ends[2]) {
+  return pipe2(ends, O_CLOEXEC) == -1 ? errno : settle_both(ends);
+}
+
+int pt_fd_socketpair(int ends[2]) {
+  int type = SOCK_STREAM | SOCK_CLOEXEC;
+  return socketpair(AF_UNIX, type, 0, ends) == -1 ? errno : settle_both(ends);
+}
+
+/* 0, or an error number. */
+static int set_blocking(int fd, int blocking) {
+  int flags = fcntl(fd, F_GETFL);
+  if (flags == -1)
+    return errno;
+  flags = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+  return fcntl(fd, F_SETFL, flags) == -1 ? errno : 0;
+}
+
+int pt_fd_nonblock(int fd) { return set_blocking(fd, 0); }
+
+/* Non-blocking is a property of the open file, not of the descriptor: on a
+** terminal it would reach the shell that we were started from. */
+static void nonblock_if_pipe(int fd) {
+  struct stat st;
+  if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+    pt_fd_nonblock(fd);
+}
+
+/* Neither dup2 can fail: both descriptors are open, and so are 0 and 1. */
+static void cover_stdio(int null) {
+  dup2(null, 0);
+  if (dup2(2, 1) == -1)
+    dup2(null, 1);
+}
+
+int pt_fd_claim(int *input, int *output) {
+  int in = copy(0);
+  int out = in == -1 ? -1 : copy(1);
+  int null = out == -1 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null == -1) {
+    pt_fd_drop(&in);
+    pt_fd_drop(&out);
+    return errno;
+  }
+  cover_stdio(null);
+  pt_fd_drop(&null);
+  nonblock_if_pipe(in);
+  nonblock_if_pipe(out);
+  *input = in;
+  *output = out;
+  return 0;
+}
+
+/* }====== */
+
+/* {====== Reading and writing ====== */
 
 int pt_io_init(pt_io *io, int fd) {
   struct stat st;
@@ -35,62 +147,33 @@ int pt_io_init(pt_io *io, int fd) {
 
 /* 0, or -1 with EAGAIN if it would have to wait. */
 static int ask_first(const pt_io *io, short events) {
-  struct pollfd p;
-  p.fd = io->fd;
-  p.events = events;
-  p.revents = 0;
+  struct pollfd p = {.fd = io->fd, .events = events};
   if (poll(&p, 1, 0) != 0)
     return 0;
   errno = EAGAIN;
   return -1;
 }
 
-static int set_blocking(int fd, int blocking) {
-  int flags = fcntl(fd, F_GETFL);
-  flags = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
-  return fcntl(fd, F_SETFL, flags);
-}
-
-#ifdef RWF_NOWAIT
-
 /* Systems that have the flag do not all have it for pipes. */
 static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
-  struct iovec piece;
-  ssize_t n;
-  piece.iov_base = buffer;
-  piece.iov_len = len;
-  n = preadv2(io->fd, &piece, 1, -1, RWF_NOWAIT);
+#ifdef RWF_NOWAIT
+  struct iovec piece = {.iov_base = buffer, .iov_len = len};
+  ssize_t n = preadv2(io->fd, &piece, 1, -1, RWF_NOWAIT);
   if (n != -1 || (errno != EOPNOTSUPP && errno != ENOSYS))
     return n;
+#endif
   set_blocking(io->fd, 0);
   io->is_patient = io->is_pipe = 0;
   return read(io->fd, buffer, len);
 }
 
-int pt_io_can_be_patient(const pt_io *io) { return io->is_pipe; }
-
-static int make_patient(pt_io *io) {
-  io->is_patient = io->is_pipe && set_blocking(io->fd, 1) == 0;
-  return io->is_patient;
-}
-
-#else
-
-static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
-  return read(io->fd, buffer, len);
-}
-
 int pt_io_can_be_patient(const pt_io *io) {
-  (void)io;
-  return 0;
-}
-
-static int make_patient(pt_io *io) {
-  (void)io;
-  return 0;
-}
-
+#ifdef RWF_NOWAIT
+  return io->is_pipe;
+#else
+  return io->is_patient; /* never */
 #endif
+}
 
 static ssize_t read_once(pt_io *io, char *buffer, size_t len) {
   if (io->is_patient)
@@ -133,7 +216,9 @@ ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len) {
 
 ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len) {
   ssize_t n;
-  if (!io->is_patient && !make_patient(io)) {
+  if (!io->is_patient)
+    io->is_patient = pt_io_can_be_patient(io) && set_blocking(io->fd, 1) == 0;
+  if (!io->is_patient) {
     errno = ENOTSUP;
     return -1;
   }
@@ -151,3 +236,14 @@ void pt_io_widen(pt_io *io, size_t len) {
   fcntl(io->fd, F_SETPIPE_SZ, PIPE_WIDE);
 #endif
 }
+
+void pt_ignore_sigpipe(void) {
+  struct sigaction act;
+  if (sigaction(SIGPIPE, NULL, &act) == -1 || act.sa_handler != SIG_DFL)
+    return;
+  memset(&act, 0, sizeof act);
+  act.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &act, NULL);
+}
+
+/* }====== */

@@ -3,14 +3,6 @@
 #include <string.h>
 
 #include "number.h"
-#include "plain.h"
-
-static const char *fail(pt_json_fault *fault, const char *what,
-                        const char *where) {
-  fault->what = what;
-  fault->where = where;
-  return NULL;
-}
 
 /* {====== Strings ====== */
 
@@ -37,25 +29,25 @@ static const char *check_unicode(const char *p, const char *end,
                                  pt_json_fault *fault) {
   int unit = end - p < 6 ? -1 : hex4(p + 2);
   if (unit < 0)
-    return fail(fault, "invalid \\u escape", p);
+    return pt_json_fail(fault, "invalid \\u escape", p);
   if (is_low_surrogate(unit))
-    return fail(fault, "lone surrogate", p);
+    return pt_json_fail(fault, "lone surrogate", p);
   if (!is_high_surrogate(unit))
     return p + 6;
   if (end - p < 12 || p[6] != '\\' || p[7] != 'u' ||
       !is_low_surrogate(hex4(p + 8)))
-    return fail(fault, "lone surrogate", p);
+    return pt_json_fail(fault, "lone surrogate", p);
   return p + 12;
 }
 
 static const char *check_escape(const char *p, const char *end,
                                 pt_json_fault *fault) {
   if (end - p < 2)
-    return fail(fault, "unfinished string", end);
+    return pt_json_fail(fault, "unfinished string", end);
   if (p[1] == 'u')
     return check_unicode(p, end, fault);
   if (p[1] == '\0' || strchr("\"\\/bfnrt", p[1]) == NULL)
-    return fail(fault, "invalid escape", p);
+    return pt_json_fail(fault, "invalid escape", p);
   return p + 2;
 }
 
@@ -67,9 +59,9 @@ static const char *check_special(const char *p, const char *end, int *escaped,
     return check_escape(p, end, fault);
   }
   if ((unsigned char)*p < 0x20)
-    return fail(fault, "control character in string", p);
+    return pt_json_fail(fault, "control character in string", p);
   next = pt_json_utf8(p, end);
-  return next != NULL ? next : fail(fault, "invalid UTF-8", p);
+  return next != NULL ? next : pt_json_fail(fault, "invalid UTF-8", p);
 }
 
 const char *pt_json_string(const char *p, const char *end, int *escaped,
@@ -78,7 +70,7 @@ const char *pt_json_string(const char *p, const char *end, int *escaped,
   for (;;) {
     p = pt_plain_end(p, end);
     if (p >= end)
-      return fail(fault, "unfinished string", end);
+      return pt_json_fail(fault, "unfinished string", end);
     if (*p == '"')
       return p;
     p = check_special(p, end, escaped, fault);
@@ -153,6 +145,93 @@ size_t pt_json_unescape(const char *p, const char *end, char *out) {
   return (size_t)(out - start);
 }
 
+static char *put_escape(char *out, unsigned char c) {
+  static const char hex[] = "0123456789abcdef";
+  static const char letters[] = "btn\0fr";
+  *out++ = '\\';
+  if (c == '"' || c == '\\') {
+    *out++ = (char)c;
+  } else if (c >= '\b' && c <= '\r' && c != '\v') {
+    *out++ = letters[c - '\b'];
+  } else {
+    memcpy(out, "u00", 3);
+    out[3] = hex[c >> 4];
+    out[4] = hex[c & 15];
+    out += 5;
+  }
+  return out;
+}
+
+/* Copies a run of UTF-8 sequences that are not ASCII, and returns what follows
+** it; NULL if one is invalid. There is room for four bytes more than it has. */
+static const char *copy_utf8(char *out, const char *p, const char *end) {
+  do {
+    const char *next = pt_json_utf8(p, end);
+    if (next == NULL)
+      return NULL;
+    if (end - p >= 4)
+      memcpy(out, p, 4);
+    else
+      memcpy(out, p, (size_t)(next - p));
+    out += next - p;
+    p = next;
+  } while (p < end && (unsigned char)*p >= 0x80);
+  return p;
+}
+
+/* Copies the plain bytes at the front of [p, end) and returns the first one
+** that is not plain. `out` has room for all of [p, end); what is there behind
+** the copy is undefined. */
+static inline const char *copy_plain(char *out, const char *p,
+                                     const char *end) {
+#ifdef __SSE2__
+  for (; end - p >= 16; p += 16, out += 16) {
+    __m128i bytes = pt_plain_load16(p);
+    unsigned bits = pt_plain_specials16(bytes);
+    _mm_storeu_si128((__m128i *)(void *)out, bytes);
+    if (bits != 0)
+      return p + __builtin_ctz(bits);
+  }
+#endif
+  for (; end - p >= 8; p += 8, out += 8) {
+    uint64_t word = pt_plain_load8(p), specials = pt_plain_specials(word);
+    memcpy(out, &word, 8);
+    if (specials != 0) {
+      p += pt_plain_before(specials);
+      out += pt_plain_before(specials);
+      break;
+    }
+  }
+  while (p < end && pt_plain_is(*p))
+    *out++ = *p++;
+  return p;
+}
+
+const char *pt_json_escape(char **at, const char *p, const char *end,
+                           ptrdiff_t spare) {
+  char *out = *at;
+  while (p < end && spare >= PT_ESCAPE_MAX) {
+    const char *from = p;
+    p = copy_plain(out, p, end);
+    out += p - from;
+    if (p == end)
+      break;
+    if ((unsigned char)*p >= 0x80) {
+      from = p;
+      p = copy_utf8(out, p, end);
+      if (p == NULL)
+        return NULL;
+      out += p - from;
+    } else {
+      char *next = put_escape(out, (unsigned char)*p++);
+      spare -= next - out - 1;
+      out = next;
+    }
+  }
+  *at = out;
+  return p;
+}
+
 /* }====== */
 
 const char *pt_json_literal(const char *p, const char *end,
@@ -162,7 +241,7 @@ const char *pt_json_literal(const char *p, const char *end,
     return p + 4;
   if (left >= 5 && memcmp(p, "false", 5) == 0)
     return p + 5;
-  return fail(fault, "invalid value", p);
+  return pt_json_fail(fault, "invalid value", p);
 }
 
 /* {====== Whole values, checked and not built ====== */
@@ -201,7 +280,8 @@ static const char *check_string(checker *c, const char *p) {
 static const char *check_number(checker *c, const char *p) {
   pt_number number;
   const char *next = pt_number_read(p, c->end, &number);
-  return next != NULL ? next : fail(c->fault, pt_number_fault(&number), p);
+  return next != NULL ? next
+                      : pt_json_fail(c->fault, pt_number_fault(&number), p);
 }
 
 static const char *check_scalar(checker *c, const char *p) {
@@ -215,13 +295,13 @@ static const char *check_scalar(checker *c, const char *p) {
 /* A member's name and colon; returns the first byte of its value. */
 static const char *check_name(checker *c, const char *p) {
   if (p >= c->end || *p != '"')
-    return fail(c->fault, "expected a member name", p);
+    return pt_json_fail(c->fault, "expected a member name", p);
   p = check_string(c, p);
   if (p == NULL)
     return NULL;
   p = pt_json_space(p, c->end);
   if (p >= c->end || *p != ':')
-    return fail(c->fault, "expected ':'", p);
+    return pt_json_fail(c->fault, "expected ':'", p);
   return pt_json_space(p + 1, c->end);
 }
 
@@ -232,14 +312,14 @@ static const char *check_after(checker *c, const char *p) {
     int object = in_object(c);
     p = pt_json_space(p, c->end);
     if (p >= c->end)
-      return fail(c->fault, "unfinished value", p);
+      return pt_json_fail(c->fault, "unfinished value", p);
     if (*p == ',') {
       p = pt_json_space(p + 1, c->end);
       return object ? check_name(c, p) : p;
     }
     if (*p != (object ? '}' : ']'))
-      return fail(c->fault,
-                  object ? "expected ',' or '}'" : "expected ',' or ']'", p);
+      return pt_json_fail(
+          c->fault, object ? "expected ',' or '}'" : "expected ',' or ']'", p);
     c->depth--;
     p++;
   }
@@ -250,7 +330,7 @@ static const char *check_after(checker *c, const char *p) {
 static const char *check_open(checker *c, const char *p) {
   int object = *p == '{';
   if (!enter(c, object))
-    return fail(c->fault, "nested too deeply", p);
+    return pt_json_fail(c->fault, "nested too deeply", p);
   p = pt_json_space(p + 1, c->end);
   if (p < c->end && *p == (object ? '}' : ']')) {
     c->depth--;
@@ -269,7 +349,7 @@ const char *pt_json_value(const char *p, const char *end, int depth,
   p = pt_json_space(p, end);
   do {
     if (p >= end)
-      return fail(fault, "unfinished value", p);
+      return pt_json_fail(fault, "unfinished value", p);
     if (*p == '{' || *p == '[') {
       p = check_open(&c, p);
     } else {

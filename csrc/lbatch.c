@@ -1,13 +1,9 @@
-/*
-** Answers to a batch are gathered into one array and sent when the last one is
-** there. An answer finds its batch through the ticket that its request's id was
-** handed out as; so do ids whose text a Lua value would not give back.
-*/
+#include "lbatch.h"
+
 #include <string.h>
 
 #include "core.h"
-#include "lapi.h"
-#include "lstream.h"
+#include "lwriter.h"
 
 #define TICKET "pintle.ticket"
 #define BATCH "pintle.batch"
@@ -58,7 +54,7 @@ void pt_ticket_push(lua_State *L, const char *text, size_t len, int in_batch) {
   pt_set_class(L, TICKET, no_methods, ticket_meta);
   if (in_batch) {
     pt_batch *b;
-    lua_getiuservalue(L, 1, PT_STREAM_BATCH);
+    lua_getiuservalue(L, 1, PT_PEER_BATCH);
     b = lua_touserdata(L, -1);
     b->open++;
     lua_setiuservalue(L, -2, 1);
@@ -80,19 +76,19 @@ static const luaL_Reg batch_meta[] = {{"__gc", batch_gc}, {NULL, NULL}};
 void pt_batch_begin(lua_State *L) {
   memset(lua_newuserdatauv(L, sizeof(pt_batch), 0), 0, sizeof(pt_batch));
   pt_set_class(L, BATCH, no_methods, batch_meta);
-  lua_setiuservalue(L, 1, PT_STREAM_BATCH);
+  lua_setiuservalue(L, 1, PT_PEER_BATCH);
 }
 
 /* A batch that asks for no answer gets none. `open` members are to be answered
 ** yet. Answers that would outgrow a message are sent in several: a few bytes of
 ** a batch may ask for many. If it fails, nothing has changed. */
-static int send_if_due(lua_State *L, pt_stream *s, pt_batch *b, size_t open) {
+static int send_if_due(lua_State *L, pt_peer *p, pt_batch *b, size_t open) {
   size_t len = pt_buf_len(&b->out);
   int is_done = open == 0 && b->is_complete;
-  if (len == 0 || (!is_done && len <= s->framing.body_limit / 2))
+  if (len == 0 || (!is_done && len <= p->input.framing.body_limit / 2))
     return 1;
   if (!pt_buf_add(L, &b->out, "]", 1) ||
-      !pt_stream_send_text(L, s, pt_buf_front(&b->out), len + 1)) {
+      !pt_writer_send(L, p, pt_buf_front(&b->out), len + 1)) {
     pt_buf_cut(&b->out, len);
     return 0;
   }
@@ -100,10 +96,10 @@ static int send_if_due(lua_State *L, pt_stream *s, pt_batch *b, size_t open) {
   return 1;
 }
 
-int pt_ticket_answered(lua_State *L, pt_stream *s, int arg, pt_batch *b) {
+int pt_ticket_answered(lua_State *L, pt_peer *p, int arg, pt_batch *b) {
   pt_ticket *t = lua_touserdata(L, arg);
   if (b != NULL) {
-    if (!send_if_due(L, s, b, b->open - 1))
+    if (!send_if_due(L, p, b, b->open - 1))
       return 0;
     b->open--;
   }
@@ -111,27 +107,28 @@ int pt_ticket_answered(lua_State *L, pt_stream *s, int arg, pt_batch *b) {
   return 1;
 }
 
-int pt_batch_reserve(lua_State *L, pt_stream *s) {
+int pt_batch_reserve(lua_State *L, pt_peer *p) {
   pt_batch *b;
   size_t len;
-  lua_getiuservalue(L, 1, PT_STREAM_BATCH);
+  lua_getiuservalue(L, 1, PT_PEER_BATCH);
   b = lua_touserdata(L, -1);
   lua_pop(L, 1);
   len = pt_buf_len(&b->out);
   return b->open > 0 || len == 0 ||
          (pt_buf_reserve(L, &b->out, 1) &&
-          pt_buf_reserve(L, &s->out, s->header_len + len + FRAME_ROOM));
+          pt_buf_reserve(L, &p->output.buf,
+                         p->form.header_len + len + FRAME_ROOM));
 }
 
-int pt_batch_complete(lua_State *L, pt_stream *s) {
+int pt_batch_complete(lua_State *L, pt_peer *p) {
   pt_batch *b;
   int ok;
-  lua_getiuservalue(L, 1, PT_STREAM_BATCH);
+  lua_getiuservalue(L, 1, PT_PEER_BATCH);
   b = lua_touserdata(L, -1);
   b->is_complete = 1;
-  ok = send_if_due(L, s, b, b->open);
+  ok = send_if_due(L, p, b, b->open);
   lua_pushnil(L);
-  lua_setiuservalue(L, 1, PT_STREAM_BATCH);
+  lua_setiuservalue(L, 1, PT_PEER_BATCH);
   lua_pop(L, 1);
   return ok;
 }

@@ -16,10 +16,9 @@
 #include "lapi.h"
 #include "lorder.h"
 #include "number.h"
-#include "plain.h"
 
-#define CHUNK 64 /* members that wait at the most */
-#define QUICK 16 /* levels that are kept in C */
+#define CHUNK PT_ORDER_SMALL /* members that wait at the most */
+#define QUICK 16             /* levels that are kept in C */
 
 typedef struct level {
   int object;
@@ -51,12 +50,176 @@ static inline level unpack(lua_Integer packed) {
   return l;
 }
 
-static const char *fail(pt_json_fault *fault, const char *what,
-                        const char *where) {
-  fault->what = what;
-  fault->where = where;
-  return NULL;
+/* {====== Names ====== */
+
+/* Their addresses are keys in the registry. */
+static const char cache_key = 0;
+static const char array_key = 0;
+
+void pt_array_metatable(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &array_key) != LUA_TNIL)
+    return;
+  lua_pop(L, 1);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "pintle.array");
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &array_key);
 }
+
+static void push_new(lua_State *L) {
+  pt_names *names = lua_newuserdatauv(L, sizeof *names, 1);
+  memset(names, 0, sizeof *names);
+  lua_createtable(L, PT_NAMES_ORDERS + PT_ORDERS_KEPT * 2, 0);
+  lua_setiuservalue(L, -2, 1);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &cache_key);
+}
+
+void pt_names_push(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &cache_key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    push_new(L);
+  }
+  lua_getiuservalue(L, -1, 1);
+  pt_array_metatable(L);
+}
+
+pt_vocabulary pt_names_get(lua_State *L, int first) {
+  pt_vocabulary v;
+  v.names = lua_touserdata(L, lua_upvalueindex(first));
+  v.strings = lua_upvalueindex(first + 1);
+  v.array_meta = lua_upvalueindex(first + 2);
+  return v;
+}
+
+static int find_watched(const pt_names *names, const char *text, size_t len) {
+  for (int i = 0; i < names->watched_count; i++) {
+    const pt_name *name = &names->watched[i];
+    if (name->len == len && memcmp(name->text, text, len) == 0)
+      return 1;
+  }
+  return 0;
+}
+
+#define NO_SLOT (-1)
+
+/* The slot for the name, or NO_SLOT if it is none to keep. */
+static inline int slot_of(const char *text, size_t len) {
+  uint32_t mixed;
+  if (len == 0 || len > PT_NAMES_LONGEST)
+    return NO_SLOT;
+  mixed = (uint32_t)len | (uint32_t)(unsigned char)text[0] << 8 |
+          (uint32_t)(unsigned char)text[len / 2] << 16 |
+          (uint32_t)(unsigned char)text[len - 1] << 24;
+  return (int)(mixed * UINT32_C(2654435769) >> 16 & (PT_NAMES_SLOTS - 1));
+}
+
+/* `end` is how far behind the text may be read. */
+static inline int is_kept(const pt_name *kept, const char *text, size_t len,
+                          const char *end) {
+  if (kept->len != len)
+    return 0;
+#ifdef __SSE2__
+  if (len <= 16 && end - text >= 16)
+    return (pt_plain_differ16(kept->text, text) & ((1U << len) - 1)) == 0;
+#endif
+  (void)end;
+  return memcmp(kept->text, text, len) == 0;
+}
+
+/* As push_kept, for a name that is not kept yet. */
+static void push_new_name(lua_State *L, const pt_vocabulary *v,
+                          const char *text, size_t len, int slot) {
+  pt_name *kept;
+  lua_pushlstring(L, text, len);
+  if (slot == NO_SLOT)
+    return;
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, v->strings, slot + 1);
+  kept = &v->names->slots[slot];
+  kept->len = (unsigned char)len;
+  kept->is_watched = (unsigned char)find_watched(v->names, text, len);
+  memcpy(kept->text, text, len);
+}
+
+/* Pushes the name as a Lua string, and returns its slot: equal names have equal
+** slots. */
+static inline int push_kept(lua_State *L, const pt_vocabulary *v,
+                            const char *text, size_t len, const char *end) {
+  int slot = slot_of(text, len);
+  if (slot >= 0 && is_kept(&v->names->slots[slot], text, len, end))
+    lua_rawgeti(L, v->strings, slot + 1);
+  else
+    push_new_name(L, v, text, len, slot);
+  return slot;
+}
+
+void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
+                        size_t len, const char *end) {
+  push_kept(L, v, text, len, end);
+}
+
+#define WATCH_FROM 4096 /* shorter texts are not worth watching */
+
+static int is_watched(lua_State *L, const pt_names *names) {
+  size_t len;
+  const char *text = lua_tolstring(L, -1, &len);
+  return find_watched(names, text, len);
+}
+
+static void note(lua_State *L, const pt_vocabulary *v, int is_on_trail) {
+  lua_rawgeti(L, v->strings, PT_NAMES_TRAIL);
+  lua_pushvalue(L, -2);
+  lua_pushboolean(L, is_on_trail);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+}
+
+/* Names kept before may be watched from now on: all are forgotten. */
+static void add_watched(lua_State *L, pt_names *names) {
+  size_t len;
+  const char *text = lua_tolstring(L, -1, &len);
+  pt_name *name;
+  if (find_watched(names, text, len))
+    return;
+  luaL_argcheck(L, names->watched_count < PT_NAMES_MOST_WATCHED, 1,
+                "too many names are watched");
+  name = &names->watched[names->watched_count++];
+  name->len = (unsigned char)len;
+  memcpy(name->text, text, len);
+  memset(names->slots, 0, sizeof names->slots);
+}
+
+static void push_trail(lua_State *L, const pt_vocabulary *v) {
+  if (lua_rawgeti(L, v->strings, PT_NAMES_TRAIL) == LUA_TTABLE)
+    return;
+  lua_pop(L, 1);
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, v->strings, PT_NAMES_TRAIL);
+}
+
+int pt_names_watch(lua_State *L) {
+  pt_vocabulary v = pt_names_get(L, 1);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  push_trail(L, &v);
+  for (int i = 1; lua_rawgeti(L, 1, i) != LUA_TNIL; i++) {
+    size_t len = lua_type(L, -1) == LUA_TSTRING ? lua_rawlen(L, -1) : 0;
+    luaL_argcheck(L, len > 0 && len <= PT_NAMES_LONGEST, 1,
+                  "a watched name is a string of 1 to 22 bytes");
+    add_watched(L, v.names);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return 1;
+}
+
+/* }====== */
 
 /* {====== Scalars: pushed; returned is the byte behind, or NULL ====== */
 
@@ -98,7 +261,7 @@ static const char *push_any_number(lua_State *L, const char *p, pt_decoder *d) {
     return number.big_end;
   }
   if (next == NULL)
-    return fail(&d->fault, pt_number_fault(&number), p);
+    return pt_json_fail(&d->fault, pt_number_fault(&number), p);
   if (number.is_integer)
     lua_pushinteger(L, number.integer);
   else
@@ -138,8 +301,7 @@ static inline const char *push_scalar(lua_State *L, const char *p,
 /* Takes note of a name in this slot. */
 static inline uint64_t see(uint64_t seen, int slot) {
   uint64_t bit = UINT64_C(1) << (slot & 63);
-  return slot == PT_NAMES_NO_SLOT || (seen & bit) != 0 ? MAYBE_EQUAL
-                                                       : seen | bit;
+  return slot == NO_SLOT || (seen & bit) != 0 ? MAYBE_EQUAL : seen | bit;
 }
 
 /* `p` stands on the quote of a member's name, which is pushed; the level takes
@@ -152,12 +314,12 @@ static inline const char *push_name(lua_State *L, const char *p, pt_decoder *d,
     l->seen = MAYBE_EQUAL;
     p = push_any_string(L, p, end, &d->fault);
     if (p != NULL)
-      l->marked |= pt_names_is_watched(L, d->words.names);
+      l->marked |= is_watched(L, d->words.names);
     return p;
   }
-  slot = pt_names_push_name(L, &d->words, p, (size_t)(close - p), end);
+  slot = push_kept(L, &d->words, p, (size_t)(close - p), end);
   l->seen = see(l->seen, slot);
-  if (slot != PT_NAMES_NO_SLOT)
+  if (slot != NO_SLOT)
     l->marked |= d->words.names->slots[slot].is_watched;
   return close + 1;
 }
@@ -213,7 +375,7 @@ static inline void store(lua_State *L, level l, int spare,
     if (ordered && l.n + spare == 0)
       pt_order_share(L, words, l.table, l.waiting);
     else if (ordered)
-      pt_order_append(L, l.table, l.n, l.waiting);
+      pt_order_append(L, l.table, l.n, l.waiting, spare == 0);
     store_members(L, l.table, l.waiting, l.seen);
   } else {
     if (l.n == 0)
@@ -277,7 +439,7 @@ static int make_room(lua_State *L) {
 }
 
 static int fail_at(pt_decoder *d, const char *what, const char *where) {
-  fail(&d->fault, what, where);
+  pt_json_fail(&d->fault, what, where);
   return 0;
 }
 
@@ -285,7 +447,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
   const pt_vocabulary *words = &d->words;
   int ordered = d->ordered, marked;
-  int watching = words->names->watched_count > 0 && end - p >= PT_WATCH_FROM;
+  int watching = words->names->watched_count > 0 && end - p >= WATCH_FROM;
   int base = lua_gettop(L), last = base; /* slots there is room for */
   int depth = 0;
   size_t values = d->values;
@@ -338,7 +500,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
     for (;;) { /* p stands behind a value, or on what closes an empty level */
       if (depth == 0) {
         if (watching && !l.marked && lua_istable(L, -1))
-          pt_names_note(L, words, 0);
+          note(L, words, 0);
         d->p = p;
         d->values = values;
         return 1;
@@ -358,7 +520,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
       store(L, l, 0, words, ordered);
       marked = l.marked && watching;
       if (marked)
-        pt_names_note(L, words, 1);
+        note(L, words, 1);
       depth--;
       l = depth < QUICK ? around[depth] : leave_deep(L);
       l.marked |= marked;

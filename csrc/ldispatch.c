@@ -1,78 +1,12 @@
-/*
-** What comes in: messages taken from the input, told apart and sent on, and the
-** handlers that they run.
-*/
-#define _POSIX_C_SOURCE 200809L
+#include "ldispatch.h"
 
-#include <errno.h>
-#include <stddef.h>
-
-#include "lapi.h"
-#include "lclassify.h"
-#include "lpeer.h"
+#include "lcall.h"
 #include "lreceive.h"
+#include "lsend.h"
 
 /* What a turn takes of one peer before it is the turn of others. */
 #define MOST_MESSAGES 64
 #define MOST_BYTES (1024 * 1024)
-
-/* {====== Answers to our calls ====== */
-
-static void settle_event(lua_State *L, pt_event *e) {
-  pt_loop_push(L, PT_LOOP_LIVE);
-  lua_rawgetp(L, -1, e);
-  lua_replace(L, -2);
-  lua_insert(L, -3);
-  if (!e->is_owned)
-    pt_loop_let_go(L, e);
-  pt_event_set(L, e, lua_gettop(L) - 2);
-  lua_pop(L, 1);
-}
-
-void pt_peer_settle(lua_State *L, void *waiter, int soon) {
-  pt_task *t = waiter;
-  if (pt_is_event(waiter)) {
-    settle_event(L, waiter);
-  } else if (soon) {
-    pt_task_wake(L, t, 2);
-  } else {
-    if (!lua_checkstack(t->thread, 2))
-      luaL_error(L, "not enough memory");
-    t->withdraw = NULL;
-    lua_xmove(L, t->thread, 2);
-    pt_task_run(L, t, 2);
-  }
-}
-
-/* In a protected call: (peer, what it has said) -> error */
-static int make_error(lua_State *L) {
-  lua_getiuservalue(L, 1, PT_STREAM_POLICY);
-  lua_getfield(L, -1, "remote_error");
-  lua_pushvalue(L, 2);
-  lua_call(L, 1, 1);
-  return 1;
-}
-
-/* A result or an error, which is on top as the peer has said it. What waits for
-** it must not wait for ever because an error cannot be made of it. */
-static void give_answer(lua_State *L, pt_peer *p, void *waiter, int soon) {
-  if (p->s.pending.count == 0)
-    pt_loop_clear_alarm(p->loop, &p->overdue);
-  if (p->s.kind == PT_ERROR) {
-    lua_pushnil(L);
-    lua_insert(L, -2);
-    lua_pushcfunction(L, make_error);
-    lua_insert(L, -2);
-    lua_pushvalue(L, 1);
-    lua_insert(L, -2);
-    lua_pcall(L, 2, 1, 0);
-  } else {
-    lua_pushnil(L);
-  }
-  pt_peer_settle(L, waiter, soon);
-}
-
-/* }====== */
 
 /* {====== Handlers ====== */
 
@@ -88,19 +22,27 @@ static int takes_context(lua_State *L, int handler) {
   return info.nparams > 1 || info.isvararg;
 }
 
+/* Pushes the value at a place on the stack that may be none. */
+static void push_at(lua_State *L, int at) {
+  if (at > 0)
+    lua_pushvalue(L, at);
+  else
+    lua_pushnil(L);
+}
+
 /* Pushes the context of a handler. The peer, the id and the method are on the
 ** stack. */
 static void push_context(lua_State *L, int peer, int id, int method) {
   lua_createtable(L, 0, 4);
   lua_pushboolean(L, 0); /* so that there is a place for it */
   lua_setfield(L, -2, "task");
-  lua_getiuservalue(L, peer, PT_STREAM_PEER);
+  lua_getiuservalue(L, peer, PT_PEER_SELF);
   lua_setfield(L, -2, "peer");
-  lua_pushvalue(L, id);
+  push_at(L, id);
   lua_setfield(L, -2, "id");
   lua_pushvalue(L, method);
   lua_setfield(L, -2, "method");
-  lua_getiuservalue(L, peer, PT_STREAM_META);
+  lua_getiuservalue(L, peer, PT_PEER_META);
   lua_setmetatable(L, -2);
 }
 
@@ -114,7 +56,7 @@ static void bind_context(lua_State *L, int task) {
 }
 
 /* Pushes the context of a handler that was called without one. */
-void pt_peer_describe(lua_State *L, pt_task *t) {
+static void describe(lua_State *L, pt_task *t) {
   int top = lua_gettop(L);
   pt_task_push(L, t);
   if (lua_getiuservalue(L, -1, PT_TASK_PEER) == LUA_TUSERDATA) {
@@ -193,8 +135,8 @@ static void answer(lua_State *L, pt_peer *p, int base) {
   }
   if (lua_isnil(L, base + ID))
     return;
-  failed = pt_stream_answer(L, &p->s, base + STREAM, base + ID, base + RESULT);
-  if (!lua_toboolean(L, -failed)) {
+  failed = pt_send_result(L, p, base + STREAM, base + ID, base + RESULT);
+  if (failed) {
     pt_peer_push_policy(L, base + STREAM, "unsent");
     lua_pushvalue(L, base + ID);
     lua_pushvalue(L, base + NAME);
@@ -234,7 +176,7 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
     pt_task_take_failure(L, t);
     tell_policy(L, base, "failed", base + PROBLEM);
   }
-  if (p->s.output.fd != -1 && pt_buf_len(&p->s.out) > 0)
+  if (p->output.io.fd != -1 && pt_buf_len(&p->output.buf) > 0)
     pt_peer_queued(L, p);
   if (p->is_reporting) {
     pt_peer_push_policy(L, base + STREAM, "moved");
@@ -264,12 +206,12 @@ static void run_handler(lua_State *L, pt_peer *p, int id, int method,
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, task, PT_TASK_PEER);
   lua_pushvalue(L, handler);
-  lua_pushvalue(L, params);
+  push_at(L, params);
   if (has_context) {
     lua_pushvalue(L, task - 1);
     bind_context(L, task);
   } else {
-    lua_pushvalue(L, id);
+    push_at(L, id);
     lua_setiuservalue(L, task, PT_TASK_ID);
     lua_pushvalue(L, method);
     lua_setiuservalue(L, task, PT_TASK_METHOD);
@@ -283,7 +225,7 @@ static void run_handler(lua_State *L, pt_peer *p, int id, int method,
 
 /* Pushes the handler of the method; 0 if there is none. */
 static int push_handler(lua_State *L, int method) {
-  lua_getiuservalue(L, 1, PT_STREAM_HANDLERS);
+  lua_getiuservalue(L, 1, PT_PEER_HANDLERS);
   lua_pushvalue(L, method);
   if (lua_rawget(L, -2) == LUA_TNIL) {
     lua_pop(L, 2);
@@ -295,7 +237,7 @@ static int push_handler(lua_State *L, int method) {
 
 /* stream:handle(id, method, params, handler): runs a handler for a request that
 ** the policy has held back; nil is no id */
-int pt_peer_handle(lua_State *L) {
+int pt_dispatch_handle(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_settop(L, 5);
   check_stack(L);
@@ -307,70 +249,102 @@ int pt_peer_handle(lua_State *L) {
 
 /* {====== One message ====== */
 
-int pt_peer_has_room(const pt_peer *p) {
-  return !p->is_clogged &&
-         p->running - (lua_Integer)p->s.pending.count < p->bound;
+/* In a protected call: (peer, what it has said) -> error */
+static int make_error(lua_State *L) {
+  lua_getiuservalue(L, 1, PT_PEER_POLICY);
+  lua_getfield(L, -1, "remote_error");
+  lua_pushvalue(L, 2);
+  lua_call(L, 1, 1);
+  return 1;
 }
 
-/* The results of stream:receive that say what a message is, behind `base`. */
-enum { KIND = 1, FROM, WHAT, PAYLOAD, MORE, RESULTS = MORE };
+/* What waits for an answer must not wait for ever because an error cannot be
+** made of what the other side has said. */
+static void give_answer(lua_State *L, pt_peer *p, const pt_message *m,
+                        int soon) {
+  if (p->pending.count == 0)
+    pt_loop_clear_alarm(p->loop, &p->overdue);
+  if (m->kind == PT_ERROR) {
+    lua_pushnil(L);
+    lua_pushcfunction(L, make_error);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, m->payload);
+    lua_pcall(L, 2, 1, 0);
+  } else {
+    lua_pushvalue(L, m->payload);
+    lua_pushnil(L);
+  }
+  pt_call_settle(L, m->waiter, soon);
+}
 
-static void tell_of_message(lua_State *L, int base, const char *name) {
-  int i;
+/* policy.request(peer, kind, id, method, params), .keep or .invalid */
+static void tell_of_message(lua_State *L, const pt_message *m,
+                            const char *name) {
+  static const char *const kinds[] = {"request", "notification", "result",
+                                      "error",   "stray",        "invalid",
+                                      "noise"};
   pt_peer_push_policy(L, 1, name);
-  for (i = KIND; i <= PAYLOAD; i++)
-    lua_pushvalue(L, base + i);
+  lua_pushstring(L, kinds[m->kind]);
+  push_at(L, m->id);
+  if (m->call != 0)
+    lua_pushinteger(L, m->call);
+  else
+    push_at(L, m->method);
+  push_at(L, m->payload);
   lua_call(L, 5, 0);
 }
 
 /* Whether it was a notification that must not wait for its turn. */
-static int is_control(lua_State *L, int base) {
+static int is_control(lua_State *L, const pt_message *m) {
   int is;
-  lua_getiuservalue(L, 1, PT_STREAM_CONTROLS);
-  lua_pushvalue(L, base + WHAT);
+  lua_getiuservalue(L, 1, PT_PEER_CONTROLS);
+  lua_pushvalue(L, m->method);
   if (lua_rawget(L, -2) == LUA_TNIL) {
     lua_pop(L, 2);
     return 0;
   }
-  lua_getiuservalue(L, 1, PT_STREAM_PEER);
-  lua_pushvalue(L, base + PAYLOAD);
+  lua_getiuservalue(L, 1, PT_PEER_SELF);
+  push_at(L, m->payload);
   lua_call(L, 2, 1);
   is = lua_toboolean(L, -1);
   lua_pop(L, 2);
   return is;
 }
 
-static void begin_request(lua_State *L, pt_peer *p, int base) {
-  if (!p->is_held && pt_peer_has_room(p) && push_handler(L, base + WHAT))
-    run_handler(L, p, base + FROM, base + WHAT, base + PAYLOAD);
-  else
-    tell_of_message(L, base, "request");
+int pt_dispatch_has_room(const pt_peer *p) {
+  return !p->output.is_clogged &&
+         p->running - (lua_Integer)p->pending.count < p->bound;
 }
 
-/* The results of stream:receive are on top. While a handler computes nothing is
-** run. */
-static void dispatch(lua_State *L, pt_peer *p, int is_computing) {
-  int base = lua_gettop(L) - RESULTS;
-  switch (p->s.kind) {
+static void begin_request(lua_State *L, pt_peer *p, const pt_message *m) {
+  if (!p->is_held && pt_dispatch_has_room(p) && push_handler(L, m->method))
+    run_handler(L, p, m->id, m->method, m->payload);
+  else
+    tell_of_message(L, m, "request");
+}
+
+/* While a handler computes nothing is run. */
+static void dispatch(lua_State *L, pt_peer *p, const pt_message *m,
+                     int is_computing) {
+  switch (m->kind) {
   case PT_RESULT:
   case PT_ERROR:
-    lua_settop(L, base + PAYLOAD);
-    give_answer(L, p, lua_touserdata(L, base + WHAT), is_computing);
+    give_answer(L, p, m, is_computing);
     break;
   case PT_NOTIFICATION:
-    if (is_control(L, base))
+    if (is_control(L, m))
       break;
     /* fall through */
   case PT_REQUEST:
     if (is_computing)
-      tell_of_message(L, base, "keep");
+      tell_of_message(L, m, "keep");
     else
-      begin_request(L, p, base);
+      begin_request(L, p, m);
     break;
   case PT_STRAY:
     break;
   default:
-    tell_of_message(L, base, "invalid");
+    tell_of_message(L, m, "invalid");
   }
 }
 
@@ -400,107 +374,100 @@ static void end_orphan(lua_State *L, pt_peer *p) {
   end_input(L, p);
 }
 
-/* One message, the results of stream:receive. Memory may be short for it, or
-** for what comes of it. */
-static int receive(lua_State *L, pt_peer *p) {
-  int results;
-  p->loop->decoding = &p->to_read;
-  results = pt_stream_receive(L, &p->s, 0);
-  if (p->s.arrears != NULL)
-    p->loop->arrears = p->s.arrears;
-  return results;
+static int may_read(const pt_peer *p) {
+  return p->input.io.fd != -1 && !p->is_paused && !p->is_finished;
 }
 
-static int may_read(const pt_peer *p) {
-  return p->s.input.fd != -1 && !p->is_paused && !p->is_finished;
+/* One message, as pt_receive. Memory may be short for it, or for what comes of
+** it. */
+static int receive(lua_State *L, pt_peer *p, pt_message *m) {
+  lua_settop(L, 1);
+  p->loop->decoding = &p->to_read;
+  return pt_receive(L, p, m);
 }
 
 /* While there may be more it is among those that are to be read, so that a turn
 ** inside of this one goes on where this is. */
 static void read_messages(lua_State *L, pt_peer *p) {
-  int left = MOST_MESSAGES;
+  int left = MOST_MESSAGES, status = 1;
   size_t bytes = 0;
+  pt_message m;
+  p->to_read.turn = p->loop->turns;
   for (; left > 0 && bytes < MOST_BYTES && may_read(p); left--) {
-    int results;
-    lua_settop(L, 1);
-    results = receive(L, p);
-    if (results == 1) {
-      pt_list_remove(&p->loop->unread, &p->to_read);
-      if (p->is_orphaned)
-        end_orphan(L, p);
+    status = receive(L, p, &m);
+    if (status != 1)
       break;
-    }
-    if (results < RESULTS) {
-      lua_settop(L, lua_gettop(L) - results + 3); /* less the error number */
-      end_input(L, p);
-      break;
-    }
-    bytes += p->s.text_len;
-    if (!lua_toboolean(L, -1))
-      pt_list_remove(&p->loop->unread, &p->to_read);
-    else
+    bytes += p->input.text_len;
+    if (pt_receive_has_more(p))
       pt_list_add(&p->loop->unread, &p->to_read);
-    dispatch(L, p, 0);
+    else
+      pt_list_remove(&p->loop->unread, &p->to_read);
+    dispatch(L, p, &m, 0);
+  }
+  if (status == -1) {
+    end_input(L, p);
+  } else if (status == 0) {
+    pt_list_remove(&p->loop->unread, &p->to_read);
+    if (p->is_orphaned)
+      end_orphan(L, p);
   }
 }
 
-/* (peer, readable, writable) */
-static int read_peer(lua_State *L) {
-  pt_peer *p = lua_touserdata(L, 1);
-  int readable = lua_toboolean(L, 2), writable = lua_toboolean(L, 3);
-  lua_settop(L, 1);
-  p->loop->decoding = &p->to_read;
-  check_stack(L);
-  if (writable && p->is_blocked)
+static void read_ready(lua_State *L, pt_peer *p, int ready) {
+  if ((ready & PT_POLL_WRITE) && p->output.is_blocked)
     pt_peer_queued(L, p);
-  if (readable && may_read(p)) {
-    if (pt_buf_len(&p->s.in) == 0 || p->s.is_searched)
-      p->s.is_drained = 0; /* there is something to be read */
+  if ((ready & PT_POLL_READ) && may_read(p)) {
+    if (pt_buf_len(&p->input.buf) == 0 || p->input.is_searched)
+      p->input.is_drained = 0; /* there is something to be read */
     read_messages(L, p);
   }
   if (!may_read(p))
     pt_list_remove(&p->loop->unread, &p->to_read);
   p->loop->decoding = NULL;
-  return 0;
 }
 
-void pt_peer_push_reader(lua_State *L) {
-  pt_stream_push_receive_upvalues(L);
-  lua_pushcclosure(L, read_peer, PT_RECEIVE_UPVALUES);
-}
-
-/* In a protected call: (peer) -> boolean */
-static int listen_protected(lua_State *L) {
-  pt_peer *p = lua_touserdata(L, 1);
-  int left = MOST_MESSAGES;
-  for (; left > 0 && may_read(p); left--) {
-    int results;
-    lua_settop(L, 1);
-    results = receive(L, p);
-    if (results == 1)
-      break;
-    if (results < RESULTS) {
-      lua_pushboolean(L, 0);
-      return 1;
-    }
-    dispatch(L, p, 1);
+/* What has come while a handler computes: 0 if nothing will come any more. */
+static int listen(lua_State *L, pt_peer *p) {
+  int left = MOST_MESSAGES, status = 1;
+  pt_message m;
+  for (; left > 0 && status == 1 && may_read(p); left--) {
+    status = receive(L, p, &m);
+    if (status == 1)
+      dispatch(L, p, &m, 1);
   }
-  lua_pushboolean(L, 1);
+  return status != -1;
+}
+
+#define LISTEN 0 /* nothing is ready, but may have come */
+
+/* PT_LOOP_READ: (peer, ready) -> boolean */
+static int read_peer(lua_State *L) {
+  pt_peer *p = lua_touserdata(L, 1);
+  int ready = (int)lua_tointeger(L, 2), goes_on = 1;
+  lua_settop(L, 1);
+  p->loop->decoding = &p->to_read;
+  check_stack(L);
+  if (ready == LISTEN)
+    goes_on = listen(L, p);
+  else
+    read_ready(L, p, ready);
+  lua_pushboolean(L, goes_on);
   return 1;
 }
 
 /* stream:listen() -> boolean: takes in what has come while a handler computes,
 ** without running anything; false if nothing will come any more. If memory is
 ** short for a message the next turn gives the peer up. */
-static int peer_listen(lua_State *L) {
+int pt_dispatch_listen(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_loop *lp = p->loop;
   pt_link *before = lp->decoding;
   int status;
   lua_settop(L, 1);
-  lua_pushvalue(L, lua_upvalueindex(1));
+  pt_loop_push(L, PT_LOOP_READ);
   lua_insert(L, 1);
-  status = lua_pcall(L, 1, 1, 0);
+  lua_pushinteger(L, LISTEN);
+  status = lua_pcall(L, 2, 1, 0);
   lp->decoding = before;
   if (status == LUA_OK)
     return 1;
@@ -511,22 +478,16 @@ static int peer_listen(lua_State *L) {
   return 1;
 }
 
-void pt_peer_push_listen(lua_State *L) {
-  pt_stream_push_receive_upvalues(L);
-  lua_pushcclosure(L, listen_protected, PT_RECEIVE_UPVALUES);
-  lua_pushcclosure(L, peer_listen, 1);
-}
-
-void pt_peer_give_up(lua_State *L, pt_link *l) {
-  pt_peer *p = (pt_peer *)(void *)((char *)l - offsetof(pt_peer, to_read));
+static void give_up(lua_State *L, pt_link *to_read) {
+  pt_peer *p = pt_peer_to_read(to_read);
   if (!pt_peer_push(L, p)) {
     lua_pop(L, 1);
     return;
   }
   lua_insert(L, 1);
-  p->s.is_reading = 0;
-  p->s.batch = 0;
-  pt_buf_free(L, &p->s.in);
+  p->input.is_reading = 0;
+  p->input.batch = 0;
+  pt_buf_free(L, &p->input.buf);
   finish(L, p);
   pt_peer_push_policy(L, 1, "ended");
   lua_pushliteral(L, "not enough memory for a message");
@@ -535,40 +496,69 @@ void pt_peer_give_up(lua_State *L, pt_link *l) {
   lua_remove(L, 1);
 }
 
-int pt_peer_wait_reading(lua_State *L, int watcher) {
+static int wait_reading(lua_State *L, int watcher) {
   pt_peer *p = lua_touserdata(L, watcher);
-  int found = pt_stream_wait_reading(L, &p->s);
+  int found = pt_receive_wait(L, p);
   if (found == 1)
     pt_list_add(&p->loop->unread, &p->to_read);
   return found;
+}
+
+static void push_link(lua_State *L, pt_link *to_read) {
+  pt_peer_push(L, pt_peer_to_read(to_read));
 }
 
 /* }====== */
 
 /* {====== What is at work ====== */
 
-/* Pushes the context of a task. */
-static void push_context_of(lua_State *L, pt_task *t) {
-  pt_task_push(L, t);
-  if (lua_getiuservalue(L, -1, PT_TASK_OBJECT) == LUA_TNIL) {
-    lua_pop(L, 2);
-    pt_peer_describe(L, t);
-  } else {
-    lua_remove(L, -2);
+/* Pushes the context of the task at -1 if it still works for the peer at 1. */
+static int push_context_of(lua_State *L) {
+  int task = lua_gettop(L), is_own;
+  lua_getiuservalue(L, task, PT_TASK_PEER);
+  is_own = lua_rawequal(L, -1, 1);
+  lua_pop(L, 1);
+  if (!is_own)
+    return 0;
+  if (lua_getiuservalue(L, task, PT_TASK_OBJECT) == LUA_TNIL) {
+    lua_pop(L, 1);
+    describe(L, lua_touserdata(L, task));
   }
+  return 1;
 }
 
-/* stream:requests() -> contexts of the handlers at work, the latest first */
-int pt_peer_requests(lua_State *L) {
+/* stream:requests() -> contexts of the handlers at work, the latest first. The
+** tasks come first: finalizers may end handlers while contexts are made. */
+int pt_dispatch_requests(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  lua_Integer n = 0;
-  pt_task *t;
-  lua_createtable(L, (int)p->running, 0);
-  for (t = p->handlers; t != NULL; t = t->next_handler) {
-    push_context_of(L, t);
-    lua_rawseti(L, -2, ++n);
+  lua_Integer room = p->running, n = 0, i, found = 0;
+  const pt_task *t;
+  lua_settop(L, 1);
+  lua_createtable(L, (int)room, 0);
+  for (t = p->handlers; t != NULL && n < room; t = t->next_handler) {
+    pt_task_push(L, t);
+    lua_rawseti(L, 2, ++n);
+  }
+  for (i = 1; i <= n; i++) {
+    lua_rawgeti(L, 2, i);
+    lua_pushnil(L);
+    lua_rawseti(L, 2, i);
+    if (push_context_of(L))
+      lua_rawseti(L, 2, ++found);
+    lua_settop(L, 2);
   }
   return 1;
 }
 
 /* }====== */
+
+void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
+  lp->push_peer = push_link;
+  lp->write = pt_peer_write_link;
+  lp->give_up = give_up;
+  lp->wait_reading = wait_reading;
+  lp->describe = describe;
+  pt_receive_push_upvalues(L);
+  lua_pushcclosure(L, read_peer, PT_RECEIVE_UPVALUES);
+  pt_loop_set(L, PT_LOOP_READ);
+}

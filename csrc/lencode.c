@@ -8,9 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lorder.h"
 #include "number.h"
-#include "plain.h"
 
 #define SLOTS PT_ENCODER_SLOTS
 #define QUICK PT_ENCODER_QUICK
@@ -22,6 +20,61 @@
 static inline pt_encoded done(int ok) {
   return ok ? PT_ENCODED : PT_ENCODE_MEMORY;
 }
+
+/* {====== Scalars ====== */
+
+#define SPARE 64
+
+/* A string from `p` on, and the closing quote. */
+static int encode_rest(lua_State *L, pt_buf *out, const char *p,
+                       const char *end) {
+  while (p < end) {
+    char *at;
+    if (!pt_buf_reserve(L, out, (size_t)(end - p) + SPARE))
+      return 0;
+    at = out->data + out->end;
+    p = pt_json_escape(&at, p, end, (ptrdiff_t)pt_buf_room(out) - (end - p));
+    if (p == NULL)
+      return -1;
+    out->end = (size_t)(at - out->data);
+  }
+  return pt_buf_add(L, out, "\"", 1);
+}
+
+int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len) {
+  char *p;
+  if (!pt_buf_reserve(L, out, len + 2))
+    return 0;
+  p = out->data + out->end;
+  if (pt_plain_quote(p, text, len)) {
+    out->end += len + 2;
+    return 1;
+  }
+  *p = '"';
+  out->end++;
+  return encode_rest(L, out, text, text + len);
+}
+
+int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value) {
+  if (!pt_buf_reserve(L, out, PT_NUMBER_MAX))
+    return 0;
+  out->end += pt_number_write_integer(out->data + out->end, value);
+  return 1;
+}
+
+/* JSON text that was made elsewhere, on one line. */
+static int put_text(lua_State *L, pt_buf *out, const char *text, size_t len) {
+  char *p, *end;
+  if (!pt_buf_add(L, out, text, len))
+    return 0;
+  end = out->data + out->end;
+  for (p = end - len; p < end; p++) /* white space by the grammar of JSON */
+    if (*p == '\n' || *p == '\r')
+      *p = ' ';
+  return 1;
+}
+
+/* }====== */
 
 /* {====== Scalars: the value on top ====== */
 
@@ -41,8 +94,8 @@ static inline void put_integer(pt_buf *out, lua_Integer value) {
 static pt_encoded encode_real(pt_encoder *e) {
   double value = lua_tonumber(e->L, -1);
   if (!isfinite(value))
-    return pt_misuse(e, isnan(value) ? "NaN has no JSON form"
-                                     : "an infinity has no JSON form");
+    return pt_encode_error(e, isnan(value) ? "NaN has no JSON form"
+                                           : "an infinity has no JSON form");
   e->out->end += pt_number_write_real(e->out->data + e->out->end, value);
   return PT_ENCODED;
 }
@@ -57,7 +110,7 @@ static inline pt_encoded encode_number(pt_encoder *e) {
 static pt_encoded encode_long_text(pt_encoder *e, const char *text,
                                    size_t len) {
   int status = pt_encode_string(e->L, e->out, text, len);
-  return status < 0 ? pt_misuse(e, "invalid UTF-8") : done(status);
+  return status < 0 ? pt_encode_error(e, "invalid UTF-8") : done(status);
 }
 
 static inline pt_encoded encode_text(pt_encoder *e) {
@@ -82,8 +135,8 @@ static pt_encoded encode_userdata(pt_encoder *e) {
   size_t len;
   const char *text = pt_raw_test(e->L, -1, &len);
   if (text == NULL)
-    return pt_misuse_type(e);
-  return done(pt_encode_text(e->L, e->out, text, len));
+    return pt_encode_type_error(e);
+  return done(put_text(e->L, e->out, text, len));
 }
 
 static pt_encoded encode_other(pt_encoder *e, int type) {
@@ -95,11 +148,11 @@ static pt_encoded encode_other(pt_encoder *e, int type) {
     return put_literal(e, "null", 4);
   case LUA_TLIGHTUSERDATA:
     return lua_touserdata(e->L, -1) == NULL ? put_literal(e, "null", 4)
-                                            : pt_misuse_type(e);
+                                            : pt_encode_type_error(e);
   case LUA_TUSERDATA:
     return encode_userdata(e);
   default:
-    return pt_misuse_type(e);
+    return pt_encode_type_error(e);
   }
 }
 
@@ -115,23 +168,35 @@ static inline pt_encoded encode_scalar(pt_encoder *e, int type) {
 
 /* {====== Opening and closing tables ====== */
 
-static inline int is_list(const pt_encoder *e) { return e->walk & 1; }
+static inline int is_list(const pt_encoder *e) {
+  return e->walk == PT_WALK_LIST || e->walk == PT_WALK_LIST_BY_INDEX;
+}
+
+static pt_walk ordered_walk(pt_encoder *e, const pt_order *order) {
+  pt_level *l;
+  if (e->depth >= QUICK || order->texts == NULL ||
+      e->parts_used + order->count >= PT_PARTS)
+    return PT_WALK_ORDERED_BY_KEY;
+  l = &e->open[e->depth];
+  l->order = order;
+  l->parts = e->parts + e->parts_used;
+  l->named = -1;
+  l->is_unsorted = l->has_others = 0;
+  e->parts_used += order->count + 1; /* one behind, where the last one ends */
+  return PT_WALK_ORDERED;
+}
 
 /* How the table below its metatable is to be walked; as an object if that says
 ** nothing. */
 static inline pt_walk marked_walk(pt_encoder *e) {
+  const pt_order *order;
   size_t len;
   if (lua_topointer(e->L, -1) == e->array_meta)
     return PT_WALK_LIST;
-  switch (pt_order_test(e->L)) {
-  case 0:
-    return pt_bigint_test(e->L, &len) != NULL ? PT_WALK_NOT : PT_WALK_OBJECT;
-  case 1:
-    return PT_WALK_ORDERED;
-  default:
-    e->status = PT_ENCODE_MEMORY;
-    return PT_WALK_OBJECT;
-  }
+  order = pt_order_get(e->L);
+  if (order != NULL)
+    return ordered_walk(e, order);
+  return pt_bigint_test(e->L, &len) != NULL ? PT_WALK_BIGINT : PT_WALK_OBJECT;
 }
 
 /* Takes the slots of the table on top, and finds out how it is to be walked. If
@@ -147,7 +212,7 @@ static inline void push_level(pt_encoder *e) {
       lua_pushnil(e->L);
   } else {
     lua_pop(e->L, has_meta);
-    lua_pushinteger(e->L, e->n * 4 + (lua_Integer)e->walk);
+    lua_pushinteger(e->L, e->n * PT_WALKS + (lua_Integer)e->walk);
   }
   lua_pushnil(e->L);
   e->depth++;
@@ -164,8 +229,8 @@ static inline void pop_level(pt_encoder *e) {
     e->walk = e->open[e->depth].outer_walk;
   } else {
     lua_Integer outer = lua_tointeger(e->L, -1);
-    e->n = outer / 4;
-    e->walk = (pt_walk)(outer % 4);
+    e->n = outer / PT_WALKS;
+    e->walk = (pt_walk)(outer % PT_WALKS);
   }
   e->key -= SLOTS;
   lua_pop(e->L, SLOTS - 1);
@@ -181,11 +246,49 @@ static int next_by_index(pt_encoder *e) {
   return 0;
 }
 
+/* The next member begins behind a bracket or comma that is not there yet. */
+static inline pt_part *begin_part(pt_encoder *e, pt_level *l, int place) {
+  pt_part *part = &l->parts[e->n];
+  part->start = pt_buf_len(e->out) + 1;
+  part->place = (size_t)place;
+  return part;
+}
+
+static int next_ordered(pt_encoder *e) {
+  lua_State *L = e->L;
+  pt_level *l = &e->open[e->depth - 1];
+  int table = e->key - 2;
+  if (l->named >= 0)
+    return pt_order_next(L, table);
+  while (lua_next(L, table)) {
+    int place = pt_order_place(L, l->order, table, e->key);
+    if (place > 0) {
+      pt_part *part = begin_part(e, l, place);
+      l->is_unsorted |= e->n > 0 && part[-1].place > part->place;
+      return 1;
+    }
+    l->has_others = 1;
+    lua_pop(L, 1);
+  }
+  begin_part(e, l, 0);
+  l->named = e->n;
+  return l->has_others && pt_order_first_other(L, l->order, table);
+}
+
+static int end_order(pt_encoder *e) {
+  const pt_level *l = &e->open[e->depth - 1];
+  e->parts_used = (int)(l->parts - e->parts);
+  return !l->is_unsorted ||
+         pt_order_sort(e->L, e->out, l->parts, (size_t)l->named);
+}
+
 /* Replaces the key on top by the next key and its member; as lua_next. */
 static inline int next_member(pt_encoder *e) {
   if (e->walk <= PT_WALK_LIST)
     return lua_next(e->L, -3);
   if (e->walk == PT_WALK_ORDERED)
+    return next_ordered(e);
+  if (e->walk == PT_WALK_ORDERED_BY_KEY)
     return pt_order_next(e->L, e->key - 2);
   return next_by_index(e);
 }
@@ -196,14 +299,15 @@ static pt_encoded check_depth(pt_encoder *e) {
   lua_State *L = e->L;
   int has_room = e->depth < e->most;
   int levels = e->depth < QUICK ? QUICK - e->depth : 1;
-  if ((e->depth >= QUICK || !has_room) && pt_misuse_is_cycle(e, has_room))
-    return pt_misuse(e, "a table that holds itself has no JSON form");
+  if ((e->depth >= QUICK || !has_room) && pt_encode_is_cycle(e, has_room))
+    return pt_encode_error(e, "a table that holds itself has no JSON form");
   if (has_room && lua_checkstack(L, levels * SLOTS + LUA_MINSTACK)) {
     e->levels = e->depth + levels;
     return PT_ENCODED;
   }
-  return has_room && pt_stack_is_small(L) ? PT_ENCODE_MEMORY
-                                          : pt_misuse(e, "nested too deeply");
+  return has_room && pt_stack_is_small(L)
+             ? PT_ENCODE_MEMORY
+             : pt_encode_error(e, "nested too deeply");
 }
 
 /* Writes the table just opened, which is an integer of more than 64 bits, and
@@ -214,7 +318,7 @@ static pt_encoded put_bigint(pt_encoder *e) {
   pt_encoded status;
   lua_rawgeti(e->L, e->key - 2, 1);
   text = lua_tolstring(e->L, -1, &len);
-  status = done(pt_encode_text(e->L, e->out, text, len));
+  status = done(put_text(e->L, e->out, text, len));
   lua_pop(e->L, 2);
   return status;
 }
@@ -229,9 +333,7 @@ static inline pt_encoded open_table(pt_encoder *e, int *more) {
       return status;
   }
   push_level(e);
-  if (e->status != PT_ENCODED)
-    return e->status;
-  if (e->walk == PT_WALK_NOT) {
+  if (e->walk == PT_WALK_BIGINT) {
     *more = 0;
     return put_bigint(e);
   }
@@ -244,7 +346,9 @@ static inline pt_encoded open_table(pt_encoder *e, int *more) {
 
 static inline pt_encoded close_table(pt_encoder *e) {
   char bracket = is_list(e) ? ']' : '}';
-  int has_brackets = e->walk != PT_WALK_NOT;
+  int has_brackets = e->walk != PT_WALK_BIGINT;
+  if (e->walk == PT_WALK_ORDERED && !end_order(e))
+    return PT_ENCODE_MEMORY;
   pop_level(e);
   if (!has_brackets)
     return PT_ENCODED;
@@ -261,9 +365,9 @@ static inline pt_encoded close_table(pt_encoder *e) {
 /* A list whose items do not come in order is partly in the table's hash: from
 ** here on it is walked by index. */
 static pt_encoded walk_by_index(pt_encoder *e) {
-  const char *what = pt_misuse_of_list(e);
+  const char *what = pt_encode_list_error(e);
   if (what != NULL)
-    return pt_misuse(e, what);
+    return pt_encode_error(e, what);
   e->walk = PT_WALK_LIST_BY_INDEX;
   lua_pop(e->L, 1);
   lua_pushinteger(e->L, e->n + 1);
@@ -290,10 +394,10 @@ static inline pt_encoded before_item(pt_encoder *e) {
 }
 
 static pt_encoded not_a_name(pt_encoder *e) {
-  return pt_misuse(e,
-                   e->walk == PT_WALK_ORDERED
-                       ? "an ordered object with items has no JSON form"
-                       : "a table with both items and names has no JSON form");
+  return pt_encode_error(
+      e, e->walk != PT_WALK_OBJECT
+             ? "an ordered object with items has no JSON form"
+             : "a table with both items and names has no JSON form");
 }
 
 static pt_encoded encode_long_name(pt_encoder *e, const char *name,
@@ -308,11 +412,34 @@ static pt_encoded encode_long_name(pt_encoder *e, const char *name,
   return PT_ENCODED;
 }
 
+/* Writes what stands before a member that is named by an order; 0 if it has to
+** be done as for any member. */
+static inline int put_prepared(pt_encoder *e) {
+  const pt_level *l = &e->open[e->depth - 1];
+  const pt_order_text *prepared;
+  pt_buf *out = e->out;
+  char *p;
+  if (l->named >= 0)
+    return 0;
+  prepared = &l->order->texts[l->parts[e->n].place - 1];
+  if (prepared->len == 0 ||
+      !pt_buf_reserve(e->L, out, sizeof *prepared + VALUE_ROOM))
+    return 0;
+  p = out->data + out->end;
+  *p = ',';
+  p += e->n++ > 0;
+  memcpy(p, prepared->text, sizeof prepared->text);
+  out->end = (size_t)(p - out->data) + prepared->len;
+  return 1;
+}
+
 static inline pt_encoded before_member(pt_encoder *e) {
   pt_buf *out = e->out;
   const char *name;
   size_t len;
   char *p;
+  if (e->walk == PT_WALK_ORDERED && put_prepared(e))
+    return PT_ENCODED;
   if (lua_type(e->L, -2) != LUA_TSTRING)
     return not_a_name(e);
   name = lua_tolstring(e->L, -2, &len);
@@ -445,6 +572,7 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.root = root;
   e.array_meta = style->array_meta;
   e.status = PT_ENCODED;
+  e.parts_used = 0;
   lua_pushvalue(L, index);
   status = encode_all(&e);
   if (status == PT_ENCODED)

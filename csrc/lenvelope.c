@@ -3,16 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "plain.h"
+#include "lbatch.h"
+
+#define SHOWN 40 /* bytes of a string in a complaint */
 
 /* {====== The members of a message ====== */
 
 /* Another codec gets the text of the payload; 0 if it refuses. */
 static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   int status;
-  lua_getiuservalue(L, 1, PT_STREAM_KEPT);
-  lua_rawgeti(L, -1, PT_KEPT_DECODE);
-  lua_remove(L, -2);
+  pt_peer_push_kept(L, 1, PT_KEPT_DECODE);
   lua_pushlstring(L, text, (size_t)(d->p - text));
   status = lua_pcall(L, 1, 1, 0);
   if (status == LUA_ERRMEM)
@@ -24,15 +24,15 @@ static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   return 0;
 }
 
-/* Pushes the value at d->p as the stream wants it. */
-static int read_payload(lua_State *L, pt_stream *s, pt_decoder *d) {
+/* Pushes the value at d->p as the peer wants it. */
+static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
   const char *text = d->p;
-  if (!s->is_raw && !s->has_codec)
+  if (!p->codec.is_raw && !p->codec.is_foreign)
     return pt_decode_value(L, d);
   d->p = pt_json_value(text, d->end, d->depth, &d->fault);
   if (d->p == NULL)
     return 0;
-  if (s->has_codec)
+  if (p->codec.is_foreign)
     return decode_with_codec(L, d, text);
   pt_raw_push(L, text, (size_t)(d->p - text));
   return 1;
@@ -47,19 +47,19 @@ static void put(lua_State *L, int *at) {
     lua_replace(L, *at);
 }
 
-static int read_into(lua_State *L, pt_stream *s, pt_decoder *d, int *at,
+static int read_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
                      pt_presence *seen) {
   *seen = *d->p == 'n' ? PT_NULL : PT_PRESENT;
-  if (!read_payload(L, s, d))
+  if (!read_payload(L, p, d))
     return 0;
   put(L, at);
   return 1;
 }
 
-static int read_params(lua_State *L, pt_stream *s, pt_decoder *d,
+static int read_params(lua_State *L, pt_peer *p, pt_decoder *d,
                        pt_envelope *e) {
   char first = *d->p;
-  if (!read_into(L, s, d, &e->params_at, &e->params))
+  if (!read_into(L, p, d, &e->params_at, &e->params))
     return 0;
   if (e->params == PT_NULL) {
     lua_pushnil(L);
@@ -134,7 +134,7 @@ static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
 ** have pushed; 0 if it is any other. */
 static unsigned push_required(lua_State *L, const char *name, size_t len) {
   unsigned bit;
-  lua_getiuservalue(L, 1, PT_STREAM_KEPT);
+  lua_getiuservalue(L, 1, PT_PEER_KEPT);
   lua_pushlstring(L, name, len);
   lua_rawgeti(L, -2, PT_KEPT_EXTRA_BIT);
   lua_pushvalue(L, -2);
@@ -170,14 +170,14 @@ static int read_extra(lua_State *L, pt_decoder *d, pt_envelope *e, unsigned bit,
   return 1;
 }
 
-/* Any other member, where somebody will look at it. */
+/* Any other member, kept for stream:others. */
 static int keep_other(lua_State *L, pt_decoder *d, const char *name,
                       size_t len) {
-  if (lua_getiuservalue(L, 1, PT_STREAM_OTHERS) == LUA_TNIL) {
+  if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_newtable(L);
     lua_pushvalue(L, -1);
-    lua_setiuservalue(L, 1, PT_STREAM_OTHERS);
+    lua_setiuservalue(L, 1, PT_PEER_OTHERS);
   }
   lua_pushlstring(L, name, len);
   if (!pt_decode_value(L, d))
@@ -188,14 +188,14 @@ static int keep_other(lua_State *L, pt_decoder *d, const char *name,
 }
 
 /* Any other member: dropped, unless it is one that must be there. */
-static int read_other(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e,
+static int read_other(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e,
                       const char *name, size_t len) {
   int top = lua_gettop(L);
-  unsigned bit = s->extras != 0 ? push_required(L, name, len) : 0;
+  unsigned bit = p->form.extras != 0 ? push_required(L, name, len) : 0;
   if (bit != 0)
     return read_extra(L, d, e, bit, top);
   lua_settop(L, top);
-  if (s->keeps_others)
+  if (p->form.keeps_others)
     return keep_other(L, d, name, len);
   d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
   return d->p != NULL;
@@ -203,8 +203,8 @@ static int read_other(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e,
 
 #define IS(word) (memcmp(name, word, sizeof(word) - 1) == 0)
 
-static int read_member(lua_State *L, pt_stream *s, pt_decoder *d,
-                       pt_envelope *e, const char *name, size_t len) {
+static int read_member(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e,
+                       const char *name, size_t len) {
   if (len == 2 && IS("id"))
     return read_id(d, e);
   if (len == 7 && IS("jsonrpc"))
@@ -212,12 +212,12 @@ static int read_member(lua_State *L, pt_stream *s, pt_decoder *d,
   if (len == 6 && IS("method"))
     return read_method(L, d, e);
   if (len == 6 && IS("params"))
-    return read_params(L, s, d, e);
+    return read_params(L, p, d, e);
   if (len == 6 && IS("result"))
-    return read_into(L, s, d, &e->result_at, &e->result);
+    return read_into(L, p, d, &e->result_at, &e->result);
   if (len == 5 && IS("error"))
-    return read_into(L, s, d, &e->error_at, &e->error);
-  return read_other(L, s, d, e, name, len);
+    return read_into(L, p, d, &e->error_at, &e->error);
+  return read_other(L, p, d, e, name, len);
 }
 
 static inline int expect(pt_decoder *d, char c, const char *what) {
@@ -236,7 +236,7 @@ static inline int expect(pt_decoder *d, char c, const char *what) {
 #define NAME_MAX_LEN 64 /* no name that matters is longer */
 
 /* A name with escapes may still be one that matters. */
-static int read_odd_pair(lua_State *L, pt_stream *s, pt_decoder *d,
+static int read_odd_pair(lua_State *L, pt_peer *p, pt_decoder *d,
                          pt_envelope *e) {
   char plain[NAME_MAX_LEN];
   const char *name = d->p + 1, *close;
@@ -251,12 +251,11 @@ static int read_odd_pair(lua_State *L, pt_stream *s, pt_decoder *d,
     name = plain;
   }
   d->p = close + 1;
-  return expect(d, ':', "expected ':'") && read_member(L, s, d, e, name, len);
+  return expect(d, ':', "expected ':'") && read_member(L, p, d, e, name, len);
 }
 
 /* One name, colon and value. */
-static int read_pair(lua_State *L, pt_stream *s, pt_decoder *d,
-                     pt_envelope *e) {
+static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
   const char *name = d->p + 1, *close;
   if (*d->p != '"') {
     d->fault.what = "expected a member name";
@@ -265,10 +264,10 @@ static int read_pair(lua_State *L, pt_stream *s, pt_decoder *d,
   }
   close = pt_plain_end(name, d->end);
   if (close == d->end || *close != '"')
-    return read_odd_pair(L, s, d, e);
+    return read_odd_pair(L, p, d, e);
   d->p = close + 1;
   return expect(d, ':', "expected ':'") &&
-         read_member(L, s, d, e, name, (size_t)(close - name));
+         read_member(L, p, d, e, name, (size_t)(close - name));
 }
 
 /* {====== The usual message: no white space, no escapes ====== */
@@ -291,7 +290,7 @@ static inline void skip_usual(pt_decoder *d, pt_envelope *e) {
 
 /* A member whose name and colon stand as they usually do: -1 if it is none, and
 ** then nothing has changed. */
-static inline int read_usual_pair(lua_State *L, pt_stream *s, pt_decoder *d,
+static inline int read_usual_pair(lua_State *L, pt_peer *p, pt_decoder *d,
                                   pt_envelope *e) {
   if (GOES_ON(d, "\"id\":")) {
     d->p += 5;
@@ -299,7 +298,7 @@ static inline int read_usual_pair(lua_State *L, pt_stream *s, pt_decoder *d,
   }
   if (GOES_ON(d, "\"result\":")) {
     d->p += 9;
-    return read_into(L, s, d, &e->result_at, &e->result);
+    return read_into(L, p, d, &e->result_at, &e->result);
   }
   if (GOES_ON(d, "\"method\":")) {
     d->p += 9;
@@ -307,7 +306,7 @@ static inline int read_usual_pair(lua_State *L, pt_stream *s, pt_decoder *d,
   }
   if (GOES_ON(d, "\"params\":")) {
     d->p += 9;
-    return read_params(L, s, d, e);
+    return read_params(L, p, d, e);
   }
   return -1;
 }
@@ -316,13 +315,12 @@ static inline int read_usual_pair(lua_State *L, pt_stream *s, pt_decoder *d,
 
 static void forget_others(lua_State *L) {
   lua_pushnil(L);
-  lua_setiuservalue(L, 1, PT_STREAM_OTHERS);
+  lua_setiuservalue(L, 1, PT_PEER_OTHERS);
 }
 
-int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d,
-                     pt_envelope *e) {
-  d->depth = s->style.depth - 1;
-  if (s->keeps_others)
+int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
+  d->depth = p->codec.style.depth - 1;
+  if (p->form.keeps_others)
     forget_others(L);
   skip_usual(d, e);
   d->p = pt_json_space(d->p + 1, d->end);
@@ -337,9 +335,9 @@ int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d,
       d->fault.where = d->p;
       return 0;
     }
-    ok = read_usual_pair(L, s, d, e);
+    ok = read_usual_pair(L, p, d, e);
     if (ok < 0)
-      ok = read_pair(L, s, d, e);
+      ok = read_pair(L, p, d, e);
     if (!ok)
       return 0;
     d->p = pt_json_space(d->p, d->end);
@@ -367,14 +365,14 @@ static int64_t to_integer(const pt_number *number) {
 }
 
 /* The number of an own id that came back; 0 if it is none. */
-static int64_t own_id(const pt_stream *s, const pt_envelope *e) {
+static int64_t own_id(const pt_peer *p, const pt_envelope *e) {
   const char *last;
   pt_number number;
   unsigned form;
   if (e->id != PT_PRESENT)
     return 0;
   form = *e->id_text == '"' ? PT_ID_STRING : PT_ID_INTEGER;
-  if ((form & s->id_forms) == 0)
+  if ((form & p->form.id_forms) == 0)
     return 0;
   if (form == PT_ID_INTEGER)
     return to_integer(&e->id_number);
@@ -384,8 +382,8 @@ static int64_t own_id(const pt_stream *s, const pt_envelope *e) {
              : 0;
 }
 
-size_t pt_envelope_slot(const pt_stream *s, const pt_envelope *e) {
-  return pt_pending_find(&s->pending, own_id(s, e));
+size_t pt_envelope_slot(const pt_peer *p, const pt_envelope *e) {
+  return pt_pending_find(&p->pending, own_id(p, e));
 }
 
 /* What the encoder would not write as it stands becomes a ticket: floats and
@@ -403,6 +401,102 @@ void pt_envelope_push_id(lua_State *L, const pt_envelope *e, int in_batch) {
     lua_pushlstring(L, text + 1, len - 2);
   else
     pt_ticket_push(L, text, len, 0);
+}
+
+/* }====== */
+
+/* {====== Members that every message has beside jsonrpc ====== */
+
+static void push_quoted(lua_State *L, int at) {
+  size_t len, shown;
+  const char *text = lua_tolstring(L, at, &len);
+  shown = len;
+  if (len > SHOWN)
+    for (shown = SHOWN; ((unsigned char)text[shown] & 0xC0) == 0x80;)
+      shown--;
+  lua_pushliteral(L, "\"");
+  lua_pushlstring(L, text, shown);
+  lua_pushstring(L, shown < len ? "…\"" : "\"");
+  lua_concat(L, 3);
+}
+
+static void push_shown(lua_State *L, int at) {
+  switch (lua_type(L, at)) {
+  case LUA_TSTRING:
+    push_quoted(L, at);
+    break;
+  case LUA_TNUMBER:
+    lua_pushvalue(L, at);
+    lua_tostring(L, -1);
+    break;
+  case LUA_TBOOLEAN:
+    lua_pushstring(L, lua_toboolean(L, at) ? "true" : "false");
+    break;
+  case LUA_TTABLE:
+    lua_pushliteral(L, "an array or object");
+    break;
+  default:
+    lua_pushliteral(L, "null");
+  }
+}
+
+/* The name is at `name` and the value it should have at name + 1; the value
+** that it has is at `got`, if it is there. */
+static const char *push_complaint(lua_State *L, int name, int got) {
+  push_shown(L, name + 1);
+  if (got == 0)
+    return lua_pushfstring(L, "%s is missing: %s expected",
+                           lua_tostring(L, name), lua_tostring(L, -1));
+  push_shown(L, got);
+  return lua_pushfstring(L, "%s: %s expected, got %s", lua_tostring(L, name),
+                         lua_tostring(L, -2), lua_tostring(L, -1));
+}
+
+/* Pushes the name of one of the extra members in `wrong`, and its value. */
+static void push_member(lua_State *L, unsigned wrong) {
+  int bits = lua_gettop(L) + 1;
+  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA_BIT);
+  lua_pushnil(L);
+  while (lua_next(L, bits) && ((unsigned)lua_tointeger(L, -1) & wrong) == 0)
+    lua_pop(L, 1);
+  lua_settop(L, bits + 1);
+  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
+  lua_pushvalue(L, bits + 1);
+  lua_rawget(L, -2);
+  lua_remove(L, -2);
+  lua_remove(L, bits);
+}
+
+const char *pt_envelope_wrong_extra(lua_State *L, const pt_peer *p,
+                                    const pt_envelope *e) {
+  unsigned wrong = p->form.extras & ~e->extras;
+  int is_odd = e->odd_extra_at != 0 && (wrong & e->odd_extra) != 0;
+  int name = lua_gettop(L) + 1;
+  push_member(L, is_odd ? e->odd_extra : wrong);
+  return push_complaint(L, name, is_odd ? e->odd_extra_at : 0);
+}
+
+int pt_envelope_check_others(lua_State *L) {
+  int others = lua_gettop(L) + 1, name = others + 2;
+  if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+  }
+  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
+  lua_pushnil(L);
+  while (lua_next(L, others + 1)) {
+    lua_pushvalue(L, name);
+    if (lua_rawget(L, others) == LUA_TNIL) {
+      push_complaint(L, name, 0);
+      return 0;
+    }
+    if (!lua_rawequal(L, name + 1, name + 2)) {
+      push_complaint(L, name, name + 2);
+      return 0;
+    }
+    lua_settop(L, name);
+  }
+  return 1;
 }
 
 /* }====== */

@@ -5,9 +5,8 @@
 #ifndef PT_LENVELOPE_H
 #define PT_LENVELOPE_H
 
-#include "lapi.h"
 #include "ljson.h"
-#include "lstream.h"
+#include "lpeer.h"
 #include "number.h"
 #include "skim.h"
 
@@ -34,9 +33,9 @@ typedef struct pt_envelope {
 } pt_envelope;
 
 /* Reads the object at d->p; afterwards d->p stands behind it, and the stack
-** holds what was decoded above the stream, which is at 1. 0 with the fault set
+** holds what was decoded above the peer, which is at 1. 0 with the fault set
 ** if the text is not JSON; the members before that are known all the same. */
-int pt_envelope_read(lua_State *L, pt_stream *s, pt_decoder *d, pt_envelope *e);
+int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e);
 
 /* What is known of a message that was skipped; the id points into `k`. */
 void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e);
@@ -45,7 +44,20 @@ void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e);
 void pt_envelope_push_id(lua_State *L, const pt_envelope *e, int in_batch);
 
 /* The slot of the call that this answers, or PT_PENDING_NONE. */
-size_t pt_envelope_slot(const pt_stream *s, const pt_envelope *e);
+size_t pt_envelope_slot(const pt_peer *p, const pt_envelope *e);
+
+/* {====== Members that every message has beside jsonrpc ====== */
+
+/* Pushes what is wrong with those of a message, and returns it: the name, what
+** was expected and what came. The peer is at 1, here and in the next. */
+const char *pt_envelope_wrong_extra(lua_State *L, const pt_peer *p,
+                                    const pt_envelope *e);
+
+/* Looks for them among the other members that were kept of the last message: 1
+** if they are as they should be, else what is wrong is pushed. */
+int pt_envelope_check_others(lua_State *L);
+
+/* }====== */
 
 #pragma GCC visibility pop
 

@@ -3,16 +3,23 @@
 #include "lfd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <math.h>
+#include <poll.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "core.h"
+#include "lwatchdog.h"
 
 #define CLASS "pintle.fd"
 
 #define READ_MAX (64 * 1024)
+#define POLL_MAX 16
 
 pt_fd *pt_fd_test(lua_State *L, int arg) {
   return luaL_testudata(L, arg, CLASS);
@@ -135,7 +142,7 @@ static int core_socketpair(lua_State *L) {
 static atomic_flag claimed = ATOMIC_FLAG_INIT;
 
 /* core.claim_stdio() -> input, output | nil, msg, kind, errno */
-int pt_claim_stdio(lua_State *L) {
+static int core_claim_stdio(lua_State *L) {
   pt_fd *input = pt_fd_push(L);
   pt_fd *output = pt_fd_push(L);
   int err;
@@ -164,13 +171,84 @@ static int core_isatty(lua_State *L) {
 
 /* core.columns(descriptor) -> integer | nil */
 static int core_columns(lua_State *L) {
-  int columns = pt_fd_columns(pt_fd_check(L, 1));
-  if (columns > 0)
-    lua_pushinteger(L, columns);
+  struct winsize size;
+  if (ioctl(pt_fd_check(L, 1), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    lua_pushinteger(L, size.ws_col);
   else
     lua_pushnil(L);
   return 1;
 }
+
+/* {====== Waiting without the loop ====== */
+
+/* Rounded up; a time that is too long for the system ends early. */
+static int milliseconds(double seconds) {
+  double ms = ceil(seconds * 1000);
+  if (ms <= 0)
+    return 0;
+  return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* A signal does not cut the time short, unless it wants to stop the program. 0,
+** or an error number. */
+static int wait_until(lua_State *L, struct pollfd *fds, int n, double seconds) {
+  lua_Hook hook = lua_gethook(L);
+  double deadline = pt_clock_now() + seconds;
+  int ms = milliseconds(seconds);
+  while (poll(fds, (nfds_t)n, seconds < 0 ? -1 : ms) == -1) {
+    if (errno != EINTR || pt_is_stopped(L, hook))
+      return errno == EINTR ? 0 : errno;
+    ms = milliseconds(deadline - pt_clock_now());
+  }
+  return 0;
+}
+
+static void check_descriptor(lua_State *L, int arg, struct pollfd *p) {
+  static const char *const names[] = {"r", "w", "rw", NULL};
+  static const short events[] = {POLLIN, POLLOUT, POLLIN | POLLOUT};
+  p->fd = pt_fd_check(L, arg);
+  p->events = events[luaL_checkoption(L, arg + 1, NULL, names)];
+  p->revents = 0;
+}
+
+/* What has hung up or failed is readable, and writable if that was asked. So is
+** all that was asked of a device that the system has no poll for. */
+static void push_ready(lua_State *L, const struct pollfd *p) {
+  short ready = p->revents;
+  if (ready & POLLNVAL)
+    ready = p->events;
+  else if (ready & (POLLERR | POLLHUP))
+    ready |= (short)(POLLIN | p->events);
+  ready &= POLLIN | POLLOUT;
+  if (ready == 0)
+    lua_pushboolean(L, 0);
+  else
+    lua_pushstring(L, ready == POLLIN ? "r" : ready == POLLOUT ? "w" : "rw");
+}
+
+/* core.poll(seconds, fd, events, …) -> ready … | nil, msg, kind, errno */
+static int core_poll(lua_State *L) {
+  struct pollfd fds[POLL_MAX];
+  double seconds = luaL_optnumber(L, 1, -1);
+  int i, err, n = lua_gettop(L) / 2;
+  luaL_argcheck(L, !isnan(seconds), 1, "a time is not NaN");
+  luaL_argcheck(L, n <= POLL_MAX, 2 * POLL_MAX + 2, "too many descriptors");
+  for (i = 0; i < n; i++)
+    check_descriptor(L, 2 * i + 2, &fds[i]);
+  err = wait_until(L, fds, n, seconds);
+  for (i = 0; i < n && err == 0; i++)
+    if (fds[i].revents & POLLNVAL && fcntl(fds[i].fd, F_GETFD) == -1)
+      err = errno;
+  if (err != 0)
+    return pt_fail_errno(L, err, err == EBADF ? "closed" : "full",
+                         "cannot wait for descriptors");
+  luaL_checkstack(L, n, NULL);
+  for (i = 0; i < n; i++)
+    push_ready(L, &fds[i]);
+  return n;
+}
+
+/* }====== */
 
 static const luaL_Reg methods[] = {
     {"fileno", fd_fileno}, {"read", fd_read},     {"write", fd_write},
@@ -193,8 +271,9 @@ pt_fd *pt_fd_push(lua_State *L) {
 
 static const luaL_Reg functions[] = {
     {"pipe", core_pipe},
+    {"poll", core_poll},
     {"socketpair", core_socketpair},
-    {"claim_stdio", pt_claim_stdio},
+    {"claim_stdio", core_claim_stdio},
     {"now", core_now},
     {"isatty", core_isatty},
     {"columns", core_columns},

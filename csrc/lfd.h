@@ -6,7 +6,7 @@
 #ifndef PT_LFD_H
 #define PT_LFD_H
 
-#include "fd.h"
+#include "io.h"
 #include "lapi.h"
 
 #pragma GCC visibility push(hidden)
@@ -23,9 +23,6 @@ int pt_fd_check(lua_State *L, int arg);
 
 /* The object at `arg` if it is one, open or not; else NULL. */
 pt_fd *pt_fd_test(lua_State *L, int arg);
-
-/* core.claim_stdio */
-int pt_claim_stdio(lua_State *L);
 
 #pragma GCC visibility pop
 

@@ -1,6 +1,6 @@
 /*
-** core.frames: the scanner of frames by itself, for whoever looks at what
-** passes by and takes no part in it.
+** core.frames: the scanner of frames by itself, for programs that
+** look at a conversation without taking part in it.
 **
 ** What was found is dropped when the object is used next, because making a
 ** string of it may run a finalizer that uses this very object.

@@ -8,8 +8,6 @@
 
 #include "core.h"
 #include "lapi.h"
-#include "lorder.h"
-#include "plain.h"
 
 #define RAW "pintle.raw"
 #define SCRATCH "pintle.scratch"
@@ -351,6 +349,27 @@ static int json_is_utf8(lua_State *L) {
   return 1;
 }
 
+/* json.kind(value) -> "object", "array", "null", or what `type` says */
+static int json_kind(lua_State *L) {
+  int is_array;
+  luaL_checkany(L, 1);
+  if (lua_type(L, 1) != LUA_TTABLE) {
+    int is_null = lua_islightuserdata(L, 1) && lua_touserdata(L, 1) == NULL;
+    lua_pushstring(L, is_null ? "null" : luaL_typename(L, 1));
+    return 1;
+  }
+  is_array = lua_rawgeti(L, 1, 1) != LUA_TNIL;
+  if (!is_array && lua_getmetatable(L, 1))
+    is_array = lua_topointer(L, -1) == lua_touserdata(L, lua_upvalueindex(1));
+  lua_pushstring(L, is_array ? "array" : "object");
+  return 1;
+}
+
+static void push_kind(lua_State *L) {
+  lua_pushlightuserdata(L, (void *)pt_array_mark(L));
+  lua_pushcclosure(L, json_kind, 1);
+}
+
 static const luaL_Reg json_functions[] = {
     {"array", json_array},
     {"is_utf8", json_is_utf8},
@@ -390,6 +409,8 @@ void pt_open_json(lua_State *L) {
   lua_setfield(L, -2, "decode");
   push_encode(L);
   lua_setfield(L, -2, "encode");
+  push_kind(L);
+  lua_setfield(L, -2, "kind");
   push_watch(L);
   lua_setfield(L, -2, "watch");
   lua_pushlightuserdata(L, NULL);

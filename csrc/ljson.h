@@ -9,15 +9,82 @@
 #include "json.h"
 #include "lapi.h"
 #include "lbuf.h"
-#include "lnames.h"
 
 #pragma GCC visibility push(hidden)
 
-#define PT_JSON_DEPTH 1000 /* nesting allowed unless told otherwise */
+#define PT_JSON_DEPTH 1000 /* default nesting limit */
 
 /* For when lua_checkstack has failed: whether it was memory that was short. If
 ** not, the stack is as large as Lua lets it be. */
 int pt_stack_is_small(lua_State *L);
+
+/* {====== Names of members (ldecode.c) ====== */
+
+/* Names come again and again. The last of them are kept, with the Lua strings
+** they became, so that most names are looked up by a few bytes instead of being
+** hashed, interned and collected with every message.
+**
+** One cache serves a whole Lua state. A function that decodes has it as three
+** upvalues, in this order, from some index on. */
+#define PT_NAMES_UPVALUES 3
+
+/* Pushes the metatable that marks arrays, which is the third. */
+void pt_array_metatable(lua_State *L);
+
+#define PT_NAMES_SLOTS 128 /* a power of two */
+#define PT_NAMES_LONGEST 22
+#define PT_NAMES_MOST_WATCHED 8
+
+typedef struct pt_name {
+  unsigned char len;
+  unsigned char is_watched;
+  char text[PT_NAMES_LONGEST];
+} pt_name;
+
+/* What the collector has missed, in kilobytes: see pt_call_paused. */
+typedef struct pt_arrears {
+  int owed;     /* that it has yet to make up for */
+  int deferred; /* for which it has been told not to begin by itself */
+} pt_arrears;
+
+#define PT_ORDERS_KEPT 128 /* a power of two */
+struct pt_order;
+
+typedef struct pt_names {
+  pt_name slots[PT_NAMES_SLOTS];
+  pt_arrears arrears;
+  pt_name watched[PT_NAMES_MOST_WATCHED];
+  int watched_count;
+  struct pt_order *orders[PT_ORDERS_KEPT]; /* to be shared: see lorder.c */
+} pt_names;
+
+/* Places in the table of strings, behind those. */
+#define PT_NAMES_TRAIL (PT_NAMES_SLOTS + 1)  /* what json.watch returns */
+#define PT_NAMES_ORDERS (PT_NAMES_SLOTS + 2) /* the first place of lorder.c */
+
+/* What a decoder takes from its function's upvalues. */
+typedef struct pt_vocabulary {
+  pt_names *names;
+  int strings;    /* index of the table of strings */
+  int array_meta; /* index of the metatable that marks arrays */
+} pt_vocabulary;
+
+/* Pushes the three upvalues. */
+void pt_names_push(lua_State *L);
+
+/* Finds them in the running function, from its upvalue `first` on. */
+pt_vocabulary pt_names_get(lua_State *L, int first);
+
+/* Pushes the name as a Lua string; up to `end` may be read behind it. */
+void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
+                        size_t len, const char *end);
+
+/* json.watch(names) -> trail; with the upvalues above. Objects with a name that
+** is watched are found without a walk over all that was decoded: they are
+** noted, with all that is around them. */
+int pt_names_watch(lua_State *L);
+
+/* }====== */
 
 /* {====== Integers of more than 64 bits (ljson.c) ====== */
 
@@ -59,8 +126,8 @@ int pt_decode_value(lua_State *L, pt_decoder *d);
 /* As lua_pcall with all results, with the collector stopped if it was running.
 ** It does not see what is allocated meanwhile and would let it pile up from
 ** call to call. So it makes up for that later, when most of it may be garbage:
-** bit by bit while somebody waits, and with the rest before the next such call.
-*/
+** bit by bit while a stream is waited for, and with the rest before the next
+** such call. */
 int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args);
 
 /* Has the collector make up for a bit. A generational one does all that it has
@@ -69,7 +136,7 @@ void pt_make_up(lua_State *L, pt_arrears *a);
 
 /* }====== */
 
-/* {====== Encoding (lencode.c, its scalars in lescape.c) ====== */
+/* {====== Encoding (lencode.c) ====== */
 
 typedef enum pt_encoded {
   PT_ENCODED,
@@ -100,10 +167,10 @@ int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len);
 
 int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
 
-/* Appends JSON text that was made elsewhere, on one line. */
-int pt_encode_text(lua_State *L, pt_buf *out, const char *text, size_t len);
-
 /* }====== */
+
+/* json.order(names) -> metatable (lorder.c) */
+int pt_order_new(lua_State *L);
 
 /* {====== Text kept as it is (ljson.c) ====== */
 

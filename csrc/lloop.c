@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "clock.h"
 #include "core.h"
+#include "io.h"
 #include "lfd.h"
 #include "ljson.h"
 
 #define FIRST_SLOTS 64
 
-static const char loop_key = 0; /* its address is the key in the registry */
+static const char keys[PT_LOOP_VALUES] = {0}; /* addresses in the registry */
 
 /* {====== Memory ====== */
 
@@ -27,28 +27,26 @@ static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
   return alloc(ud, block, old, size);
 }
 
-void pt_loop_push_self(lua_State *L) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &loop_key);
-}
-
 void pt_loop_push(lua_State *L, int value) {
-  pt_loop_push_self(L);
-  lua_getiuservalue(L, -1, value);
-  lua_remove(L, -2);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &keys[value]);
 }
 
-void pt_loop_keep(lua_State *L, const void *pointer) {
-  pt_loop_push(L, PT_LOOP_LIVE);
-  lua_pushvalue(L, -2);
-  lua_rawsetp(L, -2, pointer);
-  lua_pop(L, 1);
+void pt_loop_set(lua_State *L, int value) {
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &keys[value]);
 }
 
-void pt_loop_let_go(lua_State *L, const void *pointer) {
-  pt_loop_push(L, PT_LOOP_LIVE);
-  lua_pushnil(L);
-  lua_rawsetp(L, -2, pointer);
-  lua_pop(L, 1);
+int pt_loop_keep(lua_State *L) {
+  lua_pushvalue(L, -1);
+  return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+void pt_loop_let_go(lua_State *L, int *ref) {
+  luaL_unref(L, LUA_REGISTRYINDEX, *ref);
+  *ref = LUA_NOREF;
+}
+
+void pt_loop_push_kept(lua_State *L, int ref) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, ref);
 }
 
 void pt_list_add(pt_list *list, pt_link *l) {
@@ -209,19 +207,20 @@ static void fire_timers(lua_State *L, pt_loop *lp) {
 
 /* A timer of Lua's: its user values are the function and its subject. */
 typedef struct lua_timer {
-  pt_alarm alarm;
+  pt_alarm alarm; /* first: it is known by this address */
+  int ref;
 } lua_timer;
 
 #define TIMER "pintle.timer"
 
 static void fire_lua_timer(lua_State *L, pt_alarm *a) {
-  pt_loop_push(L, PT_LOOP_LIVE);
-  lua_rawgetp(L, -1, a);
-  pt_loop_let_go(L, a);
+  lua_timer *t = (lua_timer *)(void *)a;
+  pt_loop_push_kept(L, t->ref);
+  pt_loop_let_go(L, &t->ref);
   lua_getiuservalue(L, -1, 1);
   lua_getiuservalue(L, -2, 2);
   lua_call(L, 1, 0);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
 }
 
 /* loop.after(seconds, action, subject) -> timer */
@@ -236,6 +235,7 @@ static int loop_after(lua_State *L) {
   t = lua_newuserdatauv(L, sizeof *t, 2);
   memset(t, 0, sizeof *t);
   t->alarm.fire = fire_lua_timer;
+  t->ref = LUA_NOREF;
   pt_set_class(L, TIMER, no_methods, NULL);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 4, 1);
@@ -243,7 +243,7 @@ static int loop_after(lua_State *L) {
   lua_setiuservalue(L, 4, 2);
   if (!pt_loop_reserve_alarm(L, lp))
     fail_memory(L);
-  pt_loop_keep(L, t);
+  t->ref = pt_loop_keep(L);
   pt_loop_set_alarm(L, lp, &t->alarm,
                     pt_clock_now() + (seconds > 0 ? seconds : 0));
   return 1;
@@ -254,7 +254,7 @@ static int loop_forget(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   lua_timer *t = luaL_checkudata(L, 1, TIMER);
   pt_loop_clear_alarm(lp, &t->alarm);
-  pt_loop_let_go(L, t);
+  pt_loop_let_go(L, &t->ref);
   return 0;
 }
 
@@ -272,14 +272,12 @@ static int reserve(lua_State *L, pt_loop *lp, int fd) {
     return errno;
   while (limit <= fd)
     limit = limit > INT_MAX / 2 ? INT_MAX : limit * 2;
-  pt_loop_push_self(L);
   memory = lua_newuserdatauv(L, pt_poll_size(limit), 0);
   if (limit > lp->poll.limit) { /* a finalizer may have done it */
     pt_poll_move(&lp->poll, memory, limit);
-    lua_setiuservalue(L, -2, PT_LOOP_SLOTS);
-    lua_pop(L, 1);
+    pt_loop_set(L, PT_LOOP_SLOTS);
   } else {
-    lua_pop(L, 2);
+    lua_pop(L, 1);
   }
   return 0;
 }
@@ -348,18 +346,12 @@ static int loop_unwatch(lua_State *L) {
   return 0;
 }
 
-/* Calls the function below the watcher, which is on top. */
-static void call_watcher(lua_State *L, int ready) {
-  lua_pushboolean(L, ready & PT_POLL_READ);
-  lua_pushboolean(L, ready & PT_POLL_WRITE);
-  lua_call(L, 3, 0);
-}
-
 /* For a peer, which is on top. */
 static void tell_reader(lua_State *L, int ready) {
   pt_loop_push(L, PT_LOOP_READ);
   lua_insert(L, -2);
-  call_watcher(L, ready);
+  lua_pushinteger(L, ready);
+  lua_call(L, 2, 0);
 }
 
 static void tell_watcher(lua_State *L, int fd, int ready) {
@@ -370,7 +362,9 @@ static void tell_watcher(lua_State *L, int fd, int ready) {
   } else if (lua_istable(L, -1)) {
     lua_getfield(L, -1, "on_ready");
     lua_insert(L, -2);
-    call_watcher(L, ready);
+    lua_pushboolean(L, ready & PT_POLL_READ);
+    lua_pushboolean(L, ready & PT_POLL_WRITE);
+    lua_call(L, 3, 0);
   }
   lua_settop(L, top);
 }
@@ -405,7 +399,7 @@ static void let_signals_stop_it(lua_State *L, lua_Hook before) {
 /* The same for a signal that came before the wait: such a hook is for every
 ** call and every instruction. Nothing but a call would run it now. */
 static void let_hook_stop_it(lua_State *L) {
-  if (lua_gethookcount(L) != 1 || (lua_gethookmask(L) & LUA_MASKCALL) == 0)
+  if (!pt_has_stop_hook(L))
     return;
   lua_pushcfunction(L, do_nothing);
   lua_call(L, 0, 0);
@@ -499,6 +493,11 @@ static void write_queued(lua_State *L, pt_loop *lp) {
   }
 }
 
+static void move_back(pt_list *list, pt_link *l) {
+  pt_list_remove(list, l);
+  pt_list_add(list, l);
+}
+
 /* Reads the peer, which stays in the list until it has found nothing more: an
 ** error may come out of a hook before it begins. */
 static void read_unread(lua_State *L, pt_loop *lp, pt_link *l) {
@@ -510,17 +509,19 @@ static void read_unread(lua_State *L, pt_loop *lp, pt_link *l) {
     return;
   }
   tell_reader(L, PT_POLL_READ);
-  if (l->is_listed && l == lp->unread.first) {
-    pt_list_remove(&lp->unread, l);
-    pt_list_add(&lp->unread, l);
-  }
+  if (l->is_listed && l == lp->unread.first)
+    move_back(&lp->unread, l);
 }
 
-/* Each peer that has input which was read, but not looked at. */
-static void read_more(lua_State *L, pt_loop *lp) {
+/* Each peer that has input which was read, but not looked at; those that were
+** read by this turn have had their share. */
+static void read_more(lua_State *L, pt_loop *lp, unsigned turn) {
   pt_link *last = lp->unread.last, *l;
   while ((l = lp->unread.first) != NULL) {
-    read_unread(L, lp, l);
+    if (l->turn == turn)
+      move_back(&lp->unread, l);
+    else
+      read_unread(L, lp, l);
     if (l == last)
       break;
   }
@@ -567,6 +568,7 @@ static void give_up_broken(lua_State *L, pt_loop *lp) {
 ** something does not wait. */
 static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
   int has_run = lp->ready_count > 0;
+  unsigned number = ++lp->turns;
   double until;
   if (has_run)
     run_ready(L, lp);
@@ -581,7 +583,7 @@ static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
     until = 0;
   wait(L, lp, until);
   if (lp->unread.first != NULL)
-    read_more(L, lp);
+    read_more(L, lp, number);
   fire_timers(L, lp);
 }
 
@@ -718,16 +720,15 @@ static void new_table(lua_State *L, int value, const char *mode) {
     lua_setfield(L, -2, "__mode");
     lua_setmetatable(L, -2);
   }
-  lua_setiuservalue(L, -2, value);
+  pt_loop_set(L, value);
 }
 
 static pt_loop *make_loop(lua_State *L) {
-  pt_loop *lp = lua_newuserdatauv(L, sizeof *lp, PT_LOOP_VALUES);
+  pt_loop *lp = lua_newuserdatauv(L, sizeof *lp, 0);
   int err;
   memset(lp, 0, sizeof *lp);
   lp->first_call = 1;
   new_table(L, PT_LOOP_WATCHERS, NULL);
-  new_table(L, PT_LOOP_LIVE, NULL);
   new_table(L, PT_LOOP_CALLS, NULL);
   new_table(L, PT_LOOP_PEERS, "v");
   lp->watch = pt_watch_get(L);
@@ -739,13 +740,13 @@ static pt_loop *make_loop(lua_State *L) {
     luaL_error(L, "cannot make a poller: %s", strerror(err));
   lp->is_open = 1;
   lua_setmetatable(L, -2);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &loop_key);
+  pt_loop_set(L, PT_LOOP_SELF);
   return lp;
 }
 
 pt_loop *pt_loop_get(lua_State *L) {
   pt_loop *lp;
-  pt_loop_push_self(L);
+  pt_loop_push(L, PT_LOOP_SELF);
   lp = lua_touserdata(L, -1);
   lua_pop(L, 1);
   return lp != NULL ? lp : make_loop(L);
@@ -764,9 +765,9 @@ static const luaL_Reg functions[] = {{"after", loop_after},
 void pt_open_loop(lua_State *L) {
   pt_loop_get(L);
   lua_createtable(L, 0, 16);
-  pt_loop_push_self(L);
+  pt_loop_push(L, PT_LOOP_SELF);
   luaL_setfuncs(L, functions, 1);
-  pt_loop_push_self(L);
+  pt_loop_push(L, PT_LOOP_SELF);
   pt_tasks_add(L);
   lua_setfield(L, -2, "loop");
 }

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "lapi.h"
-#include "lnames.h"
+#include "ljson.h"
 #include "lwatchdog.h"
 #include "poll.h"
 #include "timer.h"
@@ -60,8 +60,9 @@ typedef enum pt_task_state {
 } pt_task_state;
 
 struct pt_task {
-  const void *mark; /* see pt_check_self */
+  const void *mark; /* see pt_check_marked */
   pt_loop *loop;
+  int ref; /* see pt_loop_keep */
   lua_State *thread;
   pt_task_state state;
   int args;       /* values on the thread's stack for the next resume */
@@ -91,6 +92,7 @@ struct pt_task {
 struct pt_event {
   const void *mark;
   pt_loop *loop;
+  int ref; /* while a call is to be answered by it */
   int is_set;
   int is_owned;   /* by the call that turns the loop for it */
   pt_event *next; /* among the spare ones */
@@ -100,15 +102,15 @@ struct pt_event {
 /* Its user values: the two values that it is set to, and a function. */
 enum { PT_EVENT_ACTION = 3, PT_EVENT_VALUES = PT_EVENT_ACTION };
 
-/* The user values of the loop. */
+/* The values of the loop, which the registry keeps. */
 enum {
-  PT_LOOP_WATCHERS = 1, /* table: descriptor to watcher */
-  PT_LOOP_SLOTS,        /* the memory of `poll` */
-  PT_LOOP_LIVE,         /* table: pointer to userdata, which is kept alive */
-  PT_LOOP_CALLS,        /* table: functions to be called, and their subjects */
-  PT_LOOP_PEERS,        /* table: pointer to peer, which is not kept alive */
-  PT_LOOP_READ,         /* function(peer, readable, writable) */
-  PT_LOOP_VALUES = PT_LOOP_READ
+  PT_LOOP_SELF,     /* the userdata */
+  PT_LOOP_WATCHERS, /* table: descriptor to watcher */
+  PT_LOOP_SLOTS,    /* the memory of `poll` */
+  PT_LOOP_CALLS,    /* table: functions to be called, and their subjects */
+  PT_LOOP_PEERS,    /* table: pointer to peer, which is not kept alive */
+  PT_LOOP_READ,     /* function(peer, PT_POLL_READ, PT_POLL_WRITE or both) */
+  PT_LOOP_VALUES
 };
 
 /* Peers that have something to write, or to read, before the loop waits. A
@@ -116,6 +118,7 @@ enum {
 typedef struct pt_link {
   struct pt_link *next;
   int is_listed;
+  unsigned turn; /* in which it was read last */
 } pt_link;
 
 typedef struct pt_list {
@@ -143,6 +146,7 @@ struct pt_loop {
   int depth;        /* of tasks inside of each other */
   int turn_depth;   /* the same where the turn under way has begun */
   int is_turning;
+  unsigned turns; /* so far */
   pt_watch *watch;
 
   pt_list unwritten, unread;
@@ -162,9 +166,9 @@ struct pt_loop {
 /* The loop of this state; made if there is none yet. */
 pt_loop *pt_loop_get(lua_State *L);
 
-/* Pushes the loop itself, and one of its user values. */
-void pt_loop_push_self(lua_State *L);
+/* Pushes one of its values; takes one off the stack. */
 void pt_loop_push(lua_State *L, int value);
+void pt_loop_set(lua_State *L, int value);
 
 /* Turns until the event is set (if there is one), the running task is stopped,
 ** or the deadline has come; HUGE_VAL is none. What is queued is written before
@@ -186,9 +190,11 @@ int pt_loop_reserve_alarm(lua_State *L, pt_loop *lp);
 void pt_loop_set_alarm(lua_State *L, pt_loop *lp, pt_alarm *a, double at);
 void pt_loop_clear_alarm(pt_loop *lp, pt_alarm *a);
 
-/* Keeps the userdata on top alive under its pointer, and lets go of it. */
-void pt_loop_keep(lua_State *L, const void *pointer);
-void pt_loop_let_go(lua_State *L, const void *pointer);
+/* Keeps the userdata on top alive, and returns the reference to it; lets go of
+** it, and the reference is LUA_NOREF then; pushes it, nil for LUA_NOREF. */
+int pt_loop_keep(lua_State *L);
+void pt_loop_let_go(lua_State *L, int *ref);
+void pt_loop_push_kept(lua_State *L, int ref);
 
 /* Makes room in the ring for one more task, or call. Raises when memory is
 ** short, and then nothing has changed. */

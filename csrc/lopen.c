@@ -1,15 +1,18 @@
 /*
-** core.stream: opening one, which is mostly looking at its options. Misuse
-** raises before anything is taken over.
+** core.peer: opening one, which is mostly looking at its options, and the
+** methods of its userdata. Misuse raises before anything is taken over.
 */
+#include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "core.h"
-#include "lapi.h"
+#include "lcall.h"
+#include "ldispatch.h"
 #include "lfd.h"
-#include "ljson.h"
-#include "lspeak.h"
-#include "lstream.h"
+#include "lform.h"
+#include "lpeer.h"
+#include "lsend.h"
 
 #define HEADER_LIMIT (8 * 1024)
 #define MESSAGE_LIMIT (64 * 1024 * 1024)
@@ -20,17 +23,11 @@
 
 /* {====== Options ====== */
 
-static const char *const options[] = {"read",   "write",  "framing", "json",
-                                      "raw",    "ids",    "extra",   "header",
-                                      "others", "limits", NULL};
-static const char *const limits[] = {"header", "message", "nesting", "queue",
-                                     "calls",  "text",    "values",  NULL};
-
-void pt_stream_bad_option(lua_State *L, const char *name,
-                          const char *expected) {
-  luaL_error(L, "stream option '%s': %s expected, got %s", name, expected,
-             luaL_typename(L, -1));
-}
+static const char *const option_names[] = {
+    "read",  "write",  "framing", "json",   "raw", "ids",
+    "extra", "header", "others",  "limits", NULL};
+static const char *const limit_names[] = {
+    "header", "message", "nesting", "queue", "calls", "text", "values", NULL};
 
 /* The limits table is on top, or nil. */
 static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
@@ -49,22 +46,22 @@ static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
   return (size_t)value;
 }
 
-static void get_limits(lua_State *L, pt_stream *s, pt_frame_mode mode) {
+static void get_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
   lua_Integer many = INT32_MAX;
   if (lua_getfield(L, 1, "limits") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TTABLE)
-      pt_stream_bad_option(L, "limits", "table");
-    pt_check_names(L, lua_gettop(L), limits, "stream limits");
+      pt_form_bad_option(L, "limits", "table");
+    pt_check_names(L, lua_gettop(L), limit_names, "stream limits");
   }
-  pt_frame_init(&s->framing, mode,
+  pt_frame_init(&p->input.framing, mode,
                 get_limit(L, "header", HEADER_LIMIT, 1 << 24),
                 get_limit(L, "message", MESSAGE_LIMIT, many));
-  s->style.depth =
+  p->codec.style.depth =
       (int)get_limit(L, "nesting", PT_JSON_DEPTH, PT_JSON_MAX_DEPTH);
-  s->queue_limit = get_limit(L, "queue", QUEUE_LIMIT, many);
-  s->call_limit = get_limit(L, "calls", CALL_LIMIT, 1 << 24);
-  s->text_limit = get_limit(L, "text", TEXT_LIMIT, many);
-  s->value_limit = get_limit(L, "values", VALUE_LIMIT, many);
+  p->limits.queue = get_limit(L, "queue", QUEUE_LIMIT, many);
+  p->limits.calls = get_limit(L, "calls", CALL_LIMIT, 1 << 24);
+  p->limits.text = get_limit(L, "text", TEXT_LIMIT, many);
+  p->limits.values = get_limit(L, "values", VALUE_LIMIT, many);
   lua_pop(L, 1);
 }
 
@@ -79,16 +76,16 @@ static pt_frame_mode get_framing(lua_State *L) {
       lua_pop(L, 1);
       return (pt_frame_mode)i;
     }
-  pt_stream_bad_option(L, "framing", "\"header\", \"line\" or \"auto\"");
+  pt_form_bad_option(L, "framing", "\"header\", \"line\" or \"auto\"");
   return PT_FRAME_AUTO;
 }
 
 /* The codec on top of the stack has a function `name`; it is kept. */
-static void keep_function(lua_State *L, int stream, const char *name, int key) {
+static void keep_function(lua_State *L, int peer, const char *name, int key) {
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION)
-    pt_stream_bad_option(L, "json",
-                         "a codec with the functions encode and decode");
-  pt_stream_keep(L, stream, key);
+    pt_form_bad_option(L, "json",
+                       "a codec with the functions encode and decode");
+  pt_peer_keep(L, peer, key);
 }
 
 static int get_boolean(lua_State *L, const char *name) {
@@ -99,19 +96,188 @@ static int get_boolean(lua_State *L, const char *name) {
   return value;
 }
 
-static void get_codec(lua_State *L, pt_stream *s, int stream) {
+static void get_codec(lua_State *L, pt_peer *p, int peer) {
   if (lua_getfield(L, 1, "json") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TTABLE)
-      pt_stream_bad_option(L, "json",
-                           "a codec with the functions encode and decode");
-    keep_function(L, stream, "decode", PT_KEPT_DECODE);
-    keep_function(L, stream, "encode", PT_KEPT_ENCODE);
-    s->has_codec = 1;
+      pt_form_bad_option(L, "json",
+                         "a codec with the functions encode and decode");
+    keep_function(L, peer, "decode", PT_KEPT_DECODE);
+    keep_function(L, peer, "encode", PT_KEPT_ENCODE);
+    p->codec.is_foreign = 1;
   }
   lua_pop(L, 1);
 }
 
 /* }====== */
+
+/* {====== State ====== */
+
+/* stream:begin(): begins to read */
+static int peer_begin(lua_State *L) {
+  pt_peer_watch(L, pt_peer_check(L, 1), 1);
+  return 0;
+}
+
+/* stream:hold(is_held): requests and notifications go to policy.request */
+static int peer_hold(lua_State *L) {
+  pt_peer_check(L, 1)->is_held = lua_toboolean(L, 2);
+  return 0;
+}
+
+/* stream:report(is_reporting): policy.moved is called after answers and writes
+*/
+static int peer_report(lua_State *L) {
+  pt_peer_check(L, 1)->is_reporting = lua_toboolean(L, 2);
+  return 0;
+}
+
+/* stream:pause(is_paused): stops reading, or goes on */
+static int peer_pause(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  p->is_paused = lua_toboolean(L, 2);
+  if (!p->is_paused && p->input.io.fd != -1 && !p->is_finished)
+    pt_list_add(&p->loop->unread, &p->to_read);
+  pt_peer_watch(L, p, 1);
+  return 0;
+}
+
+/* stream:expect_end(): nothing will come but what is there */
+static int peer_expect_end(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  p->is_orphaned = 1;
+  p->input.is_drained = 0; /* more may have come since the last read */
+  if (p->input.io.fd != -1 && !p->is_finished)
+    pt_list_add(&p->loop->unread, &p->to_read);
+  return 0;
+}
+
+/* stream:has_room() -> boolean: whether one more request may be begun */
+static int peer_has_room(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  lua_pushboolean(L, pt_dispatch_has_room(p));
+  return 1;
+}
+
+/* stream:running() -> integer, boolean: handlers at work, and whether answers
+** wait that nobody reads */
+static int peer_running(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  lua_pushinteger(L, p->running);
+  lua_pushboolean(L, p->output.is_clogged);
+  return 2;
+}
+
+/* stream:size() -> bytes */
+static int peer_size(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)pt_peer_check(L, 1)->input.text_len);
+  return 1;
+}
+
+/* stream:waiting() -> n */
+static int peer_waiting(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)pt_peer_check(L, 1)->pending.count);
+  return 1;
+}
+
+/* stream:keep_order(on): whether objects that are received keep the order of
+** their members, from the next message on */
+static int peer_keep_order(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  luaL_checktype(L, 2, LUA_TBOOLEAN);
+  p->codec.is_ordered = lua_toboolean(L, 2);
+  return 0;
+}
+
+/* stream:keep_big_integers(on): whether integers of more than 64 bits that are
+** received keep their digits, from the next message on */
+static int peer_keep_big_integers(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  luaL_checktype(L, 2, LUA_TBOOLEAN);
+  p->codec.big_integers = lua_toboolean(L, 2);
+  return 0;
+}
+
+/* stream:queued() -> bytes */
+static int peer_queued(lua_State *L) {
+  lua_pushinteger(L, (lua_Integer)pt_buf_len(&pt_peer_check(L, 1)->output.buf));
+  return 1;
+}
+
+static void push_descriptor(lua_State *L, int fd) {
+  if (fd == -1)
+    lua_pushnil(L);
+  else
+    lua_pushinteger(L, fd);
+}
+
+/* stream:fds() -> read, write; nil where it is closed */
+static int peer_fds(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  push_descriptor(L, p->input.io.fd);
+  push_descriptor(L, p->output.io.fd);
+  return 2;
+}
+
+/* stream:framing() -> "header" | "line" | "auto" */
+static int peer_framing(lua_State *L) {
+  static const char *const names[] = {"auto", "line", "header"};
+  lua_pushstring(L, names[pt_peer_check(L, 1)->input.framing.mode]);
+  return 1;
+}
+
+/* stream:stats() -> table */
+static int peer_stats(lua_State *L) {
+  const pt_peer *p = pt_peer_check(L, 1);
+  const struct {
+    const char *name;
+    lua_Integer value;
+  } counts[] = {
+      {"received", p->counts.received}, {"sent", p->counts.sent},
+      {"noise", p->counts.noise},       {"noise_bytes", p->counts.noise_bytes},
+      {"stray", p->counts.stray},       {"invalid", p->counts.invalid},
+  };
+  size_t i;
+  lua_createtable(L, 0, sizeof counts / sizeof *counts);
+  for (i = 0; i < sizeof counts / sizeof *counts; i++) {
+    lua_pushinteger(L, counts[i].value);
+    lua_setfield(L, -2, counts[i].name);
+  }
+  return 1;
+}
+
+/* }====== */
+
+static const luaL_Reg methods[] = {
+    {"ask", pt_call_ask},
+    {"begin", peer_begin},
+    {"deafen", pt_call_deafen},
+    {"expect_end", peer_expect_end},
+    {"fail", pt_send_fail},
+    {"fds", peer_fds},
+    {"finish", pt_peer_finish},
+    {"framing", peer_framing},
+    {"handle", pt_dispatch_handle},
+    {"has_room", peer_has_room},
+    {"hold", peer_hold},
+    {"keep_big_integers", peer_keep_big_integers},
+    {"keep_order", peer_keep_order},
+    {"listen", pt_dispatch_listen},
+    {"others", pt_form_others},
+    {"pause", peer_pause},
+    {"queued", peer_queued},
+    {"report", peer_report},
+    {"requests", pt_dispatch_requests},
+    {"running", peer_running},
+    {"settle", pt_call_settle_id},
+    {"shut", pt_peer_shut},
+    {"size", peer_size},
+    {"speak", pt_form_speak},
+    {"stats", peer_stats},
+    {"waiting", peer_waiting},
+    {"write", pt_peer_write_now},
+    {"write_soon", pt_peer_write_soon},
+    {NULL, NULL},
+};
 
 /* {====== Opening ====== */
 
@@ -122,7 +288,7 @@ static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
   lua_getfield(L, 1, name);
   f = pt_fd_test(L, -1);
   if (f == NULL && !lua_isinteger(L, -1))
-    pt_stream_bad_option(L, name, "descriptor");
+    pt_form_bad_option(L, name, "descriptor");
   fd = f != NULL ? f->fd : lua_tointeger(L, -1);
   if (fd < 0 || fd > INT_MAX)
     luaL_error(L, "stream option '%s': %s", name,
@@ -131,7 +297,7 @@ static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
   return pt_io_init(io, (int)fd);
 }
 
-/* The descriptor object on top, if it is one, is the stream's from now on. */
+/* The descriptor object on top, if it is one, is the peer's from now on. */
 static int take_descriptor(lua_State *L, int index) {
   pt_fd *f = pt_fd_test(L, index);
   if (f == NULL)
@@ -141,51 +307,92 @@ static int take_descriptor(lua_State *L, int index) {
 }
 
 /* Both descriptors are taken over at once, or none is. */
-static int get_descriptors(lua_State *L, pt_stream *s) {
-  int input = lua_gettop(L) + 1, err = get_descriptor(L, "read", &s->input);
+static int get_descriptors(lua_State *L, pt_peer *p) {
+  int input = lua_gettop(L) + 1, err;
+  err = get_descriptor(L, "read", &p->input.io);
   if (err == 0)
-    err = get_descriptor(L, "write", &s->output);
+    err = get_descriptor(L, "write", &p->output.io);
   if (err != 0) {
-    s->input.fd = s->output.fd = -1;
+    p->input.io.fd = p->output.io.fd = -1;
     return err;
   }
-  s->owns_output = take_descriptor(L, input + 1);
-  s->owns_input = take_descriptor(L, input);
-  if (s->input.fd == s->output.fd)
-    s->owns_input = s->owns_input || s->owns_output;
+  p->output.is_owned = take_descriptor(L, input + 1);
+  p->input.is_owned = take_descriptor(L, input);
+  if (p->input.io.fd == p->output.io.fd)
+    p->input.is_owned = p->input.is_owned || p->output.is_owned;
   lua_settop(L, input - 1);
   return 0;
 }
 
-int pt_stream_open_with(lua_State *L, size_t size,
-                        void (*prepare)(lua_State *L, pt_stream *s,
-                                        int stream)) {
-  pt_stream *s;
-  int stream, err;
+static double get_seconds(lua_State *L, const char *name, double usual) {
+  double seconds = usual;
+  if (lua_getfield(L, 3, name) == LUA_TNUMBER)
+    seconds = lua_tonumber(L, -1);
+  else if (lua_isboolean(L, -1) && !lua_toboolean(L, -1))
+    seconds = HUGE_VAL;
+  lua_pop(L, 1);
+  return seconds;
+}
+
+static void keep_setting(lua_State *L, int peer, int value, const char *name) {
+  lua_getfield(L, 3, name);
+  lua_setiuservalue(L, peer, value);
+}
+
+/* The settings are at 3. */
+static void get_settings(lua_State *L, pt_peer *p, int peer) {
+  p->timeout = get_seconds(L, "timeout", HUGE_VAL);
+  p->spin = get_seconds(L, "spin", 0);
+  if (p->spin == HUGE_VAL)
+    p->spin = 0;
+  lua_getfield(L, 3, "requests");
+  p->bound = luaL_checkinteger(L, -1);
+  lua_pop(L, 1);
+  lua_pushvalue(L, 2);
+  lua_setiuservalue(L, peer, PT_PEER_SELF);
+  keep_setting(L, peer, PT_PEER_POLICY, "policy");
+  keep_setting(L, peer, PT_PEER_HANDLERS, "handlers");
+  keep_setting(L, peer, PT_PEER_CONTROLS, "controls");
+  keep_setting(L, peer, PT_PEER_META, "context");
+}
+
+/* core.peer(options, peer, settings) -> stream | nil, msg, kind, errno */
+static int core_peer(lua_State *L) {
+  pt_peer *p;
+  int err;
   luaL_checktype(L, 1, LUA_TTABLE);
-  pt_check_names(L, 1, options, "stream options");
-  s = pt_stream_push(L, size);
-  stream = lua_gettop(L);
-  get_limits(L, s, get_framing(L));
-  get_codec(L, s, stream);
-  pt_speech_set(L, s, stream, 1);
-  s->is_raw = get_boolean(L, "raw");
-  s->keeps_others = get_boolean(L, "others");
-  if (prepare != NULL)
-    prepare(L, s, stream);
-  err = get_descriptors(L, s);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  lua_settop(L, 3);
+  pt_check_names(L, 1, option_names, "stream options");
+  p = pt_peer_new(L, lua_touserdata(L, lua_upvalueindex(1)), methods);
+  pt_call_init(p);
+  get_limits(L, p, get_framing(L));
+  get_codec(L, p, 4);
+  pt_form_set(L, p, 4, 1);
+  p->codec.is_raw = get_boolean(L, "raw");
+  p->form.keeps_others = get_boolean(L, "others");
+  get_settings(L, p, 4);
+  err = get_descriptors(L, p);
   if (err != 0)
     return pt_fail_errno(L, err, "closed", "cannot use the descriptor");
   pt_ignore_sigpipe();
-  return 0;
-}
-
-/* core.stream(options) -> stream | nil, msg, kind, errno */
-int pt_stream_open(lua_State *L) {
-  int failed;
-  lua_settop(L, 1);
-  failed = pt_stream_open_with(L, sizeof(pt_stream), NULL);
-  return failed ? failed : 1;
+  return 1;
 }
 
 /* }====== */
+
+/* The functions peer:call and peer:notify, core.peer, and core.overdue. */
+void pt_open_peer(lua_State *L) {
+  pt_loop *lp = pt_loop_get(L);
+  pt_dispatch_set_hooks(L, lp);
+  pt_call_push_overdue(L);
+  lua_setfield(L, -2, "overdue");
+  lua_pushcfunction(L, pt_call);
+  lua_setfield(L, -2, "call");
+  lua_pushcfunction(L, pt_call_notify);
+  lua_setfield(L, -2, "notify");
+  pt_loop_push(L, PT_LOOP_SELF);
+  lua_pushcclosure(L, core_peer, 1);
+  lua_setfield(L, -2, "peer");
+}

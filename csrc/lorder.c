@@ -1,34 +1,119 @@
 /*
-** What the metatable keeps under a key of its own is a table from place to name
-** and from name to place. So the place of the member last written need not be
-** remembered: its name tells it.
+** An order is a metatable. What it keeps under a key of its own is a userdata:
+** the names as pointers, in their order, and a hash table from a pointer to its
+** place. The user value of it is a list of the names, which keeps them alive.
 **
-** Of a large object that was decoded it keeps no more than a list of the names
-** as they came, until the order is used: few of them ever are.
+** Lua has one string for equal texts of up to 40 bytes, so that a pointer tells
+** a name. Longer names are in the list by their text as well.
 */
 #include "lorder.h"
 
-#include <stdint.h>
 #include <string.h>
 
-#include "lapi.h"
+#define INTERNED 40 /* LUAI_MAXSHORTLEN, which Lua does not publish */
 
-/* Their addresses are keys in the metatable. Where there is a list, false is
-** what is under the first. */
-static const char order_key = 0;
-static const char list_key = 0;
+static const char order_key = 0; /* its address is the key in the metatable */
+
+/* {====== Places ====== */
+
+/* The place of a long name, by its text. */
+static int find_long(lua_State *L, int list, int name) {
+  int place;
+  lua_pushvalue(L, name);
+  lua_rawget(L, list);
+  place = (int)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return place;
+}
+
+/* Pushes the list of the names by which the table at `table` is ordered. */
+static void push_list(lua_State *L, int table) {
+  lua_getmetatable(L, table);
+  lua_rawgetp(L, -1, &order_key);
+  lua_getiuservalue(L, -1, 1);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+}
+
+int pt_order_place_of_text(lua_State *L, int table, int key) {
+  int place;
+  if (lua_type(L, key) != LUA_TSTRING)
+    return 0;
+  push_list(L, table);
+  place = find_long(L, lua_gettop(L), key);
+  lua_pop(L, 1);
+  return place;
+}
+
+static void prepare_text(lua_State *L, pt_order_text *prepared) {
+  size_t len;
+  const char *name = lua_tolstring(L, -1, &len);
+  prepared->len = 0;
+  if (pt_plain_quote(prepared->text, name, len)) {
+    prepared->text[len + 2] = ':';
+    prepared->len = (unsigned char)(len + 3);
+  }
+}
+
+/* Gives the name on top the next place; 0 if it has one. The list at `list` may
+** have it there already. */
+static int add_name(lua_State *L, pt_order *o, int list, int is_in_list) {
+  int name = lua_gettop(L);
+  int is_long = lua_rawlen(L, name) > INTERNED;
+  const void *pointer = lua_topointer(L, name);
+  uint32_t *slot = pt_order_slot(o, pointer);
+  if (*slot != 0 || (is_long && find_long(L, list, name) != 0))
+    return 0;
+  if (o->texts != NULL)
+    prepare_text(L, &o->texts[o->count]);
+  o->names[o->count++] = pointer;
+  *slot = (uint32_t)o->count;
+  if (is_long) {
+    o->has_long = 1;
+    lua_pushvalue(L, name);
+    lua_pushinteger(L, o->count);
+    lua_rawset(L, list);
+  }
+  if (!is_in_list) {
+    lua_pushvalue(L, name);
+    lua_rawseti(L, list, o->count);
+  }
+  return 1;
+}
+
+/* Pushes an order without names, with room for so many; the list at `list`
+** becomes its own. */
+static pt_order *push_order(lua_State *L, int list, lua_Integer names) {
+  size_t slots = 4, room = (size_t)names, size;
+  pt_order *o;
+  while (slots < room + room / 4)
+    slots *= 2;
+  size = sizeof *o + room * sizeof *o->names + slots * sizeof *o->slots;
+  if (names <= PT_ORDER_SMALL)
+    size += room * sizeof *o->texts;
+  o = lua_newuserdatauv(L, size, 1);
+  o->count = o->has_long = 0;
+  o->mask = (uint32_t)(slots - 1);
+  o->slots = (uint32_t *)(void *)(o->names + room);
+  memset(o->slots, 0, slots * sizeof *o->slots);
+  o->texts = NULL;
+  if (names <= PT_ORDER_SMALL)
+    o->texts = (pt_order_text *)(void *)(o->slots + slots);
+  lua_pushvalue(L, list);
+  lua_setiuservalue(L, -2, 1);
+  return o;
+}
+
+/* }====== */
 
 /* {====== pairs ====== */
 
 /* step(table, key) -> key, value | nil */
 static int order_step(lua_State *L) {
-  int is_order;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
-  is_order = lua_getmetatable(L, 1) ? pt_order_test(L) : 0;
-  luaL_argcheck(L, is_order != 0, 1, "has no order");
-  if (is_order < 0)
-    return luaL_error(L, "not enough memory");
+  luaL_argcheck(L, lua_getmetatable(L, 1) && pt_order_get(L) != NULL, 1,
+                "has no order");
   lua_settop(L, 2);
   if (pt_order_next(L, 1))
     return 2;
@@ -47,135 +132,87 @@ static int order_pairs(lua_State *L) {
 
 /* }====== */
 
-/* {====== json.order ====== */
+/* {====== Making orders ====== */
 
-/* Pushes a metatable that has the table on top under the key; that is taken
-** away. */
-static void push_metatable(lua_State *L, const void *key) {
-  lua_createtable(L, 0, 4);
+/* Replaces the order on top by a metatable with it. */
+static void to_metatable(lua_State *L) {
+  lua_createtable(L, 0, 3);
   lua_pushliteral(L, "pintle.order");
   lua_setfield(L, -2, "__name");
   lua_pushcfunction(L, order_pairs);
   lua_setfield(L, -2, "__pairs");
   lua_insert(L, -2);
-  lua_rawsetp(L, -2, key);
+  lua_rawsetp(L, -2, &order_key);
 }
 
-/* Takes the name on top to its place in the table at `order`; 0 if it is there
-** already. */
-static int add_name(lua_State *L, int order, lua_Integer place) {
-  lua_pushvalue(L, -1);
-  if (lua_rawget(L, order) != LUA_TNIL) {
-    lua_pop(L, 2);
-    return 0;
-  }
-  lua_pop(L, 1);
-  lua_pushvalue(L, -1);
-  lua_rawseti(L, order, place);
-  lua_pushinteger(L, place);
-  lua_rawset(L, order);
-  return 1;
-}
-
-static void add_distinct(lua_State *L, int order, lua_Integer place) {
-  if (lua_type(L, -1) != LUA_TSTRING)
-    luaL_argerror(L, 1, "a list of names is made of strings");
-  lua_pushvalue(L, -1);
-  if (!add_name(L, order, place))
-    luaL_argerror(L, 1,
-                  lua_pushfstring(L, "'%s' comes twice", lua_tostring(L, -1)));
-  lua_pop(L, 1);
-}
-
-static lua_Integer count(lua_State *L, int table) {
-  lua_Integer n = 0;
-  lua_pushnil(L);
-  for (; lua_next(L, table); n++)
-    lua_pop(L, 1);
-  return n;
-}
-
-/* Pushes the table that holds the names at 1 and their places. */
-static void push_names(lua_State *L) {
-  lua_Integer place = 1;
-  int order;
-  lua_newtable(L);
-  order = lua_gettop(L);
-  for (; lua_rawgeti(L, 1, place) != LUA_TNIL; place++)
-    add_distinct(L, order, place);
-  lua_pop(L, 1);
-  luaL_argcheck(L, count(L, 1) == place - 1, 1, "is not a list of names");
-}
-
+/* json.order(names) -> metatable */
 int pt_order_new(lua_State *L) {
+  lua_Integer n, members = 0;
+  pt_order *o;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  push_names(L);
-  push_metatable(L, &order_key);
+  n = (lua_Integer)lua_rawlen(L, 1);
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1))
+    members++;
+  luaL_argcheck(L, members == n, 1, "is not a list of names");
+  lua_createtable(L, (int)n, 0);
+  o = push_order(L, 2, n);
+  for (lua_Integer i = 1; i <= n; i++) {
+    if (lua_rawgeti(L, 1, i) != LUA_TSTRING)
+      return luaL_argerror(L, 1, "a list of names is made of strings");
+    if (!add_name(L, o, 2, 0))
+      return luaL_argerror(
+          L, 1, lua_pushfstring(L, "'%s' comes twice", lua_tostring(L, -1)));
+    lua_pop(L, 1);
+  }
+  to_metatable(L);
   return 1;
 }
 
-/* }====== */
-
-/* {====== Lists that become orders ====== */
-
-static void push_list_of(lua_State *L, int table, int members) {
-  if (!lua_getmetatable(L, table)) {
-    lua_createtable(L, members * 2, 0);
-    push_metatable(L, &list_key);
-    lua_pushboolean(L, 0);
-    lua_rawsetp(L, -2, &order_key);
-    lua_pushvalue(L, -1);
-    lua_setmetatable(L, table);
+/* Replaces the list on top by an order of it; a name that comes again keeps its
+** first place. */
+static pt_order *to_order(lua_State *L) {
+  int list = lua_gettop(L);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+  pt_order *o = push_order(L, list, n);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, list, i);
+    add_name(L, o, list, o->count == i - 1);
+    lua_pop(L, 1);
   }
-  lua_rawgetp(L, -1, &list_key);
-  lua_replace(L, -2);
+  for (; n > o->count; n--) {
+    lua_pushnil(L);
+    lua_rawseti(L, list, n);
+  }
+  lua_replace(L, list);
+  return o;
 }
 
-void pt_order_append(lua_State *L, int table, lua_Integer noted, int members) {
-  push_list_of(L, table, members);
+/* Adds the names that stand behind the table, each with its value, to the list
+** on top. */
+static void append(lua_State *L, int table, lua_Integer noted, int members) {
   for (int i = 1; i <= members; i++) {
     lua_pushvalue(L, table - 1 + i * 2);
     lua_rawseti(L, -2, noted + i);
   }
-  lua_pop(L, 1);
 }
 
-/* (metatable). A name that comes again keeps its first place. */
-static int make_order(lua_State *L) {
-  lua_Integer size, place = 1;
-  lua_rawgetp(L, 1, &list_key);
-  size = (lua_Integer)lua_rawlen(L, 2);
-  lua_createtable(L, (int)size, (int)size);
-  for (lua_Integer i = 1; i <= size; i++) {
-    lua_rawgeti(L, 2, i);
-    place += add_name(L, 3, place);
+/* While the table grows, the list stands in for its metatable. */
+void pt_order_append(lua_State *L, int table, lua_Integer noted, int members,
+                     int is_last) {
+  if (!lua_getmetatable(L, table)) {
+    lua_createtable(L, members * 2, 0);
+    lua_pushvalue(L, -1);
+    lua_setmetatable(L, table);
   }
-  lua_rawsetp(L, 1, &order_key);
-  lua_pushnil(L);
-  lua_rawsetp(L, 1, &list_key);
-  return 0;
-}
-
-/* With the collector stopped: whoever encodes must not meet finalizers. */
-static int make_order_of(lua_State *L) {
-  int was_running = lua_gc(L, LUA_GCISRUNNING), status;
-  lua_gc(L, LUA_GCSTOP);
-  lua_pushcfunction(L, make_order);
-  lua_pushvalue(L, -2);
-  status = lua_pcall(L, 1, 0, 0);
-  if (was_running)
-    lua_gc(L, LUA_GCRESTART);
-  if (status == LUA_OK)
-    return 1;
-  lua_pop(L, 1);
-  return -1;
-}
-
-int pt_order_test(lua_State *L) {
-  int type = lua_rawgetp(L, -1, &order_key);
-  lua_pop(L, 1);
-  return type == LUA_TBOOLEAN ? make_order_of(L) : type == LUA_TTABLE;
+  append(L, table, noted, members);
+  if (is_last) {
+    to_order(L);
+    to_metatable(L);
+    lua_setmetatable(L, table);
+  } else {
+    lua_pop(L, 1);
+  }
 }
 
 /* }====== */
@@ -183,34 +220,8 @@ int pt_order_test(lua_State *L) {
 /* {====== Sharing ====== */
 
 /* Objects of a list mostly have the same names. Their orders are kept in a
-** cache: here the names as pointers, the metatables in the table of strings,
-** behind those. A metatable holds its names, so that the pointers stay theirs.
-*/
-
-#define SLOTS 128 /* a power of two */
-#define LONGEST 64
-
-typedef struct pt_orders {
-  unsigned char sizes[SLOTS]; /* the number of names and 1; 0 for none yet */
-  const void *names[SLOTS][LONGEST];
-} pt_orders;
-
-#define METATABLES PT_NAMES_ORDERS
-#define CACHE (METATABLES + SLOTS)
-
-static pt_orders *get_orders(lua_State *L, const pt_vocabulary *v) {
-  pt_orders *orders = v->names->orders;
-  if (orders != NULL)
-    return orders;
-  for (int place = METATABLES; place < CACHE; place++) {
-    lua_pushboolean(L, 0);
-    lua_rawseti(L, v->strings, place);
-  }
-  orders = lua_newuserdatauv(L, sizeof *orders, 0);
-  memset(orders->sizes, 0, sizeof orders->sizes);
-  lua_rawseti(L, v->strings, CACHE);
-  return v->names->orders = orders;
-}
+** cache: here as pointers; they and their metatables are in the table of
+** strings, behind those. */
 
 /* Notes the names behind the table, and returns the first slot for them. */
 static unsigned read_names(lua_State *L, int table, int members,
@@ -220,69 +231,56 @@ static unsigned read_names(lua_State *L, int table, int members,
     names[i] = lua_topointer(L, table + 1 + i * 2);
     mixed = (mixed ^ (uintptr_t)names[i]) * UINT64_C(0x9E3779B97F4A7C15);
   }
-  return (unsigned)(mixed >> 32) & (SLOTS - 1);
+  return (unsigned)(mixed >> 32) & (PT_ORDERS_KEPT - 1);
 }
 
-static int is_at(const pt_orders *orders, unsigned slot, const void **names,
-                 int members) {
-  return orders->sizes[slot] == members + 1 &&
-         memcmp(orders->names[slot], names, sizeof *names * (size_t)members) ==
-             0;
-}
-
-/* Nothing is allocated between what is kept here and there: a finalizer may
-** decode, too. */
-static void keep(lua_State *L, const pt_vocabulary *v, int table, unsigned slot,
-                 const void **names, int members) {
-  pt_orders *orders = v->names->orders;
-  lua_getmetatable(L, table);
-  lua_rawseti(L, v->strings, METATABLES + (int)slot);
-  orders->sizes[slot] = (unsigned char)(members + 1);
-  memcpy(orders->names[slot], names, sizeof *names * (size_t)members);
-}
-
-static void set_new(lua_State *L, int table, int members) {
-  int name = table + 1, end = name + members * 2, order = lua_gettop(L) + 1;
-  lua_Integer place = 1;
-  lua_createtable(L, members, members);
-  for (; name < end; name += 2) {
-    lua_pushvalue(L, name);
-    place += add_name(L, order, place);
-  }
-  push_metatable(L, &order_key);
-  lua_setmetatable(L, table);
+static int has_names(const pt_order *o, const void **names, int members) {
+  return o != NULL && o->count == members &&
+         memcmp(o->names, names, sizeof *names * (size_t)members) == 0;
 }
 
 void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
                     int members) {
-  const void *names[LONGEST];
-  pt_orders *orders;
-  unsigned slot;
-  if (members > LONGEST) {
-    set_new(L, table, members);
-    return;
-  }
-  orders = get_orders(L, v);
-  slot = read_names(L, table, members, names);
-  if (orders->sizes[slot] != 0 && !is_at(orders, slot, names, members))
+  const void *names[PT_ORDER_SMALL];
+  struct pt_order **kept = v->names->orders, *o;
+  unsigned slot = read_names(L, table, members, names);
+  if (kept[slot] != NULL && !has_names(kept[slot], names, members))
     slot ^= 1;
-  if (is_at(orders, slot, names, members)) {
-    lua_rawgeti(L, v->strings, METATABLES + (int)slot);
+  if (has_names(kept[slot], names, members)) {
+    lua_rawgeti(L, v->strings, PT_NAMES_ORDERS + (int)slot);
     lua_setmetatable(L, table);
     return;
   }
-  set_new(L, table, members);
-  keep(L, v, table, slot, names, members);
+  lua_createtable(L, members, 0);
+  append(L, table, 0, members);
+  o = to_order(L);
+  lua_pushvalue(L, -1);
+  to_metatable(L);
+  lua_pushvalue(L, -1);
+  lua_setmetatable(L, table);
+  kept[slot] = NULL;
+  lua_rawseti(L, v->strings, PT_NAMES_ORDERS + (int)slot);
+  lua_rawseti(L, v->strings, PT_NAMES_ORDERS + PT_ORDERS_KEPT + (int)slot);
+  kept[slot] = o;
 }
 
 /* }====== */
 
 /* {====== Walking ====== */
 
-/* Each pushes the key and value of a member, or nothing, and says which. */
+const pt_order *pt_order_get(lua_State *L) {
+  const pt_order *o = NULL;
+  if (lua_rawgetp(L, -1, &order_key) == LUA_TUSERDATA)
+    o = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return o;
+}
 
-static int push_named(lua_State *L, int table, int order, lua_Integer place) {
-  for (; lua_rawgeti(L, order, place) != LUA_TNIL; place++) {
+/* Each of these pushes the key and value of a member, or nothing, and says
+** which. */
+
+static int push_named(lua_State *L, int table, int list, lua_Integer place) {
+  for (; lua_rawgeti(L, list, place) != LUA_TNIL; place++) {
     lua_pushvalue(L, -1);
     if (lua_rawget(L, table) != LUA_TNIL)
       return 1;
@@ -294,51 +292,65 @@ static int push_named(lua_State *L, int table, int order, lua_Integer place) {
 
 /* The key after which to look is on top, and taken away. A key that is no name
 ** is not passed over, but left to be refused. */
-static int push_other(lua_State *L, int table, int order) {
+static int push_other(lua_State *L, const pt_order *o, int table) {
   while (lua_next(L, table)) {
-    int is_named;
-    if (lua_type(L, -2) != LUA_TSTRING)
-      return 1;
-    lua_pushvalue(L, -2);
-    is_named = lua_rawget(L, order) != LUA_TNIL;
-    lua_pop(L, 1);
-    if (!is_named)
+    if (pt_order_place(L, o, table, lua_gettop(L) - 1) == 0)
       return 1;
     lua_pop(L, 1);
   }
   return 0;
 }
 
-static int push_next(lua_State *L, int table, int key, int order) {
-  lua_Integer place = 0;
-  if (!lua_isnil(L, key)) {
-    lua_pushvalue(L, key);
-    lua_rawget(L, order);
-    place = lua_tointeger(L, -1);
-    lua_pop(L, 1);
-    if (place == 0) {
-      lua_pushvalue(L, key);
-      return push_other(L, table, order);
-    }
-  }
-  if (push_named(L, table, order, place + 1))
-    return 1;
+int pt_order_first_other(lua_State *L, const pt_order *o, int table) {
   lua_pushnil(L);
-  return push_other(L, table, order);
+  return push_other(L, o, table);
 }
 
 int pt_order_next(lua_State *L, int table) {
-  int key = lua_gettop(L), order = key + 1;
+  int key = lua_gettop(L), place = 0, found;
+  const pt_order *o;
   lua_getmetatable(L, table);
-  lua_rawgetp(L, -1, &order_key);
-  lua_replace(L, order);
-  if (push_next(L, table, key, order)) {
-    lua_replace(L, order);
+  o = pt_order_get(L);
+  lua_pop(L, 1);
+  if (!lua_isnil(L, key)) {
+    place = pt_order_place(L, o, table, key);
+    if (place == 0)
+      return push_other(L, o, table);
+  }
+  push_list(L, table);
+  found = push_named(L, table, key + 1, place + 1);
+  if (found) {
+    lua_replace(L, key + 1);
     lua_replace(L, key);
     return 1;
   }
-  lua_pop(L, 2);
-  return 0;
+  lua_settop(L, key - 1);
+  return pt_order_first_other(L, o, table);
 }
 
 /* }====== */
+
+int pt_order_sort(lua_State *L, pt_buf *out, const pt_part *parts, size_t n) {
+  size_t start = parts[0].start, len = parts[n].start - start;
+  const pt_part *by_place[PT_ORDER_SMALL];
+  uint64_t left = 0;
+  const char *copy;
+  char *p;
+  if (!pt_buf_reserve(L, out, len))
+    return 0;
+  p = pt_buf_front(out) + start;
+  copy = memcpy(out->data + out->end, p, len - 1);
+  for (const pt_part *part = parts; part < parts + n; part++) {
+    by_place[part->place - 1] = part;
+    left |= UINT64_C(1) << (part->place - 1);
+  }
+  for (; left != 0; left &= left - 1) {
+    const pt_part *part = by_place[__builtin_ctzll(left)];
+    size_t size = part[1].start - part->start;
+    memcpy(p, copy + (part->start - start), size - 1);
+    p += size;
+    if ((left & (left - 1)) != 0)
+      p[-1] = ',';
+  }
+  return 1;
+}

@@ -1,31 +1,143 @@
 /*
-** One conversation in the loop: the only place that reads messages and sends
-** them on. A response resumes the task that waits for it; a request runs its
-** handler in a task, and what that returns is the answer; everything else is
-** decided by functions of Lua's, the policy that a peer is made with. They and
-** what they are given are in lua/pintle/_meta/core.lua.
+** One conversation in the loop: the only place that reads and writes messages.
+** A response resumes the task that waits for it; a request runs its handler in
+** a task, and what that returns is the answer; everything else is decided by
+** functions of Lua's, the policy that a peer is made with. They and their
+** arguments are in lua/pintle/_meta/core.lua.
 **
-** lpeer.c makes calls and has the methods; ldispatch.c takes messages in and
-** runs handlers.
+** This file has the peer itself: its values, its descriptors, and the one way
+** out. lwriter.c, lbatch.c and lsend.c write messages, lenvelope.c and
+** lmessage.c tell received ones apart, lreceive.c takes them out of the input.
+** lcall.c makes calls, ldispatch.c runs handlers, lform.c sets the form of
+** messages, and lopen.c opens a peer and has its methods.
 */
 #ifndef PT_LPEER_H
 #define PT_LPEER_H
 
+#include "early.h"
+#include "frame.h"
+#include "io.h"
+#include "lapi.h"
+#include "lbuf.h"
+#include "ljson.h"
 #include "lloop.h"
-#include "lstream.h"
+#include "pending.h"
 
 #pragma GCC visibility push(hidden)
 
+/* The user values of the userdata. */
+enum {
+  PT_PEER_SELF = 1, /* the Lua table that it is */
+  PT_PEER_POLICY,   /* table: name to function */
+  PT_PEER_HANDLERS, /* table: method to function */
+  PT_PEER_CONTROLS, /* table: method to function, which is never held */
+  PT_PEER_META,     /* the metatable of the context of a handler */
+  PT_PEER_KEPT,     /* table: the values of `form`, and the codec */
+  PT_PEER_BATCH,    /* the batch being read */
+  PT_PEER_OTHERS,   /* table: other members of the last message, or nil */
+  PT_PEER_VALUES = PT_PEER_OTHERS
+};
+
+/* Keys of the table PT_PEER_KEPT. */
+enum {
+  PT_KEPT_HEAD = 1,
+  PT_KEPT_HEADER,
+  PT_KEPT_DECODE,
+  PT_KEPT_ENCODE,
+  PT_KEPT_EXTRA, /* table: name to value of the members that must be there */
+  PT_KEPT_EXTRA_BIT, /* table: name to its bit in `extras` */
+  PT_KEPT_VALUES = PT_KEPT_EXTRA_BIT
+};
+
+/* What comes in (lreceive.c, lmessage.c). */
+typedef struct pt_input {
+  pt_io io;
+  int is_owned; /* closed with the peer */
+  pt_framing framing;
+  pt_buf buf;
+  int at_end;        /* the input has ended */
+  int is_drained;    /* the last read took all there was */
+  int is_searched;   /* there is no whole message in the buffer */
+  int is_reading;    /* a message is being decoded: the buffer must stay put */
+  size_t need;       /* bytes that are missing of the next one, if known */
+  size_t largest;    /* that ever was */
+  size_t batch;      /* offset of the next member of a batch; 0 if in none */
+  size_t batch_used; /* bytes the whole batch takes */
+  const char *text;  /* the message being decoded */
+  size_t text_len;
+  size_t text_used;
+} pt_input;
+
+#define PT_OUTPUT_START 64
+
+/* What goes out (lwriter.c). */
+typedef struct pt_output {
+  pt_io io;
+  int is_owned;
+  pt_buf buf;
+  pt_early early;
+  int is_full;    /* an early write found no room; not tried since */
+  int is_blocked; /* output waits for room */
+  int is_clogged; /* and it is so much that no request is begun */
+  int digits;     /* of the last length written: the next one's guess */
+  char start[PT_OUTPUT_START]; /* the frame and head that this guess gives */
+  size_t start_len;            /* 0 if it does not fit */
+  int start_digits;            /* the guess that it was made for; 0 for none */
+  pt_frame_mode start_mode;
+} pt_output;
+
+/* The forms of own ids that may come back. */
+#define PT_ID_INTEGER 1u
+#define PT_ID_STRING 2u
+
+/* The form of messages, both ways; the texts are in PT_PEER_KEPT (lform.c). */
+typedef struct pt_form {
+  const char *head; /* how every message begins: {"jsonrpc":"2.0", */
+  size_t head_len;
+  const char *header; /* what stands before the length: Content-Length: */
+  size_t header_len;
+  int string_ids;    /* own ids are sent as strings */
+  unsigned id_forms; /* how calls that are pending may have been sent */
+  unsigned extras;   /* a bit for each member that every message must have */
+  int keeps_others;  /* members that are not JSON-RPC's are kept for a look */
+} pt_form;
+
+/* How payloads are read and written. */
+typedef struct pt_codec {
+  int is_foreign;        /* they go through another codec */
+  int is_raw;            /* those received are kept as text */
+  int is_ordered;        /* objects received keep the order of their members */
+  int big_integers;      /* integers received keep all their digits */
+  pt_encode_style style; /* and `depth` of it for what is received, too */
+} pt_codec;
+
+typedef struct pt_limits {
+  size_t queue;  /* bytes that wait to be sent */
+  size_t calls;  /* that wait for an answer */
+  size_t text;   /* bytes of a malformed message in its report */
+  size_t values; /* in one message */
+} pt_limits;
+
+typedef struct pt_counts {
+  lua_Integer received, sent, noise, noise_bytes, stray, invalid;
+} pt_counts;
+
 typedef struct pt_peer {
-  pt_stream s; /* first: a peer is a stream */
+  const void *mark; /* see pt_check_marked */
   pt_loop *loop;
+  pt_input input;
+  pt_output output;
+  pt_form form;
+  pt_codec codec;
+  pt_limits limits;
+  pt_counts counts;
+  pt_pending pending;
   pt_link to_write, to_read;
   pt_alarm overdue; /* when the first call in flight has to be answered */
 
   double timeout;    /* of calls, seconds; HUGE_VAL for none */
   double spin;       /* seconds to go on asking for an answer before sleeping */
   lua_Integer bound; /* handlers at work, besides those that wait for us */
-
   pt_task *handlers; /* at work, a list */
   lua_Integer running;
 
@@ -34,11 +146,12 @@ typedef struct pt_peer {
   int is_deaf;      /* no call can be answered any more */
   int is_finished;  /* the input has ended, and the policy knows */
   int is_orphaned;  /* nothing will come but what is there */
-  int is_blocked;   /* output waits for room */
-  int is_clogged;   /* and it is so much that no request is begun */
   int is_reporting; /* the policy hears of every answer and every write */
   int watches;      /* what the loop watches its descriptors for */
 } pt_peer;
+
+/* Pushes a new one, born closed. */
+pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods);
 
 /* The peer at `arg`, which is a userdata. Raises if it is none. */
 pt_peer *pt_peer_check(lua_State *L, int arg);
@@ -46,39 +159,42 @@ pt_peer *pt_peer_check(lua_State *L, int arg);
 /* Pushes its userdata; nil, and returns 0, if it is being collected. */
 int pt_peer_push(lua_State *L, const pt_peer *p);
 
+/* The peer whose `to_read` this is. */
+pt_peer *pt_peer_to_read(pt_link *l);
+
 /* Pushes a function of the policy and the peer as Lua knows it, its first
 ** argument. The userdata is at `peer`. */
 void pt_peer_push_policy(lua_State *L, int peer, const char *name);
 
-/* There is something to be written. */
-void pt_peer_queued(lua_State *L, pt_peer *p);
+/* Moves the value on top into the table of what is kept; pushes what is there
+** under `key`, and returns its type. */
+void pt_peer_keep(lua_State *L, int peer, int key);
+int pt_peer_push_kept(lua_State *L, int peer, int key);
 
 /* Has its descriptors watched as its state says. */
 void pt_peer_watch(lua_State *L, pt_peer *p, int peer);
 
-/* {====== ldispatch.c ====== */
+/* Writes the bytes that are queued: 1 if all is out that can ever be, 0 if the
+** rest would have to wait, or -1 with errno set. */
+int pt_peer_write_bytes(lua_State *L, pt_peer *p);
 
-/* Gives the two values on top to what waited for an answer; they are taken off.
-** A task is resumed now, or in the next turn if `soon`. */
-void pt_peer_settle(lua_State *L, void *waiter, int soon);
+/* The same, and the loop and the policy hear of what comes of it. */
+void pt_peer_write(lua_State *L, pt_peer *p, int peer);
 
-/* What PT_LOOP_READ is: (peer, readable, writable). */
-void pt_peer_push_reader(lua_State *L);
+/* There is something to be written: before the loop waits, or now if it does
+** not turn. */
+void pt_peer_queued(lua_State *L, pt_peer *p);
+void pt_peer_write_link(lua_State *L, pt_link *to_write); /* for the loop */
 
-/* For the loop. */
-void pt_peer_give_up(lua_State *L, pt_link *to_read);
-void pt_peer_describe(lua_State *L, pt_task *handler);
-int pt_peer_wait_reading(lua_State *L, int watcher);
+/* Drops the memory and descriptors; what is being decoded is kept until done.
+*/
+void pt_peer_release(lua_State *L, pt_peer *p);
 
-/* Whether one more request may be begun. */
-int pt_peer_has_room(const pt_peer *p);
-
-/* Methods. */
-int pt_peer_handle(lua_State *L);
-int pt_peer_requests(lua_State *L);
-void pt_peer_push_listen(lua_State *L);
-
-/* }====== */
+/* Methods: finish, shut, write and write_soon. */
+int pt_peer_finish(lua_State *L);
+int pt_peer_shut(lua_State *L);
+int pt_peer_write_now(lua_State *L);
+int pt_peer_write_soon(lua_State *L);
 
 #pragma GCC visibility pop
 

@@ -1,291 +1,241 @@
-/*
-** Reading: bytes into the buffer, frames out of it, and one message at a time
-** handed over. The payload is decoded where it stands, straight out of the
-** buffer, which is held in place meanwhile.
-**
-** Decoding raises when memory is short. The input is still held in place then,
-** which the caller has to put right: a peer is given up, see lpeer.h.
-*/
-#define _GNU_SOURCE
+#include "lreceive.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <string.h>
 
-#include "clock.h"
-#include "core.h"
-#include "lapi.h"
-#include "ljson.h"
-#include "lreceive.h"
+#include "lbatch.h"
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
 #define READ_MOST (1024 * 1024) /* beyond what is there already */
 #define LARGE (128 * 1024) /* bytes from which memory is mapped by itself */
 
-/* The upvalue behind those that classifying needs. */
-#define HAND_OVER_LARGE PT_RECEIVE_UPVALUES
-
 /* {====== Bytes ====== */
 
-static void note_size(lua_State *L, pt_stream *s, size_t size) {
-  if (size <= s->largest)
+static void note_size(lua_State *L, pt_input *in, size_t size) {
+  if (size <= in->largest)
     return;
-  s->largest = size;
+  in->largest = size;
   if (size > LARGE)
     pt_buf_keep_pages(L, size);
 }
 
 /* A length that was announced is no reason to believe that so much will come:
 ** at most as much as there is already, or READ_MOST, is given at once. */
-static size_t believe(const pt_stream *s) {
-  size_t there = pt_buf_len(&s->in);
+static size_t believe(const pt_input *in) {
+  size_t there = pt_buf_len(&in->buf);
   size_t most = there > READ_MOST ? there : READ_MOST;
-  return s->need < most ? s->need : most;
+  return in->need < most ? in->need : most;
 }
 
-static void make_room(lua_State *L, pt_stream *s) {
-  size_t want = s->in.cap == 0 ? READ_FIRST : READ_LEAST, need = believe(s);
-  note_size(L, s, need);
-  pt_io_widen(&s->input, s->need);
-  if (!pt_buf_reserve(L, &s->in, need > want ? need : want))
+static void make_room(lua_State *L, pt_input *in) {
+  size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST, need = believe(in);
+  note_size(L, in, need);
+  pt_io_widen(&in->io, in->need);
+  if (!pt_buf_reserve(L, &in->buf, need > want ? need : want))
     luaL_error(L, "not enough memory");
 }
 
-static void took(pt_stream *s, size_t n) {
-  s->is_drained = n < pt_buf_room(&s->in);
-  s->is_searched = 0;
-  s->at_end = n == 0;
-  s->in.end += n;
+static void took(pt_input *in, size_t n) {
+  in->is_drained = n < pt_buf_room(&in->buf);
+  in->is_searched = 0;
+  in->at_end = n == 0;
+  in->buf.end += n;
 }
 
-static ssize_t read_some(pt_stream *s) {
-  return pt_io_read(&s->input, s->in.data + s->in.end, pt_buf_room(&s->in));
-}
-
-/* As read_some, but asks again for a while when an answer is due. */
-static ssize_t read_spinning(pt_stream *s, double spin) {
-  ssize_t n = read_some(s);
-  double until;
-  if (n >= 0 || errno != EAGAIN || spin <= 0 || s->pending.count == 0)
-    return n;
-  until = pt_clock_now() + spin;
-  do {
-    sched_yield();
-    n = read_some(s);
-  } while (n == -1 && errno == EAGAIN && pt_clock_now() < until);
-  return n;
-}
-
-static int push_nothing(lua_State *L) {
-  lua_pushboolean(L, 0);
-  return 1;
-}
-
-/* 0 if something came. Else the function's results are pushed: false when there
-** is nothing yet, or why there will be nothing. */
-static int fill(lua_State *L, pt_stream *s, double spin) {
+/* As pt_receive, and 1 if bytes came. */
+static int fill(lua_State *L, pt_input *in) {
   ssize_t n;
-  if (s->is_drained && spin <= 0) { /* asking again would only say EAGAIN */
-    s->is_drained = 0;
-    return push_nothing(L);
-  }
-  make_room(L, s);
-  n = read_spinning(s, spin);
-  if (n >= 0) {
-    took(s, (size_t)n);
+  int err;
+  if (in->is_drained) { /* asking again would only say EAGAIN */
+    in->is_drained = 0;
     return 0;
   }
-  if (errno == EAGAIN || errno == EWOULDBLOCK)
-    return push_nothing(L);
-  return pt_fail_errno(L, errno, "closed", "cannot read");
+  make_room(L, in);
+  n = pt_io_read(&in->io, in->buf.data + in->buf.end, pt_buf_room(&in->buf));
+  if (n >= 0) {
+    took(in, (size_t)n);
+    return 1;
+  }
+  err = errno;
+  if (err == EAGAIN || err == EWOULDBLOCK)
+    return 0;
+  lua_pushfstring(L, "cannot read: %s", strerror(err));
+  lua_pushliteral(L, "closed");
+  return -1;
 }
 
 /* }====== */
 
-/* {====== stream:receive ====== */
+/* {====== One message ====== */
 
-/* Drops what was handed over; a batch may be answered with that. */
-static void consume(lua_State *L, pt_stream *s) {
-  if (s->text_used == 0) /* there is more of the batch */
+/* Drops the message from the buffer; a batch may be answered with that. */
+static void consume(lua_State *L, pt_peer *p) {
+  pt_input *in = &p->input;
+  if (in->text_used == 0) /* there is more of the batch */
     return;
-  pt_buf_consume(L, &s->in, s->text_used);
-  if (s->batch > 0) {
-    s->batch = 0;
-    if (!pt_batch_complete(L, s))
+  pt_buf_consume(L, &in->buf, in->text_used);
+  if (in->batch > 0) {
+    in->batch = 0;
+    if (!pt_batch_complete(L, p))
       luaL_error(L, "not enough memory");
   }
 }
 
-int pt_stream_has_more(const pt_stream *s) {
-  return pt_buf_len(&s->in) > 0 || !s->is_drained || s->at_end ||
-         s->input.fd == -1;
+static int finish_reading(lua_State *L, pt_peer *p) {
+  p->input.is_reading = 0;
+  consume(L, p);
+  if (p->input.io.fd == -1)
+    pt_peer_release(L, p);
+  return 1;
 }
 
-/* Drops what was handed over in so many results, and returns how many there
-** are. */
-static int finish_reading(lua_State *L, pt_stream *s, int results) {
-  s->is_reading = 0;
-  consume(L, s);
-  if (s->input.fd == -1)
-    pt_stream_release(L, s);
-  lua_pushboolean(L, pt_stream_has_more(s));
-  return results + 1;
+static void push_at(lua_State *L, int at) {
+  if (at > 0)
+    lua_pushvalue(L, at);
+  else
+    lua_pushnil(L);
 }
 
-static int classify_large(lua_State *L) {
-  return pt_classify_message(L, lua_touserdata(L, 1));
+/* With the collector paused: (peer, message) -> id, method, payload */
+static int read_large(lua_State *L) {
+  pt_peer *p = lua_touserdata(L, 1);
+  pt_message *m = lua_touserdata(L, 2);
+  pt_vocabulary words = pt_names_get(L, 1);
+  lua_settop(L, 1);
+  pt_message_read(L, p, &words, m);
+  luaL_checkstack(L, 3, NULL);
+  push_at(L, m->id);
+  push_at(L, m->method);
+  push_at(L, m->payload);
+  return 3;
 }
 
 /* The size of a line is known only now. */
-static int hand_over_large(lua_State *L, pt_stream *s) {
-  pt_vocabulary words = pt_names_get(L, PT_KINDS + 1);
-  note_size(L, s, s->text_len);
-  s->arrears = &words.names->arrears;
-  lua_pushvalue(L, lua_upvalueindex(HAND_OVER_LARGE));
+static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+                          pt_message *m) {
+  note_size(L, &p->input, p->input.text_len);
+  p->loop->arrears = &words->names->arrears;
+  lua_pushvalue(L, lua_upvalueindex(PT_RECEIVE_UPVALUES));
   lua_pushvalue(L, 1);
-  if (pt_call_paused(L, &words, 1) != LUA_OK)
-    return lua_error(L);
-  return lua_gettop(L) - 1;
+  lua_pushlightuserdata(L, m);
+  if (pt_call_paused(L, words, 2) != LUA_OK)
+    lua_error(L);
+  m->id = m->id > 0 ? 2 : 0;
+  m->method = m->method > 0 ? 3 : 0;
+  m->payload = m->payload > 0 ? 4 : 0;
 }
 
-static int hand_over(lua_State *L, pt_stream *s) {
-  s->is_reading = 1;
-  if (s->text_len < PT_DECODE_LARGE)
-    return finish_reading(L, s, pt_classify_message(L, s));
-  return finish_reading(L, s, hand_over_large(L, s));
+static int receive_message(lua_State *L, pt_peer *p, pt_message *m) {
+  pt_vocabulary words = pt_names_get(L, 1);
+  p->input.is_reading = 1;
+  if (p->input.text_len < PT_DECODE_LARGE)
+    pt_message_read(L, p, &words, m);
+  else
+    receive_large(L, p, &words, m);
+  return finish_reading(L, p);
 }
 
-static void take_text(pt_stream *s, const pt_frame_found *found) {
-  s->text = found->text;
-  s->text_len = found->len;
-  s->text_used = found->used;
-}
-
-static int fail_at_end(lua_State *L) {
-  return pt_fail(L, "closed", "the other side has closed the stream");
-}
-
-/* A failure is left for flush to report. Where there is no room, that is tried
-** again by whoever waits for it. */
-static void send_early(lua_State *L, pt_stream *s) {
-  if (!s->is_full &&
-      pt_early_is_time(&s->early, pt_buf_len(&s->out), pt_buf_len(&s->in))) {
-    s->is_full = pt_stream_write_out(L, s) == 0;
-    pt_early_sent(&s->early, NULL);
+/* A failure is left for the next write to report. Where there is no room, that
+** is tried again when there is some. */
+static void send_early(lua_State *L, pt_peer *p) {
+  pt_output *o = &p->output;
+  if (!o->is_full && pt_early_is_time(&o->early, pt_buf_len(&o->buf),
+                                      pt_buf_len(&p->input.buf))) {
+    o->is_full = pt_peer_write_bytes(L, p) == 0;
+    pt_early_sent(&o->early, NULL);
   }
 }
 
-int pt_stream_receive(lua_State *L, pt_stream *s, double spin) {
+/* No frame is whole yet: as pt_receive, and 1 if it is to be searched again. */
+static int read_on(lua_State *L, pt_input *in, const pt_frame_found *found) {
+  pt_buf_consume(L, &in->buf, found->used);
+  if (found->used > 0 && pt_buf_len(&in->buf) > 0)
+    return 1;
+  if (in->at_end) {
+    lua_pushliteral(L, "the other side has closed the stream");
+    lua_pushliteral(L, "closed");
+    return -1;
+  }
+  in->is_searched = 1;
+  in->need = found->need;
+  return fill(L, in);
+}
+
+/* The next frame; the results are those of pt_receive. */
+static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
+  pt_input *in = &p->input;
   pt_frame_found found;
-  int results;
-  if (s->input.fd == -1)
-    return pt_fail(L, "closed", "the stream is closed");
-  if (s->is_reading) /* a finalizer asks in the middle of a message */
-    return push_nothing(L);
-  send_early(L, s);
-  if (s->batch > 0) {
-    if (!pt_batch_reserve(L, s))
-      return luaL_error(L, "not enough memory");
-    return hand_over(L, s);
-  }
-  for (;;) {
-    pt_frame_save(&s->before, &s->framing);
-    switch (pt_frame_scan(&s->framing, pt_buf_front(&s->in), pt_buf_len(&s->in),
-                          s->at_end, &found)) {
-    case PT_FRAME_MESSAGE:
-      take_text(s, &found);
-      return hand_over(L, s);
-    case PT_FRAME_NOISE:
-      take_text(s, &found);
-      s->is_reading = 1;
-      return finish_reading(L, s, pt_classify_noise(L, s));
-    case PT_FRAME_BAD:
-      take_text(s, &found);
-      s->is_reading = 1;
-      return finish_reading(L, s, pt_classify_refused(L, s, &found));
-    default:
-      pt_buf_consume(L, &s->in, found.used);
-      if (found.used > 0 && pt_buf_len(&s->in) > 0)
-        continue;
-      if (s->at_end)
-        return fail_at_end(L);
-      s->is_searched = 1;
-      s->need = found.need;
-      results = fill(L, s, spin);
-      if (results > 0)
-        return results;
-    }
-  }
+  pt_frame_result result;
+  int status = 1;
+  do {
+    result = pt_frame_scan(&in->framing, pt_buf_front(&in->buf),
+                           pt_buf_len(&in->buf), in->at_end, &found);
+    if (result == PT_FRAME_MORE)
+      status = read_on(L, in, &found);
+  } while (result == PT_FRAME_MORE && status == 1);
+  if (result == PT_FRAME_MORE)
+    return status;
+  in->text = found.text;
+  in->text_len = found.len;
+  in->text_used = found.used;
+  if (result == PT_FRAME_MESSAGE)
+    return receive_message(L, p, m);
+  in->is_reading = 1;
+  if (result == PT_FRAME_NOISE)
+    pt_message_noise(L, p, m);
+  else
+    pt_message_refused(L, p, &found, m);
+  return finish_reading(L, p);
 }
 
-double pt_stream_check_spin(lua_State *L) {
-  double spin = 0;
-  if (lua_gettop(L) > 1) {
-    spin = luaL_optnumber(L, 2, 0);
-    lua_settop(L, 1);
-  }
-  return spin;
+int pt_receive(lua_State *L, pt_peer *p, pt_message *m) {
+  static const pt_message none = {.id = 0};
+  *m = none;
+  if (p->input.is_reading) /* a finalizer asks in the middle of a message */
+    return 0;
+  send_early(L, p);
+  if (p->input.batch == 0)
+    return receive_frame(L, p, m);
+  if (!pt_batch_reserve(L, p))
+    return luaL_error(L, "not enough memory");
+  return receive_message(L, p, m);
 }
 
-/* In a protected call: (stream, spin). */
-static int receive_protected(lua_State *L) {
-  pt_stream *s = lua_touserdata(L, 1);
-  return pt_stream_receive(L, s, pt_stream_check_spin(L));
-}
-
-/* stream:receive(spin) -> kind, id, what, payload, more | false | nil, msg,
-** kind. A message that memory was short for is still there, to be read again;
-** the members of a batch are not scanned again. */
-static int stream_receive(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
-  int was_reading = s->is_reading;
-  lua_settop(L, 2);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushvalue(L, 1);
-  lua_pushnumber(L, luaL_optnumber(L, 2, 0));
-  if (lua_pcall(L, 2, LUA_MULTRET, 0) == LUA_OK)
-    return lua_gettop(L) - 2;
-  if (s->is_reading && !was_reading) {
-    s->is_reading = 0;
-    if (s->batch == 0)
-      pt_frame_save(&s->framing, &s->before);
-  }
-  return lua_error(L);
+int pt_receive_has_more(const pt_peer *p) {
+  const pt_input *in = &p->input;
+  return pt_buf_len(&in->buf) > 0 || !in->is_drained || in->at_end ||
+         in->io.fd == -1;
 }
 
 /* }====== */
 
 /* {====== Waiting ====== */
 
-/* Whether `receive` would do something without new input. */
-static int has_input(const pt_stream *s) {
-  return s->is_reading || s->at_end || s->batch > 0 ||
-         (pt_buf_len(&s->in) > 0 && !s->is_searched);
+/* Whether pt_receive would do something without new input. */
+static int has_input(const pt_input *in) {
+  return in->is_reading || in->at_end || in->batch > 0 ||
+         (pt_buf_len(&in->buf) > 0 && !in->is_searched);
 }
 
-int pt_stream_wait_reading(lua_State *L, pt_stream *s) {
+int pt_receive_wait(lua_State *L, pt_peer *p) {
+  pt_input *in = &p->input;
   ssize_t n;
-  if (!s->owns_input || !pt_io_can_be_patient(&s->input) ||
-      pt_buf_len(&s->out) > 0 || has_input(s))
+  if (!in->is_owned || !pt_io_can_be_patient(&in->io) ||
+      pt_buf_len(&p->output.buf) > 0 || has_input(in))
     return 0;
-  make_room(L, s);
-  n = pt_io_read_patiently(&s->input, s->in.data + s->in.end,
-                           pt_buf_room(&s->in));
+  make_room(L, in);
+  n = pt_io_read_patiently(&in->io, in->buf.data + in->buf.end,
+                           pt_buf_room(&in->buf));
   if (n >= 0)
-    took(s, (size_t)n);
+    took(in, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 
 /* }====== */
 
-void pt_stream_push_receive_upvalues(lua_State *L) {
-  pt_classify_push_upvalues(L);
-  pt_classify_push_upvalues(L);
-  lua_pushcclosure(L, classify_large, PT_CLASSIFY_UPVALUES);
-}
-
-void pt_stream_push_receive(lua_State *L) {
-  pt_stream_push_receive_upvalues(L);
-  lua_pushcclosure(L, receive_protected, PT_RECEIVE_UPVALUES);
-  lua_pushcclosure(L, stream_receive, 1);
+void pt_receive_push_upvalues(lua_State *L) {
+  pt_names_push(L);
+  pt_names_push(L);
+  lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);
 }

@@ -1,29 +1,36 @@
 /*
-** Reading one message, for the functions that hand it over.
+** Reading: bytes into the buffer, frames out of it, and one message at a time.
+** A payload is decoded where it stands, straight out of the buffer, which is
+** held in place meanwhile.
+**
+** Decoding raises when memory is short, and the input is still held in place
+** then: such a peer is given up (ldispatch.c).
 */
 #ifndef PT_LRECEIVE_H
 #define PT_LRECEIVE_H
 
-#include "lapi.h"
-#include "lclassify.h"
-#include "lstream.h"
+#include "ljson.h"
+#include "lmessage.h"
+#include "lpeer.h"
 
 #pragma GCC visibility push(hidden)
 
-/* A function that receives has the stream alone on its stack, and as its first
+/* A function that receives has the peer alone on its stack, and as its first
 ** upvalues what is pushed here. */
-#define PT_RECEIVE_UPVALUES (PT_CLASSIFY_UPVALUES + 1)
-void pt_stream_push_receive_upvalues(lua_State *L);
+#define PT_RECEIVE_UPVALUES (PT_NAMES_UPVALUES + 1)
+void pt_receive_push_upvalues(lua_State *L);
 
-/* Pushes the results of stream:receive, and returns how many they are: five if
-** there is a message, whose kind is then in the stream's field `kind`. */
-int pt_stream_receive(lua_State *L, pt_stream *s, double spin);
+/* One message: 1 if there is one, its parts on the stack; 0 if there is none
+** yet; -1 if none will come, and why and the kind of that are on top. */
+int pt_receive(lua_State *L, pt_peer *p, pt_message *m);
 
 /* Whether it is worth asking for another message at once. */
-int pt_stream_has_more(const pt_stream *s);
+int pt_receive_has_more(const pt_peer *p);
 
-/* The argument `spin`, which is taken off the stack. */
-double pt_stream_check_spin(lua_State *L);
+/* Waits for input by reading it, where nothing else is to be waited for: 1 if
+** something came, or the end; 0 if it cannot be done so; -1 if a signal came.
+*/
+int pt_receive_wait(lua_State *L, pt_peer *p);
 
 #pragma GCC visibility pop
 

@@ -1,15 +1,7 @@
-/*
-** Writing messages. A message is written straight behind what is queued: frame
-** header, envelope, payload. Nothing of it stays if it cannot be finished.
-*/
-#define _POSIX_C_SOURCE 200809L
+#include "lsend.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "clock.h"
 #include "core.h"
-#include "lapi.h"
+#include "lbatch.h"
 #include "ljson.h"
 #include "lwriter.h"
 
@@ -38,15 +30,15 @@ static int finish(pt_writer *w) {
   if (!w->ok)
     return fail_memory(w);
   len = pt_writer_len(w);
-  if (len > w->s->framing.body_limit) {
+  if (len > w->p->input.framing.body_limit) {
     pt_writer_undo(w);
-    return pt_fail(w->L, "invalid",
-                   "message of %I bytes is longer than the limit of %I",
-                   (LUAI_UACINT)len, (LUAI_UACINT)w->s->framing.body_limit);
+    return pt_fail(
+        w->L, "invalid", "message of %I bytes is longer than the limit of %I",
+        (LUAI_UACINT)len, (LUAI_UACINT)w->p->input.framing.body_limit);
   }
   if (!pt_writer_end(w))
     return fail_memory(w);
-  w->s->sent++;
+  w->p->counts.sent++;
   return 0;
 }
 
@@ -75,7 +67,8 @@ static int add_string(pt_writer *w, int arg, const char *root) {
 static int add_value(pt_writer *w, int arg, const char *root) {
   if (!w->ok)
     return fail_memory(w);
-  switch (pt_encode_value(w->L, arg, w->out, w->mark, &w->s->style, root)) {
+  switch (
+      pt_encode_value(w->L, arg, w->out, w->mark, &w->p->codec.style, root)) {
   case PT_ENCODED:
     return 0;
   case PT_ENCODE_MISUSE:
@@ -87,15 +80,14 @@ static int add_value(pt_writer *w, int arg, const char *root) {
 
 /* Before anything is written, because another codec may run any code: puts its
 ** text in the place of the value. 0, or what the Lua function returns. */
-static int prepare(lua_State *L, const pt_stream *s, int stream, int arg) {
+static int prepare(lua_State *L, const pt_peer *p, int peer, int arg) {
   size_t len;
   const char *text;
   int status;
-  if (!s->has_codec || lua_isnoneornil(L, arg) ||
+  if (!p->codec.is_foreign || lua_isnoneornil(L, arg) ||
       pt_raw_test(L, arg, &len) != NULL)
     return 0;
-  lua_getiuservalue(L, stream, PT_STREAM_KEPT);
-  lua_rawgeti(L, -1, PT_KEPT_ENCODE);
+  pt_peer_push_kept(L, peer, PT_KEPT_ENCODE);
   lua_pushvalue(L, arg);
   status = lua_pcall(L, 1, 1, 0);
   if (status == LUA_ERRMEM)
@@ -107,7 +99,7 @@ static int prepare(lua_State *L, const pt_stream *s, int stream, int arg) {
     return pt_fail(L, "invalid", "the codec's encode gave no string");
   pt_raw_push(L, text, len);
   lua_replace(L, arg);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
   return 0;
 }
 
@@ -120,13 +112,13 @@ static int fail_closed(lua_State *L) {
 }
 
 /* 0 if there is room for one more message. */
-static int check_room(lua_State *L, const pt_stream *s) {
-  if (s->output.fd == -1)
+static int check_room(lua_State *L, const pt_peer *p) {
+  if (p->output.io.fd == -1)
     return fail_closed(L);
-  if (pt_buf_len(&s->out) > s->queue_limit)
+  if (pt_buf_len(&p->output.buf) > p->limits.queue)
     return pt_fail(L, "full", "%I bytes wait to be sent, the limit is %I",
-                   (LUAI_UACINT)pt_buf_len(&s->out),
-                   (LUAI_UACINT)s->queue_limit);
+                   (LUAI_UACINT)pt_buf_len(&p->output.buf),
+                   (LUAI_UACINT)p->limits.queue);
   return 0;
 }
 
@@ -157,42 +149,19 @@ static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
   return alloc(ud, block, old, size);
 }
 
-static void move_waiters(lua_State *L, const pt_pending *p, int from, int to,
-                         size_t slots) {
-  size_t i;
-  for (i = 0; i < p->slots; i++) {
-    if (p->calls[i].id == 0)
-      continue;
-    lua_rawgeti(L, from, (lua_Integer)i + 1);
-    lua_rawseti(L, to, (lua_Integer)((size_t)p->calls[i].id & (slots - 1)) + 1);
-  }
-}
-
-/* A ring twice as large, and a table of waiters with it. Making the table may
-** run finalizers, and one of them may have made room already. */
-static void grow_pending(lua_State *L, pt_stream *s, int stream) {
-  pt_pending *p = &s->pending;
-  size_t old = p->slots, slots = old > 0 ? old * 2 : 16;
-  pt_pending_call *before, *calls;
-  lua_createtable(L, (int)slots, 0);
-  if (p->slots == old) {
-    calls = reallocate(L, NULL, 0, slots * sizeof *calls);
-    if (calls == NULL)
-      luaL_error(L, "not enough memory");
-    lua_getiuservalue(L, stream, PT_STREAM_WAITERS);
-    move_waiters(L, p, lua_gettop(L), lua_gettop(L) - 1, slots);
-    before = p->calls;
-    pt_pending_move(p, calls, slots);
-    reallocate(L, before, old * sizeof *calls, 0);
-    lua_pop(L, 1);
-    lua_pushvalue(L, -1);
-    lua_setiuservalue(L, stream, PT_STREAM_WAITERS);
-  }
-  lua_pop(L, 1);
+/* A ring twice as large. */
+static void grow_pending(lua_State *L, pt_pending *pending) {
+  size_t old = pending->slots, slots = old > 0 ? old * 2 : 16;
+  pt_pending_call *before = pending->calls;
+  pt_pending_call *calls = reallocate(L, NULL, 0, slots * sizeof *calls);
+  if (calls == NULL)
+    luaL_error(L, "not enough memory");
+  pt_pending_move(pending, calls, slots);
+  reallocate(L, before, old * sizeof *calls, 0);
 }
 
 static void put_own_id(pt_writer *w, int64_t id) {
-  if (w->s->string_ids) {
+  if (w->p->form.string_ids) {
     put_literal(w, "\"id\":\"");
     pt_writer_put_integer(w, id);
     put_literal(w, "\",");
@@ -203,109 +172,55 @@ static void put_own_id(pt_writer *w, int64_t id) {
   }
 }
 
-/* The table has room for it, so nothing here can fail. */
-static void keep_waiter(lua_State *L, size_t slot) {
-  lua_getiuservalue(L, 1, PT_STREAM_WAITERS);
-  lua_pushvalue(L, 2);
-  lua_rawseti(L, -2, (lua_Integer)slot + 1);
-  lua_pop(L, 1);
-}
-
 /* 0 if there is a place for one more call. */
-static int check_calls(lua_State *L, pt_stream *s, int stream) {
-  if (s->pending.count >= s->call_limit)
+static int check_calls(lua_State *L, pt_peer *p) {
+  if (p->pending.count >= p->limits.calls)
     return pt_fail(L, "full", "%I calls wait for an answer, which is the limit",
-                   (LUAI_UACINT)s->call_limit);
-  while (pt_pending_is_full(&s->pending))
-    grow_pending(L, s, stream);
+                   (LUAI_UACINT)p->limits.calls);
+  if (pt_pending_is_full(&p->pending))
+    grow_pending(L, &p->pending);
   return 0;
 }
 
-/* 0 if it was queued; else what the Lua function returns. */
-static int send_request(lua_State *L, pt_stream *s, pt_ask *a) {
+static int write_request(lua_State *L, pt_peer *p, pt_ask *a) {
   pt_writer w;
   int failed;
-  a->id = pt_pending_next(&s->pending);
-  if (!pt_writer_begin(&w, L, s, NULL))
+  a->id = pt_pending_next(&p->pending);
+  if (!pt_writer_begin(&w, L, p, NULL))
     return fail_memory(&w);
   put_own_id(&w, a->id);
   failed = add_call(&w, check_method(L, a->method), a->params);
   if (!failed)
     failed = finish(&w);
   if (!failed)
-    a->slot = pt_pending_take(&s->pending, a->id, a->due, a->waiter);
+    pt_pending_take(&p->pending, a->id, a->due, a->waiter);
   return failed;
 }
 
-int pt_stream_ask(lua_State *L, pt_stream *s, pt_ask *a) {
+/* What comes before a message is written. */
+static int begin_call(lua_State *L, pt_peer *p, const pt_ask *a) {
   int failed;
   check_method(L, a->method);
-  failed = check_room(L, s);
+  failed = check_room(L, p);
+  return failed ? failed : prepare(L, p, a->peer, a->params);
+}
+
+int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
+  int failed = begin_call(L, p, a);
   if (!failed)
-    failed = prepare(L, s, a->stream, a->params);
-  if (!failed)
-    failed = check_calls(L, s, a->stream);
-  return failed ? failed : send_request(L, s, a);
+    failed = check_calls(L, p);
+  return failed ? failed : write_request(L, p, a);
 }
 
-/* 0 if the request at 3 and 4 was queued for the waiter at 2, and its id is on
-** top; else what the Lua function returns. */
-static int queue_request(lua_State *L, pt_stream *s, double due) {
-  pt_ask a = {.stream = 1, .method = 3, .params = 4, .due = due};
-  int failed = pt_stream_ask(L, s, &a);
-  if (failed)
-    return failed;
-  keep_waiter(L, a.slot);
-  lua_pushinteger(L, a.id);
-  return 0;
-}
-
-/* stream:request(waiter, method, params, timeout)
-** -> id, deadline | nil, msg, kind */
-int pt_stream_request(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
-  double due = luaL_optnumber(L, 5, HUGE_VAL);
-  int failed;
-  luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "waiter expected");
-  lua_settop(L, 4);
-  if (due < HUGE_VAL)
-    due += pt_clock_now();
-  failed = queue_request(L, s, due);
-  if (failed)
-    return failed;
-  lua_pushnumber(L, due);
-  return 2;
-}
-
-static int send_notification(lua_State *L, pt_stream *s, const pt_ask *a) {
+int pt_send_notification(lua_State *L, pt_peer *p, const pt_ask *a) {
   pt_writer w;
-  int failed;
-  if (!pt_writer_begin(&w, L, s, NULL))
+  int failed = begin_call(L, p, a);
+  if (failed)
+    return failed;
+  if (!pt_writer_begin(&w, L, p, NULL))
     return fail_memory(&w);
   failed = add_call(&w, check_method(L, a->method), a->params);
   return failed ? failed : finish(&w);
-}
-
-int pt_stream_tell(lua_State *L, pt_stream *s, const pt_ask *a) {
-  int failed;
-  check_method(L, a->method);
-  failed = check_room(L, s);
-  if (!failed)
-    failed = prepare(L, s, a->stream, a->params);
-  return failed ? failed : send_notification(L, s, a);
-}
-
-/* stream:notify(method, params) -> true | nil, msg, kind */
-int pt_stream_notify(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
-  pt_ask a = {.stream = 1, .method = 2, .params = 3};
-  int failed;
-  lua_settop(L, 3);
-  failed = pt_stream_tell(L, s, &a);
-  if (failed)
-    return failed;
-  lua_pushboolean(L, 1);
-  return 1;
 }
 
 /* }====== */
@@ -317,7 +232,7 @@ typedef struct answer {
   pt_writer w;
   int id;            /* where it is */
   pt_ticket *ticket; /* NULL if the id is none */
-  pt_batch *batch;   /* NULL for the stream itself */
+  pt_batch *batch;   /* NULL if it is sent by itself */
 } answer;
 
 /* The ticket at `id`, NULL if that is an id of another kind; raises if it is
@@ -353,58 +268,55 @@ static int add_id(answer *a) {
   return 0;
 }
 
-/* Begins it, in the batch of its id if that has one. */
-static int begin_answer(lua_State *L, pt_stream *s, answer *a) {
+/* Begins it, in the batch of its id if that has one. The value at `payload` is
+** written later. */
+static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
+                        int payload) {
+  int failed;
+  a->ticket = check_id(L, a->id);
+  failed =
+      p->output.io.fd == -1 ? fail_closed(L) : prepare(L, p, peer, payload);
+  if (failed)
+    return failed;
   a->batch = a->ticket != NULL ? pt_ticket_batch(L, a->id) : NULL;
-  if (!pt_writer_begin(&a->w, L, s, a->batch))
+  if (!pt_writer_begin(&a->w, L, p, a->batch != NULL ? &a->batch->out : NULL))
     return fail_memory(&a->w);
   return add_id(a);
 }
 
-static int finish_answer(lua_State *L, pt_stream *s, answer *a) {
+static int finish_answer(lua_State *L, pt_peer *p, answer *a) {
   int failed = finish(&a->w);
   if (failed)
     return failed;
-  if (a->ticket != NULL && !pt_ticket_answered(L, s, a->id, a->batch)) {
-    s->sent--;
+  if (a->ticket != NULL && !pt_ticket_answered(L, p, a->id, a->batch)) {
+    p->counts.sent--;
     return fail_memory(&a->w);
   }
-  lua_pushboolean(L, 1);
-  return 1;
+  return 0;
 }
 
-int pt_stream_answer(lua_State *L, pt_stream *s, int stream, int id,
-                     int result) {
+int pt_send_result(lua_State *L, pt_peer *p, int peer, int id, int result) {
   answer a;
   int failed;
   a.id = id;
-  a.ticket = check_id(L, id);
-  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, stream, result);
-  if (!failed)
-    failed = begin_answer(L, s, &a);
+  failed = begin_answer(L, p, peer, &a, result);
   if (failed)
     return failed;
   add_literal(&a.w, ",\"result\":");
   failed = add_value(&a.w, result, "result");
-  return failed ? failed : finish_answer(L, s, &a);
+  return failed ? failed : finish_answer(L, p, &a);
 }
 
-/* stream:reply(id, result) -> true | nil, msg, kind */
-int pt_stream_reply(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
-  lua_settop(L, 3);
-  return pt_stream_answer(L, s, 1, 2, 3);
-}
-
-static int add_error(pt_writer *w, int code, int message, int data) {
+/* The code, the message and the data are at 3, 4 and 5. */
+static int add_error(pt_writer *w) {
   int failed;
   add_literal(w, ",\"error\":{\"code\":");
-  w->ok = w->ok && pt_encode_integer(w->L, w->out, lua_tointeger(w->L, code));
+  w->ok = w->ok && pt_encode_integer(w->L, w->out, lua_tointeger(w->L, 3));
   add_literal(w, ",\"message\":");
-  failed = w->ok ? add_string(w, message, "message") : fail_memory(w);
-  if (!failed && !lua_isnil(w->L, data)) {
+  failed = w->ok ? add_string(w, 4, "message") : fail_memory(w);
+  if (!failed && !lua_isnil(w->L, 5)) {
     add_literal(w, ",\"data\":");
-    failed = add_value(w, data, "data");
+    failed = add_value(w, 5, "data");
   }
   if (!failed)
     add_literal(w, "}");
@@ -412,21 +324,23 @@ static int add_error(pt_writer *w, int code, int message, int data) {
 }
 
 /* stream:fail(id, code, message, data) -> true | nil, msg, kind */
-int pt_stream_fail(lua_State *L) {
-  pt_stream *s = pt_stream_check(L);
+int pt_send_fail(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
   answer a;
   int failed;
-  lua_settop(L, 5);
   a.id = 2;
-  a.ticket = check_id(L, a.id);
+  lua_settop(L, 5);
   luaL_checkinteger(L, 3);
   luaL_checkstring(L, 4);
-  failed = s->output.fd == -1 ? fail_closed(L) : prepare(L, s, 1, 5);
+  failed = begin_answer(L, p, 1, &a, 5);
   if (!failed)
-    failed = begin_answer(L, s, &a);
+    failed = add_error(&a.w);
   if (!failed)
-    failed = add_error(&a.w, 3, 4, 5);
-  return failed ? failed : finish_answer(L, s, &a);
+    failed = finish_answer(L, p, &a);
+  if (failed)
+    return failed;
+  lua_pushboolean(L, 1);
+  return 1;
 }
 
 /* }====== */

@@ -1,33 +1,173 @@
 /*
-** core.sha256: telling whether a file is the one that was meant.
+** core.sha256: whether a file is the one that was meant. SHA-256 as FIPS 180-4
+** has it.
 */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core.h"
-#include "lapi.h"
-#include "sha256.h"
+#include "io.h"
 
-static void push_hex(lua_State *L, const unsigned char *bytes, int count) {
-  char text[2 * PT_SHA256_SIZE];
+#define SIZE 32
+#define BLOCK 64
+
+typedef struct sha256 {
+  uint32_t hash[8];
+  uint64_t bytes;             /* taken in so far */
+  unsigned char block[BLOCK]; /* the last of them, if not a whole */
+} sha256;
+
+/* The fractions of the cube roots of the first 64 primes. */
+static const uint32_t constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+    0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+    0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
+    0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+    0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+    0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
+    0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+/* The fractions of the square roots of the first 8. */
+static const uint32_t beginning[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
+                                      0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                      0x1f83d9ab, 0x5be0cd19};
+
+static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
+
+static uint32_t load(const unsigned char *p) {
+  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
+         p[3];
+}
+
+static void store(unsigned char *p, uint32_t x) {
+  p[0] = (unsigned char)(x >> 24);
+  p[1] = (unsigned char)(x >> 16);
+  p[2] = (unsigned char)(x >> 8);
+  p[3] = (unsigned char)x;
+}
+
+/* The sixteen words of a block, and 48 that are made of them. */
+static void spread(uint32_t w[64], const unsigned char *block) {
   int i;
-  for (i = 0; i < count; i++) {
-    text[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-    text[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+  for (i = 0; i < 16; i++)
+    w[i] = load(block + 4 * i);
+  for (; i < 64; i++) {
+    uint32_t a = w[i - 15], b = w[i - 2];
+    w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[i - 7] +
+           (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
   }
-  lua_pushlstring(L, text, (size_t)(2 * count));
+}
+
+/* One of the 64 rounds; v is a to h. */
+static void mix(uint32_t v[8], uint32_t word) {
+  uint32_t a = v[0], e = v[4];
+  uint32_t one = v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
+                 ((e & v[5]) ^ (~e & v[6])) + word;
+  uint32_t two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
+                 ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+  v[7] = v[6], v[6] = v[5], v[5] = v[4], v[4] = v[3] + one;
+  v[3] = v[2], v[2] = v[1], v[1] = v[0], v[0] = one + two;
+}
+
+static void take_block(sha256 *s, const unsigned char *block) {
+  uint32_t w[64], v[8];
+  int i;
+  spread(w, block);
+  memcpy(v, s->hash, sizeof v);
+  for (i = 0; i < 64; i++)
+    mix(v, constants[i] + w[i]);
+  for (i = 0; i < 8; i++)
+    s->hash[i] += v[i];
+}
+
+static void add(sha256 *s, const unsigned char *data, size_t len) {
+  while (len > 0) {
+    size_t at = s->bytes % BLOCK, n = BLOCK - at;
+    if (n > len)
+      n = len;
+    memcpy(s->block + at, data, n);
+    if (at + n == BLOCK)
+      take_block(s, s->block);
+    s->bytes += n;
+    data += n;
+    len -= n;
+  }
+}
+
+/* A one bit, zeros up to eight bytes before the end of a block, and there the
+** length in bits. */
+static void finish(sha256 *s, unsigned char digest[SIZE]) {
+  static const unsigned char padding[BLOCK] = {0x80};
+  uint64_t bits = s->bytes * 8;
+  unsigned char length[8];
+  int i;
+  add(s, padding, 1 + (119 - s->bytes % 64) % 64);
+  store(length, (uint32_t)(bits >> 32));
+  store(length + 4, (uint32_t)bits);
+  add(s, length, sizeof length);
+  for (i = 0; i < 8; i++)
+    store(digest + 4 * i, s->hash[i]);
+}
+
+/* 0, or an error number. */
+static int add_file(sha256 *s, int fd) {
+  unsigned char data[64 * 1024];
+  struct stat st;
+  ssize_t n;
+  if (fstat(fd, &st) == -1)
+    return errno;
+  if (!S_ISREG(st.st_mode))
+    return EINVAL;
+  while ((n = read(fd, data, sizeof data)) != 0) {
+    if (n > 0)
+      add(s, data, (size_t)n);
+    else if (errno != EINTR)
+      return errno;
+  }
+  return 0;
+}
+
+/* 0, or an error number: EINVAL if it is no regular file, which might never
+** end. To open a pipe would wait for its writer. */
+static int hash_file(const char *path, unsigned char digest[SIZE]) {
+  sha256 s = {.bytes = 0};
+  int err, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd == -1)
+    return errno;
+  memcpy(s.hash, beginning, sizeof beginning);
+  err = add_file(&s, fd);
+  pt_fd_drop(&fd);
+  if (err == 0)
+    finish(&s, digest);
+  return err;
+}
+
+static void push_hex(lua_State *L, const unsigned char digest[SIZE]) {
+  char text[2 * SIZE];
+  int i;
+  for (i = 0; i < 2 * SIZE; i++)
+    text[i] = "0123456789abcdef"[digest[i / 2] >> (i % 2 == 0 ? 4 : 0) & 15];
+  lua_pushlstring(L, text, sizeof text);
 }
 
 /* core.sha256(path) -> hex | nil, msg, kind, errno */
 static int core_sha256(lua_State *L) {
-  unsigned char digest[PT_SHA256_SIZE];
-  size_t len;
-  const char *path = luaL_checklstring(L, 1, &len);
-  int err;
-  luaL_argcheck(L, strlen(path) == len, 1, "a zero byte in the string");
-  err = pt_sha256_file(path, digest);
+  unsigned char digest[SIZE];
+  const char *path = pt_check_text(L, 1);
+  int err = hash_file(path, digest);
   if (err != 0)
     return pt_fail_errno(L, err, "invalid", "cannot read \"%s\"", path);
-  push_hex(L, digest, PT_SHA256_SIZE);
+  push_hex(L, digest);
   return 1;
 }
 

@@ -1,23 +1,145 @@
 /*
 ** core.signals and core.raise: signals that come as events, and ending by one.
+** A signal that the program has left alone is noted in a pipe when it comes,
+** once; the second time it does what it always does. So a program that looks
+** can end in order, and one that hangs is ended all the same.
 */
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "core.h"
-#include "lapi.h"
-#include "process.h"
-#include "signals.h"
+#include "io.h"
+#include "spawn.h"
 
 #define CLASS "pintle.signals"
+#define MOST 32
+
+/* Zeroed means closed. */
+typedef struct signals {
+  int is_open;
+  int input; /* readable when one has come */
+  int count;
+  int taken[MOST];
+  struct sigaction before[MOST]; /* of those, in their order */
+} signals;
 
 /* Its user value: a table from signals to their names. What has come is taken
 ** out of the pipe, so telling its name must not ask for memory. */
 #define NAMES 1
 
-static pt_signals *check_signals(lua_State *L) {
+/* {====== Taking signals over ======
+** Signals are the whole process', and so is what their handler needs to know:
+** there can be only one of these at a time. */
+
+static atomic_flag is_taken = ATOMIC_FLAG_INIT;
+static volatile sig_atomic_t output = -1; /* where the handler writes */
+static pid_t owner;                       /* a fork has the pipe, too */
+
+/* The disposition is the default one again: in a fork, which nobody has asked,
+** the signal takes its course. */
+static void note(int sig) {
+  int saved = errno;
+  unsigned char byte = (unsigned char)sig;
+  ssize_t written = 0;
+  if (getpid() == owner)
+    written = write(output, &byte, 1);
+  else
+    raise(sig);
+  (void)written;
+  errno = saved;
+}
+
+static int set_disposition(int sig, void (*handler)(int), int flags) {
+  struct sigaction act;
+  memset(&act, 0, sizeof act);
+  act.sa_handler = handler;
+  act.sa_flags = flags;
+  sigemptyset(&act.sa_mask);
+  return sigaction(sig, &act, NULL);
+}
+
+static int is_handler(const struct sigaction *act, void (*handler)(int)) {
+  return !(act->sa_flags & SA_SIGINFO) && act->sa_handler == handler;
+}
+
+static int has_disposition(int sig, void (*handler)(int)) {
+  struct sigaction act;
+  return sigaction(sig, NULL, &act) == 0 && is_handler(&act, handler);
+}
+
+/* One that is wanted twice is taken already. */
+static int may_take(const struct sigaction *act, int handled) {
+  if (handled)
+    return !is_handler(act, SIG_IGN) && !is_handler(act, note);
+  return is_handler(act, SIG_DFL);
+}
+
+static void take(signals *s, int sig, int handled) {
+  struct sigaction *before = &s->before[s->count];
+  if (s->count < MOST && sigaction(sig, NULL, before) == 0 &&
+      may_take(before, handled) &&
+      set_disposition(sig, note, (int)SA_RESETHAND | SA_RESTART) == 0)
+    s->taken[s->count++] = sig;
+}
+
+/* Takes those of `wanted` that have their default disposition, and with
+** `handled` those that the program handles as well, but none that it ignores.
+** 0, or an error number; EBUSY if there is an open one already. */
+static int take_all(signals *s, const int *wanted, int count, int handled) {
+  int ends[2], err, i;
+  if (atomic_flag_test_and_set(&is_taken))
+    return EBUSY;
+  err = pt_fd_pipe(ends);
+  if (err != 0) {
+    atomic_flag_clear(&is_taken);
+    return err;
+  }
+  pt_fd_nonblock(ends[0]);
+  pt_fd_nonblock(ends[1]);
+  s->is_open = 1;
+  s->input = ends[0];
+  s->count = 0;
+  output = ends[1];
+  owner = getpid();
+  for (i = 0; i < count; i++)
+    take(s, wanted[i], handled);
+  return 0;
+}
+
+/* Gives back those that were taken and have not come. */
+static void give_back(signals *s) {
+  int i, end = output;
+  if (!s->is_open)
+    return;
+  s->is_open = 0;
+  for (i = 0; i < s->count; i++)
+    if (has_disposition(s->taken[i], note))
+      sigaction(s->taken[i], &s->before[i], NULL);
+  output = -1;
+  pt_fd_drop(&end);
+  pt_fd_drop(&s->input);
+  atomic_flag_clear(&is_taken);
+}
+
+/* 0 if the signal does nothing by default, or an error number. */
+static int raise_default(int sig) {
+  sigset_t set;
+  set_disposition(sig, SIG_DFL, 0); /* KILL and STOP have no other */
+  sigemptyset(&set);
+  sigaddset(&set, sig);
+  sigprocmask(SIG_UNBLOCK, &set, NULL);
+  return kill(getpid(), sig) == 0 ? 0 : errno;
+}
+
+/* }====== */
+
+static signals *check_signals(lua_State *L) {
   return luaL_checkudata(L, 1, CLASS);
 }
 
@@ -35,10 +157,10 @@ static int check_name(lua_State *L, int arg) {
 }
 
 /* Moves the list at 1 to a table from signals to names, on top of the stack. */
-static int read_names(lua_State *L, int wanted[PT_SIGNALS_MOST]) {
+static int read_names(lua_State *L, int wanted[MOST]) {
   int i, count;
   luaL_checktype(L, 1, LUA_TTABLE);
-  luaL_argcheck(L, lua_rawlen(L, 1) <= PT_SIGNALS_MOST, 1, "too many names");
+  luaL_argcheck(L, lua_rawlen(L, 1) <= MOST, 1, "too many names");
   count = (int)lua_rawlen(L, 1);
   lua_createtable(L, 0, count);
   for (i = 0; i < count; i++) {
@@ -51,15 +173,15 @@ static int read_names(lua_State *L, int wanted[PT_SIGNALS_MOST]) {
 
 /* core.signals(names, handled) -> signals | nil, msg, kind, errno */
 static int core_signals(lua_State *L) {
-  int wanted[PT_SIGNALS_MOST];
+  int wanted[MOST];
   int handled = lua_toboolean(L, 2);
-  pt_signals *s = lua_newuserdatauv(L, sizeof *s, 1);
+  signals *s = lua_newuserdatauv(L, sizeof *s, 1);
   int count, err;
   memset(s, 0, sizeof *s);
   luaL_setmetatable(L, CLASS);
   count = read_names(L, wanted);
   lua_setiuservalue(L, -2, NAMES);
-  err = pt_signals_open(s, wanted, count, handled);
+  err = take_all(s, wanted, count, handled);
   if (err == EBUSY)
     return pt_fail(L, "full", "signals are watched in this process already");
   if (err != 0)
@@ -71,7 +193,7 @@ static int core_signals(lua_State *L) {
 static int core_raise(lua_State *L) {
   int err;
   lua_settop(L, 1);
-  err = pt_signal_raise(check_name(L, 1));
+  err = raise_default(check_name(L, 1));
   if (err != 0)
     return pt_fail_errno(L, err, "invalid", "cannot raise %s",
                          lua_tostring(L, 1));
@@ -81,7 +203,7 @@ static int core_raise(lua_State *L) {
 
 /* signals:fd() -> integer | nil */
 static int signals_fd(lua_State *L) {
-  const pt_signals *s = check_signals(L);
+  const signals *s = check_signals(L);
   if (s->is_open)
     lua_pushinteger(L, s->input);
   else
@@ -91,34 +213,23 @@ static int signals_fd(lua_State *L) {
 
 /* signals:next() -> name | nil */
 static int signals_next(lua_State *L) {
-  int sig = pt_signals_next(check_signals(L));
+  const signals *s = check_signals(L);
+  unsigned char sig;
+  if (!s->is_open || read(s->input, &sig, 1) != 1)
+    sig = 0; /* which has no name */
   lua_getiuservalue(L, 1, NAMES);
   lua_rawgeti(L, -1, sig);
   return 1;
 }
 
-/* signals:names() -> list */
-static int signals_names(lua_State *L) {
-  const pt_signals *s = check_signals(L);
-  int i;
-  lua_getiuservalue(L, 1, NAMES);
-  lua_createtable(L, s->count, 0);
-  for (i = 0; i < s->count; i++) {
-    lua_rawgeti(L, -2, s->taken[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  return 1;
-}
-
 /* signals:close() */
 static int signals_close(lua_State *L) {
-  pt_signals_close(check_signals(L));
+  give_back(check_signals(L));
   return 0;
 }
 
 static const luaL_Reg methods[] = {{"close", signals_close},
                                    {"fd", signals_fd},
-                                   {"names", signals_names},
                                    {"next", signals_next},
                                    {NULL, NULL}};
 

@@ -10,7 +10,7 @@
 #include "lfd.h"
 #include "socket.h"
 
-/* What a listener is unless told. */
+/* Defaults of a listener. */
 #define HOST "127.0.0.1"
 #define BACKLOG 128
 
@@ -61,20 +61,13 @@ static void check_place(lua_State *L, place *p, int least_port) {
 
 /* }====== */
 
-/* {====== Failing ====== */
-
 static const char *kind_of(int err, const char *usual) {
-  switch (err) {
-  case EMFILE:
-  case ENFILE:
-  case ENOMEM:
-  case ENOBUFS:
-  case EAGAIN:
-  case EADDRINUSE:
-    return "full";
-  default:
-    return usual;
-  }
+  static const int full[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRINUSE};
+  size_t i;
+  for (i = 0; i < sizeof full / sizeof full[0]; i++)
+    if (err == full[i])
+      return "full";
+  return usual;
 }
 
 /* `reason` is why the name of the host is not known, if that is so. */
@@ -89,8 +82,6 @@ static int fail(lua_State *L, const place *p, const char *what, int err,
   return pt_fail_errno(L, err, kind, "cannot %s %s port %d", what, p->host,
                        p->port);
 }
-
-/* }====== */
 
 /* core.connect(options) -> fd, pending | nil, msg, kind, errno */
 static int core_connect(lua_State *L) {
@@ -108,10 +99,9 @@ static int core_connect(lua_State *L) {
   fd = p.path != NULL
            ? pt_socket_connect_unix(p.path, &pending)
            : pt_socket_connect_tcp(p.host, p.port, &pending, &reason);
-  if (fd == -EAGAIN) /* so many wait to be accepted that there is no place */
-    return pt_fail_errno(L, EAGAIN, "busy", "cannot connect to \"%s\"", p.path);
-  if (fd < 0)
-    return fail(L, &p, "connect to", -fd, "closed", reason);
+  if (fd < 0) /* EAGAIN: so many wait to be accepted that there is no place */
+    return fail(L, &p, "connect to", -fd, fd == -EAGAIN ? "busy" : "closed",
+                reason);
   f->fd = fd;
   pt_ignore_sigpipe();
   lua_pushboolean(L, pending);

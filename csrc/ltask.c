@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "clock.h"
 #include "core.h"
+#include "io.h"
 #include "lloop.h"
 
 #define TASK "pintle.core.task"
@@ -26,9 +26,7 @@ int pt_is_event(const void *waiter) {
 static const luaL_Reg no_methods[] = {{NULL, NULL}};
 
 void pt_task_push(lua_State *L, const pt_task *t) {
-  pt_loop_push(L, PT_LOOP_LIVE);
-  lua_rawgetp(L, -1, t);
-  lua_remove(L, -2);
+  pt_loop_push_kept(L, t->ref);
 }
 
 static void fire_late(lua_State *L, pt_alarm *a);
@@ -38,14 +36,16 @@ static pt_task *make_task(lua_State *L, pt_loop *lp) {
   pt_task *t = lua_newuserdatauv(L, sizeof *t, PT_TASK_VALUES);
   memset(t, 0, sizeof *t);
   t->mark = &task_mark;
+  t->ref = LUA_NOREF;
   t->loop = lp;
   t->late.fire = fire_late;
   t->deadline.fire = fire_deadline;
   pt_set_class(L, TASK, no_methods, NULL);
   t->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, PT_TASK_THREAD);
+  pt_watch_set_hook(lp->watch, L, t->thread);
   pt_loop_reserve_ready(L, lp);
-  pt_loop_keep(L, t);
+  t->ref = pt_loop_keep(L);
   lp->tasks++;
   return t;
 }
@@ -58,6 +58,7 @@ pt_task *pt_task_take(lua_State *L, pt_loop *lp) {
   lp->idle = t->next;
   lp->idle_count--;
   t->next = NULL;
+  pt_watch_set_hook(lp->watch, L, t->thread);
   return t;
 }
 
@@ -80,7 +81,7 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
   t->is_stopped = 0;
   t->state = PT_TASK_IDLE;
   if (status != LUA_OK || lp->idle_count >= MOST_IDLE) {
-    pt_loop_let_go(L, t);
+    pt_loop_let_go(L, &t->ref);
     lp->tasks--;
     return;
   }
@@ -304,6 +305,7 @@ pt_event *pt_event_push(lua_State *L, pt_loop *lp) {
   pt_event *e = lua_newuserdatauv(L, sizeof *e, PT_EVENT_VALUES);
   memset(e, 0, sizeof *e);
   e->mark = &event_mark;
+  e->ref = LUA_NOREF;
   e->loop = lp;
   pt_set_class(L, EVENT, methods, NULL);
   return e;

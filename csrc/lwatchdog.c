@@ -1,9 +1,3 @@
-/*
-** The watchdog: interrupting a task that computes without yielding. A count
-** hook alone would do, but Lua runs at half its speed with one. So there is
-** none until a tick finds the same thread at work that the tick before has
-** seen; then it is hooked, and for one instruction only.
-*/
 #include "lwatchdog.h"
 
 #include <errno.h>
@@ -26,15 +20,18 @@ struct pt_activation {
   pt_activation *outer;
   lua_State *thread;
   volatile sig_atomic_t is_seen;   /* by a tick */
-  volatile sig_atomic_t is_hooked; /* or was */
-  lua_Hook hook;                   /* what it had before, mask and count */
+  volatile sig_atomic_t is_hooked; /* or was; then the rest is set */
+  lua_Hook hook;                   /* of the program, with its mask and count */
   int mask;
   int count;
-  int gap; /* instructions from one look to the next */
+  int left;  /* of that count, before the instructions of `armed` */
+  int armed; /* instructions that run before the hook of the watchdog */
+  int gap;   /* instructions from one look to the next */
 };
 
-/* The user values of a watch: two functions, and a table of sources. */
-enum { TICK = 1, MUST_ABORT, PROTECTED, VALUES = PROTECTED };
+/* The user values of a watch: the two functions that are called back, a table
+** of sources, and two functions of the debug library. */
+enum { TICK = 1, MUST_ABORT, PROTECTED, SETHOOK, GETHOOK, VALUES = GETHOOK };
 
 /* One a state, in the registry. */
 struct pt_watch {
@@ -42,42 +39,102 @@ struct pt_watch {
   volatile sig_atomic_t is_resting; /* the tick has to be started */
   pt_tick *tick;                    /* NULL while nobody watches */
   double interval;
+  lua_State *main;
+  size_t count_place; /* of what is left of a count, in a thread; 0: unknown */
 };
 
 typedef pt_watch watch;
 
 static const char watch_key = 0; /* its address is the key in the registry */
 
-/* {====== The tick ====== */
-
-static void on_hook(lua_State *L, lua_Debug *ar);
-
 static watch *push_watch(lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &watch_key);
   return lua_touserdata(L, -1);
 }
 
-static watch *get_watch(lua_State *L) {
-  watch *w = push_watch(L);
-  lua_pop(L, 1);
-  return w;
+static void on_hook(lua_State *L, lua_Debug *ar);
+
+/* {====== What is left of a count ====== */
+
+/* More than the places in any thread of Lua 5.4. */
+#define PLACES (32 * sizeof(void *) / sizeof(int))
+
+static const int *places(lua_State *thread, int count) {
+  lua_sethook(thread, on_hook, LUA_MASKCOUNT, count);
+  return (const int *)(void *)thread;
 }
 
-/* What else was hooked goes on, see on_hook. */
-static void hook(pt_activation *a) {
+/* lua_sethook writes a count to two neighbours: the second is counted down. */
+static size_t find_count_place(lua_State *L) {
+  enum { ONE = 0x5a17c3e9, OTHER = 0x36d28b45 };
+  lua_State *thread = lua_newthread(L);
+  const int *at = places(thread, ONE);
+  size_t i = 1;
+  while (i < PLACES && !(at[i - 1] == ONE && at[i] == ONE))
+    i++;
+  places(thread, OTHER);
+  if (i == PLACES || at[i - 1] != OTHER || at[i] != OTHER)
+    i = 0;
+  lua_pop(L, 1);
+  return i;
+}
+
+static int *count_left(const watch *w, lua_State *thread) {
+  return (int *)(void *)thread + w->count_place;
+}
+
+/* The count is used up for a moment before it starts again. */
+static int get_left(const watch *w, const pt_activation *a) {
+  int left = w->count_place != 0 ? *count_left(w, a->thread) : a->count;
+  return left > 0 ? left : 1;
+}
+
+static void set_left(const watch *w, const pt_activation *a) {
+  if ((a->mask & LUA_MASKCOUNT) && w->count_place != 0)
+    *count_left(w, a->thread) = a->left;
+}
+
+/* Whether the hook of the program is due after these instructions. */
+static int use_up(pt_activation *a) {
+  if (!(a->mask & LUA_MASKCOUNT))
+    return 0;
+  a->left -= a->armed;
+  if (a->left > 0)
+    return 0;
+  a->left = a->count;
+  return 1;
+}
+
+/* }====== */
+
+/* {====== The hook ====== */
+
+/* Has on_hook called after so many instructions, or earlier if the hook of the
+** program is due. */
+static void arm(pt_activation *a, int instructions) {
+  a->armed = instructions;
+  if ((a->mask & LUA_MASKCOUNT) && a->left < instructions)
+    a->armed = a->left;
+  lua_sethook(a->thread, on_hook, a->mask | LUA_MASKCOUNT, a->armed);
+}
+
+static void hook(const watch *w, pt_activation *a) {
   if (lua_gethook(a->thread) != on_hook) {
     a->hook = lua_gethook(a->thread);
     a->mask = lua_gethookmask(a->thread);
     a->count = lua_gethookcount(a->thread);
+    a->left = get_left(w, a);
   }
   a->is_hooked = 1;
   a->gap = 1;
-  lua_sethook(a->thread, on_hook, a->mask | LUA_MASKCOUNT, 1);
+  arm(a, 1);
 }
 
-static void unhook(const pt_activation *a) {
-  if (lua_gethook(a->thread) == on_hook)
-    lua_sethook(a->thread, a->hook, a->mask, a->count);
+static void unhook(const watch *w, const pt_activation *a) {
+  if (lua_gethook(a->thread) != on_hook)
+    return;
+  lua_sethook(a->thread, a->hook, a->mask, a->count);
+  set_left(w, a);
 }
 
 /* In the signal handler, between two instructions of the processor. To set a
@@ -90,7 +147,7 @@ static int beat(void *subject) {
     return 0;
   }
   if (a->is_seen)
-    hook(a);
+    hook(w, a);
   a->is_seen = 1;
   return 1;
 }
@@ -108,57 +165,102 @@ static int is_protected(lua_State *L, lua_Debug *ar) {
 
 /* Calls one of the two functions; whether it returned true. */
 static int call_back(lua_State *L, int function) {
-  int is_true;
+  int is_true = 0;
   push_watch(L);
-  if (lua_getiuservalue(L, -1, function) == LUA_TNIL) {
-    lua_pop(L, 2);
-    return 0;
+  if (lua_getiuservalue(L, -1, function) != LUA_TNIL) {
+    lua_call(L, 0, 1);
+    is_true = lua_toboolean(L, -1);
   }
-  lua_call(L, 0, 1);
-  is_true = lua_toboolean(L, -1);
   lua_pop(L, 2);
   return is_true;
 }
 
+/* At Ctrl-C lua.c hooks the main thread alone, which waits for this one. What
+** the callback runs does not count for the hook of the program. */
+static void call_tick(lua_State *L, lua_Debug *ar, const watch *w,
+                      const pt_activation *a) {
+  lua_Hook of_main = lua_gethook(w->main);
+  if (of_main != a->hook && pt_has_stop_hook(w->main))
+    of_main(L, ar);
+  call_back(L, TICK);
+  if (lua_gethook(L) == a->hook && lua_gethookcount(L) == a->count)
+    set_left(w, a);
+}
+
 /* A function that is protected is let finish: the hook looks again after 1, 3,
 ** 7 … 127, 1 instructions, because a look before each is slow. */
-static void look_again(pt_activation *a) {
-  a->gap = a->gap % 127 * 2 + 1;
-  lua_sethook(a->thread, on_hook, a->mask | LUA_MASKCOUNT, a->gap);
-}
-
-static void look_again_at_once(pt_activation *a) {
-  a->gap = 1;
-  lua_sethook(a->thread, on_hook, a->mask | LUA_MASKCOUNT, 1);
-}
-
-/* A thread that was made by the one at work just now has inherited the hook. */
-static void interrupt(lua_State *L, lua_Debug *ar, const watch *w) {
-  pt_activation *a = w->top;
-  if (a == NULL || a->thread != L) {
-    lua_sethook(L, NULL, 0, 0);
-  } else if (is_protected(L, ar)) {
-    look_again(a);
-  } else {
-    if (!call_back(L, MUST_ABORT))
-      unhook(a);
-    else if (a->gap > 1)
-      look_again_at_once(a);
-    call_back(L, TICK);
-  }
-}
-
-static void on_hook(lua_State *L, lua_Debug *ar) {
-  const watch *w = get_watch(L);
-  if (ar->event != LUA_HOOKCOUNT && w->top != NULL && w->top->hook != NULL)
-    w->top->hook(L, ar);
+static void interrupt(lua_State *L, lua_Debug *ar, const watch *w,
+                      pt_activation *a) {
+  int is_due = use_up(a), may_interrupt = !is_protected(L, ar);
+  a->gap = may_interrupt ? 1 : a->gap % 127 * 2 + 1;
+  if (may_interrupt && !call_back(L, MUST_ABORT))
+    unhook(w, a);
   else
-    interrupt(L, ar, w);
+    arm(a, a->gap);
+  if (is_due)
+    a->hook(L, ar);
+  if (may_interrupt)
+    call_tick(L, ar, w, a);
+}
+
+/* A coroutine that was made while its maker was hooked has inherited that. */
+static void on_hook(lua_State *L, lua_Debug *ar) {
+  const watch *w = push_watch(L);
+  pt_activation *a = w->top;
+  lua_pop(L, 1);
+  if (a == NULL || !a->is_hooked)
+    lua_sethook(L, NULL, 0, 0);
+  else if (a->thread != L)
+    lua_sethook(L, a->hook, a->mask, a->count);
+  else if (ar->event == LUA_HOOKCOUNT)
+    interrupt(L, ar, w, a);
+  else if (a->hook != NULL)
+    a->hook(L, ar);
 }
 
 int pt_is_stopped(lua_State *L, lua_Hook before) {
   lua_Hook now = lua_gethook(L);
   return now != before && now != on_hook;
+}
+
+int pt_has_stop_hook(lua_State *L) {
+  return lua_gethookcount(L) == 1 && (lua_gethookmask(L) & LUA_MASKCALL);
+}
+
+/* }====== */
+
+/* {====== The hook of the main thread ====== */
+
+/* Copies a hook of debug.sethook, which keeps a function for each thread. 0 if
+** the main thread's hook is none of those. */
+static int copy_lua_hook(lua_State *L, lua_State *thread) {
+  int top = lua_gettop(L), is_copied = 0;
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  push_watch(L);
+  if (lua_getiuservalue(L, -1, SETHOOK) == LUA_TFUNCTION) {
+    lua_pushthread(thread);
+    lua_xmove(thread, L, 1);
+    lua_getiuservalue(L, top + 1, GETHOOK);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    lua_call(L, 1, 3);
+    is_copied = lua_isfunction(L, -3);
+    if (is_copied)
+      lua_call(L, 4, 0);
+  }
+  lua_settop(L, top);
+  return is_copied;
+}
+
+void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread) {
+  lua_Hook wanted = lua_gethook(w->main);
+  if (wanted == NULL && lua_gethook(thread) == NULL)
+    return;
+  if (wanted != NULL && copy_lua_hook(L, thread))
+    return;
+  if (pt_has_stop_hook(w->main))
+    wanted = NULL; /* it stops the main thread, and once */
+  lua_sethook(thread, wanted, lua_gethookmask(w->main),
+              lua_gethookcount(w->main));
 }
 
 /* }====== */
@@ -175,25 +277,39 @@ static void put_on_top(watch *w, pt_activation *a) {
   }
 }
 
-/* A thread that was made by one that was hooked just then has inherited the
-** hook, and nothing else to go back to. */
-static void enter(watch *w, pt_activation *a, lua_State *thread) {
-  a->outer = w->top;
-  a->thread = thread;
-  a->is_hooked = 0;
-  a->hook = NULL;
-  a->mask = a->count = 0;
-  if (lua_gethook(thread) == on_hook)
-    lua_sethook(thread, NULL, 0, 0);
-  put_on_top(w, a);
+/* A thread that does not run has the hook of the program. */
+static void replace_top(watch *w, pt_activation *next) {
+  const pt_activation *a = w->top;
+  w->top = next;
+  atomic_signal_fence(memory_order_acquire);
+  if (a != NULL && a->is_hooked)
+    unhook(w, a);
 }
 
-/* A thread must not keep a hook from one call to the next. */
-static void leave(watch *w, pt_activation *a) {
-  w->top = a->outer;
-  atomic_signal_fence(memory_order_acquire);
-  if (a->is_hooked)
-    unhook(a);
+int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
+                    int *results) {
+  pt_activation a;
+  int status;
+  a.outer = w->top;
+  a.thread = thread;
+  a.is_hooked = 0;
+  put_on_top(w, &a);
+  status = lua_resume(thread, L, n, results);
+  replace_top(w, a.outer);
+  return status;
+}
+
+pt_activation *pt_watch_pause(pt_watch *w) {
+  pt_activation *paused = w->top;
+  replace_top(w, NULL);
+  return paused;
+}
+
+void pt_watch_go_on(pt_watch *w, pt_activation *paused) {
+  if (paused != NULL)
+    put_on_top(w, paused);
+  else
+    w->top = NULL;
 }
 
 /* }====== */
@@ -267,54 +383,48 @@ static int watch_gc(lua_State *L) {
 
 /* }====== */
 
+/* Keeps two functions of the debug library, if that is open, in the watch on
+** top. */
+static void keep_debug_functions(lua_State *L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, "debug") == LUA_TTABLE) {
+    lua_getfield(L, -1, "sethook");
+    lua_setiuservalue(L, -4, SETHOOK);
+    lua_getfield(L, -1, "gethook");
+    lua_setiuservalue(L, -4, GETHOOK);
+  }
+  lua_pop(L, 2);
+}
+
 /* The watch of this state, the one that it has if the module is opened again.
 */
-static void push_or_make_watch(lua_State *L) {
+static watch *push_or_make_watch(lua_State *L) {
   watch *w = push_watch(L);
   if (w != NULL)
-    return;
+    return w;
   lua_pop(L, 1);
   w = lua_newuserdatauv(L, sizeof *w, VALUES);
   memset(w, 0, sizeof *w);
   lua_newtable(L);
   lua_setiuservalue(L, -2, PROTECTED);
+  keep_debug_functions(L);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  w->main = lua_tothread(L, -1);
+  w->count_place = find_count_place(L);
+  lua_pop(L, 1);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, watch_gc);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &watch_key);
-}
-
-pt_watch *pt_watch_get(lua_State *L) {
-  pt_watch *w;
-  push_or_make_watch(L);
-  w = lua_touserdata(L, -1);
-  lua_pop(L, 1);
   return w;
 }
 
-int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
-                    int *results) {
-  pt_activation a;
-  int status;
-  enter(w, &a, thread);
-  status = lua_resume(thread, L, n, results);
-  leave(w, &a);
-  return status;
-}
-
-pt_activation *pt_watch_pause(pt_watch *w) {
-  pt_activation *paused = w->top;
-  w->top = NULL;
-  return paused;
-}
-
-void pt_watch_go_on(pt_watch *w, pt_activation *paused) {
-  if (paused != NULL)
-    put_on_top(w, paused);
-  else
-    w->top = NULL;
+pt_watch *pt_watch_get(lua_State *L) {
+  watch *w = push_or_make_watch(L);
+  lua_pop(L, 1);
+  return w;
 }
 
 static const luaL_Reg functions[] = {

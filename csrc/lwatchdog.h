@@ -1,6 +1,23 @@
 /*
-** Running threads that can be reached while they compute, see lwatchdog.c; and
-** telling a tick from a signal that wants to stop the program.
+** The watchdog: it interrupts tasks that compute without yielding.
+**
+** A count hook alone would do, but Lua runs at half its speed with one. So
+** there is none until a tick finds the same thread running that the tick before
+** has seen. Then the tick sets a hook for one instruction.
+**
+** Hooks of the program (debuggers, coverage, quotas) do not notice that:
+** - The hook of the watchdog passes on the events of the hook that it stands in
+**   for, and puts that hook back when the one instruction has run.
+** - lua_sethook starts a count over, and Lua has no function for what is left
+**   of a count. So the watchdog finds the place of that number in a thread: it
+**   sets two counts in a new thread and looks where both appear. It takes the
+**   number over, counts on while its own hook is set, calls the program's hook
+**   when that is due, and writes the number back. In a Lua without such a place
+**   a count starts over at an interruption.
+** - A task begins with the hook of the main thread. A hook belongs to one
+**   thread, so tools wrap `coroutine.create` to reach every thread. Calling it
+**   for tasks would not be enough: their threads are used again, and can be
+**   older than the tool. A hook that a function sets in its task ends with it.
 */
 #ifndef PT_LWATCHDOG_H
 #define PT_LWATCHDOG_H
@@ -19,7 +36,11 @@ pt_watch *pt_watch_get(lua_State *L);
 int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
                     int *results);
 
-/* Nobody computes from here on, until it goes on. */
+/* Gives the thread the hook of the main thread, or none. Raises when memory is
+** short, and then nothing has changed. */
+void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread);
+
+/* No task computes from here on, until it goes on. */
 typedef struct pt_activation pt_activation;
 pt_activation *pt_watch_pause(pt_watch *w);
 void pt_watch_go_on(pt_watch *w, pt_activation *paused);
@@ -29,6 +50,10 @@ void pt_watch_go_on(pt_watch *w, pt_activation *paused);
 ** when the wait began, and it runs only when we return: so lua.c does on
 ** Ctrl-C. The hook of a tick is no such one: it can wait. */
 int pt_is_stopped(lua_State *L, lua_Hook before);
+
+/* Whether the thread has a hook like that of lua.c, for every call and every
+** instruction. */
+int pt_has_stop_hook(lua_State *L);
 
 #pragma GCC visibility pop
 

@@ -5,14 +5,14 @@
 #ifndef PT_LWRITER_H
 #define PT_LWRITER_H
 
-#include "lstream.h"
+#include "lpeer.h"
 #include "number.h"
 
 #pragma GCC visibility push(hidden)
 
 typedef struct pt_writer {
   lua_State *L;
-  pt_stream *s;
+  pt_peer *p;
   pt_buf *out;
   int is_framed; /* not the member of a batch */
   int has_start; /* all of the frame but its length is written */
@@ -21,9 +21,10 @@ typedef struct pt_writer {
   int ok;        /* no append has failed */
 } pt_writer;
 
-/* Begins a message of the stream, head included; in the batch if it is not
-** NULL. 0 when memory is short; else there is room for PT_WRITER_ROOM bytes. */
-int pt_writer_begin(pt_writer *w, lua_State *L, pt_stream *s, pt_batch *batch);
+/* Begins a message, head included: a member of the batch whose answers are in
+** `batch`, if that is not NULL. 0 when memory is short; else there is room for
+** PT_WRITER_ROOM bytes. */
+int pt_writer_begin(pt_writer *w, lua_State *L, pt_peer *p, pt_buf *batch);
 
 #define PT_WRITER_ROOM 96
 
@@ -53,6 +54,9 @@ static inline size_t pt_writer_len(const pt_writer *w) {
 
 /* Ends the frame; 0 when memory is short, now or at any time before. */
 int pt_writer_end(pt_writer *w);
+
+/* Queues a whole message made elsewhere; 0 when memory is short. */
+int pt_writer_send(lua_State *L, pt_peer *p, const char *text, size_t len);
 
 /* Leaves nothing of the message. */
 static inline void pt_writer_undo(pt_writer *w) { pt_buf_cut(w->out, w->mark); }

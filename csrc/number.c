@@ -42,9 +42,118 @@ static double from_bits(uint64_t bits) {
   return d;
 }
 
-static const uint64_t *power_of_ten(int k) {
-  return pt_powers[k - PT_POWERS_LOW];
+/* {====== Powers of ten ====== */
+
+/* A power of ten is 10^(28 i) times 5^j, but for its exponent of two. Both are
+** kept as a mantissa whose highest bit is set: 5^j is exact in 64 bits, and
+** 192 bits of the other are enough for the first 128 bits of every product.
+** Usual numbers need no product: their powers are 5^j, or kept as they are. */
+#define LOWEST_POWER (-342)
+#define STEP 28
+#define FIRST_STEP (-13)
+
+/* clang-format off */
+static const uint64_t powers_of_five[STEP] = { /* 5^0 to 5^27 */
+    0x8000000000000000, 0xa000000000000000, 0xc800000000000000,
+    0xfa00000000000000, 0x9c40000000000000, 0xc350000000000000,
+    0xf424000000000000, 0x9896800000000000, 0xbebc200000000000,
+    0xee6b280000000000, 0x9502f90000000000, 0xba43b74000000000,
+    0xe8d4a51000000000, 0x9184e72a00000000, 0xb5e620f480000000,
+    0xe35fa931a0000000, 0x8e1bc9bf04000000, 0xb1a2bc2ec5000000,
+    0xde0b6b3a76400000, 0x8ac7230489e80000, 0xad78ebc5ac620000,
+    0xd8d726b7177a8000, 0x878678326eac9000, 0xa968163f0a57b400,
+    0xd3c21bcecceda100, 0x84595161401484a0, 0xa56fa5b99019a5c8,
+    0xcecb8f27f4200f3a,
+};
+
+static const wide negative_powers[STEP] = { /* 10^-28 to 10^-1, rounded up */
+    {0xfd87b5f28300ca0d, 0x8bca9d6e188853fd},
+    {0x9e74d1b791e07e48, 0x775ea264cf55347e},
+    {0xc612062576589dda, 0x95364afe032a819e},
+    {0xf79687aed3eec551, 0x3a83ddbd83f52205},
+    {0x9abe14cd44753b52, 0xc4926a9672793543},
+    {0xc16d9a0095928a27, 0x75b7053c0f178294},
+    {0xf1c90080baf72cb1, 0x5324c68b12dd6339},
+    {0x971da05074da7bee, 0xd3f6fc16ebca5e04},
+    {0xbce5086492111aea, 0x88f4bb1ca6bcf585},
+    {0xec1e4a7db69561a5, 0x2b31e9e3d06c32e6},
+    {0x9392ee8e921d5d07, 0x3aff322e62439fd0},
+    {0xb877aa3236a4b449, 0x09befeb9fad487c3},
+    {0xe69594bec44de15b, 0x4c2ebe687989a9b4},
+    {0x901d7cf73ab0acd9, 0x0f9d37014bf60a11},
+    {0xb424dc35095cd80f, 0x538484c19ef38c95},
+    {0xe12e13424bb40e13, 0x2865a5f206b06fba},
+    {0x8cbccc096f5088cb, 0xf93f87b7442e45d4},
+    {0xafebff0bcb24aafe, 0xf78f69a51539d749},
+    {0xdbe6fecebdedd5be, 0xb573440e5a884d1c},
+    {0x89705f4136b4a597, 0x31680a88f8953031},
+    {0xabcc77118461cefc, 0xfdc20d2b36ba7c3e},
+    {0xd6bf94d5e57a42bc, 0x3d32907604691b4d},
+    {0x8637bd05af6c69b5, 0xa63f9a49c2c1b110},
+    {0xa7c5ac471b478423, 0x0fcf80dc33721d54},
+    {0xd1b71758e219652b, 0xd3c36113404ea4a9},
+    {0x83126e978d4fdf3b, 0x645a1cac083126ea},
+    {0xa3d70a3d70a3d70a, 0x3d70a3d70a3d70a4},
+    {0xcccccccccccccccc, 0xcccccccccccccccd},
+};
+
+static const uint64_t steps[][3] = { /* 10^-364 to 10^308, cut off */
+    {0xe1afa13afbd14d6d, 0x82189c09a3a1ec21, 0x7a43516213c7e04c},
+    {0xe3e27a444d8d98b7, 0xfd1b1b2308169b25, 0x363b1f2c568dc3e2},
+    {0xe61acf033d1a45df, 0x6fb92487298e33bd, 0xadd7728c20b99bd1},
+    {0xe858ad248f5c22c9, 0xd1b3400f8f9cff68, 0xf910f9f648232f14},
+    {0xea9c227723ee8bcb, 0x465e15a979c1cadc, 0x0a0ce827eac11f2d},
+    {0xece53cec4a314ebd, 0xa4f8bf5635246428, 0x4609ac5c7899ca36},
+    {0xef340a98172aace4, 0x86fb897116c87c34, 0x9c39c1da4c49278d},
+    {0xf18899b1bc3f8ca1, 0xdc44e6c3cb279ac1, 0xf80f36174730ca34},
+    {0xf3e2f893dec3f126, 0x5a89dba3c3efccfa, 0xd8ecb58659be9c90},
+    {0xf64335bcf065d37d, 0x4d4617b5ff4a16d5, 0xaa09501d5954a559},
+    {0xf8a95fcf88747d94, 0x75a44c6397ce912a, 0x33cca6c06b07b74d},
+    {0xfb158592be068d2e, 0xeed6e2f0f0d56712, 0xac2e4f162cfad40a},
+    {0xfd87b5f28300ca0d, 0x8bca9d6e188853fc, 0x76dcb60081ce0fa5},
+    {0x8000000000000000, 0x0000000000000000, 0x0000000000000000},
+    {0x813f3978f8940984, 0x4000000000000000, 0x0000000000000000},
+    {0x82818f1281ed449f, 0xbff8f10e7a8921a4, 0x2000000000000000},
+    {0x83c7088e1aab65db, 0x792667c6da79e0fa, 0x0861d3ee22d1cc53},
+    {0x850fadc09923329e, 0x03e2cf6bc604ddb0, 0x74a7ef0198791097},
+    {0x865b86925b9bc5c2, 0x0b8a2392ba45a9b2, 0x5c6658d409fb8bf7},
+    {0x87aa9aff79042286, 0x90fb44d2f05d0842, 0xfb118fc9c217a1d2},
+    {0x88fcf317f22241e2, 0x441fece3bdf81f03, 0x12f274928400100d},
+    {0x8a5296ffe33cc92f, 0x82bd6b70d99aaa6f, 0xbc10c5c5cda97c8d},
+    {0x8bab8eefb6409c1a, 0x1ad089b6c2f7548e, 0x25c7b885ba466e37},
+    {0x8d07e33455637eb2, 0xdb0b487b6423e1e8, 0x7ec63730f500b406},
+    {0x8e679c2f5e44ff8f, 0x570f09eaa7ea7648, 0x5961db50c6d2b886},
+};
+/* clang-format on */
+
+static wide multiply_powers(int k) {
+  unsigned place = (unsigned)(k - FIRST_STEP * STEP);
+  const uint64_t *step = steps[place / STEP];
+  uint64_t five = powers_of_five[place % STEP];
+  uint64_t carry = multiply(step[2], five).high;
+  wide middle = multiply(step[1], five), power = multiply(step[0], five);
+  middle.low += carry;
+  middle.high += middle.low < carry;
+  power.low += middle.high;
+  power.high += power.low < middle.high;
+  if (power.high >> 63 == 0) {
+    power.high = power.high << 1 | power.low >> 63;
+    power.low = power.low << 1 | middle.low >> 63;
+  }
+  power.low += k < 0;
+  power.high += k < 0 && power.low == 0;
+  return power;
 }
+
+/* The first 128 bits of 10^k, k from LOWEST_POWER to 324: cut off for k >= 0,
+** rounded up below. */
+static inline wide power_of_ten(int k) {
+  if (k >= 0 && k < STEP)
+    return (wide){powers_of_five[k], 0};
+  return k < 0 && k >= -STEP ? negative_powers[k + STEP] : multiply_powers(k);
+}
+
+/* }====== */
 
 /* {====== Reading ====== */
 
@@ -71,19 +180,18 @@ static double round_subnormal(uint64_t mantissa, int exponent) {
 /* w * 10^q to the nearest double, infinity if too large; -1 if undecided. */
 static double eisel_lemire(uint64_t w, int q) {
   int zeros, upper, exponent;
-  const uint64_t *power;
-  wide x;
+  wide power, x;
   uint64_t mantissa;
-  if (w == 0 || q < PT_POWERS_LOW)
+  if (w == 0 || q < LOWEST_POWER)
     return 0.0;
   if (q > 308)
     return HUGE_VAL;
   zeros = __builtin_clzll(w);
   w <<= zeros;
   power = power_of_ten(q);
-  x = multiply(w, power[0]);
+  x = multiply(w, power.high);
   if ((x.high & 0x1FF) == 0x1FF) {
-    uint64_t carry = multiply(w, power[1]).high;
+    uint64_t carry = multiply(w, power.low).high;
     x.low += carry;
     x.high += x.low < carry;
   }
@@ -300,9 +408,9 @@ size_t pt_number_write_integer(char *out, int64_t value) {
 
 static int floor_log2_power10(int e) { return (e * 1741647) >> 19; }
 
-static uint64_t round_to_odd(const uint64_t power[2], uint64_t cp) {
-  uint64_t x = multiply(power[1], cp).high;
-  wide y = multiply(power[0], cp);
+static uint64_t round_to_odd(wide power, uint64_t cp) {
+  uint64_t x = multiply(power.low, cp).high;
+  wide y = multiply(power.high, cp);
   y.low += x;
   y.high += y.low < x;
   return y.high | (y.low > 1);
@@ -312,11 +420,13 @@ static uint64_t round_to_odd(const uint64_t power[2], uint64_t cp) {
 ** `closer` says that the neighbour below is only half as far away. */
 static uint64_t schubfach(uint64_t c, int q, int closer, int *k) {
   int odd = (int)(c & 1), h;
-  uint64_t power[2], lower, upper, v, s, tens;
+  uint64_t lower, upper, v, s, tens;
+  wide power;
   *k = (q * 1262611 - (closer ? 524031 : 0)) >> 22;
   h = q + floor_log2_power10(-*k) + 1;
-  memcpy(power, power_of_ten(-*k), sizeof power);
-  power[1] += -*k > 55; /* the table cuts those off; here they round up */
+  power = power_of_ten(-*k);
+  power.low +=
+      -*k > 55; /* those are cut off; here they have to be rounded up */
   lower = round_to_odd(power, (4 * c - 2 + (uint64_t)closer) << h);
   v = round_to_odd(power, (4 * c) << h);
   upper = round_to_odd(power, (4 * c + 2) << h);

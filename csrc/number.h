@@ -48,11 +48,6 @@ const char *pt_number_fault(const pt_number *out);
 size_t pt_number_write_integer(char *out, int64_t value);
 size_t pt_number_write_real(char *out, double value);
 
-/* The table of powers.c: entry k - PT_POWERS_LOW is 10^k, high half first. */
-#define PT_POWERS_LOW (-342)
-#define PT_POWERS_HIGH 324
-extern const uint64_t pt_powers[][2];
-
 #pragma GCC visibility pop
 
 #endif

@@ -17,13 +17,12 @@ int64_t pt_pending_next(pt_pending *p) {
   return id;
 }
 
-size_t pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter) {
+void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter) {
   size_t slot = slot_of(p, id);
   p->calls[slot].waiter = waiter;
   p->calls[slot].id = p->last = id;
   p->calls[slot].due = due;
   p->count++;
-  return slot;
 }
 
 size_t pt_pending_find(const pt_pending *p, int64_t id) {

@@ -1,6 +1,6 @@
 /*
 ** The calls that wait for an answer: ids given out from 1 upwards, and for each
-** its deadline and the slot where its waiter is kept. The slot is the id's
+** its deadline and what waits for it. The slot is the id's
 ** place in a ring; an id whose place is still taken is passed over, so nothing
 ** is ever searched but for what is overdue.
 **
@@ -17,7 +17,7 @@
 typedef struct pt_pending_call {
   int64_t id;   /* 0 where the slot is free */
   double due;   /* when to give up on it; HUGE_VAL for never */
-  void *waiter; /* the caller's; NULL if it keeps it elsewhere */
+  void *waiter; /* the caller's */
 } pt_pending_call;
 
 typedef struct pt_pending {
@@ -34,9 +34,9 @@ typedef struct pt_pending {
 /* Whether the ring must grow before another id can be had. */
 int pt_pending_is_full(const pt_pending *p);
 
-/* The next id; it is taken only once it was sent. Returns the slot it takes. */
+/* The next id; it is taken only once it was sent. */
 int64_t pt_pending_next(pt_pending *p);
-size_t pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter);
+void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter);
 
 /* The slot of `id`, or PT_PENDING_NONE. */
 size_t pt_pending_find(const pt_pending *p, int64_t id);

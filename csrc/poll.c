@@ -2,12 +2,16 @@
 
 #include <string.h>
 
+#include "io.h"
+
 #if defined(PT_POLL_POLL)
 #include <poll.h>
 #define SLOT_SIZE (sizeof(pt_poll_slot) + sizeof(struct pollfd))
 #else
 #define SLOT_SIZE sizeof(pt_poll_slot)
 #endif
+
+void pt_poll_close(pt_poll *p) { pt_fd_drop(&p->fd); }
 
 size_t pt_poll_size(int limit) { return (size_t)limit * SLOT_SIZE; }
 
@@ -20,22 +24,14 @@ void pt_poll_move(pt_poll *p, void *memory, int limit) {
   p->limit = limit;
 }
 
-/* What is ready of `key`, which is thereby taken. The end of a process has no
-** slot: the system tells of it once. */
-static int take(pt_poll *p, int key) {
-  int ready;
-  if (key < 0)
-    return PT_POLL_READ;
-  ready = p->slots[key].ready;
-  p->slots[key].ready = 0;
-  return ready;
-}
-
-int pt_poll_next(pt_poll *p, int *key) {
+int pt_poll_next(pt_poll *p, int *fd) {
   while (p->taken < p->count) {
+    pt_poll_slot *slot;
     int ready;
-    *key = p->keys[p->taken++];
-    ready = take(p, *key);
+    *fd = p->found[p->taken++];
+    slot = &p->slots[*fd];
+    ready = slot->ready;
+    slot->ready = 0;
     if (ready != 0)
       return ready;
   }
@@ -43,16 +39,9 @@ int pt_poll_next(pt_poll *p, int *key) {
 }
 
 void pt_poll_restart(pt_poll *p) {
-  int kept = 0;
-  for (; p->taken < p->count; p->taken++) {
-    int key = p->keys[p->taken];
-    if (key < 0)
-      p->keys[kept++] = key;
-    else
-      p->slots[key].ready = 0;
-  }
-  p->count = kept;
-  p->taken = 0;
+  while (p->taken < p->count)
+    p->slots[p->found[p->taken++]].ready = 0;
+  p->count = p->taken = 0;
 }
 
 void pt_poll_found(pt_poll *p, int fd, int ready) {
@@ -60,7 +49,7 @@ void pt_poll_found(pt_poll *p, int fd, int ready) {
   if (slot->ready == 0) {
     if (p->count == PT_POLL_BATCH)
       return;
-    p->keys[p->count++] = fd;
+    p->found[p->count++] = fd;
   }
   slot->ready |= (unsigned char)ready;
 }

@@ -1,10 +1,9 @@
 /*
 ** Readiness: which of many descriptors can be read or written now. One of
 ** three backends does the waiting: epoll, kqueue or poll; the rest is in
-** poll.c. Who owns what: the caller owns the struct and the memory in which
-** watches are kept, the struct owns its own descriptor from pt_poll_open to
-** pt_poll_close, and a watched descriptor stays with whoever opened it, who
-** stops watching it before closing it.
+** poll.c. The caller owns the struct, the memory in which watches are kept, and
+** the watched descriptors, and stops watching one before closing it. The struct
+** owns its own descriptor from pt_poll_open to pt_poll_close.
 */
 #ifndef PT_POLL_H
 #define PT_POLL_H
@@ -34,20 +33,20 @@
 typedef struct pt_poll_slot {
   uint32_t serial;      /* tells this watch from an earlier one of the number */
   unsigned char wanted; /* what is waited for, 0 when not watched */
-  unsigned char ready;  /* what the last wait found and nobody took yet */
+  unsigned char ready;  /* what the last wait found and was not taken yet */
   unsigned char always; /* the system cannot wait for it: always ready */
 } pt_poll_slot;
 
 typedef struct pt_poll {
-  int fd;                  /* of epoll or kqueue; -1 when there is none */
-  int limit;               /* descriptors below this one have a slot */
-  pt_poll_slot *slots;     /* in the caller's memory, by descriptor */
-  int always;              /* number of slots that are always ready */
-  int rover;               /* where the next walk over the slots begins */
-  uint32_t serial;         /* of the latest watch */
-  int count;               /* keys found by the last wait ... */
-  int taken;               /* ... and how many of them were looked at */
-  int keys[PT_POLL_BATCH]; /* descriptors, or process ids negated */
+  int fd;              /* of epoll or kqueue; -1 when there is none */
+  int limit;           /* descriptors below this one have a slot */
+  pt_poll_slot *slots; /* in the caller's memory, by descriptor */
+  int always;          /* number of slots that are always ready */
+  int rover;           /* where the next walk over the slots begins */
+  uint32_t serial;     /* of the latest watch */
+  int count;           /* descriptors found by the last wait ... */
+  int taken;           /* ... and how many of them were looked at */
+  int found[PT_POLL_BATCH];
 } pt_poll;
 
 /* 0 or an error number. Only pt_poll_move and pt_poll_close may come next. */
@@ -66,27 +65,21 @@ void pt_poll_move(pt_poll *p, void *memory, int limit);
 ** 0 or an error number; after an error it is not watched. */
 int pt_poll_set(pt_poll *p, int fd, int wanted);
 
-/* Watches for the end of a process, once, or stops doing so; 0 or an error
-** number, which is ENOTSUP where the system lacks it. */
-int pt_poll_set_exit(pt_poll *p, int pid, int wanted);
-
-/* Waits up to `ms` milliseconds (-1: for ever) and returns how many keys are
-** ready, 0 when the time is over, or an error number negated, among them EINTR.
-** Descriptors that the wait before found and nobody took are found again if
-** they are still ready. */
+/* Waits up to `ms` milliseconds (-1: for ever) and returns how many descriptors
+** are ready, 0 when the time is over, or an error number negated, among them
+** EINTR. What the wait before found and was not taken is found again if it is
+** still ready. */
 int pt_poll_wait(pt_poll *p, int ms);
 
-/* The next ready key and, as a result, for what it is ready; 0 when there is
-** no more. Each is told once. A key is a descriptor, or for the end of a
-** process its id negated. */
-int pt_poll_next(pt_poll *p, int *key);
+/* The next ready descriptor and, as a result, for what it is ready; 0 when
+** there is no more. Each comes once. */
+int pt_poll_next(pt_poll *p, int *fd);
 
 /*
 ** For the backends only.
 */
 
-/* Begins a wait: forgets what was not taken, save the ends of processes, which
-** the system tells of only once. */
+/* Begins a wait: forgets what was not taken. */
 void pt_poll_restart(pt_poll *p);
 
 /* Adds a ready descriptor; more of the same is joined to it, and what does not

@@ -4,20 +4,12 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-#include "fd.h"
+#include "io.h"
 
 int pt_poll_open(pt_poll *p) {
-  int fd = epoll_create1(EPOLL_CLOEXEC);
-  *p = (pt_poll){.fd = fd >= 0 ? pt_fd_above_stdio(fd) : -1};
+  *p = (pt_poll){.fd = pt_fd_settle(epoll_create1(EPOLL_CLOEXEC))};
   return p->fd >= 0 ? 0 : errno;
-}
-
-void pt_poll_close(pt_poll *p) {
-  if (p->fd >= 0)
-    close(p->fd);
-  p->fd = -1;
 }
 
 /* The serial goes with the descriptor: epoll goes on telling of a file that was
@@ -59,11 +51,6 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
     err = 0;
   slot->wanted = (unsigned char)(err == 0 ? wanted : 0);
   return err;
-}
-
-int pt_poll_set_exit(pt_poll *p, int pid, int wanted) {
-  (void)p, (void)pid, (void)wanted;
-  return ENOTSUP;
 }
 
 static void found(pt_poll *p, const struct epoll_event *event) {

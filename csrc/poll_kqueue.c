@@ -5,35 +5,25 @@
 #if defined(PT_POLL_KQUEUE)
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/types.h> /* before the next, which lacks it */
 
 #include <sys/event.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "io.h"
 
 int pt_poll_open(pt_poll *p) {
-  *p = (pt_poll){.fd = kqueue()};
-  if (p->fd < 0)
-    return errno;
-  fcntl(p->fd, F_SETFD, FD_CLOEXEC);
-  return 0;
-}
-
-void pt_poll_close(pt_poll *p) {
-  if (p->fd >= 0)
-    close(p->fd);
-  p->fd = -1;
+  *p = (pt_poll){.fd = pt_fd_settle(kqueue())};
+  return p->fd >= 0 ? 0 : errno;
 }
 
 /* 0 or an error number; to delete what is not there is no error, because a
 ** descriptor that was closed has lost its filters by itself. */
-static int change(pt_poll *p, int ident, short filter, unsigned short flags,
-                  unsigned fflags) {
+static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
   struct kevent event;
-  EV_SET(&event, (uintptr_t)ident, filter, flags, fflags, 0, 0);
+  EV_SET(&event, (uintptr_t)fd, filter, flags, 0, 0, 0);
   if (kevent(p->fd, &event, 1, NULL, 0, NULL) >= 0)
     return 0;
   return flags & EV_DELETE ? 0 : errno;
@@ -43,8 +33,8 @@ static int change(pt_poll *p, int ident, short filter, unsigned short flags,
 ** is not wanted costs no call. */
 static int set_filter(pt_poll *p, int fd, short filter, int wanted, int known) {
   if (wanted)
-    return change(p, fd, filter, EV_ADD, 0);
-  return known ? change(p, fd, filter, EV_DELETE, 0) : 0;
+    return change(p, fd, filter, EV_ADD);
+  return known ? change(p, fd, filter, EV_DELETE) : 0;
 }
 
 static int set_filters(pt_poll *p, int fd, int wanted, int known) {
@@ -84,31 +74,13 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
   return err;
 }
 
-static void forget(pt_poll *p, int key) {
-  int i, kept = p->taken;
-  for (i = p->taken; i < p->count; i++)
-    if (p->keys[i] != key)
-      p->keys[kept++] = p->keys[i];
-  p->count = kept;
-}
-
-int pt_poll_set_exit(pt_poll *p, int pid, int wanted) {
-  unsigned short flags = wanted ? EV_ADD | EV_ONESHOT : EV_DELETE;
-  forget(p, -pid);
-  return change(p, pid, EVFILT_PROC, flags, wanted ? NOTE_EXIT : 0);
-}
-
 static void found(pt_poll *p, const struct kevent *event) {
-  int ident = (int)event->ident;
+  int fd = (int)event->ident;
   int ready = PT_POLL_READ;
-  if (event->filter == EVFILT_PROC) {
-    p->keys[p->count++] = -ident;
-    return;
-  }
   if (event->filter == EVFILT_WRITE)
     ready = PT_POLL_WRITE | (event->flags & EV_EOF ? PT_POLL_READ : 0);
-  if (p->slots[ident].wanted != 0)
-    pt_poll_found(p, ident, ready);
+  if (p->slots[fd].wanted != 0)
+    pt_poll_found(p, fd, ready);
 }
 
 static int receive(pt_poll *p, struct kevent *events, int most, int ms) {
@@ -116,17 +88,12 @@ static int receive(pt_poll *p, struct kevent *events, int most, int ms) {
   return kevent(p->fd, NULL, 0, events, most, ms < 0 ? NULL : &time);
 }
 
-/* Each event needs one place in the batch at most. */
-static int room(const pt_poll *p) {
-  int left = PT_POLL_BATCH - p->count;
-  return p->always > 0 ? (left + 1) / 2 : left;
-}
-
 int pt_poll_wait(pt_poll *p, int ms) {
   struct kevent events[PT_POLL_BATCH];
+  int most = p->always > 0 ? PT_POLL_BATCH / 2 : PT_POLL_BATCH;
   int i, n;
   pt_poll_restart(p);
-  n = receive(p, events, room(p), p->always + p->count > 0 ? 0 : ms);
+  n = receive(p, events, most, p->always > 0 ? 0 : ms);
   if (n < 0)
     return -errno;
   for (i = 0; i < n; i++)

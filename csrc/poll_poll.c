@@ -11,19 +11,12 @@ int pt_poll_open(pt_poll *p) {
   return 0;
 }
 
-void pt_poll_close(pt_poll *p) { (void)p; }
-
 int pt_poll_set(pt_poll *p, int fd, int wanted) {
   pt_poll_slot *slot = &p->slots[fd];
   int err = wanted != 0 && fcntl(fd, F_GETFD) < 0 ? errno : 0;
   slot->ready = 0;
   slot->wanted = (unsigned char)(err == 0 ? wanted : 0);
   return err;
-}
-
-int pt_poll_set_exit(pt_poll *p, int pid, int wanted) {
-  (void)p, (void)pid, (void)wanted;
-  return ENOTSUP;
 }
 
 /* The list for poll(2) lies behind the slots. It is made for every wait, from
@@ -68,7 +61,7 @@ int pt_poll_wait(pt_poll *p, int ms) {
   for (i = 0; i < n; i++)
     found(p, &fds[i]);
   if (p->count > 0)
-    p->rover = p->keys[p->count - 1] + 1;
+    p->rover = p->found[p->count - 1] + 1;
   return p->count;
 }
 

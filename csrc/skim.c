@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "json.h"
-#include "plain.h"
 
 enum {
   AT_START,

@@ -3,7 +3,6 @@
 #include "socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fd.h"
+#include "io.h"
 
 /* {====== Making one ====== */
 
@@ -26,46 +25,31 @@ static int give_up(int fd) {
   return -err;
 }
 
-/* What socket or accept has given, as we want it. */
+/* What socket or accept has returned, non-blocking; or an error negated. */
 static int prepare(int fd) {
   int on = 1;
-  fd = fd == -1 ? -1 : pt_fd_above_stdio(fd);
-  if (fd == -1)
-    return -errno;
-  if (pt_fd_nonblock(fd) != 0)
+  fd = pt_fd_settle(fd);
+  if (fd == -1 || pt_fd_nonblock(fd) != 0)
     return give_up(fd);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* if it is TCP */
   return fd;
 }
 
+static int make(int family) {
 #if defined(SOCK_CLOEXEC)
-
-static int make(int family) {
   return prepare(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-}
-
-static int take(int listener) {
-  return prepare(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
-}
-
 #else
-
-/* Another thread's exec may come between. */
-static int close_on_exec(int fd) {
-  if (fd != -1)
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return fd;
-}
-
-static int make(int family) {
-  return prepare(close_on_exec(socket(family, SOCK_STREAM, 0)));
+  return prepare(socket(family, SOCK_STREAM, 0));
+#endif
 }
 
 static int take(int listener) {
-  return prepare(close_on_exec(accept(listener, NULL, NULL)));
-}
-
+#if defined(SOCK_CLOEXEC)
+  return prepare(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+#else
+  return prepare(accept(listener, NULL, NULL));
 #endif
+}
 
 int pt_socket_result(int fd) {
   struct sockaddr_storage peer;
@@ -99,11 +83,13 @@ static int connect_to(const struct sockaddr *name, socklen_t len,
   return fd >= 0 ? fd : -err;
 }
 
+/* A port can be had again at once after its listener has ended. */
 static int bind_to(const struct sockaddr *name, socklen_t len) {
-  int fd = make(name->sa_family);
-  if (fd >= 0 && bind(fd, name, len) == -1)
-    return give_up(fd);
-  return fd;
+  int on = 1, fd = make(name->sa_family);
+  if (fd < 0)
+    return fd;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  return bind(fd, name, len) == -1 ? give_up(fd) : fd;
 }
 
 /* }====== */
@@ -210,15 +196,9 @@ int pt_socket_connect_tcp(const char *host, int port, int *pending,
   return open_first(host, port, connect_to, pending, reason);
 }
 
-/* The port can be had again at once after a listener has ended. */
 static int listen_to(const struct sockaddr *name, socklen_t len, int *backlog) {
-  int on = 1, fd = make(name->sa_family);
-  if (fd < 0)
-    return fd;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(fd, name, len) == -1 || listen(fd, *backlog) == -1)
-    return give_up(fd);
-  return fd;
+  int fd = bind_to(name, len);
+  return fd >= 0 && listen(fd, *backlog) == -1 ? give_up(fd) : fd;
 }
 
 int pt_socket_listen_tcp(const char *host, int port, int backlog,

@@ -1,27 +1,213 @@
-#define _GNU_SOURCE
+#define _DEFAULT_SOURCE
 
 #include "spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <paths.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#elif defined(__FreeBSD__)
+#include <sys/procctl.h>
+#endif
 
-#include "fd.h"
-#include "process.h"
+#include "io.h"
+#include "poll.h"
 
-/* Everything that is open while a child is being started. */
+#if defined(PT_POLL_KQUEUE)
+#include <sys/event.h>
+#endif
+
+/* {====== In the child ======
+** Between vfork and exec: it runs in the parent's memory while the parent
+** stands still. So: only calls that are safe in a signal handler, no
+** allocation, and no writes to anything but its own locals and errno. */
+
+/* The pipe to the parent ends up here, with everything behind it closed. */
+#define REPORT 3
+
+static _Noreturn void give_up(int report, pt_spawn_stage stage, int which) {
+  pt_spawn_failure failure;
+  ssize_t n;
+  memset(&failure, 0, sizeof failure);
+  failure.stage = stage;
+  failure.which = which;
+  failure.err = errno;
+  do {
+    n = write(report, &failure, sizeof failure);
+  } while (n == -1 && errno == EINTR);
+  _exit(127);
+}
+
+/* Exec would reset handlers but keep what is ignored. Done while all signals
+** are blocked: a handler must never run here. */
+static void reset_handlers(void) {
+  struct sigaction act;
+  int sig;
+  memset(&act, 0, sizeof act);
+  act.sa_handler = SIG_DFL;
+  for (sig = 1; sig < NSIG; sig++)
+    sigaction(sig, &act, NULL); /* fails for those that cannot be changed */
+}
+
+static void unblock_signals(void) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int join_group(pt_spawn_group group) {
+  switch (group) {
+  case PT_SPAWN_OWN:
+    return setpgid(0, 0);
+  case PT_SPAWN_SESSION:
+    return setsid() == -1 ? -1 : 0;
+  default:
+    return 0;
+  }
+}
+
+static int request_signal(int sig) {
+#if defined(__linux__)
+  return prctl(PR_SET_PDEATHSIG, sig);
+#elif defined(__FreeBSD__)
+  return procctl(P_PID, 0, PROC_PDEATHSIG_CTL, &sig);
+#else
+  (void)sig;
+  return 0;
+#endif
+}
+
+/* A parent that died before the request was made will not be reported. Its pid
+** reads as 0 if it lives outside of our pid namespace. */
+static int arm_death_signal(int sig, pid_t parent) {
+  pid_t now;
+  if (sig == 0)
+    return 0;
+  if (request_signal(sig) == -1)
+    return -1;
+  now = getppid();
+  if (now != parent && now != 0)
+    _exit(127);
+  return 0;
+}
+
+/* Moves sources out of 0..2 that are wanted in another place there, so that no
+** step of `place` overwrites the source of a later one. */
+static int clear_way(int source, int target) {
+  if (source < 0 || source > 2 || source == target)
+    return source;
+  return fcntl(source, F_DUPFD_CLOEXEC, 3);
+}
+
+static int place(int source, int target) {
+  if (source == PT_SPAWN_NULL)
+    source = open("/dev/null", O_RDWR);
+  if (source == -1)
+    return -1;
+  if (source == target)
+    return fcntl(target, F_SETFD, 0);
+  return dup2(source, target);
+}
+
+static void arrange_stdio(const int sources[3], int report) {
+  int moved[3];
+  int i;
+  for (i = 0; i < 3; i++) {
+    moved[i] = clear_way(sources[i], i);
+    if (moved[i] == -1 && sources[i] != PT_SPAWN_NULL)
+      give_up(report, PT_SPAWN_AT_STDIO, i);
+  }
+  for (i = 0; i < 3; i++)
+    if (place(moved[i], i) == -1)
+      give_up(report, PT_SPAWN_AT_STDIO, i);
+}
+
+static void move_report(int report) {
+  if (report != REPORT && dup2(report, REPORT) == -1)
+    give_up(report, PT_SPAWN_AT_START, 0);
+  fcntl(REPORT, F_SETFD, FD_CLOEXEC);
+}
+
+static inline void close_each(int first) {
+  struct rlimit limit;
+  int fd, end = 65536;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < (rlim_t)end)
+    end = (int)limit.rlim_cur;
+  for (fd = first; fd < end; fd++)
+    close(fd);
+}
+
+static void close_from(int first) {
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+  closefrom(first);
+#else
+#if defined(SYS_close_range)
+  if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
+    return;
+#endif
+  close_each(first); /* Linux before 5.9, macOS */
+#endif
+}
+
+/* After the descriptors are in place, or a small limit on them would have us
+** fail where the program itself would not. */
+static void set_limits(const pt_spawn_plan *plan) {
+  int i;
+  for (i = 0; i < plan->nlimits; i++) {
+    struct rlimit limit;
+    limit.rlim_cur = plan->limits[i].soft;
+    limit.rlim_max = plan->limits[i].hard;
+    if (setrlimit(plan->limits[i].resource, &limit) == -1)
+      give_up(REPORT, PT_SPAWN_AT_LIMIT, i);
+  }
+}
+
+/* `sources` are three descriptors or PT_SPAWN_NULL; `report` is above 2 and
+** takes a failure; `parent` is the caller's pid. Its frame must not be part of
+** the one that vfork returns to. */
+__attribute__((noinline)) static _Noreturn void
+become(const pt_spawn_plan *plan, const int sources[3], int report,
+       pid_t parent) {
+  reset_handlers();
+  if (join_group(plan->group) == -1)
+    give_up(report, PT_SPAWN_AT_GROUP, 0);
+  if (arm_death_signal(plan->death_signal, parent) == -1)
+    give_up(report, PT_SPAWN_AT_DEATH_SIGNAL, 0);
+  arrange_stdio(sources, report);
+  if (plan->cwd != NULL && chdir(plan->cwd) == -1)
+    give_up(report, PT_SPAWN_AT_CWD, 0);
+  move_report(report);
+  close_from(REPORT + 1);
+  set_limits(plan);
+  unblock_signals();
+  execve(plan->path, plan->argv, plan->envp);
+  give_up(REPORT, PT_SPAWN_AT_EXEC, 0);
+}
+
+/* }====== */
+
+/* {====== Starting ====== */
+
+/* The pipe on which the child says why it could not become the program is
+** beside those that are its stdio. */
+#define REPORT_PIPE 3
+
+/* Everything that is open while a child is being started; -1 for none. */
 typedef struct links {
   int sources[3]; /* what becomes the child's 0, 1, 2; or PT_SPAWN_NULL */
-  int theirs[3];  /* the child's ends of pipes, which we close after all */
-  int ours[3];    /* our ends of the same */
-  int report[2];  /* on which the child says why it could not become it */
+  int theirs[4];  /* the child's ends of pipes */
+  int ours[4];    /* our ends of the same */
 } links;
 
 static int fail(pt_spawn_failure *failure, pt_spawn_stage stage, int which,
@@ -32,19 +218,10 @@ static int fail(pt_spawn_failure *failure, pt_spawn_stage stage, int which,
   return -1;
 }
 
-static void close_theirs(links *l) {
+static void close_ends(int ends[4]) {
   int i;
-  for (i = 0; i < 3; i++)
-    pt_fd_drop(&l->theirs[i]);
-  pt_fd_drop(&l->report[1]);
-}
-
-static void close_all(links *l) {
-  int i;
-  close_theirs(l);
-  for (i = 0; i < 3; i++)
-    pt_fd_drop(&l->ours[i]);
-  pt_fd_drop(&l->report[0]);
+  for (i = 0; i < 4; i++)
+    pt_fd_drop(&ends[i]);
 }
 
 static int is_open(int fd) { return fcntl(fd, F_GETFD) != -1; }
@@ -61,29 +238,31 @@ static int find_sources(const pt_spawn_plan *plan, links *l,
     if (source >= 0 && !is_open(source))
       return fail(failure, PT_SPAWN_AT_STDIO, i, EBADF);
     l->sources[i] = source;
-    l->theirs[i] = l->ours[i] = -1;
   }
-  l->report[0] = l->report[1] = -1;
   return 0;
 }
 
+/* 0, or an error number. The child reads from its stdin, and writes to the
+** others. */
 static int open_pipe(links *l, int i) {
-  int ends[2];
-  int theirs = i == 0 ? 0 : 1; /* it reads from 0 and writes to the others */
+  int ends[2], theirs = i == 0 ? 0 : 1;
   int err = pt_fd_pipe(ends);
-  if (err != 0)
-    return err;
-  l->sources[i] = l->theirs[i] = ends[theirs];
-  l->ours[i] = ends[1 - theirs];
-  return pt_fd_nonblock(l->ours[i]);
+  if (err == 0) {
+    l->theirs[i] = ends[theirs];
+    l->ours[i] = ends[1 - theirs];
+  }
+  return err;
 }
 
 static int open_pipes(const pt_spawn_plan *plan, links *l) {
-  int i;
-  int err = pt_fd_pipe(l->report);
+  int i, err = open_pipe(l, REPORT_PIPE);
   for (i = 0; i < 3 && err == 0; i++)
-    if (plan->stdio[i] == PT_SPAWN_PIPE)
+    if (plan->stdio[i] == PT_SPAWN_PIPE) {
       err = open_pipe(l, i);
+      l->sources[i] = l->theirs[i];
+      if (err == 0)
+        err = pt_fd_nonblock(l->ours[i]);
+    }
   return err;
 }
 
@@ -95,7 +274,7 @@ static int open_pipes(const pt_spawn_plan *plan, links *l) {
 static pid_t start(const pt_spawn_plan *plan, const links *l, pid_t parent) {
   pid_t pid = vfork();
   if (pid == 0)
-    pt_spawn_become(plan, l->sources, l->report[1], parent);
+    become(plan, l->sources, l->theirs[REPORT_PIPE], parent);
   return pid;
 }
 
@@ -126,36 +305,36 @@ static void reap(pid_t pid) {
     continue;
 }
 
-static void hand_over(links *l, pid_t pid, pt_spawn_child *child) {
-  child->pid = pid;
-  child->watch = pt_process_watch(pid);
-  memcpy(child->ends, l->ours, sizeof child->ends);
-  pt_fd_drop(&l->report[0]);
-}
-
 int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
              pt_spawn_failure *failure) {
-  links l;
+  links l = {{-1, -1, -1}, {-1, -1, -1, -1}, {-1, -1, -1, -1}};
   pid_t pid;
   int err;
   if (find_sources(plan, &l, failure) == -1)
     return -1;
   err = open_pipes(plan, &l);
   pid = err == 0 ? start_undisturbed(plan, &l) : -1;
-  if (pid == -1) {
+  if (pid == -1)
     fail(failure, PT_SPAWN_AT_START, 0, err != 0 ? err : errno);
-    close_all(&l);
-    return -1;
-  }
-  close_theirs(&l);
-  if (!await_exec(l.report[0], failure)) {
+  close_ends(l.theirs);
+  if (pid != -1 && !await_exec(l.ours[REPORT_PIPE], failure)) {
     reap(pid);
-    close_all(&l);
+    pid = -1;
+  }
+  if (pid == -1) {
+    close_ends(l.ours);
     return -1;
   }
-  hand_over(&l, pid, child);
+  pt_fd_drop(&l.ours[REPORT_PIPE]);
+  child->pid = pid;
+  child->watch = pt_process_watch(pid);
+  memcpy(child->ends, l.ours, sizeof child->ends);
   return 0;
 }
+
+/* }====== */
+
+/* {====== Finding a program ====== */
 
 /* 0 if it can be executed, else the reason. */
 static int look_at(const char *file) {
@@ -212,3 +391,104 @@ int pt_spawn_find(const char *name, const char *path, char *file, size_t size) {
   strcpy(file, name);
   return look_at(file);
 }
+
+/* }====== */
+
+/* {====== Waiting and killing ====== */
+
+int pt_process_watch(pid_t pid) {
+#if defined(__linux__) && defined(SYS_pidfd_open)
+  return pt_fd_settle((int)syscall(SYS_pidfd_open, pid, 0));
+#elif defined(PT_POLL_KQUEUE)
+  struct kevent event;
+  int queue = pt_fd_settle(kqueue());
+  EV_SET(&event, pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
+  if (queue != -1 && kevent(queue, &event, 1, NULL, 0, NULL) == -1)
+    pt_fd_drop(&queue);
+  return queue;
+#else
+  (void)pid;
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
+/* Sleeps until the child ends; without a `watch`, only for its time. */
+static int sleep_on(int watch, double seconds) {
+  struct pollfd end = {.fd = watch, .events = POLLIN};
+  return poll(&end, 1, seconds > 1e6 ? INT_MAX : (int)(seconds * 1e3) + 1);
+}
+
+int pt_process_wait(pid_t pid, int watch, double deadline, int *status) {
+  double step = watch >= 0 ? HUGE_VAL : 0.001;
+  for (;; step = step < 0.016 ? step * 2 : step) {
+    pid_t ended = waitpid(pid, status, WNOHANG);
+    double left = deadline - pt_clock_now();
+    if (ended != 0)
+      return ended == pid ? 1 : -1;
+    if (left <= 0 || sleep_on(watch, left < step ? left : step) == -1)
+      return 0;
+  }
+}
+
+/* As long as a child was not waited for, its number is not given to another
+** process; this looks without waiting. */
+static int is_ours(pid_t pid) {
+  siginfo_t info;
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+int pt_process_kill(pid_t pid, int sig, int group) {
+  if (!is_ours(pid) || kill(group ? -pid : pid, sig) == -1)
+    return errno;
+  return 0;
+}
+
+/* }====== */
+
+/* {====== Signals by name ====== */
+
+/* Without a pointer, so that nothing is to be done when it is loaded. */
+typedef struct signal_entry {
+  char name[8];
+  int number;
+} signal_entry;
+
+static const signal_entry signals[] = {
+    {"HUP", SIGHUP},       {"INT", SIGINT},   {"QUIT", SIGQUIT},
+    {"ILL", SIGILL},       {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},
+    {"BUS", SIGBUS},       {"FPE", SIGFPE},   {"KILL", SIGKILL},
+    {"USR1", SIGUSR1},     {"SEGV", SIGSEGV}, {"USR2", SIGUSR2},
+    {"PIPE", SIGPIPE},     {"ALRM", SIGALRM}, {"TERM", SIGTERM},
+    {"CHLD", SIGCHLD},     {"CONT", SIGCONT}, {"STOP", SIGSTOP},
+    {"TSTP", SIGTSTP},     {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU},
+    {"URG", SIGURG},       {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ},
+    {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"WINCH", SIGWINCH},
+    {"SYS", SIGSYS},
+#if defined(SIGIO)
+    {"IO", SIGIO},
+#endif
+#if defined(SIGPWR)
+    {"PWR", SIGPWR},
+#endif
+};
+
+#define NSIGNALS (sizeof signals / sizeof signals[0])
+
+int pt_signal_number(const char *name) {
+  size_t i;
+  for (i = 0; i < NSIGNALS; i++)
+    if (strcmp(signals[i].name, name) == 0)
+      return signals[i].number;
+  return 0;
+}
+
+const char *pt_signal_name(int sig) {
+  size_t i;
+  for (i = 0; i < NSIGNALS; i++)
+    if (signals[i].number == sig)
+      return signals[i].name;
+  return NULL;
+}
+
+/* }====== */

@@ -1,7 +1,9 @@
 /*
 ** A Lua state for the targets that need one: made at the first input and again
-** after many, so that what leaks is seen and inputs do not build on each other
-** for long.
+** after many, so that inputs do not build on each other for long. Memory that
+** is left when a state was closed is a leak. It is looked for then, and not
+** after every input: a state always has more than before, so that libFuzzer
+** would search all memory each time.
 */
 #ifndef FUZZ_STATE_H
 #define FUZZ_STATE_H
@@ -9,35 +11,13 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <sanitizer/lsan_interface.h>
 
 #include "fuzz.h"
 
-#define FUZZ_STATE_INPUTS 1000
+#define FUZZ_STATE_INPUTS 4000
 
 LUAMOD_API int luaopen_pintle_core(lua_State *L);
-
-/* The state, with nothing on its stack and `core` as a global. A new one is
-** prepared by `open`, unless that is NULL. */
-static inline lua_State *fuzz_state(void (*open)(lua_State *L)) {
-  static lua_State *L;
-  static int inputs;
-  if (L != NULL && ++inputs < FUZZ_STATE_INPUTS) {
-    lua_settop(L, 0);
-    return L;
-  }
-  if (L != NULL)
-    lua_close(L);
-  inputs = 0;
-  L = luaL_newstate();
-  fuzz_check(L != NULL);
-  luaL_openlibs(L);
-  luaL_requiref(L, "pintle.core", luaopen_pintle_core, 0);
-  lua_setglobal(L, "core");
-  if (open != NULL)
-    open(L);
-  lua_settop(L, 0);
-  return L;
-}
 
 static inline int fuzz_failed(lua_State *L) {
   luaL_traceback(L, L, luaL_tolstring(L, 1, NULL), 1);
@@ -54,12 +34,58 @@ static inline void fuzz_call(lua_State *L, int args, int results) {
   lua_remove(L, handler);
 }
 
+/* The global `run` is what the file returns. */
+static inline void fuzz_load(lua_State *L, const char *file) {
+  if (luaL_loadfile(L, file) != LUA_OK) {
+    fprintf(stderr, "%s (run it in the project's folder)\n",
+            lua_tostring(L, -1));
+    exit(1);
+  }
+  fuzz_call(L, 0, 1);
+  lua_setglobal(L, "run");
+}
+
+static inline lua_State *fuzz_open(const char *harness) {
+  lua_State *L = luaL_newstate();
+  fuzz_check(L != NULL);
+  luaL_openlibs(L);
+  luaL_requiref(L, "pintle.core", luaopen_pintle_core, 0);
+  lua_setglobal(L, "core");
+  if (harness != NULL)
+    fuzz_load(L, harness);
+  return L;
+}
+
+/* The state, with nothing on its stack and `core` as a global. A new one loads
+** the file `harness`, unless that is NULL. */
+static inline lua_State *fuzz_state(const char *harness) {
+  static lua_State *L;
+  static int inputs;
+  if (L != NULL && ++inputs == FUZZ_STATE_INPUTS) {
+    lua_close(L);
+    L = NULL;
+    __lsan_do_leak_check();
+  }
+  if (L == NULL) {
+    L = fuzz_open(harness);
+    inputs = 0;
+  }
+  lua_settop(L, 0);
+  return L;
+}
+
 /* Has the collector work at every chance, or as it usually does. */
 static inline void fuzz_stress(lua_State *L, int stress) {
   if (stress)
     lua_gc(L, LUA_GCINC, 1, 400, 7);
   else
     lua_gc(L, LUA_GCINC, 200, 100, 13);
+}
+
+/* The same with young objects alone, so that it costs little where much Lua is
+** loaded; else as the program `lua` has it. */
+static inline void fuzz_stress_young(lua_State *L, int stress) {
+  lua_gc(L, LUA_GCGEN, stress ? 1 : 20, 100);
 }
 
 #endif

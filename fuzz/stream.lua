@@ -1,14 +1,25 @@
--- Whole streams. The bytes of the input arrive in pieces; whatever asks is answered, at once, later, twice or
--- never; finalizers use the stream in the middle of it all. It must come to an end, hand every waiter back once, and
--- what it wrote must be frames that another stream reads.
+-- One peer, and bytes for it that arrive in pieces. Its handlers answer at once, later, by calling back, with an error
+-- or with something that cannot be sent; calls of its own wait, are cancelled or are given up; finalizers use the peer
+-- in the middle of all that. The conversation must come to an end, every call must get one result or error, and what
+-- the peer wrote must be frames with JSON-RPC messages.
 --
 -- Input: framing, flags, bounds of a message, of a header, of nesting and of the queue, calls made at first, what to
 -- do with requests, how many sizes of pieces follow, those sizes, the bytes.
 local core = core -- luacheck: globals core
+package.path = "lua/?.lua;lua/?/init.lua;" .. package.path
+package.loaded["pintle.core"] = core
 
-local RAW, STRING_IDS, EXTRA, CODEC, SOCKET, FINALIZERS, OTHERS, SMALL_QUEUE = 1, 2, 4, 8, 16, 32, 64, 128
+local errors = require "pintle.error"
+local loop = require "pintle.loop"
+local peers = require "pintle.peer"
+local tasks = require "pintle.task"
+
+local RAW, STRING_IDS, EXTRA, CODEC, SOCKET, FINALIZERS, OTHERS, NARROW = 1, 2, 4, 8, 16, 32, 64, 128
 local PARAMS = core.json.order { "made", "list", "missing" }
 local FRAMINGS = { [0] = "auto", "line", "header" }
+local EXTRA_MEMBERS = { version = "0.1" }
+local MOST_PIECES = 10 -- the rest arrives at once: it is turns that take time
+local MOST_TURNS = 100 -- without any input, until everything has ended
 
 local function choices(input)
   local at = 0
@@ -18,155 +29,207 @@ local function choices(input)
   end
   local c = {
     framing = FRAMINGS[byte() % 3], flags = byte(), message = byte() * 8 + 32, header = byte() + 1,
-    nesting = byte() % 32 + 1, queue = byte() * 4 + 1, calls = byte() % 80, plan = byte(), sizes = {},
+    nesting = byte() % 32 + 1, queue = byte() * 4 + 1, calls = byte(), plan = byte(), sizes = {},
   }
   for i = 1, byte() % 8 do c.sizes[i] = math.max(byte(), 1) end
   c.bytes = input:sub(at + 1)
   c.sizes[1] = c.sizes[1] or #c.bytes
+  c.calls = c.calls < 250 and c.calls % 10 or 70 -- seldom more than may wait
+  function c.has(flag) return c.flags & flag ~= 0 end
   return c
 end
 
--- The stream and the other end of its two descriptors.
+local function ignore() end
+
+-- The peer and the other end of its two descriptors.
 local function open(c)
-  local has = function(flag) return c.flags & flag ~= 0 end
-  local read, write, peer_read, peer_write
-  if has(SOCKET) then
-    read, peer_read = core.socketpair()
-    write, peer_write = read, peer_read
+  local read, write, far_read, far_write
+  if c.has(SOCKET) then
+    read, far_read = core.socketpair()
+    write, far_write = read, far_read
   else
-    read, peer_write = core.pipe()
-    peer_read, write = core.pipe()
+    read, far_write = core.pipe()
+    far_read, write = core.pipe()
   end
-  local stream = assert(core.stream {
-    read = read, write = write, framing = c.framing, raw = has(RAW), ids = has(STRING_IDS) and "string" or nil,
-    extra = has(EXTRA) and { version = "0.1" } or nil, json = has(CODEC) and core.json or nil,
-    others = has(OTHERS),
-    limits = { message = c.message, header = c.header, nesting = c.nesting, calls = 64, text = 20,
-               queue = has(SMALL_QUEUE) and c.queue or nil },
+  local is_narrow = c.has(NARROW)
+  local peer = assert(peers.open {
+    read = read, write = write, framing = c.framing, raw = c.has(RAW), ids = c.has(STRING_IDS) and "string" or nil,
+    extra = c.has(EXTRA) and EXTRA_MEMBERS or nil, json = c.has(CODEC) and core.json or nil, others = c.has(OTHERS),
+    answer_noise = c.plan & 1 == 0, ordered = c.plan & 2 ~= 0, on_noise = ignore, on_error = ignore, timeout = false,
+    limits = { message = c.message, header = c.header, nesting = c.nesting, text = 20, calls = is_narrow and 8 or 64,
+               queue = is_narrow and c.queue or nil, requests = is_narrow and 2 or nil,
+               parked = is_narrow and 2 or nil },
   })
-  return stream, peer_read, peer_write
+  return peer, far_read, far_write
 end
 
--- Reads back what was written, by a stream without narrow bounds; how many messages there are.
-local function read_back(text, framing, c)
-  local read, write = core.pipe()
-  local reader = assert(core.stream { read = read, write = 2, framing = framing,
-                                      extra = c.flags & EXTRA ~= 0 and { version = "0.1" } or nil })
-  local at, n = 1, 0
-  while true do
-    if at <= #text then at = at + (write:write(text:sub(at)) or 0) else write:close() end
-    repeat
-      local kind, id, what, payload = reader:receive()
-      if kind == "noise" or kind == "invalid" then
-        error(("%s written as %s: %s in %q"):format(kind, framing, payload.message, text))
-      end
-      if kind == nil then
-        assert(what == "closed", id)
-        reader:close()
-        return n
-      end
-      n = n + (kind and 1 or 0)
-    until not kind
+-- {====== What the peer writes ======
+
+local function is_message(value, extra)
+  if type(value) ~= "table" or value.jsonrpc ~= "2.0" or extra and value.version ~= "0.1" then return false end
+  if type(value.method) == "string" then return value.result == nil and value.error == nil end
+  return value.id ~= nil and (value.result == nil) ~= (value.error == nil)
+end
+
+-- Counts messages and answers; an array has the answers to a batch.
+local function note_written(count, value, extra)
+  local members = type(value) == "table" and #value > 0 and value or { value }
+  for _, member in ipairs(members) do
+    assert(is_message(member, extra), "no JSON-RPC message was written")
+    if not member.method then count.answers = count.answers + 1 end
+    count.messages = count.messages + 1
   end
+end
+
+local function new_reader(c)
+  local frames, count = {}, { messages = 0, answers = 0 }
+  local function feed(framing, text)
+    frames[framing] = frames[framing] or core.frames(framing)
+    frames[framing]:feed(text)
+    for kind, body in frames[framing].next, frames[framing] do
+      if kind ~= "message" then error(("%s written as %s: %q"):format(kind, framing, body)) end
+      note_written(count, assert(core.json.decode(body)), c.has(EXTRA))
+    end
+  end
+  -- A turn that finds out the framing may write lines before.
+  local function feed_all(framing, text)
+    if framing == "line" or frames.header then return feed(framing, text) end
+    while text:find "^[{[]" do
+      local line, rest = text:match "^(.-\n)(.*)$"
+      feed("line", line or text)
+      text = rest or ""
+    end
+    if text ~= "" then feed("header", text) end
+  end
+  local function finish(is_all)
+    for framing, each in pairs(frames) do
+      each:finish()
+      assert(not is_all or each:next() == nil, framing .. ": a frame is unfinished")
+    end
+    return count
+  end
+  return feed_all, finish
+end
+
+-- }======
+
+-- The calls that were made, by a task or begun; each gets one result or error.
+local function new_calls(peer)
+  local all, made = {}, 0
+  local calls = {}
+
+  local function params() return setmetatable({ list = {}, other = true, made = made }, PARAMS) end
+
+  function calls.begin()
+    made = made + 1
+    local at = made -- a finalizer may call meanwhile
+    all[at] = peer:begin("call", params())
+  end
+
+  function calls.start()
+    local call = { answers = 0 }
+    made = made + 1
+    all[made] = call
+    call.task = tasks.start(function()
+      local result, err = peer:call("call", params())
+      assert(result ~= nil or err ~= nil, "neither a result nor an error")
+      call.answers = call.answers + 1
+    end)
+  end
+
+  function calls.cancel(which)
+    local call = all[which % math.max(made, 1) + 1]
+    local target = call and (call.task or call.wait and call)
+    if target then target:cancel() end
+  end
+
+  function calls.check()
+    for i = 1, made do
+      local call = all[i]
+      assert((call.task and call.answers == 1) or (call.wait and call:is_done()), "a call is lost")
+      if call.wait then
+        local result, err = call:wait()
+        assert(result ~= nil or err ~= nil, "neither a result nor an error")
+      end
+    end
+  end
+
+  return calls
+end
+
+local function install(peer, choose, gates)
+  local deep = 0
+  local function turn()
+    if deep > 2 then return end
+    deep = deep + 1
+    loop.step(0)
+    deep = deep - 1
+  end
+
+  peer:on("m", function(params)
+    local how = choose(8)
+    if how == 0 then error("failed", 0) end
+    if how == 1 then return nil, "refused" end
+    if how == 2 then return ignore end
+    return params
+  end)
+  peer:otherwise(function(params, ctx)
+    local how = choose(6)
+    if how == 0 then
+      local gate = loop.event()
+      gates[#gates + 1] = gate
+      return gate:wait()
+    elseif how == 1 then
+      return ctx.peer:call("back", { choose(9) })
+    elseif how == 2 then
+      turn()
+    elseif how == 3 then
+      ctx.peer:notify("told", {})
+    end
+    return params
+  end)
 end
 
 local function run(input)
   local c = choices(input)
-  local stream, peer_read, peer_write = open(c)
-  local written = { line = {}, header = {} }
-  local waiters, made = {}, 0      -- the calls that wait, and how many there ever were
-  local tickets, late = 0, {}      -- requests whose answer belongs to a batch; those answered later
-  local random, failure = c.plan, nil
+  local peer, far_read, far_write = open(c)
+  local read_back, finish_reading = new_reader(c)
+  local random, gates, failure, is_cut = c.plan, {}, nil, false
 
   local function choose(n)
     random = (random * 1103515245 + 12345) % 2147483648
     return random // 65536 % n
   end
 
+  local calls = new_calls(peer)
+  install(peer, choose, gates)
+
+  local function open_gate()
+    local gate = table.remove(gates)
+    if gate then gate:set("late") end
+  end
+
   -- Before the framing can change, for it says how to read this back.
   local function drain()
-    local framing = stream:framing() == "header" and "header" or "line"
-    if stream:fds() then assert(stream:flush() ~= nil or peer_read:closed()) end
-    while not peer_read:closed() do
-      local text = peer_read:read()
-      if not text or text == "" then return end
-      table.insert(written[framing], text)
-    end
-  end
-
-  local function sent(ok, message, kind)
-    assert(ok or kind == "invalid" or kind == "full" or kind == "closed", message)
-    drain()
-    return ok
-  end
-
-  local function call()
-    local waiter = { made }
-    local params = setmetatable({ list = {}, other = true, made = made }, PARAMS)
-    local id, message, kind = stream:request(waiter, "call", params)
-    if id then
-      assert(not waiters[waiter])
-      waiters[waiter], made = id, made + 1
-    end
-    sent(id, message, kind)
-  end
-
-  local function answered(waiter)
-    assert(waiters[waiter], "a waiter that is not waiting")
-    waiters[waiter] = nil
-  end
-
-  local function answer(id, value)
-    if choose(3) == 0 then return sent(stream:fail(id, -32000, "no", value)) end
-    return sent(stream:reply(id, value))
-  end
-
-  local function answer_twice(id, value)
-    if answer(id, value) and type(id) == "userdata" and id ~= core.json.null then
-      local ok, message = pcall(stream.reply, stream, id)
-      assert(not ok and message:find "answered already", message)
-    end
-  end
-
-  local function take(kind, id, what, payload)
-    if kind == "request" or (kind == "invalid" and what == nil) then
-      tickets = tickets + (type(id) == "userdata" and 1 or 0)
-      if type(payload) == "table" and payload.bytes then payload = payload.message end
-      local how = choose(5)
-      if how == 0 then
-        late[#late + 1] = id
-      elseif how == 1 then
-        answer_twice(id, payload)
-      elseif how > 2 then
-        answer(id, payload)
-      end
-    elseif kind == "result" or kind == "error" or kind == "invalid" then
-      answered(what)
-    else
-      assert(kind == "notification" or kind == "stray" or kind == "noise", kind)
-    end
+    local framing = peer.stream:framing() == "header" and "header" or "line"
+    local text = far_read:read()
+    if text and text ~= "" then read_back(framing, text) end
   end
 
   local actions = {
-    call, drain,
-    function() sent(stream:notify("gc", {})) end,
-    function() if #late > 0 then answer(table.remove(late), "late") end end,
+    calls.begin, calls.start, open_gate,
+    function() peer:notify("gc", {}) end,
+    function() calls.cancel(choose(80)) end,
+    function() peer:listen_in() end,
+    function() peer.stream:write() end,
     function()
-      local kind, id, what, payload = stream:receive()
-      if kind then take(kind, id, what, payload) end
+      if choose(8) > 0 or peer.ended then return end
+      is_cut = true
+      peer:finish(errors.new("closed", "finished"))
     end,
-    function()
-      local id, waiter = stream:orphan()
-      if id then answered(waiter) end
-    end,
-    function()
-      local waiter, id = next(waiters)
-      if id then answered(assert(stream:abandon(id) == waiter and waiter)) end
-    end,
-    function() if choose(8) == 0 then stream:close() end end,
   }
   local function plant_finalizer()
-    if c.flags & FINALIZERS == 0 then return end
+    if not c.has(FINALIZERS) then return end
     local action = actions[choose(#actions) + 1]
     setmetatable({}, { __gc = function()
       local ok, message = pcall(action)
@@ -174,51 +237,49 @@ local function run(input)
     end })
   end
 
-  local received, most = 0, #c.bytes * 2 + 16
   local function turn()
-    while true do
-      plant_finalizer()
-      local kind, id, what, payload = stream:receive()
-      if not kind then return kind, id, what end
-      received = received + 1
-      assert(received <= most, "more messages than bytes")
-      take(kind, id, what, payload)
-      drain()
-    end
+    plant_finalizer()
+    loop.step(0)
+    drain()
   end
 
-  for _ = 1, c.calls do call() end
+  for _ = 1, c.calls do calls[choose(4) == 0 and "start" or "begin"]() end
+  turn()
   local at, i = 1, 0
   while at <= #c.bytes do
-    local size = c.sizes[i % #c.sizes + 1]
+    local size = i < MOST_PIECES and c.sizes[i % #c.sizes + 1] or #c.bytes
     i = i + 1
-    peer_write:write(c.bytes:sub(at, at + size - 1))
+    far_write:write(c.bytes:sub(at, at + size - 1))
     at = at + size
     turn()
+    if c.plan & 4 ~= 0 and choose(4) == 0 then actions[choose(#actions - 1) + 1]() end
   end
-  while #late > 0 do answer(table.remove(late), { late = true }) end
-  drain()
-  local counted = stream:stats().sent
-  peer_write:close()
-  peer_read:close()
-  local kind, message, why
-  for _ = 1, 4 do
-    kind, message, why = turn()
-    if kind == nil then break end
+  for _ = 1, MOST_TURNS do
+    if #gates == 0 then break end
+    open_gate()
+    turn()
   end
-  assert(kind == nil and why == "closed", message)
+  turn()
+  local stats = peer.stream:stats()
+  -- A batch waits for its handlers, and finalizers may send at any time.
+  local is_all = not c.has(FINALIZERS) and not is_cut and peer.stream:queued() == 0 and #peer:requests() == 0
+  local written = finish_reading(is_all)
+  assert(written.answers <= stats.received + stats.invalid + stats.noise, "more answers than messages")
+  assert(not is_all or written.messages == stats.sent, "not as much was written as sent")
 
-  for id, waiter in stream.orphan, stream do
-    assert(waiters[waiter] == id)
-    answered(waiter)
+  far_write:close()
+  far_read:close()
+  for _ = 1, MOST_TURNS do
+    if peer.ended and peer.stream:running() == 0 then break end
+    plant_finalizer()
+    open_gate()
+    loop.step(0)
   end
-  assert(next(waiters) == nil, "a waiter is lost")
-  assert(stream:waiting() == 0)
-  stream:close()
-  local n = read_back(table.concat(written.line), "line", c) + read_back(table.concat(written.header), "header", c)
-  assert(n <= stream:stats().sent, "more was written than sent")
-  assert(n == counted or tickets > 0 or c.flags & FINALIZERS ~= 0, "less was written than sent")
-  collectgarbage()
+  assert(peer.ended, "it does not end")
+  for _ = 1, 2 do loop.step(0) end
+  calls.check()
+  assert(peer.stream:waiting() == 0)
+  collectgarbage "step"
   assert(not failure, failure)
 end
 

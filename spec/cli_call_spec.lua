@@ -113,7 +113,7 @@ describe("pintle call", function()
       answer { name = "deaf", version = "1.0.0", protocolVersion = "0.0.1", operations = { go = { params = true } } }
       io.read()
       io.stderr:write("begun ", io.open "/proc/self/stat":read "n", "\n")
-      core.poller():wait(600)
+      core.poll(600)
     ]]
     local command = cli.words("sh", "-c", "trap '' TERM; exec \"$@\"", "sh", children.lua(deaf))
     local started <close> = cli.start(cli.words("call", "-d", "gevals", command, "--", "go"), { stdin = "null" })

@@ -303,7 +303,7 @@ describe("what a plugin writes to its stdout", function()
   it("may be no text, may have no end, and does not steer the terminal", function()
     local weird = children.lua [[
       io.write "\xff\27[31m" io.flush() io.read "a"
-      require "pintle.core".poller():wait(600)]]
+      require "pintle.core".poll(600)]]
     local words = cli.words("-d", "gevals", "-t", "1s", weird)
     local verdicts, _, report = check(words)
     assert.same({ "fail handshake", "fail stdout" }, verdicts)
@@ -558,7 +558,7 @@ describe("pintle check", function()
 
   it("leaves nothing behind of a plugin that does not want to end", function()
     local code = [[io.stderr:write(io.open "/proc/self/stat":read "n", "\n")
-      require "pintle.core".poller():wait(600)]]
+      require "pintle.core".poll(600)]]
     local _, _, report = check("-d", "gevals", "-t", "1s", children.lua(code))
     local pid = report.probes[1].stderr[1]
     assert.truthy(pid:find "^%d+$", pid)

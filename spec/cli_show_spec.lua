@@ -185,8 +185,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
       file:flush()
     end
     append '{"time":1,"from":"plugin",'
-    local poller <close> = assert(core.poller())
-    poller:wait(0.2) -- it has looked meanwhile, most likely
+    core.poll(0.2) -- it has looked meanwhile, most likely
     append '"noise":"one"}\n'
     assert.equal("   1.000000 ← ? one\n", started:read "one\n")
     append(RECORDING[3] .. "\n" .. '{"time":2.0,"exit":{"code":0}}\n')

@@ -46,25 +46,19 @@ end
 -- Sends all of it and reads what comes meanwhile, to the end.
 local function converse(started, text)
   local stdin, stdout = started.process.stdin, started.process.stdout
-  local poller <close> = assert(core.poller())
-  local answer, at, is_open = {}, 1, true
-  assert(poller:set(stdin, "w", "in"))
-  assert(poller:set(stdout, "r", "out"))
-  while is_open do
-    assert(poller:wait(children.patience) > 0, "nothing happens")
-    for what in poller.next, poller do
-      if what == "in" then
-        at = at + (stdin:write(text:sub(at, at + 65535)) or 0)
-        if at > #text then
-          poller:set(stdin, "")
-          stdin:close()
-        end
-      else
-        local data = stdout:read()
-        is_open = data ~= ""
-        answer[#answer + 1] = data or nil
-      end
+  local answer, at, data = {}, 1, nil
+  while data ~= "" do
+    local has_room, has_more
+    if at > #text then
+      stdin:close()
+      has_more = core.poll(children.patience, stdout, "r")
+    else
+      has_room, has_more = core.poll(children.patience, stdin, "w", stdout, "r")
     end
+    assert(has_room or has_more, "nothing happens")
+    if has_room then at = at + (stdin:write(text:sub(at, at + 65535)) or 0) end
+    data = has_more and stdout:read()
+    answer[#answer + 1] = data or nil
   end
   return table.concat(answer)
 end
@@ -127,9 +121,8 @@ describe("a traced conversation", function()
     started:say(first)
     cli.await(function() return cli.slurp(path):find "xxx" end)
     local text, at = random_bytes(1 << 20), 1
-    local poller <close> = assert(core.poller())
-    assert(poller:set(started.process.stdin, "w", true))
-    while poller:wait(0.2) == 1 do at = at + assert(started.process.stdin:write(text:sub(at))) end
+    local stdin = started.process.stdin
+    while core.poll(0.2, stdin, "w") do at = at + assert(stdin:write(text:sub(at))) end
     assert.is_true(at <= #text)
     started.process:kill "USR1"
     assert.is_true(converse(started, text:sub(at)) == first .. text)

@@ -2,6 +2,7 @@
 local cjson = require "cjson"
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local streams = require "spec.support.stream"
 local editor = require "spec.support.editor"
 local lfs = require "lfs"
 local loop = require "pintle.loop"
@@ -137,7 +138,7 @@ describe("a client of an editor's server", function()
     local out, into = core.pipe()
     local back, unused = core.pipe()
     local dialect = require "pintle.dialect.editor"
-    local stream <close> = assert(core.stream {
+    local stream <close> = assert(streams.open {
       read = back, write = into, framing = dialect.framing, ids = dialect.ids, extra = dialect.extra,
       header = dialect.header,
     })

@@ -194,9 +194,7 @@ describe("the claim on stdin and stdout", function()
       io.stderr:write(tostring(io.read("a")), "|")
       io.stderr:write(io.popen("cat"):read("a"), "|")
       output:write("ready")
-      local poller = core.poller()
-      poller:set(input, "r", true)
-      poller:wait(30)
+      core.poll(30, input, "r")
       io.stderr:write(input:read())
     ]]
     assert.equal("ready", read(process.stdout, "ready"))
@@ -215,9 +213,7 @@ describe("the claim on stdin and stdout", function()
   it("survives a reader that has gone", function()
     local process <close> = start [[
       local input, output = assert(require "pintle.core".claim_stdio())
-      local poller = require "pintle.core".poller()
-      poller:set(input, "r", true)
-      poller:wait(30)
+      require "pintle.core".poll(30, input, "r")
       io.stderr:write(tostring(select(3, output:write("x"))))
     ]]
     process.stdout:close()
@@ -261,7 +257,7 @@ describe("the claim on stdin and stdout", function()
     local said = run {
       command = sh("exec \"$@\" 0<&-", table.unpack(lua [[
         local core = require "pintle.core"
-        local poller <close> = assert(core.poller())
+        core.loop.step(0)
         local process <close> = assert(core.spawn { command = { "true" } })
         print((select(2, core.claim_stdio())))
       ]])),

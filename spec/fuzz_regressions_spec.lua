@@ -1,12 +1,13 @@
 -- What script/fuzz has found, told as behaviour.
 local children = require "spec.support.children"
 local core = require "pintle.core"
+local streams = require "spec.support.stream"
 
 -- Feeds the bytes in pieces of this size; everything received, as one line each.
 local function received(bytes, size, options)
   local read, feed = core.pipe()
   local out, write = core.pipe()
-  local stream <close> = assert(core.stream {
+  local stream <close> = assert(streams.open {
     read = read, write = write, framing = options.framing, limits = options.limits,
   })
   local lines = {}
@@ -44,7 +45,7 @@ describe("what fuzzing found", function()
   -- In a Lua with little else in it, so that finalizers run at every turn.
   local function in_small_lua(code)
     local text, status = children.run { command = children.lua([[
-      local core = require "pintle.core"
+      local core, streams = require "pintle.core", require "spec.support.stream"
       local when_collected
       local function plant()
         setmetatable({}, { __gc = function()
@@ -64,7 +65,7 @@ describe("what fuzzing found", function()
       for _ = 1, 500 do
         when_collected = nil
         local read, feed = core.pipe()
-        local stream = core.stream { read = read, write = 2, framing = "header", limits = { message = 10 } }
+        local stream = streams.open { read = read, write = 2, framing = "header", limits = { message = 10 } }
         feed:write("Content-Length: 99\r\n\r\n")
         when_collected = function() stream:close() end
         local kind, _, _, report = stream:receive()
@@ -79,7 +80,7 @@ describe("what fuzzing found", function()
       for turns = 1, 200 do -- of a finalizer until it gives up
         when_collected = nil
         local read, feed = core.pipe()
-        local stream = core.stream { read = read, write = 2, framing = "line" }
+        local stream = streams.open { read = read, write = 2, framing = "line" }
         local id = stream:request("waiter", "m")
         feed:write('{"jsonrpc":"2.0","id":1,"result":1,"error":1}\n')
         local given_up
@@ -95,5 +96,21 @@ describe("what fuzzing found", function()
         feed:close()
       end
     ]]
+  end)
+
+  it("ends at once when the other side is gone in both directions before the answer", function()
+    local loop, peers = require "pintle.loop", require "pintle.peer"
+    local read, feed = core.pipe()
+    local out, write = core.pipe()
+    local peer = assert(peers.open { read = read, write = write })
+    local gate = loop.event()
+    peer:on("m", function() return gate:wait() end)
+    feed:write '{"jsonrpc":"2.0","id":1,"method":"m"}\n'
+    loop.step(0)
+    feed:close()
+    out:close()
+    gate:set(true)
+    for _ = 1, 10 do loop.step(0) end
+    assert.truthy(peer.ended)
   end)
 end)

@@ -6,10 +6,9 @@ local function is_running(pid) return io.open(("/proc/%s/stat"):format(pid)) ~= 
 
 local function await_end(pid)
   local deadline = core.now() + children.patience
-  local poller <close> = core.poller()
   while is_running(pid) do
     assert(core.now() < deadline, "the plugin still runs")
-    poller:wait(0.01)
+    core.poll(0.01)
   end
 end
 
@@ -31,7 +30,7 @@ describe("a plugin is stopped when its host", function()
       command = { "lua5.4", "spec/support/ending_host.lua", way, witness },
       stdin = "null", stderr = "null",
     })
-    return children.read(host.stdout, "\n"):match "%d+"
+    return children.read(host.stdout, way:find "^compute" and "computing\n" or "\n"):match "%d+"
   end
 
   local function last_words()
@@ -52,7 +51,7 @@ describe("a plugin is stopped when its host", function()
   end
 
   for _, signal in ipairs { "TERM", "HUP" } do
-    for _, way in ipairs { "wait", "wait_for_answer", "compute_in_task" } do
+    for _, way in ipairs { "wait", "wait_for_answer", "compute_in_task", "compute_in_handler" } do
       it(("gets SIG%s while it is in %s, and ends by that signal"):format(signal, way), function()
         local pid = start(way)
         host:kill(signal)
@@ -65,13 +64,15 @@ describe("a plugin is stopped when its host", function()
     end
   end
 
-  it("gets SIGINT, as Ctrl-C sends it", function()
-    local pid = start "wait"
-    host:kill "INT"
-    assert.equal(1, (host:wait(children.patience)))
-    assert.is_false(is_running(pid))
-    assert.equal("shutdown", last_words())
-  end)
+  for _, way in ipairs { "wait", "compute_in_task", "compute_in_handler" } do
+    it(("gets SIGINT, as Ctrl-C sends it, while it is in %s"):format(way), function()
+      local pid = start(way)
+      host:kill "INT"
+      assert.equal(1, (host:wait(children.patience)))
+      assert.is_false(is_running(pid))
+      assert.equal("shutdown", last_words())
+    end)
+  end
 
   it("is killed: then it cannot be asked, but nothing is left", function()
     local pid = start "wait"

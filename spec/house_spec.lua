@@ -29,8 +29,8 @@ local MAY_REQUIRE = {
     "pintle.task", "pintle.version",
   },
   ["connect"] = {
-    "pintle.core", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.listen", "pintle.loop", "pintle.options",
-    "pintle.peer", "pintle.process", "pintle.task",
+    "pintle.core", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.loop", "pintle.options", "pintle.peer",
+    "pintle.process", "pintle.task",
   },
   ["dialect"] = {
     "pintle.bytes", "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.manifest",
@@ -45,7 +45,6 @@ local MAY_REQUIRE = {
   },
   ["init"] = { "pintle.connect", "pintle.core", "pintle.names" },
   ["lazy"] = {},
-  ["listen"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.task" },
   ["loop"] = { "pintle.core", "pintle.error" },
   ["manifest"] = { "pintle.core", "pintle.error", "pintle.lazy", "pintle.schema" },
   ["members"] = { "pintle.core", "pintle.error" },

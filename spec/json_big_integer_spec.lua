@@ -1,5 +1,6 @@
 -- Integers of more than 64 bits that keep their digits.
 local core = require "pintle.core"
+local streams = require "spec.support.stream"
 local haunting = require "spec.support.haunting"
 local pair = require "spec.support.pair"
 local peers = require "pintle.peer"
@@ -98,7 +99,7 @@ describe("a stream that keeps big integers", function()
 
   it("does so in batches, up to 308 digits", function()
     local near, far = core.socketpair()
-    local stream = assert(core.stream { read = far, write = far, framing = "line" })
+    local stream = assert(streams.open { read = far, write = far, framing = "line" })
     stream:keep_big_integers(true)
     local function receive(digits)
       wire.write(near, ('[{"jsonrpc":"2.0","method":"m","params":[%s]}]\n'):format(digits))

@@ -1,5 +1,5 @@
 local children = require "spec.support.children"
-local logger = require "pintle.host.logger"
+local logger = require "pintle.host.log"
 
 local function gather(verbosity)
   local entries = {}
@@ -68,7 +68,7 @@ describe("the logger of a host", function()
   end)
 
   local TOUR = [[
-    local log = require "pintle.host.logger".new(nil, "info")
+    local log = require "pintle.host.log".new(nil, "info")
     log:entry { plugin = "greeter", source = "log", level = "warn", message = "careful", data = { n = 1 } }
     log:progress("greeter", "greet", 0.5, "half")
     log:entry { plugin = "greeter", source = "log", level = "info", message = "go on" }
@@ -93,7 +93,7 @@ describe("the logger of a host", function()
 
   it("takes a bar away that did not get to its end, and keeps to the width", function()
     local code = [[
-      local log = require "pintle.host.logger".new(nil, "info")
+      local log = require "pintle.host.log".new(nil, "info")
       log:progress("greeter", "greet", 1e300, ("\u{E4}"):rep(500))
       log:progress("greeter", "greet", -1, "\27[2J")
       log:clear()

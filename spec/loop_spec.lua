@@ -677,13 +677,11 @@ describe("a loop that is driven from outside", function()
       local core, loop = require "pintle.core", require "pintle.loop"
       local read, write = core.pipe()
       assert(loop.watch(read:fileno(), "r", { on_ready = function() print(read:read()) end }))
-      local poller = core.poller()
-      assert(poller:set(loop.fileno(), "r", true))
-      assert(poller:wait(0) == 0)
+      assert(core.poll(0, loop.fileno(), "r") == false)
       write:write "hello"
-      assert(poller:wait(30) == 1)
+      assert(core.poll(30, loop.fileno(), "r") == "r")
       loop.step()
-      assert(poller:wait(0) == 0)
+      assert(core.poll(0, loop.fileno(), "r") == false)
     ]])
   end)
 
@@ -692,12 +690,10 @@ describe("a loop that is driven from outside", function()
       local connect, core, loop = require "pintle.connect", require "pintle.core", require "pintle.loop"
       local peer = connect.open { command = { "lua5.4", "spec/support/far_side.lua", "line" } }
       for i = 1, 50 do peer:call("echo", { i }) end
-      local poller = core.poller()
-      poller:set(loop.fileno(), "r", true)
       for _ = 1, 50 do
         local call = peer:begin("echo", { "x" })
         while not call:is_done() do
-          assert(poller:wait(30) == 1)
+          assert(core.poll(30, loop.fileno(), "r") == "r")
           loop.step()
         end
       end

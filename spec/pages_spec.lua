@@ -35,10 +35,8 @@ end
 
 -- To the end, or as much as there is when the time is over: then the step that hangs is the first without a result.
 local function read_in_time(fd)
-  local poller <close> = assert(core.poller())
   local pieces, late = {}, core.now() + PATIENCE
-  assert(poller:set(fd, "r", true))
-  while poller:wait(math.max(late - core.now(), 0)) > 0 do
+  while core.poll(math.max(late - core.now(), 0), fd, "r") do
     local piece = fd:read()
     if not piece or piece == "" then break end
     pieces[#pieces + 1] = piece

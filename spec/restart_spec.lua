@@ -1,19 +1,19 @@
-local restart = require "pintle.host.restart"
+local supervisors = require "pintle.host.supervisor"
 
 describe("the budget of restarts", function()
   it("doubles the wait from one to the next, up to the longest", function()
-    local budget = restart.budget { max = 5, backoff = 1, longest = 6, jitter = 0 }
+    local budget = supervisors.budget { max = 5, backoff = 1, longest = 6, jitter = 0 }
     local waits = {}
-    for i = 1, 5 do waits[i] = restart.spend(budget) end
+    for i = 1, 5 do waits[i] = supervisors.spend(budget) end
     assert.same({ 1.0, 2.0, 4.0, 6, 6 }, waits)
-    assert.is_nil(restart.spend(budget))
-    assert.equal("5 restarts within 60s", restart.describe(budget))
+    assert.is_nil(supervisors.spend(budget))
+    assert.equal("5 restarts within 60s", supervisors.describe(budget))
   end)
 
   it("spreads the waits by the jitter", function()
     local seen = {}
     for _ = 1, 50 do
-      local wait = restart.spend(restart.budget { backoff = 1, jitter = 0.5 })
+      local wait = supervisors.spend(supervisors.budget { backoff = 1, jitter = 0.5 })
       assert.truthy(wait >= 0.5 and wait <= 1.5)
       seen[wait] = true
     end
@@ -23,12 +23,12 @@ describe("the budget of restarts", function()
   end)
 
   it("is filled again as time goes by", function()
-    local budget = restart.budget { max = 1, within = 1e-9, backoff = 0 }
-    for _ = 1, 3 do assert.truthy(restart.spend(budget)) end
+    local budget = supervisors.budget { max = 1, within = 1e-9, backoff = 0 }
+    for _ = 1, 3 do assert.truthy(supervisors.spend(budget)) end
   end)
 
   it("has defaults", function()
-    assert.equal(5, restart.budget(true).policy.max)
-    assert.equal(2, restart.budget { max = 2 }.policy.max)
+    assert.equal(5, supervisors.budget(true).policy.max)
+    assert.equal(2, supervisors.budget { max = 2 }.policy.max)
   end)
 end)

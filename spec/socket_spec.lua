@@ -1,11 +1,10 @@
 local core = require "pintle.core"
+local streams = require "spec.support.stream"
 local children = require "spec.support.children"
 
 -- Until the descriptor is readable ("r") or writable ("w").
 local function await(fd, events)
-  local poller <close> = assert(core.poller())
-  assert(poller:set(fd, events, true))
-  assert.equal(1, (poller:wait(children.patience)))
+  assert.truthy(core.poll(children.patience, fd, events))
 end
 
 local function accept(listener)
@@ -23,7 +22,7 @@ local function connect(place)
 end
 
 local function line_stream(socket)
-  return assert(core.stream { read = socket, write = socket, framing = "line" })
+  return assert(streams.open { read = socket, write = socket, framing = "line" })
 end
 
 -- The next message, or the end.
@@ -69,13 +68,13 @@ local function behaves_as_a_socket(listen)
     local server <close> = line_stream(accept(listener))
     assert(client:request("waiter", "add", { 1, 2 }))
     assert(client:flush())
-    client:close_output()
+    client:shut()
     local kind, id, method, params = receive(server)
     assert.same({ "request", "add", { 1, 2 } }, { kind, method, params })
     assert.is_nil((receive(server)))
     assert(server:reply(id, 3))
     assert(server:flush())
-    assert.same({ "result", 1, "waiter", 3, false }, { receive(client) })
+    assert.same({ "result", 1, "waiter", 3 }, { receive(client) })
   end)
 
   it("blocks nobody, and does not reach children", function()
@@ -129,7 +128,11 @@ describe("a TCP socket", function()
   end)
 
   it("is found by name", function()
-    local listener <close> = assert(core.listen { host = "localhost" })
+    local listener <close>, message = core.listen { host = "localhost" }
+    if not listener then -- there is no /etc/hosts, nor anything else that knows the name
+      assert.matches('^cannot find the host "localhost": .', message)
+      return pending "this system knows no name of its own"
+    end
     local far <close> = connect { host = "localhost", port = core.address(listener).port }
     accept(listener):close()
     assert.equal(core.address(listener).host, core.address(far).host)

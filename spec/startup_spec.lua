@@ -15,12 +15,9 @@ local function read_whole(descriptor)
 end
 
 local function await_word(process)
-  local poller <close> = assert(core.poller())
-  assert(poller:set(process.stdout, "r", true))
-  assert(poller:wait(children.patience) > 0, "it says nothing")
+  assert(core.poll(children.patience, process.stdout, "r"), "it says nothing")
   local word = process.stdout:read()
   if word == "" then error("it has ended: " .. read_whole(process.stderr)) end
-  poller:set(process.stdout)
 end
 
 -- Bytes of what a program has parsed when it says its first word, and the modules by their names.
@@ -72,7 +69,7 @@ local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation
 
 describe("what is parsed", function()
   it("to compile a schema", function()
-    assert_parsed(27000, "pintle.schema.run pintle.schema.link pintle.schema.resources pintle.schema.uri",
+    assert_parsed(27200, "pintle.schema.run pintle.schema.link pintle.schema.resources pintle.schema.uri",
       { "-e", COMPILE .. SAY_SO })
   end)
 
@@ -82,27 +79,27 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(63500, "pintle.connect.dial pintle.connect.program pintle.process", { "-e", ECHO },
+    assert_parsed(63500, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(147800, [[pintle.dialect.gevals.host pintle.plugin.arguments pintle.plugin.context pintle.plugin.work
+    assert_parsed(147800, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.context pintle.plugin.work
       pintle.process pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
     assert_parsed(163500, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
-      pintle.dialect.mcp.subscriptions pintle.plugin.arguments pintle.plugin.context]], GREETER, MCP_INITIALIZE)
+      pintle.dialect.mcp.subscriptions pintle.plugin.command pintle.plugin.context]], GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(189500, "pintle.dialect.gevals.host pintle.plugin.program pintle.plugin.requirement pintle.process",
+    assert_parsed(189500, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(331000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
+    assert_parsed(336000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
       { "-e", HOST .. SAY_SO })
   end)
 end)

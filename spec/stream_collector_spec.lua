@@ -160,13 +160,13 @@ describe("the collector", function()
   -- In a process that has little else to collect: a peer that has received a large message, for `then_do`.
   local function after_a_large_message(mode, then_do)
     local code = [[
-      local core, pintle = require "pintle.core", require "pintle"
+      local core, pintle, streams = require "pintle.core", require "pintle", require "spec.support.stream"
       collectgarbage(...)
       local a, b = core.socketpair()
       local has_received = false
       local peer = pintle.connect { read = a, write = a }
       peer:on("large", function() has_received = true end)
-      local far = core.stream { read = b, write = b, framing = "line" }
+      local far = streams.open { read = b, write = b, framing = "line" }
       far:notify("large", core.json.raw("[" .. ('{"name":"something","value":[1,2,3]},'):rep(9000) .. "0]"))
       collectgarbage()
       local before = collectgarbage("count")

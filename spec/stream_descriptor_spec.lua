@@ -1,4 +1,5 @@
 local core = require "pintle.core"
+local streams = require "spec.support.stream"
 local children = require "spec.support.children"
 local wire = require "spec.support.wire"
 
@@ -23,7 +24,7 @@ describe("the descriptors of a stream", function()
   it("are taken over when they are objects", function()
     local near, far = keep(core.socketpair())
     local number = near:fileno()
-    local stream = keep(core.stream { read = near, write = near, framing = "line" })
+    local stream = keep(streams.open { read = near, write = near, framing = "line" })
     assert.is_true(near:closed())
     assert.same({ number, number }, { stream:fds() })
     stream:close()
@@ -32,7 +33,7 @@ describe("the descriptors of a stream", function()
 
   it("are borrowed when they are numbers", function()
     local near, far = keep(core.socketpair())
-    local stream = core.stream { read = near:fileno(), write = near:fileno(), framing = "line" }
+    local stream = streams.open { read = near:fileno(), write = near:fileno(), framing = "line" }
     stream:notify("m")
     stream:flush()
     stream:close()
@@ -44,32 +45,32 @@ describe("the descriptors of a stream", function()
   it("may be one of each", function()
     local near, far = keep(core.socketpair())
     local number = near:fileno()
-    local stream = keep(core.stream { read = near, write = number, framing = "line" })
+    local stream = keep(streams.open { read = near, write = number, framing = "line" })
     stream:notify("m")
     assert.is_true(stream:flush())
     stream:close()
     assert.equal(note, far:read())
     assert.equal("", far:read())
     local one, other = keep(core.socketpair())
-    stream = core.stream { read = one:fileno(), write = one, framing = "line" }
+    stream = streams.open { read = one:fileno(), write = one, framing = "line" }
     stream:close()
     assert.equal("", other:read())
   end)
 
   it("stay with their owner when a stream cannot be made of them", function()
     local near = keep(core.socketpair())
-    local stream, message, kind, errno = core.stream { read = near, write = 999, framing = "line" }
+    local stream, message, kind, errno = streams.open { read = near, write = 999, framing = "line" }
     assert.is_nil(stream)
     assert.same({ "cannot use the descriptor: Bad file descriptor", "closed", 9 }, { message, kind, errno })
     assert.is_false(near:closed())
-    assert.has_error(function() core.stream { read = near, write = near, framing = "letter" } end)
+    assert.has_error(function() streams.open { read = near, write = near, framing = "letter" } end)
     assert.is_false(near:closed())
   end)
 
   it("may block, and are not waited for", function()
     local code = [[
-      local core = require "pintle.core"
-      local stream = core.stream { read = 0, write = 1, framing = "line" }
+      local streams = require "spec.support.stream"
+      local stream = streams.open { read = 0, write = 1, framing = "line" }
       io.stderr:write(tostring(stream:receive()), "\n")
       stream:notify("m", { ("x"):rep(1 << 22) })
       io.stderr:write(tostring(stream:flush()), "\n")
@@ -100,7 +101,7 @@ describe("a stream that is asked for the wrong way", function()
   local function assert_misuse(expected, options)
     local given = { read = near, write = near, framing = "line" }
     for name, value in pairs(options) do given[name] = value end
-    local ok, message = pcall(core.stream, given)
+    local ok, message = pcall(streams.open, given)
     assert.is_false(ok)
     assert.matches(expected, message, nil, true)
     assert.is_false(near:closed())
@@ -141,25 +142,26 @@ describe("a stream that is asked for the wrong way", function()
   end)
 
   it("says that a descriptor is missing or closed", function()
-    assert.error_matches(function() core.stream { write = near, framing = "line" } end, "'read'")
-    assert.error_matches(function() core.stream { read = near, framing = "line" } end, "'write'")
+    assert.error_matches(function() streams.open { write = near, framing = "line" } end, "'read'")
+    assert.error_matches(function() streams.open { read = near, framing = "line" } end, "'write'")
     local closed = core.pipe()
     closed:close()
     assert_misuse("'read'", { read = closed })
-    assert.has_error(function() core.stream() end)
-    assert.has_error(function() core.stream("line") end)
+    assert.has_error(function() streams.open() end)
+    assert.has_error(function() streams.open("line") end)
   end)
 
   it("minds what its methods are called with", function()
-    local stream = core.stream { read = near, write = near, framing = "line" }
-    for _, method in ipairs { "request", "notify", "reply", "fail", "flush", "receive", "abandon", "orphan", "waiting",
-      "queued", "fds", "framing", "stats", "close", "close_output" } do
-      assert.has_error(function() stream[method](nil) end)
-      assert.has_error(function() stream[method](near) end)
+    local stream = streams.open { read = near, write = near, framing = "line" }
+    for _, method in ipairs { "ask", "begin", "deafen", "expect_end", "fail", "fds", "finish", "framing", "handle",
+      "has_room", "hold", "keep_big_integers", "keep_order", "listen", "others", "pause", "queued", "report",
+      "requests", "running", "settle", "shut", "size", "speak", "stats", "waiting", "write", "write_soon" } do
+      assert.has_error(function() stream.stream[method](nil) end)
+      assert.has_error(function() stream.stream[method](near) end)
     end
     assert.has_error(function() stream:request("waiter") end)
     assert.has_error(function() stream:request("waiter", {}) end)
-    assert.has_error(function() stream:request(nil, "m") end)
+    assert.has_error(function() stream.stream:ask(nil, "m") end)
     assert.has_error(function() stream:notify() end)
     assert.has_error(function() stream:reply({}, 1) end)
     assert.has_error(function() stream:reply(1.5, 1) end)
@@ -168,8 +170,7 @@ describe("a stream that is asked for the wrong way", function()
     assert.has_error(function() stream:fail(1, "code", "message") end)
     assert.has_error(function() stream:fail(1, 1) end)
     assert.has_error(function() stream:fail(1, 1, {}) end)
-    assert.has_error(function() stream:abandon("x") end)
-    assert.has_error(function() stream:receive("now") end)
+    assert.has_error(function() stream.stream:settle("x") end)
     assert.equal(0, stream:queued())
     stream:close()
   end)

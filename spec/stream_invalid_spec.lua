@@ -242,9 +242,8 @@ for name, codec in pairs(codecs) do
       end)
 
       it("that nobody waits for is a stray, and counted", function()
-        assert.same({ "stray", 99, nil, 1 }, { receive '{"jsonrpc":"2.0","id":99,"result":1}' })
-        assert.same({ "stray", null, nil, { code = 1, message = "x" } },
-          { receive '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}' })
+        assert.equal("stray", (receive '{"jsonrpc":"2.0","id":99,"result":1}'))
+        assert.equal("stray", (receive '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}'))
         for _, id in ipairs { '"x"', "0", "-1", "1.5", "1e300", "9223372036854775807", '"1"' } do
           assert.equal("stray", (receive('{"jsonrpc":"2.0","id":' .. id .. ',"result":1}')))
         end
@@ -255,7 +254,7 @@ for name, codec in pairs(codecs) do
         local id = stream:request("waiter", "m")
         local text = ('{"jsonrpc":"2.0","id":%d,"result":1}'):format(id)
         assert.equal("result", (receive(text)))
-        assert.same({ "stray", id, nil, 1 }, { receive(text) })
+        assert.equal("stray", (receive(text)))
         assert.equal(1, stream:stats().stray)
       end)
 
@@ -264,7 +263,7 @@ for name, codec in pairs(codecs) do
         assert.equal("waiter", stream:abandon(id))
         assert.is_nil(stream:abandon(id))
         assert.equal(0, stream:waiting())
-        assert.same({ "stray", id, nil, 1 }, { receive(('{"jsonrpc":"2.0","id":%d,"result":1}'):format(id)) })
+        assert.equal("stray", (receive(('{"jsonrpc":"2.0","id":%d,"result":1}'):format(id))))
       end)
     end)
 

@@ -80,7 +80,7 @@ describe("a stream that is told how to speak", function()
     local kind, id, waiter = receives '{"jsonrpc":"2.0","id":1,"result":0}\n'
     assert.same({ "result", 1, "old" }, { kind, id, waiter })
     kind, id, waiter = receives '{"jsonrpc":"2.0","id":"2","result":0}\n'
-    assert.same({ "result", "2", "new" }, { kind, id, waiter })
+    assert.same({ "result", 2, "new" }, { kind, id, waiter })
     stream:speak {}
     stream:request("last", "m")
     assert.equal("stray", (receives '{"jsonrpc":"2.0","id":3,"result":0}\n'))
@@ -162,10 +162,10 @@ describe("a stream that is told how to speak", function()
     end)
     haunting.drive(math.huge, function()
       assert(receives(text) == "notification")
-      return refused > 3
+      return refused > 0
     end)
     haunting.stop()
-    assert.is_true(refused > 3)
+    assert.is_true(refused > 0)
     assert.is_true(stream:speak { ids = "string" })
   end)
 

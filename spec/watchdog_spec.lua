@@ -247,6 +247,67 @@ describe("core.watchdog", function()
     assert.equal(1000000002, count)
   end)
 
+  describe("beside a count hook", function()
+    local COUNT = 2000000 -- instructions; fewer run between two ticks
+
+    -- Counts with a count hook, which notes the numbers that it fires at. Calls `pause` now and then.
+    local CODE = [[
+      local core, is_protected = ...
+      if is_protected then core.protect() end
+      return function(count, pause)
+        local noted, at = {}, 0
+        debug.sethook(function() noted[#noted + 1] = at end, "", count)
+        for i = 1, 2 * count + count // 10 do
+          at = i
+          if i % (count * 3 // 4) == 0 then pause() end
+        end
+        debug.sethook()
+        return noted
+      end
+    ]]
+
+    local function counter(is_protected)
+      return assert(load(CODE, is_protected and "@counting_protected.lua" or "@counting.lua"))(core, is_protected)
+    end
+
+    local function do_nothing() end
+
+    -- The hook fires in a task as it does where the watchdog does not reach.
+    local function assert_undisturbed(count_up, count, pause)
+      local expected, noted
+      local alone = coroutine.wrap(function() expected = count_up(count, pause) end)
+      repeat alone() until expected
+      assert.truthy(#expected >= 5)
+      run_well(function() noted = count_up(count, pause) end)
+      loop.turn_while(function() return not noted end)
+      assert.equal(#expected, #noted)
+      for i, at in ipairs(expected) do assert.near(at, noted[i], count / 100) end
+    end
+
+    it("does not start its count over", function()
+      watch()
+      assert_undisturbed(counter(), COUNT, do_nothing)
+      assert.truthy(calls >= 3)
+    end)
+
+    it("does not start its count over at a wait", function()
+      watch()
+      assert_undisturbed(counter(), COUNT, coroutine.yield)
+      assert.truthy(calls >= 3)
+    end)
+
+    it("does not start its count over in protected code", function()
+      watch()
+      assert_undisturbed(counter(true), COUNT, do_nothing)
+    end)
+
+    it("does not start its count over while a task must abort", function()
+      watch(nil, function() return true end)
+      assert_undisturbed(counter(), 20000, function() os.execute("sleep " .. 4 * TICK) end)
+      assert.truthy(calls >= 20000)
+    end)
+  end)
+
   it("leaves nothing in coroutines that a task makes while it is interrupted", function()
     watch()
     local hooked = {}
@@ -309,10 +370,9 @@ describe("core.watchdog", function()
 
   it("does not cut short what waits", function()
     watch()
-    local poller <close> = assert(core.poller())
     local process <close> = assert(core.spawn { command = { "cat" } })
     for name, wait in pairs {
-      poller = function() return poller:wait(8 * TICK) == 0 end,
+      poll = function() return select("#", core.poll(8 * TICK)) == 0 end,
       process = function() return process:wait(8 * TICK) == false end,
       loop = function() return select("#", loop.step(8 * TICK)) == 0 end,
     } do
@@ -353,11 +413,10 @@ describe("core.watchdog", function()
       return tonumber(file:read("a"):match "\nvoluntary_ctxt_switches:%s*(%d+)")
     end
     assert(core.watchdog(function() calls = calls + 1 end, nil, 0.001))
-    local poller <close> = assert(core.poller())
     for _ = 1, 3 do
       run_well(compute_until, called())
       local before = wakings()
-      assert.equal(0, poller:wait(0.1))
+      core.poll(0.1)
       assert.truthy(wakings() - before < 20)
     end
   end)
@@ -480,5 +539,124 @@ describe("the watchdog of handlers", function()
     assert.same({ "cancelled", "after" }, notes)
     one:close()
     other:close()
+  end)
+
+  -- Runs a handler that has a line hook and does not return. How many lines the hook has seen.
+  local function end_hooked(prepare, begin)
+    local one, other = pintle.pair()
+    local lines, is_over, latest = 0, false, core.now() + children.patience
+    other:on("compute", function(_, ctx)
+      local _ <close> = setmetatable({}, { __close = function() is_over = true end })
+      debug.sethook(function() lines = lines + 1 end, "l")
+      prepare(ctx)
+      repeat
+        pcall(compute_until, function() return false end)
+      until core.now() >= latest
+    end)
+    begin(one)
+    loop.turn_while(function() return not is_over end)
+    assert.truthy(core.now() < latest)
+    one:close()
+    other:close()
+    return lines
+  end
+
+  it("ends a handler with a line hook that is cancelled", function()
+    assert.truthy(end_hooked(function() end, function(one) one:begin("compute"):cancel() end) > 1000)
+  end)
+
+  it("ends a handler with a line hook that is out of time", function()
+    assert.truthy(end_hooked(function(ctx) ctx:set_deadline(0.1) end, function(one) one:begin "compute" end) > 1000)
+  end)
+end)
+
+-- As luacov does it: a line hook in the main thread, and in every thread that coroutine.create makes.
+describe("a coverage tool", function()
+  local TOOL = [[
+    local loop, pintle, tasks = require "pintle.loop", require "pintle", require "pintle.task"
+    local seen = {}
+    local function note(_, line)
+      if debug.getinfo(2, "S").source == "@code.lua" then seen[#seen + 1] = line end
+    end
+    local create = coroutine.create
+    local function begin()
+      debug.sethook(note, "l")
+      function coroutine.create(...)
+        local thread = create(...)
+        debug.sethook(thread, note, "l")
+        return thread
+      end
+    end
+    local function show()
+      print(table.concat(seen, " "))
+      seen = {}
+    end
+    local code = load("return function()\nlocal x = 1\nx = x + 1\nreturn x\nend", "@code.lua")()
+    local one, other = pintle.pair()
+    other:on("code", code)
+  ]]
+
+  local function run_tool(code)
+    local text, status = children.run { command = children.lua(TOOL .. code) }
+    assert.equal(0, status)
+    return text
+  end
+
+  it("sees the lines of tasks and handlers", function()
+    assert.equal("2 3 4\n2 3 4\n2 3 4\n", run_tool [[
+      begin()
+      tasks.run(code)
+      show()
+      one:call "code"
+      show()
+      tasks.run(function() tasks.start(code):await() end)
+      show()
+    ]])
+  end)
+
+  it("sees those whose threads are older than its hook, until it ends", function()
+    assert.equal("\n2 3 4\n2 3 4\n\n", run_tool [[
+      for _ = 1, 3 do
+        tasks.run(code)
+        one:call "code"
+      end
+      show()
+      begin()
+      tasks.run(code)
+      show()
+      one:call "code"
+      show()
+      debug.sethook()
+      tasks.run(code)
+      one:call "code"
+      show()
+    ]])
+  end)
+
+  it("sees the lines of a handler after the watchdog has interrupted it", function()
+    assert.equal("2 3 4\n", run_tool [[
+      local core = require "pintle.core"
+      local ticks = 0
+      core.watchdog(function() ticks = ticks + 1 end, nil, 0.001)
+      begin()
+      tasks.run(function()
+        while ticks < 3 do end
+        code()
+      end)
+      show()
+    ]])
+  end)
+
+  it("is no matter of a handler that hooks its own thread", function()
+    assert.equal("2 3 4\n\n", run_tool [[
+      tasks.run(function()
+        debug.sethook(note, "l")
+        code()
+      end)
+      show()
+      tasks.run(code)
+      one:call "code"
+      show()
+    ]])
   end)
 end)

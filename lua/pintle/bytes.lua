@@ -101,11 +101,19 @@ end
 ---@class pintle.bytes.module
 local bytes = {}
 
+-- Whether there are any bytes in this program. As long as there are none, no value has to be searched for them.
+bytes.were_made = false
+
+local function make(base64)
+  bytes.were_made = true
+  return setmetatable({ ["$bytes"] = base64 }, metatable)
+end
+
 ---@param data string
 ---@return pintle.bytes
 function bytes.new(data)
   if type(data) ~= "string" then error("bytes are made of a string, got " .. type(data), 2) end
-  return setmetatable({ ["$bytes"] = encode(data) }, metatable)
+  return make(encode(data))
 end
 
 ---@param value any
@@ -120,7 +128,7 @@ function bytes.from_object(object)
   if type(text) ~= "string" then return nil, "$bytes: a string expected, got " .. type(text) end
   if next(object, next(object)) ~= nil then return nil, "$bytes: has to be the only member" end
   if not is_base64(text) then return nil, "$bytes: is not base64" end
-  return setmetatable({ ["$bytes"] = text }, metatable)
+  return make(text)
 end
 
 return bytes

@@ -7,7 +7,7 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.options"
 local peers = require "pintle.peer"
 
-local listeners = lazy "pintle.listen"
+local socket = lazy "pintle.connect.socket"
 
 local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal" }
 local OWN_OPTIONS = { "path", "host", "port", "stdio", "ladder", "process_limits", "on_stderr" }
@@ -50,7 +50,7 @@ end
 
 local function start(settings) return require("pintle.connect.program").start(settings, SPAWN_OPTIONS) end
 
-local function dial(settings) return require("pintle.connect.dial")(settings) end
+local function dial(settings) return socket.connect(settings) end
 
 local WAYS = {
   { "command", start },
@@ -105,6 +105,6 @@ end
 ---@param given pintle.connect.options
 ---@param on_peer fun(peer: pintle.peer) called in a task for each
 ---@return pintle.listener?, pintle.error?
-function connect.listen(given, on_peer) return listeners.open(given, on_peer) end
+function connect.listen(given, on_peer) return socket.listen(given, on_peer) end
 
 return connect

@@ -156,13 +156,23 @@ function duration.format(seconds)
   return seconds < 0 and "-" .. text or text
 end
 
+-- Programs give the same few texts with every call.
+local known = setmetatable({}, { __mode = "v" }) ---@type table<string, { seconds: number }>
+
+local function parse_once(text)
+  if known[text] then return known[text].seconds end
+  local seconds, message = duration.parse(text)
+  if seconds then known[text] = { seconds = seconds } end
+  return seconds, message
+end
+
 ---A span of time as a user gives it: a number of seconds, or a duration in Go's syntax.
 ---@param value any
 ---@return number? seconds finite and not negative, string? message
 function duration.seconds(value)
   local seconds, message = value, nil
   if type(value) == "string" then
-    seconds, message = duration.parse(value)
+    seconds, message = parse_once(value)
   elseif type(value) ~= "number" then
     seconds, message = nil, ('seconds or a duration such as "1m30s" are needed, got %s'):format(type(value))
   end

@@ -3,7 +3,7 @@
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
 local hosted = require "pintle.host.hosted"
-local logger = require "pintle.host.logger"
+local log = require "pintle.host.log"
 local loop = require "pintle.loop"
 local settings = require "pintle.host.settings"
 local supervisors = require "pintle.host.supervisor"
@@ -182,7 +182,7 @@ return function(given)
   local settled = settings.host(given or {}, 2)
   return setmetatable({
     settings = settled,
-    logger = logger.new(settled.log, settled.verbosity),
+    logger = log.new(settled.log, settled.verbosity),
     plugins = {},
   }, metatable)
 end

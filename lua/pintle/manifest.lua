@@ -92,11 +92,12 @@ end
 ---Takes what a plugin has sent. What does not keep it from being used is only put on the list of warnings, and
 ---members that are not known are passed over.
 ---@param told any
----@return pintle.manifest?, pintle.error? err of the kind "protocol"
-function manifest.read(told)
+---@param stop? fun(): pintle.error? asked before each operation whether reading has to end; it may wait
+---@return pintle.manifest?, pintle.error? err of the kind "protocol", or what `stop` has returned
+function manifest.read(told, stop)
   local self = empty()
-  local ok, message = received.take(self, told)
-  if not ok then return nil, errors.new("protocol", "its manifest: " .. message) end
+  local ok, message, err = received.take(self, told, stop)
+  if not ok then return nil, err or errors.new("protocol", "its manifest: " .. message) end
   return self
 end
 
@@ -133,25 +134,38 @@ local function no_object(args)
   return { instance_path = "", schema_path = "/type", message = "expected object, got " .. type(args) }
 end
 
+---Whether arguments are right as they are, as far as one look can tell. False means that `check` decides.
+---@param name string of the operation
+---@param args table
+---@return boolean
+function methods:fits(name, args)
+  local operation = self.operations[name]
+  local validate = operation and operation.validate
+  local fits_flat = validate and not validate.has_defaults and validate.fits_flat
+  return fits_flat and fits_flat(args) or false
+end
+
 ---Checks arguments and fills in what they leave to defaults.
 ---@param name string of the operation
 ---@param args table? none is the same as an empty table
 ---@param is_shared? boolean the table that is returned may be the one given; by default it is a new one
----@return table?, pintle.error? err of the kind "invalid", or "protocol" if the operation itself is not right
-function methods:check(name, args, is_shared)
+---@param stop? fun(): pintle.error? asked now and then whether the check has to end
+---@return table?, pintle.error? err of the kind "invalid", or "protocol" if the operation itself is not right; or what
+---`stop` has returned
+function methods:check(name, args, is_shared, stop)
   local operation = self.operations[name]
+  local validate = operation and operation.validate
   if not operation and not self.is_open then return nil, unknown(self, name) end
   if operation and operation.problem then
     return nil, errors.new("protocol", ("operation %q cannot be used: %s"):format(name, operation.problem))
   end
   args = args == nil and {} or args
   if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
-  local validate = operation and operation.validate
   if not validate then return is_shared and args or copy(args) end
-  local full, err = validate:defaults(args)
+  local full, err = validate:defaults(args, stop)
   local ok = full ~= nil
-  if ok then ok, err = validate(full) end
-  if not ok then return nil, invalid(name, err) end
+  if ok then ok, err = validate(full, stop) end
+  if not ok then return nil, stop and stop() or invalid(name, err) end
   return rawequal(full, args) and not is_shared and copy(args) or full
 end
 

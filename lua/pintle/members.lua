@@ -3,29 +3,20 @@
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 
-local null, array_mt = json.null, json.array_mt
+local null = json.null
 
 local INVALID_PARAMS = -32602
 
 local members = {}
 
----What JSON calls it.
----@param value any
----@return "null"|"boolean"|"number"|"string"|"array"|"object"
-function members.kind(value)
-  local kind = type(value)
-  if kind == "table" then
-    local is_list = value[1] ~= nil or getmetatable(value) == array_mt
-    return is_list and "array" or "object"
-  end
-  return value == null and "null" or kind
-end
+members.kind = json.kind
 
 ---A member, or nil where it is null, which is what some write for nothing.
 ---@param value any
 ---@return any
 function members.given(value)
-  if value ~= null then return value end
+  if value == null then return nil end
+  return value
 end
 
 ---Whether a member is of a kind. One that is left out, or null, is right.

@@ -1,20 +1,19 @@
 -- One conversation: calls and notifications in both directions at once, over any pair of descriptors.
 
-local answers = require "pintle.peer.answers"
-local backlog = require "pintle.peer.backlog"
-local calls = require "pintle.peer.calls"
 local core = require "pintle.core"
-local ending = require "pintle.peer.ending"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
 local options = require "pintle.options"
 local policy = require "pintle.peer.policy"
 local request = require "pintle.request"
+local tasks = require "pintle.task"
 
 local TIMEOUT = 60 -- seconds for a call
 local LINGER = 60 -- seconds for requests that are still handled when the input has ended
 local MOST_REQUESTS = 256 -- handlers at work
 local MOST_PARKED = 1024 -- messages taken in that wait for one of those to end
+local CLOSING = 1 -- seconds to send what is queued when it is closed
+local LAST_WORDS = 1 -- seconds to find the reason why the output is closed
 local INVALID_REQUEST = -32600
 
 ---What an error that has no code of its own is sent as.
@@ -61,15 +60,14 @@ core.protect()
 
 ---@alias pintle.handler fun(params: any, ctx: pintle.request): any, any
 
----@class pintle.peer: pintle.peer.ending
+---@class pintle.peer
 ---@field stream pintle.core.peer
 ---@field handlers table<string, pintle.handler>
 ---@field ended pintle.error|false why the conversation is over
 ---@field noise string? the last malformed input
 ---@field child pintle.child? the program at the other end, if it was started for this
 ---@field stop fun(self: pintle.peer)? ends that program
-local methods = { call = core.call, notify = core.notify, begin = calls.begin }
-for name, method in pairs(ending) do methods[name] = method end
+local methods = { call = core.call, notify = core.notify }
 
 local metatable = { __name = "pintle.peer", __index = methods }
 function metatable:__close() self:close() end
@@ -95,12 +93,72 @@ local LSP_PROGRESS = {
   report = function(params) return params.token, params.value end,
 }
 
--- {====== Asking and being asked ======
+-- {====== Calls that are waited for later ======
+
+---@class pintle.call
+---@field id integer?
+---@field peer pintle.peer
+local call_methods = {}
+
+local call_metatable = { __name = "pintle.call", __index = call_methods }
+
+-- What the answer amounts to is found out once.
+local function conclude(begun, result, err)
+  if begun.is_concluded then return begun.result, begun.err end
+  if err == core.overdue then err = policy.overdue(begun.peer, begun.id, begun.method, begun.timeout) end
+  begun.is_concluded, begun.result, begun.err = true, result, err
+  if begun.token then begun.peer.listeners[begun.token] = nil end
+  return result, err
+end
+
+---@return any result, pintle.error?
+function call_methods:wait()
+  local result, err = self.answered:wait()
+  if not self.answered:is_set() then return nil, err end
+  return conclude(self, result, err)
+end
+
+---@return boolean whether it was answered, or has failed
+function call_methods:is_done() return self.answered:is_set() end
+
+---Gives up on it: `wait` returns an error of the kind "cancelled", and the other side is told.
+---@param reason? string
+function call_methods:cancel(reason)
+  if self.answered:is_set() then return end
+  local err = loop.cancelled(reason)
+  if self.peer.stream:settle(self.id, nil, err) then policy.withdrawn(self.peer, self.id, err) end
+end
+
+---Calls, and goes on at once; `call:wait()` has the answer.
+---@param method string
+---@param params? any
+---@param given? { timeout?: number|false, on_progress?: fun(...) }
+---@return pintle.call
+function methods:begin(method, params, given)
+  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 2) end
+  local timeout, sent, token = policy.read_options(self, params, given or {})
+  local begun = setmetatable({ peer = self, method = method, timeout = timeout, token = token }, call_metatable)
+  local answered = loop.event()
+  begun.answered = answered
+  if token then answered:on_set(function() self.listeners[token] = nil end) end
+  if self.deaf then
+    answered:set(nil, policy.failure(self, "closed"))
+    return begun
+  end
+  local message, kind
+  begun.id, message, kind = self.stream:ask(answered, method, sent, timeout)
+  if not begun.id then answered:set(nil, policy.failure(self, kind, message)) end
+  return begun
+end
 
 ---Gives up on a call that was begun.
 ---@param begun pintle.call
 ---@param reason? string
 function methods.cancel(_, begun, reason) begun:cancel(reason) end
+
+-- }======
+
+-- {====== Handlers ======
 
 ---Sets the handler of a method; nil removes it. A handler returns a result; or nil and an error, a string or a table
 ---with `code`, `message` and `data`; or it raises, which is an internal error.
@@ -132,7 +190,7 @@ function methods:requests() return self.stream:requests() end
 ---@private
 function methods:on_first(fn)
   self.first = fn
-  backlog.update(self)
+  policy.update(self)
 end
 
 local function set_controls(self)
@@ -171,17 +229,194 @@ end
 
 -- }======
 
+-- {====== Waiting until something has become true ======
+
+---@private called when something has changed
+function methods:review()
+  local expecting = self.expecting or {}
+  for event, condition in pairs(expecting) do
+    if condition(self) then
+      expecting[event] = nil
+      event:set(true)
+    end
+  end
+  if not next(expecting) then self.expecting = false end
+  if self.ended and self.over then self.over:set(true) end
+  policy.update(self)
+end
+
+local function expect(self, condition, seconds, message)
+  if condition(self) then return true end
+  local event = loop.event()
+  self.expecting = self.expecting or {}
+  self.expecting[event] = condition
+  policy.update(self)
+  local ok, err = event:wait(seconds, seconds and errors.new("timeout", message))
+  if self.expecting then self.expecting[event] = nil end
+  return ok, err
+end
+
+---Waits for the end of the conversation. The core need not report anything for that: `finish` ends the wait.
+---@param timeout? number seconds
+---@return true?, pintle.error? err of the kind "timeout" if it goes on
+function methods:join(timeout)
+  if self.ended then return true end
+  self.over = self.over or loop.event()
+  return self.over:wait(timeout, timeout and errors.new("timeout", "the conversation has not ended in time"))
+end
+
+---Waits until nothing is being handled, or held to be handled later.
+---@param timeout? number seconds
+---@param asking? pintle.request the request that asks, which does not count
+---@return true?, pintle.error? err of the kind "timeout" if there is still something to do
+function methods:idle(timeout, asking)
+  local own = asking and 1 or 0
+  local function is_idle() return self.stream:running() <= own and self.backlog_count == 0 end
+  return expect(self, is_idle, timeout, "there is still something to do")
+end
+
+local function is_settled(self) return self.ended or self.lost or self.stream:queued() == 0 end
+
+---Waits until everything that was queued has been sent.
+---@param timeout? number seconds
+---@return boolean whether it has
+function methods:drain(timeout)
+  if not self.ended then self.stream:write() end
+  expect(self, is_settled, timeout, "not everything was sent in time")
+  return self.stream:queued() == 0
+end
+
+-- }======
+
+-- {====== Losing one half ======
+
+---No answer will come any more: every call that waits, and every later one, ends with `err`. Handlers go on.
+---@param err pintle.error
+function methods:deafen(err)
+  self.deaf = self.deaf or err
+  policy.update(self)
+  self.stream:deafen(err)
+end
+
+local function finish_lingering(self) self:finish(self.deaf) end
+
+-- What was asked before is answered.
+local function linger(self, err)
+  self:deafen(err)
+  self.lingering = self.lingering or loop.after(self.linger, finish_lingering, self)
+  self.is_lingering = true
+  policy.update(self)
+  self.stream:write_soon()
+end
+
+---@private it is over once all is answered and the answers are out
+function methods:check_lingering()
+  local is_sent = self.lost or self.stream:queued() == 0
+  if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
+end
+
+---@private Called again if memory was short for it.
+function methods:end_of_input(err)
+  if self.ended or self.is_ending then return end
+  if self.explain then
+    self.is_ending = true
+    return self.explain(self, err)
+  end
+  linger(self, err)
+  self.is_ending = true
+  if self.lost then self:check_lingering() end
+end
+
+local function stop_requests(self, err)
+  for _, ctx in ipairs(self.stream:requests()) do ctx:stop(err) end
+end
+
+-- A plugin whose host is gone ends by `deserted`.
+local function give_up_output(self)
+  self.losing = nil
+  if self.ended then return end
+  if self.deserted then return self:deserted(self.lost) end
+  self:deafen(self.lost)
+end
+
+---The other side has closed its input, so no answer reaches it. The reason may be known soon, by the end of our input
+---or of the program.
+---@private
+function methods:lost_output(message)
+  if self.lost or self.ended then return end
+  local err = errors.new("closed", message)
+  self.lost = err
+  self.stream:shut()
+  stop_requests(self, err)
+  self.losing = loop.after(LAST_WORDS, give_up_output, self)
+  self:review()
+  if self.is_lingering then self:check_lingering() end
+end
+
+---@private the error of a call that could not be made
+function methods:explain_refusal(err)
+  if err.kind == "closed" and self.lost and not self.deaf then self:join(LAST_WORDS) end
+  return self.ended or err
+end
+
+---The other side sees the end of its input; what it still says is taken.
+function methods:close_output()
+  self:drain(CLOSING)
+  if not self.ended then self.stream:shut() end
+end
+
+-- }======
+
+-- {====== The end ======
+
+local function forget_timers(self)
+  for _, name in ipairs { "lingering", "losing", "burying" } do
+    if self[name] then loop.forget(self[name]) end
+    self[name] = nil
+  end
+end
+
+---Ends the conversation: every call that waits, and every wait of a handler, ends with `err`.
+---@param err pintle.error
+function methods:finish(err)
+  if self.ended then return end
+  self.ended = err
+  forget_timers(self)
+  self.deaf = err
+  self:deafen(err)
+  self.stream:finish()
+  policy.clear_backlog(self)
+  stop_requests(self, err)
+  loop.soon(self.review, self)
+  if self.on_close then loop.call(self.on_close, err) end
+end
+
+local function close(self)
+  if self.stop then return self:stop() end
+  self:drain(CLOSING)
+  self:finish(errors.new("closed", "the conversation was closed on this side"))
+end
+
+---Ends the conversation: what is queued is sent first, and a program that was started for it is stopped. Closing twice
+---is fine, also from `on_close`. Closing goes on if the task that closes is cancelled.
+function methods:close()
+  if not self.closing then self.closing = tasks.start(close, self) end
+  if self.closing ~= loop.current() then self.closing:await() end
+end
+
+-- }======
+
+-- {====== Opening ======
+
+---@private reads while a handler computes
+methods.listen_in = policy.listen
+
 ---@private works off the backlog in the next turn
 function methods:go_on_soon()
   if self.is_going_on then return end
   self.is_going_on = true
   loop.soon(policy.go_on, self)
 end
-
----@private reads while a handler computes
-methods.listen_in = policy.listen
----@private
-methods.report = answers.report
 
 ---@private The program at the other end is gone: what there is of it is read, and then it is over.
 function methods:expect_end()
@@ -190,8 +425,7 @@ end
 
 local PEER_OPTIONS = {
   "name", "timeout", "limits", "cancellation", "progress", "codes", "answer_noise", "on_noise", "on_error", "on_close",
-  "explain", "traceback", "spin", "linger", "ordered",
-  "big_integers",
+  "explain", "traceback", "spin", "linger", "ordered", "big_integers",
 }
 local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "ids", "extra", "header", "others" }
 local STREAM_LIMITS = { "header", "message", "nesting", "queue", "calls", "text", "values" }
@@ -225,16 +459,13 @@ local function init_fields(self, given)
   self.linger = given.linger or LINGER
   self.listeners, self.last_token = {}, 0
   self.most_backlog = given.limits and given.limits.parked or MOST_PARKED
-  backlog.clear(self)
+  policy.clear_backlog(self)
   set_controls(self)
 end
 
 local function check(given)
-  local timeout = given.timeout
   options.check(given.limits or {}, LIMITS, 3)
-  if timeout and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
-    error("timeout: seconds expected, or false for none", 4)
-  end
+  policy.check_timeout(given.timeout, 4)
 end
 
 local function open_stream(self, given)
@@ -270,5 +501,7 @@ function peers.open(given)
   self.on_close = given.on_close
   return self
 end
+
+-- }======
 
 return peers

@@ -7,8 +7,7 @@ local manifests = require "pintle.manifest"
 local servers = require "pintle.plugin.server"
 local stdout = require "pintle.plugin.stdout"
 
-local arguments = lazy "pintle.plugin.arguments"
-local help = lazy "pintle.plugin.help"
+local command = lazy "pintle.plugin.command"
 
 local FAILED, MISUSED = 1, 2 -- what the process ends with
 
@@ -19,6 +18,7 @@ local FAILED, MISUSED = 1, 2 -- what the process ends with
 ---@field manifest pintle.manifest
 ---@field arguments string[] what the command line has besides pintle's own, once it serves
 ---@field functions table<string, pintle.plugin.operation>
+---@field without_context table<string, boolean> operations whose function takes nothing but its arguments
 ---@field methods table<string, pintle.plugin.method>
 ---@field initializers function[]
 ---@field finalizers function[]
@@ -44,7 +44,8 @@ end
 function methods:operation(name, spec, fn)
   check_function(("operation %q"):format(tostring(name)), fn)
   self.manifest:add(name, spec, 2)
-  self.functions[name] = fn
+  local info = debug.getinfo(fn, "u")
+  self.functions[name], self.without_context[name] = fn, info.nparams < 2 and not info.isvararg
 end
 
 ---Handles a method of the protocol itself, for what is no operation. The methods that a dialect handles by itself never
@@ -117,10 +118,10 @@ local function complain(self, message)
 end
 
 local TEXTS = {
-  help = function(self) return help.text(self, command_name()) end,
+  help = function(self) return command.help(self, command_name()) end,
   version = function(self) return ("%s %s\n"):format(self.manifest.name, self.manifest.version) end,
   manifest = function(self, parsed)
-    return help.manifest(self, parsed.dialect or dialects.get(dialects.DEFAULT), complain)
+    return command.manifest(self, parsed.dialect or dialects.get(dialects.DEFAULT), complain)
   end,
 }
 
@@ -147,7 +148,7 @@ end
 local function act(self, options, parsed, read, write)
   if parsed.action ~= "serve" then return show(self, parsed, write) end
   if parsed.is_by_hand and not parsed.is_forced then
-    io.stderr:write(help.greeting(self, command_name()))
+    io.stderr:write(command.greeting(self, command_name()))
     return 0
   end
   return serve(self, options, parsed, read, write)
@@ -155,7 +156,7 @@ end
 
 -- Most hosts say nothing on the command line.
 local function parse(given)
-  if given[1] ~= nil or os.getenv "PINTLE_DIALECT" then return arguments.parse(given) end
+  if given[1] ~= nil or os.getenv "PINTLE_DIALECT" then return command.parse(given) end
   return { action = "serve", others = {}, is_forced = false }
 end
 
@@ -208,7 +209,7 @@ function plugins.new(given)
   stdout.hold(2)
   local self = setmetatable({
     manifest = manifest,
-    arguments = {}, functions = {}, methods = {}, initializers = {}, finalizers = {},
+    arguments = {}, functions = {}, without_context = {}, methods = {}, initializers = {}, finalizers = {},
   }, metatable)
   declare_to_dialects(self, 2)
   return self

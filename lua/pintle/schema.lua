@@ -30,7 +30,7 @@ local LIMITS = {
 
 ---A schema, ready to judge. Calling it is the same as `validate`.
 ---@class pintle.schema.validator
----@overload fun(value: any): true?, pintle.schema.error?
+---@overload fun(value: any, stop: pintle.schema.stop?): true?, pintle.schema.error?
 local methods = {}
 local validator_mt = { __name = "pintle.schema.validator", __index = methods }
 
@@ -41,11 +41,12 @@ local function prepare(self)
 end
 
 ---@param value any
+---@param stop? pintle.schema.stop
 ---@return true? valid, pintle.schema.error? err the first thing that is wrong
-function methods:validate(value)
+function methods:validate(value, stop)
   if self.fits_flat and self.fits_flat(value) then return true end
   if not self.check then prepare(self) end
-  return self.run:validate(self.check, value, self.limits)
+  return self.run:validate(self.check, value, self.limits, stop)
 end
 
 validator_mt.__call = methods.validate
@@ -54,11 +55,12 @@ validator_mt.__call = methods.validate
 ---through properties, items, prefixItems, allOf and $ref. What is there stays, null too. The value given is not
 ---touched: what has to change is copied, the rest is shared.
 ---@param value any nil is missing, too
+---@param stop? pintle.schema.stop
 ---@return any value, pintle.schema.error? err with nil if it takes more than the limits allow
-function methods:defaults(value)
+function methods:defaults(value, stop)
   if not self.has_defaults then return value end
   self.fill_in = self.fill_in or defaults.filler(self.root, self.limits)
-  return self.fill_in(value)
+  return self.fill_in(value, stop)
 end
 
 -- Only when they are worked out can patterns and formats be found wrong.

@@ -40,7 +40,7 @@ local function next_message(self)
     if data then
       self.buffer = self.buffer .. data
     else
-      assert(self.poller:wait(PATIENCE) == 1, "the browser does not answer")
+      assert(core.poll(PATIENCE, self.process.stdout, "r"), "the browser does not answer")
     end
   end
 end
@@ -172,7 +172,6 @@ function metatable.__close(self)
   pcall(self.ask, self, "Browser.close")
   self.process:wait(PATIENCE)
   self.process:close()
-  self.poller:close()
   os.execute(("rm -rf '%s'"):format(self.folder))
 end
 
@@ -189,8 +188,6 @@ function browsers.start()
   if is_root() then command[#command + 1] = "--no-sandbox" end
   local self = setmetatable({ folder = folder, buffer = "", id = 0, complaints = {} }, metatable)
   self.process = assert(core.spawn { command = command })
-  self.poller = assert(core.poller())
-  assert(self.poller:set(self.process.stdout, "r", true))
   attach(self)
   return self
 end

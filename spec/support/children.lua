@@ -28,9 +28,7 @@ end
 
 -- Until the descriptor is readable.
 function children.await(descriptor)
-  local poller <close> = assert(core.poller())
-  assert(poller:set(descriptor, "r", true))
-  assert(poller:wait(children.patience) == 1, "nothing to read in time")
+  assert(core.poll(children.patience, descriptor, "r"), "nothing to read in time")
 end
 
 -- All there is, to the end; or until it ends in `ending`.

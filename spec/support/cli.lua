@@ -16,25 +16,25 @@ end
 
 -- Both outputs to their ends, at the same time, and the status, or the signal that ended it.
 function methods:finish()
-  local process, texts = self.process, { out = "", err = "" }
-  local poller <close> = assert(core.poller())
-  local open = { out = process.stdout, err = process.stderr }
-  for name, fd in pairs(open) do assert(poller:set(fd, "r", name)) end
-  while next(open) do
-    assert(poller:wait(children.patience) > 0, "nothing was said in time")
-    for name in poller.next, poller do
-      local data = open[name]:read()
-      if data == "" or data == nil then
-        poller:set(open[name], "")
-        open[name] = nil
-      elseif data then
-        texts[name] = texts[name] .. data
-      end
+  local process, open, texts = self.process, {}, { stdout = "", stderr = "" }
+  for name in pairs(texts) do
+    if process[name] then open[#open + 1] = name end
+  end
+  while open[1] do
+    local first, last = process[open[1]], process[open[#open]]
+    local is_first_ready, is_last_ready = core.poll(children.patience, first, "r", last, "r")
+    assert(is_first_ready or is_last_ready, "nothing was said in time")
+    local at = is_first_ready and 1 or #open
+    local name, data = open[at], process[open[at]]:read()
+    if data == "" or data == nil then
+      table.remove(open, at)
+    elseif data then
+      texts[name] = texts[name] .. data
     end
   end
   local code, signal = process:wait(children.patience)
   process:close()
-  return texts.out, texts.err, code or signal
+  return texts.stdout, texts.stderr, code or signal
 end
 
 -- Writes, and takes it that the other side reads.
@@ -45,9 +45,7 @@ function methods:say(text)
     assert(written ~= nil, message)
     at = at + (written or 0)
     if not written then
-      local poller <close> = assert(core.poller())
-      assert(poller:set(stdin, "w", true))
-      assert(poller:wait(children.patience) == 1, "nobody reads")
+      assert(core.poll(children.patience, stdin, "w"), "nobody reads")
     end
   end
 end
@@ -92,10 +90,9 @@ function cli.bad(...) return { "lua5.4", "spec/support/bad_plugin.lua", ... } en
 -- Looks again and again until it is so.
 function cli.await(condition)
   local deadline = core.now() + children.patience
-  local poller <close> = assert(core.poller())
   while not condition() do
     assert(core.now() < deadline, "it has not come to that")
-    poller:wait(0.01)
+    core.poll(0.01)
   end
 end
 

@@ -6,7 +6,16 @@ local tasks = require "pintle.task"
 
 local way, witness = arg[1], arg[2]
 local host = hosts { log = false }
-local plugin = assert(host:start { command = { "lua5.4", "spec/support/bad_plugin.lua", "witness", witness } })
+
+local function compute()
+  io.stdout:write "computing\n"
+  io.stdout:flush()
+  while true do end
+end
+
+local plugin = assert(host:start {
+  command = { "lua5.4", "spec/support/bad_plugin.lua", "witness", witness }, handlers = { compute = compute },
+})
 print(plugin:pids()[1])
 io.stdout:flush()
 
@@ -35,7 +44,12 @@ function ways.exit_in_coroutine() coroutine.wrap(function() os.exit(3) end)() en
 
 function ways.wait() loop.sleep(600) end
 
-function ways.compute_in_task() tasks.run(function() while true do end end) end
+function ways.compute_in_task() tasks.run(compute) end
+
+function ways.compute_in_handler()
+  plugin:call "ask"
+  loop.sleep(600)
+end
 
 function ways.wait_for_answer() plugin:call("execute", {}, { timeout = 600 }) loop.sleep(600) end
 

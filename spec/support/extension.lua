@@ -22,15 +22,12 @@ function extension.plugin(name, ...) return extension.start("spec/support/plugin
 
 -- Until it can be written to; what it writes meanwhile is taken.
 local function await_room(self)
-  local poller <close> = assert(core.poller())
-  assert(poller:set(self.process.stdin, "w", "room"))
-  assert(poller:set(self.process.stdout, "r", "text"))
-  assert(poller:wait(children.patience) > 0, "the plugin does not read")
-  for what in poller.next, poller do
-    local text = what == "text" and self.process.stdout:read()
-    assert(text ~= "" and text ~= nil, "the plugin has ended")
-    if text then self.rest = self.rest .. text end
-  end
+  local stdout = self.process.stdout
+  local has_room, has_text = core.poll(children.patience, self.process.stdin, "w", stdout, "r")
+  assert(has_room or has_text, "the plugin does not read")
+  local text = has_text and stdout:read()
+  assert(text ~= "" and text ~= nil, "the plugin has ended")
+  if text then self.rest = self.rest .. text end
 end
 
 -- Writes lines, each as it is.

@@ -30,10 +30,7 @@ local function ask(method, params)
   return read()
 end
 
-local function sleep(seconds)
-  local poller <close> = core.poller()
-  poller:wait(seconds)
-end
+local function sleep(seconds) core.poll(seconds) end
 
 local function text(words, more)
   local result = more or {}

@@ -1,5 +1,6 @@
 -- Two streams that talk to each other.
 local core = require "pintle.core"
+local streams = require "spec.support.stream"
 
 local pair = {}
 
@@ -15,8 +16,8 @@ end
 function pair.open(both, one, other)
   local near, far = core.socketpair()
   local usual = { framing = "line" }
-  return assert(core.stream(merge(usual, both, { read = near, write = near }, one or {}))),
-    assert(core.stream(merge(usual, both, { read = far, write = far }, other or {})))
+  return assert(streams.open(merge(usual, both, { read = near, write = near }, one or {}))),
+    assert(streams.open(merge(usual, both, { read = far, write = far }, other or {})))
 end
 
 -- Over two pipes.
@@ -24,8 +25,8 @@ function pair.pipes(both, one, other)
   local near_in, far_out = core.pipe()
   local far_in, near_out = core.pipe()
   local usual = { framing = "line" }
-  return assert(core.stream(merge(usual, both, { read = near_in, write = near_out }, one or {}))),
-    assert(core.stream(merge(usual, both, { read = far_in, write = far_out }, other or {})))
+  return assert(streams.open(merge(usual, both, { read = near_in, write = near_out }, one or {}))),
+    assert(streams.open(merge(usual, both, { read = far_in, write = far_out }, other or {})))
 end
 
 -- Sends what `from` has queued, as much of it as `to` must read, and returns the next message.

@@ -39,9 +39,8 @@ function methods:expect(text)
 end
 
 function methods:wait(text)
-  local poller <close> = assert(core.poller())
-  assert(poller:set(self.process.stdout, "r", true))
-  assert(poller:wait(children.patience) == 1, "not shown in time: " .. text .. "\nbut: " .. self.shown:sub(self.at))
+  local is_ready = core.poll(children.patience, self.process.stdout, "r")
+  assert(is_ready, "not shown in time: " .. text .. "\nbut: " .. self.shown:sub(self.at))
 end
 
 -- Its status, and what was shown after what was expected.

@@ -1,5 +1,6 @@
 -- A stream whose other end is in the hands of the spec, byte by byte.
 local core = require "pintle.core"
+local streams = require "spec.support.stream"
 
 local wire = {}
 
@@ -8,7 +9,7 @@ function wire.open(options)
   local near, far = core.socketpair()
   local given = { read = near, write = near, framing = "line" }
   for name, value in pairs(options or {}) do given[name] = value end
-  return assert(core.stream(given)), far
+  return assert(streams.open(given)), far
 end
 
 -- All of it, which must find room.

@@ -190,9 +190,6 @@ function signals:fd() end
 ---@return pintle.signal? name of one that has come, nil when there is none
 function signals:next() end
 
----@return pintle.signal[] names of those that were taken over
-function signals:names() end
-
 ---Those that have not come are as before; those that have and were not told are forgotten. Closing twice is fine; also
 ---by `<close>` and collection.
 function signals:close() end
@@ -222,48 +219,15 @@ function core.sha256(path) end
 ---@return string?, string? message, string? kind, integer? errno
 function core.which(name, path) end
 
----Waits for many descriptors at once: epoll, kqueue or poll, whatever the system has. It is for programs without the
----loop, which has a poller of its own.
----@class pintle.poller
-local poller = {}
-
----Watches a descriptor for `events`, and only for those: what an earlier `set` asked is replaced, and
----what the last `wait` found for it is forgotten. Stop watching a descriptor before you close it. What
----the system cannot wait for, such as a regular file, is always ready.
----@param descriptor pintle.descriptor borrowed, never taken
----@param events? ""|"r"|"w"|"rw" nothing stops watching, which cannot fail
----@param token any anything but nil; kept while the descriptor is watched
----@return true? ok, string? message, string? kind, integer? errno
-function poller:set(descriptor, events, token) end
-
----Watches for the end of a process, once; it comes out of `next` as readable. Only where the system has
----kqueue; elsewhere the kind is "unsupported", and a pidfd is watched like any other descriptor.
----@param pid integer
----@param token any nil stops watching
----@return true? ok, string? message, string? kind, integer? errno
-function poller:set_exit(pid, token) end
-
----Waits until something is ready or the time is over, in whole milliseconds rounded up. A signal does
----not cut it short, unless it stops the program through a debug hook, as Ctrl-C does in lua.
----@param timeout? number seconds; nil or negative is for ever
----@return integer? ready how many `next` will hand out, 0 when the time is over
----@return string? message, string? kind, integer? errno
-function poller:wait(timeout) end
-
----The next of those that are ready, each once; what has hung up or failed is readable, and writable too if
----that was asked. What was set again or no longer watched since `wait` is left out.
----@return any token, boolean? readable, boolean? writable
-function poller:next() end
-
----The descriptor that is readable for another loop when something here is ready.
----@return integer? number nil where the system has only poll(2)
-function poller:fileno() end
-
----Closing twice is fine; also by `<close>` and collection. All else raises from then on.
-function poller:close() end
-
----@return pintle.poller? poller, string? message, string? kind, integer? errno
-function core.poller() end
+---Waits until a descriptor is ready or the time is over, in whole milliseconds rounded up. It is for code without the
+---loop, and for up to 16 descriptors: each is followed by the events to wait for, "r", "w" or "rw". A signal does not
+---cut it short, unless it stops the program through a debug hook, as Ctrl-C does in lua. A descriptor that has hung up
+---or failed is readable, and writable too if that was asked. What the system cannot wait for, such as a regular file,
+---is always ready. The kind is "closed" where a number is no descriptor.
+---@param seconds? number nil or negative is for ever
+---@param ... pintle.descriptor|"r"|"w"|"rw"
+---@return "r"|"w"|"rw"|false|nil ... for each descriptor what it is ready for; or nil, a message, the kind and errno
+function core.poll(seconds, ...) end
 
 -- {====== The watchdog ======
 
@@ -410,9 +374,9 @@ function event:on_set(action) end
 
 -- {====== Peers ======
 
----A conversation in the loop: a stream whose messages the core reads, dispatches and answers. It is `peer.stream` of a
----`pintle.peer`. A plain stream has the same methods, but they raise there.
----@class pintle.core.peer: pintle.stream
+---A conversation in the loop, whose messages the core reads, dispatches and answers. It is `peer.stream` of a
+---`pintle.peer`.
+---@class pintle.core.peer
 local peer = {}
 
 ---@class pintle.core.peer.settings
@@ -567,6 +531,55 @@ function peer:shut() end
 ---Closes both descriptors, and forgets what is queued. Calls that wait have to be settled before.
 function peer:finish() end
 
+---Queues an error response. `write_soon` sends it.
+---@param id pintle.id? nil where it could not be told
+---@param code integer
+---@param message string
+---@param data? any
+---@return true? queued, string? message, string? kind
+function peer:fail(id, code, message, data) end
+
+---How long the message was that was received last.
+---@return integer bytes
+function peer:size() end
+
+---@return integer calls that wait for an answer
+function peer:waiting() end
+
+---@return integer bytes that wait to be sent
+function peer:queued() end
+
+---@return integer? read, integer? write
+function peer:fds() end
+
+---@return "header"|"line"|"auto" framing auto until the first bytes have told
+function peer:framing() end
+
+---Whether objects that are received get a metatable as `json.order` makes one, with their names as they came: from the
+---next message on, and not where another codec is used.
+---@param on boolean
+function peer:keep_order(on) end
+
+---Whether integers of more than 64 bits that are received become tables with `json.bigint_mt`, and not floats: from the
+---next message on, and not where another codec is used.
+---@param on boolean
+function peer:keep_big_integers(on) end
+
+---@return { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer, invalid: integer }
+function peer:stats() end
+
+---The members of the message last received that are not JSON-RPC's, where the peer keeps them; nil where it had none.
+---@return table<string, any>?
+function peer:others() end
+
+---Sets the form of messages from the next one on, for a server that learns the protocol from the first message. Options
+---that are left out stay as they are. Calls that wait are answered in the form they were sent in. A peer that keeps
+---`others` looks whether the message last received had the extra members, and keeps none from then on.
+---@param ways { ids?: "integer"|"string", extra?: table<string, string|number|boolean>, header?: string }
+---@return true?, string? message what is wrong with the last message; the form is set all the same
+---@return string? kind
+function peer:speak(ways) end
+
 -- }======
 
 ---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
@@ -604,6 +617,12 @@ function core.json.encode(value, nesting) end
 ---@param text string
 ---@return boolean
 function core.json.is_utf8(text) end
+
+---The JSON type of a value. A table that is marked as an array, or has items, is an array; any other is an object. For
+---values that JSON does not have it is what `type` says.
+---@param value any
+---@return "null"|"boolean"|"number"|"string"|"array"|"object"|string
+function core.json.kind(value) end
 
 ---Marks a table as an array, so that it is written as one even when it is empty.
 ---@generic T: table
@@ -694,129 +713,5 @@ function frames:framing() end
 ---@param header_limit? integer bytes of a header block, and of one piece of noise: 8 KiB
 ---@return pintle.frames
 function core.frames(framing, message_limit, header_limit) end
-
----One end of a conversation without the loop. No method waits, and none calls anything but the codec that was given.
----`core.peer` makes one that belongs to the loop.
----@class pintle.stream
-local stream = {}
-
----@param options pintle.stream.options
----@return pintle.stream? stream, string? message, string? kind, integer? errno
-function core.stream(options) end
-
----The methods of streams and peers, for code that calls them for every message and looks them up once.
----@type pintle.stream
-core.stream_methods = nil
-
----Queues a request. The waiter comes back with the answer.
----@param waiter any anything but nil
----@param method string
----@param params? any left out when nil
----@param timeout? number seconds; when they are over nothing happens but that `overdue` hands the call out
----@return integer? id, number|string deadline_or_message by the clock of `core.now`; huge where there is none
----@return string? kind `invalid`, `full` or `closed`
-function stream:request(waiter, method, params, timeout) end
-
----@param method string
----@param params? any
----@return true? queued, string? message, string? kind
-function stream:notify(method, params) end
-
----@param id pintle.id as `receive` gave it
----@param result any nil is sent as null
----@return true? queued, string? message, string? kind
-function stream:reply(id, result) end
-
----@param id pintle.id? nil where it could not be told
----@param code integer
----@param message string
----@param data? any
----@return true? queued, string? message, string? kind
-function stream:fail(id, code, message, data) end
-
----Writes what is queued, as far as that can be done without waiting.
----@return boolean? done false if some is left: wait until it is writable
----@return string? message, string? kind, integer? errno
-function stream:flush() end
-
----Reads and hands over one message, or `false` when there is none yet:
----
---- | kind | id | what | payload |
---- |---|---|---|---|
---- | request | id | method | params or nil |
---- | notification | nil | method | params or nil |
---- | result | id | waiter | result |
---- | error | id | waiter | error object |
---- | stray | id | nil | result or error that nobody waits for |
---- | invalid | id or nil | waiter if it is an answer | pintle.report |
---- | noise | nil | nil | pintle.report |
----
----The members of a batch come one by one; the answers to their ids are sent together. `more` says whether
----it is worth asking again at once. While many messages are taken in a row, what is queued is sent as soon as
----it outweighs what is left to read.
----@param spin? number seconds to go on asking for, if an answer is due
----@return string|false|nil kind, pintle.id|string|nil id_or_message, any what_or_kind, any payload, boolean? more
-function stream:receive(spin) end
-
----Gives up on a call: its answer will be a stray.
----@param id integer
----@return any waiter
-function stream:abandon(id) end
-
----Any call that still waits, taken out: for telling them all that no answer will come.
----@return integer? id, any waiter
-function stream:orphan() end
-
----A call whose deadline has come, taken out; or nil and the earliest deadline of those that still wait.
----@param now number
----@return integer? id, any waiter_or_next
-function stream:overdue(now) end
-
----How long the message was that was received last.
----@return integer bytes
-function stream:size() end
-
----@return integer calls that wait for an answer
-function stream:waiting() end
-
----@return integer bytes that wait to be sent
-function stream:queued() end
-
----@return integer? read, integer? write
-function stream:fds() end
-
----@return "header"|"line"|"auto" framing auto until the first bytes have told
-function stream:framing() end
-
----Whether objects that are received get a metatable as `json.order` makes one, with their names as they came: from the
----next message on, and not where another codec is used.
----@param on boolean
-function stream:keep_order(on) end
-
----Whether integers of more than 64 bits that are received become tables with `json.bigint_mt`, and not floats: from the
----next message on, and not where another codec is used.
----@param on boolean
-function stream:keep_big_integers(on) end
-
----@return { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer, invalid: integer }
-function stream:stats() end
-
----The members of the message last received that are not JSON-RPC's, where the stream keeps them; nil where it had none.
----@return table<string, any>?
-function stream:others() end
-
----Speaks like this from the next message on, for who learns only from the first message whom it speaks with; what is
----not told stays as it is. Calls that wait are answered in the form they were sent in. A stream that keeps `others`
----looks whether the message last received had the extra members, and keeps none from then on.
----@param ways { ids?: "integer"|"string", extra?: table<string, string|number|boolean>, header?: string }
----@return true?, string? message what is wrong with the last message; it speaks like this all the same
----@return string? kind
-function stream:speak(ways) end
-
----The other side sees the end of its input; reading goes on.
-function stream:close_output() end
-
----Closes what it took over and forgets what was queued; calls that wait can still be had from `orphan`.
-function stream:close() end
 
 return core

@@ -74,8 +74,9 @@
 
 ---@alias pintle.level "debug"|"info"|"warn"|"error"
 
----What an operation is executed with.
+---What an operation is executed with. A dialect only reads it: calls without options share one.
 ---@class pintle.context
+---@field is_shared? boolean whether it is the one of calls without options
 ---@field workdir? string
 ---@field phase? string
 ---@field env? table<string, string>

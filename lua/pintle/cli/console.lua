@@ -57,7 +57,7 @@ function methods:pass_on(line) self.err:write(core.isatty(2) and harmless(line) 
 ---A value for programs to read, broken into lines.
 ---@param value any
 function methods:json(value)
-  self:tell(require "pintle.plugin.indent"(core.json.encode(value)))
+  self:tell(require("pintle.plugin.command").indent(core.json.encode(value)))
 end
 
 ---The same on a line of its own, for one of many.

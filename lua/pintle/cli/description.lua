@@ -1,12 +1,11 @@
 -- What a plugin says of itself, for people and for programs.
 
-local entries = require "pintle.host.entry"
 local json = require("pintle.core").json
 local order = require "pintle.manifest.order"
 
 local description = {}
 
-local harmless = entries.harmless
+local harmless = require("pintle.host.log").harmless
 
 -- {====== Parameters ======
 

@@ -1,7 +1,7 @@
 -- What became of an operation, for people and for programs.
 
 local bytes = require "pintle.bytes"
-local indent = require "pintle.plugin.indent"
+local indent = require("pintle.plugin.command").indent
 local json = require("pintle.core").json
 
 local outcomes = {}

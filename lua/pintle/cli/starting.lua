@@ -4,7 +4,7 @@ local dialects = require "pintle.dialect"
 local environment = require "pintle.cli.environment"
 local errors = require "pintle.error"
 local hosts = require "pintle.host"
-local terminals = require "pintle.host.terminal"
+local terminals = require("pintle.host.log").terminal
 
 local recognise = require "pintle.cli.recognise"
 

@@ -1,7 +1,6 @@
 -- A recording as lines: for people, or for programs.
 
 local columns = require "pintle.cli.columns"
-local entries = require "pintle.host.entry"
 local errors = require "pintle.error"
 local glob = require "pintle.cli.glob"
 local json = require("pintle.core").json
@@ -16,7 +15,7 @@ local metatable = { __name = "pintle.cli.transcript", __index = methods }
 
 local transcript = {}
 
-local harmless = entries.harmless
+local harmless = require("pintle.host.log").harmless
 
 -- {====== Lines ======
 

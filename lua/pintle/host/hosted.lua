@@ -68,51 +68,84 @@ local function show_progress(self, operation, context)
   end
 end
 
--- The plugin is told how long it has if somebody has said so.
-local function context_of(self, operation, given, level)
-  local spec = self.supervisor.spec
-  local context = given and settings.execute(given, level + 1) or {}
+-- The plugin learns its timeout only if the user has set one.
+local function set_times(context, spec)
   context.patience = context.timeout
   if context.timeout == nil then context.patience = spec.timeout end
   if context.timeout == nil and spec.is_timed then context.timeout = spec.timeout end
+  return context
+end
+
+-- The context of a call with options, or with a progress bar.
+local function context_of(self, operation, given, level)
+  local spec = self.supervisor.spec
+  local context = set_times(given and settings.execute(given, level + 1) or {}, spec)
   context.workdir = absolute(context.workdir or spec.cwd)
   show_progress(self, operation, context)
   return context
 end
 
--- Who had to wait has less time left, and so has the plugin.
-local function shorten(context, deadline)
-  if not deadline then return end
-  context.patience = time_left(deadline)
-  context.timeout = context.timeout and context.patience
+-- The context of all calls without options, made anew only if the working directory has changed.
+local function usual_context(self)
+  local spec = self.supervisor.spec
+  local workdir = absolute(spec.cwd)
+  if self.usual.workdir ~= workdir then self.usual = set_times({ is_shared = true, workdir = workdir }, spec) end
+  return self.usual
 end
 
+-- A call that had to wait for a process has less time left, and so has the plugin.
+local function shorten(context, deadline)
+  if not deadline then return context end
+  local left = time_left(deadline)
+  local shortened = {}
+  for name, value in pairs(context) do shortened[name] = value end
+  shortened.patience, shortened.timeout = left, context.timeout and left
+  return shortened
+end
+
+-- The process to use, and the context that is left for it; nil and an error if there is none.
 local function find_instance(self, context, deadline)
   local at_hand = self.supervisor:least_busy()
-  if at_hand then return at_hand end
+  if at_hand then return at_hand, context end
+  deadline = deadline or deadline_of(context.patience)
   local instance, err = self.supervisor:pick(deadline)
-  if instance then shorten(context, deadline) end
-  return instance, err
-end
-
-local function attempt(self, operation, args, context, deadline)
-  local instance, err = find_instance(self, context, deadline)
   if not instance then return nil, err end
-  local checked
-  checked, err = instance.manifest:check(operation, args, true)
-  if not checked then return nil, err end
-  if context.patience == 0 then return nil, late(self, operation) end
-  return instance:execute(operation, checked, context)
+  return instance, shorten(context, deadline)
 end
 
-local function execute(self, operation, args, context)
+-- Checks arguments that do not fit at first sight, until the deadline at most. The arguments as they are sent, and the
+-- context that is left for them.
+local function check_args(self, instance, operation, args, context, deadline)
+  deadline = deadline or deadline_of(context.patience)
+  local has_taken_long = false
+  local function stop()
+    has_taken_long = true
+    if time_left(deadline) == 0 then return late(self, operation) end
+  end
+  local checked, err = instance.manifest:check(operation, args, true, deadline and stop)
+  if not checked then return nil, err end
+  return checked, has_taken_long and shorten(context, deadline) or context
+end
+
+local function attempt(self, operation, args, given, deadline)
+  local instance, context = find_instance(self, given, deadline)
+  if not instance then return nil, context end
+  if not instance.manifest:fits(operation, args) then
+    args, context = check_args(self, instance, operation, args, context, deadline)
+    if not args then return nil, context end
+  end
+  if context.patience == 0 then return nil, late(self, operation) end
+  return instance.dialect.host.execute(instance, operation, args, context)
+end
+
+-- Goes on with another process as long as the plugin comes back.
+local function attempt_again(self, operation, args, context)
   local deadline = deadline_of(context.patience)
   local outcome, err = attempt(self, operation, args, context, deadline)
-  while not outcome and context.idempotent and self.supervisor:may_come_back(err) do
-    shorten(context, deadline)
-    outcome, err = attempt(self, operation, args, context, deadline)
+  while not outcome and self.supervisor:may_come_back(err) do
+    outcome, err = attempt(self, operation, args, shorten(context, deadline), deadline)
   end
-  if context.idempotent and err and err.kind == "closed" then err = self.supervisor.failure or err end
+  if err and err.kind == "closed" then err = self.supervisor.failure or err end
   return outcome, err
 end
 
@@ -125,8 +158,10 @@ end
 function methods:execute(operation, args, given)
   if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
   if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
+  if not given and self.usual then return attempt(self, operation, args or {}, usual_context(self)) end
   local context = context_of(self, operation, given, 2)
-  local outcome, err = execute(self, operation, args or {}, context)
+  local run = context.idempotent and attempt_again or attempt
+  local outcome, err = run(self, operation, args or {}, context)
   if context.is_shown then self.logger:clear() end
   return outcome, err
 end
@@ -149,9 +184,8 @@ function methods:call(method, params, given)
   local settled = settings.call(given or NONE, 2)
   local patience = settled.timeout
   if patience == nil then patience = self.supervisor.spec.timeout end
-  local context = { patience = patience }
-  local instance, err = find_instance(self, context, deadline_of(patience))
-  if not instance then return nil, err end
+  local instance, context = find_instance(self, { patience = patience })
+  if not instance then return nil, context end
   return instance:call(method, params, { timeout = context.patience, on_progress = settled.on_progress })
 end
 
@@ -194,7 +228,10 @@ end
 ---@param on_stop fun(plugin: pintle.hosted) told when it is stopped
 ---@return pintle.hosted
 function hosted.new(supervisor, logger, on_stop)
-  local plugin = { name = supervisor.name, supervisor = supervisor, logger = logger, on_stop = on_stop }
+  local plugin = {
+    name = supervisor.name, supervisor = supervisor, logger = logger, on_stop = on_stop,
+    usual = not logger.has_bar and {},
+  }
   return setmetatable(plugin, metatable)
 end
 

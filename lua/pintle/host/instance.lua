@@ -4,11 +4,13 @@ local connect = require "pintle.connect"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
+local loop = require "pintle.loop"
 local manifest = require "pintle.manifest"
 
 core.protect()
 
 local HANDSHAKE = 10 -- seconds
+local TURN = 0.01 -- seconds that a manifest is read for until all else gets a turn
 local AT_ONCE = { request = 0, eof = 0, term = 0.5 } -- seconds for each way of ending it
 
 ---@class pintle.instance: pintle.session
@@ -161,10 +163,26 @@ local function warn(self, spec)
   end
 end
 
+-- Reading a long manifest ends at the deadline, and gives all else a turn now and then.
+local function reading_until(deadline)
+  local turn_at = core.now() + TURN
+  return function()
+    local now = core.now()
+    if deadline and now >= deadline then
+      return errors.new("timeout", "reading its manifest takes longer than the handshake may")
+    end
+    if now < turn_at then return nil end
+    local _, err = loop.sleep(0)
+    turn_at = core.now() + TURN
+    return err
+  end
+end
+
 local function shake_hands(self, spec)
+  local deadline = core.now() + self.handshake_timeout
   local told, err, again = self.dialect.host.open(self)
   if told then
-    self.manifest, err = manifest.read(told)
+    self.manifest, err = manifest.read(told, reading_until(deadline))
     if self.told == nil then self.told = told end
   end
   if not self.manifest then return nil, self:blame(err), again end
@@ -277,14 +295,6 @@ function methods:died(err)
   self.dead = err
   self.peer.child:close()
   if not self.is_stopping then self.on_death(self) end
-end
-
----@param operation string
----@param args table
----@param context pintle.context
----@return pintle.outcome?, pintle.error?
-function methods:execute(operation, args, context)
-  return self.dialect.host.execute(self, operation, args, context)
 end
 
 ---Makes a call that is no operation.

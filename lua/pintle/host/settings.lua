@@ -1,15 +1,124 @@
 -- What hosts, plugins and operations are set up with. What is wrong raises, and blames the line that gave it.
 
-local check = require "pintle.host.check"
 local dialects = require "pintle.dialect"
-local logger = require "pintle.host.logger"
+local lazy = require "pintle.lazy"
+local log = require "pintle.host.log"
+
+local duration = lazy "pintle.duration"
+
+local LONGEST = 9e9 -- seconds; a protocol has to be able to write it down
 
 local settings = {}
+
+-- {====== Checks ======
+
+-- Each is a function: a value becomes what is used, or nil and what is wrong with it.
+---@alias pintle.check fun(value: any): any, string?
+
+local function anything(value) return value end
+
+local function of_type(expected)
+  return function(value)
+    if type(value) == expected then return value end
+    return nil, ("%s expected, got %s"):format(expected, type(value))
+  end
+end
+
+local boolean, text, any_table, callback = of_type "boolean", of_type "string", of_type "table", of_type "function"
+
+local function boolean_or(other)
+  return function(value)
+    if type(value) == "boolean" then return value end
+    return other(value)
+  end
+end
+
+local function false_or(other)
+  return function(value)
+    if value == false then return false end
+    return other(value)
+  end
+end
+
+-- A span of time, in seconds or as a duration; it becomes seconds.
+local function span(value)
+  local seconds, message = duration.seconds(value)
+  if seconds and seconds > LONGEST then return nil, ("a span of %g seconds is too long"):format(seconds) end
+  return seconds, message
+end
+
+local function integer_from(least)
+  return function(value)
+    if math.type(value) == "integer" and value >= least then return value end
+    return nil, ("an integer of %d or more expected, got %s"):format(least, tostring(value))
+  end
+end
+
+local count, amount = integer_from(1), integer_from(0)
+
+local function number_between(least, most)
+  return function(value)
+    if type(value) == "number" and value >= least and value <= most then return value end
+    return nil, ("a number from %g to %g expected, got %s"):format(least, most, tostring(value))
+  end
+end
+
+local function visible_name(value)
+  if type(value) == "string" and value:find "%S" then return value end
+  return nil, "a name expected, got " .. tostring(value)
+end
+
+local function each(items, check)
+  local copy = {}
+  for key, item in pairs(items) do
+    local checked, message = check(item)
+    if message then return nil, ("%s: %s"):format(tostring(key), message) end
+    copy[key] = checked
+  end
+  return copy
+end
+
+local function list_of(check)
+  return function(value)
+    if type(value) ~= "table" then return nil, "a list expected, got " .. type(value) end
+    local n = 0
+    for _ in pairs(value) do n = n + 1 end
+    if n ~= #value then return nil, "a list expected, without holes and names" end
+    return each(value, check)
+  end
+end
+
+local function map_of(check)
+  return function(value)
+    if type(value) ~= "table" then return nil, "table expected, got " .. type(value) end
+    for key in pairs(value) do
+      if type(key) ~= "string" then return nil, "names expected, got " .. tostring(key) end
+    end
+    return each(value, check)
+  end
+end
+
+-- Options by name, each with its check. A name that is not there is a mistake.
+local function options_of(checks)
+  return function(value)
+    if type(value) ~= "table" then return nil, "table expected, got " .. type(value) end
+    local settled = {}
+    for name, option in pairs(value) do
+      if not checks[name] then return nil, ("no option %q"):format(tostring(name)) end
+      local checked, message = checks[name](option)
+      if message then return nil, ("%s: %s"):format(name, message) end
+      settled[name] = checked
+    end
+    return settled
+  end
+end
+
+-- }======
 
 -- {====== Options ======
 
 local function verbosity(value)
-  if logger.is_level(value) then return value end
+  if log.is_level(value) then return value end
   return nil, "debug, info, warn, error or silent expected, got " .. tostring(value)
 end
 
@@ -20,7 +129,7 @@ local function dialect(value)
 end
 
 local function command(value)
-  local words, message = check.list_of(check.text)(value)
+  local words, message = list_of(text)(value)
   if words and words[1] then return words end
   return nil, (message or "it is empty") .. "; what is needed is a list of strings, the program first"
 end
@@ -31,43 +140,41 @@ local function digest(value)
 end
 
 local function digests(value)
-  if type(value) == "table" then return check.map_of(digest)(value) end
+  if type(value) == "table" then return map_of(digest)(value) end
   return digest(value)
 end
 
-local span, count, amount = check.span, check.integer_from(1), check.integer_from(0)
-
-local LADDER = check.options { request = span, eof = span, term = span, kill = span }
-local LIMITS = check.options {
+local LADDER = options_of { request = span, eof = span, term = span, kill = span }
+local LIMITS = options_of {
   header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
   parked = count, values = count,
 }
-local PROCESS_LIMITS = check.options {
+local PROCESS_LIMITS = options_of {
   memory = amount, cpu = amount, files = amount, processes = amount, core = amount,
 }
-local RESTART = check.options {
-  max = amount, within = span, backoff = span, factor = check.number_between(1, 1000), longest = span,
-  jitter = check.number_between(0, 1),
+local RESTART = options_of {
+  max = amount, within = span, backoff = span, factor = number_between(1, 1000), longest = span,
+  jitter = number_between(0, 1),
 }
 
 -- Those of a host are for its plugins, too, unless they have their own.
 local SHARED = {
-  dialect = dialect, timeout = check.false_or(span), handshake_timeout = span,
-  extensions = check.boolean_or(check.list_of(check.text)), ladder = LADDER, restart = check.boolean_or(RESTART),
+  dialect = dialect, timeout = false_or(span), handshake_timeout = span,
+  extensions = boolean_or(list_of(text)), ladder = LADDER, restart = boolean_or(RESTART),
   limits = LIMITS,
 }
 
 local function and_shared(own)
   for name, option in pairs(SHARED) do own[name] = option end
-  return check.options(own)
+  return options_of(own)
 end
 
-local HOST = and_shared { log = check.false_or(check.callback), verbosity = verbosity }
+local HOST = and_shared { log = false_or(callback), verbosity = verbosity }
 local START = and_shared {
-  command = command, name = check.name, env = check.map_of(check.false_or(check.text)),
-  inherit = check.boolean_or(check.list_of(check.text)), cwd = check.text, config = check.anything,
-  process_limits = PROCESS_LIMITS, sha256 = digests, pool = count, lazy = check.boolean, spin = span,
-  handlers = check.map_of(check.callback), described = check.anything, options = check.table,
+  command = command, name = visible_name, env = map_of(false_or(text)),
+  inherit = boolean_or(list_of(text)), cwd = text, config = anything,
+  process_limits = PROCESS_LIMITS, sha256 = digests, pool = count, lazy = boolean, spin = span,
+  handlers = map_of(callback), described = anything, options = any_table,
 }
 
 local function raising(options)
@@ -79,16 +186,16 @@ local function raising(options)
 end
 
 ---@type fun(given: pintle.execute.options, level: integer): table level as `error` counts them
-settings.execute = raising(check.options {
-  timeout = check.false_or(span), workdir = check.text, phase = check.text, env = check.table, agent = check.table,
-  idempotent = check.boolean, on_progress = check.callback, on_part = check.callback,
+settings.execute = raising(options_of {
+  timeout = false_or(span), workdir = text, phase = text, env = any_table, agent = any_table,
+  idempotent = boolean, on_progress = callback, on_part = callback,
 })
 
 ---@type fun(given: table, level: integer): table
-settings.call = raising(check.options { timeout = check.false_or(span), on_progress = check.callback })
+settings.call = raising(options_of { timeout = false_or(span), on_progress = callback })
 
 ---@type fun(given: table, level: integer): table
-settings.discover = raising(check.options { allow_world_writable = check.boolean })
+settings.discover = raising(options_of { allow_world_writable = boolean })
 
 -- }======
 

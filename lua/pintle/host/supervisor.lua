@@ -1,12 +1,10 @@
 -- The processes behind one plugin's name: as many as its pool has, started again when they die, the least busy first.
 
 local core = require "pintle.core"
-local ending = require "pintle.host.ending"
 local errors = require "pintle.error"
+local exits = require "pintle.exit"
 local instances = require "pintle.host.instance"
-local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
-local restart = lazy "pintle.host.restart"
 local tasks = require "pintle.task"
 
 core.protect()
@@ -29,6 +27,56 @@ local metatable = { __name = "pintle.supervisor", __index = methods }
 
 local supervisors = {}
 
+-- {====== The budget of restarts ======
+
+---@class pintle.restart
+---@field max? integer how many restarts, …: 5
+---@field within? number|string … in which time: 60s
+---@field backoff? number|string before the first; each next one waits `factor` times as long: 0.1s
+---@field factor? number 2
+---@field longest? number|string at most, between two: 30s
+---@field jitter? number by which part of it a wait may be shorter or longer, so that many do not come back at once: 0.2
+
+local DEFAULTS = { max = 5, within = 60, backoff = 0.1, factor = 2, longest = 30, jitter = 0.2 }
+
+---@class pintle.budget
+---@field policy pintle.restart its spans of time in seconds
+---@field times number[] when the restarts of the last `within` seconds were
+
+---@param policy pintle.restart|true
+---@return pintle.budget
+function supervisors.budget(policy)
+  local given, full = policy == true and {} or policy, {}
+  for name, default in pairs(DEFAULTS) do full[name] = given[name] or default end
+  return { policy = full, times = {} }
+end
+
+---Spends one restart: how many seconds to wait before it, or nil when there is none left.
+---@param budget pintle.budget
+---@return number?
+function supervisors.spend(budget)
+  local policy, now, recent = budget.policy, loop.now(), {}
+  for _, time in ipairs(budget.times) do
+    if time > now - policy.within then recent[#recent + 1] = time end
+  end
+  budget.times = recent
+  local n = #recent
+  if n >= policy.max then return nil end
+  recent[n + 1] = now
+  local wait = math.min(policy.backoff * policy.factor ^ n, policy.longest)
+  return wait * (1 + policy.jitter * (2 * math.random() - 1))
+end
+
+---"5 restarts within 60s"
+---@param budget pintle.budget
+---@return string
+function supervisors.describe(budget)
+  local max = budget.policy.max
+  return ("%d restart%s within %gs"):format(max, max == 1 and "" or "s", budget.policy.within)
+end
+
+-- }======
+
 ---@param spec table as `settings.plugin` made it
 ---@param dialect pintle.dialect
 ---@param logger pintle.logger
@@ -39,7 +87,7 @@ function supervisors.new(spec, dialect, logger)
     name = spec.name,
     dialect = dialect,
     logger = logger,
-    budget = spec.restart and restart.budget(spec.restart),
+    budget = spec.restart and supervisors.budget(spec.restart),
     members = {},
     opening = {},
     coming = 0,
@@ -62,6 +110,96 @@ local function say_error(self, err)
 end
 
 local function stopped(self) return errors.new("closed", self.name .. " was stopped") end
+
+-- {====== The end of the program ======
+
+-- Every way out of the program stops the plugins: its normal end, an error, os.exit, SIGTERM, SIGHUP, and SIGINT where
+-- the interpreter leaves it alone. Against SIGKILL there is the death signal.
+
+local SIGNALS = { "TERM", "HUP", "INT" }
+
+local running = {} ---@type table<pintle.supervisor, true>
+local guard ---@type table? finalized when the state is closed
+local signals ---@type pintle.signals? watched while a plugin runs
+local watcher = {}
+local is_prepared = false
+
+local function let_signals_go()
+  if not signals then return end
+  loop.unwatch(signals:fd(), watcher)
+  signals:close()
+  signals = nil
+end
+
+-- Stops all plugins of all hosts, at once, and waits until they are gone, also in a task that was cancelled.
+local function stop_all()
+  local stopping = {}
+  for supervisor in pairs(running) do
+    if supervisor:is_own() then stopping[#stopping + 1] = supervisor end
+  end
+  if #stopping == 0 then return end
+  for i, supervisor in ipairs(stopping) do stopping[i] = tasks.start(supervisor.stop, supervisor) end
+  for _, task in ipairs(stopping) do
+    task:await()
+    loop.turn_while(function() return task.state == "running" end)
+  end
+  let_signals_go()
+end
+
+local function leave(name)
+  stop_all()
+  core.raise(name)
+end
+
+function watcher.on_ready()
+  local name = signals:next()
+  if name then tasks.start(leave, name) end
+end
+
+-- A task that computes does not let the loop turn: the signal is looked for in its stead.
+local function look_for_signal()
+  local name = signals and signals:next()
+  if name then leave(name) end
+end
+
+local function prepare()
+  if is_prepared then return end
+  is_prepared = true
+  exits.before(stop_all)
+  loop.while_computing(look_for_signal)
+end
+
+local function watch_signals()
+  if signals then return end
+  signals = core.signals(SIGNALS)
+  if signals then loop.watch(signals:fd(), "r", watcher) end
+end
+
+-- Finalizers run in the opposite order of their objects' making, so the guard has to be younger than what is needed to
+-- stop a process: its streams and the process itself.
+local function renew_guard()
+  if guard then guard.is_old = true end
+  guard = setmetatable({}, {
+    __gc = function(old)
+      if not old.is_old then stop_all() end
+    end,
+  })
+end
+
+-- Takes note of a plugin that has to be stopped at the end. Called again for each of its processes.
+local function include(supervisor)
+  running[supervisor] = true
+  prepare()
+  watch_signals()
+  renew_guard()
+end
+
+local function exclude(supervisor)
+  running[supervisor] = nil
+  if next(running) == nil then let_signals_go() end
+end
+
+-- }======
 
 -- {====== Waiting for a change ======
 
@@ -112,7 +250,7 @@ local function start_one(self)
       opened = started
       self.opening[started] = true
       self.parent = core.getpid()
-      ending.include(self)
+      include(self)
     end,
     on_death = function(dead) die(self, dead) end,
     on_renewal = function(renewed) self.manifest = renewed.manifest end,
@@ -158,7 +296,7 @@ end
 
 local function give_up(self, err)
   if self.budget then
-    local message = ("given up after %s: %s"):format(restart.describe(self.budget), err.message)
+    local message = ("given up after %s: %s"):format(supervisors.describe(self.budget), err.message)
     say(self, "error", "%s", message)
     local last = { exit = err.exit, stderr = err.stderr, noise = err.noise }
     err = errors.new("closed", self.name .. " was " .. message, last)
@@ -170,7 +308,7 @@ end
 
 function come_back(self, err)
   if self.is_stopped then return end
-  local wait = self.budget and restart.spend(self.budget)
+  local wait = self.budget and supervisors.spend(self.budget)
   if not wait then return give_up(self, err) end
   say(self, "warn", "is started again in %.2fs", wait)
   local ticket = {}
@@ -211,7 +349,7 @@ function methods:start()
     return true
   end
   await_all(end_all(self))
-  ending.exclude(self)
+  exclude(self)
   self.is_started, self.failure = false, nil
   announce(self, failure)
   return nil, failure
@@ -229,7 +367,7 @@ function methods:stop()
     announce(self)
     self.stopping = tasks.start(function()
       await_all(end_all(self))
-      ending.exclude(self)
+      exclude(self)
     end)
   end
   if self.stopping then self.stopping:await() end
@@ -243,6 +381,8 @@ end
 ---@return pintle.instance?
 function methods:least_busy()
   local best, least
+  local first, second = self.members[1], self.members[2]
+  if first and not second then return not first.peer.lost and first or nil end
   for _, member in ipairs(self.members) do
     local calls = member.peer.stream:waiting()
     if not member.peer.lost and (not best or calls < least) then best, least = member, calls end

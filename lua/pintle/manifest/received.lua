@@ -80,15 +80,20 @@ local function read_operation(self, name, told)
   return operation
 end
 
-local function read_operations(self, told)
+local function read_operations(self, told, stop)
   local names = {}
   for name in pairs(told) do names[#names + 1] = name end
   table.sort(names)
-  for _, name in ipairs(names) do self:append(read_operation(self, name, told[name])) end
+  for _, name in ipairs(names) do
+    local err = stop and stop()
+    if err then return nil, err end
+    self:append(read_operation(self, name, told[name]))
+  end
   for _, name in ipairs(names) do
     local problem = self.operations[name].problem
     if problem then warn(self, "%s", problem) end
   end
+  return true
 end
 
 -- What it cannot be used without.
@@ -112,8 +117,9 @@ end
 ---Fills in an empty manifest.
 ---@param self pintle.manifest
 ---@param told any
----@return true?, string? message
-function received.take(self, told)
+---@param stop? fun(): pintle.error? asked before each operation whether reading has to end
+---@return true?, string? message, pintle.error? err what `stop` has returned
+function received.take(self, told, stop)
   local message = fault(told)
   if message then return nil, message end
   self.name, self.version, self.is_open = told.name, told.version or nil, told.is_open == true
@@ -123,8 +129,8 @@ function received.take(self, told)
   self.description = read_text(self, "description", told.description)
   self.requires = read_requires(self, "requires", told.requires)
   self.capabilities = read_capabilities(self, told.capabilities)
-  read_operations(self, told.operations)
-  return true
+  local ok, err = read_operations(self, told.operations, stop)
+  return ok, err and err.message, err
 end
 
 return received

@@ -26,15 +26,12 @@ local contexts = {}
 
 -- {====== Speaking up ======
 
--- Somebody who speaks faster than the host listens waits here, not in memory.
-local function pace(self)
+-- After something was sent. A handler that sends faster than the host reads waits here, so that its output does not
+-- fill the memory. An error raises if the value cannot be sent; that the host is gone is not the author's concern.
+local function after_send(self, err)
+  if err and err.kind == "invalid" then error(err.message, 3) end
   local peer = self.request.peer
-  if not peer.ended and peer.stream:queued() > HELD_BACK then peer:drain(self:deadline() or math.huge) end
-end
-
--- The author is told of what cannot be sent; that nobody is there to hear it is not his concern.
-local function blame(err, level)
-  if err and err.kind == "invalid" then error(err.message, level + 1) end
+  if peer.stream:queued() > HELD_BACK and not peer.ended then peer:drain(self:deadline() or math.huge) end
 end
 
 ---Tells the host something.
@@ -47,8 +44,7 @@ function methods:log(level, message, data)
   end
   if type(message) ~= "string" then error("log: message: a string expected, got " .. type(message), 2) end
   local _, err = self.server:log(level, message, data, self.request)
-  blame(err, 2)
-  pace(self)
+  after_send(self, err)
 end
 
 local function is_fraction(value) return type(value) == "number" and value >= 0 and value <= 1 end
@@ -64,8 +60,7 @@ function methods:progress(fraction, message)
     error("progress: message: a string expected, got " .. type(message), 2)
   end
   local _, err = self.server:progress(self.request, fraction, message)
-  blame(err, 2)
-  pace(self)
+  after_send(self, err)
 end
 
 ---Gives a part of the result ahead of the rest, where host and protocol know of such a thing.
@@ -73,7 +68,7 @@ end
 ---@return true?, pintle.error?
 function methods:part(value)
   local ok, err = self.server:part(self.request, value)
-  pace(self)
+  after_send(self)
   return ok, err
 end
 

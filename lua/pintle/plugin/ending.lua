@@ -7,12 +7,12 @@ local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local work = require "pintle.plugin.work"
 
-local follow = lazy "pintle.plugin.follow"
 local tasks = lazy "pintle.task"
 
 core.protect()
 
 local STOPPING = 1 -- seconds for what is being handled to answer that it was stopped
+local LOOK_AGAIN = 0.5 -- seconds, where the system does not tell of the end of others' children
 local LAST_WORDS = 10 -- seconds for an on_shutdown, and for the last answers to be taken
 local SHUTTING_DOWN = "the plugin is shutting down"
 
@@ -65,32 +65,76 @@ function ending.exit(self, status)
   wake(self, { status = status or 0 })
 end
 
-local function be_deserted(self, pid)
-  self:note("warn", ("process %d, which it serves, is gone"):format(pid))
+-- {====== Ending with a process ======
+
+-- The host may be gone while another process still holds its pipes. What is followed is a table with the server, the
+-- `pid`, and the descriptor or timer by which the end is noticed.
+
+local function stop_following(self)
+  local following = self.following
+  if not following then return end
+  self.following, self.peer.listen_in = nil, nil
+  if following.timer then loop.forget(following.timer) end
+  if following.descriptor then
+    loop.unwatch(following.descriptor:fileno(), following)
+    following.descriptor:close()
+  end
+end
+
+local function be_deserted(following)
+  local self = following.server
+  if self.following ~= following then return end
+  stop_following(self)
+  self:note("warn", ("process %d, which it serves, is gone"):format(following.pid))
   wake(self, { status = 1 })
   self.ending.is_deserted = true
   stop_requests(self, "nobody is there any more to be answered")
 end
 
-local function stop_following(self)
-  if self.following then self.following:close() end
-  self.following = nil
+local function look_on(following)
+  if not core.alive(following.pid) then return be_deserted(following) end
+  following.timer = loop.after(LOOK_AGAIN, look_on, following)
+end
+
+-- A process that is gone already is noticed in the next turn of the loop, as every other.
+local function observe(following)
+  local descriptor, _, kind = core.observe(following.pid)
+  if descriptor and loop.watch(descriptor:fileno(), "r", following) then
+    following.descriptor = descriptor
+    return
+  end
+  if descriptor then descriptor:close() end
+  following.timer = loop.after(0, kind == "closed" and be_deserted or look_on, following)
+end
+
+-- A handler that computes does not let the loop turn, but messages are read meanwhile; then this is looked at, too.
+local function look_while_computing(following, peer)
+  local listen_in = peer.listen_in
+  function peer.listen_in()
+    listen_in(peer)
+    if not core.alive(following.pid) then be_deserted(following) end
+  end
 end
 
 ---Ends with a process, usually the host's: once that is gone, what is being handled is stopped, the functions of
 ---`on_shutdown` run, and the status is 1, for nobody has asked for it. Where the system cannot tell of the end of other
----processes, it is looked for every half second. Who is followed last is followed alone.
+---processes, it is looked for every half second. The process that is followed last is followed alone.
 ---@param self pintle.server
 ---@param pid any what the host says is its id
 ---@return true?, pintle.error? err of the kind "invalid" if that is none
 function ending.follow(self, pid)
-  local following, err = follow.process(pid, function() be_deserted(self, pid) end)
-  if not following then return nil, err end
+  if math.type(pid) ~= "integer" or pid <= 0 or pid > 0x7FFFFFFF then
+    return nil, errors.new("invalid", "a process id expected, got " .. tostring(pid))
+  end
   stop_following(self)
+  local following = { server = self, pid = pid, on_ready = be_deserted }
   self.following = following
-  following:attend(self.peer)
+  observe(following)
+  look_while_computing(following, self.peer)
   return true
 end
+
+-- }======
 
 -- Nobody reads what is sent.
 local function is_cut_off(self)
@@ -101,11 +145,7 @@ end
 -- The same, before anything is sent. What can only be written to is readable where it is broken.
 local function is_deserted(self)
   local _, output = self.peer.stream:fds()
-  local poller <close> = core.poller()
-  if not output or not poller or not poller:set(output, "w", true) then return false end
-  poller:wait(0)
-  local _, is_readable = poller:next()
-  return is_readable == true
+  return output ~= nil and core.poll(0, output, "w") == "rw"
 end
 
 local function time_needed(self)

@@ -1,4 +1,5 @@
--- Runs a program to its end, within a task: what it says is gathered, and everybody else goes on meanwhile.
+-- Programs that a plugin uses: looks for those that it requires, and runs one to its end within a task. Its output is
+-- gathered, and other tasks go on meanwhile.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -146,6 +147,28 @@ function program.run(options)
   if ok then ok, err = wait(run, options.timeout) end
   if not ok then return nil, err end
   return result_of(run.child.exit, run.out, run.err)
+end
+
+local function is_there(found, command, path)
+  local key = command .. "\0" .. (path or "")
+  found[key] = found[key] or core.which(command, path) ~= nil
+  return found[key]
+end
+
+---Looks for all commands that a plugin or operation requires. What was found once is not looked for again.
+---@param found table<string, boolean> where that is remembered
+---@param requirements pintle.requirement[]
+---@param path? string directories to look in; default: the PATH
+---@return true?, pintle.error? err of the kind "requirement"
+function program.check(found, requirements, path)
+  for _, required in ipairs(requirements) do
+    local command = required.command
+    if not is_there(found, command, path) then
+      local message = ("Requirement not met: the command %q is not in PATH"):format(command)
+      return nil, errors.new("requirement", message, { data = { command = command } })
+    end
+  end
+  return true
 end
 
 return program

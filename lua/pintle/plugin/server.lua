@@ -57,8 +57,9 @@ end
 ---@param request? pintle.request what it is about
 ---@return true?, pintle.error?
 function methods:log(level, message, data, request)
-  if not self.dialect then return self:note(level, message, data) end
-  return self.dialect.plugin.log(self, request, level, message, data)
+  local dialect = self.dialect
+  if not dialect then return self:note(level, message, data) end
+  return dialect.plugin.log(self, request, level, message, data)
 end
 
 ---@param request pintle.request

@@ -51,16 +51,13 @@ end
 ---@param output pintle.fd
 ---@param text string
 function stdout.write(output, text)
-  local poller <close> = assert(core.poller())
-  assert(poller:set(output, "w", true))
   local at = 1
   while at <= #text do
-    poller:wait()
+    core.poll(nil, output, "w")
     local written = output:write(text:sub(at))
     if written == nil then break end
     at = at + (written or 0)
   end
-  poller:set(output)
 end
 
 return stdout

@@ -6,7 +6,7 @@ local lazy = require "pintle.lazy"
 
 local contexts = lazy "pintle.plugin.context"
 local outcomes = lazy "pintle.plugin.outcome"
-local requirement = lazy "pintle.plugin.requirement"
+local requirement = lazy "pintle.plugin.program"
 
 local INVALID_REQUEST, METHOD_NOT_FOUND = -32600, -32601
 
@@ -26,13 +26,16 @@ local function find_required(self, requires, path)
 end
 
 local function prepare(self, operation, context)
-  local ok, err = work.refuse_when_over(self)
-  if ok then ok, err = beginning.begin(self) end
-  local path = context.env and context.env.PATH
+  if self.phase ~= "ready" or self.is_over then
+    local ok, err = work.refuse_when_over(self)
+    if ok then ok, err = beginning.begin(self) end
+    if not ok then return nil, err end
+  end
   local manifest = self.plugin.manifest
-  if ok then ok, err = find_required(self, manifest.requires, path) end
-  if ok then ok, err = find_required(self, manifest.operations[operation].requires, path) end
-  return ok, err
+  local path = context.env and context.env.PATH
+  local ok, err = find_required(self, manifest.requires, path)
+  if not ok then return nil, err end
+  return find_required(self, manifest.operations[operation].requires, path)
 end
 
 -- What does not fit the schema is a mistake of the author, and raises. A failure need not have outputs.
@@ -40,6 +43,22 @@ local function check_outputs(self, operation, outcome)
   if not outcome.success and outcome.outputs == nil then return end
   local ok, message = self.plugin.manifest:check_outputs(operation, outcome.outputs)
   if not ok then error(("operation %q returned what it has not declared: %s"):format(operation, message), 0) end
+end
+
+-- Calls the function of the operation. One that takes no context is not given any.
+local function run(self, operation, args, context, request)
+  local fn = self.plugin.functions[operation]
+  if self.plugin.without_context[operation] then return fn(args) end
+  return fn(args, contexts.new(self, request, operation, context))
+end
+
+local function check_args(self, operation, args, request)
+  local manifest = self.plugin.manifest
+  if manifest:fits(operation, args) then return args end
+  return manifest:check(operation, args, true, function()
+    local is_unwanted, why = request:cancelled()
+    return is_unwanted and why or nil
+  end)
 end
 
 ---Carries out an operation.
@@ -51,18 +70,19 @@ end
 ---@return pintle.outcome?, pintle.error|table|string? err
 function work.execute(self, operation, args, context, request)
   if context.timeout then request:set_deadline(context.timeout, ("Operation %q"):format(operation)) end
-  local checked, err = self.plugin.manifest:check(operation, args, true)
+  local checked, err = check_args(self, operation, args, request)
   if not checked then return nil, err end
   local ok
   ok, err = prepare(self, operation, context)
   if not ok then return nil, err end
-  local fn = self.plugin.functions[operation]
   local outcome
-  outcome, err = outcomes.of(operation, fn(checked, contexts.new(self, request, operation, context)))
+  outcome, err = outcomes.of(operation, run(self, operation, checked, context, request))
   if request.concluding then request.concluding() end
   local is_unwanted, why = request:cancelled()
   if is_unwanted then return nil, why end
-  if outcome then check_outputs(self, operation, outcome) end
+  if outcome and self.plugin.manifest.operations[operation].validate_outputs then
+    check_outputs(self, operation, outcome)
+  end
   return outcome, err
 end
 

@@ -120,15 +120,16 @@ end
 
 ---@param root pintle.schema.node
 ---@param limits pintle.schema.limits
----@return fun(value: any): any, pintle.schema.error? fill_in gives back the value itself where nothing is missing
+---@return fun(value: any, stop: pintle.schema.stop?): any, pintle.schema.error? fill_in returns the value itself if
+---nothing is missing
 function defaults.filler(root, limits)
   local filling = { run = run.new(), most = limits.depth, inserting = {} }
   local function work(value)
     if value == nil then return missing_value(root, filling, 1) end
     return fill(root, value, filling, 1)
   end
-  return function(value)
-    local filled, err = filling.run:spend(limits, work, value)
+  return function(value, stop)
+    local filled, err = filling.run:spend(limits, work, value, stop)
     if err then filling.inserting = {} end
     return filled, err
   end

@@ -2,10 +2,9 @@
 -- For such a schema one short function says of nearly every value that it fits. Where it does not say so, the checks of
 -- the keywords decide, and tell what is wrong.
 
-local values = require "pintle.schema.values"
+local kind_of = require("pintle.core").json.kind
 
 local type, math_type, next = type, math.type, next
-local is_object = values.is_object
 
 local flat = {}
 
@@ -14,23 +13,29 @@ local KEYWORDS = {
   properties = true,
 }
 
-local TESTS = {
-  string = function(value) return type(value) == "string" end,
-  boolean = function(value) return type(value) == "boolean" end,
-  integer = function(value) return math_type(value) == "integer" end,
-  number = function(value) return math_type(value) == "integer" end,
-}
+-- What `math.type` or `type` says of a value that fits for sure. A float may fit "number", but is rare.
+local LUA_TYPES = { string = "string", boolean = "boolean", integer = "integer", number = "integer" }
 
--- The test of each property; nil if one of them has more to it than its type.
-local function tests_of(properties)
-  local tests = {}
+-- The names of the properties and their types; nil if one of them has more to it than its type.
+local function types_of(properties)
+  local names, types = {}, {}
   for name, property in next, properties do
-    local test = type(property) == "table" and not property.properties and not property.required
-      and TESTS[property.type]
-    if not test then return nil end
-    tests[name] = test
+    local expected = type(property) == "table" and not property.properties and not property.required
+      and LUA_TYPES[property.type]
+    if not expected then return nil end
+    names[#names + 1], types[#types + 1] = name, expected
   end
-  return tests
+  return names, types
+end
+
+-- Which of the properties have to be there; nil if something else has to.
+local function required_of(required, properties)
+  local set = {}
+  for _, name in ipairs(required) do
+    if properties[name] == nil then return nil end
+    set[name] = true
+  end
+  return set
 end
 
 ---@param schema any
@@ -41,16 +46,20 @@ function flat.check(schema, keywords)
     if not KEYWORDS[keyword] then return nil end
   end
   if type(schema) ~= "table" or schema.type ~= "object" then return nil end
-  local tests, required = tests_of(schema.properties or {}), schema.required or {}
-  if not tests then return nil end
+  local properties = schema.properties or {}
+  local names, types = types_of(properties)
+  local is_required = required_of(schema.required or {}, properties)
+  if not names or not is_required then return nil end
+  local count = #names
   return function(value)
-    if not is_object(value) then return false end
-    for i = 1, #required do
-      if value[required[i]] == nil then return false end
-    end
-    for name, test in next, tests do
-      local member = value[name]
-      if member ~= nil and not test(member) then return false end
+    if kind_of(value) ~= "object" then return false end
+    for i = 1, count do
+      local member = value[names[i]]
+      if member == nil then
+        if is_required[names[i]] then return false end
+      elseif (math_type(member) or type(member)) ~= types[i] then
+        return false
+      end
     end
     return true
   end

@@ -11,13 +11,20 @@ local failures = lazy "pintle.schema.failures"
 local words = lazy "pintle.schema.words"
 
 ---@class pintle.schema.run
----@field steps integer left to spend
+---@field steps integer left to spend until `stop` is asked again
+---@field reserve integer left to spend after those
+---@field stop? pintle.schema.stop
 ---@field depth integer how deep schemas are in one another
 ---@field explain boolean
 ---@field failure? pintle.schema.failure only while a failure is on its way out
 ---@field scope table[] the resources that were entered and not left, the outermost first; without repetition
 ---@field inside table<table, true> the same as a set
 local run = {}
+
+local STRETCH = 20000 -- steps from one question to the next: about 10 ms
+
+---Asked now and then whether the work has to end: a table with a `message` that says why, or nil to go on.
+---@alias pintle.schema.stop fun(): { message: string }?
 
 ---@alias pintle.schema.check fun(value: any, run: pintle.schema.run, seen: table?): boolean
 
@@ -32,12 +39,20 @@ local run = {}
 ---@param message string
 function run.abort(site, message) error(failures.new(site, message, ""), 0) end
 
+local function draw_on_reserve(self, site)
+  local drawn = math.min(self.reserve, STRETCH - self.steps)
+  self.reserve, self.steps = self.reserve - drawn, self.steps + drawn
+  if self.steps < 0 then run.abort(site, "it takes more steps than the limit allows") end
+  local why = self.stop and self.stop()
+  if why then run.abort(site, why.message) end
+end
+
 ---@param site pintle.schema.site
 ---@param steps integer
 function run:pay(site, steps)
   local left = self.steps - steps
   self.steps = left
-  if left < 0 then run.abort(site, "it takes more steps than the limit allows") end
+  if left < 0 then draw_on_reserve(self, site) end
 end
 
 ---Tells further out what a part has seen.
@@ -83,7 +98,9 @@ function run:quietly(check, value, seen)
 end
 
 local function reset(self, limits, explain)
-  self.steps, self.depth, self.explain, self.failure = limits.steps, 0, explain, nil
+  self.steps = math.min(limits.steps, STRETCH)
+  self.reserve = limits.steps - self.steps
+  self.depth, self.explain, self.failure = 0, explain, nil
   for i = #self.scope, 1, -1 do
     self.inside[self.scope[i]] = nil
     self.scope[i] = nil
@@ -103,14 +120,20 @@ end
 ---@param limits pintle.schema.limits
 ---@param work fun(value: any): T
 ---@param value any
+---@param stop? pintle.schema.stop
 ---@return T?, pintle.schema.error?
-function run:spend(limits, work, value) return attempt(self, limits, false, work, value) end
+function run:spend(limits, work, value, stop)
+  self.stop = stop
+  return attempt(self, limits, false, work, value)
+end
 
 ---@param check pintle.schema.check
 ---@param value any
 ---@param limits pintle.schema.limits
+---@param stop? pintle.schema.stop
 ---@return true?, pintle.schema.error?
-function run:validate(check, value, limits)
+function run:validate(check, value, limits, stop)
+  self.stop = stop
   local fits, err = attempt(self, limits, false, check, value, self)
   if fits then return true end
   if not err then err = select(2, attempt(self, limits, true, check, value, self)) end

@@ -1,6 +1,6 @@
 -- What is said of a replay: where the other side deviates, as it happens, and in the end how it went.
 
-local entries = require "pintle.host.entry"
+local harmless = require("pintle.host.log").harmless
 local json = require("pintle.core").json
 
 local DEVIATION = json.order { "line", "what", "differences" }
@@ -13,7 +13,7 @@ local metatable = { __name = "pintle.cli.report", __index = methods }
 
 local reports = {}
 
-local function put(self, text) self.out:write(entries.harmless(text), "\n") end
+local function put(self, text) self.out:write(harmless(text), "\n") end
 
 local function show_difference(self, difference)
   local path = difference.path == "" and "(all of it)" or difference.path

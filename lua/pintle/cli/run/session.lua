@@ -11,7 +11,7 @@ local raw_mode = require "pintle.cli.run.raw_mode"
 local shells = require "pintle.cli.run.shell"
 local status = require "pintle.cli.status"
 local tasks = require "pintle.task"
-local terminals = require "pintle.host.terminal"
+local terminals = require("pintle.host.log").terminal
 
 local session = {}
 

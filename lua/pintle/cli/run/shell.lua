@@ -3,7 +3,6 @@
 local arguments = require "pintle.cli.arguments"
 local columns = require "pintle.cli.columns"
 local description = require "pintle.cli.description"
-local entries = require "pintle.host.entry"
 local environment = require "pintle.cli.environment"
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"
@@ -13,7 +12,7 @@ local split = require "pintle.cli.run.words"
 local status = require "pintle.cli.status"
 local suggestion = require "pintle.cli.suggestion"
 
-local harmless = entries.harmless
+local harmless = require("pintle.host.log").harmless
 
 local LADDER = { request = 1, eof = 1, term = 1 } -- somebody sits and waits for it
 

@@ -28,21 +28,14 @@ function sinks.pipe(fd)
   }
 end
 
--- Whether there is room, without waiting for it.
-local function watch_room(descriptor)
-  local poller = assert(core.poller())
-  assert(poller:set(descriptor, "w", true))
-  return function() return poller:wait(0) == 1 and poller:next() ~= nil end, poller
-end
-
+-- Writes only where there is room.
 local function careful(descriptor, write, close)
-  local has_room, poller = watch_room(descriptor)
   return {
     descriptor = descriptor,
     write = function(data, at)
       local began = at
       while at <= #data do
-        if not has_room() then return at > began and at end
+        if not core.poll(0, descriptor, "w") then return at > began and at end
         local written = write(data:sub(at, at + SAFE - 1))
         if written == nil then return nil end
         if not written then return at > began and at end
@@ -50,10 +43,7 @@ local function careful(descriptor, write, close)
       end
       return at
     end,
-    close = function()
-      poller:close()
-      close()
-    end,
+    close = close,
   }
 end
 

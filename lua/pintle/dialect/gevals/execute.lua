@@ -50,22 +50,19 @@ local function read_timeout(text)
   return seconds > 0 and seconds or nil
 end
 
--- Most contexts have nothing but texts.
-local function has_only_texts(context)
-  for _, value in next, context do
-    if type(value) ~= "string" then return false end
-  end
-  return true
-end
-
 local function check_context(context)
-  if has_only_texts(context) and context.env == nil and context.agent == nil then return true end
   local ok, err = wire.check(context.workdir, "string", "context.workdir")
   if ok then ok, err = wire.check(context.phase, "string", "context.phase") end
   if ok then ok, err = wire.check(context.env, "object", "context.env") end
   if ok then ok, err = wire.check(context.timeout, "string", "context.timeout") end
   if ok then ok, err = wire.check(context.agent, "object", "context.agent") end
   return ok, err
+end
+
+-- Most contexts have a directory and a phase, and nothing else that would have to be read.
+local function is_simple(context)
+  return type(context) == "table" and context.env == nil and context.agent == nil and context.timeout == nil
+    and PHASES[context.phase] and type(context.workdir) == "string" and context.workdir ~= ""
 end
 
 local function read_context(context)
@@ -96,6 +93,11 @@ end
 
 -- The operation and its arguments cannot be guessed; all of the context can.
 local function read_execute(server, params)
+  if type(params) == "table" and type(params.operation) == "string" and is_simple(params.context) then
+    local args = params.args
+    local is_plain = not server.capabilities.bytes and wire.kind(args) == "object"
+    if is_plain then return args, params.context end
+  end
   local ok, err = wire.check(params, "object", "params", "required")
   if ok then ok, err = wire.check(params.operation, "string", "operation", "required") end
   if ok and params.args == nil then ok, err = nil, wire.missing "args" end
@@ -130,7 +132,6 @@ local function output(server, operation, name, value)
 end
 
 local function outputs_of(server, operation, given)
-  if given == nil then return nil end
   local outputs = {}
   for name, value in pairs(given) do
     if type(name) ~= "string" then blame(operation, name, "a string expected as its name") end
@@ -148,12 +149,8 @@ function execute.answer(server, params, request)
   if not args then return nil, context end
   local outcome, err = server:execute(params.operation, args, context, request)
   if not outcome then return nil, err end
-  return setmetatable({
-    success = outcome.success,
-    message = outcome.message,
-    error = outcome.error,
-    outputs = outputs_of(server, params.operation, outcome.outputs),
-  }, RESULT)
+  if outcome.outputs ~= nil then outcome.outputs = outputs_of(server, params.operation, outcome.outputs) end
+  return setmetatable(outcome, RESULT)
 end
 
 return execute

@@ -117,10 +117,19 @@ local function context_of(context)
   }, CONTEXT)
 end
 
--- Nobody has made any bytes as long as the module that does is not loaded.
+-- A context that calls share is encoded once.
+local function sent_context_of(session, context)
+  local state = session.state
+  if state.shared_context == context then return state.sent_context end
+  local made, err = context_of(context)
+  if not made or not context.is_shared then return made, err end
+  state.shared_context, state.sent_context = context, json.raw(json.encode(made))
+  return state.sent_context
+end
+
 local function args_of(session, args)
   if session.state.agreed.bytes then return binary.pack(args) end
-  local where = package.loaded["pintle.bytes"] and binary.find(args, "")
+  local where = package.loaded["pintle.bytes"] and bytes.were_made and binary.find(args, "")
   if where then return invalid("the arguments have bytes at %s, which this plugin does not take", where) end
   return args
 end
@@ -129,7 +138,7 @@ local function params_of(session, operation, args, context)
   local sent_args, err = args_of(session, args)
   if not sent_args then return nil, err end
   local sent_context
-  sent_context, err = context_of(context)
+  sent_context, err = sent_context_of(session, context)
   if not sent_context then return nil, err end
   return setmetatable({ operation = operation, args = sent_args, context = sent_context }, EXECUTE)
 end
@@ -153,10 +162,8 @@ end
 
 local MEMBERS = { message = "string", error = "string", outputs = "object" }
 
-local function outcome_of(session, operation, result)
-  if wire.kind(result) ~= "object" or type(result.success) ~= "boolean" then
-    return protocol_error("its result of %q has no success that is true or false", operation)
-  end
+-- Most results have nothing but a message. Any other is read member by member.
+local function read_result(session, operation, result)
   local outcome = { success = result.success }
   for name, expected in pairs(MEMBERS) do
     local value = wire.given(result[name])
@@ -172,14 +179,27 @@ local function outcome_of(session, operation, result)
   return outcome
 end
 
-local function patience_of(context)
-  if context.patience ~= nil then return context.patience end
-  return context.timeout
+local function outcome_of(session, operation, result)
+  local success = nil
+  if type(result) == "table" then success = result.success end
+  if success == true and result.outputs == nil and result.error == nil and type(result.message) == "string" then
+    return { success = true, message = result.message }
+  end
+  if type(success) == "boolean" then return read_result(session, operation, result) end
+  return protocol_error("its result of %q has no success that is true or false", operation)
+end
+
+-- The options of the call; none for the timeout that the peer was opened with.
+local function options_of(session, context)
+  local patience = context.patience
+  if patience == nil then patience = context.timeout end
+  if patience == session.peer.timeout then return nil end
+  return { timeout = patience }
 end
 
 -- Progress and parts come with the id of the call.
 local function call_with_reports(session, params, context)
-  local begun = session.peer:begin("execute", params, { timeout = patience_of(context) })
+  local begun = session.peer:begin("execute", params, options_of(session, context))
   if begun.id then session.running[begun.id] = context end
   local result, err = begun:wait()
   if begun.id then session.running[begun.id] = nil end
@@ -189,7 +209,7 @@ end
 
 local function call(session, params, context)
   if context.on_progress or context.on_part then return call_with_reports(session, params, context) end
-  return session.peer:call("execute", params, { timeout = patience_of(context) })
+  return session.peer:call("execute", params, options_of(session, context))
 end
 
 -- When the time is over, either side may be the first to say so.
@@ -224,7 +244,7 @@ local LEVELS = { debug = "debug", info = "info", warn = "warn", warning = "warn"
 
 function host.handlers.log(session, params)
   local is_object = wire.kind(params) == "object"
-  local level = is_object and type(params.level) == "string" and LEVELS[params.level:lower()]
+  local level = is_object and (LEVELS[params.level] or LEVELS[tostring(params.level):lower()])
   if level and type(params.message) == "string" then
     return session:log(level, params.message, wire.given(params.data))
   end

@@ -34,7 +34,8 @@ end
 
 local LOG = json.order { "level", "message", "data" }
 local LINE = 65000 -- bytes of the params; readers that are in use take lines of 64 KiB
-local SHORT = 1024 -- bytes of a message without data that needs no measuring
+local SHORT = 1024 -- bytes of a text that needs no measuring
+local FEW = 8 -- members of such texts and other plain values that need none
 local KEPT_MESSAGE, KEPT_DATA = 4096, 16384 -- bytes; quoting makes them six times and twice as long at the most
 
 local function cut(text, most)
@@ -53,14 +54,35 @@ local function as_object(data)
   return { value = data }
 end
 
----The params of a log message: as they are if they fit a line, else with what was cut of them told.
+local function is_short(value) return type(value) == "string" and #value <= SHORT end
+
+local function has_few_short_members(data)
+  local count = 0
+  for name, value in next, data do
+    count = count + 1
+    local kind = type(value)
+    if count > FEW or not is_short(name) or kind ~= "number" and kind ~= "boolean" and not is_short(value) then
+      return false
+    end
+  end
+  return count > 0
+end
+
+-- Whether the params fit a line for sure.
+local function is_surely_short(message, data)
+  return #message <= SHORT and (data == nil or type(data) == "table" and has_few_short_members(data))
+end
+
+---The params of a log message: as they are if they fit a line, else cut, with a note that says so.
 ---@param level pintle.level
 ---@param message string
 ---@param data any
 ---@return table?, pintle.error?
 function wire.log(level, message, data)
+  if is_surely_short(message, data) then
+    return setmetatable({ level = level, message = message, data = data }, LOG)
+  end
   local params = log_params(level, message, as_object(data))
-  if data == nil and #message <= SHORT then return params end
   local ok, text = pcall(json.encode, params)
   if not ok then return nil, errors.new("invalid", "log: " .. text) end
   if #text <= LINE then return json.raw(text) end

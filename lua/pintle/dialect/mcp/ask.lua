@@ -6,21 +6,42 @@ local errors = require "pintle.error"
 local members = require "pintle.members"
 local wire = require "pintle.dialect.mcp.wire"
 
+local json = core.json
+
 local ROUNDS = 10 -- times that a server may ask back before it answers
 
 local ask = {}
 
----What goes along with every request of the era without a handshake.
+---The `_meta` of every request in the era without a handshake. It stays the same once the server's capabilities are
+---known.
 ---@param session pintle.session
 ---@return table
 function ask.meta(session)
+  if session.state.meta then return session.state.meta end
   local meta = {
     [wire.META.version] = wire.MODERN,
     [wire.META.client] = client.info(session),
     [wire.META.capabilities] = client.capabilities(session),
   }
   if session.state.has_logs then meta[wire.META.level] = client.level(session) end
+  if session.state.has_logs ~= nil then session.state.meta = meta end
   return meta
+end
+
+---Params that have no `_meta` yet are given it, as a text that is encoded once.
+---@param session pintle.session
+---@param params table made for this call
+function ask.add_meta(session, params)
+  local state = session.state
+  if not state.is_modern then return end
+  state.meta_text = state.meta_text or json.raw(json.encode(wire.with_meta(nil, ask.meta(session))._meta))
+  params._meta = state.meta_text
+end
+
+local function params_with_meta(session, params)
+  local text = session.state.meta_text
+  if text and params and rawequal(params._meta, text) then return params end
+  return wire.with_meta(params, ask.meta(session))
 end
 
 -- {====== Asking back ======
@@ -69,10 +90,11 @@ end
 
 -- }======
 
--- A limit is for all rounds together.
-local function time_for(round, timeout, deadline)
-  if round == 1 or not timeout then return timeout end
-  return math.max(deadline - core.now(), 0)
+-- The options of a later round: the timeout is for all rounds together.
+local function options_for_next(options, timeout, deadline)
+  return {
+    timeout = timeout and math.max(deadline - core.now(), 0), on_progress = options and options.on_progress,
+  }
 end
 
 local function is_wanting(result) return type(result) == "table" and result.resultType == "input_required" end
@@ -81,19 +103,20 @@ local function is_wanting(result) return type(result) == "table" and result.resu
 ---@param session pintle.session
 ---@param method string
 ---@param params any
----@param options { timeout?: number|false, on_progress?: fun(...) }
+---@param options? { timeout?: number|false, on_progress?: fun(...) }
 ---@return any result, pintle.error?
 function ask.call(session, method, params, options)
   local is_plain = not session.state.is_modern or params ~= nil and members.kind(params) ~= "object"
   if is_plain then return session.peer:call(method, params, options) end
-  local deadline = options.timeout and core.now() + options.timeout
-  for round = 1, ROUNDS do
-    local result, err = session.peer:call(method, wire.with_meta(params, ask.meta(session)), {
-      timeout = time_for(round, options.timeout, deadline), on_progress = options.on_progress,
-    })
+  local timeout = session.peer.timeout
+  if options and options.timeout ~= nil then timeout = options.timeout end
+  local deadline = timeout and core.now() + timeout
+  for _ = 1, ROUNDS do
+    local result, err = session.peer:call(method, params_with_meta(session, params), options)
     if not is_wanting(result) then return result, err end
     params, err = completed(session, params, result)
     if not params then return nil, err end
+    options = options_for_next(options, timeout, deadline)
   end
   return protocol_error("it still asks for more after %d rounds", ROUNDS)
 end

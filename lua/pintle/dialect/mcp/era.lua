@@ -7,6 +7,7 @@ local members = require "pintle.members"
 local wire = require "pintle.dialect.mcp.wire"
 
 local META = wire.META
+local kind_of = members.kind
 
 ---What is kept of a request.
 ---@class pintle.mcp.request
@@ -41,20 +42,30 @@ end
 
 local function check_token(token)
   local kind = members.kind(token)
-  if token == nil or kind == "string" or kind == "number" then return true end
+  if kind == "string" or kind == "number" then return true end
   return wire.refuse(wire.INVALID_PARAMS,
     "Invalid params: _meta: progressToken: string or number expected, got %s", kind)
 end
 
--- All that a server may rely on is told with the request.
+local VERSION, CAPABILITIES, CLIENT = META.version, META.capabilities, META.client
+
+local function check_meta(meta)
+  local ok, err = wire.need(meta[VERSION], "string", "_meta: " .. VERSION)
+  if ok and meta[VERSION] ~= wire.MODERN then ok, err = unsupported(meta[VERSION]) end
+  if ok then ok, err = wire.need(meta[CAPABILITIES], "object", "_meta: " .. CAPABILITIES) end
+  if ok then ok, err = members.check(meta[CLIENT], "object", "_meta: " .. CLIENT) end
+  return ok, err
+end
+
+-- A request brings all that the server may rely on.
 local function enter_modern(request, meta)
-  local ok, err = wire.need(meta[META.version], "string", "_meta: " .. META.version)
-  if ok and meta[META.version] ~= wire.MODERN then ok, err = unsupported(meta[META.version]) end
-  if ok then ok, err = wire.need(meta[META.capabilities], "object", "_meta: " .. META.capabilities) end
-  if ok then ok, err = members.check(meta[META.client], "object", "_meta: " .. META.client) end
-  if not ok then return nil, err end
-  local rank
-  rank, err = read_level(meta[META.level])
+  local is_right = meta[VERSION] == wire.MODERN and kind_of(meta[CAPABILITIES]) == "object"
+    and kind_of(meta[CLIENT]) == "object"
+  if not is_right then
+    local ok, err = check_meta(meta)
+    if not ok then return nil, err end
+  end
+  local rank, err = read_level(meta[META.level])
   if err then return nil, err end
   if CLASSIC_ONLY[request.method] then return wire.unknown_method(request.method) end
   request.mcp = {
@@ -83,12 +94,15 @@ end
 ---@return true?, pintle.error?
 function era.enter(server, request, params)
   if request.id == nil then return true end
+  local sent = type(params) == "table" and params._meta
+  local is_plain = type(sent) == "table" and sent.progressToken == nil and kind_of(sent) == "object"
+  if is_plain and sent[VERSION] ~= nil and kind_of(params) == "object" then return enter_modern(request, sent) end
   local ok, err = members.check(params, "object", "params")
   local meta = ok and params and members.given(members.given(params)._meta) or {}
   if ok then ok, err = members.check(meta, "object", "_meta") end
-  if ok then ok, err = check_token(meta.progressToken) end
+  if ok and meta.progressToken ~= nil then ok, err = check_token(meta.progressToken) end
   if not ok then return nil, err end
-  if meta[META.version] ~= nil then return enter_modern(request, meta) end
+  if meta[VERSION] ~= nil then return enter_modern(request, meta) end
   return enter_classic(server, request, meta)
 end
 

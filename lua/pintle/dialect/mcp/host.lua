@@ -86,14 +86,8 @@ end
 
 local CALL = json.order { "name", "arguments" }
 
-local function patience_of(context)
-  if context.patience ~= nil then return context.patience end
-  return context.timeout
-end
-
 -- Only what has a total is a fraction of something.
 local function listener_of(session, context)
-  if not context.on_progress then return nil end
   return function(progress, total, message)
     message = text(message)
     if type(progress) ~= "number" or type(total) ~= "number" or total <= 0 then
@@ -101,6 +95,14 @@ local function listener_of(session, context)
     end
     context.on_progress(math.max(0, math.min(1, progress / total)), message)
   end
+end
+
+-- The options of the call; none for the timeout that the peer was opened with.
+local function options_of(session, context)
+  local patience = context.patience
+  if patience == nil then patience = context.timeout end
+  if patience == session.peer.timeout and not context.on_progress then return nil end
+  return { timeout = patience, on_progress = context.on_progress and listener_of(session, context) }
 end
 
 host.call = ask.call
@@ -112,9 +114,8 @@ host.call = ask.call
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
   local params = setmetatable({ name = operation, arguments = args }, CALL)
-  local result, err = ask.call(session, "tools/call", params, {
-    timeout = patience_of(context), on_progress = listener_of(session, context),
-  })
+  if not context.on_progress then ask.add_meta(session, params) end
+  local result, err = ask.call(session, "tools/call", params, options_of(session, context))
   if err ~= nil then return nil, err end
   return outcomes.of(session, operation, result)
 end

@@ -45,11 +45,23 @@ local function check_outputs(session, operation, outcome)
   return outcome
 end
 
+-- The text of a result that is one text and nothing else, as most are.
+local function only_text(result)
+  local content, kind = result.content, result.resultType
+  local is_usual = result.isError == nil and result.structuredContent == nil and (kind == nil or kind == "complete")
+  if not is_usual or type(content) ~= "table" or content[2] ~= nil then return nil end
+  local block = content[1]
+  local text = type(block) == "table" and block.type == "text" and block.text
+  return type(text) == "string" and text or nil
+end
+
 ---@param session pintle.session
 ---@param operation string
 ---@param result any
 ---@return pintle.outcome?, pintle.error?
 function outcomes.of(session, operation, result)
+  local only = type(result) == "table" and only_text(result)
+  if only then return check_outputs(session, operation, { success = true, message = only, result = result }) end
   if members.kind(result) ~= "object" then return protocol_error(operation, "no object") end
   local kind = members.given(result.resultType)
   if kind ~= nil and kind ~= "complete" then return protocol_error(operation, "of the type %s", tostring(kind)) end

@@ -121,9 +121,8 @@ end
 
 -- In the era without a handshake a server does not ask, and tells of changes only those who listen.
 local function keep_to_era(server, request)
-  if not era.is_modern(request) then return end
-  request.call = cannot_ask
-  request.notify = function(_, method, params) return subscriptions.notify(server, method, params) end
+  if request.id == nil or not request.mcp.is_modern then return end
+  request.call, request.notify = cannot_ask, server.state.notify_listeners
 end
 
 ---@param server pintle.server
@@ -136,7 +135,7 @@ function plugin.admit(server, request, params)
   return ok, err
 end
 
-plugin.answer = results.of
+plugin.answer = results.of_author
 
 local function handler_of(server, handle)
   return function(params, request)
@@ -160,6 +159,7 @@ function plugin.handlers(server)
   server.state.rank = wire.RANK.info
   server.peer:adopt { cancellation = cancellation_of(server), progress = wire.PROGRESS, codes = wire.CODES }
   server.notify = function(...) return subscriptions.notify(...) end
+  server.state.notify_listeners = function(_, ...) return subscriptions.notify(server, ...) end
   local handlers = { ["notifications/initialized"] = function() end }
   for method, handle in pairs(METHODS) do handlers[method] = handler_of(server, handle) end
   return handlers

@@ -20,22 +20,30 @@ local FRESH = {
   ["resources/templates/list"] = 0, ["resources/read"] = 0,
 }
 
-local function with_server(plugin, meta)
-  local full = { [wire.META.server] = identity.info(plugin) }
-  for name, value in pairs(members.given(meta) or {}) do full[name] = value end
+-- The `_meta` of a result: what it has already, and what the server is. Without anything of its own it is the text that
+-- was encoded once.
+local function meta_of(server, meta)
+  local state = server.state
+  local is_plain = members.given(meta) == nil
+  if is_plain and state.meta_text then return state.meta_text end
+  local full = { [wire.META.server] = identity.info(server.plugin) }
+  if is_plain then
+    state.meta_text = json.raw(json.encode(full))
+    return state.meta_text
+  end
+  for name, value in pairs(meta) do full[name] = value end
   return full
 end
 
+-- Adds what the era without a handshake has in every result.
 local function dress(server, request, result)
-  local full = {}
-  for name, value in pairs(result) do full[name] = value end
-  full.resultType = full.resultType or "complete"
+  result.resultType = result.resultType or "complete"
   local fresh = FRESH[request.method]
-  if fresh and full.resultType == "complete" then
-    full.ttlMs, full.cacheScope = full.ttlMs or fresh, full.cacheScope or "private"
+  if fresh and result.resultType == "complete" then
+    result.ttlMs, result.cacheScope = result.ttlMs or fresh, result.cacheScope or "private"
   end
-  full._meta = with_server(server.plugin, full._meta)
-  return setmetatable(full, ORDER)
+  result._meta = meta_of(server, result._meta)
+  return getmetatable(result) and result or setmetatable(result, ORDER)
 end
 
 -- A result is an object here.
@@ -57,18 +65,36 @@ local function err_of(request, err)
   return errors.new(err.kind or "invalid", errors.text(err.message), { code = code_of(request, err), data = err.data })
 end
 
+local function copy(result)
+  local copied = {}
+  for name, value in pairs(result) do copied[name] = value end
+  return copied
+end
+
+---The result of a method of the dialect's own: an object that was made for it and may be changed.
+---@param server pintle.server
+---@param request pintle.request
+---@param result table?
+---@param err any
+---@return table?, any err
+function results.of(server, request, result, err)
+  if request.id == nil then return result, err end -- a cancelled one is not answered
+  if result == nil then return nil, err_of(request, err) end
+  return request.mcp.is_modern and dress(server, request, result) or result
+end
+
+---The result of a method that the author has declared.
 ---@param server pintle.server
 ---@param request pintle.request
 ---@param result any
 ---@param err any
 ---@return table?, any err
-function results.of(server, request, result, err)
+function results.of_author(server, request, result, err)
   if request.id == nil then return result, err end
   if result == nil and err ~= nil then return nil, err_of(request, err) end
   if result == nil then result = {} end
   check(request, result)
-  if not request.mcp.is_modern then return result end
-  return dress(server, request, result)
+  return request.mcp.is_modern and dress(server, request, copy(result)) or result
 end
 
 return results

@@ -13,7 +13,7 @@ local tools = {}
 
 local PAGE = 100 -- tools that are listed at once
 
-local LIST = json.order { "tools", "nextCursor" }
+local LIST = json.order { "resultType", "tools", "nextCursor", "ttlMs", "cacheScope", "_meta" }
 local TOOL = json.order {
   "name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta",
 }
@@ -78,7 +78,7 @@ end
 
 -- {====== Calling ======
 
-local RESULT = json.order { "content", "structuredContent", "isError" }
+local RESULT = json.order { "resultType", "content", "structuredContent", "isError", "_meta" }
 local TEXT = json.order { "type", "text" }
 local UNKNOWN = json.order { "tool", "suggestion" }
 
@@ -90,6 +90,9 @@ local function unknown(manifest, name)
 end
 
 local function read_call(server, params)
+  local is_right = type(params) == "table" and members.kind(params.arguments) == "object"
+    and server.plugin.manifest.operations[params.name]
+  if is_right then return params.arguments end
   local ok, err = wire.need(params, "object", "params")
   if ok then ok, err = wire.need(params.name, "string", "name") end
   if ok then ok, err = members.check(params.arguments, "object", "arguments") end
@@ -97,6 +100,8 @@ local function read_call(server, params)
   if not server.plugin.manifest.operations[params.name] then return unknown(server.plugin.manifest, params.name) end
   return members.given(params.arguments) or {}
 end
+
+local NO_CONTEXT = {}
 
 local function add_text(content, text)
   if text ~= nil then content[#content + 1] = setmetatable({ type = "text", text = text }, TEXT) end
@@ -130,7 +135,7 @@ function tools.call(server, params, request)
   local args, err = read_call(server, params)
   if not args then return nil, err end
   local outcome
-  outcome, err = server:execute(params.name, args, {}, request)
+  outcome, err = server:execute(params.name, args, NO_CONTEXT, request)
   if not outcome then return nil, err end
   outcome.outputs = outputs_of(server.plugin.manifest.operations[params.name], outcome)
   check_outputs(params.name, outcome.outputs)

@@ -49,7 +49,7 @@ static void add_step(lua_State *L, luaL_Buffer *b, int key) {
   luaL_addvalue(b);
 }
 
-pt_encoded pt_misuse(pt_encoder *e, const char *what) {
+pt_encoded pt_encode_error(pt_encoder *e, const char *what) {
   lua_State *L = e->L;
   luaL_Buffer b;
   int i;
@@ -66,11 +66,11 @@ pt_encoded pt_misuse(pt_encoder *e, const char *what) {
   return PT_ENCODE_MISUSE;
 }
 
-pt_encoded pt_misuse_type(pt_encoder *e) {
+pt_encoded pt_encode_type_error(pt_encoder *e) {
   char what[64] = "a ";
   strncat(what, luaL_typename(e->L, -1), sizeof what - 32);
   strcat(what, " has no JSON form");
-  return pt_misuse(e, what);
+  return pt_encode_error(e, what);
 }
 
 /* }====== */
@@ -93,7 +93,7 @@ static int is_again(pt_encoder *e, int level) {
 
 /* The one on top is at the level behind the last. What is around it was asked
 ** for when it was on top, but for the first levels. */
-int pt_misuse_is_cycle(pt_encoder *e, int has_room) {
+int pt_encode_is_cycle(pt_encoder *e, int has_room) {
   int is_cycle = is_again(e, e->depth), level;
   if (has_room && !is_cycle)
     return 0;
@@ -121,7 +121,7 @@ static const char *find_hole(lua_State *L, int table) {
   return "a list with a hole has no JSON form";
 }
 
-const char *pt_misuse_of_list(pt_encoder *e) {
+const char *pt_encode_list_error(pt_encoder *e) {
   lua_State *L = e->L;
   int table = e->key - 2;
   lua_Integer count = 0, most = 0;

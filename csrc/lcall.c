@@ -1,0 +1,468 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include "lcall.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "io.h"
+#include "lsend.h"
+
+static const char overdue = 0; /* its address stands for a missed deadline */
+
+/* {====== Answers ====== */
+
+static void settle_event(lua_State *L, pt_event *e) {
+  pt_loop_push_kept(L, e->ref);
+  lua_insert(L, -3);
+  if (!e->is_owned)
+    pt_loop_let_go(L, &e->ref);
+  pt_event_set(L, e, lua_gettop(L) - 2);
+  lua_pop(L, 1);
+}
+
+void pt_call_settle(lua_State *L, void *waiter, int soon) {
+  pt_task *t = waiter;
+  if (pt_is_event(waiter)) {
+    settle_event(L, waiter);
+  } else if (soon) {
+    pt_task_wake(L, t, 2);
+  } else {
+    if (!lua_checkstack(t->thread, 2))
+      luaL_error(L, "not enough memory");
+    t->withdraw = NULL;
+    lua_xmove(L, t->thread, 2);
+    pt_task_run(L, t, 2);
+  }
+}
+
+/* }====== */
+
+/* {====== Deadlines of calls ====== */
+
+/* Those that missed theirs are answered so; the alarm is set for the next. */
+static void fire_overdue(lua_State *L, pt_alarm *a) {
+  pt_peer *p = (pt_peer *)(void *)((char *)a - offsetof(pt_peer, overdue));
+  double now = pt_clock_now(), next;
+  size_t slot;
+  while ((slot = pt_pending_overdue(&p->pending, now, &next)) !=
+         PT_PENDING_NONE) {
+    void *waiter = p->pending.calls[slot].waiter;
+    pt_pending_remove(&p->pending, slot);
+    lua_pushnil(L);
+    lua_pushlightuserdata(L, (void *)&overdue);
+    pt_call_settle(L, waiter, 1);
+  }
+  if (next < HUGE_VAL)
+    pt_loop_set_alarm(L, p->loop, a, next);
+}
+
+/* An alarm that is set for an earlier call finds the later ones. 0 when memory
+** is short. */
+static int note_deadline(lua_State *L, pt_peer *p, double due) {
+  if (due == HUGE_VAL ||
+      (p->overdue.timer.place != 0 && due >= p->overdue.timer.at))
+    return 1;
+  if (!pt_loop_reserve_alarm(L, p->loop))
+    return 0;
+  pt_loop_set_alarm(L, p->loop, &p->overdue, due);
+  return 1;
+}
+
+/* }====== */
+
+/* {====== Calling ====== */
+
+/* What is on the stack of a call, and then what it is waited for with. */
+enum { PEER = 1, METHOD, PARAMS, OPTIONS, STREAM, ID, SECONDS, CALL = SECONDS };
+
+/* Reads options that have nothing but a timeout: 0 if there is more to them. */
+static int read_options(lua_State *L, double *seconds) {
+  int is_plain = 1;
+  if (lua_isnil(L, OPTIONS))
+    return 1;
+  if (lua_type(L, OPTIONS) != LUA_TTABLE)
+    return 0;
+  lua_pushnil(L);
+  while (is_plain && lua_next(L, OPTIONS)) {
+    is_plain = lua_type(L, -2) == LUA_TSTRING &&
+               strcmp(lua_tostring(L, -2), "timeout") == 0;
+    if (is_plain && lua_type(L, -1) == LUA_TNUMBER)
+      *seconds = lua_tonumber(L, -1);
+    else if (is_plain && lua_isboolean(L, -1) && !lua_toboolean(L, -1))
+      *seconds = HUGE_VAL;
+    else
+      is_plain = 0;
+    lua_pop(L, 1);
+  }
+  lua_settop(L, STREAM);
+  return is_plain && *seconds >= 0;
+}
+
+static int give_back(lua_State *L, int status, lua_KContext before) {
+  (void)status;
+  return lua_gettop(L) - (int)before;
+}
+
+/* The policy knows more options, and what is wrong with others. */
+static int call_with_options(lua_State *L) {
+  pt_peer_push_policy(L, STREAM, "call");
+  lua_pushvalue(L, METHOD);
+  lua_pushvalue(L, PARAMS);
+  lua_pushvalue(L, OPTIONS);
+  lua_callk(L, 4, LUA_MULTRET, STREAM, give_back);
+  return give_back(L, LUA_OK, STREAM);
+}
+
+/* The call could not be made: kind and message are on top. It may take a moment
+** to find out why. */
+static int refuse_call(lua_State *L) {
+  int before = lua_gettop(L) - 2;
+  lua_pushnil(L);
+  pt_peer_push_policy(L, STREAM, "refused");
+  lua_pushvalue(L, before + 2);
+  lua_pushvalue(L, before + 1);
+  lua_callk(L, 3, 1, before + 2, give_back);
+  return 2;
+}
+
+/* The results of a wait that is over are on top. */
+static int answer_call(lua_State *L) {
+  if (lua_touserdata(L, -1) != &overdue)
+    return 2;
+  lua_settop(L, CALL);
+  lua_pushnil(L);
+  pt_peer_push_policy(L, STREAM, "overdue");
+  lua_pushvalue(L, ID);
+  lua_pushvalue(L, METHOD);
+  lua_pushvalue(L, SECONDS);
+  lua_call(L, 4, 1);
+  return 2;
+}
+
+static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
+  (void)status;
+  (void)ctx;
+  lua_settop(L, CALL + 2);
+  return answer_call(L);
+}
+
+/* Tells the policy of a call that is given up; the error is on top. */
+static void tell_withdrawn(lua_State *L, int peer, int64_t id) {
+  int err = lua_gettop(L);
+  pt_peer_push_policy(L, peer, "withdrawn");
+  lua_pushinteger(L, id);
+  lua_pushvalue(L, err);
+  lua_call(L, 3, 0);
+}
+
+/* Takes a call back: 0 if it was answered already. */
+static int withdraw(pt_peer *p, int64_t id) {
+  size_t slot = pt_pending_find(&p->pending, id);
+  if (slot == PT_PENDING_NONE)
+    return 0;
+  pt_pending_remove(&p->pending, slot);
+  if (p->pending.count == 0)
+    pt_loop_clear_alarm(p->loop, &p->overdue);
+  return 1;
+}
+
+/* For a task that is stopped while it waits. */
+static void withdraw_for(lua_State *L, pt_task *t) {
+  pt_peer *p = t->caller;
+  if (!withdraw(p, t->call))
+    return;
+  pt_peer_push(L, p);
+  pt_task_push_stopped(L, t);
+  tell_withdrawn(L, lua_gettop(L) - 1, t->call);
+  lua_pop(L, 2);
+}
+
+/* An event for a call that turns the loop until it is answered. It stays among
+** the spare ones until the call was made. */
+static pt_event *find_event(lua_State *L, pt_loop *lp) {
+  pt_event *e = lp->spare;
+  if (e == NULL) {
+    e = pt_event_push(L, lp);
+    e->is_owned = 1;
+    e->ref = pt_loop_keep(L);
+    lua_pop(L, 1);
+    lp->spare = e;
+  }
+  return e;
+}
+
+static void take_event(pt_loop *lp, pt_event *e) {
+  pt_event **at = &lp->spare;
+  while (*at != NULL && *at != e)
+    at = &(*at)->next;
+  if (*at != NULL)
+    *at = e->next;
+  e->is_set = 0;
+}
+
+/* Pushes what the event was set to, and keeps nothing of it. */
+static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
+  int i;
+  pt_loop_push_kept(L, e->ref);
+  for (i = 1; i <= 2; i++) {
+    lua_getiuservalue(L, -i, i);
+    lua_pushnil(L);
+    lua_setiuservalue(L, -i - 2, i);
+  }
+  lua_remove(L, -3);
+  e->next = lp->spare;
+  lp->spare = e;
+}
+
+/* The task that cannot yield here was stopped, or what runs in the loop has
+** raised. */
+static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
+                        int status) {
+  int64_t id = lua_tointeger(L, ID);
+  int was_waiting = withdraw(p, id);
+  if (status != LUA_OK)
+    return lua_error(L);
+  lua_pushnil(L);
+  pt_task_push_stopped(L, t);
+  if (was_waiting)
+    tell_withdrawn(L, STREAM, id);
+  return 2;
+}
+
+/* Turns the loop until the call is answered. */
+static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
+  pt_task *t = p->loop->current;
+  int status = pt_loop_turn_until(L, p->loop, e, HUGE_VAL), is_set = e->is_set;
+  leave_event(L, p->loop, e);
+  if (status == LUA_OK && is_set)
+    return answer_call(L);
+  lua_pop(L, 2);
+  return give_up_call(L, p, t, status);
+}
+
+/* What is left to do once a call was queued: 0, or the call is to be taken back
+** and the error is on top. */
+static int after_ask(lua_State *L, pt_peer *p, double due) {
+  if (!note_deadline(L, p, due)) {
+    lua_pushliteral(L, "not enough memory");
+    return LUA_ERRMEM;
+  }
+  if (p->spin > 0)
+    p->loop->spin = p->spin;
+  if (!p->is_held && !p->is_paused)
+    return LUA_OK;
+  pt_peer_push_policy(L, STREAM, "calling");
+  return lua_pcall(L, 1, 0, 0);
+}
+
+static void push_seconds(lua_State *L, double seconds) {
+  if (seconds < HUGE_VAL)
+    lua_pushnumber(L, seconds);
+  else
+    lua_pushboolean(L, 0);
+}
+
+/* Takes back a call for which there is an error on top. */
+static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
+  withdraw(p, lua_tointeger(L, ID));
+  if (pt_is_event(waiter)) {
+    leave_event(L, p->loop, waiter);
+    lua_pop(L, 2);
+  }
+  return lua_error(L);
+}
+
+/* Queues the request for what waits for it: 0, or what the call returns. If it
+** raises, nothing waits. */
+static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
+  pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
+  if (p->is_deaf) {
+    lua_pushnil(L);
+    lua_pushliteral(L, "closed");
+    return refuse_call(L);
+  }
+  a.waiter = waiter;
+  a.due = seconds < HUGE_VAL ? pt_clock_now() + seconds : HUGE_VAL;
+  if (pt_send_request(L, p, &a) != 0)
+    return refuse_call(L);
+  lua_settop(L, STREAM);
+  lua_pushinteger(L, a.id);
+  push_seconds(L, seconds);
+  if (pt_is_event(waiter))
+    take_event(p->loop, waiter);
+  return after_ask(L, p, a.due) == LUA_OK ? 0 : undo_ask(L, p, waiter);
+}
+
+/* In a protected call: (stream). */
+static int write_protected(lua_State *L) {
+  pt_peer_write(L, pt_peer_check(L, 1), 1);
+  return 0;
+}
+
+/* As pt_peer_queued, for a task that waits already: what fails here is tried
+** again by the next turn. */
+static void queue_call(lua_State *L, pt_peer *p) {
+  if (!p->loop->is_turning) {
+    lua_pushcfunction(L, write_protected);
+    lua_pushvalue(L, STREAM);
+    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+      return;
+    lua_pop(L, 1);
+  }
+  pt_list_add(&p->loop->unwritten, &p->to_write);
+}
+
+static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
+  int failed = ask(L, p, t, seconds);
+  if (failed)
+    return failed;
+  t->caller = p;
+  t->call = lua_tointeger(L, ID);
+  t->withdraw = withdraw_for;
+  queue_call(L, p);
+  return pt_task_wait(L, t, 0, task_was_answered);
+}
+
+static int call_outside(lua_State *L, pt_peer *p, double seconds) {
+  pt_event *e = find_event(L, p->loop);
+  int failed = ask(L, p, e, seconds);
+  if (failed)
+    return failed;
+  pt_list_add(&p->loop->unwritten, &p->to_write);
+  return call_turning(L, p, e);
+}
+
+/* Puts the userdata of the Lua peer at 1 on top. */
+static pt_peer *push_stream(lua_State *L) {
+  luaL_checktype(L, PEER, LUA_TTABLE);
+  lua_getfield(L, PEER, "stream");
+  return pt_peer_check(L, -1);
+}
+
+static void check_method(lua_State *L) {
+  if (lua_type(L, METHOD) != LUA_TSTRING)
+    luaL_error(L, "method: string expected, got %s", luaL_typename(L, METHOD));
+}
+
+/* peer:call(method, params, options) -> result | nil, err */
+int pt_call(lua_State *L) {
+  pt_peer *p;
+  pt_task *t;
+  double seconds;
+  lua_settop(L, OPTIONS);
+  p = push_stream(L);
+  check_method(L);
+  seconds = p->timeout;
+  if (!read_options(L, &seconds))
+    return call_with_options(L);
+  if (p->loop->current != NULL && p->loop->current->is_stopped) {
+    lua_pushnil(L);
+    pt_task_push_stopped(L, p->loop->current);
+    return 2;
+  }
+  t = pt_task_here(L, p->loop);
+  return t != NULL ? call_in_task(L, p, t, seconds)
+                   : call_outside(L, p, seconds);
+}
+
+/* peer:notify(method, params) -> true | nil, err */
+int pt_call_notify(lua_State *L) {
+  pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
+  pt_peer *p;
+  lua_settop(L, OPTIONS);
+  p = push_stream(L);
+  check_method(L);
+  if (pt_send_notification(L, p, &a) != 0) {
+    lua_pushnil(L);
+    pt_peer_push_policy(L, STREAM, "failure");
+    lua_pushvalue(L, -4);
+    lua_pushvalue(L, -6);
+    lua_call(L, 3, 1);
+    return 2;
+  }
+  pt_peer_queued(L, p);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* In a protected call: (event). */
+static int keep_event(lua_State *L) {
+  pt_event *e = lua_touserdata(L, 1);
+  if (e->ref == LUA_NOREF)
+    e->ref = pt_loop_keep(L);
+  return 0;
+}
+
+/* stream:ask(event, method, params, timeout) -> id | nil, msg, kind: the event
+** is set to the result, or to nil and the error; timeout may be false */
+int pt_call_ask(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  pt_ask a = {.peer = 1, .method = 3, .params = 4, .due = HUGE_VAL};
+  pt_event *e;
+  int failed;
+  lua_settop(L, 5);
+  a.waiter = e = pt_event_check(L, 2);
+  if (lua_isnumber(L, 5))
+    a.due = pt_clock_now() + lua_tonumber(L, 5);
+  failed = pt_send_request(L, p, &a);
+  if (failed)
+    return failed;
+  lua_pushcfunction(L, keep_event);
+  lua_pushvalue(L, 2);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK || !note_deadline(L, p, a.due)) {
+    withdraw(p, a.id);
+    pt_loop_let_go(L, &e->ref);
+    return luaL_error(L, "not enough memory");
+  }
+  if (p->spin > 0)
+    p->loop->spin = p->spin;
+  pt_peer_queued(L, p);
+  lua_pushinteger(L, a.id);
+  return 1;
+}
+
+/* stream:settle(id, result, err) -> boolean: gives a call its answer, in the
+** next turn, if it still waits */
+int pt_call_settle_id(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  size_t slot = pt_pending_find(&p->pending, luaL_checkinteger(L, 2));
+  void *waiter;
+  lua_settop(L, 4);
+  if (slot != PT_PENDING_NONE) {
+    waiter = p->pending.calls[slot].waiter;
+    withdraw(p, lua_tointeger(L, 2));
+    pt_call_settle(L, waiter, 1);
+  }
+  lua_pushboolean(L, slot != PT_PENDING_NONE);
+  return 1;
+}
+
+/* stream:deafen(err): every call that waits fails, and every later one */
+int pt_call_deafen(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  pt_pending *calls = &p->pending;
+  size_t slot;
+  lua_settop(L, 2);
+  p->is_deaf = 1;
+  for (slot = 0; slot < calls->slots && calls->count > 0; slot++) {
+    void *waiter = calls->calls[slot].waiter;
+    if (calls->calls[slot].id == 0)
+      continue;
+    pt_pending_remove(calls, slot);
+    lua_pushnil(L);
+    lua_pushvalue(L, 2);
+    pt_call_settle(L, waiter, 1);
+  }
+  pt_loop_clear_alarm(p->loop, &p->overdue);
+  return 0;
+}
+
+/* }====== */
+
+void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue; }
+
+void pt_call_push_overdue(lua_State *L) {
+  lua_pushlightuserdata(L, (void *)&overdue);
+}

@@ -1,0 +1,150 @@
+-- The log of a host: entries of plugins and of the host itself go to one function, filtered by level. By default that
+-- is stderr, in colour and with a bar for progress where stderr is a terminal.
+
+local core = require "pintle.core"
+local errors = require "pintle.error"
+
+local RANK = { debug = 1, info = 2, warn = 3, error = 4, silent = 5 }
+local DATA_LIMIT = 2000 -- bytes of data on a line
+
+local log = {}
+
+-- {====== Entries ======
+
+---@class pintle.entry `tostring` makes a readable line
+---@field level pintle.level
+---@field plugin string
+---@field source "log"|"stderr"|"stdout"|"host" how it came: a log message, a line of stderr, noise, the host itself
+---@field message string
+---@field data any
+---@field time integer as of os.time
+local entry_metatable = { __name = "pintle.entry" }
+
+---What a plugin says, as a part of a line for a terminal.
+---@param text string
+---@return string
+function log.harmless(text) return errors.harmless(text, "\t") end
+local harmless = log.harmless
+
+local function data_text(data)
+  if data == nil then return "" end
+  local ok, text = pcall(core.json.encode, data)
+  if not ok then text = tostring(data) end
+  if #text > DATA_LIMIT then text = text:sub(1, DATA_LIMIT) .. "…" end
+  return " " .. text
+end
+
+local function parts_of(entry)
+  local mark = entry.source ~= "log" and entry.source ~= "host" and " " .. entry.source .. "|" or ":"
+  return harmless(entry.plugin) .. mark, harmless(entry.message), harmless(data_text(entry.data))
+end
+
+function entry_metatable.__tostring(entry)
+  local who, message, data = parts_of(entry)
+  return ("%-5s %s %s%s"):format(entry.level, who, message, data)
+end
+
+-- }======
+
+-- {====== The terminal ======
+
+local COLOUR = { debug = "\27[2m", info = "\27[32m", warn = "\27[33m", error = "\27[31m" }
+local DIM, PLAIN, CLEAR_LINE = "\27[2m", "\27[0m", "\r\27[K"
+local BAR = 24 -- columns
+
+-- Up to so many columns, and no half character at the end. Wide characters are not counted as such.
+local function cut(line, columns)
+  if not utf8.len(line) then return line:sub(1, columns) end
+  local stop = utf8.offset(line, columns + 1)
+  return stop and line:sub(1, stop - 1) or line
+end
+
+local function bar(plugin, operation, fraction, message)
+  local full = math.floor(fraction * BAR + 0.5)
+  local line = ("%s %s [%s%s] %3d%%"):format(plugin, operation, ("#"):rep(full), ("."):rep(BAR - full),
+    math.floor(fraction * 100 + 0.5))
+  if message then line = line .. " " .. message end
+  local columns = core.columns(2)
+  return cut(harmless(line), columns and columns > 1 and columns - 1 or math.maxinteger)
+end
+
+---@class pintle.terminal
+---@field has_bar boolean whether progress can be shown
+---@field entry fun(entry: pintle.entry)
+---@field progress fun(plugin: string, operation: string, fraction: number, message: string?)
+---@field clear fun() removes a bar that is not full
+
+---The log on stderr.
+---@return pintle.terminal
+function log.terminal()
+  local has_bar = core.isatty(2) and os.getenv "TERM" ~= "dumb"
+  local has_colour = has_bar and (os.getenv "NO_COLOR" or "") == ""
+  local terminal, is_drawn = { has_bar = has_bar }, false
+
+  function terminal.clear()
+    if is_drawn then io.stderr:write(CLEAR_LINE) end
+    is_drawn = false
+  end
+
+  function terminal.entry(entry)
+    terminal.clear()
+    if not has_colour then return io.stderr:write(tostring(entry), "\n") end
+    local who, message, data = parts_of(entry)
+    local level = ("%s%-5s%s"):format(COLOUR[entry.level], entry.level, PLAIN)
+    io.stderr:write(level, " ", who, " ", message, DIM, data, PLAIN, "\n")
+  end
+
+  function terminal.progress(plugin, operation, fraction, message)
+    fraction = math.max(0, math.min(1, fraction))
+    io.stderr:write(CLEAR_LINE, bar(plugin, operation, fraction, message))
+    is_drawn = fraction < 1
+    if not is_drawn then io.stderr:write "\n" end
+  end
+
+  return terminal
+end
+
+-- }======
+
+---@class pintle.logger
+---@field has_bar boolean whether progress is shown
+---@field verbosity pintle.level|"silent" the lowest level that is shown
+---@field shows fun(self: pintle.logger, level: any): boolean whether an entry of this level is shown
+---@field entry fun(self: pintle.logger, entry: table) all of a `pintle.entry` but its time
+---@field progress fun(self: pintle.logger, plugin: string, operation: string, fraction: number, message: string?)
+---@field clear fun(self: pintle.logger) removes a bar that is not full
+
+---@param output nil|false|fun(entry: pintle.entry) nil is for stderr, false for none
+---@param verbosity pintle.level|"silent" the lowest level that is shown
+---@return pintle.logger
+function log.new(output, verbosity)
+  local threshold = assert(RANK[verbosity], "verbosity")
+  local terminal = output == nil and log.terminal() or { entry = output or function() end, has_bar = false }
+  local self = { has_bar = terminal.has_bar and verbosity ~= "silent", verbosity = verbosity }
+
+  function self.shows(_, level) return output ~= false and (RANK[level] or RANK.info) >= threshold end
+
+  function self.entry(_, entry)
+    entry.level = RANK[entry.level] and entry.level or "info"
+    if RANK[entry.level] < threshold then return end
+    entry.time = os.time()
+    local ok, err = pcall(terminal.entry, setmetatable(entry, entry_metatable))
+    if not ok then io.stderr:write("pintle: the host's log failed: ", tostring(err), "\n") end
+  end
+
+  function self.progress(_, ...)
+    if self.has_bar then terminal.progress(...) end
+  end
+
+  function self.clear()
+    if self.has_bar then terminal.clear() end
+  end
+
+  return self
+end
+
+---@param level any
+---@return boolean
+function log.is_level(level) return RANK[level] ~= nil end
+
+return log

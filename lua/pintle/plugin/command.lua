@@ -1,0 +1,259 @@
+-- The command line of a plugin, and what the plugin says of itself there: --help, --manifest, and when it is started by
+-- hand.
+
+local core = require "pintle.core"
+local dialects = require "pintle.dialect"
+
+local json = core.json
+
+local command = {}
+
+-- {====== Arguments ======
+
+---@class pintle.arguments
+---@field action "serve"|"help"|"version"|"manifest"
+---@field config? table
+---@field dialect? pintle.dialect
+---@field is_forced boolean serve, even on a terminal
+---@field others string[] all that is not for pintle, as it came
+
+local function set_dialect(parsed, value, where)
+  local message
+  parsed.dialect, message = dialects.get(value)
+  if parsed.dialect then return true end
+  return false, ("%s: %s"):format(where, message)
+end
+
+local function set_config(parsed, value)
+  local config, message = json.decode(value)
+  if config == nil then return false, "--config: " .. message end
+  if type(config) ~= "table" or getmetatable(config) == json.array_mt then
+    return false, "--config: a JSON object expected"
+  end
+  parsed.config = config
+  return true
+end
+
+local function set_manifest(parsed, value)
+  parsed.action = "manifest"
+  if value then return set_dialect(parsed, value, "--manifest") end
+  return true
+end
+
+local function act(action)
+  return function(parsed)
+    parsed.action = action
+    return true
+  end
+end
+
+local function force(parsed)
+  parsed.is_forced = true
+  return true
+end
+
+local OPTIONS = {
+  ["--help"] = { set = act "help" },
+  ["-h"] = { set = act "help" },
+  ["--version"] = { set = act "version" },
+  ["--serve"] = { set = force },
+  ["--manifest"] = { set = set_manifest, value = "optional" },
+  ["--config"] = { set = set_config, value = "required" },
+  ["--dialect"] = { set = set_dialect, value = "required" },
+}
+
+-- The value of an option: behind its "=", or the next word, if that is not an option itself.
+local function value_of(option, inline, following)
+  if not option.value or inline then return inline, false end
+  local is_taken = following ~= nil and (option.value == "required" or following:sub(1, 1) ~= "-")
+  return is_taken and following or nil, is_taken
+end
+
+-- Takes the option at `at`; returns the place behind it.
+local function take(parsed, given, at)
+  local name, inline = given[at]:match "^(%-%-%w+)=(.*)$"
+  name = name or given[at]
+  local option = OPTIONS[name]
+  if not option or inline and not option.value then
+    parsed.others[#parsed.others + 1] = given[at]
+    return at + 1
+  end
+  local value, is_next = value_of(option, inline, given[at + 1])
+  if option.value == "required" and not value then return nil, name .. ": a value is missing" end
+  local ok, message = option.set(parsed, value, name)
+  if not ok then return nil, message end
+  return is_next and at + 2 or at + 1
+end
+
+---What is not known is passed over, for a host may have arguments of its own; so is all behind "--".
+---@param given string[]
+---@return pintle.arguments?, string? message
+function command.parse(given)
+  local parsed = { action = "serve", others = {}, is_forced = false }
+  local at, message = 1
+  while given[at] do
+    if given[at] == "--" then
+      table.move(given, at + 1, #given, #parsed.others + 1, parsed.others)
+      break
+    end
+    at, message = take(parsed, given, at)
+    if not at then return nil, message end
+  end
+  local wanted = os.getenv "PINTLE_DIALECT"
+  if not parsed.dialect and wanted and wanted ~= "" then
+    local ok
+    ok, message = set_dialect(parsed, wanted, "PINTLE_DIALECT")
+    if not ok then return nil, message end
+  end
+  return parsed
+end
+
+-- }======
+
+-- {====== JSON for people ======
+
+local OPENS, CLOSES = { ["["] = true, ["{"] = true }, { ["]"] = true, ["}"] = true }
+
+local function end_of_string(text, at)
+  repeat
+    at = text:find('["\\]', at + 1)
+    local is_escape = text:sub(at, at) == "\\"
+    if is_escape then at = at + 1 end
+  until not is_escape
+  return at
+end
+
+-- A string, an empty container, a single sign, or what has none of those.
+local function token_at(text, at)
+  if text:sub(at, at) == '"' then return text:sub(at, end_of_string(text, at)) end
+  return text:match("^%[%]", at) or text:match("^{}", at) or text:match("^[%[%]{},:]", at)
+    or text:match('^[^%[%]{},:"]+', at)
+end
+
+---JSON text broken into lines.
+---@param text string JSON as the codec writes it
+---@return string
+function command.indent(text)
+  local parts, depth, at = {}, 0, 1
+  local function add(part) parts[#parts + 1] = part end
+  local function break_line() add("\n" .. ("  "):rep(depth)) end
+  while at <= #text do
+    local token = token_at(text, at)
+    at = at + #token
+    if CLOSES[token] then
+      depth = depth - 1
+      break_line()
+    end
+    add(token == ":" and ": " or token)
+    if OPENS[token] then depth = depth + 1 end
+    if OPENS[token] or token == "," then break_line() end
+  end
+  return table.concat(parts)
+end
+
+-- }======
+
+-- {====== Help ======
+
+local USAGE = [[
+Options:
+  --help              show this
+  --version           show the version
+  --manifest[=NAME]   show what it tells a host that speaks the dialect NAME, as JSON
+  --config JSON       configure it, for a host that does not
+  --dialect NAME      speak this dialect; otherwise the first message tells, or PINTLE_DIALECT
+  --serve             serve, even on a terminal
+]]
+
+local function first_line(manifest)
+  local line = manifest.name .. " " .. manifest.version
+  return manifest.description and line .. ": " .. manifest.description or line
+end
+
+local function sorted_names(map)
+  local names = {}
+  for name in pairs(map) do names[#names + 1] = tostring(name) end
+  table.sort(names)
+  return names
+end
+
+local function type_of(schema)
+  if type(schema) ~= "table" then return "anything" end
+  if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
+  return schema.type or "anything"
+end
+
+local function param_line(name, schema, is_required)
+  local line = ("    %-16s %s"):format(name, type_of(schema))
+  if is_required then line = line .. ", required" end
+  if type(schema) ~= "table" then return line end
+  if schema.default ~= nil then line = line .. ", default " .. tostring(schema.default) end
+  if schema.description then line = line .. ": " .. schema.description end
+  return line
+end
+
+local function add_operation(lines, operation)
+  local text = "  " .. operation.name
+  lines[#lines + 1] = operation.description and text .. ": " .. operation.description or text
+  local params, required = operation.params, {}
+  for _, name in ipairs(params.required or {}) do required[name] = true end
+  for _, name in ipairs(sorted_names(params.properties or {})) do
+    lines[#lines + 1] = param_line(name, params.properties[name], required[name])
+  end
+end
+
+local function commands_of(manifest)
+  local commands = {}
+  for i, requirement in ipairs(manifest.requires) do commands[i] = requirement.command end
+  return table.concat(commands, ", ")
+end
+
+---The whole of it.
+---@param plugin pintle.plugin
+---@param program string how it was started
+---@return string
+function command.help(plugin, program)
+  local manifest = plugin.manifest
+  local lines = { first_line(manifest), "", ("Usage: %s [OPTIONS]"):format(program),
+    "A host starts it and talks to it over stdin and stdout.", "" }
+  if #manifest.names > 0 then lines[#lines + 1] = "Operations:" end
+  for _, name in ipairs(manifest.names) do add_operation(lines, manifest.operations[name]) end
+  if #manifest.names > 0 then lines[#lines + 1] = "" end
+  if #manifest.requires > 0 then
+    lines[#lines + 1] = "Requires: " .. commands_of(manifest)
+    lines[#lines + 1] = ""
+  end
+  return table.concat(lines, "\n") .. "\n" .. USAGE
+end
+
+---The manifest for hosts of a dialect, as JSON. Warnings go to `complain`.
+---@param plugin pintle.plugin
+---@param dialect pintle.dialect
+---@param complain fun(plugin: pintle.plugin, message: string)
+---@return string? text, string? message, boolean? is_misuse whether the dialect has no such thing
+function command.manifest(plugin, dialect, complain)
+  local describe = dialect.plugin.manifest
+  if not describe then return nil, ("--manifest: the dialect %q has none"):format(dialect.name), true end
+  local ok, described, warnings = pcall(describe, plugin)
+  if not ok then return nil, "--manifest: " .. tostring(described) end
+  for _, warning in ipairs(warnings or {}) do complain(plugin, "--manifest: warning: " .. warning) end
+  return command.indent(json.encode(described)) .. "\n"
+end
+
+---For somebody who has started it in a terminal and would wait in vain.
+---@param plugin pintle.plugin
+---@param program string
+---@return string
+function command.greeting(plugin, program)
+  return ([[
+%s
+
+This is a plugin: a host starts it and talks to it over stdin and stdout, one JSON message after the other.
+To see what it can do:    %s --help
+To type messages by hand: %s --serve
+]]):format(first_line(plugin.manifest), program, program)
+end
+
+-- }======
+
+return command
