@@ -1,13 +1,13 @@
 /*
-** pintle.core: the C part of pintle as one Lua module. The parts add themselves
-** to its table; what they do is in lua/pintle/_meta/core.lua.
+** pintle.core: the C part of pintle as one Lua module. Its parts add their
+** functions to its table; lua/pintle/_meta/core.lua describes them.
 */
 #include "core.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* It is registered when it is whole: memory may be short on the way. */
+/* The table is registered when it is complete: memory may run out before. */
 static void make_class(lua_State *L, const char *name, const luaL_Reg *methods,
                        const luaL_Reg *meta) {
   int n = 0;
@@ -46,20 +46,7 @@ void pt_set_class(lua_State *L, const char *name, const luaL_Reg *methods,
   lua_setmetatable(L, -2);
 }
 
-void pt_check_names(lua_State *L, int index, const char *const names[],
-                    const char *what) {
-  lua_pushnil(L);
-  while (lua_next(L, index)) {
-    int i = 0;
-    lua_pop(L, 1);
-    if (lua_type(L, -1) != LUA_TSTRING)
-      luaL_error(L, "%s: every key must be a name", what);
-    while (names[i] != NULL && strcmp(names[i], lua_tostring(L, -1)) != 0)
-      i++;
-    if (names[i] == NULL)
-      luaL_error(L, "%s: there is no '%s'", what, lua_tostring(L, -1));
-  }
-}
+/* {====== Arguments ====== */
 
 const char *pt_check_text(lua_State *L, int arg) {
   size_t len;
@@ -67,6 +54,56 @@ const char *pt_check_text(lua_State *L, int arg) {
   luaL_argcheck(L, strlen(s) == len, arg, "a zero byte in the string");
   return s;
 }
+
+static int has_name(const char *const names[], const char *name) {
+  while (*names != NULL && strcmp(*names, name) != 0)
+    names++;
+  return *names != NULL;
+}
+
+void pt_check_names(lua_State *L, int index, const char *const names[],
+                    const char *what) {
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING)
+      luaL_error(L, "%s: every key must be a name", what);
+    if (!has_name(names, lua_tostring(L, -2)))
+      luaL_error(L, "%s: there is no '%s'", what, lua_tostring(L, -2));
+  }
+}
+
+int pt_push_option(lua_State *L, const char *name) {
+  lua_pushstring(L, name);
+  return lua_rawget(L, 1);
+}
+
+int pt_refuse_option(lua_State *L, const char *name, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  lua_pushvfstring(L, format, args);
+  va_end(args);
+  return luaL_error(L, "option '%s': %s", name, lua_tostring(L, -1));
+}
+
+int pt_refuse_type(lua_State *L, int index, const char *name,
+                   const char *expected) {
+  return pt_refuse_option(L, name, "%s expected, got %s", expected,
+                          luaL_typename(L, index));
+}
+
+const char *pt_check_option(lua_State *L, int index, const char *name) {
+  size_t len;
+  const char *s;
+  if (lua_type(L, index) != LUA_TSTRING)
+    pt_refuse_type(L, index, name, "string");
+  s = lua_tolstring(L, index, &len);
+  if (strlen(s) != len)
+    pt_refuse_option(L, name, "a zero byte in the string");
+  return s;
+}
+
+/* }====== */
+
+/* {====== Failures ====== */
 
 int pt_fail(lua_State *L, const char *kind, const char *format, ...) {
   va_list args;
@@ -85,57 +122,44 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
   va_start(args, format);
   lua_pushvfstring(L, format, args);
   va_end(args);
-  lua_pushfstring(L, "%s: %s", lua_tostring(L, -1), strerror(err));
-  lua_remove(L, -2);
+  lua_pushfstring(L, ": %s", strerror(err));
+  lua_concat(L, 2);
   lua_pushstring(L, kind);
   lua_pushinteger(L, err);
   return 4;
 }
 
+/* }====== */
+
 /* {====== The module ======
-** A part is opened when one of its names is first asked for: what a program
-** never comes to costs it nothing when it starts. */
+** A part is opened when one of its names is first used: a part that a program
+** does not use costs it nothing at start-up. */
 
 typedef struct part {
   void (*open)(lua_State *L);
-  const char *names;
+  const char *names[8]; /* NULL after the last */
 } part;
 
 static const part parts[] = {
-    {pt_open_fd, "claim_stdio columns isatty now pipe poll socketpair"},
-    {pt_open_frames, "frames"},
-    {pt_open_json, "json"},
-    {pt_open_loop, "loop"},
-    {pt_open_peer, "call notify overdue peer"},
-    {pt_open_process, "alive getpid observe spawn which"},
-    {pt_open_sha256, "sha256"},
-    {pt_open_signals, "raise signals"},
-    {pt_open_socket, "accept address connect connected listen"},
-    {pt_open_watchdog, "protect watchdog"},
+    {pt_open_fd,
+     {"claim_stdio", "columns", "isatty", "now", "pipe", "poll", "socketpair"}},
+    {pt_open_frames, {"frames"}},
+    {pt_open_json, {"json"}},
+    {pt_open_loop, {"loop"}},
+    {pt_open_peer, {"call", "notify", "overdue", "peer"}},
+    {pt_open_process, {"alive", "getpid", "observe", "spawn", "which"}},
+    {pt_open_sha256, {"sha256"}},
+    {pt_open_signals, {"raise", "signals"}},
+    {pt_open_socket, {"accept", "address", "connect", "connected", "listen"}},
+    {pt_open_watchdog, {"protect", "watchdog"}},
 };
 
-#define PARTS (sizeof parts / sizeof parts[0])
-
-static int has_name(const char *names, const char *name, size_t len) {
-  for (;;) {
-    size_t n = strcspn(names, " ");
-    if (n == len && memcmp(names, name, n) == 0)
-      return 1;
-    if (names[n] == '\0')
-      return 0;
-    names += n + 1;
-  }
-}
-
-/* Finds what the module, at 1, does not have yet under the name at 2. */
-static int find(lua_State *L) {
-  size_t i, len;
-  const char *name;
-  if (lua_type(L, 2) != LUA_TSTRING)
-    return 0;
-  name = lua_tolstring(L, 2, &len);
-  for (i = 0; i < PARTS; i++)
-    if (has_name(parts[i].names, name, len)) {
+/* Opens the part of the module, at 1, that has the name at 2. */
+static int open_part(lua_State *L) {
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  size_t i;
+  for (i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    if (has_name(parts[i].names, name)) {
       lua_pushvalue(L, 1);
       parts[i].open(L);
       lua_pushvalue(L, 2);
@@ -149,7 +173,7 @@ LUAMOD_API int luaopen_pintle_core(lua_State *L) {
   luaL_checkversion(L);
   lua_newtable(L);
   lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, find);
+  lua_pushcfunction(L, open_part);
   lua_setfield(L, -2, "__index");
   lua_setmetatable(L, -2);
   return 1;

@@ -1,12 +1,12 @@
 /*
-** core.sha256: whether a file is the one that was meant. SHA-256 as FIPS 180-4
-** has it.
+** core.sha256: the checksum of a file, SHA-256 as FIPS 180-4 defines it.
 */
 #define _GNU_SOURCE
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,13 +14,12 @@
 #include "core.h"
 #include "io.h"
 
-#define SIZE 32
 #define BLOCK 64
 
 typedef struct sha256 {
   uint32_t hash[8];
-  uint64_t bytes;             /* taken in so far */
-  unsigned char block[BLOCK]; /* the last of them, if not a whole */
+  uint64_t bytes;             /* hashed so far */
+  unsigned char block[BLOCK]; /* the last of them, until it is full */
 } sha256;
 
 /* The fractions of the cube roots of the first 64 primes. */
@@ -38,42 +37,35 @@ static const uint32_t constants[64] = {
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 /* The fractions of the square roots of the first 8. */
-static const uint32_t beginning[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
-                                      0xa54ff53a, 0x510e527f, 0x9b05688c,
-                                      0x1f83d9ab, 0x5be0cd19};
+static const sha256 initial = {.hash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
+                                        0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                        0x1f83d9ab, 0x5be0cd19}};
 
-static uint32_t turn(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static uint32_t rotate(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
 static uint32_t load(const unsigned char *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
          p[3];
 }
 
-static void store(unsigned char *p, uint32_t x) {
-  p[0] = (unsigned char)(x >> 24);
-  p[1] = (unsigned char)(x >> 16);
-  p[2] = (unsigned char)(x >> 8);
-  p[3] = (unsigned char)x;
-}
-
-/* The sixteen words of a block, and 48 that are made of them. */
-static void spread(uint32_t w[64], const unsigned char *block) {
+/* The 16 words of a block, and 48 that are computed from them. */
+static void expand(uint32_t w[64], const unsigned char *block) {
   int i;
   for (i = 0; i < 16; i++)
     w[i] = load(block + 4 * i);
   for (; i < 64; i++) {
     uint32_t a = w[i - 15], b = w[i - 2];
-    w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[i - 7] +
-           (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
+    w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
+           (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
   }
 }
 
 /* One of the 64 rounds; v is a to h. */
 static void mix(uint32_t v[8], uint32_t word) {
   uint32_t a = v[0], e = v[4];
-  uint32_t one = v[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
+  uint32_t one = v[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
                  ((e & v[5]) ^ (~e & v[6])) + word;
-  uint32_t two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +
+  uint32_t two = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
                  ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
   v[7] = v[6], v[6] = v[5], v[5] = v[4], v[4] = v[3] + one;
   v[3] = v[2], v[2] = v[1], v[1] = v[0], v[0] = one + two;
@@ -82,7 +74,7 @@ static void mix(uint32_t v[8], uint32_t word) {
 static void take_block(sha256 *s, const unsigned char *block) {
   uint32_t w[64], v[8];
   int i;
-  spread(w, block);
+  expand(w, block);
   memcpy(v, s->hash, sizeof v);
   for (i = 0; i < 64; i++)
     mix(v, constants[i] + w[i]);
@@ -106,17 +98,15 @@ static void add(sha256 *s, const unsigned char *data, size_t len) {
 
 /* A one bit, zeros up to eight bytes before the end of a block, and there the
 ** length in bits. */
-static void finish(sha256 *s, unsigned char digest[SIZE]) {
+static void finish(sha256 *s) {
   static const unsigned char padding[BLOCK] = {0x80};
   uint64_t bits = s->bytes * 8;
   unsigned char length[8];
   int i;
-  add(s, padding, 1 + (119 - s->bytes % 64) % 64);
-  store(length, (uint32_t)(bits >> 32));
-  store(length + 4, (uint32_t)bits);
-  add(s, length, sizeof length);
   for (i = 0; i < 8; i++)
-    store(digest + 4 * i, s->hash[i]);
+    length[i] = (unsigned char)(bits >> (56 - 8 * i));
+  add(s, padding, 1 + (119 - s->bytes % 64) % 64);
+  add(s, length, sizeof length);
 }
 
 /* 0, or an error number. */
@@ -137,37 +127,29 @@ static int add_file(sha256 *s, int fd) {
   return 0;
 }
 
-/* 0, or an error number: EINVAL if it is no regular file, which might never
-** end. To open a pipe would wait for its writer. */
-static int hash_file(const char *path, unsigned char digest[SIZE]) {
-  sha256 s = {.bytes = 0};
+/* 0, or an error number: EINVAL if it is not a regular file, which might have
+** no end. Opening a pipe would wait for its writer. */
+static int hash_file(sha256 *s, const char *path) {
   int err, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd == -1)
     return errno;
-  memcpy(s.hash, beginning, sizeof beginning);
-  err = add_file(&s, fd);
+  err = add_file(s, fd);
   pt_fd_drop(&fd);
-  if (err == 0)
-    finish(&s, digest);
+  finish(s);
   return err;
-}
-
-static void push_hex(lua_State *L, const unsigned char digest[SIZE]) {
-  char text[2 * SIZE];
-  int i;
-  for (i = 0; i < 2 * SIZE; i++)
-    text[i] = "0123456789abcdef"[digest[i / 2] >> (i % 2 == 0 ? 4 : 0) & 15];
-  lua_pushlstring(L, text, sizeof text);
 }
 
 /* core.sha256(path) -> hex | nil, msg, kind, errno */
 static int core_sha256(lua_State *L) {
-  unsigned char digest[SIZE];
   const char *path = pt_check_text(L, 1);
-  int err = hash_file(path, digest);
+  sha256 s = initial;
+  char hex[8 * 8 + 1];
+  int i, err = hash_file(&s, path);
   if (err != 0)
     return pt_fail_errno(L, err, "invalid", "cannot read \"%s\"", path);
-  push_hex(L, digest);
+  for (i = 0; i < 8; i++)
+    snprintf(hex + 8 * i, 9, "%08" PRIx32, s.hash[i]);
+  lua_pushstring(L, hex);
   return 1;
 }
 

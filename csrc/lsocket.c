@@ -1,65 +1,258 @@
 /*
-** core.connect, core.listen and what goes with them: sockets as descriptors,
-** for streams to take over.
+** core.connect, core.listen, core.accept, core.connected and core.address:
+** stream sockets, Unix ones by path and TCP ones by host and port. All are
+** non-blocking, closed on exec and numbered above 2, and TCP ones send without
+** delay.
+**
+** A function here that makes a socket returns it, or an error number negated.
 */
+#define _GNU_SOURCE
+
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "core.h"
-#include "lapi.h"
 #include "lfd.h"
-#include "socket.h"
 
 /* Defaults of a listener. */
 #define HOST "127.0.0.1"
 #define BACKLOG 128
 
-/* Where to connect or listen: a path, or a host and port. */
+#if !defined(SOCK_CLOEXEC)
+#define SOCK_CLOEXEC 0 /* pt_fd_settle sets it, if not at once */
+#define accept4(listener, name, len, flags) accept(listener, name, len)
+#endif
+
+/* Where to connect or listen. */
 typedef struct place {
-  const char *path; /* NULL if it is a host */
+  const char *path; /* NULL if it is a host and port */
   const char *host;
   int port;
+  const char *reason; /* why the name of the host was not found, or NULL */
 } place;
 
-/* {====== Options ====== */
+/* {====== Making one ====== */
 
-/* Both read from the table at 1, and leave what they read on the stack. */
-static const char *check_text(lua_State *L, const char *name) {
-  size_t len;
-  const char *text;
-  if (lua_getfield(L, 1, name) == LUA_TNIL)
-    return NULL;
-  if (lua_type(L, -1) != LUA_TSTRING)
-    luaL_error(L, "option '%s': string expected, got %s", name,
-               luaL_typename(L, -1));
-  text = lua_tolstring(L, -1, &len);
-  if (len == 0 || strlen(text) != len)
-    luaL_error(L, "option '%s': empty, or a zero byte in it", name);
-  return text;
+static int give_up(int fd) {
+  int err = errno;
+  pt_fd_drop(&fd);
+  return -err;
 }
 
-static int check_number(lua_State *L, const char *name, int usual, int least,
-                        int most) {
-  lua_Integer n;
-  int is_integer;
-  if (lua_getfield(L, 1, name) == LUA_TNIL)
-    return usual;
-  n = lua_tointegerx(L, -1, &is_integer);
-  if (!is_integer || n < least || n > most)
-    luaL_error(L, "option '%s': integer from %d to %d expected", name, least,
-               most);
-  return (int)n;
+/* Prepares the socket that a system call has returned. */
+static int prepare(int fd) {
+  int on = 1;
+  fd = pt_fd_settle(fd);
+  if (fd == -1 || pt_fd_nonblock(fd) != 0)
+    return give_up(fd);
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* if it is TCP */
+  return fd;
 }
 
-static void check_place(lua_State *L, place *p, int least_port) {
-  p->path = check_text(L, "path");
-  p->host = check_text(L, "host");
-  p->port = check_number(L, "port", -1, least_port, 65535);
-  if (p->path != NULL && (p->host != NULL || p->port != -1))
-    luaL_error(L, "a path has neither host nor port");
+static int make(int family) {
+  return prepare(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+/* 0 if it is connected, EINPROGRESS before that, or why connecting failed,
+** which the system reports once. */
+static int connect_status(int fd) {
+  struct sockaddr_storage peer;
+  socklen_t len = sizeof peer, size = sizeof(int);
+  int err = 0;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &size) == -1)
+    return errno;
+  if (err == 0 && getpeername(fd, (struct sockaddr *)&peer, &len) == -1)
+    return errno == ENOTCONN ? EINPROGRESS : errno;
+  return err;
+}
+
+/* On this machine the result is known at once, even if connect reports that
+** it takes longer. So a refusal leads to the next address. After a signal the
+** system goes on connecting. */
+static int begin(int fd, const struct sockaddr *name, socklen_t len) {
+  if (connect(fd, name, len) == 0)
+    return 0;
+  return errno == EINPROGRESS || errno == EINTR ? connect_status(fd) : errno;
+}
+
+/* Begins to connect. If `pending` is set, the socket is writable when it is
+** connected or has failed, and connect_status has the result. */
+static int connect_to(const struct sockaddr *name, socklen_t len,
+                      int *pending) {
+  int err, fd = make(name->sa_family);
+  if (fd < 0)
+    return fd;
+  err = begin(fd, name, len);
+  *pending = err == EINPROGRESS;
+  if (err != 0 && !*pending)
+    pt_fd_drop(&fd);
+  return fd >= 0 ? fd : -err;
+}
+
+/* A port can be used again as soon as its listener has ended. */
+static int bind_to(const struct sockaddr *name, socklen_t len) {
+  int on = 1, fd = make(name->sa_family);
+  if (fd < 0)
+    return fd;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  return bind(fd, name, len) == -1 ? give_up(fd) : fd;
+}
+
+static int listen_to(const struct sockaddr *name, socklen_t len, int *backlog) {
+  int fd = bind_to(name, len);
+  return fd >= 0 && listen(fd, *backlog) == -1 ? give_up(fd) : fd;
 }
 
 /* }====== */
+
+/* {====== By path ====== */
+
+/* 0, or an error number. */
+static int name_unix(struct sockaddr_un *name, const char *path) {
+  memset(name, 0, sizeof *name);
+  name->sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof name->sun_path)
+    return ENAMETOOLONG;
+  strcpy(name->sun_path, path);
+  return 0;
+}
+
+static int connect_unix(const char *path, int *pending) {
+  struct sockaddr_un name;
+  int err = name_unix(&name, path);
+  if (err != 0)
+    return -err;
+  return connect_to((struct sockaddr *)&name, sizeof name, pending);
+}
+
+/* Removes a socket that nobody listens on. 0, or an error number: EADDRINUSE
+** if somebody does, EEXIST if the file is not a socket. */
+static int remove_stale(const char *path) {
+  struct stat st;
+  int pending, fd;
+  if (lstat(path, &st) == -1)
+    return errno == ENOENT ? 0 : errno;
+  if (!S_ISSOCK(st.st_mode))
+    return EEXIST;
+  fd = connect_unix(path, &pending);
+  if (fd != -ECONNREFUSED) {
+    pt_fd_drop(&fd);
+    return EADDRINUSE;
+  }
+  return unlink(path) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+static int bind_unix(const char *path) {
+  struct sockaddr_un name;
+  int err = name_unix(&name, path), fd;
+  if (err != 0)
+    return -err;
+  fd = bind_to((struct sockaddr *)&name, sizeof name);
+  if (fd != -EADDRINUSE)
+    return fd;
+  err = remove_stale(path);
+  return err == 0 ? bind_to((struct sockaddr *)&name, sizeof name) : -err;
+}
+
+/* The socket's file has `mode`, or the permissions that the umask leaves if
+** that is negative. Nobody can connect before `listen`, so the mode is set in
+** time. */
+static int listen_unix(const char *path, int mode, int backlog) {
+  int fd = bind_unix(path);
+  if (fd < 0)
+    return fd;
+  if ((mode < 0 || chmod(path, (mode_t)mode) == 0) && listen(fd, backlog) == 0)
+    return fd;
+  fd = give_up(fd);
+  unlink(path);
+  return fd;
+}
+
+/* }====== */
+
+/* {====== By host and port ====== */
+
+/* 0 and a list to be freed, or an error of getaddrinfo. An address in digits
+** is used as it is; for a name only addresses of families that this machine
+** has are found. */
+static int resolve(const place *p, struct addrinfo **list) {
+  struct addrinfo hints;
+  char service[16];
+  int err;
+  snprintf(service, sizeof service, "%d", p->port);
+  memset(&hints, 0, sizeof hints);
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  err = getaddrinfo(p->host, service, &hints, list);
+  if (err != EAI_NONAME)
+    return err;
+  hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
+  return getaddrinfo(p->host, service, &hints, list);
+}
+
+typedef int opener(const struct sockaddr *name, socklen_t len, int *argument);
+
+/* Opens the first address that does not fail; else returns the last error. */
+static int open_tcp(place *p, opener *open, int *argument) {
+  struct addrinfo *list, *a;
+  int fd = -EADDRNOTAVAIL, err = resolve(p, &list);
+  if (err == EAI_SYSTEM)
+    return -errno;
+  p->reason = err != 0 ? gai_strerror(err) : NULL;
+  if (err != 0)
+    return fd;
+  for (a = list; a != NULL && fd < 0; a = a->ai_next)
+    fd = open(a->ai_addr, a->ai_addrlen, argument);
+  freeaddrinfo(list);
+  return fd;
+}
+
+/* }====== */
+
+/* {====== Options and failures ====== */
+
+/* These leave the option on the stack. */
+static const char *get_text(lua_State *L, const char *name) {
+  const char *text;
+  if (pt_push_option(L, name) == LUA_TNIL)
+    return NULL;
+  text = pt_check_option(L, -1, name);
+  if (text[0] == '\0')
+    pt_refuse_option(L, name, "the string is empty");
+  return text;
+}
+
+static int get_integer(lua_State *L, const char *name, int usual, int least,
+                       int most) {
+  lua_Integer n;
+  int is_integer;
+  if (pt_push_option(L, name) == LUA_TNIL)
+    return usual;
+  n = lua_tointegerx(L, -1, &is_integer);
+  if (!is_integer || n < least || n > most)
+    pt_refuse_option(L, name, "integer from %d to %d expected", least, most);
+  return (int)n;
+}
+
+static place get_place(lua_State *L, int least_port) {
+  place p = {.reason = NULL};
+  p.path = get_text(L, "path");
+  p.host = get_text(L, "host");
+  p.port = get_integer(L, "port", -1, least_port, 65535);
+  if (p.path != NULL && (p.host != NULL || p.port != -1))
+    luaL_error(L, "a path has neither host nor port");
+  return p;
+}
 
 static const char *kind_of(int err, const char *usual) {
   static const int full[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRINUSE};
@@ -70,38 +263,36 @@ static const char *kind_of(int err, const char *usual) {
   return usual;
 }
 
-/* `reason` is why the name of the host is not known, if that is so. */
 static int fail(lua_State *L, const place *p, const char *what, int err,
-                const char *kind, const char *reason) {
+                const char *kind) {
   kind = kind_of(err, kind);
   if (p->path != NULL)
     return pt_fail_errno(L, err, kind, "cannot %s \"%s\"", what, p->path);
-  if (reason != NULL)
+  if (p->reason != NULL)
     return pt_fail(L, "invalid", "cannot find the host \"%s\": %s", p->host,
-                   reason);
+                   p->reason);
   return pt_fail_errno(L, err, kind, "cannot %s %s port %d", what, p->host,
                        p->port);
 }
 
+/* }====== */
+
 /* core.connect(options) -> fd, pending | nil, msg, kind, errno */
 static int core_connect(lua_State *L) {
   static const char *const names[] = {"path", "host", "port", NULL};
-  const char *reason = NULL;
   int fd, pending;
   pt_fd *f;
   place p;
   luaL_checktype(L, 1, LUA_TTABLE);
   pt_check_names(L, 1, names, "connect options");
-  check_place(L, &p, 1);
+  p = get_place(L, 1);
   if (p.path == NULL && (p.host == NULL || p.port == -1))
     luaL_error(L, "a path, or a host and port expected");
   f = pt_fd_push(L);
-  fd = p.path != NULL
-           ? pt_socket_connect_unix(p.path, &pending)
-           : pt_socket_connect_tcp(p.host, p.port, &pending, &reason);
-  if (fd < 0) /* EAGAIN: so many wait to be accepted that there is no place */
-    return fail(L, &p, "connect to", -fd, fd == -EAGAIN ? "busy" : "closed",
-                reason);
+  fd = p.path != NULL ? connect_unix(p.path, &pending)
+                      : open_tcp(&p, connect_to, &pending);
+  if (fd < 0) /* EAGAIN: too many wait to be accepted */
+    return fail(L, &p, "connect to", -fd, fd == -EAGAIN ? "busy" : "closed");
   f->fd = fd;
   pt_ignore_sigpipe();
   lua_pushboolean(L, pending);
@@ -110,7 +301,7 @@ static int core_connect(lua_State *L) {
 
 /* core.connected(fd) -> true | false | nil, msg, kind, errno */
 static int core_connected(lua_State *L) {
-  int err = pt_socket_result(pt_fd_check(L, 1));
+  int err = connect_status(pt_fd_check(L, 1));
   if (err != 0 && err != EINPROGRESS)
     return pt_fail_errno(L, err, "closed", "cannot connect");
   lua_pushboolean(L, err == 0);
@@ -121,22 +312,21 @@ static int core_connected(lua_State *L) {
 static int core_listen(lua_State *L) {
   static const char *const names[] = {"path", "mode",    "host",
                                       "port", "backlog", NULL};
-  const char *reason = NULL;
   int fd, mode, backlog;
   pt_fd *f;
   place p;
   luaL_checktype(L, 1, LUA_TTABLE);
   pt_check_names(L, 1, names, "listen options");
-  check_place(L, &p, 0);
+  p = get_place(L, 0);
   p.host = p.host != NULL ? p.host : HOST;
   p.port = p.port != -1 ? p.port : 0;
-  mode = check_number(L, "mode", -1, 0, 0777);
-  backlog = check_number(L, "backlog", BACKLOG, 1, 65535);
+  mode = get_integer(L, "mode", -1, 0, 0777);
+  backlog = get_integer(L, "backlog", BACKLOG, 1, 65535);
   f = pt_fd_push(L);
-  fd = p.path != NULL ? pt_socket_listen_unix(p.path, mode, backlog)
-                      : pt_socket_listen_tcp(p.host, p.port, backlog, &reason);
+  fd = p.path != NULL ? listen_unix(p.path, mode, backlog)
+                      : open_tcp(&p, listen_to, &backlog);
   if (fd < 0)
-    return fail(L, &p, "listen on", -fd, "invalid", reason);
+    return fail(L, &p, "listen on", -fd, "invalid");
   f->fd = fd;
   return 1;
 }
@@ -145,8 +335,10 @@ static int core_listen(lua_State *L) {
 static int core_accept(lua_State *L) {
   int listener = pt_fd_check(L, 1), fd;
   pt_fd *f = pt_fd_push(L);
-  fd = pt_socket_accept(listener);
-  if (fd == -EAGAIN) {
+  do /* connections that were given up meanwhile are skipped */
+    fd = prepare(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+  while (fd == -EINTR || fd == -ECONNABORTED);
+  if (fd == -EAGAIN || fd == -EWOULDBLOCK) {
     lua_pushboolean(L, 0);
     return 1;
   }
@@ -157,19 +349,38 @@ static int core_accept(lua_State *L) {
   return 1;
 }
 
+/* Sets "path" in the table on top; "" for a socket without a name. */
+static void set_path(lua_State *L, const struct sockaddr_un *name,
+                     socklen_t len) {
+  size_t used = offsetof(struct sockaddr_un, sun_path);
+  size_t size = len > used ? len - used : 0;
+  lua_pushlstring(L, name->sun_path, strnlen(name->sun_path, size));
+  lua_setfield(L, -2, "path");
+}
+
 /* core.address(fd) -> { path } | { host, port } | nil, msg, kind, errno */
 static int core_address(lua_State *L) {
-  pt_socket_name name;
-  int err = pt_socket_name_of(pt_fd_check(L, 1), &name);
+  struct sockaddr_storage own;
+  struct sockaddr *name = (struct sockaddr *)&own;
+  socklen_t len = sizeof own;
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  int digits = NI_NUMERICHOST | NI_NUMERICSERV, err = 0;
+  if (getsockname(pt_fd_check(L, 1), name, &len) == -1)
+    err = errno;
+  else if (own.ss_family != AF_UNIX &&
+           getnameinfo(name, len, host, sizeof host, port, sizeof port, digits))
+    err = EAFNOSUPPORT;
   if (err != 0)
     return pt_fail_errno(L, err, "invalid", "the descriptor has no address");
   lua_createtable(L, 0, 2);
-  lua_pushstring(L, name.text);
-  lua_setfield(L, -2, name.is_unix ? "path" : "host");
-  if (!name.is_unix) {
-    lua_pushinteger(L, name.port);
-    lua_setfield(L, -2, "port");
+  if (own.ss_family == AF_UNIX) {
+    set_path(L, (struct sockaddr_un *)&own, len);
+    return 1;
   }
+  lua_pushstring(L, host);
+  lua_setfield(L, -2, "host");
+  lua_pushinteger(L, atoi(port));
+  lua_setfield(L, -2, "port");
   return 1;
 }
 

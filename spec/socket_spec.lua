@@ -290,7 +290,7 @@ describe("sockets", function()
       ["a path has neither host nor port"] = { path = "x", port = 1 },
       ["option 'port': integer from 1 to 65535 expected"] = { host = "127.0.0.1", port = 0 },
       ["option 'path': string expected, got number"] = { path = 1 },
-      ["option 'path': empty, or a zero byte in it"] = { path = "a\0b" },
+      ["option 'path': a zero byte in the string"] = { path = "a\0b" },
     } do
       assert.has_error(function() core.connect(options) end, message)
     end
