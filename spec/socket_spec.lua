@@ -39,6 +39,12 @@ local function flags(fd)
   return tonumber(file:read("a"):match "flags:%s*(%d+)", 8)
 end
 
+-- Whether the system can resolve a name without the network.
+local function has_localhost()
+  local file <close> = io.open "/etc/hosts"
+  return file ~= nil and file:read("a"):find("localhost", 1, true) ~= nil
+end
+
 -- What every kind of socket does.
 local function behaves_as_a_socket(listen)
   local nothing_left, listener, place
@@ -128,11 +134,8 @@ describe("a TCP socket", function()
   end)
 
   it("is found by name", function()
-    local listener <close>, message = core.listen { host = "localhost" }
-    if not listener then -- there is no /etc/hosts, nor anything else that knows the name
-      assert.matches('^cannot find the host "localhost": .', message)
-      return pending "this system knows no name of its own"
-    end
+    if not has_localhost() then return pending "/etc/hosts has no localhost" end
+    local listener <close> = assert(core.listen { host = "localhost" })
     local far <close> = connect { host = "localhost", port = core.address(listener).port }
     accept(listener):close()
     assert.equal(core.address(listener).host, core.address(far).host)
