@@ -181,7 +181,7 @@ static int core_columns(lua_State *L) {
 
 /* {====== Waiting without the loop ====== */
 
-/* Rounded up; a time that is too long for the system ends early. */
+/* Rounded up; a time that is too long for the system is cut. */
 static int milliseconds(double seconds) {
   double ms = ceil(seconds * 1000);
   if (ms <= 0)
@@ -189,15 +189,13 @@ static int milliseconds(double seconds) {
   return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-/* A signal does not cut the time short, unless it wants to stop the program. 0,
-** or an error number. */
-static int wait_until(lua_State *L, struct pollfd *fds, int n, double seconds) {
+int pt_fd_wait(lua_State *L, struct pollfd *fds, int n, double seconds) {
   lua_Hook hook = lua_gethook(L);
   double deadline = pt_clock_now() + seconds;
   int ms = milliseconds(seconds);
   while (poll(fds, (nfds_t)n, seconds < 0 ? -1 : ms) == -1) {
     if (errno != EINTR || pt_is_stopped(L, hook))
-      return errno == EINTR ? 0 : errno;
+      return errno;
     ms = milliseconds(deadline - pt_clock_now());
   }
   return 0;
@@ -235,11 +233,11 @@ static int core_poll(lua_State *L) {
   luaL_argcheck(L, n <= POLL_MAX, 2 * POLL_MAX + 2, "too many descriptors");
   for (i = 0; i < n; i++)
     check_descriptor(L, 2 * i + 2, &fds[i]);
-  err = wait_until(L, fds, n, seconds);
+  err = pt_fd_wait(L, fds, n, seconds);
   for (i = 0; i < n && err == 0; i++)
     if (fds[i].revents & POLLNVAL && fcntl(fds[i].fd, F_GETFD) == -1)
       err = errno;
-  if (err != 0)
+  if (err != 0 && err != EINTR)
     return pt_fail_errno(L, err, err == EBADF ? "closed" : "full",
                          "cannot wait for descriptors");
   luaL_checkstack(L, n, NULL);

@@ -28,21 +28,22 @@
 #include <sys/event.h>
 #endif
 
-/* {====== In the child ======
-** Between vfork and exec: it runs in the parent's memory while the parent
-** stands still. So: only calls that are safe in a signal handler, no
-** allocation, and no writes to anything but its own locals and errno. */
+#define CANNOT_START "cannot start \"%s\""
+#define CANNOT_CONNECT "cannot connect %s"
 
-/* The pipe to the parent ends up here, with everything behind it closed. */
+const char *const pt_spawn_stdio[3] = {"stdin", "stdout", "stderr"};
+
+/* {====== In the child ======
+** Between vfork and exec the child runs in the parent's memory, and the parent
+** waits. So the child makes only calls that are safe in a signal handler, does
+** not allocate, and writes to nothing but its own locals and errno. */
+
+/* The child's number of the pipe to the parent; those above it are closed. */
 #define REPORT 3
 
-static _Noreturn void give_up(int report, pt_spawn_stage stage, int which) {
-  pt_spawn_failure failure;
+static _Noreturn void give_up(int report, const char *step, const char *name) {
+  pt_spawn_failure failure = {step, name, errno};
   ssize_t n;
-  memset(&failure, 0, sizeof failure);
-  failure.stage = stage;
-  failure.which = which;
-  failure.err = errno;
   do {
     n = write(report, &failure, sizeof failure);
   } while (n == -1 && errno == EINTR);
@@ -102,40 +103,35 @@ static int arm_death_signal(int sig, pid_t parent) {
   return 0;
 }
 
-/* Moves sources out of 0..2 that are wanted in another place there, so that no
-** step of `place` overwrites the source of a later one. */
-static int clear_way(int source, int target) {
+/* Opens /dev/null, and moves a source that is below 3 but not in its place, so
+** that no step of `place` overwrites the source of a later one. */
+static int prepare_source(int source, int target) {
+  if (source == PT_SPAWN_NULL)
+    source = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (source < 0 || source > 2 || source == target)
     return source;
   return fcntl(source, F_DUPFD_CLOEXEC, 3);
 }
 
 static int place(int source, int target) {
-  if (source == PT_SPAWN_NULL)
-    source = open("/dev/null", O_RDWR);
-  if (source == -1)
-    return -1;
-  if (source == target)
-    return fcntl(target, F_SETFD, 0);
-  return dup2(source, target);
+  return source == target ? fcntl(target, F_SETFD, 0) : dup2(source, target);
 }
 
 static void arrange_stdio(const int sources[3], int report) {
-  int moved[3];
-  int i;
+  int i, prepared[3];
   for (i = 0; i < 3; i++) {
-    moved[i] = clear_way(sources[i], i);
-    if (moved[i] == -1 && sources[i] != PT_SPAWN_NULL)
-      give_up(report, PT_SPAWN_AT_STDIO, i);
+    prepared[i] = prepare_source(sources[i], i);
+    if (prepared[i] == -1)
+      give_up(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
   }
   for (i = 0; i < 3; i++)
-    if (place(moved[i], i) == -1)
-      give_up(report, PT_SPAWN_AT_STDIO, i);
+    if (place(prepared[i], i) == -1)
+      give_up(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
 }
 
-static void move_report(int report) {
+static void move_report(int report, const char *program) {
   if (report != REPORT && dup2(report, REPORT) == -1)
-    give_up(report, PT_SPAWN_AT_START, 0);
+    give_up(report, CANNOT_START, program);
   fcntl(REPORT, F_SETFD, FD_CLOEXEC);
 }
 
@@ -169,7 +165,7 @@ static void set_limits(const pt_spawn_plan *plan) {
     limit.rlim_cur = plan->limits[i].soft;
     limit.rlim_max = plan->limits[i].hard;
     if (setrlimit(plan->limits[i].resource, &limit) == -1)
-      give_up(REPORT, PT_SPAWN_AT_LIMIT, i);
+      give_up(REPORT, "cannot set the %s limit", plan->limits[i].name);
   }
 }
 
@@ -181,40 +177,38 @@ become(const pt_spawn_plan *plan, const int sources[3], int report,
        pid_t parent) {
   reset_handlers();
   if (join_group(plan->group) == -1)
-    give_up(report, PT_SPAWN_AT_GROUP, 0);
+    give_up(report, "cannot make a process group", NULL);
   if (arm_death_signal(plan->death_signal, parent) == -1)
-    give_up(report, PT_SPAWN_AT_DEATH_SIGNAL, 0);
+    give_up(report, "cannot ask for a death signal", NULL);
   arrange_stdio(sources, report);
   if (plan->cwd != NULL && chdir(plan->cwd) == -1)
-    give_up(report, PT_SPAWN_AT_CWD, 0);
-  move_report(report);
+    give_up(report, "cannot enter \"%s\"", plan->cwd);
+  move_report(report, plan->argv[0]);
   close_from(REPORT + 1);
   set_limits(plan);
   unblock_signals();
   execve(plan->path, plan->argv, plan->envp);
-  give_up(REPORT, PT_SPAWN_AT_EXEC, 0);
+  give_up(REPORT, "cannot run \"%s\"", plan->argv[0]);
 }
 
 /* }====== */
 
 /* {====== Starting ====== */
 
-/* The pipe on which the child says why it could not become the program is
-** beside those that are its stdio. */
+/* The index of the pipe on which the child reports a failure; 0 to 2 are its
+** stdio. */
 #define REPORT_PIPE 3
 
-/* Everything that is open while a child is being started; -1 for none. */
+/* The descriptors of a start; -1 for none. */
 typedef struct links {
-  int sources[3]; /* what becomes the child's 0, 1, 2; or PT_SPAWN_NULL */
+  int sources[3]; /* for the child's 0, 1 and 2; or PT_SPAWN_NULL */
   int theirs[4];  /* the child's ends of pipes */
   int ours[4];    /* our ends of the same */
 } links;
 
-static int fail(pt_spawn_failure *failure, pt_spawn_stage stage, int which,
+static int fail(pt_spawn_failure *failure, const char *step, const char *name,
                 int err) {
-  failure->stage = stage;
-  failure->which = which;
-  failure->err = err;
+  *failure = (pt_spawn_failure){step, name, err};
   return -1;
 }
 
@@ -226,8 +220,8 @@ static void close_ends(int ends[4]) {
 
 static int is_open(int fd) { return fcntl(fd, F_GETFD) != -1; }
 
-/* Before anything is opened: a number that is free now might be taken by one
-** of our own pipes in a moment. */
+/* This is done before any pipe is opened, because a pipe could get a number
+** that is not open now. */
 static int find_sources(const pt_spawn_plan *plan, links *l,
                         pt_spawn_failure *failure) {
   int i;
@@ -236,14 +230,14 @@ static int find_sources(const pt_spawn_plan *plan, links *l,
     if (source == PT_SPAWN_INHERIT)
       source = is_open(i) ? i : PT_SPAWN_NULL;
     if (source >= 0 && !is_open(source))
-      return fail(failure, PT_SPAWN_AT_STDIO, i, EBADF);
+      return fail(failure, CANNOT_CONNECT, pt_spawn_stdio[i], EBADF);
     l->sources[i] = source;
   }
   return 0;
 }
 
-/* 0, or an error number. The child reads from its stdin, and writes to the
-** others. */
+/* The child reads from its stdin, and writes to the others. 0, or an error
+** number. */
 static int open_pipe(links *l, int i) {
   int ends[2], theirs = i == 0 ? 0 : 1;
   int err = pt_fd_pipe(ends);
@@ -315,7 +309,7 @@ int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
   err = open_pipes(plan, &l);
   pid = err == 0 ? start_undisturbed(plan, &l) : -1;
   if (pid == -1)
-    fail(failure, PT_SPAWN_AT_START, 0, err != 0 ? err : errno);
+    fail(failure, CANNOT_START, plan->argv[0], err != 0 ? err : errno);
   close_ends(l.theirs);
   if (pid != -1 && !await_exec(l.ours[REPORT_PIPE], failure)) {
     reap(pid);
@@ -411,24 +405,6 @@ int pt_process_watch(pid_t pid) {
   errno = ENOSYS;
   return -1;
 #endif
-}
-
-/* Sleeps until the child ends; without a `watch`, only for its time. */
-static int sleep_on(int watch, double seconds) {
-  struct pollfd end = {.fd = watch, .events = POLLIN};
-  return poll(&end, 1, seconds > 1e6 ? INT_MAX : (int)(seconds * 1e3) + 1);
-}
-
-int pt_process_wait(pid_t pid, int watch, double deadline, int *status) {
-  double step = watch >= 0 ? HUGE_VAL : 0.001;
-  for (;; step = step < 0.016 ? step * 2 : step) {
-    pid_t ended = waitpid(pid, status, WNOHANG);
-    double left = deadline - pt_clock_now();
-    if (ended != 0)
-      return ended == pid ? 1 : -1;
-    if (left <= 0 || sleep_on(watch, left < step ? left : step) == -1)
-      return 0;
-  }
 }
 
 /* As long as a child was not waited for, its number is not given to another

@@ -1,6 +1,6 @@
 /*
-** Starting a program. What the child shall be is data, a plan; nothing in here
-** allocates, and the cost does not depend on the size of the caller.
+** Starting a program. A plan describes the child. Nothing in here allocates,
+** and the time it takes does not depend on the size of the caller.
 */
 #ifndef PT_SPAWN_H
 #define PT_SPAWN_H
@@ -11,7 +11,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What one of the child's 0, 1 and 2 is if it is not a descriptor of ours. */
+/* A value of the plan's `stdio` that is not a descriptor of ours. */
 enum {
   PT_SPAWN_NULL = -1,    /* /dev/null */
   PT_SPAWN_INHERIT = -2, /* the same as ours; /dev/null if ours is closed */
@@ -46,57 +46,45 @@ typedef struct pt_spawn_plan {
   int nlimits;
 } pt_spawn_plan;
 
+/* "stdin", "stdout" and "stderr". */
+extern const char *const pt_spawn_stdio[3];
+
 typedef struct pt_spawn_child {
   pid_t pid;
   int watch;   /* readable when the child has ended; -1 if there is no such */
   int ends[3]; /* our ends of its pipes, non-blocking; -1 where there is none */
 } pt_spawn_child;
 
-typedef enum pt_spawn_stage {
-  PT_SPAWN_AT_START, /* no descriptor, no memory or no process to be had */
-  PT_SPAWN_AT_GROUP,
-  PT_SPAWN_AT_DEATH_SIGNAL,
-  PT_SPAWN_AT_STDIO, /* `which` is 0, 1 or 2 */
-  PT_SPAWN_AT_CWD,
-  PT_SPAWN_AT_LIMIT, /* `which` is an index into the plan's limits */
-  PT_SPAWN_AT_EXEC
-} pt_spawn_stage;
-
-/* Where it failed and why, as it also travels from the child to us. */
+/* Which step failed, and why. The child is a copy of us, so the pointers that
+** it sends are valid here, too. */
 typedef struct pt_spawn_failure {
-  pt_spawn_stage stage;
-  int which;
+  const char *step; /* such as "cannot enter \"%s\"", with at most one %s */
+  const char *name; /* for the %s; static or the plan's */
   int err;
 } pt_spawn_failure;
 
-/* 0 and `child` is filled in, and everything in it is the caller's; or -1 and
-** `failure` is, and nothing is left behind, no descriptor and no process. */
+/* 0, and the caller owns everything in `child`; or -1 with `failure` set, and no
+** descriptor and no process is left. */
 int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
              pt_spawn_failure *failure);
 
-/* Finds the program `name` in the directories of `path`, as execvp would; NULL
-** stands for the system's default. A name with a slash is only looked at. The
-** result in `file` is absolute if it was searched for. 0, or an error number.
- */
+/* Finds the program `name` in the directories of `path`, as execvp does; NULL
+** is the system's default path. A name with a slash is not searched for, only
+** checked. The result in `file` is absolute if it was searched for. 0, or an
+** error number. */
 int pt_spawn_find(const char *name, const char *path, char *file, size_t size);
 
-/* A descriptor that becomes readable when the process ends, whosever child it
-** is: a pidfd, or a kqueue with nothing else in it. -1 with errno set, which is
+/* A descriptor that becomes readable when the process ends, which may be any
+** process: a pidfd, or a kqueue with nothing else in it. -1 with errno set:
 ** ENOSYS where the system has neither. */
 int pt_process_watch(pid_t pid);
 
-/* Waits until `deadline`, as the clock has it, and reaps. 1 with the status as
-** waitpid gives it; 0 if the child still runs at that time or when a signal
-** came; -1 if it is not ours to wait for, since somebody else has reaped it.
-** Without a `watch` it looks again every 1 to 16 ms. */
-int pt_process_wait(pid_t pid, int watch, double deadline, int *status);
-
-/* Sends a signal to a child that was not reaped yet, or to the group it leads;
-** 0, or an error number. ECHILD: somebody else has reaped it, or the caller is
-** a fork of the one whose child it is, and nobody was sent anything. */
+/* Sends a signal to a child that was not reaped yet, or to the group it leads.
+** 0, or an error number. With ECHILD nothing was sent: other code has reaped
+** the child, or the caller is a fork of its parent. */
 int pt_process_kill(pid_t pid, int sig, int group);
 
-/* "KILL" and the like, without SIG, both ways; 0 or NULL if there is none. */
+/* Names are without SIG, such as "KILL"; 0 or NULL if there is none. */
 int pt_signal_number(const char *name);
 const char *pt_signal_name(int sig);
 
