@@ -21,7 +21,10 @@
 #define MSG_NOSIGNAL 0 /* SIGPIPE is ignored where there is no such flag */
 #endif
 #ifndef SOCK_CLOEXEC
-#define SOCK_CLOEXEC 0 /* pt_fd_settle does it, if not at once */
+#define SOCK_CLOEXEC 0 /* pt_fd_settle sets it, if not at once */
+#endif
+#if defined(__APPLE__)
+#define pipe2(ends, flags) pipe(ends)
 #endif
 
 double pt_clock_now(void) {
@@ -45,33 +48,28 @@ static int copy(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
 int pt_fd_settle(int fd) {
   int moved = fd;
-  if (fd > 2)
+  if (fd > 2) {
+#if !defined(__linux__) /* which has a flag for it in all calls */
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-  else if (fd != -1) {
+#endif
+  } else if (fd != -1) {
     moved = copy(fd);
     pt_fd_drop(&fd);
   }
   return moved;
 }
 
+/* Settles both ends, or closes both; 0, or an error number. */
 static int settle_both(int ends[2]) {
-  int err = 0;
-  int i;
+  int err = 0, i;
   for (i = 0; i < 2; i++) {
     ends[i] = pt_fd_settle(ends[i]);
-    if (ends[i] == -1)
-      err = errno;
+    err = ends[i] == -1 ? errno : err;
   }
-  if (err != 0) {
-    pt_fd_drop(&ends[0]);
-    pt_fd_drop(&ends[1]);
-  }
+  for (i = 0; i < 2 && err != 0; i++)
+    pt_fd_drop(&ends[i]);
   return err;
 }
-
-#if defined(__APPLE__)
-#define pipe2(ends, flags) pipe(ends)
-#endif
 
 int pt_fd_pipe(int ends[2]) {
   return pipe2(ends, O_CLOEXEC) == -1 ? errno : settle_both(ends);
@@ -94,14 +92,14 @@ static int set_blocking(int fd, int blocking) {
 int pt_fd_nonblock(int fd) { return set_blocking(fd, 0); }
 
 /* Non-blocking is a property of the open file, not of the descriptor: on a
-** terminal it would reach the shell that we were started from. */
+** terminal it would affect the shell that has started us. */
 static void nonblock_if_pipe(int fd) {
   struct stat st;
   if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
     pt_fd_nonblock(fd);
 }
 
-/* Neither dup2 can fail: both descriptors are open, and so are 0 and 1. */
+/* The dup2 of `null` cannot fail: it is open, and so are 0 and 1. */
 static void cover_stdio(int null) {
   dup2(null, 0);
   if (dup2(2, 1) == -1)
@@ -146,7 +144,7 @@ int pt_io_init(pt_io *io, int fd) {
 }
 
 /* 0, or -1 with EAGAIN if it would have to wait. */
-static int ask_first(const pt_io *io, short events) {
+static int poll_first(const pt_io *io, short events) {
   struct pollfd p = {.fd = io->fd, .events = events};
   if (poll(&p, 1, 0) != 0)
     return 0;
@@ -154,7 +152,7 @@ static int ask_first(const pt_io *io, short events) {
   return -1;
 }
 
-/* Systems that have the flag do not all have it for pipes. */
+/* Not every system that has the flag supports it for pipes. */
 static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
 #ifdef RWF_NOWAIT
   struct iovec piece = {.iov_base = buffer, .iov_len = len};
@@ -180,17 +178,17 @@ static ssize_t read_once(pt_io *io, char *buffer, size_t len) {
     return read_without_waiting(io, buffer, len);
   if (io->is_socket)
     return recv(io->fd, buffer, len, MSG_DONTWAIT);
-  if (io->may_block && ask_first(io, POLLIN) == -1)
+  if (io->may_block && poll_first(io, POLLIN) == -1)
     return -1;
   return read(io->fd, buffer, len);
 }
 
-/* A blocking pipe that says it has room has it for PIPE_BUF bytes. */
+/* A blocking pipe that is writable has room for PIPE_BUF bytes. */
 static ssize_t write_once(const pt_io *io, const char *bytes, size_t len) {
   if (io->is_socket)
     return send(io->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (io->may_block) {
-    if (ask_first(io, POLLOUT) == -1)
+    if (poll_first(io, POLLOUT) == -1)
       return -1;
     if (len > PIPE_BUF)
       len = PIPE_BUF;

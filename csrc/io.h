@@ -1,7 +1,7 @@
 /*
 ** Descriptors that never block, and the clock. A descriptor that is opened here
-** is closed on exec and numbered above 2, so that a program that has closed its
-** stdin does not find a pipe in its place.
+** is closed on exec and numbered above 2, so that it never takes the place of a
+** stdin, stdout or stderr that the program has closed.
 */
 #ifndef PT_IO_H
 #define PT_IO_H
@@ -15,42 +15,42 @@
 double pt_clock_now(void);
 
 /* {====== Reading and writing ======
-** It never waits, whatever kind of descriptor it is: one that is non-blocking
-** already, a socket (asked not to wait call by call), or one that is shared
-** with others and must be left blocking (asked first). */
+** It never waits, whatever the descriptor is: a non-blocking one, a socket (each
+** call has a flag), or one that is shared with other programs and must stay
+** blocking (polled before each call). */
 
 typedef struct pt_io {
   int fd; /* -1 when closed */
   int is_socket;
   int may_block;
-  int is_wide; /* a pipe that was made as large as it may be */
+  int is_wide; /* a pipe that was enlarged, or no pipe */
   int is_pipe;
-  int is_patient; /* blocks, but is asked not to read by read */
+  int is_patient; /* blocking; each read has a flag that it must not wait */
 } pt_io;
 
-/* Looks at what kind `fd` is; 0, or an error number if it is not open. */
+/* Sets all fields for `fd`; 0, or an error number if it is not open. */
 int pt_io_init(pt_io *io, int fd);
 
 /* As read and write, but -1 with EAGAIN rather than waiting; EINTR never. */
 ssize_t pt_io_read(pt_io *io, char *buffer, size_t len);
 ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len);
 
-/* Whether it is worth trying to read patiently. */
+/* Whether pt_io_read_patiently may be tried. */
 int pt_io_can_be_patient(const pt_io *io);
 
-/* As read, and waits for as long as it takes: one system call where asking
-** whether there is something takes two. Only for a pipe that is not shared with
-** others, because its open file is made blocking; -1 with ENOTSUP where that
-** cannot be done, with EINTR if a signal came, and with EAGAIN if its open
-** file was made non-blocking meanwhile. */
+/* As read, and waits for as long as it takes: one system call instead of a wait
+** and a read. Only for a pipe that is not shared with other programs, because
+** its open file is made blocking. -1 with ENOTSUP where that cannot be done,
+** with EINTR if a signal came, and with EAGAIN if its open file was made
+** non-blocking meanwhile. */
 ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len);
 
-/* Makes a pipe hold more at once, where that can be had, the first time that
-** `len` bytes are more than a pipe usually holds. */
+/* Enlarges a pipe, where the system can, the first time that `len` is more than
+** a pipe holds by default. */
 void pt_io_widen(pt_io *io, size_t len);
 
-/* Has writes to a reader that is gone fail with EPIPE instead of killing the
-** process. Does nothing if the program has decided about SIGPIPE itself. */
+/* Makes a write to a closed pipe fail with EPIPE instead of killing the process.
+** Does nothing if the program has changed the action of SIGPIPE. */
 void pt_ignore_sigpipe(void);
 
 /* }====== */
@@ -63,8 +63,9 @@ int pt_fd_pipe(int ends[2]);
 /* A new Unix stream socket pair; 0, or an error number. */
 int pt_fd_socketpair(int ends[2]);
 
-/* What a system call has just returned, -1 included, as a descriptor that is
-** closed on exec and numbered above 2; -1 with errno set, and it is closed. */
+/* Takes the result of a system call that opens a descriptor, with a flag to
+** close it on exec where there is one, or -1. Returns a descriptor that is
+** closed on exec and numbered above 2; or -1 with errno set, and it is closed. */
 int pt_fd_settle(int fd);
 
 /* Makes the open file behind `fd` non-blocking; 0, or an error number. */
@@ -74,9 +75,9 @@ int pt_fd_nonblock(int fd);
 void pt_fd_drop(int *fd);
 
 /* Moves stdin and stdout to private descriptors, non-blocking if they are pipes
-** or sockets; a terminal or a file is shared with others and is left as it is.
-** Descriptor 0 becomes /dev/null, and 1 becomes stderr, or /dev/null if there
-** is none. 0, or an error number, and then nothing has changed. */
+** or sockets; a terminal or a file is shared with other programs and stays
+** blocking. Descriptor 0 becomes /dev/null, and 1 becomes stderr, or /dev/null
+** if there is none. 0, or an error number, and then nothing has changed. */
 int pt_fd_claim(int *input, int *output);
 
 /* }====== */
