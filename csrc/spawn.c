@@ -50,8 +50,8 @@ static _Noreturn void give_up(int report, const char *step, const char *name) {
   _exit(127);
 }
 
-/* Exec would reset handlers but keep what is ignored. Done while all signals
-** are blocked: a handler must never run here. */
+/* Exec would reset handlers, but keep ignored signals. This is done while all
+** signals are blocked: a handler must never run in the child. */
 static void reset_handlers(void) {
   struct sigaction act;
   int sig;
@@ -89,8 +89,8 @@ static int request_signal(int sig) {
 #endif
 }
 
-/* A parent that died before the request was made will not be reported. Its pid
-** reads as 0 if it lives outside of our pid namespace. */
+/* If the parent has died before the request, there is no signal. The parent's
+** pid is 0 if it is outside of our pid namespace. */
 static int arm_death_signal(int sig, pid_t parent) {
   pid_t now;
   if (sig == 0)
@@ -156,8 +156,8 @@ static void close_from(int first) {
 #endif
 }
 
-/* After the descriptors are in place, or a small limit on them would have us
-** fail where the program itself would not. */
+/* Called when the descriptors are in place: with a small limit on descriptors
+** those steps would fail. */
 static void set_limits(const pt_spawn_plan *plan) {
   int i;
   for (i = 0; i < plan->nlimits; i++) {
@@ -169,9 +169,9 @@ static void set_limits(const pt_spawn_plan *plan) {
   }
 }
 
-/* `sources` are three descriptors or PT_SPAWN_NULL; `report` is above 2 and
-** takes a failure; `parent` is the caller's pid. Its frame must not be part of
-** the one that vfork returns to. */
+/* `sources` are three descriptors or PT_SPAWN_NULL; `report` is above 2, and a
+** failure is written to it; `parent` is the caller's pid. Not inlined, because
+** its frame must not be part of the one that vfork returns to. */
 __attribute__((noinline)) static _Noreturn void
 become(const pt_spawn_plan *plan, const int sources[3], int report,
        pid_t parent) {
@@ -340,24 +340,20 @@ static int look_at(const char *file) {
   return faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) == -1 ? errno : 0;
 }
 
-/* An entry that is relative to our directory must not be taken relative to the
-** child's. */
+/* The result is absolute, because the child may enter another directory. */
 static int compose(const char *dir, size_t len, const char *name, char *file,
                    size_t size) {
   char here[PATH_MAX] = "";
-  int n;
-  if (len == 0 || dir[0] != '/') {
-    if (getcwd(here, sizeof here) == NULL)
-      return errno;
-    n = snprintf(file, size, "%s/%.*s%s%s", here, (int)len, dir,
-                 len == 0 ? "" : "/", name);
-  } else
-    n = snprintf(file, size, "%.*s/%s", (int)len, dir, name);
+  int n, is_absolute = len > 0 && dir[0] == '/';
+  if (!is_absolute && getcwd(here, sizeof here) == NULL)
+    return errno;
+  n = snprintf(file, size, "%s%s%.*s/%s", here,
+               is_absolute || len == 0 ? "" : "/", (int)len, dir, name);
   return n < 0 || (size_t)n >= size ? ENAMETOOLONG : 0;
 }
 
-/* A directory that does not have it is passed over; that one of them had it
-** but did not let us execute it is worth more to know. */
+/* A directory without the program is skipped. That a program is there but
+** cannot be executed is the better reason to report. */
 static int search(const char *name, const char *path, char *file, size_t size) {
   int result = ENOENT;
   for (;;) {
@@ -407,8 +403,8 @@ int pt_process_watch(pid_t pid) {
 #endif
 }
 
-/* As long as a child was not waited for, its number is not given to another
-** process; this looks without waiting. */
+/* The number of a child is not used again before it is reaped. This looks
+** without reaping. */
 static int is_ours(pid_t pid) {
   siginfo_t info;
   return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -424,7 +420,7 @@ int pt_process_kill(pid_t pid, int sig, int group) {
 
 /* {====== Signals by name ====== */
 
-/* Without a pointer, so that nothing is to be done when it is loaded. */
+/* An array instead of a pointer, so that loading needs no relocation. */
 typedef struct signal_entry {
   char name[8];
   int number;
