@@ -1,7 +1,7 @@
 /*
-** Lua's own headers, as the bindings see them: with calls that go straight to
-** where the loader has found a function, and not through a stub that jumps
-** there. A message takes more than a hundred such calls.
+** Lua's own headers, set up so that calls of the Lua API go through the global
+** offset table directly instead of through a PLT stub. A message takes more than
+** a hundred such calls.
 */
 #ifndef PT_LAPI_H
 #define PT_LAPI_H

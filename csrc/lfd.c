@@ -53,7 +53,7 @@ static int fd_fileno(lua_State *L) {
   return 1;
 }
 
-/* False if it would have to wait. */
+/* Pushes false if the call would have to wait; else the failure. */
 static int fail_or_wait(lua_State *L, int err, const char *what) {
   if (err == EAGAIN || err == EWOULDBLOCK) {
     lua_pushboolean(L, 0);
@@ -114,7 +114,8 @@ static int fd_tostring(lua_State *L) {
   return 1;
 }
 
-/* Two objects for what `open` makes; they exist before it does. */
+/* Pushes an object for each end. The objects are made before the ends are
+** opened, so that nothing leaks if memory runs out. */
 static int push_pair(lua_State *L, int (*open)(int ends[2]), const char *what) {
   pt_fd *one = pt_fd_push(L);
   pt_fd *other = pt_fd_push(L);
@@ -138,7 +139,7 @@ static int core_socketpair(lua_State *L) {
   return push_pair(L, pt_fd_socketpair, "socket pair");
 }
 
-/* Global because 0 and 1 are: other Lua states of the process share them. */
+/* Global because descriptors 0 and 1 belong to all Lua states of a process. */
 static atomic_flag claimed = ATOMIC_FLAG_INIT;
 
 /* core.claim_stdio() -> input, output | nil, msg, kind, errno */
@@ -209,8 +210,8 @@ static void check_descriptor(lua_State *L, int arg, struct pollfd *p) {
   p->revents = 0;
 }
 
-/* What has hung up or failed is readable, and writable if that was asked. So is
-** all that was asked of a device that the system has no poll for. */
+/* A descriptor that has hung up or failed is readable, and writable if that was
+** asked. One that the system cannot poll is ready for everything asked. */
 static void push_ready(lua_State *L, const struct pollfd *p) {
   short ready = p->revents;
   if (ready & POLLNVAL)
