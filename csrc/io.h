@@ -15,9 +15,9 @@
 double pt_clock_now(void);
 
 /* {====== Reading and writing ======
-** It never waits, whatever the descriptor is: a non-blocking one, a socket (each
-** call has a flag), or one that is shared with other programs and must stay
-** blocking (polled before each call). */
+** It never waits, whatever the descriptor is: a non-blocking one, a socket
+** (each call has a flag), or one that is shared with other programs and must
+** stay blocking (polled before each call). */
 
 typedef struct pt_io {
   int fd; /* -1 when closed */
@@ -49,8 +49,8 @@ ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len);
 ** a pipe holds by default. */
 void pt_io_widen(pt_io *io, size_t len);
 
-/* Makes a write to a closed pipe fail with EPIPE instead of killing the process.
-** Does nothing if the program has changed the action of SIGPIPE. */
+/* Makes a write to a closed pipe fail with EPIPE instead of killing the
+** process. Does nothing if the program has changed the action of SIGPIPE. */
 void pt_ignore_sigpipe(void);
 
 /* }====== */
@@ -65,7 +65,8 @@ int pt_fd_socketpair(int ends[2]);
 
 /* Takes the result of a system call that opens a descriptor, with a flag to
 ** close it on exec where there is one, or -1. Returns a descriptor that is
-** closed on exec and numbered above 2; or -1 with errno set, and it is closed. */
+** closed on exec and numbered above 2; or -1 with errno set, and it is closed.
+*/
 int pt_fd_settle(int fd);
 
 /* Makes the open file behind `fd` non-blocking; 0, or an error number. */

@@ -1,7 +1,7 @@
 /*
 ** Lua's own headers, set up so that calls of the Lua API go through the global
-** offset table directly instead of through a PLT stub. A message takes more than
-** a hundred such calls.
+** offset table directly instead of through a PLT stub. A message takes more
+** than a hundred such calls.
 */
 #ifndef PT_LAPI_H
 #define PT_LAPI_H

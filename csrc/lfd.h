@@ -27,8 +27,8 @@ int pt_fd_check(lua_State *L, int arg);
 pt_fd *pt_fd_test(lua_State *L, int arg);
 
 /* Waits until a descriptor is ready or the time is over; negative seconds are
-** for ever. 0, or an error number: EINTR if a signal is to stop the program; any
-** other signal does not end the wait. */
+** for ever. 0, or an error number: EINTR if a signal is to stop the program;
+** any other signal does not end the wait. */
 int pt_fd_wait(lua_State *L, struct pollfd *fds, int n, double seconds);
 
 #pragma GCC visibility pop

@@ -63,8 +63,8 @@ typedef struct pt_spawn_failure {
   int err;
 } pt_spawn_failure;
 
-/* 0, and the caller owns everything in `child`; or -1 with `failure` set, and no
-** descriptor and no process is left. */
+/* 0, and the caller owns everything in `child`; or -1 with `failure` set, and
+** no descriptor and no process is left. */
 int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
              pt_spawn_failure *failure);
 
