@@ -29,8 +29,8 @@ local MAY_REQUIRE = {
     "pintle.task", "pintle.version",
   },
   ["connect"] = {
-    "pintle.core", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.loop", "pintle.options", "pintle.peer",
-    "pintle.process", "pintle.task",
+    "pintle.core", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.loop", "pintle.peer", "pintle.process",
+    "pintle.task",
   },
   ["dialect"] = {
     "pintle.bytes", "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.manifest",
@@ -49,17 +49,13 @@ local MAY_REQUIRE = {
   ["manifest"] = { "pintle.core", "pintle.error", "pintle.lazy", "pintle.schema" },
   ["members"] = { "pintle.core", "pintle.error" },
   ["names"] = {},
-  ["options"] = {},
   ["outcome"] = { "pintle.core", "pintle.error", "pintle.members" },
-  ["peer"] = {
-    "pintle.core", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.options", "pintle.request", "pintle.task",
-  },
+  ["peer"] = { "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.task" },
   ["plugin"] = {
     "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.loop", "pintle.manifest",
     "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
-  ["request"] = { "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop" },
   ["schema"] = { "pintle.core", "pintle.lazy" },
   ["task"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["version"] = {},
