@@ -29,8 +29,7 @@ local MAY_REQUIRE = {
     "pintle.task", "pintle.version",
   },
   ["connect"] = {
-    "pintle.core", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.loop", "pintle.peer", "pintle.process",
-    "pintle.task",
+    "pintle.core", "pintle.error", "pintle.exit", "pintle.loop", "pintle.peer", "pintle.process", "pintle.task",
   },
   ["dialect"] = {
     "pintle.bytes", "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.manifest",
@@ -43,14 +42,13 @@ local MAY_REQUIRE = {
     "pintle.connect", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.exit", "pintle.lazy",
     "pintle.loop", "pintle.manifest", "pintle.task",
   },
-  ["init"] = { "pintle.connect", "pintle.core", "pintle.names" },
+  ["init"] = {},
   ["lazy"] = {},
   ["loop"] = { "pintle.core", "pintle.error" },
   ["manifest"] = { "pintle.core", "pintle.error", "pintle.lazy", "pintle.schema" },
   ["members"] = { "pintle.core", "pintle.error" },
-  ["names"] = {},
   ["outcome"] = { "pintle.core", "pintle.error", "pintle.members" },
-  ["peer"] = { "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop", "pintle.task" },
+  ["peer"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.task" },
   ["plugin"] = {
     "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.loop", "pintle.manifest",
     "pintle.peer", "pintle.process", "pintle.task",

@@ -3,11 +3,7 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local exits = require "pintle.exit"
-local lazy = require "pintle.lazy"
 local peers = require "pintle.peer"
-
-local program = lazy "pintle.connect.program"
-local socket = lazy "pintle.connect.socket"
 
 local WAYS = { "command", "path", "host", "stdio", "read" } -- options that say what to connect to
 local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal" }
@@ -48,10 +44,10 @@ local function copy(given)
   return settings
 end
 
-local function dial(settings) return socket.connect(settings) end
+local function dial(settings) return require("pintle.connect.socket").connect(settings) end
 
 local OPEN = {
-  command = function(settings) return program.start(settings, SPAWN_OPTIONS) end,
+  command = function(settings) return require("pintle.connect.program").start(settings, SPAWN_OPTIONS) end,
   path = dial, host = dial, stdio = claim, read = peers.open,
 }
 
@@ -98,6 +94,6 @@ end
 ---@param given pintle.connect.options
 ---@param on_peer fun(peer: pintle.peer) called in a task for each
 ---@return pintle.listener?, pintle.error?
-function connect.listen(given, on_peer) return socket.listen(given, on_peer) end
+function connect.listen(given, on_peer) return require("pintle.connect.socket").listen(given, on_peer) end
 
 return connect

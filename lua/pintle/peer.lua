@@ -3,12 +3,9 @@
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local policy = require "pintle.peer.policy"
 local tasks = require "pintle.task"
-
-local duration = lazy "pintle.duration"
 
 local TIMEOUT = 60 -- seconds for a call
 local LINGER = 60 -- seconds for requests that are still handled when the input has ended
@@ -136,13 +133,18 @@ function request_methods:notify(method, params) return self.peer:notify(method, 
 ---@param what? string what timed out, for the message; default: "the request"
 function request_methods:set_deadline(seconds, what)
   self.due = loop.now() + seconds
-  self.allowed, self.what, self.format = seconds, what or "the request", duration.format
+  self.allowed, self.what = seconds, what or "the request"
   loop.set_deadline(self, seconds)
+end
+
+local function show_seconds(seconds)
+  if seconds < 1 then return ("%gms"):format(seconds * 1000) end
+  return ("%gs"):format(seconds)
 end
 
 ---@private
 function request_methods:expire()
-  local message = ("%s timed out after %s"):format(self.what, self.format(self.allowed))
+  local message = ("%s timed out after %s"):format(self.what, show_seconds(self.allowed))
   self:stop(errors.new("timeout", message, { elapsed = self.allowed }))
 end
 
