@@ -59,8 +59,9 @@ end
 ---@param fields? table whatever else is known
 ---@return pintle.error
 function errors.new(kind, message, fields)
+  if not fields then return setmetatable({ kind = kind, message = message }, metatable) end
   local err = {}
-  for name, value in pairs(fields or {}) do err[name] = value end
+  for name, value in pairs(fields) do err[name] = value end
   err.kind, err.message = kind, message
   return setmetatable(err, metatable)
 end

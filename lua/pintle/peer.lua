@@ -209,12 +209,11 @@ function methods:begin(method, params, given)
   check_method(method)
   local timeout, sent, token = policy.read_options(self, params, given or {})
   local answered = loop.event()
-  local begun = setmetatable({ peer = self, method = method, timeout = timeout, answered = answered }, call_metatable)
   if token then answered:on_set(function() self.listeners[token] = nil end) end
-  local message, kind = nil, "closed"
-  if not self.deaf then begun.id, message, kind = self.stream:ask(answered, method, sent, timeout) end
-  if not begun.id then answered:set(nil, policy.failure(self, kind, message)) end
-  return begun
+  local id, message, kind = nil, nil, "closed"
+  if not self.deaf then id, message, kind = self.stream:ask(answered, method, sent, timeout) end
+  if not id then answered:set(nil, policy.failure(self, kind, message)) end
+  return setmetatable({ peer = self, id = id, method = method, timeout = timeout, answered = answered }, call_metatable)
 end
 
 ---Gives up on a call that was begun.

@@ -61,7 +61,9 @@ end
 local function body(task, fn, ...) settle(task, "done", table.pack(fn(...))) end
 
 local function start(fn, ...)
-  local task = setmetatable({ state = "running", stopped = false }, metatable)
+  local task = setmetatable({
+    state = "running", stopped = false, is_heard = false, task = false, results = false, watchers = false,
+  }, metatable)
   live = live + 1
   loop.start(task, body, task, fn, ...)
   return task
@@ -139,9 +141,12 @@ end
 ---@return any ...
 function methods:await(timeout)
   if self == loop.current() then error("a task cannot wait for itself", 2) end
-  local task, err = wait_for({ self }, 1, timeout)
-  if not task then return nil, err end
-  return results_of(task)
+  if self.state == "running" then
+    local task, err = wait_for({ self }, 1, timeout)
+    if not task then return nil, err end
+  end
+  self.is_heard = true
+  return results_of(self)
 end
 
 ---Ends the wait of the task, and every later one: they return `nil, err` of the kind "cancelled".

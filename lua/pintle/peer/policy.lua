@@ -82,7 +82,7 @@ end
 ---@return any result, pintle.error?
 function policy.call(self, method, params, given)
   local timeout, sent, token = policy.read_options(self, params, given)
-  local result, err = self:call(method, sent, { timeout = timeout })
+  local result, err = self:call(method, sent, timeout ~= self.timeout and { timeout = timeout } or nil)
   if token then self.listeners[token] = nil end
   return result, err
 end
