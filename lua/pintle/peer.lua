@@ -38,13 +38,21 @@ core.protect()
 ---@field requests? integer handlers at work at once; those that wait for the other side are not counted; default: 256
 ---@field parked? integer messages that wait for a handler to end before reading pauses; default: 1024, and 16 MiB
 
----@class pintle.peer.options: pintle.stream.options
----@field name? string the name of the other side in error messages
----@field timeout? number|false seconds for a call that has no timeout of its own; default: 60
----@field limits? pintle.peer.limits
+---The ways of a protocol. A `pintle.dialect` has these fields.
+---@class pintle.ways
 ---@field cancellation? pintle.cancellation|false default: LSP's
 ---@field progress? pintle.progress default: LSP's
 ---@field codes? table<string, integer> codes of errors without a code, by kind
+---@field ids? "integer"|"string" how own ids are sent
+---@field extra? table<string, string|number|boolean> members of every message beside jsonrpc
+---@field header? string what is written before the length
+---@field ordered? boolean received objects keep the order of their members, as `json.order` has it
+---@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
+
+---@class pintle.peer.options: pintle.stream.options, pintle.ways
+---@field name? string the name of the other side in error messages
+---@field timeout? number|false seconds for a call that has no timeout of its own; default: 60
+---@field limits? pintle.peer.limits
 ---@field answer_noise? boolean answer malformed input with an error, as a server does; default: true on stdio and for
 ---peers of a listener, false otherwise
 ---@field on_noise? fun(report: pintle.report) called for malformed input
@@ -54,8 +62,6 @@ core.protect()
 ---@field explain? fun(peer: pintle.peer, err: pintle.error) finds out why it ended and calls `peer:finish(err)`
 ---@field traceback? boolean send the traceback of an error that a handler raises
 ---@field spin? number seconds to go on asking for an answer before the loop sleeps; default: 0
----@field ordered? boolean received objects keep the order of their members, as `json.order` has it
----@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
 ---@field linger? number seconds for requests that are still handled when the input has ended; default: 60
 
 ---@alias pintle.handler fun(params: any, ctx: pintle.request): any, any
@@ -263,17 +269,6 @@ function methods:on_first(fn)
   self.first = fn
   policy.update(self)
 end
-
----The ways of a protocol. A `pintle.dialect` has these fields.
----@class pintle.ways
----@field cancellation? pintle.cancellation|false
----@field progress? pintle.progress
----@field codes? table<string, integer>
----@field ids? "integer"|"string"
----@field extra? table<string, string|number|boolean>
----@field header? string
----@field ordered? boolean
----@field big_integers? boolean
 
 local function with_default_codes(codes)
   local all = {}

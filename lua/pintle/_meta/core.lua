@@ -272,8 +272,8 @@ function event:on_set(action) end
 ---@field header? integer bytes of a header block, and of one piece of noise: 8 KiB
 ---@field message? integer bytes of a message, both ways: 64 MiB
 ---@field nesting? integer depth of a message: 1000
----@field queue? integer bytes that may wait to be sent: 64 MiB. Answers are always taken, for a lost one would
----leave its caller waiting: who is asked too much stops receiving while `queued` is high
+---@field queue? integer bytes that may wait to be sent: 64 MiB. Answers are always taken: a lost one would leave its
+---caller waiting
 ---@field calls? integer calls that may wait for an answer: 65536
 ---@field values? integer values in one message that is received; default: 4194304
 ---@field text? integer bytes of a bad message that are handed over: 1 KiB
@@ -285,9 +285,8 @@ function event:on_set(action) end
 ---@field json? table another codec for the payloads: its functions encode and decode are used
 ---@field raw? boolean payloads received are kept as `pintle.raw`
 ---@field ids? "integer"|"string" how own ids are sent; default: "integer"
----@field extra? table<string, string|number|boolean> members that every message has beside jsonrpc:
----sent with each, and required in each
----@field header? string what is written before the length: `"Content-Length: "`
+---@field extra? table<string, string|number|boolean> members of every message beside jsonrpc: sent, and required
+---@field header? string what is written before the length; default: `"Content-Length: "`
 ---@field others? boolean members that are not JSON-RPC's are kept for `others`, until it is told how to `speak`
 ---@field limits? pintle.stream.limits
 
@@ -369,37 +368,26 @@ function core.notify(self, method, params) end
 ---@field method string
 ---@field task userdata
 
----What the core asks of Lua: the decisions about a conversation. `lua/pintle/peer/policy.lua` is the only one there is.
----The core calls these functions by their names, with the `pintle.peer` first where there is one.
+---The decisions about a conversation, which the core calls by their names. `lua/pintle/peer/policy.lua` is the only
+---policy there is, and describes them.
 ---@class pintle.peer.policy
----@field request fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any) a
----message that the core did not give to a handler: there is none, requests are held, or as many as may be are at work
----@field keep fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any) one
----that was read by `listen`, while a handler computes: nothing may be run now
+---@field request fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any)
+---@field keep fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any)
 ---@field invalid fun(peer: pintle.peer, kind: "invalid"|"noise", id: pintle.id?, call: integer?, report: pintle.report)
----malformed input. `call` is the id of our call that it would have answered, which still waits
----@field remote_error fun(payload: any): pintle.error makes the error of a response that has one
----@field refuse fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any) a handler has
----returned nil and an error
----@field failed fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any, trace: string) a
----handler has raised
----@field unsent fun(peer: pintle.peer, id: pintle.id, method: string, message: string, kind: string) what a handler has
----returned cannot be sent
----@field moved fun(peer: pintle.peer) while `report` is on: a handler has ended, or something was written
----@field call fun(peer: pintle.peer, method: string, params: any, options: any): any, pintle.error? makes a call whose
----options are more than a timeout, or wrong. It may wait
----@field calling fun(peer: pintle.peer) a call was made while requests are held or reading is paused
----@field overdue fun(peer: pintle.peer, id: integer, method: string, timeout: number): pintle.error the error of a call
----that has missed its deadline
----@field withdrawn fun(peer: pintle.peer, id: integer, err: pintle.error) the task that made the call was stopped
----@field refused fun(peer: pintle.peer, kind: string, message: string?): pintle.error the error of a call that could
----not be made. It may wait
----@field failure fun(peer: pintle.peer, kind: string, message: string): pintle.error the error of a notification that
----could not be sent
----@field ended fun(peer: pintle.peer, message: string, kind: string) the input has ended, or reading has failed. The
----kind is "full" if there was not enough memory for a message
----@field lost fun(peer: pintle.peer, message: string) the output cannot be written to
----@field broken fun(peer: pintle.peer, message: string, kind: string) the descriptors cannot be watched
+---@field remote_error fun(payload: any): pintle.error
+---@field refuse fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any)
+---@field failed fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any, trace: string)
+---@field unsent fun(peer: pintle.peer, id: pintle.id, method: string, message: string, kind: string)
+---@field moved fun(peer: pintle.peer)
+---@field call fun(peer: pintle.peer, method: string, params: any, options: any): any, pintle.error? may wait
+---@field calling fun(peer: pintle.peer)
+---@field overdue fun(peer: pintle.peer, id: integer, method: string, timeout: number): pintle.error
+---@field withdrawn fun(peer: pintle.peer, id: integer, err: pintle.error)
+---@field refused fun(peer: pintle.peer, kind: string, message: string?): pintle.error may wait
+---@field failure fun(peer: pintle.peer, kind: string, message: string): pintle.error
+---@field ended fun(peer: pintle.peer, message: string, kind: string)
+---@field lost fun(peer: pintle.peer, message: string)
+---@field broken fun(peer: pintle.peer, message: string, kind: string)
 
 ---An id that a Lua number or string would not give back byte for byte, such as `1.0`, or one whose answer is gathered
 ---with those of its batch. `tostring` gives its JSON text.

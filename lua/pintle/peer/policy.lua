@@ -1,6 +1,6 @@
 -- The decisions about a conversation, which the core leaves to Lua: errors, requests that wait, malformed input,
--- cancellations and the end. The core calls these functions by their names: see `pintle.peer.policy` in
--- `_meta/core.lua`. The other functions are for `pintle.peer` alone.
+-- cancellations and the end. The core calls the functions that `pintle.peer.policy` in `_meta/core.lua` lists. The
+-- others are for `pintle.peer` alone.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -37,13 +37,13 @@ end
 ---The task that made a call was stopped.
 function policy.withdrawn(self, id, err) tell_cancelled(self, id, err.message) end
 
----Why something could not be sent.
+---The error of a notification, or of a call, that could not be sent.
 ---@return pintle.error
 function policy.failure(self, kind, message)
   return kind == "closed" and (self.ended or self.deaf or self.lost) or errors.new(kind, message)
 end
 
----The same for a call. It waits a moment for the reason why the output is closed.
+---The same for a call that the core made. It waits a moment for the reason why the output is closed.
 ---@return pintle.error
 function policy.refused(self, kind, message)
   local err = policy.failure(self, kind, message)
@@ -233,7 +233,8 @@ end
 
 local function is_full(self) return self.backlog_count >= self.most_backlog or self.backlog_bytes >= MOST_BYTES end
 
----Adds the message that was received last.
+---Adds the message that was received last. The core calls it for one that `stream:listen` has read: nothing may be run
+---while a handler computes.
 function policy.keep(self, kind, id, what, payload)
   local n, size = self.backlog_count + 1, self.stream:size()
   self.backlog_count, self.backlog_bytes = n, self.backlog_bytes + size
@@ -315,7 +316,8 @@ local function handle(self, id, method, params)
   if id ~= nil then answer_error(self, id, METHOD_NOT_FOUND, "Method not found: " .. method) end
 end
 
----A request or notification that the core could not give to a handler.
+---A message that the core did not give to a handler: there is none, requests are held, or as many as may be are at
+---work.
 function policy.request(self, kind, id, method, params)
   if self.backlog_count == 0 and not self.deaf and self.stream:has_room() then
     return handle(self, id, method, params)
@@ -332,7 +334,8 @@ local function fail_spoiled(spoiled)
   if not spoiled.peer.is_ending then spoiled.peer.stream:settle(spoiled.call, nil, spoiled.err) end
 end
 
----Input that has to be answered waits until the answers before it are read, and is dropped if the backlog is full.
+---Malformed input; `call` is the id of our call that it would have answered, which still waits. Input that has to be
+---answered waits until the answers before it are read, and is dropped if the backlog is full.
 function policy.invalid(self, kind, id, call, told)
   local is_answered = not call and not told.is_answer and (id ~= nil or self.answer_noise)
   local _, is_clogged = self.stream:running()
@@ -462,7 +465,8 @@ local function linger(self, err)
   self.stream:write_soon()
 end
 
----The input has ended. Called again if memory was short for it.
+---The input has ended, or reading has failed; the kind is "full" if there was not enough memory for a message. Called
+---again if memory was short for the function itself.
 function policy.ended(self, message, kind)
   if self.ended or self.is_ending then return end
   local err = errors.new(kind or "closed", message)
@@ -527,7 +531,7 @@ function policy.go_on(self)
   review(self)
 end
 
----A call was made while messages are held: its answer has to get through.
+---A call was made while requests are held or reading is paused: its answer has to get through.
 function policy.calling(self)
   if self.backlog_count > 0 then unpause(self) end
   go_on_soon(self)
@@ -540,7 +544,7 @@ function policy.listen(self)
   self.stream:write()
 end
 
----Something was sent, or a handler has ended.
+---While `stream:report` is on: something was written, or a handler has ended.
 function policy.moved(self)
   go_on_soon(self)
   review(self)
