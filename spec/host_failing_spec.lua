@@ -61,12 +61,12 @@ local PEER = [[
   other:close()
 ]]
 
-local function run(trouble, dialect, program)
+local function run(program, trouble, dialect)
   local root = lfs.currentdir()
   local code = ([[
     ulimit -n 64
     LUA_PATH='./lua/?.lua;./lua/?/init.lua;;' exec lua5.4 -e '%s' /dev/null "$@" 2>&1
-  ]]):format(("local function main(...) %s end main(table.unpack(arg))"):format((program or PROGRAM):gsub("'", "'\\''")))
+  ]]):format(("local function main(...) %s end main(table.unpack(arg))"):format(program:gsub("'", "'\\''")))
   return (children.run {
     command = children.sh(code, trouble, dialect, root .. "/spec/support/plugins/greeter.lua", root), stdin = "null",
   })
@@ -80,7 +80,7 @@ describe("a program whose first plugin has started", function()
     for _, dialect in ipairs { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" } do
       it(("fails as documented when it %s (%s)"):format(title, dialect), function()
         local lines = {}
-        for line in run(trouble, dialect):gmatch "[^\n]+" do lines[#lines + 1] = line end
+        for line in run(PROGRAM, trouble, dialect):gmatch "[^\n]+" do lines[#lines + 1] = line end
         assert.equal("fine", lines[1])
         assert.matches(dialect == "liquid" and "Unknown tag 'greeet'" or "^Unknown operation: greeet", lines[2])
         assert.matches("^Invalid params for \"greet\": at /name: expected string, got integer 5", lines[3])
@@ -97,7 +97,7 @@ the request timed out after 10ms (code -32001)
 Internal error: result: a function has no JSON form (code -32603)
 Bad luck
 sh ended with signal KILL: Bad luck
-]], run(trouble, "", PEER))
+]], run(PEER, trouble, ""))
     end)
   end
 end)

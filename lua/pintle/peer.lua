@@ -438,9 +438,10 @@ end
 function peers.open(given)
   peers.check_names(given.limits or {}, LIMITS, 2)
   policy.check_timeout(given.timeout, 2)
-  local self, err = new(given), nil
-  self.stream, err = open_stream(self, given)
-  if not self.stream then return nil, err end
+  local self = new(given)
+  local stream, err = open_stream(self, given)
+  if not stream then return nil, err end
+  self.stream = stream
   set_ways(self, given)
   self.stream:begin()
   if self.ended then return nil, self.ended end
