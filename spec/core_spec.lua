@@ -4,8 +4,10 @@ local cli = require "spec.support.cli"
 local core = require "pintle.core"
 
 local function names()
-  local list = {}
-  for name in cli.slurp "lua/pintle/_meta/core.lua":gmatch "\n%l* ?core%.([%l%d_]+)[ (]" do list[#list + 1] = name end
+  local list, contract = {}, cli.slurp "lua/pintle/_meta/core.lua"
+  local class = contract:match "@class pintle%.core\n(.-)\nlocal core"
+  for name in class:gmatch "@field ([%l%d_]+)" do list[#list + 1] = name end
+  for name in contract:gmatch "\n%l* ?core%.([%l%d_]+)[ (]" do list[#list + 1] = name end
   return list
 end
 

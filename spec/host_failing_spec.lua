@@ -32,33 +32,72 @@ local PROGRAM = [[
   end
 ]]
 
-local function run(trouble, dialect)
+-- The same for a program without a host around it: its end, and a deadline of a request of its own.
+local PEER = [[
+  local core, lfs, pintle = require "pintle.core", require "lfs", require "pintle"
+  local trouble = ...
+  local peer = assert(pintle.connect {
+    command = { "sh", "-c", "read line; echo Bad luck >&2; kill -9 $$" }, on_stderr = print,
+  })
+  local one, other = pintle.pair()
+  other:on("slow", function(_, ctx)
+    ctx:set_deadline(0.01)
+    return nil, select(2, pintle.sleep(60))
+  end)
+  other:on("wrong", function() return print end)
+  other.on_error = function() end
+  one:call "unknown"
+  if trouble == "directory" then assert(lfs.chdir "/") end
+  local held = {}
+  while trouble == "descriptors" do
+    local read_end, write_end = core.pipe()
+    if not read_end then break end
+    held[#held + 1] = { read_end, write_end }
+  end
+  for _, method in ipairs { "unknown", "slow", "wrong" } do print(select(2, one:call(method))) end
+  print(select(2, peer:call "greet"))
+  peer:close()
+  one:close()
+  other:close()
+]]
+
+local function run(program, trouble, dialect)
   local root = lfs.currentdir()
   local code = ([[
     ulimit -n 64
     LUA_PATH='./lua/?.lua;./lua/?/init.lua;;' exec lua5.4 -e '%s' /dev/null "$@" 2>&1
-  ]]):format(("local function main(...) %s end main(table.unpack(arg))"):format(PROGRAM:gsub("'", "'\\''")))
+  ]]):format(("local function main(...) %s end main(table.unpack(arg))"):format(program:gsub("'", "'\\''")))
   return (children.run {
     command = children.sh(code, trouble, dialect, root .. "/spec/support/plugins/greeter.lua", root), stdin = "null",
   })
 end
 
-describe("a host whose first plugin has started", function()
+describe("a program whose first plugin has started", function()
   for trouble, title in pairs {
     directory = "has changed its working directory under a relative package.path",
     descriptors = "has no descriptor left",
   } do
-    for _, dialect in ipairs { "gevals", "mcp" } do
+    for _, dialect in ipairs { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" } do
       it(("fails as documented when it %s (%s)"):format(title, dialect), function()
         local lines = {}
-        for line in run(trouble, dialect):gmatch "[^\n]+" do lines[#lines + 1] = line end
+        for line in run(PROGRAM, trouble, dialect):gmatch "[^\n]+" do lines[#lines + 1] = line end
         assert.equal("fine", lines[1])
-        assert.matches("^Unknown operation: greeet", lines[2])
+        assert.matches(dialect == "liquid" and "Unknown tag 'greeet'" or "^Unknown operation: greeet", lines[2])
         assert.matches("^Invalid params for \"greet\": at /name: expected string, got integer 5", lines[3])
         assert.truthy(lines[4] == "fine" or lines[4]:find "no answer to" or lines[4]:find "timed out", lines[4])
         assert.matches("ended with signal KILL", lines[5])
         assert.is_nil(lines[6])
       end)
     end
+
+    it("has peers that fail as documented when it " .. title, function()
+      assert.equal([[
+Method not found: unknown (code -32601)
+the request timed out after 10ms (code -32001)
+Internal error: result: a function has no JSON form (code -32603)
+Bad luck
+sh ended with signal KILL: Bad luck
+]], run(PEER, trouble, ""))
+    end)
   end
 end)

@@ -81,6 +81,34 @@ describe("a peer", function()
     return read
   end
 
+  describe("whose other side reads nothing", function()
+    local function assert_late(call)
+      open()
+      local begun = core.now()
+      local result, err = call({ text = ("x"):rep(4 << 20) }, 0.05)
+      assert.same({ nil, "timeout" }, { result, err.kind })
+      assert.truthy(core.now() - begun < patience / 2)
+      assert.truthy(far.stream:queued() > 1 << 20)
+    end
+
+    it("fails a call by its deadline, although it could not be written", function()
+      assert_late(function(params, timeout) return far:call("a", params, { timeout = timeout }) end)
+    end)
+
+    it("fails one that a task makes", function()
+      assert_late(function(params, timeout) return tasks.run(far.call, far, "a", params, { timeout = timeout }) end)
+    end)
+
+    it("fails one that has begun, and one that is told of progress", function()
+      assert_late(function(params, timeout) return far:begin("a", params, { timeout = timeout }):wait() end)
+      far:close()
+      wire:close()
+      assert_late(function(params, timeout)
+        return far:call("a", params, { timeout = timeout, on_progress = function() end })
+      end)
+    end)
+  end)
+
   describe("that is asked more than it handles at once", function()
     it("begins no more than told, and the others in order as those end", function()
       pair { requests = 2 }

@@ -278,7 +278,7 @@ describe("a peer", function()
     wire:write '{"jsonrpc":"2.0","method":"n","params":[1]}\n'
     turn_until(function() return #heard_of == 1 end)
     wire:write '{"jsonrpc":"2.0","method":"n","params":[2]}\n'
-    peer:expect_end()
+    peer.stream:expect_end()
     assert.is_true(peer:join(children.patience))
     assert.same({ 1, 2 }, heard_of)
     assert.equal("closed", peer.ended.kind)

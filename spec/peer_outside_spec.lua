@@ -51,6 +51,29 @@ for name, open in pairs(transports) do
       assert_usable()
     end)
 
+    for title, wrap in pairs {
+      ["in a callback of C"] = function(fn)
+        local result, err
+        string.gsub("x", "x", function() result, err = fn() end)
+        return result, err
+      end,
+      ["in a coroutine"] = function(fn) return coroutine.wrap(fn)() end,
+    } do
+      it("are nested where a handler cannot yield, 40 deep at least, and then fail: " .. title, function()
+        peer.on_error = function() end
+        peer:on("ping", function(params, ctx)
+          if params.depth == 0 then return 0 end
+          local result, err = wrap(function() return ctx:call("ping", { depth = params.depth - 1 }) end)
+          return result and result + 1, err
+        end)
+        assert.equal(40, peer:call("ping", { depth = 40 }))
+        local result, err = peer:call("ping", { depth = 2000 })
+        assert.same({ nil, "remote" }, { result, err.kind })
+        assert.matches("C stack overflow", err.message)
+        assert_usable()
+      end)
+    end
+
     it("are made in coroutines, many at a time", function()
       local function generate()
         return coroutine.wrap(function()

@@ -1,25 +1,21 @@
--- Ways to a peer: a program that is started, a socket, stdin and stdout, any two descriptors, a pair in memory.
+-- Ways to a peer: a program that is started, a socket, stdin and stdout, any two descriptors, a pair of peers.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local exits = require "pintle.exit"
-local lazy = require "pintle.lazy"
-local options = require "pintle.options"
 local peers = require "pintle.peer"
 
-local socket = lazy "pintle.connect.socket"
-
+local WAYS = { "command", "path", "host", "stdio", "read" } -- options that say what to connect to
 local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal" }
-local OWN_OPTIONS = { "path", "host", "port", "stdio", "ladder", "process_limits", "on_stderr" }
 
-local KNOWN = options.set(SPAWN_OPTIONS)
-for name in pairs(options.set(OWN_OPTIONS)) do KNOWN[name] = true end
+local KNOWN = peers.names "path host port stdio ladder process_limits on_stderr"
+for _, name in ipairs(SPAWN_OPTIONS) do KNOWN[name] = true end
 for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
 ---@class pintle.connect.options: pintle.peer.options
 ---@field command? string[] a program to start and its arguments, with what `core.spawn` takes besides: env, inherit,
 ---cwd, stderr, group, death_signal
----@field on_stderr? fun(line: string) told of each line of the program's stderr
+---@field on_stderr? fun(line: string) called with each line of the program's stderr
 ---@field process_limits? pintle.limits
 ---@field ladder? pintle.ladder how the program is stopped
 ---@field path? string a Unix socket
@@ -48,19 +44,14 @@ local function copy(given)
   return settings
 end
 
-local function start(settings) return require("pintle.connect.program").start(settings, SPAWN_OPTIONS) end
+local function dial(settings) return require("pintle.connect.socket").connect(settings) end
 
-local function dial(settings) return socket.connect(settings) end
-
-local WAYS = {
-  { "command", start },
-  { "path", dial },
-  { "host", dial },
-  { "stdio", claim },
-  { "read", peers.open },
+local OPEN = {
+  command = function(settings) return require("pintle.connect.program").start(settings, SPAWN_OPTIONS) end,
+  path = dial, host = dial, stdio = claim, read = peers.open,
 }
 
--- What is wrong with an option is found far below; the one to blame is who gave it.
+-- Misuse is found far below: the error blames the user's call instead.
 local function opened(open, settings, level)
   local ok, peer, err = pcall(open, settings)
   if ok then return peer, err end
@@ -73,22 +64,20 @@ end
 ---@return pintle.peer?, pintle.error?
 function connect.open(given)
   if type(given) ~= "table" then error("connect to what? a table expected, got " .. type(given), 2) end
-  options.check(given, KNOWN)
-  local found
-  for _, way in ipairs(WAYS) do
-    if given[way[1]] and found then error(("either %s or %s"):format(found[1], way[1]), 2) end
-    found = given[way[1]] and way or found
+  peers.check_names(given, KNOWN, 2)
+  local way
+  for _, name in ipairs(WAYS) do
+    if given[name] and way then error(("either %s or %s"):format(way, name), 2) end
+    way = given[name] and name or way
   end
-  if found then
-    local peer, err = opened(found[2], copy(given), 2)
-    return peer, err
-  end
-  error("connect to what? command, path, host and port, stdio, or read and write", 2)
+  if not way then error("connect to what? command, path, host and port, stdio, or read and write", 2) end
+  local peer, err = opened(OPEN[way], copy(given), 2)
+  return peer, err
 end
 
 ---Two peers that talk to each other, within this program.
 ---@param one? pintle.peer.options
----@param other? pintle.peer.options the same as `one` unless told
+---@param other? pintle.peer.options default: the same as `one`
 ---@return pintle.peer, pintle.peer
 function connect.pair(one, other)
   local left, right = assert(core.socketpair())
@@ -105,6 +94,6 @@ end
 ---@param given pintle.connect.options
 ---@param on_peer fun(peer: pintle.peer) called in a task for each
 ---@return pintle.listener?, pintle.error?
-function connect.listen(given, on_peer) return socket.listen(given, on_peer) end
+function connect.listen(given, on_peer) return require("pintle.connect.socket").listen(given, on_peer) end
 
 return connect

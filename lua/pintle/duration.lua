@@ -4,8 +4,7 @@
 local duration = {}
 
 local SECOND = 1000000000
--- 2^63 nanoseconds, as the unsigned number that Lua's integers hold without a name. As in Go a negative duration
--- reaches it and a positive one stays below.
+-- 2^63 nanoseconds, as an unsigned integer. As in Go, a negative duration may reach it, and a positive one may not.
 local LIMIT = math.mininteger
 
 local UNITS = {
@@ -39,15 +38,6 @@ local function add(a, b, text)
   return result
 end
 
-local function whole_number(digits, text)
-  local number = 0
-  for digit in digits:gmatch "%d" do
-    if math.ult(math.maxinteger // 10, number) then refuse_size(text) end
-    number = add(number * 10, math.tointeger(digit), text)
-  end
-  return number
-end
-
 -- Digits that no longer fit 63 bits are dropped, as Go does: they are far below a nanosecond.
 local function fraction(digits, unit)
   local number, scale = 0, 1.0
@@ -63,8 +53,9 @@ local function term(whole, decimals, name, text)
   if name == "" then refuse(text, "has a number without a unit, such as s or ms") end
   local unit = UNITS[name]
   if not unit then refuse(text, "has the unknown unit " .. quoted(name) .. "; it has to be ns, us, ms, s, m or h") end
-  local count = whole_number(whole, text)
-  if math.ult(unit == 1 and LIMIT or math.maxinteger // unit, count) then refuse_size(text) end
+  local count = math.tointeger(tonumber(whole == "" and 0 or whole))
+  if unit == 1 and whole:find "^0*9223372036854775808$" then count = LIMIT end
+  if not count or count > math.maxinteger // unit then refuse_size(text) end
   return add(count * unit, fraction(decimals, unit), text)
 end
 
@@ -91,11 +82,8 @@ local function read(text)
   return total
 end
 
----Reads what Go's time.ParseDuration reads.
----@param text string
----@return integer? nanoseconds, string? message what is wrong, in a sentence
-function duration.nanoseconds(text)
-  if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 2) end
+local function read_nanoseconds(text)
+  if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 3) end
   local ok, result = pcall(read, text)
   if ok then return result end
   if type(result) ~= "table" then error(result, 0) end
@@ -104,10 +92,17 @@ end
 
 ---Reads what Go's time.ParseDuration reads.
 ---@param text string
+---@return integer? nanoseconds, string? message what is wrong, in a sentence
+function duration.nanoseconds(text)
+  local nanoseconds, message = read_nanoseconds(text)
+  return nanoseconds, message
+end
+
+---Reads what Go's time.ParseDuration reads.
+---@param text string
 ---@return number? seconds, string? message what is wrong, in a sentence
 function duration.parse(text)
-  if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 2) end
-  local nanoseconds, message = duration.nanoseconds(text)
+  local nanoseconds, message = read_nanoseconds(text)
   if not nanoseconds then return nil, message end
   return nanoseconds / SECOND
 end

@@ -1,9 +1,9 @@
--- One error object for everything the world does wrong.
+-- The one error object, for every failure of the outside world.
 
 ---@alias pintle.error.kind
 ---| "spawn"       the program could not be started
 ---| "timeout"     the deadline came first
----| "cancelled"   somebody gave up on it
+---| "cancelled"   the caller, or the other side, gave up on it
 ---| "closed"      the other side is gone, or this one is
 ---| "protocol"    the other side does not keep to the protocol
 ---| "remote"      the other side answered with an error; `code` and `data` are its own
@@ -35,7 +35,7 @@ local errors = {}
 -- Control characters of Unicode: C1, and those that change the direction in which a text is shown.
 local CONTROLS = { "\xC2[\x80-\x9F]", "\xD8\x9C", "\xE2\x80[\x8E\x8F\xAA-\xAE]", "\xE2\x81[\xA6-\xA9]" }
 
----What others say, without control characters: on a terminal they would steer it, or make a text look like another.
+---A received text without control characters, which would steer a terminal or make the text look like another.
 ---@param text string
 ---@param kept? string control characters of ASCII that may stay
 ---@param mark? string that stands for each of the others; default: "?"
@@ -47,7 +47,7 @@ function errors.harmless(text, kept, mark)
   return text
 end
 
----One line worth printing, whatever the other side says.
+---One line to print, whatever the other side has sent.
 function metatable.__tostring(err)
   local line = errors.harmless(tostring(err.message), nil, " "):gsub("%s+", " ")
   if err.kind == "remote" and err.code then line = ("%s (code %s)"):format(line, err.code) end
@@ -59,8 +59,9 @@ end
 ---@param fields? table whatever else is known
 ---@return pintle.error
 function errors.new(kind, message, fields)
+  if not fields then return setmetatable({ kind = kind, message = message }, metatable) end
   local err = {}
-  for name, value in pairs(fields or {}) do err[name] = value end
+  for name, value in pairs(fields) do err[name] = value end
   err.kind, err.message = kind, message
   return setmetatable(err, metatable)
 end
@@ -69,7 +70,7 @@ end
 ---@return boolean
 function errors.is(value) return getmetatable(value) == metatable end
 
----What a value has to say for itself, also if its own way of saying it fails.
+---The text of a value that was raised or returned as an error. It never raises.
 ---@param value any
 ---@return string
 function errors.text(value)

@@ -1,13 +1,13 @@
--- What is done before os.exit ends the program, whoever calls it: os.exit is wrapped for that, once.
+-- Actions to run before os.exit ends the program. os.exit is wrapped for that, once.
 
 local core = require "pintle.core"
 
-local LAST_WORDS = 1 -- seconds for what is queued to be taken
+local SENDING = 1 -- seconds to send what is queued
 
 local exits = {}
 
 local actions = {} ---@type function[]
-local speaking = setmetatable({}, { __mode = "k" }) ---@type table<pintle.peer, integer> and whose it is
+local pids = setmetatable({}, { __mode = "k" }) ---@type table<pintle.peer, integer> the process that opened it
 local is_sending = false
 
 local function wrap()
@@ -21,7 +21,7 @@ local function wrap()
   end
 end
 
----Has `action()` called first. It may wait.
+---Has `action()` called before the program ends. It may wait.
 ---@param action fun()
 function exits.before(action)
   if #actions == 0 then wrap() end
@@ -29,17 +29,17 @@ function exits.before(action)
 end
 
 local function send_rest()
-  for peer, process in pairs(speaking) do
-    if not peer.ended and process == core.getpid() then peer:drain(LAST_WORDS) end
+  for peer, pid in pairs(pids) do
+    if not peer.ended and pid == core.getpid() then peer:drain(SENDING) end
   end
 end
 
----Has what a peer has queued sent first: who logs why it gives up, and exits, is heard.
+---Has what a peer has queued sent before the program ends, such as a log entry that says why.
 ---@param peer pintle.peer
 function exits.after_sending(peer)
   if not is_sending then exits.before(send_rest) end
   is_sending = true
-  speaking[peer] = core.getpid()
+  pids[peer] = core.getpid()
 end
 
 return exits

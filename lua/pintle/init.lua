@@ -1,7 +1,45 @@
--- The face of pintle: nothing but names. All but one are found by `pintle.names`; a program that only serves needs no
--- other, and starts the faster the less it parses.
+-- The module `pintle`: nothing but names. What a name stands for is loaded when it is first used, so that a plugin
+-- starts without the host, and a host without the plugin's half.
 
-local function connect(options) return require "pintle.connect".open(options) end
+---@class pintle
+---@field plugin fun(declaration: pintle.declaration): pintle.plugin declare a plugin
+---@field host fun(options?: pintle.host.options): pintle.host make a host
+---@field connect fun(options: pintle.connect.options): pintle.peer?, pintle.error? open a conversation
+---@field listen fun(options: pintle.connect.options, on_peer: fun(peer: pintle.peer)): pintle.listener?, pintle.error?
+---@field pair fun(one?: pintle.peer.options, other?: pintle.peer.options): pintle.peer, pintle.peer
+---@field task fun(fn: function, ...): pintle.task run beside everything else
+---@field all fun(list: (pintle.task|function)[], timeout?: number): table?, pintle.error? wait for all of them
+---@field any fun(list: (pintle.task|function)[], timeout?: number): integer?, any wait for the first of them
+---@field run fun(fn?: function, ...): any turn the loop until it has returned, or no task is left
+---@field sleep fun(seconds: number): true?, pintle.error?
+---@field loop pintle.loop for driving it from another loop
+---@field bytes fun(text: string): pintle.bytes binary data, where the protocol has any
+---@field dialect pintle.dialects the protocols, and how to add one
+---@field schema table JSON Schema 2020-12
+---@field duration table "1h30m" both ways
+---@field json table the wire codec by itself
+---@field null lightuserdata the value that stands for JSON's null; it is `cjson.null`
+---@field array fun(list?: table): table marks a list, so that it is sent as `[…]` even when it is empty
+---@field raw fun(text: string): pintle.raw a value kept as its JSON text and sent on as it stands
+local pintle = {}
 
----@type pintle
-return setmetatable({ connect = connect }, { __index = function(...) return require "pintle.names"(...) end })
+local PREFIX = "pintle."
+
+-- The module that each name is found in, and its name there, unless it is the module itself.
+local PLACES = {
+  plugin = "plugin.new", host = "host", connect = "connect.open", listen = "connect.listen", pair = "connect.pair",
+  task = "task.start", all = "task.all", any = "task.any", run = "task.run", sleep = "loop.sleep", loop = "loop",
+  bytes = "bytes.new", dialect = "dialect", schema = "schema", duration = "duration", json = "core.json",
+  null = "core.json.null", array = "core.json.array", raw = "core.json.raw",
+}
+
+local function find(_, name)
+  if not PLACES[name] then return nil end
+  local module, path = PLACES[name]:match "(%l+)(.*)"
+  local value = require(PREFIX .. module)
+  for member in path:gmatch "%l+" do value = value[member] end
+  pintle[name] = value
+  return value
+end
+
+return setmetatable(pintle, { __index = find })

@@ -1,13 +1,12 @@
 -- Modules that are loaded when they are first used, so that a program starts fast. A host loads all of them while its
--- first plugin starts: from then on nothing that goes wrong, not even a lack of descriptors or another working
--- directory, keeps it from what it needs to say so.
+-- first plugin starts, so that failures are reported even without a free descriptor or in another working directory.
 
 local lazy = {}
 
 local unloaded = {} ---@type table<string, true> names of modules that have a stand-in
 
----Loads every module that has a stand-in, and those that these bring, but for those of another role.
----@param role string what the names of these have in them, such as "plugin"
+---Loads every module that has a stand-in, and the stand-ins of these, but not the modules of another role.
+---@param role string a part of the names of those modules, such as "plugin"
 function lazy.load_all_but(role)
   for name in next, unloaded do
     unloaded[name] = nil
@@ -18,7 +17,7 @@ function lazy.load_all_but(role)
   end
 end
 
--- A stand-in for a module that is a table. Whatever is asked of it is asked of the module.
+-- A stand-in for a module that is a table: the module is loaded when a field is first read.
 local function stand_in(_, name)
   local metatable = {}
   if not package.loaded[name] then unloaded[name] = true end

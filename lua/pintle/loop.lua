@@ -13,7 +13,7 @@ local loop = core.loop
 
 loop.now = core.now
 
--- {====== Errors that nobody catches ======
+-- {====== Errors without a receiver ======
 
 ---Called with an error that no caller and no waiting task can receive. Prints it; replace it to do something else. If
 ---it raises, the error goes to the code that turns the loop.

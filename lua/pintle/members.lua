@@ -1,4 +1,4 @@
--- Members of what was received: what they are, and whether they are what they should be.
+-- Checking the members of received values.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
@@ -11,7 +11,7 @@ local members = {}
 
 members.kind = json.kind
 
----A member, or nil where it is null, which is what some write for nothing.
+---A member; nil if it is null, which some programs send for a member that is left out.
 ---@param value any
 ---@return any
 function members.given(value)
@@ -19,10 +19,10 @@ function members.given(value)
   return value
 end
 
----Whether a member is of a kind. One that is left out, or null, is right.
+---Checks the kind of a member. One that is left out, or null, passes.
 ---@param value any
 ---@param expected "boolean"|"number"|"string"|"array"|"object"
----@param name string of the member
+---@param name string the member's, for the message
 ---@return true?, pintle.error? err with the code of invalid params
 function members.check(value, expected, name)
   if value == nil or value == null or type(value) == expected then return true end

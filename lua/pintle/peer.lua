@@ -1,22 +1,22 @@
--- One conversation: calls and notifications in both directions at once, over any pair of descriptors.
+-- One conversation: calls and notifications in both directions at once, over any pair of descriptors. This file has the
+-- peer, its options, and the objects of its calls and requests; `pintle.peer.policy` has the decisions.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
-local options = require "pintle.options"
 local policy = require "pintle.peer.policy"
-local request = require "pintle.request"
 local tasks = require "pintle.task"
 
 local TIMEOUT = 60 -- seconds for a call
 local LINGER = 60 -- seconds for requests that are still handled when the input has ended
 local MOST_REQUESTS = 256 -- handlers at work
-local MOST_PARKED = 1024 -- messages taken in that wait for one of those to end
+local MOST_PARKED = 1024 -- messages in the backlog
 local CLOSING = 1 -- seconds to send what is queued when it is closed
-local LAST_WORDS = 1 -- seconds to find the reason why the output is closed
+local GRACE = 0.2 -- seconds in which a handler that computes may see for itself that it was stopped
+local STUBBORN = 1 -- seconds in which it may clean up; then it is interrupted before every instruction
 local INVALID_REQUEST = -32600
 
----What an error that has no code of its own is sent as.
+---The codes of errors that have none, by kind.
 local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, invalid = -32602, full = -32000 }
 
 core.protect()
@@ -38,13 +38,21 @@ core.protect()
 ---@field requests? integer handlers at work at once; those that wait for the other side are not counted; default: 256
 ---@field parked? integer messages that wait for a handler to end before reading pauses; default: 1024, and 16 MiB
 
----@class pintle.peer.options: pintle.stream.options
----@field name? string the name of the other side in error messages
----@field timeout? number|false seconds for a call that has no timeout of its own; default: 60
----@field limits? pintle.peer.limits
+---The ways of a protocol. A `pintle.dialect` has these fields.
+---@class pintle.ways
 ---@field cancellation? pintle.cancellation|false default: LSP's
 ---@field progress? pintle.progress default: LSP's
 ---@field codes? table<string, integer> codes of errors without a code, by kind
+---@field ids? "integer"|"string" how own ids are sent
+---@field extra? table<string, string|number|boolean> members of every message beside jsonrpc
+---@field header? string what is written before the length
+---@field ordered? boolean received objects keep the order of their members, as `json.order` has it
+---@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
+
+---@class pintle.peer.options: pintle.stream.options, pintle.ways
+---@field name? string the name of the other side in error messages
+---@field timeout? number|false seconds for a call that has no timeout of its own; default: 60
+---@field limits? pintle.peer.limits
 ---@field answer_noise? boolean answer malformed input with an error, as a server does; default: true on stdio and for
 ---peers of a listener, false otherwise
 ---@field on_noise? fun(report: pintle.report) called for malformed input
@@ -54,8 +62,6 @@ core.protect()
 ---@field explain? fun(peer: pintle.peer, err: pintle.error) finds out why it ended and calls `peer:finish(err)`
 ---@field traceback? boolean send the traceback of an error that a handler raises
 ---@field spin? number seconds to go on asking for an answer before the loop sleeps; default: 0
----@field ordered? boolean received objects keep the order of their members, as `json.order` has it
----@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
 ---@field linger? number seconds for requests that are still handled when the input has ended; default: 60
 
 ---@alias pintle.handler fun(params: any, ctx: pintle.request): any, any
@@ -93,6 +99,81 @@ local LSP_PROGRESS = {
   report = function(params) return params.token, params.value end,
 }
 
+-- {====== Requests ======
+
+---A request or notification that is being handled.
+---@class pintle.request: pintle.core.context
+---@field peer pintle.peer
+---@field id pintle.id? nil for a notification
+---@field method string
+---@field due number? the deadline, by the clock of the loop
+---@field must_abort boolean? whether the watchdog raises before every instruction
+---@field is_firm boolean? whether the other side cannot cancel it
+---@field concluding? fun() called when the handler has ended, before the answer is queued
+local request_methods = {}
+
+local request_metatable = { __name = "pintle.request", __index = request_methods }
+
+---Whether the answer is not wanted any more: the request was cancelled or timed out, or the peer is gone. `why` is the
+---error to return.
+---@return boolean, pintle.error? why
+function request_methods:cancelled()
+  if not self.stopped and self.due and loop.now() >= self.due then self:expire() end
+  return self.stopped ~= nil, self.stopped
+end
+
+---Seconds that are left, nil when there is no deadline.
+---@return number?
+function request_methods:deadline() return self.due and math.max(self.due - loop.now(), 0) end
+
+---Calls the peer that sent the request.
+---@return any result, pintle.error?
+function request_methods:call(method, params, options) return self.peer:call(method, params, options) end
+
+---@return true?, pintle.error?
+function request_methods:notify(method, params) return self.peer:notify(method, params) end
+
+---Sets the deadline. When it comes, waits return an error of the kind "timeout", and a handler that computes is
+---interrupted.
+---@param seconds number
+---@param what? string what timed out, for the message; default: "the request"
+function request_methods:set_deadline(seconds, what)
+  self.due = loop.now() + seconds
+  self.allowed, self.what = seconds, what or "the request"
+  loop.set_deadline(self, seconds)
+end
+
+local function show_seconds(seconds)
+  if seconds < 1 then return ("%gms"):format(seconds * 1000) end
+  return ("%gs"):format(seconds)
+end
+
+---@private
+function request_methods:expire()
+  local message = ("%s timed out after %s"):format(self.what, show_seconds(self.allowed))
+  self:stop(errors.new("timeout", message, { elapsed = self.allowed }))
+end
+
+---Ends its waits with `err`. A handler that computes is interrupted after a short grace.
+---@param err pintle.error
+function request_methods:stop(err)
+  if self.stopped then return end
+  self.stopped, self.stopped_at = err, loop.now()
+  loop.stop(self, err)
+end
+
+---@private called while the handler computes without waiting
+function request_methods:tick()
+  if self.must_abort then error(self.stopped, 0) end
+  self.peer:listen_in()
+  if not self:cancelled() then return end
+  local late = loop.now() - self.stopped_at
+  self.must_abort = late >= STUBBORN
+  if late >= GRACE then error(self.stopped, 0) end
+end
+
+-- }======
+
 -- {====== Calls that are waited for later ======
 
 ---@class pintle.call
@@ -102,20 +183,12 @@ local call_methods = {}
 
 local call_metatable = { __name = "pintle.call", __index = call_methods }
 
--- What the answer amounts to is found out once.
-local function conclude(begun, result, err)
-  if begun.is_concluded then return begun.result, begun.err end
-  if err == core.overdue then err = policy.overdue(begun.peer, begun.id, begun.method, begun.timeout) end
-  begun.is_concluded, begun.result, begun.err = true, result, err
-  if begun.token then begun.peer.listeners[begun.token] = nil end
-  return result, err
-end
-
 ---@return any result, pintle.error?
 function call_methods:wait()
   local result, err = self.answered:wait()
-  if not self.answered:is_set() then return nil, err end
-  return conclude(self, result, err)
+  if err ~= core.overdue then return result, err end
+  self.overdue = self.overdue or policy.overdue(self.peer, self.id, self.method, self.timeout)
+  return nil, self.overdue
 end
 
 ---@return boolean whether it was answered, or has failed
@@ -129,26 +202,24 @@ function call_methods:cancel(reason)
   if self.peer.stream:settle(self.id, nil, err) then policy.withdrawn(self.peer, self.id, err) end
 end
 
+local function check_method(method)
+  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
+end
+
 ---Calls, and goes on at once; `call:wait()` has the answer.
 ---@param method string
 ---@param params? any
 ---@param given? { timeout?: number|false, on_progress?: fun(...) }
 ---@return pintle.call
 function methods:begin(method, params, given)
-  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 2) end
+  check_method(method)
   local timeout, sent, token = policy.read_options(self, params, given or {})
-  local begun = setmetatable({ peer = self, method = method, timeout = timeout, token = token }, call_metatable)
   local answered = loop.event()
-  begun.answered = answered
   if token then answered:on_set(function() self.listeners[token] = nil end) end
-  if self.deaf then
-    answered:set(nil, policy.failure(self, "closed"))
-    return begun
-  end
-  local message, kind
-  begun.id, message, kind = self.stream:ask(answered, method, sent, timeout)
-  if not begun.id then answered:set(nil, policy.failure(self, kind, message)) end
-  return begun
+  local id, message, kind = nil, nil, "closed"
+  if not self.deaf then id, message, kind = self.stream:ask(answered, method, sent, timeout) end
+  if not id then answered:set(nil, policy.failure(self, kind, message)) end
+  return setmetatable({ peer = self, id = id, method = method, timeout = timeout, answered = answered }, call_metatable)
 end
 
 ---Gives up on a call that was begun.
@@ -160,13 +231,19 @@ function methods.cancel(_, begun, reason) begun:cancel(reason) end
 
 -- {====== Handlers ======
 
+local function check_handler(handler)
+  local metatable_of = getmetatable(handler)
+  local is_callable = type(handler) == "function" or type(metatable_of) == "table" and metatable_of.__call
+  if handler ~= nil and not is_callable then error("handler: function expected, got " .. type(handler), 3) end
+end
+
 ---Sets the handler of a method; nil removes it. A handler returns a result; or nil and an error, a string or a table
 ---with `code`, `message` and `data`; or it raises, which is an internal error.
 ---@param method string
 ---@param handler pintle.handler?
 function methods:on(method, handler)
-  if type(method) ~= "string" then error("method: string expected, got " .. type(method), 2) end
-  options.check_handler(handler)
+  check_method(method)
+  check_handler(handler)
   self.handlers[method] = handler
 end
 
@@ -178,7 +255,7 @@ end
 ---Sets the handler of all other methods; `ctx.method` is the method.
 ---@param handler pintle.handler?
 function methods:otherwise(handler)
-  options.check_handler(handler)
+  check_handler(handler)
   self.other = handler
 end
 
@@ -193,6 +270,14 @@ function methods:on_first(fn)
   policy.update(self)
 end
 
+local function with_default_codes(codes)
+  local all = {}
+  for _, set in ipairs { CODES, codes } do
+    for kind, code in pairs(set) do all[kind] = code end
+  end
+  return all
+end
+
 local function set_controls(self)
   local controls = self.controls
   for method in pairs(controls) do controls[method] = nil end
@@ -200,28 +285,22 @@ local function set_controls(self)
   controls[self.progress.method] = policy.progress
 end
 
----The ways of a protocol. A `pintle.dialect` has these fields.
----@class pintle.ways
----@field cancellation? pintle.cancellation|false
----@field progress? pintle.progress
----@field codes? table<string, integer>
----@field ids? "integer"|"string"
----@field extra? table<string, string|number|boolean>
----@field header? string
----@field ordered? boolean
----@field big_integers? boolean
+-- Those of the ways that are not the stream's.
+local function set_ways(self, ways)
+  if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
+  if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
+  if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
+  if ways.progress then self.progress = ways.progress end
+  if ways.codes then self.codes = with_default_codes(ways.codes) end
+  set_controls(self)
+end
 
 ---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
 ---stays as it is.
 ---@param ways pintle.ways
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
-  if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
-  if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
-  if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
-  if ways.progress then self.progress = ways.progress end
-  if ways.codes then self.codes = setmetatable(ways.codes, { __index = CODES }) end
-  set_controls(self)
+  set_ways(self, ways)
   local ok, message, kind = self.stream:speak { ids = ways.ids, extra = ways.extra, header = ways.header }
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
@@ -229,32 +308,14 @@ end
 
 -- }======
 
--- {====== Waiting until something has become true ======
+-- {====== Waiting and ending ======
 
----@private called when something has changed
-function methods:review()
-  local expecting = self.expecting or {}
-  for event, condition in pairs(expecting) do
-    if condition(self) then
-      expecting[event] = nil
-      event:set(true)
-    end
-  end
-  if not next(expecting) then self.expecting = false end
-  if self.ended and self.over then self.over:set(true) end
-  policy.update(self)
-end
+methods.deafen = policy.deafen
 
-local function expect(self, condition, seconds, message)
-  if condition(self) then return true end
-  local event = loop.event()
-  self.expecting = self.expecting or {}
-  self.expecting[event] = condition
-  policy.update(self)
-  local ok, err = event:wait(seconds, seconds and errors.new("timeout", message))
-  if self.expecting then self.expecting[event] = nil end
-  return ok, err
-end
+methods.finish = policy.finish
+
+---@private reads while a handler computes
+methods.listen_in = policy.listen
 
 ---Waits for the end of the conversation. The core need not report anything for that: `finish` ends the wait.
 ---@param timeout? number seconds
@@ -272,7 +333,7 @@ end
 function methods:idle(timeout, asking)
   local own = asking and 1 or 0
   local function is_idle() return self.stream:running() <= own and self.backlog_count == 0 end
-  return expect(self, is_idle, timeout, "there is still something to do")
+  return policy.expect(self, is_idle, timeout, "there is still something to do")
 end
 
 local function is_settled(self) return self.ended or self.lost or self.stream:queued() == 0 end
@@ -282,113 +343,14 @@ local function is_settled(self) return self.ended or self.lost or self.stream:qu
 ---@return boolean whether it has
 function methods:drain(timeout)
   if not self.ended then self.stream:write() end
-  expect(self, is_settled, timeout, "not everything was sent in time")
+  policy.expect(self, is_settled, timeout, "not everything was sent in time")
   return self.stream:queued() == 0
-end
-
--- }======
-
--- {====== Losing one half ======
-
----No answer will come any more: every call that waits, and every later one, ends with `err`. Handlers go on.
----@param err pintle.error
-function methods:deafen(err)
-  self.deaf = self.deaf or err
-  policy.update(self)
-  self.stream:deafen(err)
-end
-
-local function finish_lingering(self) self:finish(self.deaf) end
-
--- What was asked before is answered.
-local function linger(self, err)
-  self:deafen(err)
-  self.lingering = self.lingering or loop.after(self.linger, finish_lingering, self)
-  self.is_lingering = true
-  policy.update(self)
-  self.stream:write_soon()
-end
-
----@private it is over once all is answered and the answers are out
-function methods:check_lingering()
-  local is_sent = self.lost or self.stream:queued() == 0
-  if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
-end
-
----@private Called again if memory was short for it.
-function methods:end_of_input(err)
-  if self.ended or self.is_ending then return end
-  if self.explain then
-    self.is_ending = true
-    return self.explain(self, err)
-  end
-  linger(self, err)
-  self.is_ending = true
-  if self.lost then self:check_lingering() end
-end
-
-local function stop_requests(self, err)
-  for _, ctx in ipairs(self.stream:requests()) do ctx:stop(err) end
-end
-
--- A plugin whose host is gone ends by `deserted`.
-local function give_up_output(self)
-  self.losing = nil
-  if self.ended then return end
-  if self.deserted then return self:deserted(self.lost) end
-  self:deafen(self.lost)
-end
-
----The other side has closed its input, so no answer reaches it. The reason may be known soon, by the end of our input
----or of the program.
----@private
-function methods:lost_output(message)
-  if self.lost or self.ended then return end
-  local err = errors.new("closed", message)
-  self.lost = err
-  self.stream:shut()
-  stop_requests(self, err)
-  self.losing = loop.after(LAST_WORDS, give_up_output, self)
-  self:review()
-  if self.is_lingering then self:check_lingering() end
-end
-
----@private the error of a call that could not be made
-function methods:explain_refusal(err)
-  if err.kind == "closed" and self.lost and not self.deaf then self:join(LAST_WORDS) end
-  return self.ended or err
 end
 
 ---The other side sees the end of its input; what it still says is taken.
 function methods:close_output()
   self:drain(CLOSING)
   if not self.ended then self.stream:shut() end
-end
-
--- }======
-
--- {====== The end ======
-
-local function forget_timers(self)
-  for _, name in ipairs { "lingering", "losing", "burying" } do
-    if self[name] then loop.forget(self[name]) end
-    self[name] = nil
-  end
-end
-
----Ends the conversation: every call that waits, and every wait of a handler, ends with `err`.
----@param err pintle.error
-function methods:finish(err)
-  if self.ended then return end
-  self.ended = err
-  forget_timers(self)
-  self.deaf = err
-  self:deafen(err)
-  self.stream:finish()
-  policy.clear_backlog(self)
-  stop_requests(self, err)
-  loop.soon(self.review, self)
-  if self.on_close then loop.call(self.on_close, err) end
 end
 
 local function close(self)
@@ -408,64 +370,39 @@ end
 
 -- {====== Opening ======
 
----@private reads while a handler computes
-methods.listen_in = policy.listen
-
----@private works off the backlog in the next turn
-function methods:go_on_soon()
-  if self.is_going_on then return end
-  self.is_going_on = true
-  loop.soon(policy.go_on, self)
+---A set of names.
+---@param list string with spaces between them
+---@return table<string, true>
+function peers.names(list)
+  local set = {}
+  for name in list:gmatch "%S+" do set[name] = true end
+  return set
 end
 
----@private The program at the other end is gone: what there is of it is read, and then it is over.
-function methods:expect_end()
-  if not self.ended and not self.is_ending then self.stream:expect_end() end
+---Raises for a name that is not known.
+---@param given table
+---@param known table<string, any>
+---@param level integer whom to blame, as `error` counts for the caller
+function peers.check_names(given, known, level)
+  for name in pairs(given) do
+    if not known[name] then error(("no option %q"):format(tostring(name)), level + 1) end
+  end
 end
 
-local PEER_OPTIONS = {
-  "name", "timeout", "limits", "cancellation", "progress", "codes", "answer_noise", "on_noise", "on_error", "on_close",
-  "explain", "traceback", "spin", "linger", "ordered", "big_integers",
-}
-local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "ids", "extra", "header", "others" }
-local STREAM_LIMITS = { "header", "message", "nesting", "queue", "calls", "text", "values" }
-local LIMITS = options.set { "requests", "parked", table.unpack(STREAM_LIMITS) }
+local STREAM_OPTIONS = "read write framing json raw ids extra header others "
+local STREAM_LIMITS = "header message nesting queue calls text values "
+local LIMITS = peers.names(STREAM_LIMITS .. "requests parked")
 
 ---The names of all options.
-peers.OPTIONS = options.set(PEER_OPTIONS)
-for name in pairs(options.set(STREAM_OPTIONS)) do peers.OPTIONS[name] = true end
+peers.OPTIONS = peers.names(STREAM_OPTIONS .. [[
+  name timeout limits cancellation progress codes answer_noise on_noise on_error on_close explain traceback spin linger
+  ordered big_integers
+]])
 
 local function pick(from, names)
   local picked = {}
-  for _, name in ipairs(names) do picked[name] = from[name] end
+  for name in names:gmatch "%S+" do picked[name] = from[name] end
   return picked
-end
-
-local function pick_all(from)
-  local picked = {}
-  for name, value in pairs(from or {}) do picked[name] = value end
-  return picked
-end
-
-local function init_fields(self, given)
-  local timeout = given.timeout
-  if timeout == nil then timeout = TIMEOUT end
-  self.name, self.timeout = given.name, timeout
-  self.cancellation = given.cancellation == nil and LSP_CANCELLATION or given.cancellation
-  self.progress = given.progress or LSP_PROGRESS
-  self.codes = setmetatable(pick_all(given.codes), { __index = CODES })
-  self.answer_noise, self.on_noise, self.on_error = given.answer_noise, given.on_noise, given.on_error
-  self.explain, self.traceback = given.explain, given.traceback
-  self.linger = given.linger or LINGER
-  self.listeners, self.last_token = {}, 0
-  self.most_backlog = given.limits and given.limits.parked or MOST_PARKED
-  policy.clear_backlog(self)
-  set_controls(self)
-end
-
-local function check(given)
-  options.check(given.limits or {}, LIMITS, 3)
-  policy.check_timeout(given.timeout, 4)
 end
 
 local function open_stream(self, given)
@@ -474,29 +411,39 @@ local function open_stream(self, given)
   settings.framing = settings.framing or "line"
   settings.limits = pick(limits, STREAM_LIMITS)
   local stream, message, kind = core.peer(settings, self, {
-    policy = policy, handlers = self.handlers, controls = self.controls, context = request.metatable,
+    policy = policy, handlers = self.handlers, controls = self.controls, context = request_metatable,
     timeout = self.timeout, spin = given.spin or 0, requests = limits.requests or MOST_REQUESTS,
   })
   if not stream then return nil, errors.new(kind, message) end
-  stream:keep_order(given.ordered or false)
-  stream:keep_big_integers(given.big_integers or false)
   return stream
+end
+
+local function new(given)
+  local self = {
+    name = given.name, timeout = given.timeout, linger = given.linger or LINGER, traceback = given.traceback,
+    answer_noise = given.answer_noise, on_noise = given.on_noise, on_error = given.on_error, explain = given.explain,
+    cancellation = LSP_CANCELLATION, progress = LSP_PROGRESS, codes = CODES,
+    most_backlog = given.limits and given.limits.parked or MOST_PARKED,
+    handlers = {}, controls = {}, listeners = {}, last_token = 0,
+    first = false, other = false, ended = false, deaf = false, expecting = false, is_paused = false,
+  }
+  if self.timeout == nil then self.timeout = TIMEOUT end
+  policy.clear_backlog(self)
+  return setmetatable(self, metatable)
 end
 
 ---Begins a conversation over two descriptors.
 ---@param given pintle.peer.options
 ---@return pintle.peer?, pintle.error?
 function peers.open(given)
-  check(given)
-  local self = setmetatable({
-    handlers = {}, controls = {}, first = false, other = false, ended = false, deaf = false, expecting = false,
-    is_lingering = false, is_paused = false,
-  }, metatable)
-  init_fields(self, given)
+  peers.check_names(given.limits or {}, LIMITS, 2)
+  policy.check_timeout(given.timeout, 2)
+  local self = new(given)
   local stream, err = open_stream(self, given)
   if not stream then return nil, err end
   self.stream = stream
-  stream:begin()
+  set_ways(self, given)
+  self.stream:begin()
   if self.ended then return nil, self.ended end
   self.on_close = given.on_close
   return self

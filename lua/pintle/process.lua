@@ -2,6 +2,7 @@
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
+local crashes = require "pintle.process.crash"
 local loop = require "pintle.loop"
 
 core.protect()
@@ -45,7 +46,7 @@ local function add_line(child, line)
   local lines = child.lines
   lines[#lines + 1] = line
   if #lines > KEPT_LINES then table.remove(lines, 1) end
-  child.crash = child.crash or require("pintle.process.crash").new()
+  child.crash = child.crash or crashes.new()
   child.crash:take(line)
   loop.call(child.on_line, line)
 end

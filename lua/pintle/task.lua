@@ -20,34 +20,19 @@ local live = 0 -- tasks that have not ended
 
 -- {====== The end of a task ======
 
--- Those that wait for a task are its `groups`: each waits for so many of its tasks to end, or one to fail. The task
--- with which the wait is over is the group's `last`, and its error is heard.
-local function note(group, task)
-  if group.last then return end
-  group.left = group.left - 1
-  if group.left > 0 and task.state ~= "failed" then return end
-  group.last, task.is_heard = task, true
-end
-
-local function tell_groups(groups, task)
-  for group in pairs(groups) do
-    note(group, task)
-    if group.last == task then group.event:set(task) end
-  end
-end
-
+-- A task is told to each function in `watchers` when it ends.
 local function settle(task, state, results)
-  local groups = task.groups
-  task.state, task.results, task.groups = state, results, nil
+  local watchers = task.watchers
+  task.state, task.results, task.watchers = state, results, nil
   live = live - 1
-  if groups then tell_groups(groups, task) end
+  for watcher in pairs(watchers or {}) do watcher(task) end
 end
 
 local function tell(task)
   if not task.is_heard then loop.on_error(task.results[1], task.traceback, "a task") end
 end
 
--- The tasks that failed and have not been waited for yet. At the end of the program nobody will any more.
+-- The tasks that failed and that no other has waited for yet. Their errors are told at the end of the program.
 local unheard = setmetatable({}, {
   __gc = function(set)
     for task in pairs(set) do tell(task) end
@@ -76,7 +61,9 @@ end
 local function body(task, fn, ...) settle(task, "done", table.pack(fn(...))) end
 
 local function start(fn, ...)
-  local task = setmetatable({ state = "running", stopped = false }, metatable)
+  local task = setmetatable({
+    state = "running", stopped = false, is_heard = false, task = false, results = false, watchers = false,
+  }, metatable)
   live = live + 1
   loop.start(task, body, task, fn, ...)
   return task
@@ -110,29 +97,36 @@ end
 
 -- {====== Waiting ======
 
-local function leave(group)
-  for _, task in ipairs(group.tasks) do
-    if task.groups then task.groups[group] = nil end
+-- Has `note(task)` called when it ends, or now if it has ended. False if it is watched already.
+local function watch(task, note)
+  if task.state ~= "running" then
+    note(task)
+    return true
   end
+  local watchers = task.watchers or {}
+  task.watchers = watchers
+  local is_new = not watchers[note]
+  watchers[note] = true
+  return is_new
 end
 
-local function join(group, task)
-  if task.state ~= "running" then return note(group, task) end
-  local groups = task.groups or {}
-  if groups[group] then group.left = group.left - 1 end
-  groups[group], task.groups = true, groups
-end
-
--- Waits until so many of the tasks have ended, or one has failed: the task with which that came about.
+-- Waits until so many of the tasks have ended, or one has failed: returns the task with which the wait is over, whose
+-- error counts as heard.
 local function wait_for(list, left, seconds)
-  local group = { tasks = list, left = left, event = loop.event() }
-  for _, task in ipairs(list) do join(group, task) end
-  local task, err = group.last, nil
-  if not task then
-    local late = seconds and errors.new("timeout", "the task has not ended in time")
-    task, err = group.event:wait(seconds, late)
+  local is_over, last = loop.event(), nil
+  local function note(task)
+    left = left - 1
+    if last or left > 0 and task.state ~= "failed" then return end
+    last, task.is_heard = task, true
+    is_over:set(task)
   end
-  leave(group)
+  for _, task in ipairs(list) do
+    if not watch(task, note) then left = left - 1 end
+  end
+  local task, err = is_over:wait(seconds, seconds and errors.new("timeout", "the task has not ended in time"))
+  for _, watched in ipairs(list) do
+    if watched.watchers then watched.watchers[note] = nil end
+  end
   return task, err
 end
 
@@ -147,9 +141,12 @@ end
 ---@return any ...
 function methods:await(timeout)
   if self == loop.current() then error("a task cannot wait for itself", 2) end
-  local task, err = wait_for({ self }, 1, timeout)
-  if not task then return nil, err end
-  return results_of(task)
+  if self.state == "running" then
+    local task, err = wait_for({ self }, 1, timeout)
+    if not task then return nil, err end
+  end
+  self.is_heard = true
+  return results_of(self)
 end
 
 ---Ends the wait of the task, and every later one: they return `nil, err` of the kind "cancelled".
@@ -160,7 +157,7 @@ function methods:cancel(reason)
   loop.stop(self, self.stopped)
 end
 
--- Whatever is not over when the value is closed is cancelled.
+-- Cancels the tasks that still run when the value is closed.
 local function cancelling(list)
   return setmetatable({}, {
     __close = function()
@@ -169,8 +166,8 @@ local function cancelling(list)
   })
 end
 
----Waits for all of them, tasks or functions that become some, and returns a list of what each returned first, with
----nil as it is. If one raises, that is raised again; then, and if the time is over, the others are cancelled.
+---Waits for all of them, tasks or functions to start as tasks, and returns a list of the first result of each, with nil
+---as it is. If one raises, its error is raised again. Then, and if the time is over, the others are cancelled.
 ---@param list (pintle.task|function)[]
 ---@param timeout? number seconds
 ---@return table? results, pintle.error?

@@ -1,122 +1,39 @@
 ---@meta pintle.core
--- The C core as Lua sees it. Nothing here runs; it is the contract of csrc/.
+-- The C core as Lua sees it: the contract of csrc/. Nothing here runs.
 --
--- Misuse raises. What the world does wrong comes back as
--- `nil, message, kind` (and the error number where the system gave one).
+-- Misuse raises. A failure of the outside world returns `nil, message, kind`, and the error number where the system
+-- gave one.
 
-local core = {} -- what is in it is made when it is first asked for, so `pairs` does not find all of it
+-- {====== Descriptors, processes, signals ======
 
----Where a descriptor is asked for, an integer is borrowed and stays yours;
----a `pintle.fd` is taken over where the text says "takes".
+---An integer is borrowed; a `pintle.fd` is taken over where the text says so.
 ---@alias pintle.descriptor integer|pintle.fd
 
----A descriptor that closes itself: on `close`, `<close>` and collection.
+---A non-blocking descriptor that closes itself: on `close`, `<close>` and collection.
 ---@class pintle.fd
-local fd = {}
+---@field fileno fun(self): integer raises when it is closed
+---@field read fun(self, max?: integer): (string|false)?, string?, string?, integer? what is there, at most `max` bytes
+---(default: 64 KiB): "" at the end of input, false when there is nothing yet
+---@field write fun(self, data: string): (integer|false)?, string?, string?, integer? how many bytes were written, false
+---when there is no room
+---@field close fun(self) closing twice is fine
+---@field closed fun(self): boolean
 
----@return integer number of the descriptor; raises when it is closed
-function fd:fileno() end
-
----What is there, up to `max` bytes (default: 64 KiB): "" at the end of input, false when there is
----nothing yet.
----@param max? integer
----@return string|false|nil data, string? message, string? kind, integer? errno
-function fd:read(max) end
-
----@param data string
----@return integer|false|nil written, string? message, string? kind, integer? errno
-function fd:write(data) end
-
----Closing twice is fine.
-function fd:close() end
-
----@return boolean
-function fd:closed() end
-
----Two ends of a new pipe, both non-blocking and closed on exec.
----@return pintle.fd? read_end, pintle.fd|string write_end_or_message, string? kind, integer? errno
-function core.pipe() end
-
----Two ends of a new Unix stream socket pair, both non-blocking and closed on exec.
----@return pintle.fd? one, pintle.fd|string other_or_message, string? kind, integer? errno
-function core.socketpair() end
-
----Where a socket is: in the file system, or at a host and port. A host is an address in digits or a name; a name is
----looked up, and nothing else happens meanwhile.
+---The address of a socket: a path, or a host and port. A host is an address in digits, or a name; looking a name up
+---blocks the program.
 ---@class pintle.place
 ---@field path? string
 ---@field host? string
 ---@field port? integer
 
----Begins to connect a stream socket, non-blocking and closed on exec. If it takes longer than a moment it is pending:
----then it is writable when that is over, and `connected` tells how it went. Of several addresses of a name it is the
----first that does not refuse at once. The kind "busy" is for a path where too many wait to be accepted just now.
----@param place pintle.place
----@return pintle.fd? socket, boolean|string pending_or_message, string? kind, integer? errno
-function core.connect(place) end
-
----@param socket pintle.descriptor
----@return boolean? connected false while it is still pending
----@return string? message told once, string? kind, integer? errno
-function core.connected(socket) end
-
 ---@class pintle.listen_options: pintle.place
----@field host? string "127.0.0.1" unless there is a path
----@field port? integer default: 0, any port that is free; `address` says which
+---@field host? string default: "127.0.0.1" unless there is a path
+---@field port? integer default: 0, any port that is free; `address` returns it
 ---@field mode? integer permissions of the socket's file; default: what the umask leaves
----@field backlog? integer how many may wait to be accepted: 128
+---@field backlog? integer connections that may wait to be accepted; default: 128
 
----A socket that is readable when somebody has connected. The file of a Unix socket stays behind when it is closed: who
----listens removes it. One that nobody listens on any more is replaced; any other file is left alone. The kind is "full"
----where somebody else listens.
----@param options pintle.listen_options
----@return pintle.fd? listener, string? message, string? kind, integer? errno
-function core.listen(options) end
-
----@param listener pintle.descriptor
----@return pintle.fd|false|nil socket false when nobody waits
----@return string? message, string? kind, integer? errno
-function core.accept(listener) end
-
----@param socket pintle.descriptor
----@return pintle.place? own where it is itself, not its other end; the path is "" where it has no name
----@return string? message, string? kind, integer? errno
-function core.address(socket) end
-
----Takes stdin and stdout for a protocol: private copies are returned, descriptor 0 becomes /dev/null and
----descriptor 1 becomes stderr, so that no print, library or child can touch the protocol. The second
----call in a process returns nil and says so.
----@return pintle.fd? input, pintle.fd|string output_or_message, string? kind, integer? errno
-function core.claim_stdio() end
-
----@return number seconds on a clock that never goes back
-function core.now() end
-
----@param descriptor pintle.descriptor
----@return boolean
-function core.isatty(descriptor) end
-
----@param descriptor pintle.descriptor
----@return integer? columns of the terminal, nil where it is none
-function core.columns(descriptor) end
-
----@return integer pid of this process
-function core.getpid() end
-
----Whether there is a process of this number, whosever it is. One that has ended and was not waited for by its parent is
----still there.
----@param pid integer
----@return boolean
-function core.alive(pid) end
-
----A descriptor that becomes readable when any process ends, be it a child or not. The kind is "closed" where there is
----no such process, "unsupported" where the system does not tell, or not of this one: then `alive` is left.
----@param pid integer
----@return pintle.fd? observed, string? message, string? kind, integer? errno
-function core.observe(pid) end
-
----What one of the child's stdin, stdout and stderr is. A descriptor is borrowed: it stays open here and yours to
----close. The child gets it as it is, so the ends of `core.pipe` and `core.socketpair` are non-blocking there, too.
+---One of the child's stdin, stdout and stderr. A descriptor is borrowed and passed as it is, so the ends of `core.pipe`
+---and `core.socketpair` are non-blocking in the child, too.
 ---@alias pintle.stdio "pipe"|"inherit"|"null"|pintle.descriptor
 
 ---A signal's name without SIG: "TERM", "KILL", "HUP" …
@@ -130,127 +47,114 @@ function core.observe(pid) end
 ---@field core? integer bytes of a core file
 
 ---@class pintle.spawn_options
----@field command string[] the program and its arguments; no shell is involved. A name without a slash is looked for
----in the host's PATH, one with a slash is taken as it is, relative to `cwd`.
----@field env? table<string, string|false> set on top of what is inherited; false removes a name
----@field inherit? boolean|string[] which of the host's variables pass: all (true, the default), none, or these
+---@field command string[] the program and its arguments, without a shell. A name without a slash is looked up in the
+---host's PATH; one with a slash is relative to `cwd`
+---@field env? table<string, string|false> variables on top of the inherited ones; false removes one
+---@field inherit? boolean|string[] the host's variables to pass: all (true), none, or these; default: true
 ---@field cwd? string
 ---@field stdin? pintle.stdio default: "pipe"
 ---@field stdout? pintle.stdio default: "pipe"
----@field stderr? pintle.stdio default: "inherit"; what is inherited but closed here is /dev/null there
----@field group? boolean|"session" a process group of its own (true, the default), or a session, too
----@field death_signal? pintle.signal|false default: "KILL"; sent to the child when the thread that started it
----ends, where the system can do that (Linux, FreeBSD)
+---@field stderr? pintle.stdio default: "inherit"; a descriptor that is closed here is /dev/null there
+---@field group? boolean|"session" a process group of its own, or a session; default: true
+---@field death_signal? pintle.signal|false sent to the child when the thread that started it ends (Linux, FreeBSD);
+---default: "KILL"
 ---@field limits? pintle.limits
 
----A child. Closing it, `<close>` and collection kill it, or its group if it leads one, reap it, and close what was
----not taken from it.
+---A child. Closing and collection kill it, or its group if it leads one, reap it, and close what was not taken from it.
 ---@class pintle.process
----@field stdin pintle.fd? our end of its pipe, non-blocking; nil where it has none
+---@field stdin pintle.fd? our end of its pipe; nil where it has none
 ---@field stdout pintle.fd?
 ---@field stderr pintle.fd?
-local process = {}
+---@field pid fun(self): integer
+---@field fd fun(self): integer? a descriptor that becomes readable when the child ends, until `close`; nil where the
+---system has none
+---@field wait fun(self, timeout?: number): (integer|false)?, string?, string? its exit code; nil and the signal (digits
+---if it has no name); false if it runs. nil, a message and "closed" if the child was reaped elsewhere. The result stays
+---the same. Default: 0 seconds. Without `fd` it looks every 1 to 16 ms
+---@field kill fun(self, signal?: pintle.signal, group?: boolean): true?, string?, string?, integer? sends a signal
+---(default: "TERM"), or to the whole group, which the child must lead. The kind is "closed" once `wait` has returned
+---the end; so kill a group before
+---@field close fun(self) SIGKILL unless it has ended, then waits up to 2 s. Closing twice is fine
 
----@return integer
-function process:pid() end
-
----@return integer? descriptor that becomes readable when the child ends, until `close`; nil where there is none
-function process:fd() end
-
----How it ended: its code, or nil and the signal (a number in digits if that has no name); false if it still runs.
----The answer stays the same once it is there. Only this child is waited for. Without `fd` a wait with a timeout
----looks every 1 to 16 ms. nil, a message and the kind "closed" if somebody else has reaped it.
----@param timeout? number seconds; default: 0
----@return integer|false|nil code, string? signal_or_message, string? kind
-function process:wait(timeout) end
-
----Never reaches a process that was waited for; then the kind is "closed". A group has to be killed before `wait` has
----told the end of its leader, which may have ended already; `fd` tells that without waiting.
----@param signal? pintle.signal default: "TERM"
----@param group? boolean the whole group, which the child must lead
----@return true?, string? message, string? kind, integer? errno
-function process:kill(signal, group) end
-
----SIGKILL, to the group if it leads one, unless the end was told already; then waits up to 2 s. Twice is fine.
-function process:close() end
-
----@param options pintle.spawn_options
----@return pintle.process?, string? message, string? kind, integer? errno
-function core.spawn(options) end
-
----Signals that come as events. Those that the program has left alone are taken over; each comes out of `next` once, and
----from then on does what it always does, so that a second one ends a program that does not look. Taken again after
----`close` it comes again. `lua` itself has INT, which it stops scripts with.
+---Signals as events. Each comes out of `next` once; after that it has its previous effect, so a second one ends a
+---program that does not look. There can be one such object in a process. Children start with default signals.
 ---@class pintle.signals
-local signals = {}
+---@field fd fun(self): integer? a descriptor that is readable when a signal has come; nil once it is closed
+---@field next fun(self): pintle.signal? one that has come
+---@field close fun(self) restores those that have not come, and forgets those not returned by `next`; twice is fine
 
----@return integer? descriptor that is readable when a signal has come; nil once it is closed
-function signals:fd() end
-
----@return pintle.signal? name of one that has come, nil when there is none
-function signals:next() end
-
----Those that have not come are as before; those that have and were not told are forgotten. Closing twice is fine; also
----by `<close>` and collection.
-function signals:close() end
-
----There can be one at a time in a process, the kind is "full" else. Children are started with all signals as the system
----has them.
----@param names pintle.signal[]
----@param handled? boolean take those over as well that somebody else in the program handles, as `lua` does INT: he has
----them back after `close`, unless they have come
----@return pintle.signals?, string? message, string? kind, integer? errno
-function core.signals(names, handled) end
-
----Does to this process what the signal does by default, whatever the program made of it: for ending with the right
----status after cleaning up. What is in the buffers of `io` is lost if that ends the program.
----@param name pintle.signal
----@return true? survived, string? message, string? kind, integer? errno
-function core.raise(name) end
-
----The SHA-256 of a regular file.
----@param path string
----@return string? hex 64 lower-case digits, string? message, string? kind, integer? errno
-function core.sha256(path) end
-
----The file that spawn would run; absolute if it was searched for.
----@param name string
----@param path? string directories with colons between them; default: the host's PATH
----@return string?, string? message, string? kind, integer? errno
-function core.which(name, path) end
-
----Waits until a descriptor is ready or the time is over, in whole milliseconds rounded up. It is for code without the
----loop, and for up to 16 descriptors: each is followed by the events to wait for, "r", "w" or "rw". A signal does not
----cut it short, unless it stops the program through a debug hook, as Ctrl-C does in lua. A descriptor that has hung up
----or failed is readable, and writable too if that was asked. What the system cannot wait for, such as a regular file,
----is always ready. The kind is "closed" where a number is no descriptor.
----@param seconds? number nil or negative is for ever
----@param ... pintle.descriptor|"r"|"w"|"rw"
----@return "r"|"w"|"rw"|false|nil ... for each descriptor what it is ready for; or nil, a message, the kind and errno
-function core.poll(seconds, ...) end
-
--- {====== The watchdog ======
-
----Interrupts tasks that compute without yielding. While a task goes on for longer than `interval`, `tick()` is called
----in it about once an interval, between two of its instructions. While `must_abort()` returns true, `tick()` is called
----before every instruction. An error that `tick` raises goes through the code of the task like any error. Neither
----function may yield. A coroutine that the task resumes itself is not interrupted; the task is, when it goes on.
----
----Between ticks nothing slows the task, and no timer runs while no task does. A tick does not end a wait of the loop
----early, but it may end a sleep in another library. On Linux the timer sends a real-time signal that the program does
----not use; elsewhere it sends SIGALRM, and only one Lua state of a process can have it. The kind is "unsupported" where
----there is no timer; tasks run all the same. After a fork it has to be called again.
----@param tick? fun() nil ends the watchdog
----@param must_abort? fun(): boolean
----@param interval? number seconds, from 0.001 to 3600; default: 0.05
----@return true? ok, string? message, string? kind, integer? errno
-function core.watchdog(tick, must_abort, interval) end
-
----Protects the functions of the file that calls it from the watchdog: they run to their end first. Every module of
----pintle calls it whose tables must not be left half changed.
-function core.protect() end
+---Frames out of bytes that the caller reads, by the rules of peers.
+---@class pintle.frames
+---@field feed fun(self, bytes: string) what comes next
+---@field finish fun(self) nothing will follow: what is unfinished is handed out
+---@field next fun(self): ("message"|"noise"|"bad")?, string?, string? a message's body, whose JSON is not looked at;
+---bytes outside of any message; or the beginning of a frame that is refused, and why. Nil until more is fed
+---@field framing fun(self): "header"|"line"|"auto" auto until the first bytes have told
 
 -- }======
+
+---The module. Its members are made when they are first asked for, so `pairs` does not find all of them. Functions that
+---may fail return `nil, message, kind, errno`.
+---@class pintle.core
+---@field getpid fun(): integer
+---@field pipe fun(): pintle.fd?, pintle.fd|string, string?, integer? both ends of a pipe, closed on exec
+---@field socketpair fun(): pintle.fd?, pintle.fd|string, string?, integer? two Unix stream sockets, closed on exec
+---@field claim_stdio fun(): pintle.fd?, pintle.fd|string, string?, integer? takes stdin and stdout for a protocol:
+---returns private copies, makes descriptor 0 /dev/null and descriptor 1 stderr, so that no print, library or child can
+---touch the protocol. A second call in a process fails
+---@field isatty fun(descriptor: pintle.descriptor): boolean
+---@field columns fun(descriptor: pintle.descriptor): integer? columns of the terminal; nil where it is none
+---@field poll fun(seconds: number?, ...: pintle.descriptor|"r"|"w"|"rw"): ("r"|"w"|"rw"|false)?, ... waits for up to 16
+---descriptors, each followed by its events, without the loop; returns what each is ready for. No seconds, or negative
+---ones, are no limit; they are rounded up to milliseconds. Only a debug hook cuts it short, as that of Ctrl-C does in
+---lua. A descriptor that has hung up or failed is readable, and writable if that was asked; one that the system cannot
+---wait for, such as a regular file, is always ready. The kind is "closed" where a number is no descriptor
+---@field connect fun(place: pintle.place): pintle.fd?, boolean|string, string?, integer? a socket, closed on exec, and
+---whether it is pending: then it becomes writable, and `connected` returns the outcome. Of several addresses of a name
+---the first that does not refuse at once is taken. The kind is "busy" where the queue of a path is full
+---@field connected fun(socket: pintle.descriptor): boolean?, string?, string?, integer? false while it is pending; a
+---failure is told once
+---@field listen fun(options: pintle.listen_options): pintle.fd?, string?, string?, integer? a socket that is readable
+---when there is a connection to accept. Closing it does not remove the file of a Unix socket. A socket's file that no
+---process listens on is replaced; another file is left alone. The kind is "full" where another process listens
+---@field accept fun(listener: pintle.descriptor): (pintle.fd|false)?, string?, string?, integer? false: none waits
+---@field address fun(socket: pintle.descriptor): pintle.place?, string?, string?, integer? its own address; the path is
+---"" where it has no name
+---@field spawn fun(options: pintle.spawn_options): pintle.process?, string?, string?, integer?
+---@field which fun(name: string, path?: string): string?, string?, string?, integer? the file that `spawn` would run,
+---absolute if it was searched for; `path` has directories separated by colons; default: the host's PATH
+---@field alive fun(pid: integer): boolean whether there is a process of this number, of any user. A zombie counts
+---@field observe fun(pid: integer): pintle.fd?, string?, string?, integer? a descriptor that becomes readable when the
+---process ends, which need not be a child. The kind is "closed" if there is no such process, "unsupported" where the
+---system cannot tell; then `alive` is left
+---@field signals fun(names: pintle.signal[], handled?: boolean): pintle.signals?, string?, string?, integer? takes over
+---those that the program has left alone; with `handled` those that it handles, too, until `close`, as `lua` does INT.
+---The kind is "full" if there is such an object already
+---@field raise fun(name: pintle.signal): true?, string?, string?, integer? does to this process what the signal does by
+---default, to end with the right status after cleaning up. What is in the buffers of `io` is lost
+---@field sha256 fun(path: string): string?, string?, string?, integer? of a regular file, in 64 lower-case digits
+---@field frames fun(framing: "header"|"line"|"auto", message_limit?: integer, header_limit?: integer): pintle.frames
+---limits in bytes; default: 64 MiB, and 8 KiB for a header block or one piece of noise
+---@field watchdog fun(tick?: fun(), must_abort?: fun(): boolean, interval?: number): true?, string?, string?, integer?
+---interrupts tasks that compute without yielding. While a task goes on for longer than `interval` (0.001 to 3600
+---seconds; default: 0.05), `tick()` is called in it about once an interval, between two of its instructions; while
+---`must_abort()` returns true, before every instruction. An error that `tick` raises goes through the code of the task.
+---Neither may yield. A coroutine that the task resumes itself is not interrupted; the task is, when it goes on. Without
+---`tick` the watchdog ends. No timer runs while no task does. A tick may end a sleep in another library early, but no
+---wait of the loop. On Linux the timer sends a real-time signal that the program does not use; elsewhere SIGALRM, and
+---only one Lua state of a process can have it. The kind is "unsupported" where there is no timer. Call it again after a
+---fork
+---@field protect fun() keeps the watchdog from interrupting the functions of the calling file. Every module of pintle
+---calls it whose tables must not be left half changed
+---@field loop pintle.core.loop
+---@field peer fun(options: pintle.stream.options, lua_peer: pintle.peer, settings: pintle.core.peer.settings):
+---pintle.core.peer?, string?, string?, integer? makes a peer that reads nothing before `begin`. `lua_peer` is the first
+---argument of the policy's functions. The loop does not keep the peer alive, but watching its descriptors does
+---@field overdue lightuserdata the error in an event of `stream:ask` whose call has missed its deadline
+local core = {}
+
+---@return number seconds on a clock that never goes back
+function core.now() end
 
 -- {====== The loop ======
 
@@ -262,14 +166,11 @@ function core.protect() end
 ---@class pintle.core.loop
 local loop = {}
 
----@type pintle.core.loop
-core.loop = nil
-
 ---A function that will be called once, made by `loop.after`. The loop keeps it alive until then.
 ---@class pintle.timer
 
----A table whose method the loop calls while it watches a descriptor. It is called again in each turn as long as the
----descriptor is ready, so it has to read, write or stop watching.
+---A table whose method the loop calls in each turn while a descriptor that it watches is ready: so the method has to
+---read, write or stop watching.
 ---@class pintle.watcher
 ---@field on_ready fun(self: pintle.watcher, readable: boolean, writable: boolean)
 
@@ -327,23 +228,16 @@ function loop.current() end
 ---@field failed fun(self: pintle.task.object, err: any, traceback: string) called if the function raises
 ---@field expire? fun(self: pintle.task.object) called when the time given to `loop.set_deadline` is over
 
----Runs `fn(...)` in a task, at once and until it waits. What the function returns is dropped.
----@private
+---@private runs the function in a task, at once and until it waits, and drops what it returns
 ---@param object pintle.task.object
----@param fn function
 function loop.start(object, fn, ...) end
 
----Stops a task: its wait and every later one return `nil, err`. A call that it waits for is withdrawn. Nothing happens
----if the task has ended.
----@private
+---@private ends the task's wait and every later one with `nil, err`, and withdraws the call that it waits for
 ---@param object pintle.task.object
----@param err pintle.error
 function loop.stop(object, err) end
 
----Has `object:expire()` called after so many seconds, if the task has not ended by then.
----@private
+---@private has `object:expire()` called after so many seconds, if the task has not ended by then
 ---@param object pintle.task.object
----@param seconds number
 function loop.set_deadline(object, seconds) end
 
 ---Something that happens once, and that any number of tasks can wait for. Made by `loop.event()`.
@@ -374,10 +268,27 @@ function event:on_set(action) end
 
 -- {====== Peers ======
 
----A conversation in the loop, whose messages the core reads, dispatches and answers. It is `peer.stream` of a
----`pintle.peer`.
----@class pintle.core.peer
-local peer = {}
+---@class pintle.stream.limits
+---@field header? integer bytes of a header block, and of one piece of noise: 8 KiB
+---@field message? integer bytes of a message, both ways: 64 MiB
+---@field nesting? integer depth of a message: 1000
+---@field queue? integer bytes that may wait to be sent: 64 MiB. Answers are always taken: a lost one would leave its
+---caller waiting
+---@field calls? integer calls that may wait for an answer: 65536
+---@field values? integer values in one message that is received; default: 4194304
+---@field text? integer bytes of a bad message that are handed over: 1 KiB
+
+---@class pintle.stream.options
+---@field read pintle.descriptor taken over if it is a `pintle.fd`
+---@field write pintle.descriptor taken over if it is a `pintle.fd`; may be the same socket
+---@field framing "header"|"line"|"auto" auto tells by the first bytes received, and is line until then
+---@field json? table another codec for the payloads: its functions encode and decode are used
+---@field raw? boolean payloads received are kept as `pintle.raw`
+---@field ids? "integer"|"string" how own ids are sent; default: "integer"
+---@field extra? table<string, string|number|boolean> members of every message beside jsonrpc: sent, and required
+---@field header? string what is written before the length; default: `"Content-Length: "`
+---@field others? boolean members that are not JSON-RPC's are kept for `others`, until it is told how to `speak`
+---@field limits? pintle.stream.limits
 
 ---@class pintle.core.peer.settings
 ---@field policy pintle.peer.policy
@@ -388,13 +299,6 @@ local peer = {}
 ---@field timeout? number|false seconds for a call that has no timeout of its own; default: no limit
 ---@field spin? number seconds to go on asking for an answer before the loop sleeps; default: 0
 ---@field requests integer handlers that may be at work; those that wait for the other side are not counted
-
----Makes a peer. It reads nothing before `begin`. The loop does not keep it alive, but watching its descriptors does.
----@param options pintle.stream.options
----@param lua_peer pintle.peer the first argument of every function of the policy
----@param settings pintle.core.peer.settings
----@return pintle.core.peer? peer, string? message, string? kind, integer? errno
-function core.peer(options, lua_peer, settings) end
 
 -- The next two functions are methods of `pintle.peer`. The only field of it that the core reads is `stream`.
 
@@ -411,9 +315,49 @@ function core.call(self, method, params, options) end
 ---@return true?, pintle.error?
 function core.notify(self, method, params) end
 
----The error in an event of `ask` whose call has missed its deadline.
----@type lightuserdata
-core.overdue = nil
+---A conversation in the loop, whose messages the core reads, dispatches and answers: `peer.stream` of a `pintle.peer`.
+---`clogged` means that more than 1 MiB of output waits to be read by the other side.
+---@class pintle.core.peer
+---@field begin fun(self) begins to read
+---@field ask fun(self, answered: pintle.event, method: string, params: any, timeout: number|false): integer?, string?,
+---string? queues a request and returns its id. The event, kept alive until then, is set to the result, or to nil and an
+---error, which is `core.overdue` if the deadline is missed
+---@field settle fun(self, id: integer, result: any, err: any): boolean answers a call in the next turn, if it waits
+---@field deafen fun(self, err: pintle.error) fails every call that waits, and every later one
+---@field handle fun(self, id: pintle.id?, method: string, params: any, handler: pintle.handler) runs a handler for a
+---message that the policy was given
+---@field has_room fun(self): boolean whether one more handler may run: fewer than `requests` are at work, not clogged
+---@field running fun(self): integer, boolean handlers at work; whether it is clogged
+---@field requests fun(self): pintle.core.context[] contexts of the handlers at work, the latest first
+---@field hold fun(self, is_held: boolean) whether requests and notifications go to `policy.request`, not to handlers
+---@field report fun(self, is_reporting: boolean) whether `policy.moved` is called
+---@field pause fun(self, is_paused: boolean) stops reading, or goes on
+---@field listen fun(self): boolean reads while a handler computes, and runs nothing: answers wake their tasks in the
+---next turn, `controls` are called, the rest goes to `policy.keep` and `policy.invalid`. False if the input has ended
+---@field expect_end fun(self) the program at the other end is gone: `policy.ended` is called once what it has sent is
+---read, even if another process keeps the pipe open
+---@field write fun(self) writes what is queued, now
+---@field write_soon fun(self) writes what is queued before the loop waits; now if no turn is under way
+---@field shut fun(self) closes the output: the other side sees the end of its input, and reading goes on
+---@field finish fun(self) closes both descriptors and forgets what is queued. Settle the calls that wait before
+---@field fail fun(self, id: pintle.id?, code: integer, message: string, data?: any): true?, string?, string? queues an
+---error response; `write_soon` sends it
+---@field size fun(self): integer bytes of the message received last
+---@field waiting fun(self): integer calls that wait for an answer
+---@field queued fun(self): integer bytes that wait to be sent
+---@field fds fun(self): integer?, integer? the descriptors to read and to write
+---@field framing fun(self): "header"|"line"|"auto" auto until the first bytes have told
+---@field keep_order fun(self, on: boolean) whether objects that are received get a metatable of `json.order`, from the
+---next message on, and not where another codec is used
+---@field keep_big_integers fun(self, on: boolean) whether integers of more than 64 bits become tables with
+---`json.bigint_mt`, as above
+---@field stats fun(self): { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer,
+---invalid: integer }
+---@field others fun(self): table<string, any>? members of the last message that are not JSON-RPC's, where they are kept
+---@field speak fun(self, ways: { ids?: "integer"|"string", extra?: table<string, string|number|boolean>, header?:
+---string }): true?, string?, string? sets the form of messages from the next one on; what is left out stays. Calls that
+---wait are answered in the form they were sent in. A peer that keeps `others` checks whether the last message had the
+---extra members, and keeps none from then on; the form is set even if it had not
 
 ---What a handler gets as its second argument, and what stands for its task: a table with the metatable
 ---`settings.context`. The core makes it, and reads `id` and `method` again when the handler ends: without an id nothing
@@ -424,168 +368,48 @@ core.overdue = nil
 ---@field method string
 ---@field task userdata
 
----What the core asks of Lua: the decisions about a conversation. `lua/pintle/peer/policy.lua` is the only one there is.
----The core calls these functions by their names, with the `pintle.peer` first where there is one.
+---The decisions about a conversation, which the core calls by their names. `lua/pintle/peer/policy.lua` is the only
+---policy there is, and describes them.
 ---@class pintle.peer.policy
----@field request fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any) a
----request or notification that the core did not give to a handler: there is no handler, requests are held, or as many
----as may be are at work
----@field keep fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any) one
----that was read by `listen`, while a handler computes: nothing may be run now
+---@field request fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any)
+---@field keep fun(peer: pintle.peer, kind: "request"|"notification", id: pintle.id?, method: string, params: any)
 ---@field invalid fun(peer: pintle.peer, kind: "invalid"|"noise", id: pintle.id?, call: integer?, report: pintle.report)
----malformed input. `call` is the id of our call that it would have answered, which still waits
----@field remote_error fun(payload: any): pintle.error makes the error of a response that has one
----@field refuse fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any) a handler has
----returned nil and an error
----@field failed fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any, trace: string) a
----handler has raised
----@field unsent fun(peer: pintle.peer, id: pintle.id, method: string, message: string, kind: string) what a handler has
----returned cannot be sent
----@field moved fun(peer: pintle.peer) while `report` is on: a handler has ended, or something was written
----@field call fun(peer: pintle.peer, method: string, params: any, options: any): any, pintle.error? makes a call whose
----options are more than a timeout, or wrong. It may wait
----@field calling fun(peer: pintle.peer) a call was made while requests are held or reading is paused
----@field overdue fun(peer: pintle.peer, id: integer, method: string, timeout: number): pintle.error the error of a call
----that has missed its deadline
----@field withdrawn fun(peer: pintle.peer, id: integer, err: pintle.error) the task that made the call was stopped
----@field refused fun(peer: pintle.peer, kind: string, message: string?): pintle.error the error of a call that could
----not be made. It may wait
----@field failure fun(peer: pintle.peer, kind: string, message: string): pintle.error the error of a notification that
----could not be sent
----@field ended fun(peer: pintle.peer, message: string, kind: string) the input has ended, or reading has failed. The
----kind is "full" if there was not enough memory for a message
----@field lost fun(peer: pintle.peer, message: string) the output cannot be written to
----@field broken fun(peer: pintle.peer, message: string, kind: string) the descriptors cannot be watched
+---@field remote_error fun(payload: any): pintle.error
+---@field refuse fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any)
+---@field failed fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any, trace: string)
+---@field unsent fun(peer: pintle.peer, id: pintle.id, method: string, message: string, kind: string)
+---@field moved fun(peer: pintle.peer)
+---@field call fun(peer: pintle.peer, method: string, params: any, options: any): any, pintle.error? may wait
+---@field calling fun(peer: pintle.peer)
+---@field overdue fun(peer: pintle.peer, id: integer, method: string, timeout: number): pintle.error
+---@field withdrawn fun(peer: pintle.peer, id: integer, err: pintle.error)
+---@field refused fun(peer: pintle.peer, kind: string, message: string?): pintle.error may wait
+---@field failure fun(peer: pintle.peer, kind: string, message: string): pintle.error
+---@field ended fun(peer: pintle.peer, message: string, kind: string)
+---@field lost fun(peer: pintle.peer, message: string)
+---@field broken fun(peer: pintle.peer, message: string, kind: string)
 
----Begins to read.
-function peer:begin() end
+---An id that a Lua number or string would not give back byte for byte, such as `1.0`, or one whose answer is gathered
+---with those of its batch. `tostring` gives its JSON text.
+---@class pintle.ticket
 
----Queues a request, and sets the event to its result, or to nil and an error; `core.overdue` is the error if the
----deadline is missed.
----@param answered pintle.event kept alive until it is set
----@param method string
----@param params any
----@param timeout number|false seconds
----@return integer? id, string? message, string? kind
-function peer:ask(answered, method, params, timeout) end
+---@alias pintle.id integer|string|lightuserdata|pintle.ticket
 
----Gives a call its answer in the next turn, if it still waits for one.
----@param id integer
----@param result any
----@param err any
----@return boolean whether it waited
-function peer:settle(id, result, err) end
-
----Fails every call that waits, and every later one: no answer will come.
----@param err pintle.error
-function peer:deafen(err) end
-
----Runs a handler in a task for a request or notification that the policy was given.
----@param id pintle.id? nil for a notification
----@param method string
----@param params any
----@param handler pintle.handler
-function peer:handle(id, method, params, handler) end
-
----@return boolean whether one more handler may be run: not as many as `requests` are at work, and no more than 1 MiB of
----output waits to be read by the other side
-function peer:has_room() end
-
----@return integer running handlers that are at work
----@return boolean is_clogged whether more than 1 MiB of output waits to be read by the other side
-function peer:running() end
-
----@return pintle.core.context[] contexts of the handlers that are at work, the latest first
-function peer:requests() end
-
----Says whether requests and notifications go to `policy.request` instead of their handlers.
----@param is_held boolean
-function peer:hold(is_held) end
-
----Says whether `policy.moved` is called.
----@param is_reporting boolean
-function peer:report(is_reporting) end
-
----Stops reading, or goes on.
----@param is_paused boolean
-function peer:pause(is_paused) end
-
----Reads what has come while a handler computes, and runs nothing: answers wake their tasks in the next turn, `controls`
----are called, all else goes to `policy.keep` and `policy.invalid`.
----@return boolean goes_on false if the input has ended
-function peer:listen() end
-
----The program at the other end is gone: once everything that it has sent is read, `policy.ended` is called, even if
----another process keeps the pipe open.
-function peer:expect_end() end
-
----Writes what is queued, now.
-function peer:write() end
-
----Writes what is queued before the loop waits; now if no turn is under way.
-function peer:write_soon() end
-
----Closes the output. The other side sees the end of its input, and reading goes on.
-function peer:shut() end
-
----Closes both descriptors, and forgets what is queued. Calls that wait have to be settled before.
-function peer:finish() end
-
----Queues an error response. `write_soon` sends it.
----@param id pintle.id? nil where it could not be told
----@param code integer
----@param message string
----@param data? any
----@return true? queued, string? message, string? kind
-function peer:fail(id, code, message, data) end
-
----How long the message was that was received last.
----@return integer bytes
-function peer:size() end
-
----@return integer calls that wait for an answer
-function peer:waiting() end
-
----@return integer bytes that wait to be sent
-function peer:queued() end
-
----@return integer? read, integer? write
-function peer:fds() end
-
----@return "header"|"line"|"auto" framing auto until the first bytes have told
-function peer:framing() end
-
----Whether objects that are received get a metatable as `json.order` makes one, with their names as they came: from the
----next message on, and not where another codec is used.
----@param on boolean
-function peer:keep_order(on) end
-
----Whether integers of more than 64 bits that are received become tables with `json.bigint_mt`, and not floats: from the
----next message on, and not where another codec is used.
----@param on boolean
-function peer:keep_big_integers(on) end
-
----@return { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer, invalid: integer }
-function peer:stats() end
-
----The members of the message last received that are not JSON-RPC's, where the peer keeps them; nil where it had none.
----@return table<string, any>?
-function peer:others() end
-
----Sets the form of messages from the next one on, for a server that learns the protocol from the first message. Options
----that are left out stay as they are. Calls that wait are answered in the form they were sent in. A peer that keeps
----`others` looks whether the message last received had the extra members, and keeps none from then on.
----@param ways { ids?: "integer"|"string", extra?: table<string, string|number|boolean>, header?: string }
----@return true?, string? message what is wrong with the last message; the form is set all the same
----@return string? kind
-function peer:speak(ways) end
+---What is wrong with a message, or bytes that are none.
+---@class pintle.report
+---@field code integer -32700 where it is not JSON, -32600 where it is no valid message
+---@field message string what is wrong, and where
+---@field text string the first bytes of it, as many as the limit `text` allows
+---@field bytes integer how many it had; of a line over its limit, the limit
+---@field is_answer? boolean whether it has a result or an error: then it must not be answered
 
 -- }======
 
----The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is
----`cjson.null`; a table that came from an array is marked, so that an empty one goes back as `[]`.
----Of equal names in an object the last wins. Lone surrogates, invalid UTF-8 and numbers too large
----for a double are refused.
+-- {====== JSON ======
+
+---The codec. Integers of 64 bits stay integers and floats stay floats, null is `json.null`, which is `cjson.null`; a
+---table that came from an array is marked, so that an empty one goes back as `[]`. Of equal names in an object the last
+---wins. Lone surrogates, invalid UTF-8 and numbers too large for a double are refused.
 core.json = {}
 
 ---@type lightuserdata the value that stands for null
@@ -653,65 +477,6 @@ function core.json.watch(names) end
 ---@return pintle.raw
 function core.json.raw(text) end
 
----An id that a Lua number or string would not give back byte for byte, such as `1.0`, or one whose
----answer is gathered with those of its batch. `tostring` gives its JSON text.
----@class pintle.ticket
-
----@alias pintle.id integer|string|lightuserdata|pintle.ticket
-
----What is wrong with a message, or bytes that are none.
----@class pintle.report
----@field code integer -32700 where it is not JSON, -32600 where it is no valid message
----@field message string what is wrong, and where
----@field text string the first bytes of it, as many as the limit `text` allows
----@field bytes integer how many it had; of a line over its limit, the limit
----@field is_answer? boolean whether it has a result or an error: then it must not be answered
-
----@class pintle.stream.limits
----@field header? integer bytes of a header block, and of one piece of noise: 8 KiB
----@field message? integer bytes of a message, both ways: 64 MiB
----@field nesting? integer depth of a message: 1000
----@field queue? integer bytes that may wait to be sent: 64 MiB. Answers are always taken, for a lost one would
----leave its caller waiting: who is asked too much stops receiving while `queued` is high
----@field calls? integer calls that may wait for an answer: 65536
----@field values? integer values in one message that is received; default: 4194304
----@field text? integer bytes of a bad message that are handed over: 1 KiB
-
----@class pintle.stream.options
----@field read pintle.descriptor taken over if it is a `pintle.fd`
----@field write pintle.descriptor taken over if it is a `pintle.fd`; may be the same socket
----@field framing "header"|"line"|"auto" auto tells by the first bytes received, and is line until then
----@field json? table another codec for the payloads: its functions encode and decode are used
----@field raw? boolean payloads received are kept as `pintle.raw`
----@field ids? "integer"|"string" how own ids are sent; default: "integer"
----@field extra? table<string, string|number|boolean> members that every message has beside jsonrpc:
----sent with each, and required in each
----@field header? string what is written before the length: `"Content-Length: "`
----@field others? boolean members that are not JSON-RPC's are kept for `others`, until it is told how to `speak`
----@field limits? pintle.stream.limits
-
----Frames out of bytes that somebody else reads and writes, by the rules that streams have.
----@class pintle.frames
-local frames = {}
-
----@param bytes string what comes next
-function frames:feed(bytes) end
-
----Nothing will follow: what is unfinished is handed out as what it is.
-function frames:finish() end
-
----What there is, one after the other: a message's body, bytes outside of any message, or the beginning of a frame that
----is refused, and why. Whether a body is JSON is not looked at.
----@return "message"|"noise"|"bad"|nil kind nil until more is fed, string? text, string? what
-function frames:next() end
-
----@return "header"|"line"|"auto" framing auto until the first bytes have told
-function frames:framing() end
-
----@param framing "header"|"line"|"auto"
----@param message_limit? integer bytes: 64 MiB
----@param header_limit? integer bytes of a header block, and of one piece of noise: 8 KiB
----@return pintle.frames
-function core.frames(framing, message_limit, header_limit) end
+-- }======
 
 return core

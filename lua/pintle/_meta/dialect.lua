@@ -2,17 +2,9 @@
 -- What a dialect is: the contract between one protocol and the layers of host and plugin. Nothing here runs.
 
 ---One protocol, both sides of it.
----@class pintle.dialect
+---@class pintle.dialect: pintle.ways
 ---@field name string
 ---@field framing "line"|"header"
----@field ids? "integer"|"string"
----@field extra? table<string, string|number|boolean> members of every message beside jsonrpc
----@field header? string what is written before the length
----@field codes? table<string, integer> codes of errors that have none, by their kind
----@field cancellation? pintle.cancellation|false
----@field progress? pintle.progress
----@field ordered? boolean whether objects that a plugin receives remember the order of their members
----@field big_integers? boolean whether a plugin receives integers of more than 64 bits with all their digits
 ---@field declare? fun(plugin: pintle.plugin, own: table): string? called when a plugin is declared that has something
 ---of its own for this dialect; returns what is wrong with that
 ---@field recognises fun(method: string, params: any, framing: string, others: table?): boolean|"perhaps" whether a

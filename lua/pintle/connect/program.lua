@@ -1,12 +1,10 @@
--- A peer that is a program, started for it: what it says on stderr, and how it ends.
+-- A peer that is a program, started for it: its stderr, and how it ends.
 
 local errors = require "pintle.error"
-local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local peers = require "pintle.peer"
 local process = require "pintle.process"
-
-local tasks = lazy "pintle.task"
+local tasks = require "pintle.task"
 
 require("pintle.core").protect()
 
@@ -14,11 +12,8 @@ local LAST_WORDS = 1 -- seconds between the end of its output and that of the pr
 
 local program = {}
 
----Why a conversation with a program is over, once that has ended.
----@param child pintle.child
----@param name string
----@return pintle.error
-function program.post_mortem(child, name)
+-- Why a conversation with a program that has ended is over.
+local function post_mortem(child, name)
   local message, last_words = ("%s ended with %s"):format(name, errors.describe_exit(child.exit)), child:last_words()
   if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
   return errors.new("closed", message, { exit = child.exit, stderr = child.lines })
@@ -30,12 +25,12 @@ end
 
 local function conclude(peer)
   if peer.ended then return end
-  local err = peer.farewell or program.post_mortem(peer.child, peer.name)
+  local err = peer.farewell or post_mortem(peer.child, peer.name)
   err.exit, err.noise = peer.child.exit, peer.noise
   peer:finish(err)
 end
 
--- Its output has ended: most likely the program ends now, and how it does is worth waiting for.
+-- Its output has ended: most likely the program ends now. Its exit status is part of the error.
 local function explain(peer, err)
   tasks.start(function()
     if peer.child:wait(LAST_WORDS) then return conclude(peer) end
@@ -44,10 +39,10 @@ local function explain(peer, err)
   end)
 end
 
--- The program has ended. What it said before is taken in; but somebody else may still hold its output.
+-- The program has ended. What it has sent is read first; but another process may keep its output open.
 local function bury(peer)
   if peer.ended or peer.is_ending then return end
-  peer:expect_end()
+  peer.stream:expect_end()
   peer.burying = loop.after(LAST_WORDS, conclude, peer)
 end
 

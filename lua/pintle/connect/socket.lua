@@ -3,7 +3,6 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
-local options = require "pintle.options"
 local peers = require "pintle.peer"
 local tasks = require "pintle.task"
 
@@ -80,7 +79,7 @@ local function welcome(listener, descriptor)
   tasks.start(function() listener.on_peer(assert(peers.open(settings))) end)
 end
 
--- The one who waits cannot be taken in, most likely for want of descriptors: he is not asked again at once.
+-- A connection cannot be accepted, most likely for want of descriptors: it is tried again after a pause.
 local function pause(listener)
   loop.unwatch(listener.socket:fileno(), listener.watcher)
   listener.timer = loop.after(PAUSE, listener.watch, listener)
@@ -109,14 +108,14 @@ function methods:close()
   if self.socket:closed() then return end
   if self.timer then loop.forget(self.timer) end
   loop.unwatch(self.socket:fileno(), self.watcher)
-  if self.path then os.remove(self.path) end -- once nobody listens, it may be somebody else's
+  if self.path then os.remove(self.path) end -- before another process can listen on the same path
   self.socket:close()
   self.closed:set(true)
 end
 
 metatable.__close = methods.close
 
-local LISTEN_OPTIONS = options.set { "path", "host", "port", "mode", "backlog" }
+local LISTEN_OPTIONS = peers.names "path host port mode backlog"
 
 ---@param given pintle.connect.options
 ---@param on_peer fun(peer: pintle.peer)
@@ -127,7 +126,7 @@ function socket.listen(given, on_peer)
   for name, value in pairs(given) do
     if LISTEN_OPTIONS[name] then place[name] = value else settings[name] = value end
   end
-  options.check(settings, peers.OPTIONS)
+  peers.check_names(settings, peers.OPTIONS, 2)
   local ok, listening, message, kind = pcall(core.listen, place)
   if not ok then error(listening:gsub("^[^:]+:%d+: ", ""), 2) end
   if not listening then return nil, errors.new(kind, message) end

@@ -1,10 +1,10 @@
--- The decisions about a conversation, which the core leaves to Lua. The core calls these functions by their names: see
--- `pintle.peer.policy` in `_meta/core.lua`. The other functions are for `pintle.peer` alone.
+-- The decisions about a conversation, which the core leaves to Lua: errors, requests that wait, malformed input,
+-- cancellations and the end. The core calls the functions that `pintle.peer.policy` in `_meta/core.lua` lists. The
+-- others are for `pintle.peer` alone.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
-local options = require "pintle.options"
 
 core.protect()
 
@@ -12,7 +12,8 @@ local METHOD_NOT_FOUND, INTERNAL_ERROR, OPERATION_FAILED = -32601, -32603, -3200
 local ERROR_NAMES = { [-32700] = "Parse error: ", [-32600] = "Invalid Request: " }
 
 local MOST_REFUSALS = 16 << 20 -- unread bytes past which not even a refusal is queued
-local MOST_BYTES = 16 << 20 -- of messages that are held, as they came
+local MOST_BYTES = 16 << 20 -- bytes of messages in the backlog
+local LAST_WORDS = 1 -- seconds to find the reason why the output is closed
 
 ---@type pintle.peer.policy
 local policy = {}
@@ -36,31 +37,35 @@ end
 ---The task that made a call was stopped.
 function policy.withdrawn(self, id, err) tell_cancelled(self, id, err.message) end
 
----Why something could not be sent.
+---The error of a notification, or of a call, that could not be sent.
 ---@return pintle.error
 function policy.failure(self, kind, message)
-  if kind == "closed" and (self.ended or self.deaf or self.lost) then return self.ended or self.deaf or self.lost end
-  return errors.new(kind, message)
+  return kind == "closed" and (self.ended or self.deaf or self.lost) or errors.new(kind, message)
 end
 
----The same for a call, which may wait a moment to find out.
+---The same for a call that the core made. It waits a moment for the reason why the output is closed.
 ---@return pintle.error
-function policy.refused(self, kind, message) return self:explain_refusal(policy.failure(self, kind, message)) end
+function policy.refused(self, kind, message)
+  local err = policy.failure(self, kind, message)
+  if err.kind == "closed" and self.lost and not self.deaf then self:join(LAST_WORDS) end
+  return self.ended or err
+end
 
----Raises, at the level of its caller's caller, if it is no timeout.
+---Raises if it is no timeout.
+---@param level integer whom to blame, as `error` counts for the caller
 function policy.check_timeout(timeout, level)
   if timeout and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
     error("timeout: seconds expected, or false for none", level + 1)
   end
 end
 
-local CALL_OPTIONS = options.set { "timeout", "on_progress" }
-
----The timeout of a call, its params, and the token of its progress. What is wrong is blamed on its caller's caller.
----@return number|false timeout, any params, integer? token
+---Reads the options of a call. The errors blame the caller's caller.
+---@return number|false timeout, any params, integer? token of its progress
 function policy.read_options(self, params, given)
   if type(given) ~= "table" then error("options: table expected, got " .. type(given), 3) end
-  options.check(given, CALL_OPTIONS, 3)
+  for name in pairs(given) do
+    if name ~= "timeout" and name ~= "on_progress" then error(("no option %q"):format(tostring(name)), 3) end
+  end
   local timeout, token = given.timeout, nil
   if timeout == nil then timeout = self.timeout end
   policy.check_timeout(timeout, 3)
@@ -77,47 +82,45 @@ end
 ---@return any result, pintle.error?
 function policy.call(self, method, params, given)
   local timeout, sent, token = policy.read_options(self, params, given)
-  local result, err = self:call(method, sent, { timeout = timeout })
+  local result, err = self:call(method, sent, timeout ~= self.timeout and { timeout = timeout } or nil)
   if token then self.listeners[token] = nil end
   return result, err
 end
 
--- What was received as text, where the peer was opened for that.
-local function plain(payload)
+-- A peer with the option `raw` receives payloads as text.
+local function decoded(payload)
   if type(payload) ~= "userdata" then return payload end
   return (core.json.decode(payload))
 end
 
 ---The error of a response.
 function policy.remote_error(payload)
-  payload = plain(payload)
+  payload = decoded(payload)
   if type(payload) ~= "table" then
     return errors.new("protocol", "an error that is no object: " .. tostring(payload))
   end
-  local code, message = math.tointeger(payload.code), payload.message
-  return errors.new("remote", type(message) == "string" and message or "an error without a message",
-    { code = code, data = payload.data })
+  local message = type(payload.message) == "string" and payload.message or "an error without a message"
+  return errors.new("remote", message, { code = math.tointeger(payload.code), data = payload.data })
 end
 
 -- }======
 
 -- {====== Errors of handlers ======
 
----Reports a failure that the other side is not told of, or not all of it.
-function policy.report(self, err, traceback, method)
+-- Reports a failure of which the other side is told nothing, or not all.
+local function report(self, err, traceback, method)
   if self.on_error then return loop.call(self.on_error, err, traceback, method) end
   loop.on_error(err, traceback or errors.text(err), "the handler of " .. method)
 end
-local report = policy.report
 
--- Protocols that say how large a code may be say 32 bits, and so do most readers of the others.
+-- Protocols that bound codes, and most programs that read them, allow 32 bits.
 local function code_of(self, err)
   local code = math.tointeger(err.code)
   if code and code >= -0x80000000 and code <= 0x7FFFFFFF then return code end
   return self.codes[err.kind] or OPERATION_FAILED
 end
 
--- Whatever a handler gives back or raises as an error, as the protocol has it: code, message, data.
+-- The error that a handler has returned or raised, as the protocol has it: code, message, data.
 local function describe(self, err, is_raised)
   if type(err) == "table" and (err.message or err.code) then
     return code_of(self, err), errors.text(err.message or "an error without a message"), err.data
@@ -127,7 +130,7 @@ local function describe(self, err, is_raised)
   return OPERATION_FAILED, errors.text(err)
 end
 
--- Bytes that are not UTF-8 cannot be sent, in a text that is for people.
+-- A text with bytes that are not UTF-8 cannot be sent: they are replaced.
 local function legible(text)
   return (text:gsub("[\x80-\xFF]+", function(bytes) return utf8.len(bytes) and bytes or "\u{FFFD}" end))
 end
@@ -139,11 +142,8 @@ local function fail(self, id, method, err, traceback)
   local ok, problem, kind = stream:fail(id, code, message, data)
   if ok or kind == "closed" then return end
   local text = legible(message)
-  if text == message or not stream:fail(id, code, text, data) then
-    if not stream:fail(id, code, text) then
-      stream:fail(id, INTERNAL_ERROR, "Internal error: an error that cannot be sent")
-    end
-  end
+  local is_sent = text ~= message and stream:fail(id, code, text, data) or stream:fail(id, code, text)
+  if not is_sent then stream:fail(id, INTERNAL_ERROR, "Internal error: an error that cannot be sent") end
   report(self, problem, nil, method)
 end
 
@@ -156,7 +156,7 @@ function policy.refuse(self, ctx, id, method, err)
   end
 end
 
----A handler has raised. What a handler that was stopped raises is only the way it ended.
+---A handler has raised. The error with which it was stopped is not reported.
 function policy.failed(self, ctx, id, method, err, traceback)
   local stopped = ctx and ctx.stopped
   traceback = errors.text(err) .. "\n" .. traceback
@@ -165,14 +165,14 @@ function policy.failed(self, ctx, id, method, err, traceback)
   if not stopped or err ~= stopped then report(self, err, traceback, method) end
 end
 
----What a handler has returned cannot be sent.
+---The result of a handler cannot be sent.
 function policy.unsent(self, id, method, problem, kind)
   if kind == "closed" then return end
   self.stream:fail(id, INTERNAL_ERROR, "Internal error: " .. problem)
   report(self, problem, nil, method)
 end
 
--- An error that no handler has a part in. It is written in this turn.
+-- Answers a request that no handler has seen. It is written in this turn.
 local function answer_error(self, id, code, message)
   self.stream:fail(id, code, message)
   self.stream:write_soon()
@@ -180,25 +180,61 @@ end
 
 -- }======
 
--- {====== The backlog ======
+-- {====== Waiting for a condition ======
 
--- Messages that were read but cannot be handled yet are held, and worked off as handlers end. When the backlog is full,
--- reading pauses and the pipe pushes back, unless a call of our own waits: its answer has to get through.
-
----Tells the core whether requests may go straight to handlers, and whether it has to report what it does.
+---Tells the core whether requests may go straight to handlers, and whether to call `policy.moved`.
 function policy.update(self)
-  self.stream:hold((self.first or self.backlog_count > 0 or self.deaf) and true or false)
-  self.stream:report((self.backlog_count > 0 or self.expecting or self.is_lingering) and true or false)
+  local has_backlog = self.backlog_count > 0
+  self.stream:hold((self.first or has_backlog or self.deaf) and true or false)
+  self.stream:report((has_backlog or self.expecting or self.lingering) and true or false)
 end
 
----Forgets all that is held.
+-- Ends the waits whose condition has come true.
+local function review(self)
+  local expecting = self.expecting
+  if not expecting then return end
+  for event, condition in pairs(expecting) do
+    if condition(self) then
+      expecting[event] = nil
+      event:set(true)
+    end
+  end
+  if not next(expecting) then self.expecting = false end
+  policy.update(self)
+end
+
+---Waits until the condition, which is checked when something was sent or a handler has ended.
+---@param condition fun(self: pintle.peer): any
+---@param seconds? number
+---@param message string of the error if the time is over
+---@return true?, pintle.error?
+function policy.expect(self, condition, seconds, message)
+  if condition(self) then return true end
+  local event = loop.event()
+  self.expecting = self.expecting or {}
+  self.expecting[event] = condition
+  policy.update(self)
+  local ok, err = event:wait(seconds, seconds and errors.new("timeout", message))
+  if self.expecting then self.expecting[event] = nil end
+  return ok, err
+end
+
+-- }======
+
+-- {====== The backlog ======
+
+-- Messages that were read but cannot be handled yet wait in the backlog, and are handled as handlers end. When the
+-- backlog is full, reading pauses and the pipe pushes back, unless a call of our own waits for its answer.
+
+---Forgets all that waits.
 function policy.clear_backlog(self)
   self.backlog, self.backlog_first, self.backlog_count, self.backlog_bytes = {}, 1, 0, 0
 end
 
 local function is_full(self) return self.backlog_count >= self.most_backlog or self.backlog_bytes >= MOST_BYTES end
 
----Holds the message that was received last.
+---Adds the message that was received last. The core calls it for one that `stream:listen` has read: nothing may be run
+---while a handler computes.
 function policy.keep(self, kind, id, what, payload)
   local n, size = self.backlog_count + 1, self.stream:size()
   self.backlog_count, self.backlog_bytes = n, self.backlog_bytes + size
@@ -206,6 +242,7 @@ function policy.keep(self, kind, id, what, payload)
   policy.update(self)
 end
 
+-- Takes the first message out.
 local function release(self)
   local first = self.backlog_first
   local message = self.backlog[first]
@@ -228,7 +265,14 @@ local function unpause(self)
   self.stream:pause(false)
 end
 
--- Notifications that are refused are reported once, until there is room again.
+-- Works off the backlog in the next turn.
+local function go_on_soon(self)
+  if self.is_going_on or self.backlog_count == 0 then return end
+  self.is_going_on = true
+  loop.soon(policy.go_on, self)
+end
+
+-- Notifications that are refused are reported once, until the backlog is empty again.
 local function refuse_when_full(self, id, method)
   if id ~= nil then
     if self.stream:queued() > MOST_REFUSALS then return end
@@ -244,7 +288,7 @@ end
 local function hold_or_refuse(self, kind, id, method, params)
   if is_full(self) and self.stream:waiting() > 0 then return refuse_when_full(self, id, method) end
   policy.keep(self, kind, id, method, params)
-  if not self.deaf and self.stream:has_room() then self:go_on_soon() end
+  if not self.deaf and self.stream:has_room() then go_on_soon(self) end
   pause_if_full(self)
 end
 
@@ -252,7 +296,7 @@ end
 
 -- {====== Requests and notifications ======
 
--- By the first message it may become known what protocol this is, and that the message breaks its rules.
+-- The first message may tell the protocol, and break its rules.
 local function meet_first(self, id, method, params)
   local first = self.first
   self.first = false
@@ -272,7 +316,8 @@ local function handle(self, id, method, params)
   if id ~= nil then answer_error(self, id, METHOD_NOT_FOUND, "Method not found: " .. method) end
 end
 
----A request or notification that the core could not hand to its handler.
+---A message that the core did not give to a handler: there is none, requests are held, or as many as may be are at
+---work.
 function policy.request(self, kind, id, method, params)
   if self.backlog_count == 0 and not self.deaf and self.stream:has_room() then
     return handle(self, id, method, params)
@@ -284,20 +329,17 @@ end
 
 -- {====== Malformed input ======
 
-local function is_answered(self, id, call, told)
-  return not call and not told.is_answer and (id ~= nil or self.answer_noise)
-end
-
--- An answer that is broken because the other side died in the middle of it fails for that reason, with all that is
--- known of the end, so the end is looked for first.
+-- The other side may have died in the middle of an answer. Then the call fails for that reason, which is found first.
 local function fail_spoiled(spoiled)
   if not spoiled.peer.is_ending then spoiled.peer.stream:settle(spoiled.call, nil, spoiled.err) end
 end
 
----What has to be answered is held until the answers before it are read, and dropped if it cannot be held.
+---Malformed input; `call` is the id of our call that it would have answered, which still waits. Input that has to be
+---answered waits until the answers before it are read, and is dropped if the backlog is full.
 function policy.invalid(self, kind, id, call, told)
+  local is_answered = not call and not told.is_answer and (id ~= nil or self.answer_noise)
   local _, is_clogged = self.stream:running()
-  if is_clogged and is_answered(self, id, call, told) then
+  if is_clogged and is_answered then
     if not is_full(self) then policy.keep(self, kind, id, nil, told) end
     return pause_if_full(self)
   end
@@ -305,7 +347,7 @@ function policy.invalid(self, kind, id, call, told)
   if call then
     local err = errors.new("protocol", told.message, { noise = told.text })
     loop.soon(fail_spoiled, { peer = self, call = call, err = err })
-  elseif is_answered(self, id, call, told) then
+  elseif is_answered then
     answer_error(self, id, told.code, ERROR_NAMES[told.code] .. told.message)
   end
   if self.on_noise then loop.call(self.on_noise, told) end
@@ -320,7 +362,7 @@ local function is_id(id, given)
   return id == given or type(id) == "userdata" and tostring(id) == core.json.encode(given)
 end
 
--- A cancelled request gets no answer where the protocol has it so, unless a batch may wait for it.
+-- A protocol may leave a cancelled request without an answer. A batch needs one.
 local function may_stay_unanswered(self, id) return self.cancellation.is_unanswered and type(id) ~= "userdata" end
 
 local function cancel_held(self, id)
@@ -340,19 +382,19 @@ local function cancel_running(ctx)
   ctx:stop(loop.cancelled "Cancelled")
 end
 
----@return true
-function policy.cancel(self, params)
-  params = plain(params)
-  local id = nil
-  if type(params) == "table" then id = self.cancellation.id(params) end
-  if id == nil then return true end
+local function cancel(self, id)
   for _, ctx in ipairs(self.stream:requests()) do
-    if is_id(ctx.id, id) then
-      cancel_running(ctx)
-      return true
-    end
+    if is_id(ctx.id, id) then return cancel_running(ctx) end
   end
   cancel_held(self, id)
+end
+
+---@return true
+function policy.cancel(self, params)
+  params = decoded(params)
+  local id = nil
+  if type(params) == "table" then id = self.cancellation.id(params) end
+  if id ~= nil then cancel(self, id) end
   return true
 end
 
@@ -366,24 +408,112 @@ end
 ---@return boolean whether a call was waiting for it
 function policy.progress(self, params)
   if not next(self.listeners) then return false end
-  params = plain(params)
+  params = decoded(params)
   return type(params) == "table" and tell_progress(self, self.progress.report(params))
 end
 
 -- }======
 
--- {====== What changes a conversation ======
+-- {====== The end ======
 
--- Works off what is held, as far as there is room.
+---No answer will come any more: every call that waits, and every later one, ends with `err`. Handlers go on.
+---@param err pintle.error
+function policy.deafen(self, err)
+  self.deaf = self.deaf or err
+  policy.update(self)
+  self.stream:deafen(err)
+end
+
+local function stop_requests(self, err)
+  for _, ctx in ipairs(self.stream:requests()) do ctx:stop(err) end
+end
+
+local function forget_timers(self)
+  for _, name in ipairs { "lingering", "losing", "burying" } do
+    if self[name] then loop.forget(self[name]) end
+    self[name] = nil
+  end
+end
+
+---Ends the conversation: every call that waits, and every wait of a handler, ends with `err`.
+---@param err pintle.error
+function policy.finish(self, err)
+  if self.ended then return end
+  self.ended, self.deaf = err, err
+  forget_timers(self)
+  policy.clear_backlog(self)
+  policy.deafen(self, err)
+  self.stream:finish()
+  stop_requests(self, err)
+  review(self)
+  if self.over then self.over:set(true) end
+  if self.on_close then loop.call(self.on_close, err) end
+end
+
+local function finish_lingering(self) policy.finish(self, self.deaf) end
+
+-- The input has ended: the conversation is over once all requests are answered and the answers are out.
+local function check_lingering(self)
+  local is_sent = self.lost or self.stream:queued() == 0
+  if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
+end
+
+local function linger(self, err)
+  policy.deafen(self, err)
+  self.lingering = self.lingering or loop.after(self.linger, finish_lingering, self)
+  policy.update(self)
+  self.stream:write_soon()
+end
+
+---The input has ended, or reading has failed; the kind is "full" if there was not enough memory for a message. Called
+---again if memory was short for the function itself.
+function policy.ended(self, message, kind)
+  if self.ended or self.is_ending then return end
+  local err = errors.new(kind or "closed", message)
+  if self.explain then
+    self.is_ending = true
+    return self.explain(self, err)
+  end
+  linger(self, err)
+  self.is_ending = true
+  if self.lost then check_lingering(self) end
+end
+
+-- A plugin whose host is gone ends by `deserted`.
+local function give_up_output(self)
+  self.losing = nil
+  if self.ended then return end
+  if self.deserted then return self:deserted(self.lost) end
+  policy.deafen(self, self.lost)
+end
+
+---The other side has closed its input, so no answer reaches it. The reason may be known soon, by the end of our input
+---or of the program.
+function policy.lost(self, message)
+  if self.lost or self.ended then return end
+  local err = errors.new("closed", message)
+  self.lost = err
+  self.stream:shut()
+  stop_requests(self, err)
+  self.losing = loop.after(LAST_WORDS, give_up_output, self)
+  review(self)
+  if self.lingering then check_lingering(self) end
+end
+
+---The descriptors cannot be watched.
+function policy.broken(self, message, kind) policy.finish(self, errors.new(kind, message)) end
+
+-- }======
+
+-- {====== Going on ======
+
+-- Handles what waits in the backlog, as far as there is room.
 local function work_off(self)
   while self.backlog_count > 0 do
     local kind = self.backlog[self.backlog_first][1]
-    local is_call = kind == "request" or kind == "notification"
-    local _, is_clogged = self.stream:running()
-    if is_call and not self.stream:has_room() then return end
-    if is_clogged and kind ~= "withdrawn" then return end
+    if kind ~= "withdrawn" and not self.stream:has_room() then return end
     local id, what, payload = release(self)
-    if is_call then
+    if kind == "request" or kind == "notification" then
       handle(self, id, what, payload)
     elseif kind ~= "withdrawn" then
       policy.invalid(self, kind, id, nil, payload)
@@ -398,36 +528,28 @@ function policy.go_on(self)
   if self.ended then return end
   work_off(self)
   if not is_full(self) then unpause(self) end
-  if self.expecting then self:review() end
+  review(self)
 end
 
----A call was made while messages are held: its answer has to get through.
+---A call was made while requests are held or reading is paused: its answer has to get through.
 function policy.calling(self)
-  if self.backlog_count == 0 then return end
-  unpause(self)
-  self:go_on_soon()
+  if self.backlog_count > 0 then unpause(self) end
+  go_on_soon(self)
 end
 
----Reads what has come while a handler computes. Cancellations take effect; all else waits for its turn.
+---Reads what has come while a handler computes. Cancellations take effect; the rest waits in the backlog.
 function policy.listen(self)
   if not is_full(self) and not self.stream:listen() and self.on_silence then self.on_silence() end
-  if self.backlog_count > 0 then self:go_on_soon() end
+  go_on_soon(self)
   self.stream:write()
 end
 
----Something was sent, or a handler has ended.
+---While `stream:report` is on: something was written, or a handler has ended.
 function policy.moved(self)
-  if self.backlog_count > 0 then self:go_on_soon() end
-  if self.expecting then self:review() end
-  if self.is_lingering and not self.ended then self:check_lingering() end
+  go_on_soon(self)
+  review(self)
+  if self.lingering and not self.ended then check_lingering(self) end
 end
-
----The descriptors cannot be watched.
-function policy.broken(self, message, kind) self:finish(errors.new(kind, message)) end
-
-function policy.ended(self, message, kind) self:end_of_input(errors.new(kind or "closed", message)) end
-
-function policy.lost(self, message) self:lost_output(message) end
 
 -- }======
 
