@@ -1,4 +1,4 @@
--- Renders with environments of about 1 MB, by examples/liquid/server and by ruby-liquid behind the same protocol:
+-- Renders with environments of 1 MB, by examples/liquid/script/server and by ruby-liquid behind the same protocol:
 -- large.lua [ROUNDS [RENDERS [PART OF AN ENVIRONMENT'S NAME]]]
 -- The two take turns, round by round. A figure is processor time of the server for one render, from the line that it
 -- reads to the line that it writes; the ratios are medians of the rounds' ratios.
@@ -98,7 +98,7 @@ local worker = { "ruby", has_yjit and "--yjit" or "--disable=jit", directory .. 
 
 local function start(name, command) return { name = name, server = assert(pintle.connect { command = command }) } end
 
-local ours = start("pintle", { directory .. "/../../examples/liquid/server" })
+local ours = start("pintle", { directory .. "/../../examples/liquid/script/server" })
 local theirs = start("ruby", worker)
 
 local function call(engine, method, params)

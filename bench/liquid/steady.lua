@@ -2,7 +2,7 @@
 -- of the way: steady.lua [RENDERS [SERVED]]
 
 local renders, served = math.tointeger(arg[1] or 1000000), math.tointeger(arg[2] or 50000)
-package.path = "examples/?.lua;examples/?/init.lua;" .. package.path
+package.path = "examples/liquid/?.lua;examples/liquid/?/init.lua;" .. package.path
 
 local liquid = require "liquid"
 local pintle = require "pintle"
@@ -64,6 +64,6 @@ end
 measure("required", renders, "self", in_process())
 
 local host <close> = pintle.host { dialect = "liquid", log = false }
-local engine = assert(host:start { command = { "examples/liquid/server" } })
+local engine = assert(host:start { command = { "examples/liquid/script/server" } })
 measure("served", served, engine:pids()[1], through(engine))
 host:stop()
