@@ -1,7 +1,7 @@
--- Integers of more than 64 bits: reading, printing, adding, multiplying, dividing, comparing.
+-- Integers of more than 64 bits: parsing, printing, comparing and arithmetic.
 --
--- Such an integer is a table with its decimal text at 1; pintle's codec gives the same. For arithmetic it is a sign and
--- its digits in groups of seven, the lowest first. A result that fits into an integer of Lua is one.
+-- Such an integer is a table whose first item is its decimal text, as in pintle's JSON codec. Arithmetic uses a sign
+-- and groups of seven digits, the lowest first. A result that fits into a Lua integer is a Lua integer.
 
 local values = require "liquid.values"
 
@@ -14,7 +14,7 @@ local has_pintle, core = pcall(require, "pintle.core")
 local metatable = has_pintle and core.json.bigint_mt
   or { __name = "liquid.bigint", __tostring = function(number) return number[1] end }
 
----Integers of more digits are printed and compared, but arithmetic with them is an error.
+---Arithmetic with more digits is an error. Such integers can still be printed and compared.
 bigint.MAX_DIGITS = 4096
 
 ---@param value any
@@ -38,7 +38,7 @@ local function trim(groups)
   return groups
 end
 
----The integer of Lua that digits are, nil if they are too many for one.
+---The Lua integer of a decimal text; nil if it does not fit.
 ---@param text string
 ---@return integer?
 function bigint.small(text)
@@ -46,7 +46,7 @@ function bigint.small(text)
   return math.type(value) == "integer" and value or nil
 end
 
----Reads decimal digits, with a sign before them or without.
+---Parses decimal digits with an optional sign.
 ---@param text string
 ---@return integer|table
 function bigint.parse(text)
@@ -79,7 +79,7 @@ local function groups_of(value)
   return groups
 end
 
--- The integer that groups are.
+-- The integer with these groups.
 local function from_groups(groups, negative)
   local count = #groups
   if count == 1 then return negative and -groups[1] or groups[1] end
@@ -110,7 +110,7 @@ local function add_sizes(a, b)
   return sum
 end
 
--- a is the larger.
+-- The difference of two sizes. `a` is the larger one.
 local function subtract_sizes(a, b)
   local difference, borrow = {}, 0
   for i = 1, #a do
@@ -144,8 +144,8 @@ local function divide_by_group(a, divisor)
   return trim(quotient), { rest }
 end
 
--- Takes `digit` times the divisor from the groups of the rest that begin at `at`; whether that was too much.
-local function take_away(rest, divisor, digit, at)
+-- Subtracts `digit` times the divisor from the groups of `rest` that begin at `at`. Returns whether that is negative.
+local function subtract_multiple(rest, divisor, digit, at)
   local borrow = 0
   for i = 1, #divisor do
     local value = rest[at + i - 1] - digit * divisor[i] - borrow
@@ -156,7 +156,7 @@ local function take_away(rest, divisor, digit, at)
   return value < 0
 end
 
-local function give_back(rest, divisor, at)
+local function add_back(rest, divisor, at)
   local carry = 0
   for i = 1, #divisor do
     local value = rest[at + i - 1] + divisor[i] + carry
@@ -165,8 +165,8 @@ local function give_back(rest, divisor, at)
   rest[at + #divisor] = (rest[at + #divisor] + carry) % BASE
 end
 
--- A digit of the quotient, at most two too large: from the highest groups of the rest and of the divisor.
-local function guess(rest, divisor, at)
+-- Estimates a digit of the quotient from the highest groups of `rest` and the divisor. It is at most two too large.
+local function estimate_digit(rest, divisor, at)
   local size = #divisor
   local head = rest[at + size] * BASE + rest[at + size - 1]
   local digit = math.min(head // divisor[size], BASE - 1)
@@ -177,7 +177,7 @@ local function guess(rest, divisor, at)
   return digit
 end
 
--- Long division, as Knuth describes it (The Art of Computer Programming, 4.3.1, D).
+-- Long division: Knuth, The Art of Computer Programming, section 4.3.1, algorithm D.
 local function divide_sizes(a, b)
   if compare_sizes(a, b) < 0 then return { 0 }, a end
   if #b == 1 then return divide_by_group(a, b[1]) end
@@ -186,10 +186,10 @@ local function divide_sizes(a, b)
   for i = #rest + 1, #a + 1 do rest[i] = 0 end
   local quotient = {}
   for at = #a - #b + 1, 1, -1 do
-    local digit = guess(rest, divisor, at)
-    if take_away(rest, divisor, digit, at) then
+    local digit = estimate_digit(rest, divisor, at)
+    if subtract_multiple(rest, divisor, digit, at) then
       digit = digit - 1
-      give_back(rest, divisor, at)
+      add_back(rest, divisor, at)
     end
     quotient[at] = digit
   end
@@ -225,15 +225,15 @@ function bigint.multiply(a, b)
   return from_groups(multiply_sizes(a, b), a.negative ~= b.negative)
 end
 
----Floor division, as Ruby's.
+---Floor division, as in Ruby.
 ---@param a integer|table
 ---@param b integer|table not 0
----@return integer|table quotient, integer|table remainder of the divisor's sign
+---@return integer|table quotient, integer|table remainder with the sign of the divisor
 function bigint.divide(a, b)
   local dividend, divisor = groups_of(a), groups_of(b)
   local negative = dividend.negative ~= divisor.negative
   local quotient, rest = divide_sizes(dividend, divisor)
-  -- The remainder may be the dividend itself, whose sign is its own.
+  -- The remainder may be the table of the dividend, whose sign must not change.
   rest = from_groups(table.move(rest, 1, #rest, 1, {}), dividend.negative)
   quotient = from_groups(quotient, negative)
   if negative and rest ~= 0 then return bigint.add(quotient, -1), bigint.add(rest, b) end
@@ -272,19 +272,19 @@ function bigint.to_float(a)
   return tonumber(a[1] .. ".0")
 end
 
----The integer that a float is without its fraction.
+---A float without its fraction.
 ---@param value number finite
 ---@return integer|table
 function bigint.from_float(value)
   return bigint.parse((format("%.0f", value < 0 and math.ceil(value) or math.floor(value))))
 end
 
----How many bytes Ruby takes for it.
+---The number of bytes that Ruby needs for an integer.
 ---@param a table
 ---@return integer
 function bigint.bytes(a)
   local rest = bigint.parse((a[1]:gsub("^%-", "")))
-  -- Nearly: what is that long is not divided.
+  -- An approximation, because dividing such an integer takes too long.
   if bigint.is_too_long(rest) then return #rest[1] * math.log(10, 256) // 1 | 0 end
   local bytes = 0
   while bigint.is(rest) do

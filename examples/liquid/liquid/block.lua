@@ -1,4 +1,4 @@
--- Parses what stands between tags into bodies.
+-- Splits the source of a template into tokens, and parses them into bodies.
 
 local bodies = require "liquid.body"
 local errors = require "liquid.errors"
@@ -10,7 +10,7 @@ local block = {}
 local find, match, sub, gsub, byte = string.find, string.match, string.sub, string.gsub, string.byte
 local add, TAG, BLANK_TAG = bodies.add, bodies.TAG, bodies.BLANK_TAG
 
--- Bytes that are looked for. Numbers are constants to Lua, what `byte` gives is not.
+-- Bytes as constants of the compiler, which the results of `byte` are not.
 local DASH <const> = 0x2D
 local OPEN <const> = 0x7B
 local CLOSE <const> = 0x7D
@@ -57,15 +57,15 @@ block.parsers = setmetatable(parsers, {
 
 -- {====== Tokens ======
 
--- Plain searches are much faster than patterns, so it is one byte that is looked for.
+-- These functions search for single bytes, because plain searches are much faster than patterns.
 
----Where an output ends: at the first brace that closes, whether or not a second follows, unless a tag begins before.
+---The end of an output: the first closing brace, whether or not a second one follows, unless a tag begins before it.
 ---@param source string
 ---@param first integer
 ---@return integer last
----@return boolean is_whole whether it ends with two braces
----@return integer|false|nil brace where the next one opens, if it is whole; false if there is none
----@return integer? before the byte before the two braces
+---@return boolean is_complete whether it ends with two braces
+---@return integer|false|nil brace of a complete output: the next opening brace, false if there is none
+---@return integer? before of a complete output: the byte before the two braces
 local function output_end(source, first)
   local close = find(source, "}", first + 2, true)
   if not close then return (find(source, "{%", first + 2, true) or first) + 1, false end
@@ -125,7 +125,7 @@ function block.shift(state)
   end
   local is_output = byte(source, first + 1) == OPEN
   local last = (is_output and output_end or tag_end)(source, first)
-  -- Where nothing closes any more no tag is to come either: the rest is one token, so that it is not searched again.
+  -- Without another closing brace there is no further tag. The rest is one token, so that it is not searched again.
   if not last or byte(source, last) ~= CLOSE then last = #source end
   state.pos = last + 1
   return is_output and "output" or "tag", first, last
@@ -133,13 +133,13 @@ end
 
 -- }======
 
--- Most letters are small, and Lua is faster at finding them in a range than in a class.
+-- Most letters are in lower case, and Lua matches a range faster than a class.
 local TAG_NAME = "^%-?%s*([a-z%w_]+)%s*()"
 
--- How an output or a tag begins.
+-- The begin of an output or a tag.
 local TOKEN = "^{[{%%]"
 
--- How deep tags may be nested.
+-- The maximum nesting depth of tags.
 local MAX_DEPTH = 100
 
 ---@param state liquid.parse_state
@@ -148,12 +148,12 @@ function block.new(state)
   return bodies.new(state.template)
 end
 
----A text, without the space that a dash in the delimiters on its sides takes away.
+---A text without the whitespace that dashes in the delimiters around it remove.
 ---@param state liquid.parse_state
 ---@param body liquid.body
 ---@param first integer
 ---@param last integer
----@param after? integer the byte in the delimiter behind it that may be a dash
+---@param after? integer the byte of the next delimiter that may be a dash
 ---@return string
 local function read_text(state, body, first, last, after)
   local source = state.source
@@ -177,18 +177,18 @@ local function unfinished(state, kind, first, last, ending)
     .. "' was not properly terminated with regexp: " .. ending, first)
 end
 
--- The expression of an output, where the next token begins, and where the next brace opens.
+-- Returns the expression of an output, the position of the next token and that of the next opening brace.
 local function output_token(state, first, after)
   local source = state.source
-  local last, is_whole, brace, before = output_end(source, first)
-  if not is_whole then unfinished(state, "Variable", first, last, "/\\}\\}/") end
+  local last, is_complete, brace, before = output_end(source, first)
+  if not is_complete then unfinished(state, "Variable", first, last, "/\\}\\}/") end
   local trim = before == DASH
   state.trim, state.pos = trim, last + 1
   local markup = sub(source, after == DASH and first + 3 or first + 2, trim and last - 3 or last - 2)
   return parse_output(state, markup, first), last + 1, brace
 end
 
--- The node of a tag, where it stands, and what it is.
+-- Returns the node of a tag, its position and its kind.
 local function parse_tag(state, body, parse, markup, position)
   local node, blank, interrupts = parse(state, markup, position)
   if interrupts then body.interrupts = true end
@@ -199,7 +199,7 @@ end
 
 local parse_lines, parse_tokens
 
--- The lines of a liquid tag belong to the body around it.
+-- Parses the lines of a liquid tag into the body around it.
 local function liquid_tag(state, body, position, finish)
   local pos, limit = state.pos, state.limit
   state.pos, state.limit = position, finish
@@ -233,14 +233,14 @@ function parse_lines(state, body)
   end
 end
 
--- What has no name is not a tag, but shows as it is.
+-- A tag without a name: an inline comment, or an unknown tag with the whole token as its name.
 local function nameless(source, first, last)
   local name, from = match(source, "^%-?%s*(#)%s*()", first + 2)
   if name then return name, from end
   return sub(source, first, last), first
 end
 
--- The name of a tag, its markup, and where that begins and ends.
+-- Returns the name of a tag, its markup, and the first and last position of the markup.
 local function read_tag(state, first)
   local source = state.source
   local percent = find(source, "%}", first + 2, true)
@@ -253,19 +253,19 @@ local function read_tag(state, first)
   return name, to < from and "" or sub(source, from, to), from, to
 end
 
--- The last text of what was read, and what was counted.
+-- Stores the counts of `parse_tokens` in the body and adds the last text.
 local function close(body, last, count, length, text)
   body.last, body.count, body.length = last, count, length
   if text then add(body, text, false) end
 end
 
----What is told to be on another line than it is, by so many lines.
----@class liquid.stray
+---A part of the source whose line in error messages is not its real line.
+---@class liquid.shifted_lines
 ---@field first integer
 ---@field last integer
----@field by integer
+---@field by integer the difference in lines
 
--- Where the last line of a liquid tag ends, of those that are read: empty ones behind it are not.
+-- The end of the last line of a liquid tag that is not empty.
 local function last_of_lines(source, limit)
   while byte(source, limit) == NEWLINE do limit = limit - 1 end
   return limit
@@ -276,30 +276,32 @@ local function count_newlines(source, first, last)
   return count
 end
 
--- The reference counts on from the lines of a liquid tag, wherever that ends, until it has read one more token.
-local function note_stray(state, from, limit)
-  local source, first, strays = state.source, state.pos, state.template.strays or {}
+-- The reference counts lines on from those of a liquid tag until it has read one more token, so error messages for that
+-- token have a wrong line.
+local function note_shifted_lines(state, from, limit)
+  local source, first, shifted_lines = state.source, state.pos, state.template.shifted_lines or {}
   if first <= #source and not find(source, TOKEN, first) then return end
-  local before, last = strays[#strays], last_of_lines(source, limit)
+  local before, last = shifted_lines[#shifted_lines], last_of_lines(source, limit)
   local lines = last < from and 0 or count_newlines(source, from, last) + 1
   local by = lines - count_newlines(source, from, first - 1)
   if before and from <= before.last then by = by + before.by end
   if by == 0 then return end
   local _, finish = find(source, byte(source, first + 1) == OPEN and "}}" or "%}", first, true)
-  strays[#strays + 1] = { first = first, last = finish or first, by = by }
-  state.template.strays = strays
+  shifted_lines[#shifted_lines + 1] = { first = first, last = finish or first, by = by }
+  state.template.shifted_lines = shifted_lines
 end
 
--- A tag that is none of the body's: its name, its markup and its position. The lines of a liquid tag are the body's.
+-- Returns the name, markup and position of a tag that ends the body. A liquid tag does not: its lines become part of
+-- the body, and parsing continues.
 local function leave(state, body, name, markup, position, finish)
   if name ~= "liquid" then return name, markup, position end
   liquid_tag(state, body, position, finish)
-  note_stray(state, position, finish)
+  note_shifted_lines(state, position, finish)
   if find(state.source, TOKEN .. "%-", state.pos) then bodies.trim(body) end
   return parse_tokens(state, body)
 end
 
--- This is where most of the time of parsing goes by. So what `bodies.add` does is written out, and counted in locals.
+-- Most of the parsing time is spent here, so `bodies.add` is written out, and its counts are locals.
 function parse_tokens(state, body)
   local source, first, parts, known_parsers = state.source, state.pos, body.parts, state.parsers
   local last, count, length = body.last, body.count, body.length
@@ -338,7 +340,7 @@ function parse_tokens(state, body)
   close(body, last, count, length, first <= #source and read_text(state, body, first, #source))
 end
 
----Parses parts into a body, up to a tag that is none of its own.
+---Parses into a body, up to a tag that does not belong to it.
 ---@param state liquid.parse_state
 ---@param body liquid.body
 ---@return string? tag, string? markup, integer? position of the tag; nil at the end
@@ -347,11 +349,11 @@ function block.parse(state, body)
   return parse_tokens(state, body)
 end
 
----Raises: the tag does not belong here.
+---Raises the error of a tag that does not belong into a block.
 ---@param state liquid.parse_state
 ---@param tag string
----@param name string the block's
----@param delimiter string that would end it
+---@param name string the name of the block
+---@param delimiter string the tag that ends the block
 ---@param position integer
 function block.unknown_tag(state, tag, name, delimiter, position)
   local message
@@ -365,7 +367,7 @@ function block.unknown_tag(state, tag, name, delimiter, position)
   errors.syntax(state, message, position)
 end
 
--- Where a block without an end was given up: at the end of the source, or on the line behind the last of a liquid tag.
+-- The position of the error for a block without an end: the end of the source, or the line after a liquid tag.
 local function end_of(state)
   local source, limit = state.source, state.limit
   if not limit then return #source + 1 end
@@ -373,7 +375,7 @@ local function end_of(state)
   return (find(source, "\n", last + 1, true) or last) + 1
 end
 
----Raises: the block has no end.
+---Raises the error of a block without an end.
 ---@param state liquid.parse_state
 ---@param name string
 ---@param position integer
@@ -383,12 +385,12 @@ end
 
 local no_branches = {}
 
----Parses a body up to the end of its block, or up to a tag that begins another.
+---Parses a body up to the end of its block, or up to a tag that begins another body of the block.
 ---@param state liquid.parse_state
 ---@param name string
 ---@param body liquid.body
 ---@param branches? table<string, boolean> tags that begin another body
----@return string? tag nil where the block ends
+---@return string? tag nil at the end of the block
 ---@return string? markup, integer? position
 function block.section(state, name, body, branches)
   if state.depth >= MAX_DEPTH then error(errors.new("stack_level_error", "Nesting too deep"), 0) end

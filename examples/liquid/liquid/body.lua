@@ -1,8 +1,7 @@
--- What stands between tags, in the order in which it is put out.
+-- Bodies: the texts, outputs and tags of a template or a block, and how they are rendered.
 --
--- The parts of a body come in fours: a text or false; a function or false; where that stands in the source; and what it
--- is: false for the expression of an output, else a tag. So there is one table for all of them, and a text shares its
--- four with what follows it.
+-- Each part of a body takes four items of one table: a text or false; the function of the output or tag after the text,
+-- or false; its position in the source; and its kind: false for an output, TAG or BLANK_TAG for a tag.
 
 local errors = require "liquid.errors"
 local texts = require "liquid.text"
@@ -11,29 +10,29 @@ local body = {}
 
 local type, rstrip, write = type, texts.rstrip, texts.write
 
----What a function in a body is, if it is no output: a tag, or a tag that shows nothing, not even its errors.
+---Kinds of a tag. A blank tag writes nothing but whitespace; its errors are not shown either.
 body.TAG, body.BLANK_TAG = 1, 2
 
 ---@class liquid.body
 ---@field template liquid.template
 ---@field parts any[]
----@field last integer where the last four begin; -3 if there are none
----@field count integer of texts, outputs and tags
----@field length integer the bytes of its texts
----@field blank boolean whether it can put out nothing but space
----@field interrupts boolean whether a break or continue may come out of it
+---@field last integer the index of the last part; -3 if there is none
+---@field count integer the number of texts, outputs and tags
+---@field length integer the number of bytes in its texts
+---@field blank boolean whether it writes nothing but whitespace
+---@field interrupts boolean whether it can cause a break or continue
 
 ---@param template liquid.template
 ---@return liquid.body
 function body.new(template)
   return {
     template = template, last = -3, count = 0, length = 0, blank = true, interrupts = false,
-    -- Room for two fours, which is what most bodies need.
+    -- Space for two parts, which is enough for most bodies.
     parts = { nil, nil, nil, nil, nil, nil, nil, nil },
   }
 end
 
----Adds a text, a function, or both.
+---Adds a text, the function of an output or tag, or both.
 ---@param self liquid.body
 ---@param text string|false
 ---@param call function|false
@@ -42,7 +41,7 @@ end
 function body.add(self, text, call, position, kind)
   local parts, last = self.parts, self.last + 4
   self.last = last
-  -- One after the other: Lua would fill them from behind, and tables do not grow well that way.
+  -- Separate statements, because a multiple assignment stores the last value first, which makes tables grow badly.
   parts[last] = text
   parts[last + 1] = call
   parts[last + 2] = position or false
@@ -54,7 +53,7 @@ function body.add(self, text, call, position, kind)
   self.count = self.count + 1
 end
 
----Takes the space off the end of what was added last, if that is a text.
+---Removes trailing whitespace of the last part, if that is a text.
 ---@param self liquid.body
 function body.trim(self)
   local parts, last = self.parts, self.last
@@ -64,8 +63,9 @@ function body.trim(self)
   self.length = self.length - #text + #parts[last]
 end
 
--- In a block that puts out nothing the space between its tags is not put out either.
-local function drop_texts(self)
+---Removes the texts of a body in a blank block: whitespace between its tags is not written.
+---@param self liquid.body
+function body.remove_texts(self)
   local parts, count = self.parts, 0
   for i = 1, self.last, 4 do
     parts[i] = false
@@ -74,16 +74,9 @@ local function drop_texts(self)
   self.count, self.length = count, 0
 end
 
----The body is complete.
----@param self liquid.body
----@param blank? boolean whether the block it belongs to puts out nothing
-function body.seal(self, blank)
-  if blank then drop_texts(self) end
-end
-
 local BLANK_TAG = body.BLANK_TAG
 
--- One text, and the output or tag behind it.
+-- Renders one part: a text, and the output or tag after it.
 local function render_part(self, i, ctx, out, n)
   local parts = self.parts
   local piece, call, kind = parts[i], parts[i + 1], parts[i + 3]
@@ -102,7 +95,7 @@ local function render_part(self, i, ctx, out, n)
 end
 
 -- The maximum nesting depth of guards: each is a C call, and Lua allows 200 of them.
-local MOST_GUARDS = 100
+local MAX_GUARDS = 100
 
 -- Whether a raised error has to pass through all guards.
 local function ends_render(raised, ctx)
@@ -113,7 +106,7 @@ end
 -- Renders a part in a guard: a raised error becomes the error of that part, and the render continues after it.
 local function render_guarded_part(self, i, ctx, out, n)
   local guards, usage = ctx.guards, ctx.usage
-  if guards >= MOST_GUARDS then return render_part(self, i, ctx, out, n) end
+  if guards >= MAX_GUARDS then return render_part(self, i, ctx, out, n) end
   local scope, scopes, loop, writing, length_limit = ctx.scope, ctx.scopes, ctx.loop, ctx.writing, usage.length_limit
   ctx.guards = guards + 1
   local ok, result = pcall(render_part, self, i, ctx, out, n)
@@ -136,7 +129,8 @@ local function render_guarded(self, ctx, out, n)
   return n
 end
 
--- A break or continue from before is noticed behind an output or tag, unless that was a loop, which sees it first.
+-- Renders with a break or continue that an earlier body left. It ends this body after the first output or tag, unless
+-- that is a loop, which ends instead.
 local function render_interrupted(self, ctx, out, n)
   for i = 1, self.last, 4 do
     n = render_part(self, i, ctx, out, n)
@@ -145,16 +139,18 @@ local function render_interrupted(self, ctx, out, n)
   return n
 end
 
+---Renders a body. Its parts and the bytes of its texts are counted first: this is where a render that takes too long or
+---writes too much ends. Errors of outputs and tags are reported here, where their positions are known.
 ---@param self liquid.body
 ---@param ctx liquid.context
 ---@param out string[]
----@param n integer how many pieces are in the output
----@return integer n how many there are then
+---@param n integer the number of strings in the output
+---@return integer n the new number of strings
 function body.render(self, ctx, out, n)
   local usage = ctx.usage
   local score, total = usage.score + self.count, usage.length + self.length
   usage.score, usage.length = score, total
-  if score > usage.score_limit or total > usage.length_limit then ctx.exhausted() end
+  if score > usage.score_limit or total > usage.length_limit then ctx.exceed_limits() end
   if ctx.guards then return render_guarded(self, ctx, out, n) end
   if ctx.interrupt then return render_interrupted(self, ctx, out, n) end
   local parts, interrupts = self.parts, self.interrupts
@@ -169,7 +165,7 @@ function body.render(self, ctx, out, n)
       if kind then
         n, err = call(ctx, out, n)
         if err then n = ctx:fail(err, self.template, parts[i + 2], out, n, kind == BLANK_TAG) end
-        -- A break or continue leaves every body up to its loop.
+        -- A break or continue ends every body up to that of its loop.
         if interrupts and ctx.interrupt then return n end
       else
         local value

@@ -15,10 +15,10 @@ local format, rep, find, sub, gsub = string.format, string.rep, string.find, str
 ---@field second integer
 ---@field nanosecond integer
 ---@field offset integer seconds east of UTC
----@field zone string "UTC", or "" where only the distance is known
----@field epoch? table seconds since 1970, where they are more than 64 bits hold
+---@field zone string "UTC", or "" if only the offset is known
+---@field epoch? table seconds since 1970, if they need more than 64 bits
 
----Days from 1970-01-01.
+---The number of days from 1970-01-01 to a date.
 ---@param year integer
 ---@param month integer
 ---@param day integer
@@ -31,7 +31,7 @@ function calendar.days(year, month, day)
   return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
 end
 
----The date of a day counted from 1970-01-01.
+---The date so many days after 1970-01-01.
 ---@param days integer
 ---@return integer year, integer month, integer day
 function calendar.date(days)
@@ -81,7 +81,7 @@ function calendar.day_of_year(time)
   return calendar.days(time.year, time.month, time.day) - calendar.days(time.year, 1, 1) + 1
 end
 
----The week of ISO 8601 and the year it belongs to.
+---The week of ISO 8601, and the year to which it belongs.
 ---@param time liquid.time
 ---@return integer year, integer week
 function calendar.iso_week(time)
@@ -92,7 +92,7 @@ function calendar.iso_week(time)
   return year, (thursday - calendar.days(year, 1, 1)) // 7 + 1
 end
 
----The week of the year, its weeks beginning on a weekday: 0 for Sunday.
+---The week of the year. `first` is the weekday on which weeks begin: 0 is Sunday.
 ---@param time liquid.time
 ---@param first integer
 ---@return integer
@@ -102,7 +102,7 @@ end
 
 -- {====== Time zones ======
 
--- Those that Ruby knows: of America, and the letters of the military. Others are passed over.
+-- The zones that Ruby knows, in hours: those of North America, and military letters. Others are ignored.
 local zone_hours = { est = -5, edt = -4, cst = -6, cdt = -5, mst = -7, mdt = -6, pst = -8, pdt = -7 }
 for i, letter in ipairs { "a", "b", "c", "d", "e", "f", "g", "h", "i", "k", "l", "m" } do zone_hours[letter] = i end
 for i, letter in ipairs { "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y" } do zone_hours[letter] = -i end
@@ -123,7 +123,8 @@ local function distance(name)
   end
 end
 
----@param name string in small letters: "utc", "-04:00", "est"
+---The offset of a time zone in seconds east of UTC.
+---@param name string in lower case: "utc", "-04:00", "est"
 ---@return integer? offset, string? zone as %Z prints it
 function calendar.offset(name)
   if utc[name] then return 0, "UTC" end
@@ -144,7 +145,7 @@ local weekdays = { [0] = "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday",
 
 local function hour12(time) return (time.hour + 11) % 12 + 1 end
 
--- Directives that are numbers: the value, how wide it is and what fills it.
+-- Numeric directives: each returns the value, its default width and its padding.
 local numeric = {
   Y = function(t) return t.year, t.year < 0 and 5 or 4, "0" end,
   C = function(t) return t.year // 100, 2, "0" end,
@@ -198,7 +199,7 @@ local function filled(text, width, fill)
   return rep(fill, width - #text) .. text
 end
 
--- What fills a field: the last flag that says so counts, and a dash says nothing does.
+-- The padding of a field: that of the last padding flag; none with a dash.
 local function fill_of(flags, own)
   if flags:find("-", 1, true) then return "" end
   local fill = flags:match(".*([_0])")
@@ -209,7 +210,7 @@ local function number(flags, width, value, own_width, fill)
   return filled(bigint.text(value), width or own_width, fill_of(flags, fill))
 end
 
--- What a # makes small, not large.
+-- Directives that the flag # converts to lower case; it converts others to upper case.
 local lowered = { p = true, Z = true }
 
 local function word(flags, width, text, directive)
@@ -223,14 +224,14 @@ local function word(flags, width, text, directive)
   return filled(text, width or 0, fill_of(flags, " "))
 end
 
--- Minutes and seconds of the distance from UTC, by how many colons ask for them; three ask for what is not zero.
+-- The minutes and seconds of a UTC offset. The number of colons selects them; three colons omit what is zero.
 local function zone_tail(colons, minutes, seconds)
   if colons == 0 then return format("%02d", minutes) end
   if colons == 3 then colons = seconds > 0 and 2 or minutes > 0 and 1 or 0 end
   return sub(format(":%02d:%02d", minutes, seconds), 1, colons * 3)
 end
 
--- The distance from UTC: +0100, +01:00, +01:00:00 or +01.
+-- The offset from UTC: +0100, +01:00, +01:00:00 or +01.
 local function zone(flags, width, time, colons)
   local sign, seconds = time.offset < 0 and "-" or "+", math.abs(time.offset)
   local tail = zone_tail(colons, seconds % 3600 // 60, seconds % 60)
@@ -256,10 +257,10 @@ local function directive(time, flags, width, letter, colons)
   if letter == "N" then return fraction(width, time, 9) end
 end
 
--- Wider than this nobody means.
+-- A directive with a larger width is written as it is, so that no format can use much memory.
 local MAX_WIDTH = 1024
 
--- A directive as a function of the time. Plain numbers, which most are, are formatted at once.
+-- Compiles a directive into a function of the time, with a fast path for numbers of two digits without flags.
 local function compile_directive(shown, flags, width, letter, colons)
   local wide = width ~= "" and tonumber(width) or nil
   if wide and wide > MAX_WIDTH then return shown end
@@ -274,24 +275,24 @@ local function compile_directive(shown, flags, width, letter, colons)
   return function(time) return directive(time, flags, wide, letter, colons) or shown end
 end
 
--- E and O ask for what a place writes differently, of some fields. No place does here.
-local locales = { E = "^[cCxXyY]", O = "^[deHkIlmMSuUVwWy]" }
+-- The modifiers E and O select the notation of a locale. They are allowed before some letters, and have no effect.
+local modifiers = { E = "^[cCxXyY]", O = "^[deHkIlmMSuUVwWy]" }
 
--- Where a field that begins at a position is none: behind its colons, or its E or O.
-local function broken_at(letter, after_colons, colons, place)
-  if colons ~= "" and (place ~= "" or letter ~= "z" or #colons > 3) then return after_colons end
-  if place ~= "" and not find(letter, locales[place]) then return after_colons + 1 end
+-- The end of a directive that is invalid because of its colons or its modifier; nil if it is valid.
+local function invalid_end(letter, after_colons, colons, modifier)
+  if colons ~= "" and (modifier ~= "" or letter ~= "z" or #colons > 3) then return after_colons end
+  if modifier ~= "" and not find(letter, modifiers[modifier]) then return after_colons + 1 end
 end
 
--- What a pattern consists of: texts and functions.
+-- Splits a format into texts and functions of the time.
 local function parts_of(pattern)
   local parts, at = {}, 1
   while true do
-    local first, last, flags, width, colons, behind, place, letter =
+    local first, last, flags, width, colons, behind, modifier, letter =
       find(pattern, "%%([%-0^#_]*)(%d*)(:*)()([EO]?)(.?)", at)
     if not first then break end
     if first > at then parts[#parts + 1] = sub(pattern, at, first - 1) end
-    at = broken_at(letter, behind, colons, place)
+    at = invalid_end(letter, behind, colons, modifier)
     parts[#parts + 1] = at and sub(pattern, first, at - 1)
       or compile_directive(sub(pattern, first, last), flags, width, letter, #colons)
     at = at or last + 1
@@ -312,18 +313,18 @@ local function compile_parts(pattern)
   end
 end
 
-local plain = { Y = "year", m = "month", d = "day", H = "hour", M = "minute", S = "second" }
-local MOST_FIELDS = 6
+local simple_directives = { Y = "year", m = "month", d = "day", H = "hour", M = "minute", S = "second" }
+local MAX_FIELDS = 6
 
--- Most patterns are made of nothing but such fields, and are one call of format.
+-- A format with only these directives, as most are, is one call of string.format.
 local function compile_fields(pattern)
   local fields = {}
   local shape = gsub(pattern, "%%(.?)", function(letter)
-    fields[#fields + 1] = plain[letter] or "none"
+    fields[#fields + 1] = simple_directives[letter] or "none"
     return letter == "Y" and "%04d" or "%02d"
   end)
   for i = 1, #fields do
-    if fields[i] == "none" or i > MOST_FIELDS then return nil end
+    if fields[i] == "none" or i > MAX_FIELDS then return nil end
   end
   local a, b, c, d, e, f = table.unpack(fields)
   b, c, d, e, f = b or a, c or a, d or a, e or a, f or a
@@ -336,7 +337,7 @@ local function compile(pattern)
   return function(time) return (time.year < 0 and by_parts or by_fields)(time) end
 end
 
--- Compiled formats, at most so many.
+-- A cache of compiled formats.
 local MAX_FORMATS = 500
 local formats, format_count = {}, 0
 
@@ -347,9 +348,10 @@ local function compile_and_keep(pattern)
   return print_time
 end
 
+---Formats a time.
 ---@param time liquid.time
 ---@param pattern string
----@return string? text nil if the pattern ends in the middle of a directive
+---@return string? text nil if the format ends in the middle of a directive
 function calendar.strftime(time, pattern)
   if find(pattern, "%%[%-0^#_]*%d*$") and find(gsub(pattern, "%%[%-0^#_]*%d*%%", ""), "%%[%-0^#_]*%d*$") then
     return nil

@@ -15,7 +15,7 @@ local range_metatable = { __name = "liquid.range" }
 
 -- {====== Ranges ======
 
--- More than this is not written out as a list: nobody reads it, and it would take the memory.
+-- A range with more items is not converted to a list, to save memory.
 local LIST_LIMIT = 10000000
 
 ---@param first integer|table
@@ -31,7 +31,7 @@ function collections.is_range(value)
   return getmetatable(value) == range_metatable
 end
 
----Whether all items, and their number, are integers of Lua.
+---Whether all items and the number of items are Lua integers.
 ---@param range table
 ---@return boolean
 local function is_small(range)
@@ -40,13 +40,13 @@ local function is_small(range)
   return last < first or last - first + 1 > 0
 end
 
--- How many items it has, however many that are.
+-- The exact number of items, which may be a large integer.
 local function exact_size(range)
   if numbers.compare(range.last, range.first) < 0 then return 0 end
   return numbers.add(numbers.subtract(range.last, range.first), 1)
 end
 
----How many items it has, as an integer of Lua: the largest if they are more.
+---The number of items as a Lua integer, at most the largest one.
 ---@param range table
 ---@return integer
 local function range_size(range)
@@ -55,7 +55,7 @@ local function range_size(range)
   return math_type(size) == "integer" and size or math.maxinteger
 end
 
----The item at a position, from 0.
+---The item at a position; the first is 0.
 ---@param range table
 ---@param position integer
 ---@return integer|table
@@ -63,7 +63,7 @@ local function range_item(range, position)
   return (numbers.add(range.first, position))
 end
 
--- Text and nil count as the integer they begin with; anything else has to be one.
+-- A bound of a range: a text counts as the integer it begins with, nil as 0. Other values must be integers.
 local function bound(value, ctx)
   if math_type(value) == "integer" or bigint.is(value) then return value end
   if value == nil then return 0 end
@@ -85,14 +85,14 @@ function collections.range_between(first, last, ctx)
   return collections.range(from, to)
 end
 
----What a range is as a list.
+---The items of a range as a list.
 ---@param range table
 ---@param ctx? liquid.context
 ---@return table? list, table? err
 local function range_items(range, ctx)
   local size = range_size(range)
   if size > LIST_LIMIT then
-    if ctx then ctx.exhausted() end
+    if ctx then ctx.exceed_limits() end
     return nil, errors.new("memory_error", "Memory limits exceeded")
   end
   local list, first = {}, range.first
@@ -135,7 +135,7 @@ values.register(range_metatable, {
 
 -- {====== Members ======
 
--- Each gives the value, an error, and whether there was nothing of that name.
+-- Each of these functions returns the value, an error, and whether the member is missing.
 
 local function of_array(list, key, command)
   if math_type(key) == "integer" then
@@ -158,7 +158,7 @@ local function of_array(list, key, command)
   return value
 end
 
--- Reads only the table's own members, never through its metatable. Objects that inherit have to be drops.
+-- Reads only members of the table itself, never through its metatable. Objects with inherited members must be drops.
 local function of_hash(hash, key, command)
   local value
   if key ~= nil then value = rawget(hash, key) end
@@ -181,10 +181,10 @@ local function of_string(string, key, command)
   return nil, nil, true
 end
 
----What is under a key.
+---The member of a value under a key.
 ---@param object any
 ---@param key any
----@param command? boolean whether the key was written as a name, so that it may be size, first or last
+---@param command? boolean whether the key follows a dot, so that it may be the command size, first or last
 ---@param ctx? liquid.context
 ---@return any value, table? err, boolean? missing
 function collections.get(object, key, command, ctx)
@@ -216,7 +216,8 @@ end
 
 -- {====== Items of a loop ======
 
--- What there is to go through: how many, and either a list or where a range begins.
+-- The items of a value: their number; a list, or nil for a range; an error; and the first item of a range of Lua
+-- integers.
 local function source(value, ctx)
   if type(value) == "string" then
     if value == "" then return 0 end
@@ -239,7 +240,7 @@ local function source(value, ctx)
   return #list, list
 end
 
----The sum of two positions, without going past the end of 64 bits.
+---The sum of two positions, clamped to 64 bits.
 ---@param a integer
 ---@param b integer
 ---@return integer
@@ -249,7 +250,7 @@ function collections.sum(a, b)
   return a + b
 end
 
--- Items of a range that are not all integers of Lua.
+-- A segment of a range whose items are not all Lua integers.
 local function large_items(range, first, count, ctx)
   local list, err = range_items(collections.range(range_item(range, first), range_item(range, first + count - 1)), ctx)
   if err then return nil, err end
@@ -258,8 +259,8 @@ end
 
 ---The part of a collection between two positions.
 ---@class liquid.segment
----@field list? table where its items are, from `first` on
----@field start? integer of a range: its items are the integers from `start` + `first` on
+---@field list? table the items are in this list, from index `first` on
+---@field start? integer the items are the integers from `start` + `first` - 1 on
 ---@field first integer
 ---@field count integer
 
@@ -271,7 +272,7 @@ end
 function collections.segment(value, from, to, ctx)
   local size, list, err, start = source(value, ctx)
   if err then return nil, err end
-  -- A text is one item, wherever the loop is told to begin and end.
+  -- A text is always one item: offset and limit do not apply.
   if type(value) == "string" then return { list = list, first = 1, count = size } end
   local first = from > 0 and from or 0
   local last = to and to < size and to or size

@@ -1,4 +1,4 @@
--- How values compare: ==, <, contains, and what empty and blank mean.
+-- Comparing values: equality, order, contains, empty and blank.
 
 local bigint = require "liquid.bigint"
 local collections = require "liquid.collections"
@@ -65,10 +65,10 @@ local class_names = {
   bigint = "Integer", ["nil"] = "NilClass",
 }
 
--- Integers that Ruby has no object for.
+-- Ruby prints integers of up to 62 bits in messages, and the class of larger ones.
 local SMALL = 1 << 62
 
--- Ruby shows small values and names the class of others.
+-- A value in a message: small values are printed, for others the class is named.
 local function shown(value)
   if value == nil then return "nil" end
   if type(value) == "boolean" or math.type(value) == "float" then return (text.to_s(value)) end
@@ -81,7 +81,7 @@ local function class_of(value)
   return class_names[values.kind(value)] or values.kind(value)
 end
 
----The complaint about two values that have no order.
+---The error of two values that cannot be ordered.
 ---@param a any
 ---@param b any
 ---@return nil, table err
@@ -91,7 +91,7 @@ end
 
 local function is_number(value) return type(value) == "number" or bigint.is(value) end
 
--- Only numbers and texts have an order; between others nothing is true, and nothing is wrong.
+-- Only numbers and texts have an order. A comparison of other values is false, not an error.
 local function ordered(value) return type(value) == "string" or is_number(value) end
 
 -- The protocol of an object may define an order.
@@ -100,7 +100,7 @@ local function order_of_objects(a, b)
   return protocol and protocol.order and protocol.order(a, b)
 end
 
----The order of two values: negative, 0 or positive; nil where they have none.
+---The order of two values: negative, 0 or positive; nil if they have none.
 ---@param a any
 ---@param b any
 ---@return integer? order, table? err

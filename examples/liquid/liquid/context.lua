@@ -1,7 +1,7 @@
--- What a render knows: variables and their scopes, counters, errors, and how much it may still use.
+-- The state of a render: variables and their scopes, counters, errors, and the resources used.
 --
--- A scope is a table that looks into the one around it through its metatable, so that a variable is found by one
--- index wherever it is. The chain ends in the data of the caller, which is never written to.
+-- A scope is a table whose metatable refers to the scope around it, so that one index operation finds a variable in any
+-- scope. The last of them is the environment of the caller, which is never written to.
 
 local errors = require "liquid.errors"
 local values = require "liquid.values"
@@ -15,13 +15,14 @@ local self_metatable = { __name = "liquid.self" }
 
 -- {====== Limits ======
 
--- Bytes that filters may go over, and items, in sum. Nodes alone do not tell how long a render takes.
+-- The bytes and items that all filters together may process. The number of nodes alone does not limit the time.
 local WORK_LIMIT = 256 * 1024 * 1024
 
 -- The work that the new context of a partial counts as.
 local ISOLATION_WORK = 1024
 
----What is allowed where nothing is said: nodes rendered, bytes put out, bytes kept in variables.
+---The limits of a render without limits of the caller: nodes rendered, bytes written, bytes stored in variables. They
+---are far beyond any page, so that no template can run without end or fill the memory.
 context.default_limits = {
   render_score_limit = 5000000,
   render_length_limit = 64 * 1024 * 1024,
@@ -31,12 +32,12 @@ context.default_limits = {
 ---@class liquid.usage
 ---@field score integer nodes rendered
 ---@field score_limit integer
----@field work integer bytes and items that filters went over
----@field length integer bytes put out
----@field assigned integer bytes kept in variables
----@field counts_all boolean whether what is in lists and hashes counts too
+---@field work integer bytes and items that filters processed
+---@field length integer bytes written
+---@field assigned integer bytes stored in variables
+---@field counts_all boolean whether the items of lists and hashes are counted
 
--- A limit may be given twice, for this render and for all that belong together: here that is one.
+-- A limit for one render, or for all renders of a group. Both apply to the one render.
 local function bound(given, name)
   local own, shared = given and given[name], given and given["cumulative_" .. name]
   local limit = math.type(own) == "integer" and own or context.default_limits[name]
@@ -56,7 +57,7 @@ end
 
 local MAX_DEPTH = 100
 
--- A list or a hash is one, and all that is in it.
+-- The size of a value in bytes. A list or hash counts as 1 plus its items.
 local function size_of(value, depth)
   if type(value) == "string" then return #value end
   if type(value) ~= "table" or depth > MAX_DEPTH or values.protocol(value) or value == values.null then return 1 end
@@ -68,8 +69,8 @@ local function size_of(value, depth)
   return size
 end
 
--- Without a limit of the caller's nobody counts what is in lists and hashes: they hold what was counted, or came with
--- the data.
+-- The size of an assigned value. Items of lists and hashes are counted only if the caller sets a limit: they were
+-- counted before, or are part of the environment.
 local function kept(usage, value)
   if type(value) == "string" then return #value end
   return usage.counts_all and size_of(value, 0) or 1
@@ -77,35 +78,34 @@ end
 
 ---Counts work that grows with a value.
 ---@param ctx liquid.context
----@param size integer bytes of a text, or items of a list
+---@param size integer the bytes of a text, or the items of a list
 function context.count_work(ctx, size)
   local usage = ctx.usage
   local work = usage.work + size
   usage.work = work
-  if work > WORK_LIMIT then ctx.exhausted() end
+  if work > WORK_LIMIT then ctx.exceed_limits() end
 end
 
----Counts a value that is kept in a variable.
+---Counts a value that is stored in a variable.
 ---@param ctx liquid.context
 ---@param value any
 function context.count_kept(ctx, value)
   local usage = ctx.usage
   local assigned = usage.assigned + kept(usage, value)
   usage.assigned = assigned
-  if assigned > usage.assign_limit then ctx.exhausted() end
+  if assigned > usage.assign_limit then ctx.exceed_limits() end
 end
 
 -- }======
 
 -- {====== The variable self ======
 
----@param ctx liquid.context
----@return table
+-- `self`: an object with the variables in scope as members, so that an expression can name one: self[name].
 local function new_self_drop(ctx)
   return setmetatable({ ctx = ctx }, self_metatable)
 end
 
--- The scope is asked for when something is looked up: an object kept in a variable sees what the context then has.
+-- Reads the current scope of the context, so an object in a variable sees variables that are set later.
 local function get(drop, key)
   local value
   if type(key) == "string" then value = drop.ctx.scope[key] end
@@ -126,15 +126,15 @@ values.register(self_metatable, {
 
 ---@class liquid.context
 ---@field scope table<string, any> the innermost scope
----@field assigns table<string, any> the outermost, where assign writes
+---@field assigns table<string, any> the outermost scope, to which assign writes
 ---@field counters table<string, integer> of increment and decrement
----@field interrupt? string "break" or "continue", until a loop has seen it
----@field earlier? table those that no loop has seen when it came, the last first
+---@field interrupt? string "break" or "continue", until a loop handles it
+---@field earlier_interrupts? table linked list of interrupts before it that no loop has handled
 ---@field strict_variables? boolean
 ---@field strict_filters? boolean
 ---@field strict_errors? boolean
 ---@field now? number|string
----@field guards integer|false the nesting depth of guards (see render_body.lua); false in a render without guards
+---@field guards integer|false the nesting depth of guards (see body.lua); false in a render without guards
 
 local function within(outer)
   return setmetatable({}, { __index = outer })
@@ -170,12 +170,12 @@ function context.new(environment, options, template)
   ctx.strict_errors, ctx.now, ctx.registers = options.strict_errors, options.now, options.registers
   ctx.filters, ctx.partials, ctx.errors = template.filters, template.partials, {}
   ctx.usage = new_usage(options.resource_limits)
-  -- The text has an offset, which the seconds have not.
+  -- A text has a UTC offset, a number has none.
   ctx.now = options.current_time or ctx.now
   return ctx
 end
 
----A context for a partial that sees nothing of this one but the data that all see.
+---A context for a partial, which sees the environment but not the variables of this context.
 ---@return liquid.context? ctx, table? err
 function methods:isolate()
   if self.base_depth + self.scopes > MAX_DEPTH then
@@ -207,7 +207,7 @@ function methods:set(name, value)
   context.count_kept(self, value)
 end
 
----Opens a scope. The caller keeps what `scope` was and gives it back to `leave`.
+---Opens a scope. The caller saves `scope` before, and passes it to `leave`.
 ---@return table? scope, table? err
 function methods:enter()
   local scopes = self.scopes + 1
@@ -224,44 +224,46 @@ function methods:leave(outer)
   self.scopes, self.scope = self.scopes - 1, outer
 end
 
----A break or continue. There may be one already, of a body that was rendered before: each is seen by one loop.
+---Adds a break or continue. An earlier body may have left another one; each of them is handled by one loop.
 ---@param kind string
-function methods:stop(kind)
-  if self.interrupt then self.earlier = { kind = self.interrupt, earlier = self.earlier } end
+function methods:add_interrupt(kind)
+  if self.interrupt then
+    self.earlier_interrupts = { kind = self.interrupt, earlier = self.earlier_interrupts }
+  end
   self.interrupt = kind
 end
 
----A loop has seen the last break or continue.
-function methods:go_on()
-  local earlier = self.earlier
-  self.interrupt, self.earlier = nil, nil
-  if earlier then self.interrupt, self.earlier = earlier.kind, earlier.earlier end
+---Removes the last break or continue, which a loop has handled.
+function methods:remove_interrupt()
+  local earlier = self.earlier_interrupts
+  self.interrupt, self.earlier_interrupts = nil, nil
+  if earlier then self.interrupt, self.earlier_interrupts = earlier.kind, earlier.earlier end
 end
 
----The variables in scope, as a value of their own.
+---The value of the variable `self`.
 ---@return table
 function methods:self()
   return new_self_drop(self)
 end
 
----Ends the render: it has used more than it may.
-function methods.exhausted()
+---Ends the render because a limit is exceeded.
+function methods.exceed_limits()
   error(errors.new("memory_error", "Memory limits exceeded"), 0)
 end
 
--- That a file is missing is nothing the outermost template did: it is told without its name.
+-- The template name in an error. The outermost template is not named for a missing file.
 local function name_for(err, template)
   if err.type == "file_system_error" and not template.is_partial then return nil end
   return template.name
 end
 
----An error at a place in a template. It is kept and, unless it is to end the render, shown in the output.
+---Records an error at a position in a template. With `strict_errors` it ends the render, otherwise it is written.
 ---@param err liquid.error
 ---@param template liquid.template
 ---@param position integer
 ---@param out string[]
 ---@param n integer
----@param blank? boolean whether the tag shows nothing, not even its error
+---@param blank? boolean whether the tag is blank, so that its error is not written
 ---@return integer n
 function methods:fail(err, template, position, out, n, blank)
   if err.type == "memory_error" then error(err, 0) end

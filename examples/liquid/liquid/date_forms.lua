@@ -7,7 +7,7 @@ local forms = {}
 
 local APOSTROPHE <const> = 0x27
 
--- Where a word begins, and where it ends.
+-- The begin and the end of a word.
 local WORD, WORD_END = "%f[%w_\x80-\xFF]", "%f[^%w_\x80-\xFF]"
 local THREE_LETTERS = WORD .. "%a%a%a"
 
@@ -23,7 +23,7 @@ local function whole(text) return math.tointeger(tonumber(match(text, "%d+"))) e
 
 local function is_year(text) return #text > 2 or byte(text) == APOSTROPHE end
 
--- Which of three parts is the year: it has more than two digits, or an apostrophe before them, or it is the first.
+-- Sorts the three parts of a date. The year has more than two digits or an apostrophe, or is the first part.
 local function in_order(year, month, day)
   if year and month and not day then year, month, day = nil, year, month end
   if not year and day and is_year(day) then year, day = day, nil end
@@ -36,14 +36,14 @@ local function in_order(year, month, day)
   return year, month, day
 end
 
--- Keeps a date of three parts, of which some may be missing.
+-- Stores the parts of a date, of which some may be missing.
 local function keep(found, year, month, day, is_before)
   year, month, day = in_order(year, month, day)
   if year then
     local sign, digits = match(year, "([-+]?)(%d+)")
     found.year = math.tointeger(tonumber(sign .. digits))
     found.far = not found.year
-    -- Years of two digits are of this century or the last.
+    -- A year of two digits is one of this century or the last.
     found.is_exact = sign ~= "" or #digits > 2
     found.is_before = is_before
   end
@@ -51,7 +51,7 @@ local function keep(found, year, month, day, is_before)
   if day then found.day = whole(day) or 0 end
 end
 
--- ce, bce, ad or bc, with points or without: what is behind it, and whether it is before the first year.
+-- The era at a position, ce, bce, ad or bc, with or without points: the position after it, and whether it is bce or bc.
 local function era_at(text, at)
   if not find(text, "^[abc]", at) then return nil end
   for _, era in ipairs { "ce", "bce", "ad", "bc" } do
@@ -60,7 +60,7 @@ local function era_at(text, at)
   end
 end
 
--- The year behind a month and a day, perhaps with an era before it.
+-- The year after a month and a day, with an optional era before it.
 local function year_at(text, at)
   local behind_era, is_before = era_at(text, at)
   if behind_era then
@@ -70,7 +70,7 @@ local function year_at(text, at)
   return match(text, "^('?%-?%d+)()", at)
 end
 
--- The month in or behind what stands directly behind a day: 5jan, 5th jan.
+-- The position of the month in or after the word that follows a day: 5jan, 5th jan.
 local function month_behind(text, first, last)
   local at = match(text, "^%s*()", last)
   if month_at(text, at) then return at end
@@ -117,7 +117,7 @@ local function month_first(text, found, first)
   return without(text, first, behind or after)
 end
 
--- Tries where a month begins a word.
+-- Calls `try` at each word that begins with a month, until it succeeds.
 local function at_months(text, found, try)
   local first = find(text, THREE_LETTERS)
   while first do
@@ -135,7 +135,7 @@ function forms.month_day(text, found)
   return at_months(text, found, month_first)
 end
 
--- A date whose three parts are what a pattern captures.
+-- A date whose parts are the three captures of a pattern.
 local function three_parts(text, found, pattern)
   local first, last, year, month, day = find(text, pattern)
   if not first then return nil end
@@ -151,7 +151,7 @@ function forms.with_dashes(text, found)
   return three_parts(text, found, "('?[-+]?%d+)%-(%d+)%-('?%-?%d+)")
 end
 
--- The year before the first of a Japanese era.
+-- The year before the first year of each Japanese era.
 local japanese = { m = 1867, t = 1911, s = 1925, h = 1988, r = 2018 }
 
 ---H31.04.30
@@ -214,7 +214,7 @@ function forms.with_points(text, found)
   return three_parts(text, found, "('?%-?%d+)%.%s*('?%d+)%.%s*('?%-?%d+)")
 end
 
--- How a week of a year is written, from where a word begins or ends.
+-- Patterns of a week of a year, at the begin or the end of a word.
 local weeks = { "^%d%d%-?w%d%d()", "^%d%d%d%d%-?w%d%d()", "^%-?w%d%d()" }
 
 local function week_end(text, at)
@@ -227,7 +227,7 @@ local function week_end(text, at)
   end
 end
 
----2024-W05-1, -W-1: a time knows nothing of weeks, so there is nothing to keep.
+---2024-W05-1, -W-1: a week is removed from the text and ignored, as in Ruby.
 ---@param text string
 ---@return string?
 function forms.week(text)
@@ -321,7 +321,7 @@ end
 
 -- {====== Dates of digits only ======
 
--- The units of digits that are read from the front, and how many digits each has.
+-- The meaning of a date that is only digits, by their number: units and the number of digits of each.
 local from_front = {
   [2] = { "day", 2 }, [3] = { "day_of_year", 3 }, [4] = { "month", 2, "day", 2 },
   [5] = { "year", 2, "day_of_year", 3 }, [6] = { "year", 2, "month", 2, "day", 2 },
@@ -331,7 +331,7 @@ local from_front = {
   [14] = { "year", 4, "month", 2, "day", 2, "hour", 2, "minute", 2, "second", 2 },
 }
 
--- The same of those that end in seconds.
+-- The same if a fraction follows, so that the last digits are the seconds.
 local to_seconds = {
   [2] = { "second", 2 }, [3] = { "minute", 1, "second", 2 }, [4] = { "minute", 2, "second", 2 },
   [5] = { "hour", 1, "minute", 2, "second", 2 }, [6] = { "hour", 2, "minute", 2, "second", 2 },
@@ -341,7 +341,7 @@ local to_seconds = {
   [14] = from_front[14],
 }
 
--- Of those behind a date.
+-- The same for digits after a date.
 local times = { [2] = { "hour", 2 }, [4] = { "hour", 2, "minute", 2 }, [6] = to_seconds[6] }
 
 local function keep_units(found, digits, units)
@@ -352,7 +352,7 @@ local function keep_units(found, digits, units)
   end
 end
 
--- As many digits as there are at a position, within bounds; and what is behind them.
+-- The digits at a position, at least and at most so many, and the position after them.
 local function digits_at(text, at, least, most)
   local digits = match(text, "^%d*", at)
   if #digits < least then return nil, at end
@@ -360,7 +360,7 @@ local function digits_at(text, at, least, most)
   return digits, at + #digits
 end
 
--- z, +0200 or [+2:name]: the name of the zone, and what is behind it.
+-- The zone at a position, z, +0200 or [+2:name], and the position after it.
 local function short_zone_at(text, at)
   at = match(text, "^%s*()", at)
   local name, after = match(text, "^(z)" .. WORD_END .. "()", at)
@@ -374,14 +374,14 @@ end
 local function keep_date(found, sign, digits, ends_in_seconds)
   keep_units(found, digits, (ends_in_seconds and to_seconds or from_front)[#digits])
   if found.year and sign == "-" then found.year = -found.year end
-  -- A year of four digits is that year.
+  -- A year of four digits needs no century.
   found.is_exact = #digits >= 8 and (not ends_in_seconds or #digits == 14)
 end
 
----Finds a date that is only digits, the time behind it and its zone.
----@param text string in small letters
+---20240105, 20240105T143005Z: digits only, with an optional time and zone.
+---@param text string
 ---@param found table
----@return string? text without it; nil if there is none
+---@return string?
 function forms.digits(text, found)
   local first, _, sign, at = find(text, "([-+]?)()%d%d")
   if not first then return nil end
@@ -419,14 +419,14 @@ local function nanoseconds(digits)
   return math.tointeger(tonumber((digits .. "000000000"):sub(1, 9)))
 end
 
--- am or pm: which half of the day, and what is behind it.
+-- am or pm at a position: "a" or "p", and the position after it.
 local function half_at(text, at)
   local half, after = match(text, HALF, at)
   if half then return half, after end
   return match(text, "^%s*([ap])%.m%.()", at)
 end
 
--- Behind hours: `:minutes` and `:seconds.fraction`, whatever space is between them.
+-- The rest of a time after its hours: `:minutes` and `:seconds.fraction`, with optional whitespace.
 local function with_colons(text, at)
   local minute, after = match(text, "^%s*:%s*(%d+)()", at)
   if not minute then return nil end
@@ -436,7 +436,7 @@ local function with_colons(text, at)
   return last or behind, minute, second, fraction
 end
 
--- Behind hours: `h`, `minutes m` and `seconds s`. Behind an h that stands apart they are passed over.
+-- The same for `h`, `minutes m` and `seconds s`. After an h with whitespace before it they are ignored.
 local function with_letters(text, at)
   local space, after = match(text, "^(%s*)h()", at)
   if not after then return nil end
@@ -452,7 +452,7 @@ local function with_letters(text, at)
   return after, minute, second
 end
 
--- The time whose hours begin at a position, and what is behind it.
+-- The time whose hours begin at a position: the position after it, and its parts.
 local function time_at(text, at)
   local hour, behind_hour = match(text, "^(%d+)()", at)
   local after, minute, second, fraction = with_colons(text, behind_hour)
@@ -466,7 +466,7 @@ local function time_at(text, at)
   }
 end
 
--- +02:00, gmt-5
+-- The end of a UTC offset: +02:00, gmt-5.
 local function distance_end(text, at)
   local sign = match(text, "^gmt()", at) or match(text, "^utc?()", at) or at
   local after = match(text, "^[-+]%d+()", sign)
@@ -475,7 +475,7 @@ local function distance_end(text, at)
   return behind and (match(text, "^:%d+()", behind) or behind) or after
 end
 
--- Eastern Standard Time: the last that ends so.
+-- The end of a long zone name, up to the last such word: Eastern Standard Time.
 local function long_name_end(text, at)
   if not find(text, " time", at, true) then return nil end
   for from = match(text, "^[%a.%s\x80-\xFF]*()", at), at + 1, -1 do
@@ -490,17 +490,17 @@ local function name_end(text, at)
   return match(text, SUMMER, after) or match(text, LAST, after)
 end
 
--- Whatever word stands here is taken for a zone, also where there is none of that name.
+-- The zone at a position: any word counts as a zone, even if it is unknown.
 local function zone_at(text, at)
   at = match(text, "^%s*()", at)
   local stop = distance_end(text, at) or long_name_end(text, at) or name_end(text, at)
   if stop then return sub(text, at, stop - 1), stop end
 end
 
----Finds a time of day.
----@param text string in small letters
----@param found table gets its hour, minute, second, nanosecond and the name of its zone
----@return string text without it
+---14:30:05.25 +02:00, 2h30m, 5 p.m. EST: stores hour, minute, second, nanosecond and the name of the zone.
+---@param text string
+---@param found table
+---@return string text without the time; unchanged if there is none
 function forms.time(text, found)
   local at = find(text, "%d")
   while at do

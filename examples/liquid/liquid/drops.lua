@@ -34,7 +34,7 @@ local function call(drop, method, ...)
   return failed(value)
 end
 
--- What comes as JSON may be marked, as the data may that came before it.
+-- Replaces the markers in an answer that was decoded from JSON.
 local function unmarked(value, drop)
   if type(value) ~= "table" or values.protocol(value) or not comes_as_json(drop) then return value end
   return values.plain(drops.replace_markers({ value })[1])
@@ -56,14 +56,14 @@ local function get(drop, key)
   return ask(drop, key)
 end
 
--- A drop that stands for nothing in particular is itself.
+-- The value of a drop: that of its `to_liquid_value`, or the drop itself.
 local function drop_value(drop)
   local held, message = call(drop, "get", "to_liquid_value")
   if held == nil and message ~= nil or held == null or held == nil then return drop end
   return unmarked(held, drop)
 end
 
--- What is no text, as it would have to be, is not asked in its turn: it may be the drop itself.
+-- A `to_s` that is a table is not converted to text in turn, because it may be the drop itself.
 local function to_s(drop)
   local shown, message = call(drop, "get", "to_s")
   if shown == nil and message ~= nil then return failed(message) end
@@ -105,7 +105,8 @@ local program_drop = {
   equal = rawequal, size = ask_or_default("size", 0), first = ask_or_default("first"), last = ask_or_default("last"),
 }
 
----Makes all tables with a metatable drops: they have the methods get, iterate and call.
+---Makes all tables with a metatable drops. They have methods `get(name)` and `iterate()`, which return a value, or nil
+---and an error, or raise an error. The drops of pintle's Liquid dialect are such tables.
 ---@param metatable table
 function drops.adopt(metatable)
   values.register(metatable, program_drop)
@@ -117,7 +118,7 @@ end
 
 local function missing() return nil, nil, true end
 
--- A metatable for drops of one kind.
+-- The metatable of a kind of drops.
 local function new_kind(name, protocol)
   local metatable = { __name = "liquid." .. name }
   protocol.kind, protocol.shows_all = protocol.kind or "drop", true
@@ -157,7 +158,7 @@ end
 
 local number_words = { "zero", "one", "two", "three", "four", "five" }
 
--- A position is spelled, from the end if it is negative; a name is itself.
+-- A position as a word, from the end if it is negative; a name is returned as it is.
 local function index(_, key)
   if type(key) == "string" then return key end
   if math.type(key) ~= "integer" then return "unknown" end
@@ -209,13 +210,13 @@ local metatables = {
   ErrorDrop = new_kind("ErrorDrop", { get = access_failed, to_s = function() return "ErrorDrop" end }),
 }
 
--- Values of drops whose params have none.
+-- The default values of drops.
 local defaults = { BooleanDrop = false, NumberDrop = 0, StringDrop = "", NestedDrop = 3 }
 
 ---Makes a standard drop. NilDrop is nil, because every lookup in the reference converts it.
 ---@param name string
 ---@param params? table
----@return table? drop nil if there is none of that name
+---@return table? drop nil if the name is unknown
 local function new_standard_drop(name, params)
   if name == "NilDrop" then return values.null end
   local metatable = metatables[name]
@@ -229,7 +230,7 @@ end
 
 -- {====== Markers ======
 
--- Objects that print what Ruby's inspect gave and look like the data that came with it.
+-- Ruby objects: they print the output of Ruby's inspect and have the members of `data`.
 local shown_metatable = { __name = "liquid.shown" }
 
 values.register(shown_metatable, {
@@ -284,7 +285,7 @@ local function marked(value)
   return (makers[kind] or shown)(value)
 end
 
--- Drops of pintle's dialect have a metatable that is met here first.
+-- Whether a value is a drop of pintle's dialect. Its metatable is registered here.
 local function is_remote(value)
   if not comes_as_json(value) then return false end
   drops.adopt(getmetatable(value))
@@ -297,15 +298,16 @@ local function replace_at(container, key, value)
   if made ~= nil then container[key] = made else replace(value) end
 end
 
--- Replaces what is marked inside a table, where it is.
+-- Replaces the markers in a table, in place.
 function replace(container)
   for key, value in next, container do replace_at(container, key, value) end
   return container
 end
 
----Replaces all marked data in an environment, in place.
+---Replaces the markers in data decoded from JSON with the values they describe, in place: standard drops, ranges,
+---symbols and Ruby hashes.
 ---@param environment table
----@param places? { container: table, name: any }[] where it is, if that is known
+---@param places? { container: table, name: any }[] the places of the markers, if they are known
 ---@return table environment
 function drops.replace_markers(environment, places)
   if not places then return replace(environment) end

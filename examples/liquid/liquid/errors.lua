@@ -1,6 +1,6 @@
--- Errors as Liquid tells them: "Liquid error (snippet line 3): divided by 0".
+-- Errors and their messages: "Liquid error (snippet line 3): divided by 0".
 --
--- An error is a value. What can fail returns `nil, err`; only what ends a whole render is raised, see context.lua.
+-- A function that can fail returns `nil, err`. Only errors that end the compilation or the render are raised.
 
 local errors = {}
 
@@ -8,15 +8,15 @@ local errors = {}
 ---@field type string "syntax_error", "argument_error", "zero_division_error", …
 ---@field message string without the prefix
 ---@field line? integer
----@field template_name? string the partial it happened in
----@field markup? string what was being read
+---@field template_name? string the name of the template or partial with the error
+---@field markup? string the markup with the error, as it is shown
 ---@field cause? any of an internal error: the raised value, for the program only
 local error_metatable = { __name = "liquid.error" }
 error_metatable.__index = error_metatable
 
 local prefixes = { syntax_error = "Liquid syntax error", parse_error = "Liquid syntax error" }
 
----The names of the reference's classes, which some look for.
+---The names of the classes in the reference.
 local class_names = {
   syntax_error = "SyntaxError", argument_error = "ArgumentError", zero_division_error = "ZeroDivisionError",
   file_system_error = "FileSystemError", stack_level_error = "StackLevelError", memory_error = "MemoryError",
@@ -25,7 +25,7 @@ local class_names = {
   disabled_error = "DisabledError", context_error = "ContextError", internal_error = "InternalError",
 }
 
----Errors that are counted but not shown in the output.
+---Errors that are recorded but not written.
 errors.silent = { undefined_variable = true, undefined_filter = true, undefined_drop_method = true }
 
 ---@param kind string
@@ -99,14 +99,14 @@ function errors.class_name(err)
   return "Liquid::" .. (class_names[err.type] or "StandardError")
 end
 
----What is wrong, with what was being read.
+---The message and the markup with the error.
 ---@param err liquid.error
 ---@return string
 function errors.message(err)
   return err.markup and err.message .. " " .. err.markup or err.message
 end
 
----The whole sentence.
+---The whole message, with prefix and position.
 ---@param err liquid.error
 ---@return string
 function errors.sentence(err)
@@ -119,7 +119,7 @@ end
 
 error_metatable.__tostring = errors.sentence
 
--- The lines that begin before a position.
+-- The real line of a position.
 local function lines_before(source, position)
   local line, from = 1, 1
   while true do
@@ -129,31 +129,31 @@ local function lines_before(source, position)
   end
 end
 
----The line that a position is told to be on, from 1.
+---The line of a position in error messages, from 1.
 ---@param template liquid.template
 ---@param position integer
 ---@return integer
 function errors.line_at(template, position)
   local line = lines_before(template.source, position)
-  for _, stray in ipairs(template.strays or {}) do
-    if stray.first <= position and position <= stray.last then return line + stray.by end
+  for _, part in ipairs(template.shifted_lines or {}) do
+    if part.first <= position and position <= part.last then return line + part.by end
   end
   return line
 end
 
----A markup as errors show it.
+---A markup as error messages show it.
 ---@param markup string
 ---@return string
 function errors.shown_markup(markup)
   return 'in "' .. markup:match("^%s*(.-)%s*$") .. '"'
 end
 
----Reads the markup of a tag. Unless parsing is lax, every error on the way shows all of it.
+---Parses the markup of a tag. Unless parsing is lax, syntax errors show all of the markup.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
 ---@param read fun(state: liquid.parse_state, markup: string, position: integer): any, any
----@return any, any what was read
+---@return any, any the results of `read`
 function errors.within_tag(state, markup, position, read)
   if state.mode == "lax" then return read(state, markup, position) end
   state.tag_markup = markup
@@ -162,7 +162,7 @@ function errors.within_tag(state, markup, position, read)
   return first, second
 end
 
----Where what could not tell it itself went wrong: in what is being read.
+---Adds the current position and markup of the parser to an error without them.
 ---@param err liquid.error
 ---@param state liquid.parse_state
 function errors.place(err, state)
@@ -175,7 +175,7 @@ end
 ---@param state liquid.parse_state
 ---@param message string
 ---@param position? integer
----@param markup? string what was being read, as it is to be shown
+---@param markup? string the markup as it is shown
 function errors.syntax(state, message, position, markup)
   local err = errors.new("syntax_error", message)
   err.markup = markup

@@ -1,4 +1,4 @@
--- Makes functions of expressions. Each takes the context and gives a value, or nil and an error.
+-- Compiles expressions into functions of the context, which return a value, or nil and an error.
 
 local collections = require "liquid.collections"
 local errors = require "liquid.errors"
@@ -15,14 +15,14 @@ local function undefined(name)
   return nil, errors.new("undefined_variable", "undefined variable " .. tostring(name))
 end
 
--- `self` is whatever is in scope, unless there is a variable of that name.
+-- The value of an undefined variable. `self` is an object with the variables in scope.
 local function absent(ctx, name)
   if name == "self" then return ctx:self() end
   if ctx.strict_variables then return undefined(name) end
   return nil
 end
 
----A value that stands in the template.
+---A literal.
 ---@param value any
 ---@return fun(ctx: liquid.context): any
 function expressions.literal(value)
@@ -40,7 +40,7 @@ function expressions.variable(name)
   end
 end
 
--- The name of a variable that is known only when it is read.
+-- A variable whose name is an expression.
 local function named_by(name)
   return function(ctx)
     local key, err = name(ctx)
@@ -74,7 +74,7 @@ function expressions.member_of(base, key)
     local object, err = base(ctx)
     local metatable = metatable_of(object)
     if metatable then
-      -- Most objects are hashes that have the name, and most hashes came as JSON.
+      -- The fast path: most objects are hashes decoded from JSON that have the member.
       if metatable.__name == ORDERED then
         local value = object[key]
         if value ~= nil and value ~= null then return value end
@@ -91,7 +91,7 @@ function expressions.member_of(base, key)
   end
 end
 
----A member of a variable, which most expressions are.
+---A member of a variable, as most expressions are: `expressions.member_of` with the variable written out.
 ---@param name string
 ---@param key string
 ---@return fun(ctx: liquid.context): any, table?
@@ -137,9 +137,9 @@ local function item(base, index)
   end
 end
 
----A variable and what is looked up in it.
----@param name string|function a function where the name is an expression itself
----@param steps (string|function)[] names written with a dot, and functions for what was in brackets
+---A variable and the members that are looked up in it.
+---@param name string|function a function if the name is an expression
+---@param steps (string|function)[] names after dots, and functions of expressions in brackets
 ---@return fun(ctx: liquid.context): any, table?
 function expressions.path(name, steps)
   local first

@@ -1,5 +1,5 @@
--- What lax parsing makes of markup that is not right. It looks for fragments: quoted text, or anything without space,
--- commas and pipes; it takes those it can use and forgets the rest.
+-- Lax parsing of invalid markup. It searches for fragments, which are quoted text or anything without whitespace,
+-- commas and pipes. It uses those that it can, and ignores the rest.
 
 local errors = require "liquid.errors"
 local expressions = require "liquid.expressions"
@@ -12,14 +12,14 @@ local find, sub, match, byte = string.find, string.sub, string.match, string.byt
 
 local FRAGMENT_BREAK = "[%s,|'\"]"
 
--- The end of the quoted text at a position, or nil.
+-- The end of the quoted text at a position; nil if there is none.
 local function quoted_end(text, at)
   local quote = sub(text, at, at)
   if quote ~= '"' and quote ~= "'" then return nil end
   return (find(text, quote, at + 1, true))
 end
 
--- The end of the fragment that begins at a position, or nil.
+-- The end of the fragment at a position; nil if there is none.
 local function fragment_end(text, at)
   local first = at
   while at <= #text do
@@ -35,14 +35,14 @@ local function fragment_end(text, at)
   return at > first and at - 1 or nil
 end
 
--- Quoted text at the front is a fragment of its own, whatever stands behind it.
+-- The same, but quoted text at the position is a fragment of its own, whatever follows it.
 local function fragment_at(text, at)
   return quoted_end(text, at) or fragment_end(text, at)
 end
 lax.fragment_at = fragment_at
 lax.fragment_end = fragment_end
 
----The end of the fragments that stand together at a position, or nil: in some places they count as one.
+---The end of adjacent fragments at a position, which some tags treat as one; nil if there is none.
 ---@param text string
 ---@param at integer
 ---@return integer? last
@@ -55,7 +55,7 @@ function lax.fragments_end(text, at)
   end
 end
 
----The first fragment from a position on.
+---The first fragment at or after a position.
 ---@param text string
 ---@param from? integer
 ---@return integer? first, integer? last
@@ -73,7 +73,7 @@ local literals = {
   ["blank"] = { "" }, ["empty"] = { "" },
 }
 
--- Digits and points, up to a second point.
+-- A number: digits and points, up to a second point.
 local function numeral(text)
   if not find(text, "^%-?%d[%d.]*$") then return nil end
   if find(text, "^%-?%d+$") then return numbers.literal(text) end
@@ -81,7 +81,7 @@ local function numeral(text)
   return tonumber(value) * 1.0
 end
 
--- The end of the brackets at a position, those inside counted.
+-- The end of the brackets at a position, which may contain brackets.
 local function brackets_end(text, at)
   local depth = 0
   while true do
@@ -93,7 +93,7 @@ local function brackets_end(text, at)
   end
 end
 
--- The parts of a path: names, and what is in brackets.
+-- The parts of a path: names, and functions of expressions in brackets.
 local function parts_of(text)
   local parts, at = {}, 1
   while true do
@@ -119,7 +119,7 @@ local function path(text)
   return expressions.path(name, parts)
 end
 
--- It is the last two dots that separate the bounds.
+-- The bounds of a range, which the last two dots separate.
 local function bounds_of(text)
   local first, at = match(text, "^%(%s*(%S+)%s*%.%.()")
   return first, first and match(text, "^%s*(%S+)%s*%)$", at)
@@ -132,13 +132,13 @@ local function range(text)
   local to, to_literal, to_value = lax.expression(last)
   if not (from_literal and to_literal) then return expressions.range(from, to) end
   local reader = require "liquid.reader"
-  local wrong = reader.no_bound(from_value, first) or reader.no_bound(to_value, last)
+  local wrong = reader.range_bound_error(from_value, first) or reader.range_bound_error(to_value, last)
   if wrong then error(errors.new("syntax_error", wrong), 0) end
   local value = reader.constant_range(from_value, to_value)
   return expressions.literal(value), true, value
 end
 
----A function for what is, or was meant as, an expression.
+---Compiles an expression, which may be invalid.
 ---@param text string
 ---@return fun(ctx: liquid.context): any, table? evaluate
 ---@return boolean? literal
@@ -159,7 +159,7 @@ function lax.expression(text)
   return path(text)
 end
 
--- The end of what may be assigned to: names, dots and brackets, each of them perhaps in round brackets.
+-- The end of the target of an assignment: names, dots and brackets, each with optional parentheses.
 local function signature_end(text, at)
   local last
   while true do
@@ -169,7 +169,7 @@ local function signature_end(text, at)
   end
 end
 
----The first name in a markup that may be assigned to.
+---The first possible target of an assignment.
 ---@param markup string
 ---@param from? integer
 ---@return string? name, integer? after
@@ -182,7 +182,7 @@ function lax.signature(markup, from)
   end
 end
 
----All `name: fragment` of a markup.
+---All attributes of a markup: `name: fragment`.
 ---@param markup string
 ---@return table[] attributes lists of name and text
 function lax.attributes(markup)
@@ -200,7 +200,7 @@ function lax.attributes(markup)
   end
 end
 
--- Pieces of filters: everything up to a pipe outside of quotes.
+-- Splits filters at pipes outside of quotes.
 local function pieces(text)
   local list, at = {}, 1
   while at <= #text do
@@ -235,7 +235,7 @@ local function arguments(piece, positional, named)
   end
 end
 
----A function for an output whose markup is not right.
+---Compiles an output with invalid markup.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@return fun(ctx: liquid.context): any, table?

@@ -15,16 +15,18 @@ local none = {}
 
 -- {====== The cache ======
 
--- Enough for the templates of a page. What is kept long only to be forgotten is what a collector is slowest with.
+-- Enough for the templates of a page. A larger cache would keep garbage for longer, which is slow to collect.
 local MAX_ENTRIES, MAX_LENGTH = 500, 200
 
 local methods = {}
 local metatable = { __name = "liquid.cache", __index = methods }
 
+---A cache of values by string. It drops entries that were not used lately: new entries go into `new`; when that is full
+---it replaces `old`.
 ---@class liquid.cache
 ---@field new table<string, any>
 ---@field old table<string, any>
----@field count integer
+---@field count integer the number of entries in `new`
 
 ---@return liquid.cache
 function markup.new_cache()
@@ -33,7 +35,7 @@ end
 
 ---@param markup string
 ---@param meaning any
----@return any meaning
+---@return any value
 function methods:keep(key, value)
   if #key > MAX_LENGTH then return value end
   if self.count >= MAX_ENTRIES then self.old, self.new, self.count = self.new, {}, 0 end
@@ -41,15 +43,15 @@ function methods:keep(key, value)
   return value
 end
 
----Keeps what was asked for again from being forgotten. Who asks often looks into `new` and `old` himself:
----`known.new[key] or known.old[key] and known:renew(key)`.
+---Moves an entry from `old` to `new`. For speed, callers write the lookup out:
+---`cache.new[key] or cache.old[key] and cache:renew(key) or cache:keep(key, …)`.
 ---@param markup string one that is in `old`
----@return any meaning
+---@return any value
 function methods:renew(key)
   return self:keep(key, self.old[key])
 end
 
----One for each way of parsing.
+---One cache for each parsing mode.
 ---@return table<string, liquid.cache>
 function markup.new_caches()
   return { strict2 = markup.new_cache(), strict = markup.new_cache(), lax = markup.new_cache() }
@@ -61,7 +63,10 @@ end
 
 local PIPE, COMMA, SINGLE, DOUBLE = byte("|,'\"", 1, -1)
 
--- A name. Most letters are small, and Lua is faster at finding them in a range than in a class.
+-- The functions of simple markup parse what most markup is: names with members, literals, and filters with literals or
+-- paths as arguments. They return nil for other markup, which is left to the reader.
+
+-- A name. Most letters are in lower case, and Lua matches a range faster than a class.
 local NAME = "([%a_][a-z_%w-]*)"
 local VARIABLE = "^%s*" .. NAME .. "%s*()"
 local MEMBER = "^%s*" .. NAME .. "%." .. NAME .. "(%.?)%s*()"
@@ -73,7 +78,7 @@ local FILTER = "^|%s*" .. NAME .. "%s*():?%s*()"
 ---@param source string
 ---@param at integer
 ---@return boolean found, any value
----@return integer? after what is behind it, and the space there
+---@return integer? after the position after it and the whitespace that follows
 local function simple_literal(source, at)
   local code = byte(source, at)
   if code == SINGLE or code == DOUBLE then
@@ -92,11 +97,11 @@ local function simple_variable(source, at)
   return expressions.variable(name), after
 end
 
----A name with or without members, from a position on; space before it is passed over.
+---A path at a position: a name with or without members. Whitespace before it is skipped.
 ---@param source string
 ---@param at integer
----@return (fun(ctx: liquid.context): any, table?)? evaluate nil if it is anything else
----@return integer? after what is behind it, and the space there
+---@return (fun(ctx: liquid.context): any, table?)? evaluate nil if there is none
+---@return integer? after the position after it and the whitespace that follows
 local function simple_path(source, at)
   local name, key, dot, after = match(source, MEMBER, at)
   if not name then return simple_variable(source, at) end
@@ -114,8 +119,8 @@ markup.simple_path = simple_path
 ---A path or a literal at a position.
 ---@param source string
 ---@param at integer
----@return (fun(ctx: liquid.context): any, table?)? evaluate nil if it is anything else
----@return integer? after what is behind it, and the space there
+---@return (fun(ctx: liquid.context): any, table?)? evaluate nil if there is none
+---@return integer? after the position after it and the whitespace that follows
 function markup.simple_operand(source, at)
   local evaluate, after = simple_path(source, at)
   if evaluate then return evaluate, after end
@@ -124,12 +129,12 @@ function markup.simple_operand(source, at)
   if found then return expressions.literal(value), after end
 end
 
----An argument with a name, and the comma before it.
+---A comma and a named argument at a position.
 ---@param source string
 ---@param at integer
----@return string? name nil if it is anything else
+---@return string? name nil if there is none
 ---@return (fun(ctx: liquid.context): any, table?)? evaluate
----@return integer? after what is behind it, and the space there
+---@return integer? after the position after it and the whitespace that follows
 function markup.simple_argument(source, at)
   local name, value_at = match(source, KEY, at)
   if not name or name == "contains" then return nil end
@@ -137,7 +142,7 @@ function markup.simple_argument(source, at)
   if evaluate then return name, evaluate, after end
 end
 
--- One or two literals: how many, their values, and what is behind them. Nothing if they are others.
+-- One or two literals at a position: their number, their values and the position after them; nil for other arguments.
 local function simple_arguments(source, at)
   local found, first, after = simple_literal(source, at)
   if not found then return nil end
@@ -148,7 +153,7 @@ local function simple_arguments(source, at)
   return 2, first, second, after
 end
 
--- An expression that goes through the filter at a position, and what is behind that; nil if it takes a closer look.
+-- An expression with the filter at a position, and the position after that; nil if the filter is not simple.
 local function simple_filter(evaluate, source, at, known)
   local name, after, behind_colon = match(source, FILTER, at)
   if not name or name == "contains" then return nil end
@@ -161,7 +166,7 @@ local function simple_filter(evaluate, source, at, known)
   if argument then return filters.apply(known, evaluate, name, { argument }, none), after end
 end
 
----The function for an output, if it can be told at a glance.
+---Compiles an output with simple markup.
 ---@param source string
 ---@return (fun(ctx: liquid.context): any, table?)?
 local function simple_output(source, known)
@@ -190,7 +195,7 @@ end
 
 local function at_end(tokens) return tokens:look("pipe") or tokens:look("end_of_string") end
 
--- In strict2 there may be no argument behind the colon, and a comma behind the last.
+-- In strict2 mode the colon needs no argument after it, and the last argument may have a comma after it.
 local function arguments(tokens)
   local positional, named = {}, {}
   local strict2 = tokens.state.mode == "strict2"
@@ -202,7 +207,7 @@ local function arguments(tokens)
   return positional, named
 end
 
----Reads an expression with filters, up to the end of the markup.
+---Parses an expression with filters, up to the end of the markup.
 ---@param tokens liquid.reader
 ---@return fun(ctx: liquid.context): any, table?
 local function filtered(tokens)
@@ -229,12 +234,12 @@ local function read(state, source, position)
   local evaluate = simple_output(source, state.filters)
   if evaluate then return evaluate end
   if state.mode ~= "lax" then return strictly(state, source, position) end
-  -- What is right is read as it is; only the rest is guessed at.
+  -- Valid markup is parsed strictly; only other markup is parsed laxly.
   local ok, result = pcall(strictly, state, source, position)
   return ok and result or lax.output(state, source)
 end
 
----A function for a source with filters.
+---Compiles an expression with filters: that of an output, an assignment, or a tag of the program.
 ---@param state liquid.parse_state
 ---@param source string
 ---@param position integer

@@ -1,5 +1,5 @@
--- Numbers: reading and printing them as Ruby does, and exact arithmetic with integers of any size and decimals, so that
--- 0.1 plus 0.2 is 0.3.
+-- Numbers: parsing and printing them as Ruby does, and exact arithmetic with integers of any size and with decimals, so
+-- that 0.1 plus 0.2 is 0.3.
 
 local bigint = require "liquid.bigint"
 local errors = require "liquid.errors"
@@ -9,7 +9,7 @@ local numbers = {}
 
 local format, find, match, byte, math_type = string.format, string.find, string.match, string.byte, math.type
 
----An integer or a float as it stands in a template.
+---An integer or a float in the source of a template.
 ---@param text string
 ---@return number|table
 function numbers.literal(text)
@@ -17,7 +17,7 @@ function numbers.literal(text)
   return bigint.parse(text)
 end
 
----The fewest digits that read back as the same float.
+---The shortest text that converts back to the same float.
 ---@param value number
 ---@return string
 local function shortest(value)
@@ -27,7 +27,7 @@ local function shortest(value)
   end
 end
 
----A float as an integer and how many of its digits are behind the point, where that is simple: 12.5 is 125 and 1.
+---A float as an integer and the number of its digits after the point, if it has at most 15 digits: 12.5 is 125 and 1.
 ---@param value number
 ---@return integer? mantissa, integer? scale
 local function short_decimal(value)
@@ -37,7 +37,7 @@ local function short_decimal(value)
   return math.tointeger(tonumber(whole .. fraction)), #fraction
 end
 
----The digits of a float without a point, and where the point is: 12.5 is "125" and 2.
+---The digits of a float without the point, and the position of the point: 12.5 is "125" and 2.
 ---@param value number finite
 ---@return string digits, integer point, boolean negative
 local function float_digits(value)
@@ -74,7 +74,7 @@ function numbers.float_text(value)
   return negative and "-" .. text or text
 end
 
----The integer that a text begins with; 0 where it begins with none.
+---The integer at the begin of a text; 0 if there is none.
 ---@param text string
 ---@return integer|table
 function numbers.leading_integer(text)
@@ -88,11 +88,11 @@ end
 local radices = { x = 16, b = 2, o = 8, d = 10 }
 local digits_of = { [16] = "^%x+$", [10] = "^%d+$", [8] = "^[0-7]+$", [2] = "^[01]+$" }
 
--- Digits without a sign, of another radix than ten.
+-- The value of digits in a radix other than 10.
 local function in_radix(digits, radix)
   local value, unit = 0, radix
   for digit in digits:gmatch(".") do
-    -- The first 15 digits fit, whatever the radix is.
+    -- Larger values could overflow.
     if math_type(value) == "integer" and value < 1 << 59 then
       value = value * unit + tonumber(digit, radix)
     else
@@ -102,7 +102,7 @@ local function in_radix(digits, radix)
   return value
 end
 
--- A prefix tells the radix; a zero alone tells 8.
+-- The radix by the prefix of an integer. A zero without a letter is the prefix of radix 8.
 local function radix_of(digits)
   local letter, rest = match(digits, "^0([xXbBoOdD])(%w[%w_]*)$")
   if letter then return radices[letter:lower()], rest end
@@ -120,8 +120,8 @@ local function digits_value(sign, digits)
   return sign == "-" and bigint.negate(value) or value
 end
 
--- Integer("…") of Ruby: spaces around, a sign, a prefix, single underscores between digits, and nothing else. Of an
--- integer that is too large for 64 bits Ruby reads no further than to a NUL.
+-- Ruby's Integer(text): whitespace around, a sign, a prefix, single underscores between digits, and nothing else. In a
+-- text with an integer of more than 64 bits, Ruby ignores a NUL and everything after it.
 local function whole_text(text)
   local sign, digits, rest = match(text, "^%s*([+-]?)(%w[%w_]*)%s*(.*)$")
   if not digits then return nil end
@@ -132,7 +132,7 @@ local function whole_text(text)
   return bigint.compare(size, bigint.TWO_TO_64) >= 0 and value or nil
 end
 
--- Positions and lengths beyond 64 bits are as good as the largest.
+-- Positions and lengths are clamped to 64 bits.
 local function clamped(value)
   if math_type(value) == "integer" then return value end
   return bigint.is_negative(value) and math.mininteger or math.maxinteger
@@ -162,10 +162,10 @@ function numbers.to_integer(value, ctx)
   return invalid_integer()
 end
 
--- Every float has as many digits.
+-- All decimals of so many digits can be floats.
 local FLOAT_DIGITS = 15
 
--- Decimals of more digits than a float has: an integer, and how many of its digits are behind the point.
+-- A decimal with more digits than a float: an integer, and the number of its digits after the point.
 local decimal_metatable = { __name = "liquid.decimal" }
 
 ---@param value any
@@ -181,7 +181,7 @@ local function from_decimal(whole, fraction)
   return setmetatable({ mantissa = mantissa, scale = #fraction }, decimal_metatable)
 end
 
--- The number that a text is; as much of it as is an integer, if it has no point.
+-- The number of a text: a decimal, or the integer at its begin.
 local function from_text(text)
   local whole, fraction = match(text, "^[%s%z]*(%-?%d+)%.(%d+)[%s%z]*$")
   if not whole then return numbers.leading_integer(text) end
@@ -189,7 +189,7 @@ local function from_text(text)
   return from_decimal(whole, fraction)
 end
 
----A number for arithmetic, which may be a decimal; 0 for what is none.
+---A number for arithmetic, which may be a decimal; 0 for values that are not numbers.
 ---@param value any
 ---@param ctx? liquid.context
 ---@return any number, table? err
@@ -211,7 +211,7 @@ local is_decimal = numbers.is_decimal
 local HALF = 1 << 31
 local EXACT = 1 << 53
 
--- Integers of any size are.
+-- Whether a number is neither infinite nor NaN.
 local function finite(value) return value == value and value ~= math.huge and value ~= -math.huge end
 
 local powers = { [0] = 1 }
@@ -219,7 +219,7 @@ for i = 1, 18 do powers[i] = powers[i - 1] * 10 end
 
 local function power(exponent) return powers[exponent] or bigint.parse("1" .. ("0"):rep(exponent)) end
 
--- A number as an integer and how many of its digits are behind the point.
+-- A number as an integer and the number of its digits after the point.
 local function decimal(value)
   if is_decimal(value) then return value.mantissa, value.scale end
   if math_type(value) ~= "float" then return value, 0 end
@@ -242,7 +242,7 @@ end
 local function add(a, b)
   if math_type(a) == "integer" and math_type(b) == "integer" then
     local sum = a + b
-    -- It overflowed if both signs differ from that of the sum.
+    -- The sum overflowed if its sign differs from both signs.
     if (a ~ sum) & (b ~ sum) >= 0 then return sum end
   end
   return bigint.add(a, b)
@@ -256,7 +256,7 @@ end
 local function exact(a) return math_type(a) == "integer" and a > -EXACT and a < EXACT end
 
 local function to_float(mantissa, scale)
-  -- Both are exact as floats then, and so the quotient is the nearest.
+  -- Both are exact as floats, so the quotient is the nearest float.
   if scale <= 18 and exact(mantissa) then return mantissa / powers[scale] end
   return tonumber(bigint.text(mantissa) .. "e-" .. scale) + 0.0
 end
@@ -270,7 +270,7 @@ local function plain(value)
   return bigint.is(value) and bigint.to_float(value) or value
 end
 
--- Two integers of the same scale.
+-- Converts two integers with scales to the same scale.
 local function align(first, first_scale, second, second_scale)
   if first_scale < second_scale then
     first, first_scale = multiply(first, power(second_scale - first_scale)), second_scale
@@ -280,7 +280,7 @@ local function align(first, first_scale, second, second_scale)
   return first, second, first_scale
 end
 
--- Both as integers of the same scale.
+-- Two numbers as integers with the same scale.
 local function aligned(a, b)
   local first, first_scale = decimal(a)
   return align(first, first_scale, decimal(b))
@@ -288,13 +288,13 @@ end
 
 local function all_finite(a, b) return finite(a) and finite(b) end
 
----The error of an integer that is too long for numbers.
+---The error of an integer with too many digits for arithmetic.
 ---@return nil, table err
 function numbers.too_long()
   return errors.argument(("integer has more than %d digits"):format(bigint.MAX_DIGITS))
 end
 
--- An operation on numbers that are not too long, whose result is not either.
+-- An operation that fails if an operand or the result has too many digits.
 local function bounded(operation)
   return function(a, b)
     if bigint.is_too_long(a) or bigint.is_too_long(b) then return numbers.too_long() end
@@ -314,7 +314,7 @@ numbers.add = bounded(function(a, b)
   return to_float(add(first, second), scale)
 end)
 
----The sum of many numbers. It becomes a float only in the end, so that nothing is lost on the way.
+---The exact sum of many numbers. Only the result is converted to a float.
 ---@param list (number|table)[]
 ---@return any sum, table? err
 function numbers.sum(list)
@@ -354,12 +354,12 @@ numbers.multiply = bounded(function(a, b)
   if not all_finite(a, b) then return plain(a) * plain(b) end
   local first, first_scale = decimal(a)
   local second, second_scale = decimal(b)
-  -- A zero keeps the sign that the product would have.
+  -- Floats give a zero the right sign.
   if first == 0 or second == 0 then return plain(a) * plain(b) end
   return to_float(multiply(first, second), first_scale + second_scale)
 end)
 
--- The nearest float to a quotient: from more of its digits than a float has.
+-- The nearest float to a quotient, computed from more digits than a float has.
 local function long_quotient(first, second)
   local scale = math.max(0, #bigint.text(second) - #bigint.text(first) + 30)
   return to_float((bigint.divide(multiply(first, power(scale)), second)), scale)
@@ -376,7 +376,7 @@ numbers.divide = bounded(function(a, b)
     if math_type(a) == "integer" and math_type(b) == "integer" and a ~= math.mininteger then return a // b end
     return (bigint.divide(a, b))
   end
-  -- A zero keeps its sign.
+  -- Floats give a zero the right sign.
   if a == 0 or b == 0 or not all_finite(a, b) then return plain(a) / plain(b) end
   local first, second = aligned(a, b)
   if exact(first) and exact(second) then return first / second end
@@ -401,7 +401,7 @@ numbers.modulo = bounded(function(a, b)
   return to_float(rest, scale)
 end)
 
----The same of two integers of Lua.
+---The operations for two Lua integers.
 numbers.integers = {
   add = function(a, b)
     local sum = a + b
@@ -434,13 +434,13 @@ function numbers.absolute(a)
   return math.abs(a)
 end
 
--- A float of that size is an integer.
+-- The integer of a float that is compared with a large integer.
 local function as_integer(value)
   if math_type(value) ~= "float" then return value end
   return bigint.from_float(value)
 end
 
----A number as a value of a template: a decimal is a float.
+---A number as a value of a template: decimals are converted to floats.
 ---@param value number|table
 ---@return number|table
 function numbers.result(value)

@@ -1,4 +1,4 @@
--- Reads expressions from the tokens of a markup: what strict and strict2 parsing understand.
+-- The strict parser: splits markup into tokens, and parses expressions.
 
 local bigint = require "liquid.bigint"
 local collections = require "liquid.collections"
@@ -20,7 +20,7 @@ local specials = {
   ["("] = "open_round", [")"] = "close_round", ["?"] = "question", ["-"] = "dash",
 }
 
--- What a token is, by its first byte; and its pattern, which also takes the space behind it.
+-- The kinds of tokens by their first byte, and their patterns, which include the whitespace after a token.
 local SPECIAL, WORD, TEXT, KIND, PATTERN = {}, {}, {}, {}, {}
 local WORD_PATTERN, NUMBER_PATTERN = "^([%w_][%w_-]*%??)%s*()", "^(%-?%d+)%s*()"
 local FLOAT_PATTERN = "^(%-?%d+%.%d+)%s*()"
@@ -42,7 +42,7 @@ end
 
 local DASH, DOT = byte("-"), byte(".")
 
--- The character at a position, whole also when it has several bytes.
+-- The character at a position, which may have several bytes.
 local function character_at(text, position)
   return match(text, "^[\xC2-\xF4][\x80-\xBF]*", position) or sub(text, position, position)
 end
@@ -54,7 +54,7 @@ local function number(text, position)
   return word and "number", word, after
 end
 
--- One byte that is a token, unless it begins a longer one.
+-- A token of one byte, or a longer one that begins with the same byte.
 local function special(text, position, code)
   if code == DOT and byte(text, position + 1) == DOT then return "dotdot", "..", match(text, "^..%s*()", position) end
   if code == DASH then
@@ -72,11 +72,11 @@ local function other(text, position, code)
   return word and kind, word, after
 end
 
----All tokens of a text.
+---Splits a text into tokens.
 ---@param text string
----@param kinds string[] filled with their kinds, "end_of_string" the last
----@param words string[] filled with their texts
----@return integer? count, string? message, integer? position of what is no token
+---@param kinds string[] filled with the kinds of the tokens; the last is "end_of_string"
+---@param words string[] filled with the texts of the tokens
+---@return integer? count, string? message, integer? position of an invalid character
 function reader.tokenize(text, kinds, words)
   local count, position, length = 0, find(text, "%S"), #text
   while position and position <= length do
@@ -101,7 +101,7 @@ end
 
 -- }======
 
--- Expressions may hold expressions; deeper than this is somebody trying.
+-- The maximum nesting depth of expressions.
 local MAX_DEPTH = 100
 
 local literals = {
@@ -110,28 +110,28 @@ local literals = {
 }
 for _, literal in pairs(literals) do literal.evaluate = expressions.literal(literal.value) end
 
----Words that are values.
+---Names that are literals.
 reader.literals = literals
 
 ---@class liquid.reader
----@field kinds string[]
----@field words string[]
----@field at integer
+---@field kinds string[] the kinds of the tokens
+---@field words string[] the texts of the tokens
+---@field at integer the index of the next token
 
 ---@return liquid.reader
 function reader.new()
   return setmetatable({ kinds = {}, words = {}, at = 1, depth = 0 }, metatable)
 end
 
----Begins to read a markup.
+---Starts to parse a markup.
 ---@param state liquid.parse_state
 ---@param markup string
----@param position integer where it stands in the source
----@param shown? "output"|"nothing" how errors show it: in {{ braces }}, or not at all; as it is unless told
+---@param position integer of the markup in the source
+---@param shown? "output"|"nothing" errors show the markup in {{ braces }}, or do not show it; default: without braces
 ---@return liquid.reader
 function methods:open(state, markup, position, shown)
   self.state, self.markup, self.position, self.shown = state, markup, position, shown
-  self.at, self.depth, self.doubtful = 1, 0, false
+  self.at, self.depth, self.is_ambiguous = 1, 0, false
   local count, message = reader.tokenize(markup, self.kinds, self.words)
   if not count then self:fail(message) end
   return self
@@ -156,7 +156,7 @@ function methods:look(kind, ahead)
   return self.kinds[self.at + (ahead or 0)] == kind
 end
 
----The text of the token, if it is of that kind; then it has been read.
+---Reads a token of a kind. Returns its text, or false if the next token has another kind.
 ---@param kind string
 ---@return string|false
 function methods:take(kind)
@@ -166,7 +166,7 @@ function methods:take(kind)
   return self.words[at]
 end
 
----The text of the token, which has to be of that kind.
+---Reads a token of a kind, and raises an error if the next token has another kind.
 ---@param kind string
 ---@return string
 function methods:consume(kind)
@@ -176,7 +176,7 @@ function methods:consume(kind)
   return self.words[at]
 end
 
----Reads a certain word.
+---Reads a word. Returns false if the next token is not that word.
 ---@param word string
 ---@return string|false
 function methods:word(word)
@@ -186,7 +186,7 @@ function methods:word(word)
   return word
 end
 
----The markup has to end here.
+---Raises an error if there are more tokens.
 function methods:finish()
   self:consume("end_of_string")
 end
@@ -203,7 +203,7 @@ local function in_brackets(self)
   return evaluate
 end
 
--- What follows a name: .names and [expressions].
+-- The steps of a path after a name: .names and [expressions].
 local function steps(self)
   local list, count = nil, 0
   while true do
@@ -243,7 +243,7 @@ local function bare_brackets(self)
   return expressions.path(evaluate, steps(self) or {})
 end
 
--- A bound of a range, and how it is written.
+-- A bound of a range, and its source.
 local function range_bound(self)
   local from = self.at
   local evaluate, literal, value = self:expression()
@@ -256,26 +256,26 @@ local function range(self)
   self:consume("dotdot")
   local last, last_literal, last_value, last_text = range_bound(self)
   self:consume("close_round")
-  if find(first_text, "%s") or find(last_text, "%s") or find(last_text, "..", 1, true) then self.doubtful = true end
+  if find(first_text, "%s") or find(last_text, "%s") or find(last_text, "..", 1, true) then self.is_ambiguous = true end
   if not (first_literal and last_literal) then return expressions.range(first, last) end
-  if reader.no_bound(first_value, first_text) or reader.no_bound(last_value, last_text) then
-    self.doubtful = true
+  if reader.range_bound_error(first_value, first_text) or reader.range_bound_error(last_value, last_text) then
+    self.is_ambiguous = true
     return expressions.literal(nil), true
   end
   local value = reader.constant_range(first_value, last_value)
   return expressions.literal(value), true, value
 end
 
----Why a value that stands in the template cannot be the bound of a range.
+---The error message for a literal that cannot be the bound of a range.
 ---@param value any
----@param text string how it is written
----@return string? complaint
-function reader.no_bound(value, text)
+---@param text string its source
+---@return string? message
+function reader.range_bound_error(value, text)
   if type(value) ~= "boolean" and not collections.is_range(value) then return nil end
   return "Invalid expression type '" .. text .. "' in range expression"
 end
 
----A range whose bounds stand in the template: there they are cut to integers.
+---A range with literals as bounds, which are truncated to integers.
 ---@param first any
 ---@param last any
 ---@return table
@@ -295,7 +295,7 @@ local readers = {
     local word = self.words[self.at]
     self.at = self.at + 1
     local value = word:sub(2, -2)
-    if self.depth > 1 and find(value, "[%[%]]") then self.doubtful = true end
+    if self.depth > 1 and find(value, "[%[%]]") then self.is_ambiguous = true end
     return expressions.literal(value), true, value
   end,
   number = function(self)
@@ -305,20 +305,20 @@ local readers = {
   end,
 }
 
--- The reference reads an expression twice: from its tokens, and then from its text, without regard for quotes. Where
--- that may make a difference, or a range is wrong, it is the second reading that counts.
+-- The reference parses an expression twice: its tokens, and then its text, ignoring quotes. Where the results can
+-- differ, or a range is invalid, the second result is used.
 local function read_again(self, from)
-  self.doubtful = false
+  self.is_ambiguous = false
   local ok, evaluate, literal, value = pcall(lax.expression, self:text(from))
   if ok then return evaluate, literal, value end
   if not errors.is(evaluate) then error(evaluate, 0) end
   self:fail(evaluate.message)
 end
 
----Reads an expression.
+---Parses an expression.
 ---@return fun(ctx: liquid.context): any, table? evaluate
----@return boolean? literal whether it stands in the template, and its value
----@return any value
+---@return boolean? literal whether it is a literal
+---@return any value of a literal
 function methods:expression()
   local at = self.at
   local read = readers[self.kinds[at]]
@@ -328,11 +328,11 @@ function methods:expression()
   self.depth = depth
   local evaluate, literal, value = read(self)
   self.depth = depth - 1
-  if self.doubtful and depth == 1 then return read_again(self, at) end
+  if self.is_ambiguous and depth == 1 then return read_again(self, at) end
   return evaluate, literal, value
 end
 
----What was read since a token, without the space between: `items.first`.
+---The text of the tokens that were read since a token, without whitespace between them: `items.first`.
 ---@param from integer
 ---@return string
 function methods:text(from)

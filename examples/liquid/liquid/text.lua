@@ -13,7 +13,8 @@ local sub, gsub, match, byte = string.sub, string.gsub, string.match, string.byt
 
 -- {====== Whitespace ======
 
--- As much of a long text as is looked at first: most have little space at their end.
+-- Of a long text the tail is searched first, because most texts end with little whitespace. A NUL counts as whitespace,
+-- as in Ruby. The time is linear in the length of the text.
 local SHORT_TEXT, TAIL = 120, 24
 
 ---@param value string
@@ -49,7 +50,7 @@ end
 local count_characters = utf8.len
 local CHARACTER = "[%z\1-\x7F\xC2-\xF4][\x80-\xBF]*"
 
----How many characters a text has.
+---The number of characters. In a text that is not UTF-8 every byte is a character.
 ---@param value string
 ---@return integer
 function text.length(value)
@@ -86,10 +87,10 @@ function text.characters(value)
   return list
 end
 
----A part of a text.
+---A part of a text, in characters.
 ---@param value string
----@param start integer characters before it
----@param length integer of characters
+---@param start integer the number of characters before it
+---@param length integer
 ---@return string
 function text.slice(value, start, length)
   if length <= 0 then return "" end
@@ -105,10 +106,11 @@ end
 
 -- {====== Letter case ======
 
--- Letters are written as code points in hexadecimal. A run of them is "first-last:distance", with "/2" where only every
--- second letter counts; what becomes several letters is "letter=first+second".
+-- The full case mapping of Unicode 16, as in Ruby: one letter may map to several. It does not depend on context, so
+-- there is no final sigma. Letters are hexadecimal code points. "first-last:distance" is a run of letters, "/2" a run
+-- of every second letter, and "letter=first+second" a letter that maps to several.
 
--- Large letters whose small partner is that far away.
+-- Upper case letters and the distance to their lower case letter.
 local PAIRS = [[
   C0-D6:32 D8-DE:32 100-12E/2:1 132-136/2:1 139-147/2:1 14A-176/2:1 178:-121 179-17D/2:1 181:210 182-184/2:1 186:206
   187:1 189-18A:205 18B:1 18E:79 18F:202 190:203 191:1 193:205 194:207 196:211 197:209 198:1 19C:211 19D:213 19F:214
@@ -130,7 +132,7 @@ local PAIRS = [[
   1E900-1E921:34
 ]]
 
--- Letters that have a large or a small one which is not their partner.
+-- Mappings to upper and to lower case that are not reversible.
 local UPPER = [[
   B5:743 131:-232 17F:-300 1C5:-1 1C8:-1 1CB:-1 1F2:-1 345:84 3C2:-31 3D0:-62 3D1:-57 3D5:-47 3D6:-54 3F0:-86
   3F1:-80 3F5:-96 1C80:-6254 1C81:-6253 1C82:-6244 1C83-1C84:-6242 1C85:-6243 1C86:-6236 1C87:-6181 1C88:35266
@@ -148,7 +150,7 @@ local LOWER = [[
   2126:-7517 212A:-8383 212B:-8262 130=69+307
 ]]
 
--- Letters that begin a text in another form than the large one.
+-- Letters whose title case differs from their upper case.
 local TITLE = [[
   1C4:1 1C5:0 1C6:-1 1C7:1 1C8:0 1C9:-1 1CA:1 1CB:0 1CC:-1 1F1:1 1F2:0 1F3:-1 10D0-10FA:0 10FD-10FF:0
   1C90-1CBA:-3008 1CBD-1CBF:-3008 1F80-1F87:8 1F88-1F8F:0 1F90-1F97:8 1F98-1F9F:0 1FA0-1FA7:8 1FA8-1FAF:0 1FB3:9
@@ -183,14 +185,14 @@ local function add_several(source, map)
   end
 end
 
--- Greek letters with a small iota below, whose large form has an iota behind.
+-- Greek letters with iota subscript, whose upper case has an iota after it.
 local function add_iotas(map)
   for from, large in pairs { [0x1F80] = 0x1F08, [0x1F90] = 0x1F28, [0x1FA0] = 0x1F68 } do
     for i = 0, 15 do map[char(from + i)] = char(large + i % 8, 0x399) end
   end
 end
 
--- Builds the three maps from a letter to its other form when the first is needed.
+-- Builds the maps when they are first needed.
 local function build_case_maps()
   local upper, lower, title = {}, {}, {}
   each_in_runs(PAIRS, function(large, small)
@@ -213,7 +215,7 @@ local function case_map(name)
   return case_maps[name]
 end
 
--- Whether there is nothing in a text that needs the letters beyond ASCII.
+-- Whether a text needs no mapping of letters beyond ASCII.
 local function is_simple(value)
   local count = count_characters(value)
   return not count or count == #value
@@ -236,7 +238,7 @@ function text.downcase(value)
   return mapped(value, string.lower, "lower")
 end
 
----The first character large, all others small.
+---Converts the first character to title case and all others to lower case.
 ---@param value string
 ---@return string
 function text.capitalize(value)
@@ -250,11 +252,11 @@ end
 
 -- {====== Values as text ======
 
----Texts this long are counted as work.
-text.SHORT = 4096
-local SHORT = text.SHORT
+---Texts of this length or longer are counted as work.
+text.COUNTED_LENGTH = 4096
+local COUNTED_LENGTH = text.COUNTED_LENGTH
 
--- What nests deeper is not shown, so that no value can run the stack out.
+-- Values nested deeper are not shown, so that no value can overflow the stack.
 local MAX_DEPTH = 100
 
 local escapes = {
@@ -325,7 +327,7 @@ end
 function text.to_s(value, ctx)
   local kind = type(value)
   if kind == "string" then
-    if ctx and #value >= SHORT then work(ctx, #value) end
+    if ctx and #value >= COUNTED_LENGTH then work(ctx, #value) end
     return value
   end
   if kind == "number" then
@@ -339,7 +341,7 @@ function text.to_s(value, ctx)
   return ""
 end
 
----Writes a value to the output: the items of a list one after the other, everything else as text.
+---Writes a value to the output: each item of a list, and other values as text.
 ---@param value any
 ---@param ctx liquid.context
 ---@param out string[]
@@ -351,7 +353,7 @@ function text.write(value, ctx, out, n)
     local usage = ctx.usage
     local length = usage.length + #value
     usage.length = length
-    if length > usage.length_limit then ctx.exhausted() end
+    if length > usage.length_limit then ctx.exceed_limits() end
     out[n + 1] = value
     return n + 1
   elseif math_type(value) == "integer" then
@@ -376,7 +378,7 @@ end
 ---@return integer? n, table? err
 function text.write_list(list, ctx, out, n)
   local depth = ctx.writing
-  if depth > MAX_DEPTH then ctx.exhausted() end
+  if depth > MAX_DEPTH then ctx.exceed_limits() end
   ctx.writing = depth + 1
   for i = 1, #list do
     local item = list[i]

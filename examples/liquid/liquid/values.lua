@@ -1,13 +1,12 @@
--- What a Liquid value is in Lua.
+-- The representation of Liquid values in Lua.
 --
--- Strings, booleans, integers and floats are themselves. nil is nil where a value stands alone and `values.null`
--- where it has to be kept: in a list, or under a name. A table is a list if it is marked as one, or if it has no
--- metatable and has an item; any other table without a known metatable is a hash. Objects of the engine, and those
--- of its user, are tables whose metatable is entered in `values.objects`.
+-- Strings, booleans, integers and floats are those of Lua. nil is nil, and `values.null` in lists and hashes. A table
+-- is a list if it is marked as one, or if it has no metatable and has a first item. Any other table without a
+-- registered metatable is a hash. Objects of the engine and of the program are tables whose metatable is registered.
 
 local values = {}
 
--- Whatever reads JSON here has a null of its own; taking it saves a pass over all data.
+-- The null and the metatables of pintle's JSON decoder, if it is installed, so that decoded data need not be converted.
 local function find_null()
   local has_pintle, core = pcall(require, "pintle.core")
   if has_pintle then return core.json.null, core.json.array_mt, core.json.order({}).__name end
@@ -17,11 +16,11 @@ end
 
 local null, json_array, order_name = find_null()
 
----What the metatables are called of hashes that came as JSON and keep its order: they are plain hashes otherwise.
+---The `__name` of the metatables of hashes that were decoded from JSON and keep its order.
 ---@type string
 values.ORDERED = order_name or "liquid.ordered"
 
----Stands for nil in lists and hashes.
+---nil in lists and hashes.
 values.null = null
 
 local array_metatable = { __name = "liquid.array" }
@@ -35,10 +34,10 @@ values.arrays = arrays
 
 local real_metatable = debug and debug.getmetatable
 
--- Stands for a metatable that is hidden by `__metatable`, where there is no debug library.
+-- The result for a metatable that `__metatable` hides, if there is no debug library.
 local locked = {}
 
----The metatable of a value, also where that shows another.
+---The metatable of a value, even if `__metatable` hides it.
 ---@type fun(value: any): table?
 values.metatable_of = real_metatable or function(value)
   local metatable = getmetatable(value)
@@ -80,32 +79,32 @@ function values.is_lua_object(hash)
   return not is_data(hash)
 end
 
----What the engine asks of an object, by its metatable.
+---The functions that the engine calls for an object.
 ---@class liquid.protocol
 ---@field kind string
 ---@field shows_all? boolean whether `get` is called for names that begin with `__`
 ---@field get? fun(object: table, key: any, ctx?: table): any, table? the value under a key
 ---@field to_s? fun(object: table, ctx?: table): string, table?
----@field value? fun(object: table, ctx?: table): any, table? what it stands for: a boolean, number, string or nil
+---@field value? fun(object: table, ctx?: table): any, table? its value: a boolean, number, string or nil
 ---@field number? fun(object: table, ctx?: table): any, table?
----@field items? fun(object: table, ctx?: table): table?, table? a list of what it holds
+---@field items? fun(object: table, ctx?: table): table?, table? a list of its items
 ---@field equal? fun(object: table, other: any): boolean
 ---@field order? fun(object: any, other: any): integer? as `comparison.order`; either may be the object
 ---@type table<table, liquid.protocol>
 local objects = setmetatable({}, { __mode = "k" })
 values.objects = objects
 
--- The order of the names of a hash that came in one.
+-- The names of hashes in their order.
 local orders = setmetatable({}, { __mode = "k" })
 
----Marks a table as a list. An empty table is a hash otherwise.
+---Marks a table as a list. Without the mark an empty table is a hash.
 ---@param list? table
 ---@return table
 function values.array(list)
   return setmetatable(list or {}, array_metatable)
 end
 
----Marks a table as a list that holds no lists: nobody need look for them.
+---Marks a table as a list that contains no lists, so that it need not be flattened.
 ---@param list table
 ---@return table
 function values.flat(list)
@@ -118,7 +117,7 @@ function values.is_flat(value)
   return getmetatable(value) == flat_metatable
 end
 
----Keeps the order in which the names of a hash are walked. Without it they are walked sorted.
+---Sets the order of the names of a hash. Without it they are sorted.
 ---@param hash table
 ---@param names string[]
 ---@return table hash
@@ -127,6 +126,7 @@ function values.ordered(hash, names)
   return hash
 end
 
+---Makes all tables with a metatable objects.
 ---@param metatable table
 ---@param protocol liquid.protocol
 function values.register(metatable, protocol)
@@ -227,7 +227,7 @@ function values.first_pair(hash)
   return key ~= nil and setmetatable({ key, rawget(hash, key) }, array_metatable) or nil
 end
 
----How many members a hash has.
+---The number of members of a hash.
 ---@param hash table
 ---@return integer
 function values.count(hash)
@@ -237,7 +237,7 @@ function values.count(hash)
   return count
 end
 
----nil for what stands for nil.
+---Converts null to nil.
 ---@param value any
 ---@return any
 function values.plain(value)
@@ -245,7 +245,7 @@ function values.plain(value)
   return value
 end
 
----What a drop stands for, or the value itself: a drop that is a boolean is as false as that boolean.
+---The value of a drop, or any other value itself.
 ---@param value any
 ---@param ctx? table
 ---@return any value, table? err

@@ -52,7 +52,8 @@ describe("a filter of the program", function()
       if type(input) ~= "number" then return nil, "a price must be a number" end
       return "$" .. input
     end)
-    assert.equal("$5 Liquid error (line 1): a price must be a number", render(engine, "{{ 5 | price }} {{ 'x' | price }}"))
+    assert.equal("$5 Liquid error (line 1): a price must be a number",
+      render(engine, "{{ 5 | price }} {{ 'x' | price }}"))
     assert.equal("Liquid error (line 1): a price must be a number",
       render(engine, "{{ 'x' | price }}", {}, { strict_errors = true }))
   end)
@@ -206,7 +207,8 @@ describe("the example in the README", function()
     local program, output = page:match "## Adding filters and tags.-```lua\n(.-)```.-```\n(.-)```"
     assert.is_string(program)
     local printed = {}
-    local environment = setmetatable({ print = function(text) printed[#printed + 1] = text .. "\n" end }, { __index = _G })
+    local function keep(text) printed[#printed + 1] = text .. "\n" end
+    local environment = setmetatable({ print = keep }, { __index = _G })
     assert(load(program, "=README.md", "t", environment))()
     assert.equal(output, table.concat(printed))
   end)

@@ -169,7 +169,8 @@ describe("the engine as a plugin", function()
     local page <close> = assert(io.open "README.md")
     local program = page:read("a"):match "## As a server.-```lua\n(.-)```"
     local server = assert(host:start { command = { "lua5.4", "-e", program } })
-    local outcome = assert(server:execute("render", { template = "{{ 'hey' | shout }}" }, { timeout = support.timeout }))
+    local args = { template = "{{ 'hey' | shout }}" }
+    local outcome = assert(server:execute("render", args, { timeout = support.timeout }))
     assert.equal("HEY!", outcome.message)
     server:stop()
   end)

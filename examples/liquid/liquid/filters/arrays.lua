@@ -19,11 +19,11 @@ local MAX_DEPTH = 100
 -- Lists longer than this are counted as work.
 local LONG = 256
 
--- An item is as much work as so many bytes.
+-- The work that an item counts as, in bytes.
 local ITEM = 16
 
 local function flatten(list, result, depth, ctx)
-  if depth > MAX_DEPTH then ctx.exhausted() end
+  if depth > MAX_DEPTH then ctx.exceed_limits() end
   for i = 1, #list do
     local item = list[i]
     if values.is_array(item) then
@@ -43,7 +43,7 @@ local function is_flat(list)
   return true
 end
 
----Any value as a flat list. It may be the value itself: it is not to be changed.
+---Any value as a flat list. The result may be the value itself and must not be changed.
 ---@param input any
 ---@param ctx liquid.context
 ---@return table? list, table? err
@@ -67,7 +67,7 @@ local function list_of(input, ctx)
   return { input }
 end
 
----Any value as a list, which may hold others. It may be the value itself: it is not to be changed.
+---Any value as a list, which may contain lists. The result may be the value itself and must not be changed.
 ---@param input any
 ---@param ctx liquid.context
 ---@return table? list, table? err
@@ -77,14 +77,14 @@ local function shallow_list(input, ctx)
   return input
 end
 
----The complaint about a property that cannot be read.
+---The error of a property that cannot be read.
 ---@param property any
 ---@return nil, table err
 local function no_property(property)
   return errors.argument("cannot select the property '" .. text.to_s(property) .. "'")
 end
 
--- Ruby cuts a position to an integer.
+-- A position, truncated to an integer as in Ruby.
 local function position(property)
   if math.type(property) == "float" then return math.tointeger(property < 0 and -(-property // 1) or property // 1) end
   return math.type(property) == "integer" and property or nil
@@ -100,7 +100,7 @@ local function of_string(item, property)
   return text.slice(item, at, 1)
 end
 
--- The bits of an integer are its properties.
+-- A bit of an integer, as in Ruby.
 local function of_integer(item, property)
   local at = position(property)
   if not at then return no_property(property) end
@@ -112,7 +112,7 @@ local function of_bigint(item, property)
   local at = position(property)
   if not at then return no_property(property) end
   if at < 0 then return 0 end
-  -- A digit is less than four bits.
+  -- A decimal digit has less than four bits.
   if at > 4 * #item[1] then return bigint.is_negative(item) and 1 or 0 end
   for _ = 1, at // 32 do item = bigint.divide(item, 1 << 32) end
   local rest = select(2, bigint.divide(bigint.divide(item, 1 << at % 32), 2))
@@ -146,7 +146,7 @@ local function property_of(item, property, ctx)
   return value, err
 end
 
----A sorted copy of a list of nothing but texts, or nothing but numbers; nil if it is another.
+---A sorted copy of a list that contains only texts or only numbers; nil for other lists.
 ---@param list table
 ---@param ctx liquid.context
 ---@return table? sorted
@@ -164,7 +164,7 @@ local function sort_plain(list, ctx)
   return values.flat(copy)
 end
 
----Values in the order of a comparison, equal ones as they were; it may fail.
+---Sorts a list with a comparison that may fail. Equal items keep their order.
 ---@param list table
 ---@param compare fun(a: any, b: any): integer?, table?
 ---@return table? sorted, table? err
@@ -199,7 +199,7 @@ end
 
 -- {====== Arrays ======
 
--- Whether a list holds others is seen on the way: most do not.
+-- Joins a list. It is flattened only when a list is found in it, because most lists contain none.
 local function join(ctx, input, glue, list)
   local err
   if not list then
@@ -219,7 +219,7 @@ local function join(ctx, input, glue, list)
     end
     pieces[i], size = piece, size + #piece + gap
   end
-  if size > ctx.usage.assign_limit then ctx.exhausted() end
+  if size > ctx.usage.assign_limit then ctx.exceed_limits() end
   return table.concat(pieces, between)
 end
 
@@ -235,7 +235,7 @@ local function order_lists(a, b)
   return #a - #b
 end
 
--- Nothing comes last.
+-- The order of two values: nil is the last.
 function order(a, b)
   if a == null then a = nil end
   if b == null then b = nil end
@@ -257,7 +257,7 @@ local function order_naturally(a, b)
   return a == b and 0 or a < b and -1 or 1
 end
 
--- Items and the property of each; nil where an item has none, even if that of another cannot be read.
+-- The items and their property; nil if an item cannot have properties, even if reading that of another one fails.
 local function keyed(list, property, ctx)
   local entries, failure = {}, nil
   for i = 1, #list do
@@ -270,7 +270,7 @@ local function keyed(list, property, ctx)
   return entries
 end
 
--- One item alone is in order, whatever its property is.
+-- A list of one item is sorted, whatever its property is.
 local function sort_single(item, property, ctx)
   local _, _, none = property_of(item, property, ctx)
   if none then return nil end
@@ -314,11 +314,11 @@ local function concat(ctx, input, other)
   if err then return nil, err end
   local result = table.move(list, 1, #list, 1, {})
   local usage = ctx.usage
-  if #result + #other > usage.assign_limit // 64 then ctx.exhausted() end
+  if #result + #other > usage.assign_limit // 64 then ctx.exceed_limits() end
   return values.array(table.move(other, 1, #other, #result + 1, result))
 end
 
--- Each value once. Plain ones are found by themselves, lists and hashes by comparing.
+-- Returns a function that tells whether a value is new. Lists and hashes are compared with all earlier ones.
 local function unseen()
   local seen, compound = {}, {}
   return function(value)
@@ -402,7 +402,7 @@ end
 
 -- {====== Selecting by a property ======
 
--- Whether an item is meant: its property is the target, or is true where there is no target.
+-- Whether an item is selected: its property equals the target, or is true if there is no target.
 local function matches(item, property, target, ctx)
   local value, err, none = property_of(item, property, ctx)
   if err or none then return nil, err, none end
@@ -410,7 +410,7 @@ local function matches(item, property, target, ctx)
   return value ~= nil and value ~= false
 end
 
--- Calls `pick` with every item and whether it is meant, until it has seen enough.
+-- Calls `pick` with each item and whether it is selected, until it returns true.
 local function walk(ctx, input, property, target, pick)
   local list, err = list_of(input, ctx)
   if err then return nil, err end
@@ -422,7 +422,7 @@ local function walk(ctx, input, property, target, pick)
   end
 end
 
-local function picking(wanted)
+local function selecting(wanted)
   return function(ctx, input, property, target)
     local result = {}
     local _, err, none = walk(ctx, input, property, target, function(item, found)
@@ -433,8 +433,8 @@ local function picking(wanted)
   end
 end
 
--- The first that is meant, as `give` tells it.
-local function first_one(otherwise, give)
+-- A filter that returns `give` of the first selected item.
+local function finding_first(otherwise, give)
   return function(ctx, input, property, target)
     local result = otherwise
     local _, err, none = walk(ctx, input, property, target, function(item, found, i)
@@ -454,7 +454,7 @@ local function default(ctx, input, value, named)
   local shown, err = values.materialize(input, ctx)
   if err then return nil, err end
   if not shown then
-    -- A drop that stands for nothing is not nothing.
+    -- A drop with the value nil is not nil.
     if input ~= nil and values.is_hash(named) and values.plain(rawget(named, "allow_false")) then return input end
     return value
   end
@@ -466,7 +466,7 @@ local function of_range(command)
   return function(range) return collections.get(range, command, true) end
 end
 
--- Ruby's integers have a size as well: their bytes.
+-- The size of an integer is its number of bytes, as in Ruby.
 local sizes = {
   string = text.length, array = function(list) return #list end, hash = values.count,
   integer = function() return 8 end, bigint = bigint.bytes, range = of_range("size"),
@@ -480,8 +480,8 @@ local lasts = {
   string = text.last, array = function(list) return values.plain(list[#list]) end, range = of_range("last"),
 }
 
--- A drop answers if it says that it does; its names are not asked.
-local function asking(command, answers, otherwise)
+-- A filter that calls the function of a drop, if it has one, or that of the value's type.
+local function command_filter(command, answers, otherwise)
   return function(ctx, input)
     local protocol = values.protocol(input)
     if protocol and protocol[command] then return protocol[command](input, ctx) end
@@ -503,13 +503,13 @@ return function(define)
   define("compact", 0, 1, compact)
   define("map", 1, 1, map)
   define("sum", 0, 1, sum)
-  define("where", 1, 2, picking(true))
-  define("reject", 1, 2, picking(false))
-  define("has", 1, 2, first_one(false, function() return true end))
-  define("find", 1, 2, first_one(nil, function(item) return item end))
-  define("find_index", 1, 2, first_one(nil, function(_, i) return i - 1 end))
+  define("where", 1, 2, selecting(true))
+  define("reject", 1, 2, selecting(false))
+  define("has", 1, 2, finding_first(false, function() return true end))
+  define("find", 1, 2, finding_first(nil, function(item) return item end))
+  define("find_index", 1, 2, finding_first(nil, function(_, i) return i - 1 end))
   define("default", 0, 2, default, { "" })
-  define("size", 0, 0, asking("size", sizes, 0))
-  define("first", 0, 0, asking("first", firsts))
-  define("last", 0, 0, asking("last", lasts))
+  define("size", 0, 0, command_filter("size", sizes, 0))
+  define("first", 0, 0, command_filter("first", firsts))
+  define("last", 0, 0, command_filter("last", lasts))
 end

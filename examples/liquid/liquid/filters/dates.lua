@@ -9,9 +9,9 @@ local to_s = require("liquid.text").to_s
 
 local match, find, tonumber = string.match, string.find, tonumber
 
--- The forms, and what has to be in the text for each. The first that is there counts.
+-- The forms in the order in which they are tried, with a pattern that the text must match. The first one found is used.
 local LETTERS, DIGIT = "%a%a%a", "%d"
-local in_turn = {
+local date_forms = {
   { LETTERS, forms.day_month }, { LETTERS, forms.month_day }, { "%-", forms.with_dashes }, { "%.", forms.japanese },
   { "%-", forms.month_and_dashes }, { "/", forms.with_slashes }, { "%.", forms.with_points }, { "w", forms.week },
   { "%-%-", forms.without_year }, { "%-", forms.day_of_year }, { "'", forms.year }, { LETTERS, forms.month },
@@ -20,7 +20,7 @@ local in_turn = {
 
 local weekdays = { sun = true, mon = true, tue = true, wed = true, thu = true, fri = true, sat = true }
 
--- The day of the week tells nothing that is not told better.
+-- Removes the day of the week, which is ignored.
 local function without_weekday(text)
   for first, name, after in text:gmatch("()%f[%w_\x80-\xFF](%a%a%a)[^%-/%d%s]*()") do
     if weekdays[name] then return text:sub(1, first - 1) .. " " .. text:sub(after) end
@@ -29,7 +29,7 @@ local function without_weekday(text)
 end
 
 local function take_date(text, found)
-  for _, form in ipairs(in_turn) do
+  for _, form in ipairs(date_forms) do
     local rest = find(text, form[1]) and form[2](text, found)
     if rest then return rest end
   end
@@ -47,7 +47,7 @@ local before_the_first = {
   "%f[%w_\x80-\xFF]bc%f[^%w_\x80-\xFF]", "%f[%w_\x80-\xFF]bce%f[^%w_\x80-\xFF]", "%f[%w_\x80-\xFF]b%.c%.",
 }
 
--- Years before the first, and digits alone beside a time or a day.
+-- Finds an era before the first year, and a single number that is the day of a time, or the hour of a day.
 local function take_rest(text, found)
   if not find(text, "%S") then return end
   for _, era in ipairs(before_the_first) do
@@ -82,7 +82,7 @@ end
 
 local units = { "year", "month", "day", "hour", "minute", "second" }
 
--- Units larger than the largest that was found are now's; smaller ones begin.
+-- Adds missing units: those larger than the largest unit found are taken from now, smaller ones are the smallest.
 local function complete(found, now)
   for _, unit in ipairs(units) do
     if found[unit] then break end
@@ -96,7 +96,7 @@ local function days_of(year, month)
   return calendar.days(year, month + 1, 1) - calendar.days(year, month, 1)
 end
 
--- Another month, where going on or back led to a day that is none of this.
+-- Changes the month if the day is outside of it.
 local function carry(time, direction)
   if direction < 0 then
     if time.day >= 1 then return end
@@ -111,7 +111,7 @@ end
 
 local sizes = { { "second", 60 }, { "minute", 60 }, { "hour", 24 } }
 
--- From a zone to UTC. Only units that change are brought back into their bounds.
+-- Converts a time to UTC. Only units that change are normalized.
 local function to_utc(time, offset)
   local direction, rest = offset < 0 and 1 or -1, math.abs(offset)
   for _, size in ipairs(sizes) do
@@ -129,7 +129,7 @@ local function to_utc(time, offset)
   carry(time, direction)
 end
 
--- No zone is further away.
+-- The offset of a zone is less than a day.
 local DAY = 86400
 
 local function in_bounds(time)
@@ -138,8 +138,8 @@ local function in_bounds(time)
     and time.hour <= 24 and time.minute <= 59 and time.second <= 60
 end
 
--- The time and the zone behind a date, as machines write them; nothing is midnight.
-local function plain_clock(text)
+-- The time and zone after a date in ISO 8601; midnight UTC for an empty text.
+local function parse_iso_time(text)
   if text == "" then return "0", "0", "0", 0, "UTC" end
   local hour, minute, second, zone = match(text, "^[ T](%d%d):(%d%d):(%d%d) ?([-+:%dZ]*)$")
   if not hour then return nil end
@@ -147,11 +147,11 @@ local function plain_clock(text)
   return hour, minute, second, calendar.offset(zone)
 end
 
--- The forms that machines write: 2024-12-31, 2024-12-31 23:59:59, 2024-12-31T23:59:59+01:00.
-local function plain(text)
+-- The fast path for ISO 8601: 2024-12-31, 2024-12-31 23:59:59, 2024-12-31T23:59:59+01:00.
+local function parse_iso(text)
   local year, month, day, rest = match(text, "^(%d%d%d%d)%-(%d%d)%-(%d%d)(.*)$")
   if not year or day > "28" then return nil end
-  local hour, minute, second, offset, zone = plain_clock(rest)
+  local hour, minute, second, offset, zone = parse_iso_time(rest)
   if not offset or offset <= -DAY or offset >= DAY then return nil end
   local time = {
     year = tonumber(year), month = tonumber(month), day = tonumber(day), hour = tonumber(hour),
@@ -160,7 +160,7 @@ local function plain(text)
   if time.hour < 24 and time.second < 60 and time.day > 0 and in_bounds(time) then return time end
 end
 
--- Seconds of years that are further away would overflow.
+-- The seconds of larger years would overflow.
 local FAR = 100000000000
 
 local function is_near(found)
@@ -173,11 +173,11 @@ local function is_nothing(found)
 end
 
 ---@param text string
----@param read_now fun(...): liquid.time what is missing is taken from it
----@param ... any what it is given
----@return liquid.time? nil if there is no date in it
+---@param read_now fun(...): liquid.time the current time, which provides missing units
+---@param ... any the arguments of `read_now`
+---@return liquid.time? nil if the text has no date
 local function parse(text, read_now, ...)
-  local simple = plain(text)
+  local simple = parse_iso(text)
   if simple then return simple end
   local found = elements(text)
   if is_nothing(found) or not is_near(found) then return nil end
@@ -204,20 +204,20 @@ local function now(ctx)
   return time or calendar.at(math.floor(type(given) == "number" and given or os.time()))
 end
 
--- What a text leaves out is taken from now, in UTC.
+-- The current time in UTC.
 local function now_in_utc(ctx) return calendar.at(calendar.seconds(now(ctx))) end
 
--- The calendar repeats itself after so many seconds.
+-- The calendar repeats after so many seconds.
 local CYCLE_SECONDS, CYCLE_YEARS = 146097 * 86400, 400
 
--- Years are integers of Lua: a time whose year would be none is no time.
-local MOST_CYCLES = 1 << 52
+-- The year of a time must be a Lua integer.
+local MAX_CYCLES = 1 << 52
 
 local function at_any(seconds)
   if math.type(seconds) == "integer" then return calendar.at(seconds) end
   if bigint.is_too_long(seconds) then return nil end
   local cycles, rest = bigint.divide(seconds, CYCLE_SECONDS)
-  if bigint.is(cycles) or cycles > MOST_CYCLES or cycles < -MOST_CYCLES then return nil end
+  if bigint.is(cycles) or cycles > MAX_CYCLES or cycles < -MAX_CYCLES then return nil end
   local time = calendar.at(rest)
   time.year, time.epoch = time.year + cycles * CYCLE_YEARS, seconds
   return time

@@ -13,10 +13,10 @@ local integers, to_number = numbers.integers, numbers.to_number
 local add, multiply = numbers.add, numbers.multiply
 local decimal, power, to_float, finite = numbers.decimal, numbers.power, numbers.to_float, numbers.finite
 
--- All floats below this are exact to the integer.
+-- Integers below this are exact as floats.
 local EXACT = 1 << 53
 
--- An integer divided by a power of ten: "floor", "ceil", or "round" with halves away from zero.
+-- Divides an integer by a power of ten. The mode is "floor", "ceil", or "round", which rounds halves away from zero.
 local function scaled(mantissa, scale, mode)
   local unit = power(scale)
   local quotient, rest
@@ -41,7 +41,7 @@ local function not_finite(value)
   return nil, errors.new("float_domain_error", message)
 end
 
----To an integer: "floor", "ceil" or "round".
+---Rounds to an integer. The mode is "floor", "ceil" or "round".
 ---@param value number|table
 ---@param mode string
 ---@return any value, table? err
@@ -56,7 +56,7 @@ local function round_to_integer(value, mode)
   return scaled(mantissa, scale, mode)
 end
 
--- Floats between these are rounded by what they are, unless that is close to a half, where what they show counts.
+-- Floats up to this size are rounded as floats, unless they are close to a half: then their decimal digits decide.
 local SMALL, CLOSE = 1e9, 1e-4
 
 local function rounded_simply(value, unit)
@@ -64,12 +64,12 @@ local function rounded_simply(value, unit)
   local scaled_up = value * unit
   local nearest = floor(scaled_up + 0.5)
   local distance = scaled_up - nearest
-  -- What becomes 0 keeps its sign, but not here.
+  -- A result of 0 must keep its sign, which is done elsewhere.
   if nearest == 0 or distance > 0.5 - CLOSE or distance < CLOSE - 0.5 then return nil end
   return nearest / unit
 end
 
----To so many digits behind the point; before it, an integer.
+---Rounds to a number of digits after the point. The result is an integer if that is negative.
 ---@param value number|table
 ---@param places integer
 ---@return any value, table? err
@@ -93,14 +93,14 @@ end
 
 -- }======
 
--- How many digits a number has, at the most.
+-- The maximum number of digits of a number.
 local function length(number)
   if type(number) ~= "table" then return 20 end
   return #bigint.text(numbers.is_decimal(number) and number.mantissa or number)
 end
 
--- A filter of two numbers; integers, which most are, have a way of their own.
-local function reckoning(operation, of_integers)
+-- A filter of two numbers, with a fast path for integers.
+local function arithmetic_filter(operation, of_integers)
   return function(ctx, input, operand)
     if of_integers and math_type(input) == "integer" and math_type(operand) == "integer" then
       return of_integers(input, operand)
@@ -129,7 +129,7 @@ local function absolute(ctx, input)
   return numbers.absolute(value)
 end
 
--- Ruby's round takes its places as an int of C.
+-- Ruby's round needs a number of places that fits into an int of C.
 local MIN_PLACES, MAX_PLACES = -(1 << 31), (1 << 31) - 1
 
 local function round(ctx, input, places)
@@ -157,14 +157,14 @@ end
 
 return function(define)
   define("abs", 0, 0, absolute)
-  define("plus", 1, 1, reckoning(numbers.add, integers.add))
-  define("minus", 1, 1, reckoning(numbers.subtract, integers.subtract))
-  define("times", 1, 1, reckoning(numbers.multiply, integers.multiply))
-  define("divided_by", 1, 1, reckoning(numbers.divide, integers.divide))
-  define("modulo", 1, 1, reckoning(numbers.modulo, integers.modulo))
+  define("plus", 1, 1, arithmetic_filter(numbers.add, integers.add))
+  define("minus", 1, 1, arithmetic_filter(numbers.subtract, integers.subtract))
+  define("times", 1, 1, arithmetic_filter(numbers.multiply, integers.multiply))
+  define("divided_by", 1, 1, arithmetic_filter(numbers.divide, integers.divide))
+  define("modulo", 1, 1, arithmetic_filter(numbers.modulo, integers.modulo))
   define("ceil", 0, 0, whole("ceil"))
   define("floor", 0, 0, whole("floor"))
   define("round", 0, 1, round, { 0 })
-  define("at_least", 1, 1, reckoning(at_least))
-  define("at_most", 1, 1, reckoning(at_most))
+  define("at_least", 1, 1, arithmetic_filter(at_least))
+  define("at_most", 1, 1, arithmetic_filter(at_most))
 end

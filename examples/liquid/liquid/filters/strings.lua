@@ -1,4 +1,4 @@
--- Filters of text: changing, cutting and splitting it, replacing parts of it, and encoding it for HTML and URLs.
+-- Filters of text: text_filter, cutting and splitting it, replacing parts of it, and encoding it for HTML and URLs.
 
 local context = require "liquid.context"
 local errors = require "liquid.errors"
@@ -7,14 +7,14 @@ local text = require "liquid.text"
 local values = require "liquid.values"
 
 local to_s, to_integer = text.to_s, numbers.to_integer
-local SHORT = text.SHORT
+local COUNTED_LENGTH = text.COUNTED_LENGTH
 local find, sub, gsub, match, concat = string.find, string.sub, string.gsub, string.match, table.concat
 local byte, char, format = string.byte, string.char, string.format
 
--- A filter that only changes a text, which most inputs are already.
-local function changing(change)
+-- A filter that maps a text to a text, with a fast path for inputs that are texts.
+local function text_filter(change)
   return function(ctx, input)
-    if type(input) == "string" and #input < SHORT then return change(input) end
+    if type(input) == "string" and #input < COUNTED_LENGTH then return change(input) end
     local shown, err = to_s(input, ctx)
     if err then return nil, err end
     return change(shown)
@@ -38,8 +38,8 @@ local function joined(order)
     if type(added) ~= "string" then added, err = to_s(other, ctx) end
     if err then return nil, err end
     local size = #shown + #added
-    if size >= SHORT then context.count_work(ctx, size) end
-    if size > ctx.usage.assign_limit then ctx.exhausted() end
+    if size >= COUNTED_LENGTH then context.count_work(ctx, size) end
+    if size > ctx.usage.assign_limit then ctx.exceed_limits() end
     if order == "append" then return shown .. added end
     return added .. shown
   end
@@ -59,7 +59,7 @@ local function truncate(ctx, input, length, ellipsis)
   return text.slice(shown, 0, kept) .. tail
 end
 
--- The first words, one space between them; nil if there are no more than that.
+-- The first words, joined by spaces; nil if the text has no more words.
 local function first_words(shown, count)
   local words, found, at = {}, 0, 1
   while true do
@@ -68,7 +68,7 @@ local function first_words(shown, count)
       found = found + 1
       words[found], at = sub(shown, first, last), last + 1
     elseif found == count and at <= #shown then
-      -- Space behind the last word counts as more, as it does to Ruby's split.
+      -- Whitespace after the last word counts as another word, as for Ruby's split.
       return table.concat(words, " ")
     else
       return nil
@@ -90,7 +90,7 @@ local function truncatewords(ctx, input, count, ellipsis)
   return kept .. tail
 end
 
--- Many words at a time: it is the calls that cost.
+-- Splits several words with one call of match, which is faster.
 local BATCH = 10
 local MANY_WORDS = "^%s*" .. ("(%S*)%s*"):rep(BATCH) .. "()"
 
@@ -112,7 +112,7 @@ local function words(shown)
   return list
 end
 
--- Ruby forgets empty parts at the end.
+-- Removes empty parts at the end, as Ruby's split does.
 local function without_empty_tail(list)
   for i = #list, 1, -1 do
     if list[i] ~= "" then break end
@@ -149,7 +149,7 @@ local function slice_list(list, start, length)
   return values.array(part)
 end
 
--- Where a part begins, counted from 0; nil if it is outside.
+-- The start of a part, from 0; nil if it is outside.
 local function start_of(offset, size)
   if offset < 0 then offset = offset + size end
   return offset >= 0 and offset <= size and offset or nil
@@ -177,7 +177,7 @@ end
 
 -- {====== Replacing ======
 
--- Ruby's gsub gives a backslash in what is put in a meaning, and Liquid has it that way too.
+-- Expands backslashes in a replacement as Ruby's gsub does.
 local function expanded(put, matched, before, after)
   local parts = { ["0"] = matched, ["&"] = matched, ["'"] = after, ["`"] = before, ["\\"] = "\\", ["+"] = "" }
   local named = false
@@ -185,7 +185,7 @@ local function expanded(put, matched, before, after)
     if mark == "k" and find(put, "^<[^>]+>", at) then named = true end
     return parts[mark] or mark:find("%d") and "" or nil
   end)
-  -- A group that has a name is not there: nothing here has groups.
+  -- A reference to a named group fails, because there are no groups.
   if named then return nil, errors.new("internal_error", "internal") end
   return result
 end
@@ -195,7 +195,7 @@ local function replacement(put, whole, first, last)
   return expanded(put, sub(whole, first, last), sub(whole, 1, first - 1), sub(whole, last + 1))
 end
 
--- An empty pattern is found before every character and at the end.
+-- Replaces an empty pattern, which matches before every character and at the end.
 local function between_characters(whole, put)
   local pieces = {}
   for at, character in whole:gmatch("()(" .. (utf8.len(whole) and utf8.charpattern or ".") .. ")") do
@@ -261,7 +261,7 @@ local function substituting(substitute)
     local shown
     shown, err = to_s(put, ctx)
     if err then return nil, err end
-    if #whole * math.max(#shown, 1) > ctx.usage.assign_limit then ctx.exhausted() end
+    if #whole * math.max(#shown, 1) > ctx.usage.assign_limit then ctx.exceed_limits() end
     return substitute(whole, wanted, shown)
   end
 end
@@ -285,7 +285,7 @@ local function escape(ctx, input)
   return (gsub(shown, "[&<>\"']", entities))
 end
 
--- What is an entity already stays one.
+-- Entities are not escaped again.
 local function escape_once(ctx, input)
   local shown, err = to_s(input, ctx)
   if err then return nil, err end
@@ -299,7 +299,7 @@ local blocks = {
   { "<script", "</script>" }, { "<!--", "-->" }, { "<style", "</style>" },
 }
 
--- The block that begins first, and ends: its first and last byte.
+-- The first and last byte of the next complete block. `missing` has the kinds of blocks that do not occur any more.
 local function next_block(shown, from, missing)
   local first, last
   for i, marks in ipairs(blocks) do
@@ -382,7 +382,7 @@ local function encoder(letters)
   end
 end
 
--- The bytes of four letters; nil if they have bits that are in no byte.
+-- The bytes of four base64 characters; nil if unused bits are not zero.
 local function four(codes, group)
   local bits, count = 0, 0
   for letter in group:gmatch("[^=]") do
@@ -411,7 +411,7 @@ end
 
 local function base64_decode(shown) return decode(shown, "base64_decode") end
 
--- The alphabet of URLs, or the plain one; the padding may be missing, but not half of it.
+-- Accepts both alphabets. The padding may be missing, but only all of it.
 local function base64_url_safe_decode(shown)
   if sub(shown, -1) ~= "=" then shown = shown .. ("="):rep(-#shown % 4) end
   return decode((gsub(shown, "[-_]", { ["-"] = "+", ["_"] = "/" })), "base64_url_safe_decode")
@@ -429,17 +429,17 @@ end
 -- }======
 
 return function(define)
-  define("upcase", 0, 0, changing(text.upcase))
-  define("downcase", 0, 0, changing(text.downcase))
-  define("capitalize", 0, 0, changing(text.capitalize))
-  define("strip", 0, 0, changing(text.strip))
-  define("lstrip", 0, 0, changing(text.lstrip))
-  define("rstrip", 0, 0, changing(text.rstrip))
-  define("strip_newlines", 0, 0, changing(on_newlines("")))
-  define("newline_to_br", 0, 0, changing(on_newlines("<br />\n")))
+  define("upcase", 0, 0, text_filter(text.upcase))
+  define("downcase", 0, 0, text_filter(text.downcase))
+  define("capitalize", 0, 0, text_filter(text.capitalize))
+  define("strip", 0, 0, text_filter(text.strip))
+  define("lstrip", 0, 0, text_filter(text.lstrip))
+  define("rstrip", 0, 0, text_filter(text.rstrip))
+  define("strip_newlines", 0, 0, text_filter(on_newlines("")))
+  define("newline_to_br", 0, 0, text_filter(on_newlines("<br />\n")))
   define("squish", 0, 0, function(ctx, input)
     if input == nil then return nil end
-    return changing(squish)(ctx, input)
+    return text_filter(squish)(ctx, input)
   end)
   define("append", 1, 1, joined("append"))
   define("prepend", 1, 1, joined("prepend"))

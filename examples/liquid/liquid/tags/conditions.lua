@@ -17,16 +17,16 @@ local branching = {}
 
 -- {====== Comparisons ======
 
--- empty and blank are questions put to the other side.
-local questions = {
-  empty = { ask = comparison.is_empty, evaluate = expressions.literal("") },
-  blank = { ask = comparison.is_blank, evaluate = expressions.literal("") },
+-- The words empty and blank: a comparison with them tests the other operand.
+local special_operands = {
+  empty = { test = comparison.is_empty, evaluate = expressions.literal("") },
+  blank = { test = comparison.is_blank, evaluate = expressions.literal("") },
 }
 
 ---An operand of a comparison.
 ---@class liquid.operand
 ---@field evaluate fun(ctx: liquid.context): any, table?
----@field ask? fun(value: any): boolean
+---@field test? fun(value: any): boolean of empty and blank: the test of the other operand
 
 ---@param evaluate fun(ctx: liquid.context): any, table?
 ---@return liquid.operand
@@ -34,14 +34,14 @@ local function new_operand(evaluate)
   return { evaluate = evaluate }
 end
 
----What an operand is, where its words may be questions.
+---Parses an operand, which may be empty or blank.
 ---@param tokens liquid.reader
 ---@return liquid.operand
 local function read_operand(tokens)
-  local question = tokens:look("id") and questions[tokens.words[tokens.at]]
-  if question and not tokens:look("dot", 1) and not tokens:look("open_square", 1) then
+  local special = tokens:look("id") and special_operands[tokens.words[tokens.at]]
+  if special and not tokens:look("dot", 1) and not tokens:look("open_square", 1) then
     tokens.at = tokens.at + 1
-    return question
+    return special
   end
   return { evaluate = (tokens:expression()) }
 end
@@ -49,10 +49,10 @@ end
 ---@param text string
 ---@return liquid.operand
 local function lax_operand(text)
-  return questions[text] or { evaluate = (lax.expression(text)) }
+  return special_operands[text] or { evaluate = (lax.expression(text)) }
 end
 
--- Both sides, each as what it stands for.
+-- A test of the values of both operands.
 local function both(left, right, test)
   left, right = left.evaluate, right.evaluate
   return function(ctx)
@@ -69,14 +69,14 @@ local function both(left, right, test)
   end
 end
 
-local function asked(question, operand)
-  local ask, evaluate = question.ask, operand.evaluate
+local function special_test(special, operand)
+  local test, evaluate = special.test, operand.evaluate
   return function(ctx)
     local value, err = evaluate(ctx)
     if err then return nil, err end
     value, err = materialize(value, ctx)
     if err then return nil, err end
-    return ask(value)
+    return test(value)
   end
 end
 
@@ -88,10 +88,10 @@ local function same(a, b)
 end
 
 local function is_equal(left, right)
-  -- A question put to a question has no answer.
-  if left.ask and right.ask then return never end
-  if left.ask then return asked(left, right) end
-  if right.ask then return asked(right, left) end
+  -- empty and blank are equal to nothing, not even to themselves.
+  if left.test and right.test then return never end
+  if left.test then return special_test(left, right) end
+  if right.test then return special_test(right, left) end
   return both(left, right, same)
 end
 
@@ -112,11 +112,11 @@ local function ordered(accept)
     return result ~= nil and accept(result)
   end
   return function(left, right)
-    return both(left, right, (left.ask or right.ask) and neither or test)
+    return both(left, right, (left.test or right.test) and neither or test)
   end
 end
 
--- A text contains the words empty and blank: as text they are nothing.
+-- A text contains empty and blank, because as text they are empty.
 local function text_only(a, b, ctx) return type(a) == "string" and contains(a, b, ctx) end
 
 local known = {
@@ -127,14 +127,14 @@ local known = {
   ["<="] = ordered(function(result) return result <= 0 end),
   [">="] = ordered(function(result) return result >= 0 end),
   contains = function(left, right)
-    return both(left, right, left.ask and neither or right.ask and text_only or contains)
+    return both(left, right, left.test and neither or right.test and text_only or contains)
   end,
 }
 known["<>"] = known["!="]
 
 local function always() return true end
 
----A test of a value alone, which is true unless it is nil or false.
+---A test of one value, which is true unless it is nil or false.
 ---@param evaluate fun(ctx: liquid.context): any, table?
 ---@return fun(ctx: liquid.context): boolean?, table?
 local function truth(evaluate)
@@ -169,8 +169,8 @@ end
 ---@param right? liquid.operand
 ---@return fun(ctx: liquid.context): boolean?, table?
 local function new_comparison(left, operator, right)
-  -- The words empty and blank are objects, and so they are true.
-  if not operator then return left.ask and always or truth(left.evaluate) end
+  -- The words empty and blank alone are true.
+  if not operator then return left.test and always or truth(left.evaluate) end
   local make = known[operator]
   if make then return make(left, right or nothing) end
   return both(left, right or nothing, unknown_operator(operator))
@@ -199,7 +199,7 @@ local function read_comparison(tokens)
   return new_comparison(left, operator, read_operand(tokens))
 end
 
--- Tests joined from the last to the first.
+-- Joins tests from the last to the first: a and (b or c).
 local function join(tests, words)
   local result = tests[#tests]
   for i = #tests - 1, 1, -1 do result = joined(words[i], tests[i], result) end
@@ -223,7 +223,7 @@ local function invalid(state, position)
   errors.syntax(state, "Syntax Error in tag 'if' - Valid syntax: if [expression]", position)
 end
 
--- One comparison of lax markup: a fragment, perhaps an operator and another.
+-- A comparison in lax markup: a fragment, and optionally an operator and another fragment.
 local function lax_comparison(state, text, position)
   local first, last = lax.fragment(text)
   if not first then return invalid(state, position) end
@@ -234,7 +234,7 @@ local function lax_comparison(state, text, position)
   return new_comparison(left, operator, stop and lax_operand(sub(text, after, stop)))
 end
 
--- What stands between the words and and or, outside of quotes, and those words, in the order of the markup.
+-- Splits lax markup at the words `and` and `or` outside of quotes. Returns the parts and the words in their order.
 local function lax_items(markup)
   local items, from, at = {}, 1, 1
   local function add(text)
@@ -255,7 +255,7 @@ local function lax_items(markup)
   return items
 end
 
--- From the last to the first: what is where a comparison should be is one, whatever word it is.
+-- Parses from the last item to the first. Every second item is a comparison, even if it is the word `and` or `or`.
 local function parse_lax(state, markup, position)
   local items = lax_items(markup)
   if #items % 2 == 0 then return invalid(state, position) end
@@ -269,7 +269,7 @@ local function parse_lax(state, markup, position)
   return result
 end
 
--- A path alone, or compared to another or a literal; nil if it takes a closer look.
+-- A path, or a comparison of a path with a path or a literal; nil for other markup.
 local function parse_simple(markup)
   local evaluate, at = markup_parser.simple_path(markup, 1)
   if not evaluate then return nil end
@@ -287,7 +287,7 @@ local function parse_uncached(state, markup, position)
   return parse_simple(markup) or parse_strict(state, markup, position)
 end
 
----A test for the markup of if, elsif and unless.
+---Compiles the condition of if, elsif and unless.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
@@ -304,12 +304,12 @@ end
 
 local branch_tags = { ["elsif"] = true, ["else"] = true }
 
--- The test of an elsif. Unless parsing is lax, what is wrong with it is told on the line that the block branch_tags on.
+-- The test of an elsif. Unless parsing is lax, its errors have the line of the begin of the block.
 local function parse_elsif(state, markup, position, start)
   return parse_condition(state, markup, state.mode == "lax" and position or start)
 end
 
--- The bodies of a block, and what has to hold for each; the one of else has no test.
+-- The bodies of a block and their tests; the test of else is false.
 local function parse_branches(state, name, start, first_test, first_body, tag, markup, position)
   local tests, list = { first_test }, { first_body }
   while tag do
@@ -327,7 +327,9 @@ local function seal_all(list)
     blank = blank and body.blank
     interrupts = interrupts or body.interrupts
   end
-  for _, body in ipairs(list) do bodies.seal(body, blank) end
+  if blank then
+    for _, body in ipairs(list) do bodies.remove_texts(body) end
+  end
   return blank, interrupts
 end
 
@@ -362,7 +364,7 @@ local function first_that_holds(tests, list, expected)
       if not test then return render(list[i], ctx, out, n) end
       local result, err = test(ctx)
       if err then return n, err end
-      -- Only the first test of unless is turned around.
+      -- Only the first test of unless is negated.
       if (result and true or false) == (i > 1 or expected) then return render(list[i], ctx, out, n) end
     end
     return n
@@ -380,7 +382,7 @@ local function branch_parser(name, expected, alone)
     local test, body = parse_condition(state, markup, position), block.new(state)
     local tag, tag_markup, tag_position = block.section(state, name, body, branch_tags)
     if not tag then
-      bodies.seal(body, body.blank)
+      if body.blank then bodies.remove_texts(body) end
       return alone(test, body), body.blank, body.interrupts
     end
     local tests, list = parse_branches(state, name, position, test, body, tag, tag_markup, tag_position)
@@ -421,7 +423,7 @@ local function strict_operands(state, markup, position)
   return operands
 end
 
--- Literals, with or or commas between them; nil if it takes a closer look.
+-- Literals separated by `or` or commas; nil for other markup.
 local function simple_literals(markup)
   local operands, at = {}, 1
   repeat
@@ -479,7 +481,8 @@ local function parse_case_branches(state, subject)
   return branches, before.blank
 end
 
--- What stands before the first when is never rendered, but it counts.
+-- Whether a case is blank, and whether it can cause a break or continue. The body before the first when is never
+-- rendered, but makes the tag not blank.
 local function properties(branches, blank)
   local interrupts = false
   for _, branch in ipairs(branches) do
@@ -489,7 +492,8 @@ local function properties(branches, blank)
   return blank, interrupts
 end
 
--- A body is rendered once for each of its conditions that holds.
+-- Renders the body of a when once for each of its conditions that is true. Every matching when is rendered, not only
+-- the first.
 local function render_when(branch, ctx, out, n)
   local matched = false
   for _, test in ipairs(branch.tests) do
@@ -507,7 +511,9 @@ function branching.case(state, markup, position)
   local subject = new_operand((errors.within_tag(state, markup, position, parse_subject)))
   local branches, before_is_blank = parse_case_branches(state, subject)
   local blank, interrupts = properties(branches, before_is_blank)
-  for _, branch in ipairs(branches) do bodies.seal(branch.body, blank) end
+  if blank then
+    for _, branch in ipairs(branches) do bodies.remove_texts(branch.body) end
+  end
   return function(ctx, out, n)
     local any = false
     for i = 1, #branches do

@@ -52,7 +52,7 @@ local function protocol(kind, getters, class_name)
       return nil, nil, true
     end,
     to_s = function() return class_name end,
-    -- Its methods are there for the filters of these names as well.
+    -- For the filters first and last.
     first = shared.first, last = shared.last,
   }
 end
@@ -75,7 +75,7 @@ local function new_tablerowloop(count, columns)
   return setmetatable({ count = count, columns = columns, at = 0, column = 1, line = 1 }, tablerow_metatable)
 end
 
----Goes on to the next cell.
+---Advances to the next cell.
 ---@param loop table
 local function next_cell(loop)
   loop.at = loop.at + 1
@@ -93,7 +93,7 @@ end
 ---@class liquid.for_markup
 ---@field variable string
 ---@field collection fun(ctx: liquid.context): any, table?
----@field label string the variable and the collection, by which a later loop can go on
+---@field label string the variable and the collection, by which a later loop can continue after this one
 ---@field reversed boolean
 ---@field limit? fun(ctx: liquid.context): any, table?
 ---@field offset? fun(ctx: liquid.context): any, table?
@@ -152,7 +152,7 @@ local function parse_for_lax(state, markup, position)
   return loop
 end
 
--- A loop through a path, with nothing behind it; nil if it takes a closer look.
+-- A loop over a path without attributes; nil for other markup.
 local function parse_for_simple(markup)
   local variable, text = match(markup, "^([%a_][%w_-]*)%s+in%s+(%S+)%s*$")
   if not variable or variable == "contains" then return nil end
@@ -174,7 +174,7 @@ local function parse_for(state, markup, position)
     or cache:keep(markup, parse_for_uncached(state, markup, position))
 end
 
--- The attribute_integer of an attribute; nil if it has no value.
+-- The integer value of an attribute; nil if it has none.
 local function attribute_integer(evaluate, ctx)
   if not evaluate then return nil end
   local value, err = evaluate(ctx)
@@ -220,7 +220,7 @@ local function render_items(loop, segment, body, ctx, out, n)
     at, forloop.at = at + step, i + 1
     local interrupt = ctx.interrupt
     if interrupt then
-      ctx:go_on()
+      ctx:remove_interrupt()
       if interrupt == "break" then break end
     end
   end
@@ -228,11 +228,11 @@ local function render_items(loop, segment, body, ctx, out, n)
   return n
 end
 
--- Nothing, however often, is nothing, but render_items time it sees a break or continue from before.
+-- Iterates over an empty body, which only handles earlier breaks and continues.
 local function skip_items(ctx, count)
   local interrupt = ctx.interrupt
   while interrupt and count > 0 do
-    ctx:go_on()
+    ctx:remove_interrupt()
     if interrupt == "break" then return end
     interrupt, count = ctx.interrupt, count - 1
   end
@@ -240,8 +240,8 @@ end
 
 local branch_tags = { ["else"] = true }
 
--- The body behind else. A second else ends the loop: what follows it belongs to the body around, and so does the tag
--- that would end the loop.
+-- The body after else. A second else ends the loop, and its body is not rendered: the source after it, with the end tag
+-- of the loop, belongs to the body around.
 local function parse_else(state)
   local otherwise = block.new(state)
   if not block.section(state, "for", otherwise, branch_tags) then return otherwise, otherwise.blank end
@@ -252,15 +252,17 @@ local function parse_bodies(state)
   local body, otherwise, blank = block.new(state), nil, true
   if block.section(state, "for", body, branch_tags) then otherwise, blank = parse_else(state) end
   blank = body.blank and blank
-  bodies.seal(body, blank)
-  if otherwise then bodies.seal(otherwise, blank) end
+  if blank then
+    bodies.remove_texts(body)
+    if otherwise then bodies.remove_texts(otherwise) end
+  end
   return body, otherwise, blank
 end
 
 loops["for"] = function(state, markup, position)
   local loop = parse_for(state, markup, position)
   local body, otherwise, blank = parse_bodies(state)
-  -- More of them may come out of the body than the loop sees.
+  -- The body may cause more breaks and continues than the loop handles.
   local interrupts = body.interrupts or otherwise and otherwise.interrupts or false
   return function(ctx, out, n)
     local segment, err = for_segment(loop, ctx)
@@ -351,7 +353,7 @@ end
 
 local CELL_END = "</td>"
 
--- A cell counts as output before it is rendered, so that there is an end to empty ones too.
+-- A cell is counted as output before it is rendered, so that the number of empty cells is limited, too.
 local function render_cells(row, segment, columns, body, ctx, out, n)
   local outer = ctx.scope
   local scope, err = ctx:enter()
@@ -370,7 +372,7 @@ local function render_cells(row, segment, columns, body, ctx, out, n)
     n = render(body, ctx, out, n + 1) + 1
     out[n] = CELL_END
     local interrupt = ctx.interrupt
-    if interrupt then ctx:go_on() end
+    if interrupt then ctx:remove_interrupt() end
     if interrupt == "break" then break end
     if loop.column == columns and i < segment.count - 1 then
       n = n + 1
@@ -386,7 +388,6 @@ function loops.tablerow(state, markup, position)
   local row = errors.within_tag(state, markup, position, parse_tablerow)
   local body = block.new(state)
   block.section(state, "tablerow", body)
-  bodies.seal(body)
   return function(ctx, out, n)
     local segment, err = tablerow_segment(row, ctx)
     if err then return n, err end
@@ -406,7 +407,7 @@ end
 
 local function interrupt(kind)
   local function node(ctx, _, n)
-    ctx:stop(kind)
+    ctx:add_interrupt(kind)
     return n
   end
   return function() return node, false, true end

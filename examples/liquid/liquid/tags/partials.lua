@@ -13,7 +13,7 @@ local match, sub = string.match, string.sub
 
 local partials = {}
 
----The name of the variable that a partial is given its object under.
+---The name of the variable that contains the object of a partial.
 ---@param name string
 ---@return string
 local function variable_name(name)
@@ -22,14 +22,14 @@ end
 
 -- {====== include ======
 
--- Arguments are names and functions, by turns, so that they need no tables of their own.
+-- The list of arguments alternates names and functions, so that an argument needs no table.
 local function add_argument(arguments, name, evaluate)
   local count = #arguments
   arguments[count + 1] = name
   arguments[count + 2] = evaluate
 end
 
--- The name behind as, and the arguments.
+-- Parses the name after `as` and the arguments.
 local function strict_rest(tag, tokens)
   if tokens:word("as") then tag.alias = tokens:consume("id") end
   tokens:take("comma")
@@ -43,7 +43,7 @@ local function strict_rest(tag, tokens)
   return tag
 end
 
--- The object behind with or for. The words nil and false are none: it is as if they were not there.
+-- The object after `with` or `for`. The literals nil and false count as no object.
 local function given(evaluate, literal, value)
   if literal and not value then return nil end
   return evaluate
@@ -56,7 +56,7 @@ local function parse_include_strict(state, markup, position)
   return strict_rest(tag, tokens)
 end
 
--- The object behind with or for, and the name behind as.
+-- Parses the object after `with` or `for`, the name after `as` and the arguments.
 local function lax_rest(tag, markup, last)
   local word, at = match(markup, "^%s+(%a+)%s+()", last + 1)
   local stop = (word == "with" or word == "for") and lax.fragments_end(markup, at)
@@ -163,7 +163,7 @@ local function parse_render_strict(state, markup, position)
   return strict_rest(tag, tokens)
 end
 
--- A name, and arguments that are paths or literals; nil if it takes a closer look.
+-- A name, and arguments that are paths or literals; nil for other markup.
 local function parse_render_simple(markup)
   local found, name, at = markup_parser.simple_literal(markup, 1)
   if not found or type(name) ~= "string" then return nil end
@@ -197,7 +197,7 @@ local function assign_arguments(tag, inner, outer)
   end
 end
 
--- One rendering of the partial, in a context of its own.
+-- Renders the partial once, in a new context.
 local function render_once(tag, partial, object, forloop, ctx, out, n)
   local inner, err = ctx:isolate()
   if err then return n, err end

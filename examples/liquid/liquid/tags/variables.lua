@@ -17,7 +17,7 @@ local variables = {}
 
 -- {====== assign and capture ======
 
--- The first name that has an equals sign behind it, and where the value begins.
+-- The first name with an equals sign after it, and the position of the value.
 local function target(markup)
   local name, after = lax.signature(markup)
   while name do
@@ -27,7 +27,7 @@ local function target(markup)
   end
 end
 
--- The name of the variable, and its value.
+-- Parses the name of the variable and its value.
 local function parse_assignment(state, markup, position)
   local name, value_at = match(markup, "^([%a_][%w_]*)%s*=%s*()")
   local is_plain = name ~= nil
@@ -79,10 +79,9 @@ function variables.capture(state, markup, position)
   local name = errors.within_tag(state, markup, position, captured_name)
   local body = block.new(state)
   block.section(state, "capture", body)
-  bodies.seal(body)
   return function(ctx, _, n)
     local pieces, usage = {}, ctx.usage
-    -- It is kept, not put out: what is put out may be less.
+    -- The text is stored, not written, so it does not count as output.
     local length, limit = usage.length, usage.length_limit
     usage.length, usage.length_limit = 0, context.default_limits.render_length_limit
     local captured = concat(pieces, "", 1, bodies.render(body, ctx, pieces, 0))
@@ -105,7 +104,7 @@ local function parse_name(state, markup, position)
   return name
 end
 
----Shows the counter, then adds one.
+---Writes the counter, then adds one.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
@@ -119,7 +118,7 @@ function variables.increment(state, markup, position)
   end
 end
 
----Takes one away, then shows the counter.
+---Subtracts one, then writes the counter.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
@@ -141,8 +140,8 @@ local function value_key(value)
   return values.kind(value) .. ":" .. text.inspect(value)
 end
 
--- What the values are called together; nil if one of them is a variable. To the reference ranges that are written the
--- same are one object, also where their bounds are cache only when rendered.
+-- The key of a cycle without a name: cycles with the same literals and ranges take turns together. nil if a value is a
+-- variable. In the reference, ranges with the same source are one object, even if their bounds are variables.
 local function group_name(items)
   local names = {}
   for i, item in ipairs(items) do
@@ -194,7 +193,7 @@ local function lax_items(markup)
     local first, last = lax.fragment(part)
     local shown = first and sub(part, first, last)
     local found = shown and item(shown, lax.expression(shown))
-    -- Nothing is not a value to give in turn.
+    -- nil is not a value of the cycle.
     if found and not (found.literal and found.value == nil) then items[#items + 1] = found end
   end
   return items
@@ -215,7 +214,7 @@ local function last_colon(fragment)
   end
 end
 
--- The name that a cycle begins with, and where its values do.
+-- The name of a cycle, and the position of its values.
 local function read_name(markup, first)
   local last = lax.fragment_at(markup, first)
   local rest = match(markup, "^%s*:%s*()", last + 1)
@@ -223,7 +222,7 @@ local function read_name(markup, first)
   last = lax.fragment_end(markup, first)
   rest = match(markup, "^%s*:%s*()", last + 1)
   if rest then return sub(markup, first, last), rest end
-  -- The fragment holds the colon that ends the name: `name: 'a', 'b'`.
+  -- The fragment contains the colon after the name: `name: 'a', 'b'`.
   local colon = last_colon(sub(markup, first, last))
   if not colon or colon == 1 then return nil end
   return sub(markup, first, first + colon - 2), match(markup, "^%s*()", first + colon)
@@ -268,7 +267,7 @@ function variables.cycle(state, markup, position)
   local cycle = cache.new[markup] or cache.old[markup] and cache:renew(markup)
     or cache:keep(markup, parse_cycle(state, markup, position))
   local name, items = cycle.name, cycle.items
-  -- Without a name, and with variables, every cycle is its own.
+  -- A cycle with variables and without a name has a key of its own.
   local fixed = not name and (cycle.group or {})
   return function(ctx, out, n)
     local key, err = fixed, nil
@@ -289,7 +288,6 @@ end
 function variables.ifchanged(state)
   local body = block.new(state)
   block.section(state, "ifchanged", body)
-  bodies.seal(body)
   return function(ctx, out, n)
     local pieces = {}
     local rendered = concat(pieces, "", 1, bodies.render(body, ctx, pieces, 0))
@@ -300,7 +298,7 @@ function variables.ifchanged(state)
   end, body.blank, body.interrupts
 end
 
----The node of an output that is a tag.
+---An output as a tag.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer

@@ -1,4 +1,4 @@
--- Tags whose inside is not rendered: comment, doc and #; and raw, whose inside is put out as it is.
+-- Tags whose content is not parsed: comment, doc and #, which write nothing, and raw, which writes its content.
 
 local block = require "liquid.block"
 local errors = require "liquid.errors"
@@ -19,7 +19,7 @@ local function tag_name(state, kind, first, last)
   end
 end
 
--- The last tag with a name in a token, which may begin with something that was never finished: `{{ {% endraw %}`.
+-- The last tag with a name in a token, which may begin with an incomplete output or tag: `{{ {% endraw %}`.
 local function last_tag(state, kind, first, last)
   local source = state.source
   if kind == "text" or sub(source, last - 1, last) ~= "%}" then return nil end
@@ -43,7 +43,7 @@ end
 
 local function nothing(_, _, n) return n end
 
----Comments may hold comments and raw tags, which have to end; all else in them is nothing.
+---A comment may contain comments and raw tags, which must be complete. All other content is ignored.
 ---@param state liquid.parse_state
 ---@param _ string
 ---@param position integer
@@ -73,7 +73,7 @@ local function no_markup(state, name, markup, position, syntax)
   end
 end
 
----Nothing of a doc is put out, but where there is something in it, it is not blank to what is around it.
+---A doc writes nothing, but it is blank only if it is empty.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
@@ -119,7 +119,7 @@ function verbatim.raw(state, markup, position)
   end
 end
 
----Every line of an inline comment has to begin with #.
+---An inline comment. Each of its lines must begin with #.
 ---@param state liquid.parse_state
 ---@param markup string
 ---@param position integer
