@@ -1,4 +1,4 @@
--- Integers of any size, and positions and lengths at the edge of 64 bits. What is expected is what Ruby gives.
+-- Integers of any size, and positions and lengths at the edge of 64 bits. The expected results are those of Ruby.
 local support = require "spec.support.engine"
 local json = require("pintle.core").json
 local pintle = require "pintle"
@@ -80,7 +80,7 @@ describe("an integer of more than 64 bits", function()
     end)
   end
 
-  it("is compared with all numbers by its value", function()
+  it("is compared by value with numbers of any type", function()
     for condition, holds in pairs {
       ["n == 12345678901234567890"] = true, ["n == 12345678901234567891"] = false, ["n > 5.5"] = true,
       ["n < 12345678901234567891"] = true, ["m < n"] = true, ["m > -98765432109876543211"] = true, ["5 < m"] = false,
@@ -94,7 +94,7 @@ describe("an integer of more than 64 bits", function()
     assert.equal("y", support.render("{% case n %}{% when 12345678901234567890 %}y{% endcase %}", environment))
   end)
 
-  it("is named by its class where it cannot be compared", function()
+  it("is named by its class in the error of a failed comparison", function()
     support.all({
       ["{% if 'a' < n %}x{% endif %}"] = "Liquid error (line 1): comparison of String with Integer failed",
       ["{% if 'a' < 4611686018427387904 %}x{% endif %}"] =
@@ -104,7 +104,7 @@ describe("an integer of more than 64 bits", function()
     }, environment)
   end)
 
-  it("may be counted over", function()
+  it("can be the bounds of a range", function()
     support.all {
       ["{% for i in (9223372036854775806..9223372036854775809) %}{{ i }},{% endfor %}"] =
         "9223372036854775806,9223372036854775807,9223372036854775808,9223372036854775809,",
@@ -118,7 +118,7 @@ describe("an integer of more than 64 bits", function()
     }
   end)
 
-  it("may be in a drop or a range that is marked", function()
+  it("can be in the marker of a drop or a range", function()
     local marked = require("liquid.drops").replace_markers(decode [[{
       "d":{"_instantiate":"NumberDrop","params":{"value":12345678901234567890}},
       "r":{"_ruby_type":"Range","inspect":"","begin":1,"end":12345678901234567890},
@@ -132,7 +132,7 @@ describe("an integer of more than 64 bits", function()
     }, marked)
   end)
 
-  it("has a bound of digits in arithmetic", function()
+  it("fails in arithmetic with more than 4096 digits", function()
     local longest = ("9"):rep(bigint.MAX_DIGITS)
     local err = "Liquid error (line 1): integer has more than 4096 digits"
     support.outputs({
@@ -142,7 +142,7 @@ describe("an integer of more than 64 bits", function()
     }, decode(('{"n":%s9,"m":%s}'):format(longest, longest)))
   end)
 
-  it("is a bounded amount of work", function()
+  it("counts as work, so that arithmetic with it is limited", function()
     local template = "{% for i in (1..1000000) %}{% assign x = n | times: n %}{% endfor %}"
     local output = support.render(template, decode(('{"n":%s}'):format(("7"):rep(2000))))
     assert.equal("Liquid error: Memory limits exceeded", output)
@@ -182,8 +182,8 @@ describe("a length at the edge of 64 bits", function()
   end
 end)
 
-describe("a text that stands for an integer", function()
-  -- What Integer() makes of each; false where it refuses.
+describe("an integer in a text", function()
+  -- The results of Ruby's Integer(); false if it raises an error.
   local strict = {
     ["1_0"] = 10, ["0x10"] = 16, ["010"] = 8, ["1__0"] = false, ["_1"] = false, ["1_"] = false, [" 10 "] = 10,
     ["\n10\t"] = 10, ["\v1\f"] = 1, ["+5"] = 5, ["-5"] = -5, ["- 5"] = false, ["--5"] = false, ["0_7"] = 7,
@@ -194,21 +194,21 @@ describe("a text that stands for an integer", function()
     ["-010"] = -8, ["1 2"] = false, ["00_1"] = 1, ["0_0x1"] = false,
     ["12345678901234567890"] = math.maxinteger, ["0xFFFFFFFFFFFFFFFFFFFF"] = math.maxinteger,
     ["-0777777777777777777777777777"] = math.mininteger,
-    -- Beyond 64 bits all from a NUL on is ignored.
+    -- In a text with more than 64 bits, a NUL and everything after it is ignored.
     ["18446744073709551616\0"] = math.maxinteger, ["18446744073709551616 \0x"] = math.maxinteger,
     ["-18446744073709551616\0"] = math.mininteger, ["18446744073709551615\0"] = false,
     ["00000000000000000000000000001\0"] = false, ["18446744073709551616_\0"] = false,
   }
   local numbers = require "liquid.numbers"
   for text, value in pairs(strict) do
-    it(("is read strictly as a length: %q"):format(text), function()
+    it(("is parsed strictly as a length: %q"):format(text), function()
       local read, err = numbers.to_integer(text)
       assert.equal(value or nil, read)
       if not value then assert.equal("invalid integer", err.message) end
     end)
   end
 
-  it("is read as far as it goes as a number", function()
+  it("is parsed as a number up to the first other character", function()
     for text, sum in pairs {
       ["1_0"] = "11", ["0d10"] = "11", ["0D1_0"] = "11", ["0x10"] = "1", ["010"] = "11", ["1__0"] = "2", ["_1"] = "1",
       [" 5 "] = "6", ["5\0"] = "6", ["1_0.5"] = "11", ["+1.5"] = "2", [".5"] = "1", ["1."] = "2", ["\n1.5\n"] = "2.5",

@@ -11,7 +11,7 @@ local function moment(text)
 end
 
 describe("the calendar", function()
-  it("goes from days to dates and back", function()
+  it("converts days to dates and back", function()
     for days = -800000, 800000, 9973 do
       assert.equal(days, calendar.days(calendar.date(days)))
     end
@@ -20,7 +20,7 @@ describe("the calendar", function()
 end)
 
 describe("dates in texts", function()
-  it("are found in the forms that people use", function()
+  it("are parsed in common forms", function()
     for text, expected in pairs {
       ["2006-07-05 10:00:00"] = "2006-07-05 10:00:00 +0000 UTC",
       ["2006-07-05T10:00:00-04:00"] = "2006-07-05 10:00:00 -0400 ",
@@ -41,7 +41,7 @@ describe("dates in texts", function()
     end
   end)
 
-  it("have a clock in any of its forms, with a zone behind it", function()
+  it("may have a time of day and a zone", function()
     for text, expected in pairs {
       ["9:15: 8"] = "2024-01-01 09:15:08 +0000 UTC", ["21 : 40"] = "2024-01-01 21:40:00 +0000 UTC",
       ["6h"] = "2024-01-01 06:00:00 +0000 UTC", ["Thurs 6h20m"] = "2024-01-01 06:20:00 +0000 UTC",
@@ -54,7 +54,7 @@ describe("dates in texts", function()
     end
   end)
 
-  it("are of any year, and in any order", function()
+  it("may have any year, and parts in any order", function()
     for text, expected in pairs {
       ["Mar 4 55 BC"] = "-0054-03-04 00:00:00 +0000 UTC", ["H21.04.06"] = "2009-04-06 00:00:00 +0000 UTC",
       ["--11-09"] = "2024-11-09 00:00:00 +0000 UTC", ["--1109"] = "2024-11-09 00:00:00 +0000 UTC",
@@ -68,7 +68,7 @@ describe("dates in texts", function()
     end
   end)
 
-  it("are not found where there are none", function()
+  it("are not found in other texts", function()
     for _, text in ipairs {
       "abc", "Friday", "2006-13-45", "", "07/16/2004", "24:01", "2011-W12", "2011-366", "3:04 +27:00", "x 1 y",
     } do
@@ -76,7 +76,7 @@ describe("dates in texts", function()
     end
   end)
 
-  it("are sought without harm in whatever is there", function()
+  it("are searched in random texts without an error", function()
     for _, text in ipairs {
       "'", "'-", "--", "--1", "1.2.", "1/", "5-jan-", "jan-", "+", "[", "12[+", "12[+3:]", "h", ":", "1:", "w", "-w-",
       ("9"):rep(128), ("9"):rep(60) .. "/1/1", "1:" .. ("9"):rep(100), "am", "1 am", "bc", "b.c.", "1 bc", "\xFF\xFE",
@@ -87,7 +87,7 @@ describe("dates in texts", function()
 end)
 
 describe("the date filter", function()
-  it("knows the directives, flags and widths", function()
+  it("formats directives with flags and widths", function()
     local expected = {
       ["%a %A %b %B"] = "Wed Wednesday Jul July", ["%d %e %-d %_m %03d"] = "05  5 5  7 005",
       ["%j %U %W %V %G %u %w"] = "186 27 27 27 2006 3 3",
@@ -102,7 +102,7 @@ describe("the date filter", function()
     end
   end)
 
-  it("takes seconds, and now, and leaves the rest alone", function()
+  it("accepts seconds and now, and returns other inputs unchanged", function()
     local function date(input) return support.render("{{ i | date: '%Y-%m-%d' }}", { i = input }, { now = NOW }) end
     assert.equal("2006-07-05", date(1152098955))
     assert.equal("2006-07-05", date("1152098955"))
@@ -114,10 +114,10 @@ describe("the date filter", function()
   end)
 end)
 
-describe("patterns of dates", function()
+describe("date formats", function()
   local time = calendar.at(1709967906, 5400, "", 123456789)
 
-  it("have fields, with flags and widths", function()
+  it("have directives with flags and widths", function()
     for pattern, expected in pairs {
       ["%Y-%m-%d %H:%M"] = "2024-03-09 08:35", ["%-d/%-m %l %P"] = "9/3  8 am",
       ["%^a %#B %10b|"] = "SAT MARCH        Mar|",
@@ -131,7 +131,7 @@ describe("patterns of dates", function()
     end
   end)
 
-  it("are filled as their last flag says", function()
+  it("pad a directive as its last flag says", function()
     for pattern, expected in pairs {
       ["%-9A|%_9A|%09A"] = "Saturday| Saturday|0Saturday", ["%0_4d|%_04d|%-_4d"] = "   9|0009|9",
       ["%_z|%_:z|%_8:z"] = " +130| +1:30|   +1:30", ["%9z|%10::z"] = "+00000130|+001:30:00", ["%:8z"] = "%:8z",
@@ -143,13 +143,13 @@ describe("patterns of dates", function()
     assert.equal("utc", calendar.strftime(calendar.at(0), "%#Z"))
   end)
 
-  it("show what is no field as it is", function()
+  it("print unknown directives as they are", function()
     for _, pattern in ipairs { "%Q", "%i", "%:y", "%::::z", "%+" } do
       assert.equal(pattern, calendar.strftime(time, pattern))
     end
   end)
 
-  it("do not end in the middle of a field", function()
+  it("are invalid if they end in the middle of a directive", function()
     for _, pattern in ipairs { "%", "%y%", "%-", "%5", "%%%" } do
       assert.is_nil(calendar.strftime(time, pattern), pattern)
       support.outputs { ["0 | date: '" .. pattern .. "'"] = "Liquid error (line 1): invalid format: " .. pattern }
@@ -157,18 +157,18 @@ describe("patterns of dates", function()
     assert.equal("% %", calendar.strftime(time, "%% %-%"))
   end)
 
-  it("print years before the first", function()
+  it("print negative years", function()
     assert.equal("-0001-05-06", calendar.strftime({ year = -1, month = 5, day = 6 }, "%Y-%m-%d"))
     assert.equal("0033-05-06", calendar.strftime({ year = 33, month = 5, day = 6 }, "%Y-%m-%d"))
   end)
 
-  it("take texts of digits for seconds", function()
+  it("apply to texts of digits, which are seconds", function()
     support.outputs { ["'1709967906' | date: '%m'"] = "03", ["-5 | date: '%H'"] = "23" }
   end)
 end)
 
 describe("dates before 1970 and with offsets", function()
-  -- What ruby-liquid prints, in UTC.
+  -- The outputs of ruby-liquid, in UTC.
   for expression, output in pairs {
     ["'-86400' | date: '%Y-%m-%d'"] = "-86400", ["-86400 | date: '%Y-%m-%d'"] = "1969-12-31",
     ["'-5' | date: '%Y'"] = "-5", ["'-0' | date: '%F'"] = "-0", ["'-20240102' | date: '%F'"] = "-2024-01-02",
@@ -190,7 +190,7 @@ describe("dates before 1970 and with offsets", function()
     it("are printed as Ruby prints them: " .. expression, function() support.outputs { [expression] = output } end)
   end
 
-  it("count as now with the offset that was given", function()
+  it("are the current time, with the offset of current_time", function()
     local now = { current_time = "1969-12-31T22:30:00.25-05:00" }
     support.outputs({
       ["'now' | date: '%F %T %z %L %s'"] = "1969-12-31 22:30:00 -0500 250 12600",
@@ -200,7 +200,7 @@ describe("dates before 1970 and with offsets", function()
     support.outputs({ ["'now' | date: '%F %z'"] = "1970-01-01 +0000" }, {}, { now = 12600 })
   end)
 
-  it("count as now through the protocol, too", function()
+  it("are the current time through the protocol, too", function()
     local host = pintle.host { dialect = "liquid", log = false }
     local engine = assert(host:start { command = { "script/server" } })
     local outcome = assert(engine:execute("render", {

@@ -10,7 +10,7 @@ local function standard(name, params)
 end
 
 describe("the standard drops", function()
-  it("stand for values", function()
+  it("have values", function()
     local test = "{{ d }} {% if d %}y{% else %}n{% endif %} {% if d == v %}same{% endif %}"
     local function try(name, value)
       local environment = standard(name, '{"value":' .. value .. "}")
@@ -25,7 +25,7 @@ describe("the standard drops", function()
     assert.equal("opaque y ", support.render("{{ d }} {% if d %}y{% else %}n{% endif %} ", standard "OpaqueDrop"))
   end)
 
-  it("answer to names and numbers", function()
+  it("have members for names and positions", function()
     support.outputs({ ["d.echo_42"] = "42", ["d.square_5"] = "25", ["d.double_7"] = "14", ["d.other"] = "" },
       standard "MethodDrop")
     support.outputs({ ["d[0]"] = "zero", ["d[2]"] = "two", ["d['foo']"] = "foo" }, standard "IndexDrop")
@@ -38,7 +38,7 @@ describe("the standard drops", function()
     support.outputs({ ["d | plus: 1"] = "43" }, standard("NumberDrop", '{"value":42}'))
   end)
 
-  it("say that they know no further", function()
+  it("report missing members with strict_variables", function()
     support.outputs({
       ["d[5]"] = "five", ["d[6]"] = "unknown", ["d[-1]"] = "five", ["d[-7]"] = "unknown", ["d[1.5]"] = "unknown",
       ["d[nil]"] = "unknown", ["d.size"] = "size",
@@ -46,7 +46,7 @@ describe("the standard drops", function()
     support.outputs({ ["d.square_4000000000"] = "16000000000000000000", ["d.echo_-1"] = "" }, standard "MethodDrop")
   end)
 
-  it("may fail", function()
+  it("can fail", function()
     assert.equal("aLiquid error (line 1): ErrorDrop: access triggered an errorb",
       support.render("a{{ d.x }}b", standard "ErrorDrop"))
   end)
@@ -156,7 +156,7 @@ describe("drops in lists", function()
 end)
 
 describe("markers of Ruby's types", function()
-  it("become what they say", function()
+  it("are replaced by the values they describe", function()
     support.outputs({
       ["r"] = "1..3", ["r.size"] = "3", ["x | join: ','"] = "1,2", ["s"] = "foo", ["c"] = "String",
     }, data [[{"r":{"_ruby_type":"Range","begin":1,"end":3},"s":{"_ruby_type":"Symbol","inspect":":foo","value":"foo"},
@@ -165,7 +165,7 @@ describe("markers of Ruby's types", function()
   end)
 end)
 
-describe("drops that live elsewhere", function()
+describe("drops of the program", function()
   local metatable = { __name = "spec.drop" }
   metatable.__index = metatable
   function metatable:get(property)
@@ -185,20 +185,20 @@ describe("drops that live elsewhere", function()
     return setmetatable({ values = values, list = list, asked = {}, type = "UserDrop" }, metatable)
   end
 
-  it("are asked for what is needed, and nothing else", function()
+  it("are asked only for members that the template reads", function()
     local user = drop { name = "Ada", friends = drop({}, { "Bob", "Cleo" }) }
     assert.equal("Ada Bob,Cleo,", support.render("{{ u.name }} {% for f in u.friends %}{{ f }},{% endfor %}",
       { u = user }))
     assert.same({ "name", "friends" }, user.asked)
   end)
 
-  it("are not asked for ever what they are as text", function()
+  it("are printed even if their to_s is a drop", function()
     local strange = drop {}
     strange.values.to_s = strange
     assert.equal("UserDrop", support.render("{{ d }}", { d = strange }))
   end)
 
-  it("say how they print, what they stand for and how large they are", function()
+  it("have a text, a value and a size", function()
     local box = drop { to_s = "<box>", to_liquid_value = false, to_number = 7, size = 3, first = "a", ["0"] = "zero" }
     support.all({
       ["{{ b }}"] = "<box>", ["{% if b %}y{% else %}n{% endif %}"] = "n", ["{{ b | plus: 1 }}"] = "8",
@@ -208,7 +208,7 @@ describe("drops that live elsewhere", function()
     assert.equal("UserDrop y", support.render("{{ b }}{% if b %} y{% endif %}", { b = drop {} }))
   end)
 
-  it("answer with what is marked, where they come as JSON", function()
+  it("may answer with markers if they are drops of pintle's dialect", function()
     local kind = { __name = "pintle.liquid.drop" }
     kind.__index = kind
     function kind.get(_, property)

@@ -2,8 +2,8 @@ local support = require "spec.support.engine"
 
 local outputs, null, array = support.outputs, support.liquid.null, support.liquid.array
 
-describe("filters of texts", function()
-  it("change letters and space, of all alphabets", function()
+describe("text filters", function()
+  it("change letter case and whitespace, in all alphabets", function()
     outputs {
       ["'straße äö' | upcase"] = "STRASSE ÄÖ", ["'ÀÉΣД' | downcase"] = "àéσд", ["'éTÉ' | capitalize"] = "Été",
       ["'  a b ' | strip"] = "a b", ["' a ' | lstrip | append: '|'"] = "a |", ["' a ' | rstrip"] = " a",
@@ -11,7 +11,7 @@ describe("filters of texts", function()
     }
   end)
 
-  it("cut by characters", function()
+  it("cut texts by characters", function()
     outputs {
       ["'测试测试测试' | truncate: 5"] = "测试...", ["'abc' | truncate: 2, ''"] = "ab", ["'abc' | truncate: 1"] = "...",
       ["'one two three' | truncatewords: 2"] = "one two...", ["'a b ' | truncatewords: 2"] = "a b...",
@@ -23,7 +23,7 @@ describe("filters of texts", function()
     }
   end)
 
-  it("replace and remove, with what a backslash means", function()
+  it("replace and remove parts, and expand backslashes", function()
     outputs({
       ["'aaa' | replace: 'a', 'b'"] = "bbb", ["'aaa' | replace_first: 'a', 'b'"] = "baa",
       ["'aaa' | replace_last: 'a', 'b'"] = "aab", ["'abab' | remove: 'b'"] = "aa",
@@ -35,8 +35,8 @@ describe("filters of texts", function()
   end)
 end)
 
-describe("filters for HTML and URLs", function()
-  it("escape", function()
+describe("HTML and URL filters", function()
+  it("escape texts", function()
     outputs({
       ["t | escape"] = "&lt;a href=&#39;x&#39;&gt;&amp;amp;", ["t | escape_once"] = "&lt;a href=&#39;x&#39;&gt;&amp;",
       ["'<p>a<!-- <b> --><script>x</script></p><style>s</style>b' | strip_html"] = "ab",
@@ -46,7 +46,7 @@ describe("filters for HTML and URLs", function()
     }, { t = "<a href='x'>&amp;" })
   end)
 
-  it("know base64", function()
+  it("encode and decode base64", function()
     outputs {
       ["'one' | base64_encode"] = "b25l", ["'a' | base64_encode | base64_decode"] = "a",
       ["'??>' | base64_url_safe_encode"] = "Pz8-",
@@ -61,13 +61,13 @@ describe("filters for HTML and URLs", function()
   end)
 end)
 
-describe("filters of lists", function()
+describe("array filters", function()
   local data = {
     l = { 3, 1, 2 }, words = { "b", "A", "c" }, nested = { 1, { 2, { 3 } } }, holes = array { 1, null, 2 },
     hashes = { { a = 2, b = "x" }, { a = 1, b = "y" }, { b = "x" } }, mixed = { 1, "a", true },
   }
 
-  it("sort, reverse, join and reckon", function()
+  it("sort, reverse, join and sum", function()
     outputs({
       ["l | sort | join: '<'"] = "1<2<3", ["words | sort | join"] = "A b c", ["words | sort_natural | join"] = "A b c",
       ["l | reverse | join: ''"] = "213", ["nested | join: ','"] = "1,2,3", ["holes | compact | join"] = "1 2",
@@ -82,7 +82,7 @@ describe("filters of lists", function()
     }, data)
   end)
 
-  it("pick by a property", function()
+  it("select by a property", function()
     outputs({
       ["hashes | where: 'b', 'x' | size"] = "2", ["hashes | where: 'a' | size"] = "2",
       ["hashes | reject: 'b', 'x' | size"] = "1",
@@ -91,7 +91,7 @@ describe("filters of lists", function()
     }, data)
   end)
 
-  it("ask for size, first and last", function()
+  it("return size, first and last", function()
     outputs({
       ["l | size"] = "3", ["l | first"] = "3", ["l | last"] = "2", ["'äb' | size"] = "2", ["(1..4) | last"] = "4",
       ["nil | size"] = "0",
@@ -101,7 +101,7 @@ describe("filters of lists", function()
 end)
 
 describe("default", function()
-  it("takes the place of nothing, false and what is empty", function()
+  it("replaces nil, false and empty values", function()
     outputs {
       ["nil | default: 1"] = "1", ["false | default: 1"] = "1", ["'' | default: 1"] = "1", ["0 | default: 1"] = "0",
       ["false | default: 1, allow_false: true"] = "false", ["nil | default"] = "",
@@ -110,27 +110,27 @@ describe("default", function()
 end)
 
 describe("a filter", function()
-  it("that is not there leaves its input alone, unless that is an error", function()
+  it("that is unknown returns its input, or is an error with strict_filters", function()
     assert.equal("a", support.render "{{ 'a' | nope: 1 }}")
     assert.equal("Liquid error (line 1): undefined filter nope",
       support.render("{{ 'a' | nope }}", nil, { strict_filters = true, strict_errors = true }))
   end)
 
-  it("counts its arguments", function()
+  it("fails with a wrong number of arguments", function()
     assert.equal("Liquid error (line 1): wrong number of arguments (given 1, expected 2)",
       support.render "{{ 1 | plus }}")
     assert.equal("Liquid error (line 1): wrong number of arguments (given 4, expected 1..3)",
       support.render "{{ 'a' | truncate: 1, 2, 3 }}")
   end)
 
-  it("has its arguments evaluated even if it cannot take them", function()
+  it("has its arguments evaluated even if their number is wrong", function()
     local environment = { h = { a = 1 } }
     for _, filter in ipairs { "nope: (1..h)", "upcase: 1, a: (1..h)", "size: 1, (1..h)" } do
       assert.equal("Liquid error (line 1): invalid integer", support.render("{{ 1 | " .. filter .. " }}", environment))
     end
   end)
 
-  it("takes arguments with names for a hash, in their order, also where they are nothing", function()
+  it("gets named arguments as a hash in their order, even if they are nil", function()
     assert.equal('x{"b"=>3, "a"=>nil}', support.render "{{ 'x' | append: b: 1, a: none, b: 3 }}")
     assert.equal("1", support.render "{{ false | default: 1, allow_false: nil }}")
   end)

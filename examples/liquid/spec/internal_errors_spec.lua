@@ -61,12 +61,12 @@ local function try(...)
 end
 
 describe("a filter that fails", function()
-  it("is an internal error on its line, and the render goes on", function()
+  it("is an internal error on its line, and the render continues", function()
     try("a{{ 1 | fail }}b", "a" .. INTERNAL .. "b")
     try("a{{ 1 | fail | upcase }}b{% assign x = 1 | fail %}c{{ x }}", "a" .. INTERNAL .. "bc")
   end)
 
-  it("fails where it stands in blocks, loops and partials", function()
+  it("is reported at its place in blocks, loops and partials", function()
     try("{% for i in (1..2) %}{% if true %}{{ i }}{{ i | fail }};{% endif %}{% endfor %}.",
       "1" .. INTERNAL .. ";2" .. INTERNAL .. ";.")
     try("<{% render 'p' %}>{% capture c %}[{{ 1 | fail }}]{% endcapture %}{{ c }}",
@@ -75,13 +75,13 @@ describe("a filter that fails", function()
       INTERNAL .. "|")
   end)
 
-  it("fails alone, however deep it stands", function()
+  it("does not affect other nodes, at any nesting depth", function()
     local depth = 95
     local source = ("{% if true %}"):rep(depth) .. "x{{ 1 | fail }}y" .. ("{% endif %}"):rep(depth)
     try(source .. "z", "x" .. INTERNAL .. "yz")
   end)
 
-  it("leaves the other errors and the counters as they are", function()
+  it("does not change other errors and counters", function()
     failing = WAYS["with a place"]
     assert.equal("0Liquid error (line 1): divided by 0" .. INTERNAL .. "1",
       render "{% increment n %}{{ 1 | divided_by: 0 }}{{ 1 | fail }}{% increment n %}")
@@ -90,13 +90,13 @@ describe("a filter that fails", function()
     assert.same({ "zero_division_error", "internal_error" }, { errors[1].type, errors[2].type })
   end)
 
-  it("may fail in an endless recursion", function()
+  it("may overflow the stack", function()
     local function deeper() return 1 + deeper() end
     failing = deeper
     assert.equal("a" .. INTERNAL .. "b", render "a{{ 1 | fail }}b")
   end)
 
-  it("may raise an error of its own making", function()
+  it("may raise an error of the engine", function()
     failing = function() error(support.errors.new("argument_error", "too blue"), 0) end
     assert.equal("aLiquid error (line 1): too blueb", render "a{{ 1 | fail }}b")
     assert.equal("Liquid error (line 2): too blue", render("\n{{ 1 | fail }}", {}, { strict_errors = true }))
@@ -131,7 +131,7 @@ describe("a tag that fails", function()
 end)
 
 describe("an object of the program that fails", function()
-  it("is an internal error, whatever the template wants of it", function()
+  it("is an internal error in every kind of access", function()
     for _, source in ipairs {
       "a{{ d }}b", "a{{ d.x }}b", "a{{ d['x'] }}b", "a{{ d | upcase }}b", "a{{ d | map: 'x' }}b", "a{{ d | plus: 1 }}b",
       "a{% for x in d %}x{% endfor %}b", "a{{ d | join: ',' }}b", "a{% if d == 1 %}x{% endif %}b",
@@ -148,7 +148,7 @@ describe("an object of the program that fails", function()
     end
   end)
 
-  it("is an internal error if it is an adopted drop", function()
+  it("is an internal error if it is a registered drop", function()
     local function environment_for(fail)
       local class = { __index = { get = fail, iterate = fail, call = fail } }
       drops.adopt(class)

@@ -14,7 +14,7 @@ local function tokens(text)
 end
 
 describe("the lexer", function()
-  it("knows names, numbers, texts and signs", function()
+  it("finds names, numbers, texts and punctuation", function()
     assert.equal("id a-b?, dot ., id c_1, open_square [, number -1, close_square ], end_of_string",
       tokens "a-b?.c_1[-1]")
     assert.equal("number 1.5, dotdot .., number 2, pipe |, id f, colon :, string 'x y', comma ,, string \"z\", "
@@ -24,20 +24,20 @@ describe("the lexer", function()
     assert.equal("dash -, id a, question ?, end_of_string", tokens "- a ?")
   end)
 
-  it("knows comparisons, contains among them, but not behind a dot", function()
+  it("finds comparison operators, and contains unless it follows a dot", function()
     assert.equal("id a, comparison <>, id b, comparison <=, comparison >, comparison !=, comparison ==, end_of_string",
       tokens "a <> b <= > != ==")
     assert.equal("id a, comparison contains, id b, dot ., id contains, end_of_string", tokens "a contains b.contains")
   end)
 
-  it("names the character that is none of them, whole", function()
+  it("names an invalid character, which may have several bytes", function()
     assert.equal("Unexpected character &", tokens "a & b")
     assert.equal("Unexpected character é", tokens "a é")
     assert.equal("Unexpected character '", tokens "a 'b")
     assert.equal("Unexpected character =", tokens "a = b")
   end)
 
-  it("has nothing but the end for nothing", function()
+  it("finds only the end in an empty markup", function()
     assert.equal("end_of_string", tokens "  \n\t ")
   end)
 end)
@@ -52,16 +52,16 @@ describe("the scanner", function()
     end
   end
 
-  it("cuts text, outputs and tags", function()
+  it("splits text, outputs and tags", function()
     assert.equal("text a { b / output {{ c }} / tag {% d %} / text } %} }}", pieces "a { b{{ c }}{% d %}} %} }}")
   end)
 
-  it("ends an output at one brace, or at the tag that begins in it", function()
+  it("ends an output at one brace, or at a tag that begins in it", function()
     assert.equal("output {{ a } / text  b", pieces "{{ a } b")
     assert.equal("output {{ a {% b %} / text  c", pieces "{{ a {% b %} c")
   end)
 
-  it("takes all the rest for one where nothing ends it", function()
+  it("returns the rest of the source as one token if nothing closes it", function()
     assert.equal("text x / tag {% if {{", pieces "x{% if {{")
     assert.equal("text x / output {{ a {% b", pieces "x{{ a {% b")
   end)

@@ -3,7 +3,7 @@ local support = require "spec.support.engine"
 local render = support.render
 local EXCEEDED = "Liquid error: Memory limits exceeded"
 
--- None of these may take long, whatever they ask for.
+-- A render that must end within a few seconds.
 local function within(seconds, source, environment, options)
   local started = os.clock()
   local output = render(source, environment, options)
@@ -13,7 +13,7 @@ local function within(seconds, source, environment, options)
 end
 
 describe("a render", function()
-  it("does not outlive the limits of its caller", function()
+  it("ends at the limits of its caller", function()
     local limits = { render_score_limit = 50 }
     assert.equal(EXCEEDED, render("{% for i in (1..100) %}x{% endfor %}", nil, { resource_limits = limits }))
     assert.equal(("x"):rep(40), render("{% for i in (1..40) %}x{% endfor %}", nil, { resource_limits = limits }))
@@ -23,7 +23,7 @@ describe("a render", function()
       { resource_limits = { assign_score_limit = 50 } }))
   end)
 
-  it("counts all that is in a list or a hash, and comments, but what is captured only as kept", function()
+  it("counts items of lists and hashes, and comments, and counts captured text as stored only", function()
     local function within_limits(source, limits)
       return render(source, { h = { aa = { 1, 2 } } }, { resource_limits = limits }) ~= EXCEEDED
     end
@@ -35,7 +35,7 @@ describe("a render", function()
     assert.is_false(within_limits("{% capture a %}12345{% endcapture %}123456", { render_length_limit = 5 }))
   end)
 
-  it("counts partials together where it is told to", function()
+  it("counts all partials for a cumulative limit", function()
     local options = {
       filesystem = { p = "{% for i in (1..10) %}x{% endfor %}" }, strict_errors = true,
       resource_limits = { render_score_limit = 100, cumulative_render_score_limit = 25 },
@@ -43,7 +43,7 @@ describe("a render", function()
     assert.equal(EXCEEDED, render("{% render 'p' %}{% render 'p' %}{% render 'p' %}", nil, options))
   end)
 
-  it("is stopped in a loop of a billion", function()
+  it("ends in a loop of a billion iterations", function()
     assert.equal(EXCEEDED, within(60, "{% for i in (1..1000000000) %}x{% endfor %}"))
     assert.equal(EXCEEDED, within(20,
       "{% for i in (1..1000000) %}{% for j in (1..9) %}{% assign a = 1 %}{% endfor %}{% endfor %}", nil,
@@ -54,14 +54,14 @@ describe("a render", function()
       { resource_limits = { render_length_limit = 100 } }))
   end)
 
-  it("does not write out ranges that nobody could read", function()
+  it("does not convert huge ranges to lists", function()
     assert.equal("9223372036854775807", within(5, "{{ (1..9223372036854775807) | size }}"))
     assert.equal(EXCEEDED, within(5, "{{ (1..9223372036854775807) | join: ',' }}"))
     assert.equal("123", within(5, "{% for i in (1..9223372036854775807) limit: 3 %}{{ i }}{% endfor %}"))
     assert.equal("n", within(5, "{% if (1..9000000000000) contains 'x' %}y{% else %}n{% endif %}"))
   end)
 
-  it("is stopped where texts and lists double", function()
+  it("ends if texts and lists grow exponentially", function()
     local double = "{% assign s = 'x' %}{% for i in (1..60) %}{% assign s = s | append: s %}{% endfor %}"
     assert.equal(EXCEEDED, within(60, double))
     assert.equal(EXCEEDED, within(60,
@@ -72,13 +72,13 @@ describe("a render", function()
       { big = ("x"):rep(1000000) }))
   end)
 
-  it("is stopped where it puts out too much", function()
+  it("ends if it writes too much", function()
     local big = ("x"):rep(1000000)
     assert.equal(EXCEEDED, within(60, "{% for i in (1..1000000) %}{{ big }}{% endfor %}", { big = big }))
     assert.equal(EXCEEDED, within(60, "{% for i in (1..1000000) %}" .. big .. "{% endfor %}"))
   end)
 
-  it("does not go down into partials for ever", function()
+  it("ends in a partial that renders itself", function()
     local files = { a = "{% include 'a' %}", b = "{% render 'b' %}", c = "{% render 'd' %}", d = "{% render 'c' %}" }
     for name in pairs(files) do
       local output = within(20, "{% include '" .. name .. "' %}!", nil, { filesystem = files })
@@ -86,7 +86,7 @@ describe("a render", function()
     end
   end)
 
-  it("is stopped where partials multiply", function()
+  it("ends if partials render each other exponentially often", function()
     local files = {}
     for i = 1, 60 do files["p" .. i] = ("{% render 'p" .. i + 1 .. "' %}"):rep(4) end
     files.p61 = "x"
@@ -95,14 +95,14 @@ describe("a render", function()
 end)
 
 describe("a template", function()
-  it("is not nested deeper than a hundred", function()
+  it("cannot be nested deeper than 100 tags", function()
     local function nested(depth) return ("{% if true %}"):rep(depth) .. "x" .. ("{% endif %}"):rep(depth) end
     assert.equal("x", render(nested(99)))
     assert.matches("Nesting too deep", support.refusal(nested(101)))
     assert.matches("Nesting too deep", support.refusal("{{ " .. ("a["):rep(5000) .. "0" .. ("]"):rep(5000) .. " }}"))
   end)
 
-  it("is read in time that grows with its length", function()
+  it("is parsed in time that is linear in its length", function()
     for _, source in ipairs {
       "{{ a" .. (" "):rep(200000) .. "}}", ("{ "):rep(100000), "{% assign a = 1" .. (" "):rep(200000) .. "%}",
       "a" .. (" "):rep(200000) .. "{%- assign a = 1 -%}" .. (" "):rep(200000) .. "b",
@@ -116,8 +116,8 @@ describe("a template", function()
   end)
 end)
 
-describe("data that holds itself", function()
-  it("is printed as far as it goes", function()
+describe("data that contains itself", function()
+  it("is printed to a nesting depth of 100", function()
     local loop = { 1 }
     loop[2] = loop
     local hash = {}

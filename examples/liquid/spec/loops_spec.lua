@@ -3,7 +3,7 @@ local support = require "spec.support.engine"
 local render = support.render
 
 describe("for", function()
-  it("goes through lists, ranges, hashes and texts", function()
+  it("iterates over lists, ranges, hashes and texts", function()
     support.all({
       ["{% for i in l %}{{ i }},{% endfor %}"] = "a,b,c,",
       ["{% for i in (3..1) %}x{% else %}none{% endfor %}"] = "none",
@@ -13,7 +13,7 @@ describe("for", function()
     }, { l = { "a", "b", "c" }, h = support.liquid.ordered({ z = 1, y = 2 }, { "z", "y" }) })
   end)
 
-  it("knows limit, offset, reversed and continue", function()
+  it("has limit, offset, reversed and continue", function()
     support.all {
       ["{% for i in (1..6) limit: 2 offset: 1 %}{{ i }}{% endfor %}"] = "23",
       ["{% for i in (1..6) reversed limit: 2 %}{{ i }}{% endfor %}"] = "21",
@@ -25,7 +25,7 @@ describe("for", function()
     }
   end)
 
-  it("tells where it is", function()
+  it("sets forloop", function()
     support.all {
       ["{% for i in (1..3) %}{{ forloop.index }}{{ forloop.rindex0 }}{{ forloop.first }} {% endfor %}"] =
         "12true 21false 30false ",
@@ -36,12 +36,12 @@ describe("for", function()
     }
   end)
 
-  it("answers the filters that are called like its methods", function()
+  it("has a forloop for the filters first and last", function()
     local source = "{% for i in (1..2) %}{{ forloop | first }}{{ forloop | last }} {% endfor %}"
     support.all { [source] = "truefalse falsetrue " }
   end)
 
-  it("is left by break and gone on with by continue, also through captures and includes", function()
+  it("handles break and continue, also from captures and includes", function()
     support.all({
       ["{% for i in (1..5) %}{% if i == 3 %}{% break %}{% endif %}{{ i }}{% endfor %}!"] = "12!",
       ["{% for i in (1..4) %}{% if i == 2 %}{% continue %}{% endif %}{{ i }}{% endfor %}"] = "134",
@@ -51,7 +51,7 @@ describe("for", function()
     }, nil, { filesystem = { stop = "{% if i == 2 %}{% break %}{% endif %}" } })
   end)
 
-  it("takes numbers of any size, also as text", function()
+  it("accepts numbers of any size, also as text", function()
     support.all({
       ["{% for i in (8..n) limit: 2 %}{{ i }}{% endfor %}"] = "89", ["{% for i in (n..8) %}{{ i }}{% endfor %}"] = "",
       ["{% tablerow i in (8..9) limit: n cols: 77777777777777777777 %}{{ i }}{% endtablerow %}"] =
@@ -59,7 +59,7 @@ describe("for", function()
     }, { n = "77777777777777777777" })
   end)
 
-  it("sees one break or continue of several", function()
+  it("handles one break or continue of several", function()
     support.all({
       ["{% for i in (1..3) %}{% for j in (1..2) %}{% include 'go' for l %}{% endfor %}-{% endfor %}!"] = "gggggggggggg",
       ["{% for i in (1..3) %}{% include 'last' for l %}{% endfor %}!"] = "ll",
@@ -71,7 +71,7 @@ describe("for", function()
     }, { l = { 7, 8 } }, { filesystem = { go = "g{% continue %}", last = "l{% break %}" } })
   end)
 
-  it("renders no more than an output or a tag while there is one", function()
+  it("renders one output or tag while an earlier break or continue is pending", function()
     support.all({
       ["{% for i in (1..2) %}{% include 'part' for l %}{% endfor %}!"] = "<77<8!",
       ["{% for i in (1..2) %}{% case 1 %}{% when 1 %}{% break %}{% when 1 %}{% if i %}a{{ i }}b{% endif %}c"
@@ -79,13 +79,13 @@ describe("for", function()
     }, { l = { 7, 8 } }, { filesystem = { part = "<{{ part }}{{ part }}{% if part == 7 %}{% break %}{% endif %}>" } })
   end)
 
-  it("has variables of its own", function()
+  it("has a scope of its own", function()
     assert.equal("12out", render("{% for i in (1..2) %}{{ i }}{% endfor %}{{ i }}", { i = "out" }))
   end)
 end)
 
 describe("tablerow", function()
-  it("makes rows and cells", function()
+  it("writes rows and cells", function()
     support.all {
       ["{% tablerow i in (1..3) cols:2 %}{{ i }}{% endtablerow %}"] =
         '<tr class="row1">\n<td class="col1">1</td><td class="col2">2</td></tr>\n'
@@ -97,7 +97,7 @@ describe("tablerow", function()
     }
   end)
 
-  it("refuses what it does not know", function()
+  it("rejects unknown attributes", function()
     assert.matches("Invalid attribute 'step' in tablerow loop",
       support.refusal "{% tablerow i in l step: 1 %}{% endtablerow %}")
   end)

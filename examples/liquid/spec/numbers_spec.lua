@@ -17,7 +17,7 @@ describe("floats", function()
   end)
 end)
 
-describe("reckoning", function()
+describe("arithmetic", function()
   it("is exact with decimals", function()
     outputs {
       ["0.1 | plus: 0.2"] = "0.3", ["1.1 | times: 1.1"] = "1.21", ["4.3 | minus: 2"] = "2.3",
@@ -34,7 +34,7 @@ describe("reckoning", function()
     }
   end)
 
-  it("divides integers to the floor, and by zero not at all", function()
+  it("rounds integer quotients down, and fails with a divisor of 0", function()
     outputs {
       ["-7 | divided_by: 2"] = "-4", ["-7 | modulo: 3"] = "2", ["7 | divided_by: 2.0"] = "3.5",
       ["1 | divided_by: 0"] = "Liquid error (line 1): divided by 0",
@@ -43,11 +43,11 @@ describe("reckoning", function()
     }
   end)
 
-  it("takes what is no number for 0", function()
+  it("treats values that are not numbers as 0", function()
     outputs { ["'abc' | plus: 1"] = "1", ["nil | times: 2"] = "0", ["'12abc' | plus: 1"] = "13", ["true | abs"] = "0" }
   end)
 
-  it("keeps to bounds", function()
+  it("limits the number of digits", function()
     outputs { ["5 | at_least: 7"] = "7", ["5 | at_most: 3.5"] = "3.5", ["-5 | abs"] = "5", ["'-1.5' | abs"] = "1.5" }
   end)
 end)
@@ -65,7 +65,7 @@ describe("large integers", function()
     assert.equal("y", support.render "{% if 18446744073709551616 > 1 %}y{% endif %}")
   end)
 
-  it("are divided to the floor, whatever their signs", function()
+  it("are divided with quotients rounded down, with any signs", function()
     local a = bigint.parse "100000000000000000000"
     for divisor, expected in pairs { [7] = "14285714285714285714 2", [-7] = "-14285714285714285715 -5" } do
       local quotient, rest = bigint.divide(a, divisor)
@@ -75,7 +75,7 @@ describe("large integers", function()
 end)
 
 describe("integers in texts", function()
-  it("are read strictly where one is needed", function()
+  it("are parsed strictly as positions", function()
     for text, expected in pairs { [" 12 "] = 12, ["1_000"] = 1000, ["0x1F"] = 31, ["-5"] = -5 } do
       assert.equal(expected, numbers.to_integer(text))
     end
@@ -86,7 +86,7 @@ describe("integers in texts", function()
     end
   end)
 
-  it("keep the sign of zero, and are told where there is no integer", function()
+  it("keep the sign of zero, and fail if there is no integer", function()
     support.outputs({
       ["-0.0 | divided_by: 1"] = "-0.0", ["'-0.0' | divided_by: -4"] = "0.0", ["-0.0 | minus: 0"] = "-0.0",
       ["0.0 | minus: 0.0"] = "0.0",

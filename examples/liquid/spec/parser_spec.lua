@@ -3,7 +3,7 @@ local support = require "spec.support.engine"
 local refusal, render = support.refusal, support.render
 
 describe("strict2 parsing", function()
-  it("says what it expected, where, and in what", function()
+  it("reports the expected token, the line and the markup", function()
     assert.equal('Liquid syntax error (line 2): Expected end_of_string but found id in "{{ a b }}"',
       refusal "\n{{ a b }}")
     assert.equal('Liquid syntax error (line 1): [:pipe, "|"] is not a valid expression in "| x"',
@@ -13,19 +13,19 @@ describe("strict2 parsing", function()
     assert.equal('Liquid syntax error (line 1): Unexpected character % in "{{ a % b }}"', refusal "{{ a % b }}")
   end)
 
-  it("does not say in what where it is a when", function()
+  it("does not report the markup of when", function()
     assert.equal("Liquid syntax error (line 2): Expected end_of_string but found number",
       refusal "{% case a %}\n{% when 1 2 %}{% endcase %}")
     assert.equal("Liquid syntax error (line 1): Unexpected character &",
       refusal "{% case a %}{% when & %}{% endcase %}")
   end)
 
-  it("counts lines inside of tags, up to the markup", function()
+  it("counts lines in tags up to the markup", function()
     assert.matches("%(line 4%)", refusal "a\n{%\n\nif == %}{% endif %}")
     assert.matches("%(line 3%)", refusal "{% liquid\n assign a = 1\n assign b = |\n%}")
   end)
 
-  it("counts on from the lines of a liquid tag until one more thing was read", function()
+  it("counts lines on from a liquid tag for one more token, as the reference does", function()
     local wrong = "{{ 1 | divided_by: 0 }}"
     local lines = {
       ["{% liquid\n assign a = 1\n%}"] = 3,
@@ -47,26 +47,26 @@ describe("strict2 parsing", function()
     assert.matches("%(line 2%): 'if' tag was never closed", refusal "{% if a %}{% liquid # a %}")
   end)
 
-  it("tells of an elsif on the line where the block begins", function()
+  it("reports errors of elsif on the first line of the block", function()
     assert.matches("%(line 2%): %[:end_of_string%]", refusal "\n{% if a %}\n{% elsif %}{% endif %}")
     assert.matches("%(line 1%)", refusal("{% unless a %}\n{% elsif | %}{% endunless %}", { error_mode = "strict" }))
     assert.matches("%(line 2%)", refusal("{% if a %}\n{% elsif %}{% endif %}", { error_mode = "lax" }))
   end)
 
-  it("tells no line where it is not to", function()
+  it("reports no line without line_numbers", function()
     assert.equal('Liquid syntax error: Unknown tag \'nope\'', refusal("{% nope %}", { line_numbers = false }))
   end)
 
-  it("refuses brackets that stand alone", function()
+  it("rejects brackets without a name", function()
     assert.matches("Bare bracket access is not allowed. Use self%['...'%] instead", refusal "{{ ['a'] }}")
     assert.equal("b", render("{{ self['a'] }}", { a = "b" }))
   end)
 
-  it("takes a comma behind the last argument, and none behind the colon", function()
+  it("accepts a comma after the last argument, and no argument after the colon", function()
     assert.equal("ab A", render "{{ 'a' | append: 'b', }} {{ 'a' | upcase: }}")
   end)
 
-  it("names tags that do not belong, and blocks without an end", function()
+  it("reports misplaced tags and blocks without an end", function()
     assert.matches("'endfor' is not a valid delimiter for if tags. use endif", refusal "{% if a %}{% endfor %}")
     assert.matches("capture tag does not expect 'else' tag", refusal "{% capture a %}{% else %}{% endcapture %}")
     assert.matches("Unexpected outer 'else' tag", refusal "{% else %}")
@@ -82,11 +82,11 @@ end)
 describe("strict parsing", function()
   local strict = { error_mode = "strict" }
 
-  it("takes brackets that stand alone", function()
+  it("accepts brackets without a name", function()
     assert.equal("b", render("{{ ['a'] }}{{ [c] }}", { a = "b", c = "x" }, strict))
   end)
 
-  it("is lax about tags that were never strict", function()
+  it("parses some tags laxly, as the reference does", function()
     assert.equal("one", render("{% case 1 x %}{% when 1 y %}one{% endcase %}", nil, strict))
     assert.matches("Expected end_of_string but found id", refusal("{% if a b %}{% endif %}", strict))
   end)
@@ -95,7 +95,7 @@ end)
 describe("lax parsing", function()
   local lax = { error_mode = "lax" }
 
-  it("takes what it can use", function()
+  it("uses valid fragments", function()
     support.all({
       ["{{ 'hi there' | split$$$:' ' | first }}"] = "hi",
       ["{{ false a }}"] = "false",
@@ -108,7 +108,7 @@ describe("lax parsing", function()
     }, nil, lax)
   end)
 
-  it("finds names and values as the old patterns did", function()
+  it("finds names and values as the patterns of the reference do", function()
     support.all({
       ["{% cycle g': 'a', 'b' %}"] = "", ["{% cycle 'g(: 'a', 'b' %}"] = "g(: ", ["{% cycle 'g'x: 'a', 'b' %}"] = "a",
       ["{% cycle n : 'a', 'b' %}"] = "a", ["{% capture q( %}x{% endcapture %}{{ q }}"] = "x",
@@ -122,20 +122,20 @@ describe("lax parsing", function()
     end
   end)
 
-  it("knows an operator that is none only when it comes to it", function()
+  it("reports an unknown operator when it is rendered", function()
     assert.equal("Liquid error (line 1): Unknown operator is", render("{% if 1 is 1 %}a{% endif %}", nil, lax))
     assert.equal("b", render("{% if false and 1 is 1 %}a{% else %}b{% endif %}", nil, lax))
   end)
 end)
 
 describe("compiling", function()
-  it("refuses what is no template and no mode", function()
+  it("raises an error for an invalid template or mode", function()
     assert.has_error(function() support.liquid.compile(nil) end, "a template must be a string, not a nil")
     assert.has_error(function() support.liquid.compile("", { error_mode = "loose" }) end,
       "error_mode must be strict2, strict or lax, not loose")
   end)
 
-  it("makes a template that can be rendered again and again", function()
+  it("returns a template that can be rendered several times", function()
     local template = support.liquid.compile "{% increment n %}{% cycle 'a', 'b' %}{% assign x = x | plus: 1 %}{{ x }}"
     for _ = 1, 3 do assert.equal("0a1", (template:render {})) end
   end)

@@ -5,7 +5,7 @@ local function all(files, expected, environment)
 end
 
 describe("render", function()
-  it("sees what it is given, and the data that all see", function()
+  it("sees its arguments and the environment", function()
     all({ ["card.liquid"] = "[{{ title }}{{ x }}{{ card }}{{ shared }}]" }, {
       ["{% assign x = 1 %}{% render 'card', title: 'T' %}"] = "[T!]",
       ["{% render 'card' with 5 %}"] = "[5!]",
@@ -13,21 +13,21 @@ describe("render", function()
     }, { shared = "!" })
   end)
 
-  it("goes through a collection", function()
+  it("iterates over a collection", function()
     all({ item = "{{ forloop.index }}{{ item }}{{ sep }}" }, {
       ["{% render 'item' for l, sep: ';' %}"] = "1a;2b;",
       ["{% render 'item' for 'abc' %}"] = "abc",
     }, { l = { "a", "b" } })
   end)
 
-  it("is given nothing where that is nil or false", function()
+  it("has no object if that is nil or false", function()
     all({ p = "[{{ p }}]" }, {
       ["{% render 'p' with false %}"] = "[]", ["{% render 'p' for nil %}"] = "[]",
       ["{% render 'p' with no %}"] = "[false]",
     }, { no = false })
   end)
 
-  it("keeps to itself what happens in it", function()
+  it("does not change variables of the caller", function()
     all({ p = "{% assign a = 2 %}{% increment n %}{% cycle 'x', 'y' %}{% break %}gone" }, {
       ["{% assign a = 1 %}{% increment n %}{% cycle 'x', 'y' %}{% render 'p' %}{{ a }}{% increment n %}"
         .. "{% cycle 'x', 'y' %}"] = "0x0x11y",
@@ -39,7 +39,7 @@ describe("render", function()
       { ["{% render 'p' %}"] = "Liquid error (p line 1): include usage is not allowed in this context" })
   end)
 
-  it("has to be given a quoted name", function()
+  it("needs a quoted name", function()
     assert.matches("Expected string but found id", support.refusal "{% render p %}")
     assert.matches("Template name must be a quoted string",
       support.refusal("{% render p %}", { error_mode = "strict" }))
@@ -47,12 +47,12 @@ describe("render", function()
 end)
 
 describe("include", function()
-  it("sees and changes what is around it", function()
+  it("sees and changes variables of the caller", function()
     all({ p = "{{ x }}{% assign x = 2 %}{{ y }}" },
       { ["{% assign x = 1 %}{% include 'p', y: 3 %}{{ x }}{{ y }}"] = "132" })
   end)
 
-  it("takes an object, a list item by item, and a name that is reckoned", function()
+  it("accepts an object, each item of a list, and an expression as name", function()
     all({ ["a/product"] = "<{{ product }}>", q = "q" }, {
       ["{% include 'a/product' with 1 %}"] = "<1>",
       ["{% include 'a/product' for l %}"] = "<1><2>",
@@ -61,14 +61,14 @@ describe("include", function()
     }, { l = { 1, 2 }, name = "q" })
   end)
 
-  it("takes the variable of its name where it is given nil or false", function()
+  it("uses the variable of its name if the object is nil or false", function()
     all({ p = "[{{ p }}]" }, {
       ["{% include 'p' with false %}"] = "[7]", ["{% include 'p' for nil %}"] = "[7]",
       ["{% include 'p' with no %}"] = "[false]",
     }, { no = false, p = 7 })
   end)
 
-  it("tells what is not there", function()
+  it("reports missing files", function()
     all({}, {
       ["{% include 'x' %}"] = "Liquid error (line 1): Could not find asset x",
       ["{% include nil %}"] = "Liquid error (line 1): Argument error in tag 'include' - Illegal template name",
@@ -77,7 +77,7 @@ describe("include", function()
 end)
 
 describe("partials", function()
-  it("are named in their errors, also where they do not compile", function()
+  it("are named in their errors, also in syntax errors", function()
     all({ p = "\n{{ 1 | divided_by: 0 }}", q = "\n\n{% if %}" }, {
       ["a{% render 'p' %}b"] = "a\nLiquid error (p line 2): divided by 0b",
       ["a{% include 'q' %}b"] =
@@ -85,7 +85,7 @@ describe("partials", function()
     })
   end)
 
-  it("and their template are called in errors what the caller calls them", function()
+  it("have the names and the path of the caller in errors", function()
     local options = {
       template_name = "pages/home", partial_path = "some/path",
       filesystem = { p = "{{ 1 | divided_by: 0 }}", q = "{% if %}", r = "{% render 's' %}" },
@@ -101,7 +101,7 @@ describe("partials", function()
     assert.matches("Liquid syntax error %(pages/home line 1%)", support.refusal("{% if %}", options))
   end)
 
-  it("may come from a function, and are compiled once", function()
+  it("can come from a function, and are compiled once", function()
     local asked = 0
     local template = support.liquid.compile("{% render 'p' %}{% render 'p' %}", {
       filesystem = function(name)

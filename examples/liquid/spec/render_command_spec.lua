@@ -7,7 +7,7 @@ local function run(arguments)
   return output
 end
 
-describe("rendering from the shell", function()
+describe("script/render", function()
   local directory
 
   local function write(name, text)
@@ -24,18 +24,18 @@ describe("rendering from the shell", function()
 
   after_each(function() os.execute("rm -r " .. directory) end)
 
-  it("takes a template, data, and partials beside it", function()
+  it("renders a template with data and partials", function()
     local template = write("page.liquid", "{% render 'item' for items %}{{ h }}\n")
     write("_item.liquid", "{{ item | upcase }};")
     local data = write("data.json", '{"items":["a","b"],"h":{"z":1,"a":2}}')
     assert.equal('A;B;{"z"=>1, "a"=>2}\n[0]\n', run(template .. " " .. data))
   end)
 
-  it("needs no data", function()
+  it("renders a template without data", function()
     assert.equal("3[0]\n", run(write("t.liquid", "{{ 1 | plus: 2 }}")))
   end)
 
-  it("tells what is wrong, and says so with its status", function()
+  it("reports errors, and fails with status 1", function()
     assert.matches("usage: render TEMPLATE.liquid.*%[1%]", run "")
     assert.matches("nowhere.liquid: No such file.*%[1%]", run "nowhere.liquid")
     assert.matches("Liquid syntax error %(line 1%).*%[1%]", run(write("bad.liquid", "{% if %}")))

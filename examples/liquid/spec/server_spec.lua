@@ -18,7 +18,7 @@ describe("the engine as a plugin", function()
     return assert(engine:execute("render", args, { timeout = support.timeout }))
   end
 
-  it("says what it is, and which version of Liquid it follows", function()
+  it("has a name, and the version of Liquid that it follows", function()
     assert.equal("pintle-liquid", engine.manifest.name)
     assert.equal("5.13.0", engine.manifest.version)
     assert.equal(support.liquid.version, engine.told.liquid_version)
@@ -59,20 +59,20 @@ describe("the engine as a plugin", function()
     assert.is_nil(next(examples))
   end)
 
-  it("renders, with partials and at a time that was set", function()
+  it("renders with partials and with a given time", function()
     assert.equal("Hi ADA! 2024-01-01", execute("{% render 'hi', name: user %}{{ 'now' | date: ' %Y-%m-%d' }}",
       { user = "Ada" }, {
       filesystem = { ["hi.liquid"] = "Hi {{ name | upcase }}!" }, frozen_time = "2024-01-01T00:01:58Z",
     }).message)
   end)
 
-  it("prints hashes in the order in which they came", function()
+  it("prints hashes in their order in JSON", function()
     local environment = json.decode('{"h":{"zebra":1,"apple":{"d":1.5,"c":null},"mango":[]}}', nil, true)
     assert.equal('{"zebra"=>1, "apple"=>{"d"=>1.5, "c"=>nil}, "mango"=>[]} zebra1 3',
       execute("{{ h }} {{ h.first }} {{ h.size }}", environment).message)
   end)
 
-  it("tells what does not compile, and what failed", function()
+  it("reports syntax errors and errors of the render", function()
     local outcome = execute "a\n{% if %}"
     assert.is_false(outcome.success)
     assert.matches("Liquid syntax error %(line 2%)", outcome.error)
@@ -85,7 +85,7 @@ describe("the engine as a plugin", function()
     assert.matches("Liquid error %(line 2%): divided by 0", outcome.error)
   end)
 
-  it("asks objects of the host for what it needs", function()
+  it("reads members of objects of the host", function()
     local User = { __name = "UserDrop", __tostring = function(self) return "<" .. self.name .. ">" end }
     User.__index = User
     function User:shout() return self.name:upper() end
@@ -106,15 +106,15 @@ describe("the engine as a plugin", function()
       { d = silent }).message)
   end)
 
-  it("makes standard drops of their markers", function()
+  it("replaces markers of standard drops", function()
     assert.equal("no 25", execute("{% if b %}yes{% else %}no{% endif %} {{ m.square_5 }}", {
       b = { _instantiate = "BooleanDrop", params = { value = false } }, m = { _instantiate = "MethodDrop",
         params = {} },
     }).message)
   end)
 
-  -- Of what comes in a large message it is known beforehand where the markers are.
-  it("makes the same of markers in a large environment", function()
+  -- In a large message the decoder notes the places of markers.
+  it("replaces markers in a large environment, too", function()
     local template = "{{ a.x }} {{ b }} {{ c.d[0].e }} {{ r }} {% for i in r %}{{ i }}{% endfor %} {{ n }} "
       .. "{{ plain.x }} {{ h }} {{ s }} {{ u }}"
     local environment = '"a":{"_instantiate":"IndexDrop"},"b":{"\\u005finstantiate":"NumberDrop","params":{"value":7}},'
@@ -132,7 +132,7 @@ describe("the engine as a plugin", function()
     assert.equal(small, rendered(filler .. "," .. environment))
   end)
 
-  it("asks objects of the host wherever they are in a large environment", function()
+  it("reads objects of the host anywhere in a large environment", function()
     local User = { __name = "UserDrop" }
     User.__index = User
     local user = setmetatable({ name = "Ada" }, User)
@@ -144,7 +144,7 @@ describe("the engine as a plugin", function()
     assert.equal("Ada Ada300", outcome.message)
   end)
 
-  it("takes names for errors to tell", function()
+  it("accepts the names of templates for errors", function()
     local function told(options)
       local compiled = assert(engine:call("compile", {
         template = "{{ 1 | divided_by: 0 }}{% render 'p' %}", filesystem = { p = "{{ 1 | modulo: 0 }}" },
@@ -158,7 +158,7 @@ describe("the engine as a plugin", function()
     assert.equal("Liquid error (line 1): divided by 0Liquid error (p line 1): divided by 0", told {})
   end)
 
-  it("stops what goes on for too long, and goes on", function()
+  it("ends a render at its limits, and serves the next one", function()
     local outcome = execute("{% for i in (1..1000000000) %}{{ i }}{% endfor %}", {},
       { resource_limits = { render_score_limit = 1000 } })
     assert.matches("Memory limits exceeded", outcome.message)
@@ -189,7 +189,7 @@ describe("a large environment", function()
   local drops = require "pintle.dialect.liquid.drops"
   local replace_markers = require("liquid.drops").replace_markers
 
-  -- Instructions of Lua's that it takes to find the markers, in thousands.
+  -- The number of Lua instructions for finding the markers, in thousands.
   local function effort(text)
     local params = assert(json.decode('{"environment":{"list":[' .. text:rep(5000, ",") .. "]}}", nil, true))
     local count = 0
@@ -200,18 +200,18 @@ describe("a large environment", function()
     return count, environment
   end
 
-  it("is not gone through to find markers", function()
+  it("is not searched for markers if there are none", function()
     assert.is_true(effort '{"id":1,"image":{"src":"x"},"tags":["a","b"],"options":[{"name":"x"}]}' < 5)
   end)
 
-  it("is gone through only where markers are", function()
+  it("is searched for markers only where they are", function()
     local count, environment = effort '{"id":1,"image":{"src":{"a":[1]}},"on":{"_instantiate":"BooleanDrop"}}'
     assert.is_true(count < 1500, count)
     assert.equal("5000", support.render("{{ list | map: 'on' | size }}", environment))
   end)
 
-  -- Memory that is given back to the system after each render is mapped and cleared again for the next.
-  it("is rendered again and again with the same memory", function()
+  -- Memory that is returned to the system after a render costs page faults in the next.
+  it("is rendered repeatedly in the same memory", function()
     local is_sanitized = (os.getenv "PINTLE_BUILD" or ""):find "sanitize" -- with an allocator of its own
     local command = { "script/server" }
     local server <close> = assert(pintle.connect { command = command, timeout = support.timeout })

@@ -1,10 +1,10 @@
--- What a syntax error shows of the markup that it is in, by tag and mode.
+-- The markup in syntax errors, by tag and mode.
 local support = require "spec.support.engine"
 local pintle = require "pintle"
 
 local MODES = { "strict2", "strict", "lax" }
 
--- What stands behind the message: a text, "" for nothing, and false where the template compiles; in the order of MODES.
+-- The text after the message, in the order of MODES: "" if there is none, false if the template compiles.
 local endings = {
   ["{% assign x = 1_0 %}"] = { ' in "x = 1_0"', ' in "x = 1_0"', false },
   ["{%- assign   x  = 1_0   -%}"] = { ' in "x  = 1_0"', ' in "x  = 1_0"', false },
@@ -61,7 +61,7 @@ describe("a syntax error", function()
     end)
   end
 
-  it("in capture names the quoted name, in strict2", function()
+  it("of capture shows the quoted name in strict2 mode", function()
     assert.equal("Liquid syntax error (line 1): Expected id but found string in \"'q'\"",
       support.refusal "{% capture 'q' %}{% endcapture %}")
     assert.equal("x", support.render("{% capture 'q' %}x{% endcapture %}{{ q }}", {}, { error_mode = "strict" }))
@@ -81,7 +81,7 @@ describe("a syntax error", function()
 end)
 
 describe("a second else", function()
-  -- What follows it belongs to the body around the loop.
+  -- The source after it belongs to the body around the loop.
   for source, expected in pairs {
     ["{% for x in (1..2) %}a{% else %}b{% else %}c{% endfor %}"] = "Liquid syntax error (line 1): Unknown tag 'endfor'",
     ["{% for x in (1..2) %}a{% else %}b{% else %}c"] = "aac",
@@ -102,7 +102,7 @@ describe("a second else", function()
     ["{% tablerow x in (1..2) %}a{% else %}b{% else %}c{% endtablerow %}"] =
       "Liquid syntax error (line 1): tablerow tag does not expect 'else' tag",
   } do
-    it("is read as the reference reads it: " .. source, function()
+    it("is parsed as in the reference: " .. source, function()
       local template, err = support.liquid.compile(source)
       assert.equal(expected, template and template:render {} or support.errors.sentence(err))
     end)

@@ -3,7 +3,7 @@ local support = require "spec.support.engine"
 local render = support.render
 
 describe("if, unless and case", function()
-  it("choose a body", function()
+  it("select a body", function()
     support.all {
       ["{% if 1 > 2 %}a{% elsif 2 > 1 %}b{% else %}c{% endif %}"] = "b",
       ["{% unless false %}a{% else %}b{% endunless %}"] = "a",
@@ -14,21 +14,21 @@ describe("if, unless and case", function()
     }
   end)
 
-  it("join conditions from the right, without brackets", function()
+  it("join conditions from right to left", function()
     support.all {
       ["{% if true or false and false %}a{% else %}b{% endif %}"] = "a",
       ["{% if false and true or true %}a{% else %}b{% endif %}"] = "b",
     }
   end)
 
-  it("tell what cannot be compared, unless there is nothing to show", function()
+  it("report failed comparisons, unless the tag is blank", function()
     assert.equal("Liquid error (line 1): comparison of Integer with String failed",
       render "{% if 1 > 'a' %}x{% endif %}")
     assert.equal("Liquid error (line 1): comparison of String with 1 failed", render "{% if 'a' > 1 %}x{% endif %}")
     assert.equal("", render "{% if 1 > 'a' %} {% endif %}")
   end)
 
-  it("know which tags put out nothing", function()
+  it("write no whitespace if all tags in them are blank", function()
     support.all {
       ["{% if true %} {% tablerow i in (1..1) %} {% endtablerow %} {% endif %}"] =
         '<tr class="row1">\n<td class="col1"> </td></tr>\n',
@@ -39,7 +39,7 @@ describe("if, unless and case", function()
     }
   end)
 
-  it("put out no space where there is nothing else", function()
+  it("write no whitespace if they contain nothing else", function()
     assert.equal("[]", render "[{% case 1 %} {% when 1 %} {% endcase %}]")
     assert.equal("[ ]", render "[{% case 1 %}x{% when 1 %} {% endcase %}]")
     assert.equal("[7]", render "[{% if true %}\n  {% assign a = 7 %}\n{% endif %}{{ a }}]")
@@ -47,7 +47,7 @@ describe("if, unless and case", function()
 end)
 
 describe("assign, capture, increment and decrement", function()
-  it("keep values", function()
+  it("set variables", function()
     support.all {
       ["{% assign a = 'x' | upcase %}{{ a }}"] = "X",
       ["{% capture a %}<{{ 1 }}>{% endcapture %}{{ a }}"] = "<1>",
@@ -56,11 +56,11 @@ describe("assign, capture, increment and decrement", function()
     }
   end)
 
-  it("let nil hide what was there", function()
+  it("hide a value of the environment with nil", function()
     assert.equal("[]", render("{% assign a = nil %}[{{ a }}]", { a = 1 }))
   end)
 
-  it("leave the caller's data alone", function()
+  it("do not change the environment", function()
     local data = { n = 5 }
     assert.equal("0 5", render("{% increment n %} {{ m }}{% assign m = 1 %}5", data))
     assert.same({ n = 5 }, data)
@@ -68,7 +68,7 @@ describe("assign, capture, increment and decrement", function()
 end)
 
 describe("cycle and ifchanged", function()
-  it("take turns", function()
+  it("write values in turn, and changes only", function()
     support.all({
       ["{% for i in (1..4) %}{% cycle 'a', 'b' %}{% endfor %}"] = "abab",
       ["{% cycle 'a', 'b' %}{% cycle 'a', 'b' %}"] = "ab",
@@ -81,7 +81,7 @@ describe("cycle and ifchanged", function()
 end)
 
 describe("raw, comment, doc and #", function()
-  it("do not render what is in them", function()
+  it("do not render their content", function()
     support.all {
       ["{% raw %}{{ a }}{% b %}{{ {% endraw %}"] = "{{ a }}{% b %}{{ ",
       ["a{% comment %}{% if %}{{ x {% comment %}{% endcomment %}b"] = "ab",
@@ -91,7 +91,7 @@ describe("raw, comment, doc and #", function()
     }
   end)
 
-  it("have to be right themselves", function()
+  it("report errors in their own syntax", function()
     assert.matches("Syntax Error in 'raw' %- Valid syntax: raw", support.refusal "{% raw x %}{% endraw %}")
     assert.matches("Valid syntax: {%% doc %%}{%% enddoc %%}", support.refusal "{% doc x %}{% enddoc %}")
     assert.matches("Nested doc tags are not allowed", support.refusal "{% doc %}{% doc %}{% enddoc %}")
@@ -99,14 +99,14 @@ describe("raw, comment, doc and #", function()
     assert.matches("'raw' tag was never closed", support.refusal "{% comment %}{% raw %}{% endcomment %}")
   end)
 
-  it("end with the last tag of a token that has a name", function()
+  it("end at the last tag with a name in a token", function()
     support.all {
       ["{% raw %}a{% {% endraw {% %}b"] = "a{% b",
       ["{% doc %}{% {{ {%- enddoc {% ! -%} b"] = "b",
     }
   end)
 
-  it("are told of where they begin", function()
+  it("are reported at their begin if they have no end", function()
     assert.matches("%(line 2%): 'raw' tag was never closed", support.refusal "\n{% raw %}\n\n")
     assert.matches("%(line 2%): 'comment' tag was never closed", support.refusal "\n{% comment %}\n\n")
     assert.matches("%(line 2%): 'doc' tag was never closed", support.refusal "\n{% doc %}\n\n")
@@ -114,7 +114,7 @@ describe("raw, comment, doc and #", function()
     assert.matches("%(line 1%): .*Nested doc", support.refusal "{% doc %}\n{% doc %}{% enddoc %}")
   end)
 
-  it("do not end in the lines of a liquid tag, unless they are comments", function()
+  it("do not end in a liquid tag, except comments", function()
     assert.matches("%(line 2%): 'doc' tag was never closed", support.refusal "{% liquid\n doc\n enddoc\n%}")
     assert.matches("%(line 2%): 'raw' tag was never closed", support.refusal "{% liquid\n raw\n endraw\n%}")
   end)
@@ -128,7 +128,7 @@ describe("the liquid tag", function()
 end)
 
 describe("a dash in a delimiter", function()
-  it("takes away the space on its side", function()
+  it("removes the whitespace on its side", function()
     support.all {
       ["a \n {{- 1 -}} \t b"] = "a1b",
       ["a {%- if true -%} x {%- endif -%} b"] = "axb",
@@ -136,12 +136,12 @@ describe("a dash in a delimiter", function()
     }
   end)
 
-  it("reaches no further than the tag before", function()
+  it("removes whitespace only up to the next tag", function()
     assert.equal("a ", render "a {% comment %}{% endcomment %}{%- assign x = 1 -%}")
     assert.equal("a 1", render "a {% liquid assign x = 1 %}{{- x }}")
   end)
 
-  it("reaches over a liquid tag without lines", function()
+  it("removes whitespace before a liquid tag without lines", function()
     assert.equal("a1b", render "a {% liquid %}{% liquid\n\n%}{{- 1 }}b")
     assert.equal("x1", render "{% if true %}x {% liquid %}{{- 1 }}{% endif %}")
   end)

@@ -1,9 +1,9 @@
--- Letters beyond ASCII, and texts that are not UTF-8. What is expected is what Ruby gives.
+-- Letters beyond ASCII, and texts that are not UTF-8. The expected results are those of Ruby.
 local support = require "spec.support.engine"
 local text = require "liquid.text"
 
 describe("letters beyond ASCII", function()
-  -- The text, then as upcase, downcase and capitalize make it.
+  -- A text, and its upcase, downcase and capitalize.
   local texts = {
     { "ǆ ŉ \u{390}", "Ǆ ʼN \u{399}\u{308}\u{301}", "ǆ ŉ \u{390}", "ǅ ŉ \u{390}" },
     { "ǅ Ǆ", "Ǆ Ǆ", "ǆ ǆ", "ǅ ǆ" },
@@ -35,7 +35,7 @@ describe("letters beyond ASCII", function()
 end)
 
 describe("a text that is not UTF-8", function()
-  -- "a\x80b\xC3c\xC3\xA9d\xC3": every byte is a character, also those that would be one together.
+  -- "a\x80b\xC3c\xC3\xA9d\xC3": every byte is a character, also the bytes of valid characters.
   local environment = { bytes = "YYBiw2PDqWTD", high = "gGHDiQ==" }
   for expression, output in pairs {
     ["'gICA' | base64_decode | size"] = "3",
@@ -58,12 +58,12 @@ describe("a text that is not UTF-8", function()
     ["high | base64_decode | capitalize | base64_encode"] = "gGHDiQ==",
     ["high | base64_decode | append: 'x' | size"] = "5",
   } do
-    it("is counted and cut by its bytes: " .. expression, function()
+    it("is counted and cut by bytes: " .. expression, function()
       support.outputs({ [expression] = output }, environment)
     end)
   end
 
-  it("is one to all functions", function()
+  it("is treated alike by all functions", function()
     local bytes = "\xC3\xA9\x80"
     assert.equal(3, text.length(bytes))
     assert.equal("\xC3", text.first(bytes))

@@ -1,6 +1,6 @@
 local support = require "spec.support.engine"
 
--- What would matter if a template, or data, ever became code or reached what is behind the engine.
+-- Texts that would have an effect if a template or data were run as code.
 local texts = {
   [["]], [[']], "]]", "]==]", "[[", "\\", "\\\"", "]] .. os.exit(1) .. [[", "\" .. os.exit(1) .. \"",
   "' or os.exit(1) or '",
@@ -10,14 +10,14 @@ local texts = {
 }
 
 describe("template text", function()
-  it("is put out as it is", function()
+  it("is written as it is", function()
     for _, text in ipairs(texts) do
       assert.equal(text, support.render(text), text)
       assert.equal("<" .. text .. ">", support.render("<{% raw %}" .. text .. "{% endraw %}>"), text)
     end
   end)
 
-  it("stays text in quotes", function()
+  it("remains text in quotes", function()
     for _, text in ipairs(texts) do
       local quote = text:find("'", 1, true) and '"' or "'"
       if not text:find(quote, 1, true) and not text:find("[{}]") and not text:find("%>", 1, true) then
@@ -32,7 +32,7 @@ describe("template text", function()
 end)
 
 describe("data", function()
-  it("is put out as it is, and never rendered", function()
+  it("is written as it is, and never rendered", function()
     for _, text in ipairs(texts) do
       assert.equal(text, support.render("{{ v }}", { v = text }))
       assert.equal(text, support.render("{{ h[k] }}", { h = { [text] = text }, k = text }))
@@ -41,7 +41,7 @@ describe("data", function()
     assert.equal("{{ b }}{% b %}", support.render("{{ a }}", { a = "{{ b }}{% b %}", b = "no" }))
   end)
 
-  it("may have any names, and those of Lua are like all others", function()
+  it("can have any names, also those of Lua", function()
     for _, name in ipairs { "_ENV", "_G", "__index", "__newindex", "__pairs", "end", "and", "nil_", "os", "string" } do
       assert.equal("mine", support.render("{{ " .. name .. " }}", { [name] = "mine" }), name)
       assert.equal("set", support.render("{% assign " .. name .. " = 'set' %}{{ " .. name .. " }}"), name)
@@ -50,8 +50,8 @@ describe("data", function()
   end)
 end)
 
-describe("what is behind the engine", function()
-  it("cannot be looked into", function()
+describe("the engine and Lua", function()
+  it("cannot be read by a template", function()
     local templates = {
       "{{ __index }}", "{{ self.__index }}", "{{ self['__metatable'] }}", "{{ _ENV.os }}", "{{ _G.os.time }}",
       "{{ os }}", "{{ a.__index }}",
@@ -68,7 +68,7 @@ describe("what is behind the engine", function()
     end
   end)
 
-  it("is not changed", function()
+  it("cannot be changed by a template", function()
     local globals = {}
     for name, value in pairs(_G) do globals[name] = value end
     support.render("{% assign os = 1 %}{% assign _G = 2 %}{% assign string = 3 %}{% capture print %}x{% endcapture %}"
@@ -77,7 +77,7 @@ describe("what is behind the engine", function()
     assert.equal("X", ("x"):upper())
   end)
 
-  it("runs no filter, tag or operator that is not there", function()
+  it("run no unknown filter, tag or operator", function()
     assert.equal("x", support.render "{{ 'x' | load | dofile | require: 'os' }}")
     assert.matches("Unknown tag 'load'", support.refusal "{% load 'x' %}")
     for _, name in ipairs { "define", "apply", "__index", "rep", "format", "dump" } do
@@ -89,8 +89,7 @@ end)
 describe("a Lua object", function()
   local ran
 
-  -- A class with everything that Lua would call of its own accord, or that a class has besides. Its finalizer is not
-  -- the collector's, as long as objects are made before it is there.
+  -- A class with all metamethods. Its objects are created before `__gc` is set, so that the collector does not call it.
   local function class()
     ran = {}
     local Class = { __name = "Secret", __mode = "k", secret = "inherited" }
@@ -178,7 +177,7 @@ describe("a Lua object", function()
     assert.same({}, ran)
   end)
 
-  it("is not asked for names that begin with __ as a drop", function()
+  it("is not asked for names that begin with __ if it is a drop", function()
     local Class = class()
     require("liquid.values").register(Class, { kind = "drop", get = function(object, name) return object[name] end })
     local object = with_finalizer(Class, setmetatable({ name = "Ada", __own = "own" }, Class))

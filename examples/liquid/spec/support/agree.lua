@@ -1,4 +1,4 @@
--- Renders random templates with this engine and with ruby-liquid, and tells where they differ.
+-- Renders random templates with this engine and with ruby-liquid, and compares the outputs.
 
 local core = require "pintle.core"
 local support = require "spec.support.engine"
@@ -26,14 +26,14 @@ local function render(request, environment)
   return (template:render(environment))
 end
 
----@return boolean whether ruby-liquid is there
+---@return boolean whether ruby-liquid is installed
 function agree.possible()
   return os.execute("ruby -e 'require \"liquid\"' 2> /dev/null") == true
 end
 
 ---@param count integer
 ---@param seed integer
----@return table[] differences lists of template, what was rendered here, and there
+---@return table[] differences lists of a template, the output of this engine, and that of ruby-liquid
 function agree.differences(count, seed)
   math.randomseed(seed)
   local environment = assert(json.decode(random.environment, nil, true, true))

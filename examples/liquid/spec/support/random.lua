@@ -1,10 +1,10 @@
--- Templates made at random, of what the reference and its older release agree on.
+-- Random templates, of features that are the same in this engine and in older releases of ruby-liquid.
 
 local random = {}
 
 local function pick(list) return list[math.random(#list)] end
 
----The data that all of them are rendered with, as JSON.
+---The environment of all templates, as JSON.
 random.environment = [=[{"i":7,"n":-3,"z":0,"f":2.5,"g":-0.75,"s":"Hello World","e":"","w":"  two words ","d":"12",
 "x":"3.5kg","big":12345678901234567890,"neg":-98765432109876543210,
 "t":true,"b":false,"nil":null,"l":[3,1,2],"m":["b","A","c",null,"a"],"k":["x","x","y"],
@@ -36,7 +36,7 @@ local property, places = one_of { "'n'", "'v'", "'ok'", "'nope'" }, one_of { "0"
 local list_name = one_of { "l", "m", "k" }
 local pattern = one_of { "'%Y-%m-%d'", "'%H:%M:%S %p'", "'%a %b %e %j'", "'%y%%'", "''", "'%-d/%-m %l'" }
 
--- Filters and what is given to them.
+-- Filters and their arguments.
 local filters = {
   { "upcase" }, { "downcase" }, { "capitalize" }, { "strip" }, { "lstrip" }, { "rstrip" }, { "strip_html" },
   { "escape" }, { "escape_once" }, { "strip_newlines" }, { "newline_to_br" }, { "size" }, { "reverse" }, { "uniq" },
@@ -148,11 +148,10 @@ function body(depth)
   return table.concat(parts)
 end
 
----The partials that they may use.
+---The partials of the templates.
 random.files = { p = "[{{ p }}{{ a }}{{ i }}{{ q }}{{ forloop.index }}{% assign q = 'in' %}{% increment i %}]" }
 
--- In the older release an interrupt does not end at a tablerow, which also has other errors, and no text of digits with
--- a sign is a date.
+-- Older releases of ruby-liquid differ in tablerow and in dates that are digits with a sign.
 local function is_disputed(template)
   local has_date = template:find("date", 1, true) and template:find("-", 1, true)
   if not template:find("tablerow", 1, true) then return has_date end

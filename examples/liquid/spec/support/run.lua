@@ -1,8 +1,7 @@
 -- Runs conformance cases through the server, over the protocol. script/liquid of pintle starts this file.
 
-local harness = require "spec.support.harness"
+local conformance = require "spec.support.conformance"
 local json = require("pintle.core").json
-local judge = require "spec.support.judge"
 local pintle = require "pintle"
 
 local PATIENCE = 10
@@ -43,13 +42,13 @@ local function read_cases(paths)
   return cases
 end
 
--- The name of the reference's class: "syntax_error" is a SyntaxError.
+-- The class of an error in the reference: that of "syntax_error" is SyntaxError.
 local function class_of(kind)
   local name = ("_" .. tostring(kind)):gsub("_(%a)", string.upper)
   return "Liquid::" .. name
 end
 
-local function told(problem, data)
+local function error_fields(problem, data)
   data = data or problem
   return { message = problem.message, class = class_of(data.type), line = data.line }
 end
@@ -57,7 +56,7 @@ end
 local function compile(engine, case)
   return engine:call("compile", {
     template = case.template, filesystem = case.filesystem,
-    options = harness.compile_options(case),
+    options = conformance.compile_options(case),
   }, { timeout = PATIENCE })
 end
 
@@ -74,12 +73,12 @@ end
 local function run(engine, case)
   local compiled, err = compile(engine, case)
   if not compiled then return { failure = tostring(err) } end
-  if compiled.error and compiled.error ~= json.null then return { parse_error = told(compiled.error) } end
+  if compiled.error and compiled.error ~= json.null then return { parse_error = error_fields(compiled.error) } end
   local rendered
   rendered, err = render(engine, case, compiled.template_id)
   if rendered then return { output = rendered.output } end
   if type(err.data) ~= "table" then return { failure = tostring(err) } end
-  return { render_error = told(err, err.data) }
+  return { render_error = error_fields(err, err.data) }
 end
 
 local function shown(result)
@@ -98,7 +97,7 @@ end
 
 local function label(case) return tostring(case.suite) .. " " .. tostring(case.name) end
 
--- Failures by suite, each with what was expected and what came.
+-- Prints the failures by suite, with the expected and the actual results.
 local function report(failures)
   table.sort(failures, function(a, b) return label(a.case) < label(b.case) end)
   local suite
@@ -127,7 +126,7 @@ local function run_all(engine, cases, as_json)
   local failures = {}
   for i, case in ipairs(cases) do
     local result = run(engine, case)
-    local passed = judge.passes(case, result)
+    local passed = conformance.passes(case, result)
     if not passed then failures[#failures + 1] = { case = case, result = result } end
     if as_json then print_json(case, result, passed) end
     if i % 100 == 0 or i == #cases then progress(i, #cases, #failures) end
