@@ -15,7 +15,7 @@ local SIZE = 1000000
 
 -- {====== Environments ======
 
--- Members of an object or items of a list until there is a megabyte of them.
+-- Repeats members of an object or items of a list up to a megabyte.
 local function filled(open, close, member)
   local parts, size, i = {}, 0, 0
   while size < SIZE do
@@ -105,7 +105,7 @@ local function call(engine, method, params)
   return assert(engine.server:call(method, params, { timeout = PATIENCE }))
 end
 
--- Nanoseconds that the process has been on a processor.
+-- Processor time of the process in nanoseconds.
 local function spent(engine)
   local file <close> = assert(io.open(("/proc/%d/schedstat"):format(engine.server.child.pid)))
   return file:read("n")
@@ -116,7 +116,7 @@ local function request_of(engine, shape, template)
   return core.json.raw(('{"template_id":"%s","environment":%s}'):format(compiled.template_id, shape.environment))
 end
 
--- Microseconds of processor time, and of any time, for one render.
+-- Processor time and wall-clock time of one render, in microseconds.
 local function measure(engine, request)
   local begun, before = core.now(), spent(engine)
   for _ = 1, renders do call(engine, "render", request) end

@@ -1,6 +1,6 @@
 -- Times the engine of examples/liquid: worker.lua PHASE TEMPLATE DATA SECONDS
--- PHASE is parse (of templates never seen before), again (of one template), render, output (prints what is rendered) or
--- memory (kilobytes after many renders).
+-- PHASE is parse (templates with new markup), again (the same template), render, output (prints the output) or memory
+-- (kilobytes after many renders).
 
 local phase, name, data_path, seconds = table.unpack(arg)
 local directory = arg[0]:match("^(.*)/") or "."
@@ -22,7 +22,7 @@ end
 local parses = phase == "parse" or phase == "again"
 local data = not parses and assert(json.decode(read(data_path), nil, true))
 
--- Partials are parsed when they are first rendered; to parse is to parse them too.
+-- Partials are parsed when they are first rendered, so parsing a template includes loading them.
 local partials = name == "partials" and { "section", "heading", "block", "link" } or {}
 
 local function parse(texts)

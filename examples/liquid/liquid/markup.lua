@@ -33,8 +33,9 @@ function markup.new_cache()
   return setmetatable({ new = {}, old = {}, count = 0 }, metatable)
 end
 
----@param markup string
----@param meaning any
+---Adds an entry.
+---@param key string
+---@param value any
 ---@return any value
 function methods:keep(key, value)
   if #key > MAX_LENGTH then return value end
@@ -45,7 +46,7 @@ end
 
 ---Moves an entry from `old` to `new`. For speed, callers write the lookup out:
 ---`cache.new[key] or cache.old[key] and cache:renew(key) or cache:keep(key, …)`.
----@param markup string one that is in `old`
+---@param key string
 ---@return any value
 function methods:renew(key)
   return self:keep(key, self.old[key])

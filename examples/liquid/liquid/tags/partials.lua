@@ -187,23 +187,13 @@ local function parse_render_lax(state, markup, position)
   return lax_rest({ name = name, arguments = {} }, markup, last - 1)
 end
 
-local function assign_arguments(tag, inner, outer)
-  local arguments, assigns = tag.arguments, inner.assigns
-  for i = 1, #arguments, 2 do
-    local value, err = arguments[i + 1](outer)
-    if err then return err end
-    if value == nil then value = null end
-    assigns[arguments[i]] = value
-  end
-end
-
 -- Renders the partial once, in a new context.
 local function render_once(tag, partial, object, forloop, ctx, out, n)
   local inner, err = ctx:isolate()
   if err then return n, err end
   inner.no_include = true
   if forloop then inner.assigns.forloop = forloop end
-  err = assign_arguments(tag, inner, ctx)
+  err = set_arguments(tag, inner.assigns, ctx)
   if err then return n, err end
   if object ~= nil then inner.assigns[tag.variable] = object end
   return bodies.render(partial.body, inner, out, n)
