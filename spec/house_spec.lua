@@ -56,7 +56,7 @@ local MAY_REQUIRE = {
   },
   ["plugin"] = {
     "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.lazy", "pintle.loop", "pintle.manifest",
-    "pintle.peer", "pintle.process", "pintle.task",
+    "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["request"] = { "pintle.core", "pintle.duration", "pintle.error", "pintle.lazy", "pintle.loop" },

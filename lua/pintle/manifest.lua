@@ -141,8 +141,8 @@ end
 function methods:fits(name, args)
   local operation = self.operations[name]
   local validate = operation and operation.validate
-  local fits_flat = validate and not validate.has_defaults and validate.fits_flat
-  return fits_flat and fits_flat(args) or false
+  local fits_flat = validate and not validate.has_defaults and validate.fits_flat or nil
+  return fits_flat ~= nil and fits_flat(args) ~= nil
 end
 
 ---Checks arguments and fills in what they leave to defaults.
@@ -162,9 +162,13 @@ function methods:check(name, args, is_shared, stop)
   args = args == nil and {} or args
   if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
   if not validate then return is_shared and args or copy(args) end
-  local full, err = validate:defaults(args, stop)
+  local full, err = validate.complete and validate.complete(args), nil
   local ok = full ~= nil
-  if ok then ok, err = validate(full, stop) end
+  if not full then
+    full, err = validate:defaults(args, stop)
+    ok = full ~= nil
+    if ok then ok, err = validate(full, stop) end
+  end
   if not ok then return nil, stop and stop() or invalid(name, err) end
   return rawequal(full, args) and not is_shared and copy(args) or full
 end

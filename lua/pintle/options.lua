@@ -11,6 +11,21 @@ function options.check(given, known, level)
   end
 end
 
+---The same, and whether each value has its type.
+---@param where string what the options are for
+---@param given table
+---@param types table<any, string|true> by name; true is for any type
+---@param level integer as for `error`: 2 blames the caller
+function options.check_types(where, given, types, level)
+  for name, value in pairs(given) do
+    local expected = types[name]
+    if not expected then error(("%s: there is no option %q"):format(where, tostring(name)), level + 1) end
+    if expected ~= true and type(value) ~= expected then
+      error(("%s: %s: a %s expected, got %s"):format(where, tostring(name), expected, type(value)), level + 1)
+    end
+  end
+end
+
 ---@param handler any what can be called, or nil
 function options.check_handler(handler)
   local metatable = getmetatable(handler)

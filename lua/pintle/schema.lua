@@ -73,9 +73,10 @@ local function compile(document, given, limits)
   local root = library:add(given.base and uris.resolve("", given.base) or "", document, "")
   local reached, dynamic, keywords = { root }, false, library.keywords
   if keywords["$ref"] or keywords["$dynamicRef"] then reached, dynamic = link.reach(library, root) end
+  local fits_flat, complete = flat.check(document, keywords)
   local self = setmetatable({
     root = root, reached = reached, limits = limits, has_defaults = keywords.default,
-    fits_flat = flat.check(document, keywords),
+    fits_flat = fits_flat, complete = complete,
     context = {
       dynamic = dynamic, limits = limits, either = given.unmarked_empty == "either", formats = given.formats,
       patterns = {},

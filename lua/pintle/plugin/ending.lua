@@ -1,11 +1,9 @@
 -- How a plugin ends: because it is asked to, because its input has ended, or because nobody is there any more.
 
-local beginning = require "pintle.plugin.beginning"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
-local work = require "pintle.plugin.work"
 
 local tasks = lazy "pintle.task"
 
@@ -28,9 +26,8 @@ end
 
 local function run_finalizers(self)
   for _, fn in ipairs(self.plugin.finalizers) do
-    local task = tasks.start(beginning.guarded, self, fn, self)
-    local _, err = task:await(LAST_WORDS)
-    if err ~= nil then beginning.report(self, "on_shutdown: " .. tostring(err)) end
+    local _, err = tasks.start(self.guarded, self, fn, self):await(LAST_WORDS)
+    if err ~= nil then self:report("on_shutdown: " .. tostring(err)) end
   end
 end
 
@@ -40,15 +37,10 @@ end
 ---@param request? pintle.request the one that asks for it
 function ending.shutdown(self, request)
   if self.is_shut then return end
-  self.is_shut, self.is_over = true, true
+  self.is_shut, self.phase = true, "over"
   stop_requests(self, SHUTTING_DOWN, request)
   self.peer:idle(STOPPING, request)
-  if self.phase == "ready" then run_finalizers(self) end
-end
-
-local function refuse_all(self)
-  self.peer:remove_handlers()
-  self.peer:otherwise(function() return work.refuse_when_over(self) end)
+  if self.has_begun then run_finalizers(self) end
 end
 
 local function wake(self, how)
@@ -60,8 +52,9 @@ end
 ---@param self pintle.server
 ---@param status? integer 0 unless told
 function ending.exit(self, status)
-  self.is_over = true
-  refuse_all(self)
+  self.phase = "over"
+  self.peer:remove_handlers()
+  self.peer:otherwise(function() return self:begin() end) -- which refuses
   wake(self, { status = status or 0 })
 end
 
