@@ -23,13 +23,15 @@ local INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 ---@field has_begun boolean? whether the plugin was initialized
 ---@field waiting table<pintle.event, true> operations that wait until the plugin is initialized
 ---@field found table<string, boolean> commands that were looked for
-local methods = {
-  execute = function(...) return work.execute(...) end,
-  enter = function(...) return work.enter(...) end,
-  shutdown = function(...) return ending.shutdown(...) end,
-  exit = function(...) return ending.exit(...) end,
-  follow = function(...) return ending.follow(...) end,
-}
+local methods = {}
+
+-- Methods of modules that are loaded when they are first used.
+for name, module in pairs { execute = work, enter = work, shutdown = ending, exit = ending, follow = ending } do
+  methods[name] = function(...)
+    methods[name] = module[name]
+    return methods[name](...)
+  end
+end
 
 local metatable = { __name = "pintle.server", __index = methods }
 

@@ -274,12 +274,6 @@ local function prepare(self, operation, given)
   return ok, err
 end
 
--- A function that takes no context is not given one.
-local function call(self, operation, args, given, request)
-  if not operation.takes_context then return operation.fn(args) end
-  return operation.fn(args, new_context(self, request, operation.name, given))
-end
-
 ---Runs an operation.
 ---@param self pintle.server
 ---@param name string
@@ -301,8 +295,9 @@ function work.execute(self, name, args, given, request)
     ok, err = prepare(self, operation, given)
     if not ok then return nil, err end
   end
+  local ctx = operation.takes_context and new_context(self, request, name, given) or nil
   local outcome
-  outcome, err = outcome_of(operation, call(self, operation, checked, given, request))
+  outcome, err = outcome_of(operation, operation.fn(checked, ctx))
   if request.concluding then request.concluding() end
   if request.stopped or request.due then
     local is_unwanted, why = request:cancelled()
