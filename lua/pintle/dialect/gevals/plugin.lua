@@ -140,11 +140,14 @@ end
 ---@return true?, pintle.error?
 function plugin.progress(server, request, fraction, message)
   if not server.state.has_host or request.id == nil then return true end
-  if not server.capabilities.progress then
-    return plugin.log(server, request, "debug", message or "progress", { progress = fraction })
+  if server.capabilities.progress then
+    local params = { id = id_of(request), value = fraction, message = message }
+    return server.peer:notify("progress", setmetatable(params, PROGRESS))
   end
-  local params = { id = id_of(request), value = fraction, message = message }
-  return server.peer:notify("progress", setmetatable(params, PROGRESS))
+  local data = { progress = fraction }
+  if message and #message > wire.SHORT then return plugin.log(server, request, "debug", message, data) end
+  return server.peer:notify("log",
+    setmetatable({ level = "debug", message = message or "progress", data = data }, wire.LOG))
 end
 
 ---@param server pintle.server

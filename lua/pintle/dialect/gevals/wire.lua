@@ -65,6 +65,8 @@ local function has_few_short_members(data)
   return count > 0
 end
 
+wire.LOG, wire.SHORT = LOG, SHORT
+
 ---The params of a log message: as they are if they fit a line, else cut, with a note that says so.
 ---@param level pintle.level
 ---@param message string
