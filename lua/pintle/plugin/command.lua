@@ -20,46 +20,25 @@ local command = {}
 ---@field others string[] all that is not for pintle, as it came
 
 local function set_dialect(parsed, value, where)
-  local message
-  parsed.dialect, message = dialects.get(value)
-  if parsed.dialect then return true end
-  return false, ("%s: %s"):format(where, message)
+  local dialect, message = dialects.get(value)
+  parsed.dialect = dialect
+  return not dialect and ("%s: %s"):format(where, message) or nil
 end
 
 local function set_config(parsed, value)
   local config, message = json.decode(value)
-  if config == nil then return false, "--config: " .. message end
-  if type(config) ~= "table" or getmetatable(config) == json.array_mt then
-    return false, "--config: a JSON object expected"
-  end
+  if config ~= nil and json.kind(config) ~= "object" then message = "a JSON object expected" end
   parsed.config = config
-  return true
+  return message and "--config: " .. message
 end
 
-local function set_manifest(parsed, value)
-  parsed.action = "manifest"
-  if value then return set_dialect(parsed, value, "--manifest") end
-  return true
-end
-
-local function act(action)
-  return function(parsed)
-    parsed.action = action
-    return true
-  end
-end
-
-local function force(parsed)
-  parsed.is_forced = true
-  return true
-end
-
+-- By name: the action, or the function that takes the value and returns what is wrong with it.
 local OPTIONS = {
-  ["--help"] = { set = act "help" },
-  ["-h"] = { set = act "help" },
-  ["--version"] = { set = act "version" },
-  ["--serve"] = { set = force },
-  ["--manifest"] = { set = set_manifest, value = "optional" },
+  ["--help"] = { action = "help" },
+  ["-h"] = { action = "help" },
+  ["--version"] = { action = "version" },
+  ["--serve"] = { is_forced = true },
+  ["--manifest"] = { action = "manifest", set = set_dialect, value = "optional" },
   ["--config"] = { set = set_config, value = "required" },
   ["--dialect"] = { set = set_dialect, value = "required" },
 }
@@ -82,12 +61,13 @@ local function take(parsed, given, at)
   end
   local value, is_next = value_of(option, inline, given[at + 1])
   if option.value == "required" and not value then return nil, name .. ": a value is missing" end
-  local ok, message = option.set(parsed, value, name)
-  if not ok then return nil, message end
+  parsed.action, parsed.is_forced = option.action or parsed.action, option.is_forced or parsed.is_forced
+  local message = value and option.set(parsed, value, name)
+  if message then return nil, message end
   return is_next and at + 2 or at + 1
 end
 
----What is not known is passed over, for a host may have arguments of its own; so is all behind "--".
+---Arguments that are not known are left to the plugin, for a host may have some of its own; so are all behind "--".
 ---@param given string[]
 ---@return pintle.arguments?, string? message
 function command.parse(given)
@@ -102,12 +82,8 @@ function command.parse(given)
     if not at then return nil, message end
   end
   local wanted = os.getenv "PINTLE_DIALECT"
-  if not parsed.dialect and wanted and wanted ~= "" then
-    local ok
-    ok, message = set_dialect(parsed, wanted, "PINTLE_DIALECT")
-    if not ok then return nil, message end
-  end
-  return parsed
+  if not parsed.dialect and wanted and wanted ~= "" then message = set_dialect(parsed, wanted, "PINTLE_DIALECT") end
+  return not message and parsed or nil, message
 end
 
 -- }======
