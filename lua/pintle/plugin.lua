@@ -21,7 +21,6 @@ local FAILED, MISUSED = 1, 2 -- exit statuses
 ---@field methods table<string, pintle.plugin.method>
 ---@field initializers function[]
 ---@field finalizers function[]
----@field has_requirements boolean whether it or one of its operations requires a command
 ---@field is_ordered? boolean whether objects that it receives keep the order of their members in every dialect
 local methods = {}
 

@@ -19,10 +19,6 @@ local INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 
 ---@class pintle.server
 ---@field operations table<string, pintle.operation> those of the plugin
----@field phase "new"|"beginning"|"ready"|"over"
----@field has_begun boolean? whether the plugin was initialized
----@field waiting table<pintle.event, true> operations that wait until the plugin is initialized
----@field found table<string, boolean> commands that were looked for
 local methods = {}
 
 -- Methods of modules that are loaded when they are first used.
@@ -61,10 +57,23 @@ function methods:note(level, message, data)
   return true
 end
 
--- The functions of the dialect take their place once it is known.
+-- The dialect's own functions take the place of the next three once it is known.
+
+---@private
 function methods:send_log(_, level, message, data) return self:note(level, message, data) end
-function methods.send_progress() return true end
-function methods.send_part() return nil, errors.new("invalid", "the host takes no parts of a result") end
+
+---@param request pintle.request
+---@param fraction number
+---@param message string?
+---@return true?, pintle.error?
+function methods:progress(request, fraction, message) return true end -- luacheck: ignore 212
+
+---@param request pintle.request
+---@param part any
+---@return true?, pintle.error?
+function methods:part(request, part) -- luacheck: ignore 212
+  return nil, errors.new("invalid", "the host takes no parts of a result")
+end
 
 ---Logs to the host; to stderr as long as the dialect is not known.
 ---@param level pintle.level
@@ -164,7 +173,7 @@ end
 local function speak(self, dialect)
   local own = dialect.plugin
   self.dialect = dialect
-  self.send_log, self.send_progress, self.send_part = own.log, own.progress, own.part
+  self.send_log, self.progress, self.part = own.log, own.progress, own.part
   if own.stderr_line then stdout.fold_lines(own.stderr_line) end
   local ok, err = self.peer:adopt(dialect)
   add_handlers(self, dialect)
@@ -208,6 +217,8 @@ local function open(self, options)
   }
 end
 
+-- `phase` is "new", "beginning", "ready" or "over"; `waiting` has the events of operations that wait for "ready";
+-- `found` is for `program.check`.
 local function new(plugin, options)
   return setmetatable({
     plugin = plugin, operations = plugin.manifest.operations, config = options.config or {}, capabilities = {},

@@ -3,7 +3,7 @@
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
-local options = require "pintle.options"
+local option_checks = require "pintle.options"
 
 local program = lazy "pintle.plugin.program"
 
@@ -27,7 +27,6 @@ local work = {}
 ---@field config table what the plugin is configured with
 ---@field request pintle.request
 ---@field server pintle.server
----@field given pintle.context
 local methods = {}
 
 local fields = {
@@ -39,7 +38,7 @@ local fields = {
   agent = function(self) return self.given.agent end,
 }
 
--- Fields are set when they are first asked for: most functions use few of them.
+-- Fields are set when they are first asked for: most functions use few of them. `given` is the context of the host.
 local function index(self, name)
   local method = methods[name]
   if method then return method end
@@ -91,7 +90,7 @@ function methods:progress(fraction, message)
   if message ~= nil and type(message) ~= "string" then
     error("progress: message: a string expected, got " .. type(message), 2)
   end
-  local _, err = self.server:send_progress(self.request, fraction, message)
+  local _, err = self.server:progress(self.request, fraction, message)
   after_send(self, err)
 end
 
@@ -99,7 +98,7 @@ end
 ---@param value any
 ---@return true?, pintle.error?
 function methods:part(value)
-  local ok, err = self.server:send_part(self.request, value)
+  local ok, err = self.server:part(self.request, value)
   after_send(self)
   return ok, err
 end
@@ -107,9 +106,9 @@ end
 ---Calls the host.
 ---@param method string
 ---@param params? any
----@param given? { timeout?: number|false }
+---@param options? { timeout?: number|false }
 ---@return any result, pintle.error?
-function methods:call(method, params, given) return self.request:call(method, params, given) end
+function methods:call(method, params, options) return self.request:call(method, params, options) end
 
 ---@param method string
 ---@param params? any
@@ -153,7 +152,7 @@ local RUN_OPTIONS = setmetatable({
 local function check_run(given)
   if type(given) ~= "table" then error("run: a table expected, got " .. type(given), 3) end
   if type(given[1]) ~= "string" then error("run: a command expected, such as { \"ls\", \"-l\" }", 3) end
-  options.check_types("run", given, RUN_OPTIONS, 3)
+  option_checks.check_types("run", given, RUN_OPTIONS, 3)
   for name, value in pairs(given.env or NOTHING) do
     if type(value) ~= "string" and value ~= false then
       error(("run: env: %s: a string expected, got %s"):format(tostring(name), type(value)), 3)
@@ -285,7 +284,7 @@ function work.execute(self, name, args, given, request)
   if given.timeout then request:set_deadline(given.timeout, ("Operation %q"):format(name)) end
   local operation = self.operations[name]
   local complete = operation and operation.complete
-  local checked, err = complete and complete(args), nil
+  local checked, err = complete and complete(args)
   if not checked then
     checked, err = check_args(self, name, args, request)
     if not checked then return nil, err end

@@ -94,7 +94,7 @@ end
 ---@return table? meta the `_meta` of the request, an empty table if it has none
 ---@return pintle.error? err
 function era.check(server, request, params)
-  local meta, err = type(params) == "table" and params._meta, nil
+  local meta, err = type(params) == "table" and params._meta
   if type(meta) ~= "table" or not is_right(meta) then
     meta, err = find_fault(server, request, params)
     if not meta then return nil, err end

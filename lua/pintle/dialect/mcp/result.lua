@@ -65,8 +65,9 @@ end
 ---@return pintle.error|table
 function results.error(is_modern, err)
   if type(err) ~= "table" then err = { message = err } end
-  if err.code ~= nil and code_of(is_modern, err) == err.code then return err end
-  return errors.new(err.kind or "invalid", errors.text(err.message), { code = code_of(is_modern, err), data = err.data })
+  local code = code_of(is_modern, err)
+  if err.code ~= nil and code == err.code then return err end
+  return errors.new(err.kind or "invalid", errors.text(err.message), { code = code, data = err.data })
 end
 
 local function copy(result)
