@@ -141,8 +141,8 @@ end
 function methods:fits(name, args)
   local operation = self.operations[name]
   local validate = operation and operation.validate
-  local fits_flat = validate and not validate.has_defaults and validate.fits_flat
-  return fits_flat and fits_flat(args) or false
+  local complete = validate and not validate.has_defaults and validate.complete
+  return complete and complete(args) ~= nil or false
 end
 
 ---Checks arguments and fills in what they leave to defaults.
@@ -162,10 +162,13 @@ function methods:check(name, args, is_shared, stop)
   args = args == nil and {} or args
   if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
   if not validate then return is_shared and args or copy(args) end
-  local full, err = validate:defaults(args, stop)
-  local ok = full ~= nil
-  if ok then ok, err = validate(full, stop) end
-  if not ok then return nil, stop and stop() or invalid(name, err) end
+  local full, err = validate.complete and validate.complete(args)
+  if not full then
+    full, err = validate:defaults(args, stop)
+    local ok = full ~= nil
+    if ok then ok, err = validate(full, stop) end
+    if not ok then return nil, stop and stop() or invalid(name, err) end
+  end
   return rawequal(full, args) and not is_shared and copy(args) or full
 end
 

@@ -4,6 +4,7 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
+local options = require "pintle.options"
 local policy = require "pintle.peer.policy"
 local tasks = require "pintle.task"
 
@@ -128,7 +129,7 @@ function request_methods:deadline() return self.due and math.max(self.due - loop
 
 ---Calls the peer that sent the request.
 ---@return any result, pintle.error?
-function request_methods:call(method, params, options) return self.peer:call(method, params, options) end
+function request_methods:call(method, params, given) return self.peer:call(method, params, given) end
 
 ---@return true?, pintle.error?
 function request_methods:notify(method, params) return self.peer:notify(method, params) end
@@ -370,31 +371,12 @@ end
 
 -- {====== Opening ======
 
----A set of names.
----@param list string with spaces between them
----@return table<string, true>
-function peers.names(list)
-  local set = {}
-  for name in list:gmatch "%S+" do set[name] = true end
-  return set
-end
-
----Raises for a name that is not known.
----@param given table
----@param known table<string, any>
----@param level integer whom to blame, as `error` counts for the caller
-function peers.check_names(given, known, level)
-  for name in pairs(given) do
-    if not known[name] then error(("no option %q"):format(tostring(name)), level + 1) end
-  end
-end
-
 local STREAM_OPTIONS = "read write framing json raw ids extra header others "
 local STREAM_LIMITS = "header message nesting queue calls text values "
-local LIMITS = peers.names(STREAM_LIMITS .. "requests parked")
+local LIMITS = options.names(STREAM_LIMITS .. "requests parked")
 
 ---The names of all options.
-peers.OPTIONS = peers.names(STREAM_OPTIONS .. [[
+peers.OPTIONS = options.names(STREAM_OPTIONS .. [[
   name timeout limits cancellation progress codes answer_noise on_noise on_error on_close explain traceback spin linger
   ordered big_integers
 ]])
@@ -436,7 +418,7 @@ end
 ---@param given pintle.peer.options
 ---@return pintle.peer?, pintle.error?
 function peers.open(given)
-  peers.check_names(given.limits or {}, LIMITS, 2)
+  options.check_names(given.limits or {}, LIMITS, 2)
   policy.check_timeout(given.timeout, 2)
   local self = new(given)
   local stream, err = open_stream(self, given)
