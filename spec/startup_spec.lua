@@ -79,7 +79,7 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(60600, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
+    assert_parsed(61500, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
