@@ -17,7 +17,7 @@
 #include "lorder.h"
 #include "number.h"
 
-#define CHUNK PT_ORDER_SMALL /* members that wait at the most */
+#define CHUNK PT_ORDER_SHARED /* members that wait at the most */
 #define QUICK 16             /* levels that are kept in C */
 
 typedef struct level {
