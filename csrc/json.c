@@ -194,7 +194,7 @@ static inline const char *copy_plain(char *out, const char *p,
   }
 #endif
   for (; end - p >= 8; p += 8, out += 8) {
-    uint64_t word = pt_plain_load8(p), specials = pt_plain_specials(word);
+    uint64_t word = pt_load8(p), specials = pt_plain_specials(word);
     memcpy(out, &word, 8);
     if (specials != 0) {
       p += pt_plain_before(specials);

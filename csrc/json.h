@@ -115,7 +115,7 @@ static inline uint64_t pt_plain_specials(uint64_t word) {
   return (word | below | equal) & PT_EACH_BYTE(0x80);
 }
 
-static inline uint64_t pt_plain_load8(const char *p) {
+static inline uint64_t pt_load8(const char *p) {
   uint64_t word;
   memcpy(&word, p, sizeof word);
   return word;
@@ -177,7 +177,7 @@ static inline const char *pt_plain_end(const char *p, const char *end) {
   }
 #endif
   for (; end - p >= 8; p += 8) {
-    uint64_t specials = pt_plain_specials(pt_plain_load8(p));
+    uint64_t specials = pt_plain_specials(pt_load8(p));
     if (specials != 0) {
       p += pt_plain_before(specials);
       break;
@@ -190,7 +190,7 @@ static inline const char *pt_plain_end(const char *p, const char *end) {
 
 /* Too large for a compiler to inline twice by itself, and called for nearly
 ** every name and string that is written. */
-#define PT_PLAIN_ALWAYS __attribute__((always_inline))
+#define PT_ALWAYS_INLINE __attribute__((always_inline))
 
 /* What pt_plain_copy_short takes at the most. */
 #ifdef __SSE2__
@@ -201,7 +201,7 @@ static inline const char *pt_plain_end(const char *p, const char *end) {
 
 /* Copies a short run and says whether all of it is plain: its first and last
 ** block overlap in the middle. */
-static inline PT_PLAIN_ALWAYS int
+static inline PT_ALWAYS_INLINE int
 pt_plain_copy_short(char *out, const char *text, size_t len) {
 #ifdef __SSE2__
   if (len > 16) {
@@ -213,8 +213,8 @@ pt_plain_copy_short(char *out, const char *text, size_t len) {
   }
 #endif
   if (len >= 8) {
-    uint64_t first = pt_plain_load8(text);
-    uint64_t last = pt_plain_load8(text + len - 8);
+    uint64_t first = pt_load8(text);
+    uint64_t last = pt_load8(text + len - 8);
     memcpy(out, &first, 8);
     memcpy(out + len - 8, &last, 8);
     return pt_plain_are(first, last);
@@ -236,8 +236,8 @@ pt_plain_copy_short(char *out, const char *text, size_t len) {
 
 /* Writes a string and its quotes to where there is room for len + 2 bytes, if
 ** it is short and plain; 0 if it is not. */
-static inline PT_PLAIN_ALWAYS int pt_plain_quote(char *out, const char *text,
-                                                 size_t len) {
+static inline PT_ALWAYS_INLINE int pt_plain_quote(char *out, const char *text,
+                                                  size_t len) {
   if (len > PT_PLAIN_SHORT || !pt_plain_copy_short(out + 1, text, len))
     return 0;
   out[0] = out[len + 1] = '"';

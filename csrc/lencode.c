@@ -92,7 +92,7 @@ static pt_encoded encode_real(pt_encoder *e) {
   double value = lua_tonumber(e->L, -1);
   if (!isfinite(value))
     return pt_encode_error(e, isnan(value) ? "NaN has no JSON form"
-                                : "an infinity has no JSON form");
+                                           : "an infinity has no JSON form");
   e->out->end += pt_number_write_real(e->out->data + e->out->end, value);
   return PT_ENCODED;
 }
@@ -104,7 +104,8 @@ static inline pt_encoded encode_number(pt_encoder *e) {
   return PT_ENCODED;
 }
 
-static pt_encoded encode_long_text(pt_encoder *e, const char *text, size_t len) {
+static pt_encoded encode_long_text(pt_encoder *e, const char *text,
+                                   size_t len) {
   int status = pt_encode_string(e->L, e->out, text, len);
   return status < 0 ? pt_encode_error(e, "invalid UTF-8") : done(status);
 }
@@ -130,7 +131,8 @@ static pt_encoded put_literal(pt_encoder *e, const char *text) {
 static pt_encoded encode_userdata(pt_encoder *e) {
   size_t len;
   const char *text = pt_raw_test(e->L, -1, &len);
-  return text != NULL ? put_text(e->L, e->out, text, len) : pt_encode_type_error(e);
+  return text != NULL ? put_text(e->L, e->out, text, len)
+                      : pt_encode_type_error(e);
 }
 
 static pt_encoded encode_other(pt_encoder *e, int type) {
@@ -445,12 +447,14 @@ static inline pt_encoded before_item(pt_encoder *e) {
 }
 
 static pt_encoded not_a_name(pt_encoder *e) {
-  return pt_encode_error(e, e->walk != PT_WALK_OBJECT
-                     ? "an ordered object with items has no JSON form"
-                     : "a table with both items and names has no JSON form");
+  return pt_encode_error(
+      e, e->walk != PT_WALK_OBJECT
+             ? "an ordered object with items has no JSON form"
+             : "a table with both items and names has no JSON form");
 }
 
-static pt_encoded encode_long_name(pt_encoder *e, const char *name, size_t len) {
+static pt_encoded encode_long_name(pt_encoder *e, const char *name,
+                                   size_t len) {
   pt_encoded status = encode_long_text(e, name, len);
   if (status != PT_ENCODED)
     return status;

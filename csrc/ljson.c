@@ -176,7 +176,9 @@ typedef struct decode_options {
 
 /* Those that stand behind the text at 1. */
 static decode_options check_options(lua_State *L) {
-  decode_options options;
+  decode_options options = {PT_JSON_DEPTH, 0, 0};
+  if (lua_gettop(L) == 1)
+    return options;
   options.depth = depth_option(L, 2);
   options.ordered = lua_toboolean(L, 3);
   options.big_integers = lua_toboolean(L, 4);

@@ -31,14 +31,17 @@ int pt_stack_is_small(lua_State *L);
 /* Pushes the metatable that marks arrays, which is the third. */
 void pt_array_metatable(lua_State *L);
 
-#define PT_NAMES_SLOTS 128 /* a power of two */
+#define PT_NAMES_SLOT_BITS 8
+#define PT_NAMES_SLOTS (1 << PT_NAMES_SLOT_BITS)
 #define PT_NAMES_LONGEST 22
 #define PT_NAMES_MOST_WATCHED 8
 
+/* The bytes of a name as numbers. Those of a long one overlap: `last` are its
+** last eight bytes, if it has as many. */
 typedef struct pt_name {
+  uint64_t first, middle, last;
   unsigned char len;
   unsigned char is_watched;
-  char text[PT_NAMES_LONGEST];
 } pt_name;
 
 /* What the collector has missed, in kilobytes: see pt_call_paused. */
