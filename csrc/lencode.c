@@ -492,58 +492,49 @@ static inline pt_encoded before_member(pt_encoder *e) {
 
 /* {====== The members of the innermost table, from the one on top on ====== */
 
-/* How a walk over members ended. */
-typedef enum step {
-  STEP_END,   /* there are no more */
-  STEP_TABLE, /* the next one is a table, and on top */
-  STEP_FAILED /* see `status` */
-} step;
-
-static inline step failed(pt_encoder *e, pt_encoded status) {
-  e->status = status;
-  return STEP_FAILED;
-}
+/* A walk over members returns PT_ENCODED at the end of the table. */
+#define TABLE_NEXT ((pt_encoded)(PT_ENCODE_MISUSE + 1)) /* a table is on top */
 
 /* What follows an integer is likely to be one, too, and this is asked first. */
-static inline step write_items(pt_encoder *e) {
+static inline pt_encoded write_items(pt_encoder *e) {
   lua_State *L = e->L;
   int was_integer = 0;
   do {
     pt_encoded status = before_item(e);
     if (status != PT_ENCODED)
-      return failed(e, status);
+      return status;
     if (was_integer && lua_isinteger(L, -1)) {
       put_integer(e->out, lua_tointeger(L, -1));
     } else {
       int type = lua_type(L, -1);
       if (type == LUA_TTABLE)
-        return STEP_TABLE;
+        return TABLE_NEXT;
       status = encode_scalar(e, type);
       if (status != PT_ENCODED)
-        return failed(e, status);
+        return status;
       was_integer = type == LUA_TNUMBER;
     }
     lua_pop(L, 1);
   } while (next_member(e));
-  return STEP_END;
+  return PT_ENCODED;
 }
 
-static inline step write_members(pt_encoder *e) {
+static inline pt_encoded write_members(pt_encoder *e) {
   lua_State *L = e->L;
   do {
     pt_encoded status = before_member(e);
     int type;
     if (status != PT_ENCODED)
-      return failed(e, status);
+      return status;
     type = lua_type(L, -1);
     if (type == LUA_TTABLE)
-      return STEP_TABLE;
+      return TABLE_NEXT;
     status = encode_scalar(e, type);
     if (status != PT_ENCODED)
-      return failed(e, status);
+      return status;
     lua_pop(L, 1);
   } while (next_member(e));
-  return STEP_END;
+  return PT_ENCODED;
 }
 
 /* }====== */
@@ -556,14 +547,12 @@ static pt_encoded encode_table(pt_encoder *e) {
     if (status != PT_ENCODED || e->depth == 0)
       return status;
     for (;;) {
-      step s = !more        ? STEP_END
-               : is_list(e) ? write_items(e)
-                            : write_members(e);
-      if (s == STEP_FAILED)
-        return e->status;
-      if (s == STEP_TABLE)
+      if (more)
+        status = is_list(e) ? write_items(e) : write_members(e);
+      if (status == TABLE_NEXT)
         break;
-      status = close_table(e);
+      if (status == PT_ENCODED)
+        status = close_table(e);
       if (status != PT_ENCODED || e->depth == 0)
         return status;
       more = next_member(e);

@@ -59,7 +59,6 @@ typedef struct pt_encoder {
   size_t mark;   /* length to which a failure cuts the buffer back */
   const char *root;
   const void *array_meta; /* the metatable that marks arrays */
-  pt_encoded status;      /* of a walk that has failed */
   int parts_used;
   pt_level open[PT_ENCODER_LEVELS];
   pt_part parts[PT_ENCODER_PARTS]; /* a stack, shared by the open tables */
