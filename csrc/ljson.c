@@ -177,9 +177,9 @@ static const char *check_text(lua_State *L, size_t *len) {
 
 /* {====== The collector ====== */
 
-/* Has the collector work as if so many kilobytes had been allocated. Memory that
-** it frees counts as made up for, too. The state is changed first, because a
-** finalizer may call this function. */
+/* Has the collector work as if so many kilobytes had been allocated. Memory
+** that it frees counts as made up for, too. The state is changed first, because
+** a finalizer may call this function. */
 static void collect(lua_State *L, pt_arrears *a, int part) {
   int before = lua_gc(L, LUA_GCCOUNT), step = part + a->deferred, freed;
   a->owed -= part;
@@ -199,8 +199,8 @@ void pt_make_up(lua_State *L, pt_arrears *a) {
     a->owed = 0;
 }
 
-/* A restarted collector would begin at once, while all that was decoded is still
-** in use. A generational one would even do a full cycle, and take everything
+/* A restarted collector would begin at once, while all that was decoded is
+** still in use. A generational one would even do a full cycle, and take everything
 ** for long-lived. A step backwards makes it wait. */
 static void start_again(lua_State *L, pt_arrears *a, int missed) {
   lua_gc(L, LUA_GCRESTART);
