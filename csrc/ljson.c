@@ -200,8 +200,8 @@ void pt_make_up(lua_State *L, pt_arrears *a) {
 }
 
 /* A restarted collector would begin at once, while all that was decoded is
-** still in use. A generational one would even do a full cycle, and take everything
-** for long-lived. A step backwards makes it wait. */
+** still in use. A generational one would even do a full cycle, and take all of
+** it for long-lived. A step backwards makes it wait. */
 static void start_again(lua_State *L, pt_arrears *a, int missed) {
   lua_gc(L, LUA_GCRESTART);
   a->owed = missed;
