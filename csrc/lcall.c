@@ -297,7 +297,7 @@ static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
 
 /* In a protected call: (stream). */
 static int write_protected(lua_State *L) {
-  pt_peer_write(L, pt_peer_check(L, 1), 1);
+  pt_peer_write(L, pt_peer_check(L, 1));
   return 0;
 }
 
@@ -404,6 +404,7 @@ int pt_call_ask(lua_State *L) {
   int failed;
   lua_settop(L, 5);
   a.waiter = e = pt_event_check(L, 2);
+  luaL_checktype(L, 3, LUA_TSTRING);
   if (lua_isnumber(L, 5))
     a.due = pt_clock_now() + lua_tonumber(L, 5);
   failed = pt_send_request(L, p, &a);

@@ -1,12 +1,158 @@
 #include "ldispatch.h"
 
 #include "lcall.h"
-#include "lreceive.h"
+#include "ljson.h"
+#include "lmessage.h"
 #include "lsend.h"
 
 /* What a turn takes of one peer before it is the turn of others. */
 #define MOST_MESSAGES 64
 #define MOST_BYTES (1024 * 1024)
+
+/* The upvalues of read_peer: the names of members, and read_large. */
+#define UPVALUES (PT_NAMES_UPVALUES + 1)
+
+/* Pushes the value at a place on the stack that may be none. */
+static void push_at(lua_State *L, int at) {
+  if (at > 0)
+    lua_pushvalue(L, at);
+  else
+    lua_pushnil(L);
+}
+
+/* {====== Receiving ======
+** A payload is decoded where it stands, straight out of the buffer, which is
+** held in place meanwhile. Decoding raises when memory is short, and the input
+** is still held in place then: such a peer is given up. */
+
+/* Drops the message from the buffer; a batch may be answered with that. */
+static void consume(lua_State *L, pt_peer *p) {
+  pt_input *in = &p->input;
+  if (in->text_used == 0) /* there is more of the batch */
+    return;
+  pt_buf_consume(L, &in->buf, in->text_used);
+  if (in->batch > 0) {
+    in->batch = 0;
+    if (!pt_batch_complete(L, p))
+      luaL_error(L, "not enough memory");
+  }
+}
+
+static int finish_reading(lua_State *L, pt_peer *p) {
+  p->input.is_reading = 0;
+  consume(L, p);
+  if (p->input.io.fd == -1)
+    pt_peer_release(L, p);
+  return 1;
+}
+
+/* With the collector paused: (peer, message) -> id, method, payload */
+static int read_large(lua_State *L) {
+  pt_peer *p = lua_touserdata(L, 1);
+  pt_message *m = lua_touserdata(L, 2);
+  pt_vocabulary words = pt_names_get(L, 1);
+  lua_settop(L, 1);
+  pt_message_read(L, p, &words, m);
+  luaL_checkstack(L, 3, NULL);
+  push_at(L, m->id);
+  push_at(L, m->method);
+  push_at(L, m->payload);
+  return 3;
+}
+
+/* The size of a line is known only now. */
+static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+                          pt_message *m) {
+  pt_peer_note_size(L, p, p->input.text_len);
+  p->loop->arrears = &words->names->arrears;
+  lua_pushvalue(L, lua_upvalueindex(UPVALUES));
+  lua_pushvalue(L, 1);
+  lua_pushlightuserdata(L, m);
+  if (pt_call_paused(L, words, 2) != LUA_OK)
+    lua_error(L);
+  m->id = m->id > 0 ? 2 : 0;
+  m->method = m->method > 0 ? 3 : 0;
+  m->payload = m->payload > 0 ? 4 : 0;
+}
+
+static int receive_message(lua_State *L, pt_peer *p, pt_message *m) {
+  pt_vocabulary words = pt_names_get(L, 1);
+  p->input.is_reading = 1;
+  if (p->input.text_len < PT_DECODE_LARGE)
+    pt_message_read(L, p, &words, m);
+  else
+    receive_large(L, p, &words, m);
+  return finish_reading(L, p);
+}
+
+/* No frame is whole yet: as receive, and 1 if it is to be searched again. */
+static int read_on(lua_State *L, pt_peer *p, const pt_frame_found *found) {
+  pt_input *in = &p->input;
+  pt_buf_consume(L, &in->buf, found->used);
+  if (found->used > 0 && pt_buf_len(&in->buf) > 0)
+    return 1;
+  if (in->at_end) {
+    lua_pushliteral(L, "the other side has closed the stream");
+    lua_pushliteral(L, "closed");
+    return -1;
+  }
+  in->is_searched = 1;
+  in->need = found->need;
+  return pt_peer_read_bytes(L, p);
+}
+
+/* The next frame; the results are those of receive. */
+static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
+  pt_input *in = &p->input;
+  pt_frame_found found;
+  pt_frame_result result;
+  int status = 1;
+  do {
+    result = pt_frame_scan(&in->framing, pt_buf_front(&in->buf),
+                           pt_buf_len(&in->buf), in->at_end, &found);
+    if (result == PT_FRAME_MORE)
+      status = read_on(L, p, &found);
+  } while (result == PT_FRAME_MORE && status == 1);
+  if (result == PT_FRAME_MORE)
+    return status;
+  in->text = found.text;
+  in->text_len = found.len;
+  in->text_used = found.used;
+  if (result == PT_FRAME_MESSAGE)
+    return receive_message(L, p, m);
+  in->is_reading = 1;
+  if (result == PT_FRAME_NOISE)
+    pt_message_noise(L, p, m);
+  else
+    pt_message_refused(L, p, &found, m);
+  return finish_reading(L, p);
+}
+
+/* One message: 1 if there is one, its parts on the stack above the peer; 0 if
+** there is none yet; -1 if none will come, and the message and the kind of that
+** are on top. Memory may be short for it, or for what comes of it. */
+static int receive(lua_State *L, pt_peer *p, pt_message *m) {
+  static const pt_message none = {.id = 0};
+  *m = none;
+  lua_settop(L, 1);
+  p->loop->decoding = &p->to_read;
+  if (p->input.is_reading) /* a finalizer asks in the middle of a message */
+    return 0;
+  pt_peer_write_early(L, p);
+  if (p->input.batch == 0)
+    return receive_frame(L, p, m);
+  if (!pt_batch_reserve(L, p))
+    return luaL_error(L, "not enough memory");
+  return receive_message(L, p, m);
+}
+
+/* Whether it is worth asking for another message at once. */
+static int has_more(const pt_input *in) {
+  return pt_buf_len(&in->buf) > 0 || !in->is_drained || in->at_end ||
+         in->io.fd == -1;
+}
+
+/* }====== */
 
 /* {====== Handlers ====== */
 
@@ -20,14 +166,6 @@ static int takes_context(lua_State *L, int handler) {
   }
   lua_getinfo(L, ">u", &info);
   return info.nparams > 1 || info.isvararg;
-}
-
-/* Pushes the value at a place on the stack that may be none. */
-static void push_at(lua_State *L, int at) {
-  if (at > 0)
-    lua_pushvalue(L, at);
-  else
-    lua_pushnil(L);
 }
 
 /* Pushes the context of a handler. The peer, the id and the method are on the
@@ -378,14 +516,6 @@ static int may_read(const pt_peer *p) {
   return p->input.io.fd != -1 && !p->is_paused && !p->is_finished;
 }
 
-/* One message, as pt_receive. Memory may be short for it, or for what comes of
-** it. */
-static int receive(lua_State *L, pt_peer *p, pt_message *m) {
-  lua_settop(L, 1);
-  p->loop->decoding = &p->to_read;
-  return pt_receive(L, p, m);
-}
-
 /* While there may be more it is among those that are to be read, so that a turn
 ** inside of this one goes on where this is. */
 static void read_messages(lua_State *L, pt_peer *p) {
@@ -398,7 +528,7 @@ static void read_messages(lua_State *L, pt_peer *p) {
     if (status != 1)
       break;
     bytes += p->input.text_len;
-    if (pt_receive_has_more(p))
+    if (has_more(&p->input))
       pt_list_add(&p->loop->unread, &p->to_read);
     else
       pt_list_remove(&p->loop->unread, &p->to_read);
@@ -498,7 +628,7 @@ static void give_up(lua_State *L, pt_link *to_read) {
 
 static int wait_reading(lua_State *L, int watcher) {
   pt_peer *p = lua_touserdata(L, watcher);
-  int found = pt_receive_wait(L, p);
+  int found = pt_peer_wait(L, p);
   if (found == 1)
     pt_list_add(&p->loop->unread, &p->to_read);
   return found;
@@ -558,7 +688,9 @@ void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   lp->give_up = give_up;
   lp->wait_reading = wait_reading;
   lp->describe = describe;
-  pt_receive_push_upvalues(L);
-  lua_pushcclosure(L, read_peer, PT_RECEIVE_UPVALUES);
+  pt_names_push(L);
+  pt_names_push(L);
+  lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);
+  lua_pushcclosure(L, read_peer, UPVALUES);
   pt_loop_set(L, PT_LOOP_READ);
 }

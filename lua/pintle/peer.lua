@@ -211,18 +211,24 @@ end
 ---@field ordered? boolean
 ---@field big_integers? boolean
 
+local FORM = { "ids", "extra", "header", "ordered", "big_integers" }
+
+local function pick(from, names)
+  local picked = {}
+  for _, name in ipairs(names) do picked[name] = from[name] end
+  return picked
+end
+
 ---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
 ---stays as it is.
 ---@param ways pintle.ways
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
-  if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
-  if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
   if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
   if ways.progress then self.progress = ways.progress end
   if ways.codes then self.codes = setmetatable(ways.codes, { __index = CODES }) end
   set_controls(self)
-  local ok, message, kind = self.stream:speak { ids = ways.ids, extra = ways.extra, header = ways.header }
+  local ok, message, kind = self.stream:speak(pick(ways, FORM))
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
 end
@@ -427,19 +433,13 @@ local PEER_OPTIONS = {
   "name", "timeout", "limits", "cancellation", "progress", "codes", "answer_noise", "on_noise", "on_error", "on_close",
   "explain", "traceback", "spin", "linger", "ordered", "big_integers",
 }
-local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "ids", "extra", "header", "others" }
+local STREAM_OPTIONS = { "read", "write", "framing", "json", "raw", "others", table.unpack(FORM) }
 local STREAM_LIMITS = { "header", "message", "nesting", "queue", "calls", "text", "values" }
 local LIMITS = options.set { "requests", "parked", table.unpack(STREAM_LIMITS) }
 
 ---The names of all options.
 peers.OPTIONS = options.set(PEER_OPTIONS)
 for name in pairs(options.set(STREAM_OPTIONS)) do peers.OPTIONS[name] = true end
-
-local function pick(from, names)
-  local picked = {}
-  for _, name in ipairs(names) do picked[name] = from[name] end
-  return picked
-end
 
 local function pick_all(from)
   local picked = {}
@@ -478,8 +478,6 @@ local function open_stream(self, given)
     timeout = self.timeout, spin = given.spin or 0, requests = limits.requests or MOST_REQUESTS,
   })
   if not stream then return nil, errors.new(kind, message) end
-  stream:keep_order(given.ordered or false)
-  stream:keep_big_integers(given.big_integers or false)
   return stream
 end
 

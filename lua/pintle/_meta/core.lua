@@ -555,16 +555,6 @@ function peer:fds() end
 ---@return "header"|"line"|"auto" framing auto until the first bytes have told
 function peer:framing() end
 
----Whether objects that are received get a metatable as `json.order` makes one, with their names as they came: from the
----next message on, and not where another codec is used.
----@param on boolean
-function peer:keep_order(on) end
-
----Whether integers of more than 64 bits that are received become tables with `json.bigint_mt`, and not floats: from the
----next message on, and not where another codec is used.
----@param on boolean
-function peer:keep_big_integers(on) end
-
 ---@return { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer, invalid: integer }
 function peer:stats() end
 
@@ -575,7 +565,11 @@ function peer:others() end
 ---Sets the form of messages from the next one on, for a server that learns the protocol from the first message. Options
 ---that are left out stay as they are. Calls that wait are answered in the form they were sent in. A peer that keeps
 ---`others` looks whether the message last received had the extra members, and keeps none from then on.
----@param ways { ids?: "integer"|"string", extra?: table<string, string|number|boolean>, header?: string }
+---
+---With `ordered`, received objects get a metatable as `json.order` makes one, with their names as they came. With
+---`big_integers`, received integers of more than 64 bits become tables with `json.bigint_mt`, and not floats. Neither
+---has an effect on another codec. `core.peer` takes these options, too.
+---@param ways pintle.ways
 ---@return true?, string? message what is wrong with the last message; the form is set all the same
 ---@return string? kind
 function peer:speak(ways) end
