@@ -193,19 +193,21 @@ static void bind_context(lua_State *L, int task) {
   lua_setiuservalue(L, task, PT_TASK_OBJECT);
 }
 
-/* Pushes the context of a handler that was called without one. */
+/* Pushes the context of a handler that was called without one; nil for a task
+** that is none. */
 static void describe(lua_State *L, pt_task *t) {
   int top = lua_gettop(L);
-  pt_task_push(L, t);
-  if (lua_getiuservalue(L, -1, PT_TASK_PEER) == LUA_TUSERDATA) {
-    lua_getiuservalue(L, -2, PT_TASK_ID);
-    lua_getiuservalue(L, -3, PT_TASK_METHOD);
-    push_context(L, top + 2, top + 3, top + 4);
-    bind_context(L, top + 1);
-  } else {
+  if (t->peer == NULL) {
     lua_pushnil(L);
+    return;
   }
-  lua_insert(L, top + 1);
+  pt_task_push(L, t);
+  pt_peer_push(L, t->peer);
+  lua_getiuservalue(L, top + 1, PT_TASK_ID);
+  lua_getiuservalue(L, top + 1, PT_TASK_METHOD);
+  push_context(L, top + 2, top + 3, top + 4);
+  bind_context(L, top + 1);
+  lua_replace(L, top + 1);
   lua_settop(L, top + 1);
 }
 
@@ -226,49 +228,56 @@ static void remove_handler(pt_peer *p, pt_task *t) {
     p->handlers = t->next_handler;
   if (t->next_handler != NULL)
     t->next_handler->previous_handler = t->previous_handler;
+  t->peer = NULL;
   p->running--;
 }
 
 /* What is on the stack behind `base` when a handler has ended. */
-enum { TASK = 1, STREAM, CONTEXT, ID, NAME, RESULT, PROBLEM };
+enum { STREAM = 1, RESULT, PROBLEM, TASK, CONTEXT, ID, NAME };
 
-/* The id and the method are those of the context, if there is one. */
-static void read_context(lua_State *L, int base) {
-  if (!lua_istable(L, base + CONTEXT))
-    return;
-  lua_pushliteral(L, "id");
-  lua_rawget(L, base + CONTEXT);
-  lua_replace(L, base + ID);
-  lua_pushliteral(L, "method");
-  lua_rawget(L, base + CONTEXT);
-  lua_replace(L, base + NAME);
+/* Takes the peer and the first two results off the task's own stack. */
+static void take_results(lua_State *L, pt_task *t, int n) {
+  if (n > PROBLEM)
+    lua_pop(t->thread, n - PROBLEM);
+  lua_xmove(t->thread, L, n < PROBLEM ? n : PROBLEM);
 }
 
-/* policy.refuse(peer, context, id, method, err) or .failed, with a traceback */
-static void tell_policy(lua_State *L, int base, const char *name, int last) {
-  int i;
+/* Pushes the task, its context, and the id and the method of the request. The
+** id is that of the context, if there is one: the handler may go unanswered by
+** now. */
+static void push_request(lua_State *L, pt_task *t, int base) {
+  pt_task_push(L, t);
+  if (lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT) == LUA_TTABLE) {
+    lua_pushliteral(L, "id");
+    lua_rawget(L, base + CONTEXT);
+  } else {
+    lua_getiuservalue(L, base + TASK, PT_TASK_ID);
+  }
+  lua_getiuservalue(L, base + TASK, PT_TASK_METHOD);
+  if (lua_isuserdata(L, base + ID)) { /* a ticket would keep its batch */
+    lua_pushnil(L);
+    lua_setiuservalue(L, base + TASK, PT_TASK_ID);
+  }
+}
+
+/* policy.refuse(peer, context, id, method, err) or .failed, with a traceback;
+** what comes behind the method is on top. */
+static void tell_policy(lua_State *L, int base, const char *name, int args) {
+  int i, first = lua_gettop(L) - args + 1;
   pt_peer_push_policy(L, base + STREAM, name);
   for (i = CONTEXT; i <= NAME; i++)
     lua_pushvalue(L, base + i);
-  for (i = base + RESULT; i <= last; i++)
-    lua_pushvalue(L, i);
-  lua_call(L, 4 + last - base - NAME, 0);
-}
-
-/* The first two of so many values that are on the task's own stack. */
-static void take_results(lua_State *L, pt_task *t, int base, int n) {
-  if (n > 2)
-    lua_pop(t->thread, n - 2);
-  lua_xmove(t->thread, L, n < 2 ? n : 2);
-  lua_settop(L, base + PROBLEM);
+  for (i = 0; i < args; i++)
+    lua_pushvalue(L, first + i);
+  lua_call(L, 4 + args, 0);
 }
 
 /* The handler has returned. */
 static void answer(lua_State *L, pt_peer *p, int base) {
   int failed;
   if (lua_isnil(L, base + RESULT) && !lua_isnil(L, base + PROBLEM)) {
-    lua_remove(L, base + RESULT);
-    tell_policy(L, base, "refuse", base + RESULT);
+    lua_pushvalue(L, base + PROBLEM);
+    tell_policy(L, base, "refuse", 1);
     return;
   }
   if (lua_isnil(L, base + ID))
@@ -284,13 +293,6 @@ static void answer(lua_State *L, pt_peer *p, int base) {
   }
 }
 
-static void forget_request(lua_State *L, int task) {
-  lua_pushnil(L);
-  lua_setiuservalue(L, task, PT_TASK_PEER);
-  lua_pushnil(L);
-  lua_setiuservalue(L, task, PT_TASK_ID);
-}
-
 /* What is needed to answer is moved to the stack of L, which has room for it,
 ** and the task is at rest, before there can be any trouble with memory. */
 static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
@@ -298,21 +300,18 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
   int base = lua_gettop(L);
   remove_handler(p, t);
   p->loop->decoding = &p->to_read;
-  pt_task_push(L, t);
-  lua_getiuservalue(L, base + TASK, PT_TASK_PEER);
-  lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT);
-  lua_getiuservalue(L, base + TASK, PT_TASK_ID);
-  lua_getiuservalue(L, base + TASK, PT_TASK_METHOD);
-  forget_request(L, base + TASK);
   if (status == LUA_OK)
-    take_results(L, t, base, results);
+    take_results(L, t, results);
+  else
+    pt_peer_push(L, p);
+  lua_settop(L, base + PROBLEM);
+  push_request(L, t, base);
   pt_task_rest(L, t, status);
-  read_context(L, base);
   if (status == LUA_OK) {
     answer(L, p, base);
   } else {
     pt_task_take_failure(L, t);
-    tell_policy(L, base, "failed", base + PROBLEM);
+    tell_policy(L, base, "failed", 2);
   }
   if (p->output.io.fd != -1 && pt_buf_len(&p->output.buf) > 0)
     pt_peer_queued(L, p);
@@ -331,7 +330,8 @@ static void check_stack(lua_State *L) {
     luaL_error(L, "not enough memory");
 }
 
-/* Runs the handler on top, which is taken off, in a task. */
+/* Runs the handler on top, which is taken off, in a task. The peer is kept alive
+** by being at the bottom of the task's own stack. */
 static void run_handler(lua_State *L, pt_peer *p, int id, int method,
                         int params) {
   int handler = lua_gettop(L), task;
@@ -341,20 +341,18 @@ static void run_handler(lua_State *L, pt_peer *p, int id, int method,
     push_context(L, 1, id, method);
   t = pt_task_take(L, p->loop);
   task = lua_gettop(L);
+  push_at(L, id);
+  lua_setiuservalue(L, task, PT_TASK_ID);
+  lua_pushvalue(L, method);
+  lua_setiuservalue(L, task, PT_TASK_METHOD);
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, task, PT_TASK_PEER);
   lua_pushvalue(L, handler);
   push_at(L, params);
   if (has_context) {
     lua_pushvalue(L, task - 1);
     bind_context(L, task);
-  } else {
-    push_at(L, id);
-    lua_setiuservalue(L, task, PT_TASK_ID);
-    lua_pushvalue(L, method);
-    lua_setiuservalue(L, task, PT_TASK_METHOD);
   }
-  lua_xmove(L, t->thread, 2 + has_context);
+  lua_xmove(L, t->thread, 3 + has_context);
   lua_settop(L, handler - 1);
   t->ended = handler_ended;
   add_handler(p, t);
@@ -642,17 +640,14 @@ static void push_link(lua_State *L, pt_link *to_read) {
 
 /* {====== What is at work ====== */
 
-/* Pushes the context of the task at -1 if it still works for the peer at 1. */
-static int push_context_of(lua_State *L) {
-  int task = lua_gettop(L), is_own;
-  lua_getiuservalue(L, task, PT_TASK_PEER);
-  is_own = lua_rawequal(L, -1, 1);
-  lua_pop(L, 1);
-  if (!is_own)
+/* Pushes the context of the task at -1 if it still works for the peer. */
+static int push_context_of(lua_State *L, const pt_peer *p) {
+  pt_task *t = lua_touserdata(L, -1);
+  if (t->peer != p)
     return 0;
-  if (lua_getiuservalue(L, task, PT_TASK_OBJECT) == LUA_TNIL) {
+  if (lua_getiuservalue(L, -1, PT_TASK_OBJECT) == LUA_TNIL) {
     lua_pop(L, 1);
-    describe(L, lua_touserdata(L, task));
+    describe(L, t);
   }
   return 1;
 }
@@ -673,7 +668,7 @@ int pt_dispatch_requests(lua_State *L) {
     lua_rawgeti(L, 2, i);
     lua_pushnil(L);
     lua_rawseti(L, 2, i);
-    if (push_context_of(L))
+    if (push_context_of(L, p))
       lua_rawseti(L, 2, ++found);
     lua_settop(L, 2);
   }

@@ -594,12 +594,7 @@ static int core_peer(lua_State *L) {
 void pt_open_peer(lua_State *L) {
   pt_loop *lp = pt_loop_get(L);
   pt_dispatch_set_hooks(L, lp);
-  pt_call_push_overdue(L);
-  lua_setfield(L, -2, "overdue");
-  lua_pushcfunction(L, pt_call);
-  lua_setfield(L, -2, "call");
-  lua_pushcfunction(L, pt_call_notify);
-  lua_setfield(L, -2, "notify");
+  pt_call_add(L);
   pt_loop_push(L, PT_LOOP_SELF);
   lua_pushcclosure(L, core_peer, 1);
   lua_setfield(L, -2, "peer");

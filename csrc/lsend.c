@@ -73,22 +73,28 @@ static void add(writer *w, const char *text, size_t len) {
 
 static void undo(writer *w) { pt_buf_cut(w->out, w->mark); }
 
+static int count_digits(size_t value) {
+  int n = 1;
+  for (; value >= 10; value /= 10)
+    n++;
+  return n;
+}
+
 /* If the guess of its digits was wrong, the body is moved to where it belongs.
 */
 static int write_length(writer *w, size_t len) {
   size_t place = w->mark + w->p->form.header_len;
-  size_t guess = (size_t)w->p->output.digits, n;
-  char digits[DIGITS], *at;
-  n = pt_number_write_integer(digits, (int64_t)len);
-  if (!pt_buf_reserve(w->L, w->out, DIGITS))
-    return 0;
-  at = pt_buf_front(w->out) + place;
+  int n = count_digits(len), guess = w->p->output.digits;
+  char *at;
   if (n != guess) {
+    if (!pt_buf_reserve(w->L, w->out, DIGITS))
+      return 0;
+    at = pt_buf_front(w->out) + place;
     memmove(at + n, at + guess, len + CRLFCRLF);
-    pt_buf_cut(w->out, place + n + CRLFCRLF + len);
-    w->p->output.digits = (int)n;
+    pt_buf_cut(w->out, place + (size_t)n + CRLFCRLF + len);
+    w->p->output.digits = n;
   }
-  memcpy(at, digits, n);
+  pt_number_write_integer(pt_buf_front(w->out) + place, (int64_t)len);
   return 1;
 }
 
