@@ -18,8 +18,8 @@ void pt_call_init(pt_peer *p);
 ** A task is resumed now, or in the next turn if `soon`. */
 void pt_call_settle(lua_State *L, void *waiter, int soon);
 
-/* Adds call and notify, the methods of a Lua peer, and the value that stands for
-** a missed deadline to the module's table, which is on top. */
+/* Adds call and notify, the methods of a Lua peer, and the value that stands
+** for a missed deadline to the module's table, which is on top. */
 void pt_call_add(lua_State *L);
 
 /* Methods of its userdata: ask, settle and deafen. */

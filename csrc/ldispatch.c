@@ -330,8 +330,8 @@ static void check_stack(lua_State *L) {
     luaL_error(L, "not enough memory");
 }
 
-/* Runs the handler on top, which is taken off, in a task. The peer is kept alive
-** by being at the bottom of the task's own stack. */
+/* Runs the handler on top, which is taken off, in a task. The peer is kept
+** alive by being at the bottom of the task's own stack. */
 static void run_handler(lua_State *L, pt_peer *p, int id, int method,
                         int params) {
   int handler = lua_gettop(L), task;
