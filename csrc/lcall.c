@@ -297,7 +297,7 @@ static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
 
 /* In a protected call: (stream). */
 static int write_protected(lua_State *L) {
-  pt_peer_write(L, pt_peer_check(L, 1), 1);
+  pt_peer_write(L, pt_peer_check(L, 1));
   return 0;
 }
 
@@ -334,10 +334,12 @@ static int call_outside(lua_State *L, pt_peer *p, double seconds) {
   return call_turning(L, p, e);
 }
 
-/* Puts the userdata of the Lua peer at 1 on top. */
+/* Puts the userdata of the Lua peer at 1 on top. The name of its field is the
+** upvalue of the running function. */
 static pt_peer *push_stream(lua_State *L) {
   luaL_checktype(L, PEER, LUA_TTABLE);
-  lua_getfield(L, PEER, "stream");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_rawget(L, PEER);
   return pt_peer_check(L, -1);
 }
 
@@ -347,7 +349,7 @@ static void check_method(lua_State *L) {
 }
 
 /* peer:call(method, params, options) -> result | nil, err */
-int pt_call(lua_State *L) {
+static int peer_call(lua_State *L) {
   pt_peer *p;
   pt_task *t;
   double seconds;
@@ -368,7 +370,7 @@ int pt_call(lua_State *L) {
 }
 
 /* peer:notify(method, params) -> true | nil, err */
-int pt_call_notify(lua_State *L) {
+static int peer_notify(lua_State *L) {
   pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
   pt_peer *p;
   lua_settop(L, OPTIONS);
@@ -404,6 +406,7 @@ int pt_call_ask(lua_State *L) {
   int failed;
   lua_settop(L, 5);
   a.waiter = e = pt_event_check(L, 2);
+  luaL_checktype(L, 3, LUA_TSTRING);
   if (lua_isnumber(L, 5))
     a.due = pt_clock_now() + lua_tonumber(L, 5);
   failed = pt_send_request(L, p, &a);
@@ -463,6 +466,12 @@ int pt_call_deafen(lua_State *L) {
 
 void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue; }
 
-void pt_call_push_overdue(lua_State *L) {
+/* The functions peer:call and peer:notify, and core.overdue. */
+void pt_call_add(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"call", peer_call}, {"notify", peer_notify}, {NULL, NULL}};
+  lua_pushliteral(L, "stream");
+  luaL_setfuncs(L, functions, 1);
   lua_pushlightuserdata(L, (void *)&overdue);
+  lua_setfield(L, -2, "overdue");
 }

@@ -45,8 +45,7 @@ enum {
   PT_TASK_THREAD = 1,
   PT_TASK_OBJECT,  /* the Lua table that stands for what runs in it */
   PT_TASK_STOPPED, /* the error that its waits return once it was stopped */
-  PT_TASK_PEER,    /* for a handler: the peer that it answers, */
-  PT_TASK_ID,      /* the id, if there is no object that has it, */
+  PT_TASK_ID,      /* for a handler: the id that it answers, */
   PT_TASK_METHOD,  /* and the method */
   PT_TASK_LATE,    /* the error of a wait that takes too long */
   PT_TASK_VALUES = PT_TASK_LATE
@@ -82,7 +81,7 @@ struct pt_task {
   ** can raise. */
   void (*ended)(lua_State *L, pt_task *t, int status, int results);
 
-  /* For a handler. */
+  /* For a handler: its peer; NULL for any other task. */
   void *peer;
   pt_task *next_handler, *previous_handler;
   pt_alarm deadline;

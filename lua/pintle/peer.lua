@@ -288,12 +288,18 @@ end
 
 -- Those of the ways that are not the stream's.
 local function set_ways(self, ways)
-  if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
-  if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
   if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
   if ways.progress then self.progress = ways.progress end
   if ways.codes then self.codes = with_default_codes(ways.codes) end
   set_controls(self)
+end
+
+local FORM = "ids extra header ordered big_integers "
+
+local function pick(from, names)
+  local picked = {}
+  for name in names:gmatch "%S+" do picked[name] = from[name] end
+  return picked
 end
 
 ---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
@@ -302,7 +308,7 @@ end
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
   set_ways(self, ways)
-  local ok, message, kind = self.stream:speak { ids = ways.ids, extra = ways.extra, header = ways.header }
+  local ok, message, kind = self.stream:speak(pick(ways, FORM))
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
 end
@@ -371,21 +377,14 @@ end
 
 -- {====== Opening ======
 
-local STREAM_OPTIONS = "read write framing json raw ids extra header others "
+local STREAM_OPTIONS = "read write framing json raw others " .. FORM
 local STREAM_LIMITS = "header message nesting queue calls text values "
 local LIMITS = options.names(STREAM_LIMITS .. "requests parked")
 
 ---The names of all options.
 peers.OPTIONS = options.names(STREAM_OPTIONS .. [[
   name timeout limits cancellation progress codes answer_noise on_noise on_error on_close explain traceback spin linger
-  ordered big_integers
 ]])
-
-local function pick(from, names)
-  local picked = {}
-  for name in names:gmatch "%S+" do picked[name] = from[name] end
-  return picked
-end
 
 local function open_stream(self, given)
   local limits = given.limits or {}
