@@ -367,6 +367,7 @@ static int core_peer(lua_State *L) {
   pt_check_names(L, 1, option_names, "stream options");
   p = pt_peer_new(L, lua_touserdata(L, lua_upvalueindex(1)), methods);
   pt_call_init(p);
+  p->to_read.run = pt_dispatch_read_link;
   get_limits(L, p, get_framing(L));
   get_codec(L, p, 4);
   pt_form_set(L, p, 4, 1);

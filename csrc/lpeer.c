@@ -84,6 +84,7 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
   memset(p, 0, sizeof *p);
   p->mark = &peer_mark;
   p->loop = lp;
+  p->to_write.run = pt_peer_write_link;
   p->input.io.fd = p->output.io.fd = -1;
   p->output.digits = 2;
   p->codec.style.array_meta = pt_array_mark(L);

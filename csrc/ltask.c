@@ -31,6 +31,7 @@ void pt_task_push(lua_State *L, const pt_task *t) {
 
 static void fire_late(lua_State *L, pt_alarm *a);
 static void fire_deadline(lua_State *L, pt_alarm *a);
+static void run_ready(lua_State *L, pt_link *l);
 
 static pt_task *make_task(lua_State *L, pt_loop *lp) {
   pt_task *t = lua_newuserdatauv(L, sizeof *t, PT_TASK_VALUES);
@@ -40,13 +41,12 @@ static pt_task *make_task(lua_State *L, pt_loop *lp) {
   t->loop = lp;
   t->late.fire = fire_late;
   t->deadline.fire = fire_deadline;
+  t->ready.run = run_ready;
   pt_set_class(L, TASK, no_methods, NULL);
   t->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, PT_TASK_THREAD);
   pt_watch_set_hook(lp->watch, L, t->thread);
-  pt_loop_reserve_ready(L, lp);
   t->ref = pt_loop_keep(L);
-  lp->tasks++;
   return t;
 }
 
@@ -82,7 +82,6 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
   t->state = PT_TASK_IDLE;
   if (status != LUA_OK || lp->idle_count >= MOST_IDLE) {
     pt_loop_let_go(L, &t->ref);
-    lp->tasks--;
     return;
   }
   lua_settop(t->thread, 0);
@@ -97,14 +96,23 @@ static int is_too_deep(const pt_loop *lp) {
   return lp->depth >= PT_TASK_DEPTH && lp->depth > lp->turn_depth;
 }
 
+static void make_ready(pt_task *t, int args) {
+  t->args = args;
+  t->state = PT_TASK_READY;
+  pt_loop_add_ready(t->loop, &t->ready);
+}
+
+static void run_ready(lua_State *L, pt_link *l) {
+  pt_task *t = (pt_task *)(void *)((char *)l - offsetof(pt_task, ready));
+  pt_task_run(L, t, t->args);
+}
+
 void pt_task_run(lua_State *L, pt_task *t, int args) {
   pt_loop *lp = t->loop;
   pt_task *outer = lp->current;
   int status, results;
   if (is_too_deep(lp)) {
-    t->args = args;
-    t->state = PT_TASK_READY;
-    pt_loop_add_ready(lp, t);
+    make_ready(t, args);
     return;
   }
   t->state = PT_TASK_RUNNING;
@@ -118,9 +126,7 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
     t->ended(L, t, status, results);
   } else if (t->state == PT_TASK_RUNNING) { /* it lets others go first */
     lua_pop(t->thread, results);
-    t->args = 0;
-    t->state = PT_TASK_READY;
-    pt_loop_add_ready(lp, t);
+    make_ready(t, 0);
   }
 }
 
@@ -139,13 +145,11 @@ static void leave_event(pt_task *t) {
 void pt_task_wake(lua_State *L, pt_task *t, int args) {
   if (!lua_checkstack(t->thread, args))
     luaL_error(L, "not enough memory");
-  pt_loop_add_ready(t->loop, t);
   leave_event(t);
   pt_loop_clear_alarm(t->loop, &t->late);
   t->withdraw = NULL;
   lua_xmove(L, t->thread, args);
-  t->args = args;
-  t->state = PT_TASK_READY;
+  make_ready(t, args);
 }
 
 pt_task *pt_task_here(lua_State *L, const pt_loop *lp) {
@@ -238,7 +242,7 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
     lua_pushvalue(L, 3);
     lua_setiuservalue(L, -2, PT_TASK_LATE);
     lua_pop(L, 1);
-    pt_loop_set_alarm(L, t->loop, &t->late, due);
+    pt_loop_set_alarm(t->loop, &t->late, due);
   }
   t->event = e;
   for (last = &e->first; *last != NULL; last = &(*last)->next)
@@ -469,7 +473,7 @@ static int loop_set_deadline(lua_State *L) {
   pt_task *t = task_of(L);
   double seconds = luaL_checknumber(L, 2);
   if (t != NULL)
-    pt_loop_set_alarm(L, t->loop, &t->deadline, pt_clock_now() + seconds);
+    pt_loop_set_alarm(t->loop, &t->deadline, pt_clock_now() + seconds);
   return 0;
 }
 
