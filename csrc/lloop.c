@@ -211,7 +211,7 @@ static int reserve(lua_State *L, pt_loop *lp, int fd) {
     limit = limit > INT_MAX / 2 ? INT_MAX : limit * 2;
   memory = reallocate(L, p->slots, pt_poll_size(p->limit), pt_poll_size(limit));
   if (memory == NULL)
-    return ENOMEM;
+    return luaL_error(L, "not enough memory");
   pt_poll_grow(p, memory, limit);
   return 0;
 }
