@@ -21,41 +21,39 @@
 #include <poll.h>
 #endif
 
-/* {====== What a wait has found ====== */
+void pt_poll_close(pt_poll *p) { pt_fd_drop(&p->fd); }
 
-static void restart(pt_poll *p) {
-  while (p->taken < p->count)
-    p->slots[p->found[p->taken++]].ready = 0;
-  p->count = p->taken = 0;
+void pt_poll_grow(pt_poll *p, void *memory, int limit) {
+  size_t used = (size_t)p->limit * sizeof(pt_poll_slot);
+  memset((char *)memory + used, 0, pt_poll_size(limit) - used);
+  p->slots = memory;
+  p->limit = limit;
 }
 
-/* Adds a ready descriptor, or more events of one. What does not fit into the
-** batch is left to the next wait. */
-static void add_found(pt_poll *p, int fd, int ready) {
-  pt_poll_slot *slot = &p->slots[fd];
-  if (slot->ready == 0) {
-    if (p->count == PT_POLL_BATCH)
-      return;
-    p->found[p->count++] = fd;
-  }
-  slot->ready |= (unsigned char)ready;
+static void add_found(pt_poll *p, int fd, uint32_t serial, int ready) {
+  if (p->count < PT_POLL_BATCH)
+    p->found[p->count++] = (pt_poll_found){fd, serial, ready};
 }
 
 int pt_poll_next(pt_poll *p, int *fd) {
   while (p->taken < p->count) {
-    pt_poll_slot *slot;
-    int ready;
-    *fd = p->found[p->taken++];
-    slot = &p->slots[*fd];
-    ready = slot->ready;
-    slot->ready = 0;
-    if (ready != 0)
-      return ready;
+    const pt_poll_found *found = &p->found[p->taken++];
+    const pt_poll_slot *slot = &p->slots[found->fd];
+    *fd = found->fd;
+    if (slot->wanted != 0 && slot->serial == found->serial)
+      return found->ready;
   }
   return 0;
 }
 
-/* }====== */
+/* Notes what is watched now, and returns the error number. */
+static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
+  pt_poll_slot *slot = &p->slots[fd];
+  p->always += always - slot->always;
+  slot->always = (unsigned char)always;
+  slot->wanted = (unsigned char)(err == 0 ? wanted : 0);
+  return err;
+}
 
 #if defined(PT_POLL_EPOLL) || defined(PT_POLL_KQUEUE)
 
@@ -68,16 +66,6 @@ static int start(pt_poll *p, int fd) {
   return p->fd >= 0 ? 0 : errno;
 }
 
-/* Notes what is watched now, and returns the error number. */
-static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
-  pt_poll_slot *slot = &p->slots[fd];
-  p->always += always - slot->always;
-  slot->always = (unsigned char)always;
-  slot->ready = 0;
-  slot->wanted = (unsigned char)(err == 0 ? wanted : 0);
-  return err;
-}
-
 static int wait_for_batch(pt_poll *p, int most, int ms);
 
 static void add_always_ready(pt_poll *p) {
@@ -87,7 +75,7 @@ static void add_always_ready(pt_poll *p) {
     p->rover = (p->rover + 1) % p->limit;
     slot = &p->slots[p->rover];
     if (slot->always) {
-      add_found(p, p->rover, slot->wanted);
+      add_found(p, p->rover, slot->serial, slot->wanted);
       left--;
     }
   }
@@ -96,7 +84,7 @@ static void add_always_ready(pt_poll *p) {
 /* Half of the batch is for those that are always ready, if there are any. */
 int pt_poll_wait(pt_poll *p, int ms) {
   int has_always = p->always > 0, err;
-  restart(p);
+  p->count = p->taken = 0;
   err = wait_for_batch(p, has_always ? PT_POLL_BATCH / 2 : PT_POLL_BATCH,
                        has_always ? 0 : ms);
   if (err != 0)
@@ -151,18 +139,14 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
 }
 
 static void found(pt_poll *p, const struct epoll_event *event) {
-  int fd = (int)(uint32_t)event->data.u64;
-  const pt_poll_slot *slot = &p->slots[fd];
-  int ready = 0;
-  if (slot->wanted == 0 || slot->serial != (uint32_t)(event->data.u64 >> 32))
-    return;
+  int fd = (int)(uint32_t)event->data.u64, ready = 0;
   if (event->events & EPOLLIN)
     ready |= PT_POLL_READ;
   if (event->events & EPOLLOUT)
     ready |= PT_POLL_WRITE;
   if (event->events & (EPOLLERR | EPOLLHUP))
-    ready |= PT_POLL_READ | slot->wanted;
-  add_found(p, fd, ready);
+    ready |= PT_POLL_READ | p->slots[fd].wanted;
+  add_found(p, fd, (uint32_t)(event->data.u64 >> 32), ready);
 }
 
 static int wait_for_batch(pt_poll *p, int most, int ms) {
@@ -216,10 +200,11 @@ static int cannot_wait(int err) {
 }
 
 int pt_poll_set(pt_poll *p, int fd, int wanted) {
-  const pt_poll_slot *slot = &p->slots[fd];
+  pt_poll_slot *slot = &p->slots[fd];
   int known = slot->always ? 0 : slot->wanted;
   int always = wanted != 0 && is_regular(fd);
   int err = set_filters(p, fd, always ? 0 : wanted, known);
+  slot->serial = ++p->serial;
   if (err != 0)
     set_filters(p, fd, 0, PT_POLL_READ | PT_POLL_WRITE);
   if (cannot_wait(err)) {
@@ -234,8 +219,7 @@ static void found(pt_poll *p, const struct kevent *event) {
   int ready = PT_POLL_READ;
   if (event->filter == EVFILT_WRITE)
     ready = PT_POLL_WRITE | (event->flags & EV_EOF ? PT_POLL_READ : 0);
-  if (p->slots[fd].wanted != 0)
-    add_found(p, fd, ready);
+  add_found(p, fd, p->slots[fd].serial, ready);
 }
 
 static int wait_for_batch(pt_poll *p, int most, int ms) {
@@ -260,11 +244,9 @@ int pt_poll_open(pt_poll *p) {
 }
 
 int pt_poll_set(pt_poll *p, int fd, int wanted) {
-  pt_poll_slot *slot = &p->slots[fd];
   int err = wanted != 0 && fcntl(fd, F_GETFD) < 0 ? errno : 0;
-  slot->ready = 0;
-  slot->wanted = (unsigned char)(err == 0 ? wanted : 0);
-  return err;
+  p->slots[fd].serial = ++p->serial;
+  return set_slot(p, fd, wanted, 0, err);
 }
 
 /* Makes the list for one wait. Each begins at another slot, so that a full
@@ -296,29 +278,20 @@ static void found(pt_poll *p, const struct pollfd *fd) {
   if (fd->revents & POLLNVAL) /* closed while watched */
     slot->wanted = 0;
   else if (ready != 0)
-    add_found(p, fd->fd, ready);
+    add_found(p, fd->fd, slot->serial, ready);
 }
 
 int pt_poll_wait(pt_poll *p, int ms) {
   struct pollfd *fds = (struct pollfd *)(void *)(p->slots + p->limit);
   nfds_t i, n = list(p, fds);
-  restart(p);
+  p->count = p->taken = 0;
   if (poll(fds, n, ms) < 0)
     return -errno;
   for (i = 0; i < n; i++)
     found(p, &fds[i]);
   if (p->count > 0)
-    p->rover = p->found[p->count - 1] + 1;
+    p->rover = p->found[p->count - 1].fd + 1;
   return p->count;
 }
 
 #endif
-
-void pt_poll_close(pt_poll *p) { pt_fd_drop(&p->fd); }
-
-void pt_poll_grow(pt_poll *p, void *memory, int limit) {
-  size_t used = (size_t)p->limit * sizeof(pt_poll_slot);
-  memset((char *)memory + used, 0, pt_poll_size(limit) - used);
-  p->slots = memory;
-  p->limit = limit;
-}

@@ -31,11 +31,16 @@
 #define PT_POLL_BATCH 64
 
 typedef struct pt_poll_slot {
-  uint32_t serial;      /* differs from earlier watches of the same number */
+  uint32_t serial;      /* of the watch; an earlier one had another */
   unsigned char wanted; /* the events that are watched; 0: not watched */
-  unsigned char ready;  /* found by the last wait and not taken yet */
   unsigned char always; /* the system cannot wait for it: always ready */
 } pt_poll_slot;
+
+typedef struct pt_poll_found {
+  int fd;
+  uint32_t serial; /* of the watch that it was found for */
+  int ready;
+} pt_poll_found;
 
 typedef struct pt_poll {
   int fd;              /* of epoll or kqueue; -1 if there is none */
@@ -46,7 +51,7 @@ typedef struct pt_poll {
   uint32_t serial;     /* of the latest watch */
   int count;           /* descriptors found by the last wait ... */
   int taken;           /* ... and how many of them were taken */
-  int found[PT_POLL_BATCH];
+  pt_poll_found found[PT_POLL_BATCH];
 } pt_poll;
 
 /* 0 or an error number. Only pt_poll_grow and pt_poll_close may come next. */
