@@ -464,7 +464,7 @@ int pt_dispatch_listen(lua_State *L) {
   pt_link *before = lp->decoding;
   int status;
   lua_settop(L, 1);
-  pt_loop_push(L, PT_LOOP_READ);
+  pt_loop_push(L, lp, PT_LOOP_READ);
   lua_insert(L, 1);
   lua_pushinteger(L, LISTEN);
   status = lua_pcall(L, 2, 1, 0);
@@ -508,7 +508,7 @@ static int wait_reading(lua_State *L, int watcher) {
 void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
   pt_peer *p = pt_peer_to_read(to_read);
   p->loop->decoding = to_read;
-  pt_loop_push(L, PT_LOOP_READ);
+  pt_loop_push(L, p->loop, PT_LOOP_READ);
   if (pt_peer_push(L, p)) {
     lua_pushinteger(L, PT_POLL_READ);
     lua_call(L, 2, 0);
@@ -568,5 +568,5 @@ void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   lp->describe = describe;
   pt_receive_push_upvalues(L);
   lua_pushcclosure(L, read_peer, PT_RECEIVE_UPVALUES);
-  pt_loop_set(L, PT_LOOP_READ);
+  pt_loop_set(L, lp, PT_LOOP_READ);
 }

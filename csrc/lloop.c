@@ -16,16 +16,16 @@
 
 #define FIRST_SLOTS 64
 
-static const char keys[PT_LOOP_VALUES] = {0}; /* addresses in the registry */
+static const char loop_key = 0; /* its address is the key in the registry */
 
 /* {====== Values and lists ====== */
 
-void pt_loop_push(lua_State *L, int value) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &keys[value]);
+void pt_loop_push(lua_State *L, const pt_loop *lp, int value) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lp->values[value]);
 }
 
-void pt_loop_set(lua_State *L, int value) {
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &keys[value]);
+void pt_loop_set(lua_State *L, const pt_loop *lp, int value) {
+  lua_rawseti(L, LUA_REGISTRYINDEX, lp->values[value]);
 }
 
 int pt_loop_keep(lua_State *L) {
@@ -221,7 +221,7 @@ int pt_loop_watch(lua_State *L, pt_loop *lp, int fd, int events, int index) {
   index = lua_absindex(L, index);
   if (err != 0)
     return err;
-  pt_loop_push(L, PT_LOOP_WATCHERS);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   was_watched = lua_rawgeti(L, -1, fd) != LUA_TNIL;
   lua_pushvalue(L, index);
   lua_rawseti(L, -3, fd);
@@ -238,7 +238,7 @@ int pt_loop_watch(lua_State *L, pt_loop *lp, int fd, int events, int index) {
 void pt_loop_unwatch(lua_State *L, pt_loop *lp, int fd) {
   if (fd >= lp->poll.limit)
     return;
-  pt_loop_push(L, PT_LOOP_WATCHERS);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   if (lua_rawgeti(L, -1, fd) != LUA_TNIL) {
     pt_poll_set(&lp->poll, fd, 0);
     lua_pushnil(L);
@@ -273,7 +273,7 @@ static int loop_watch(lua_State *L) {
 static int loop_unwatch(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   int fd = pt_fd_check(L, 1);
-  pt_loop_push(L, PT_LOOP_WATCHERS);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   lua_rawgeti(L, -1, fd);
   if (lua_rawequal(L, -1, 2))
     pt_loop_unwatch(L, lp, fd);
@@ -288,17 +288,17 @@ static int loop_unwatch(lua_State *L) {
 enum { LOOP = 1, WAITING, WATCHERS };
 
 /* Has the peer on top, which is popped, read or written. */
-static void read_peer(lua_State *L, int ready) {
-  pt_loop_push(L, PT_LOOP_READ);
+static void read_peer(lua_State *L, const pt_loop *lp, int ready) {
+  pt_loop_push(L, lp, PT_LOOP_READ);
   lua_insert(L, -2);
   lua_pushinteger(L, ready);
   lua_call(L, 2, 0);
 }
 
-static void call_watcher(lua_State *L, int fd, int ready) {
+static void call_watcher(lua_State *L, const pt_loop *lp, int fd, int ready) {
   int type = lua_rawgeti(L, WATCHERS, fd);
   if (type == LUA_TUSERDATA) {
-    read_peer(L, ready);
+    read_peer(L, lp, ready);
   } else if (type == LUA_TTABLE) {
     lua_getfield(L, -1, "on_ready");
     lua_insert(L, -2);
@@ -385,7 +385,7 @@ static int read_only_reader(lua_State *L, pt_loop *lp, double until) {
   if (push_only_reader(L, lp, until)) {
     found = lp->wait_reading(L, lua_gettop(L));
     if (found == 1)
-      read_peer(L, PT_POLL_READ);
+      read_peer(L, lp, PT_POLL_READ);
     else if (found == -1)
       run_stop_hook(L);
   }
@@ -408,7 +408,7 @@ static void wait(lua_State *L, pt_loop *lp, double until) {
   if (found < 0)
     luaL_error(L, "cannot wait for descriptors: %s", strerror(-found));
   while ((ready = pt_poll_next(&lp->poll, &fd)) != 0)
-    call_watcher(L, fd, ready);
+    call_watcher(L, lp, fd, ready);
 }
 
 /* }====== */
@@ -502,7 +502,7 @@ static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
 static int turn_protected(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, LOOP);
   const waiting *w = lua_touserdata(L, WAITING);
-  pt_loop_push(L, PT_LOOP_WATCHERS);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   do {
     if (lp->broken != NULL)
       give_up_broken(L, lp);
@@ -615,23 +615,26 @@ static int loop_gc(lua_State *L) {
   return 0;
 }
 
-static void new_table(lua_State *L, int value, const char *mode) {
-  lua_newtable(L);
-  if (mode != NULL) {
-    lua_createtable(L, 0, 1);
-    lua_pushstring(L, mode);
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
+/* Each value is a table until it is set. */
+static void make_values(lua_State *L, pt_loop *lp) {
+  int i;
+  for (i = 0; i < PT_LOOP_VALUES; i++) {
+    lua_newtable(L);
+    lp->values[i] = luaL_ref(L, LUA_REGISTRYINDEX);
   }
-  pt_loop_set(L, value);
+  pt_loop_push(L, lp, PT_LOOP_PEERS);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
 }
 
 static pt_loop *make_loop(lua_State *L) {
   pt_loop *lp = lua_newuserdatauv(L, sizeof *lp, 0);
   int err;
   memset(lp, 0, sizeof *lp);
-  new_table(L, PT_LOOP_WATCHERS, NULL);
-  new_table(L, PT_LOOP_PEERS, "v");
+  make_values(L, lp);
   lp->watch = pt_watch_get(L);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, loop_gc);
@@ -641,13 +644,15 @@ static pt_loop *make_loop(lua_State *L) {
     luaL_error(L, "cannot make a poller: %s", strerror(err));
   lp->is_open = 1;
   lua_setmetatable(L, -2);
-  pt_loop_set(L, PT_LOOP_SELF);
+  lua_pushvalue(L, -1);
+  pt_loop_set(L, lp, PT_LOOP_SELF);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &loop_key);
   return lp;
 }
 
 pt_loop *pt_loop_get(lua_State *L) {
   pt_loop *lp;
-  pt_loop_push(L, PT_LOOP_SELF);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &loop_key);
   lp = lua_touserdata(L, -1);
   lua_pop(L, 1);
   return lp != NULL ? lp : make_loop(L);
@@ -664,11 +669,11 @@ static const luaL_Reg functions[] = {{"after", loop_after},
                                      {NULL, NULL}};
 
 void pt_open_loop(lua_State *L) {
-  pt_loop_get(L);
+  const pt_loop *lp = pt_loop_get(L);
   lua_createtable(L, 0, 16);
-  pt_loop_push(L, PT_LOOP_SELF);
+  pt_loop_push(L, lp, PT_LOOP_SELF);
   luaL_setfuncs(L, functions, 1);
-  pt_loop_push(L, PT_LOOP_SELF);
+  pt_loop_push(L, lp, PT_LOOP_SELF);
   pt_tasks_add(L);
   lua_setfield(L, -2, "loop");
 }

@@ -127,6 +127,7 @@ enum {
 };
 
 struct pt_loop {
+  int values[PT_LOOP_VALUES]; /* references: an integer is found fast */
   pt_poll poll;
   int is_open;
   int is_public; /* another loop waits for the poller's descriptor */
@@ -161,8 +162,8 @@ struct pt_loop {
 pt_loop *pt_loop_get(lua_State *L);
 
 /* Pushes one of its values; sets one to the value on top, which is popped. */
-void pt_loop_push(lua_State *L, int value);
-void pt_loop_set(lua_State *L, int value);
+void pt_loop_push(lua_State *L, const pt_loop *lp, int value);
+void pt_loop_set(lua_State *L, const pt_loop *lp, int value);
 
 /* Turns until the event is set (if there is one), the running task is stopped,
 ** or the deadline has come; HUGE_VAL is none. Queued output is written before it

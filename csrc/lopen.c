@@ -393,7 +393,7 @@ void pt_open_peer(lua_State *L) {
   lua_setfield(L, -2, "call");
   lua_pushcfunction(L, pt_call_notify);
   lua_setfield(L, -2, "notify");
-  pt_loop_push(L, PT_LOOP_SELF);
+  pt_loop_push(L, lp, PT_LOOP_SELF);
   lua_pushcclosure(L, core_peer, 1);
   lua_setfield(L, -2, "peer");
 }
