@@ -134,8 +134,8 @@ static void run_callback(lua_State *L, pt_link *l) {
   call_back(L, (callback *)(void *)((char *)l - offsetof(callback, ready)));
 }
 
-/* Moves the function at -2 and its argument on top into a new callback, which is
-** pushed. */
+/* Moves the function at -2 and its argument on top into a new callback, which
+** is pushed. */
 static callback *push_callback(lua_State *L) {
   static const luaL_Reg no_methods[] = {{NULL, NULL}};
   callback *c = lua_newuserdatauv(L, sizeof *c, 2);
@@ -324,8 +324,8 @@ static int do_nothing(lua_State *L) {
   return 0;
 }
 
-/* A signal handler that stops the program sets a hook, as lua.c does at Ctrl-C,
-** and only a call runs that hook here. */
+/* A signal handler that stops the program sets a hook, as lua.c does at
+** Ctrl-C, and only a call runs that hook here. */
 static void run_stop_hook(lua_State *L) {
   if (!pt_has_stop_hook(L))
     return;
@@ -369,8 +369,8 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
                                    until > 0 ? milliseconds_until(until) : 0);
 }
 
-/* Whether only one descriptor, that of a peer, can end the wait: then a blocking
-** read saves a system call. Leaves the peer on top. */
+/* Whether only one descriptor, that of a peer, can end the wait: then a
+** blocking read saves a system call. Leaves the peer on top. */
 static int push_only_reader(lua_State *L, const pt_loop *lp, double until) {
   if (lp->watched != 1 || until < HUGE_VAL || lp->is_public ||
       lp->wait_reading == NULL || is_behind(lp) || lp->spin > 0)
@@ -517,8 +517,8 @@ static int turn_protected(lua_State *L) {
   return 0;
 }
 
-/* Whether memory was short for the message of one peer: then that peer alone is
-** closed. */
+/* Whether memory was short for the message of one peer: then that peer alone
+** is closed. */
 static int is_trouble_of_one_peer(lua_State *L, pt_loop *lp, int status) {
   if (status != LUA_ERRMEM || lp->decoding == NULL)
     return 0;

@@ -1,16 +1,16 @@
 /*
 ** The loop: the only place that waits. There is one for each Lua state. A turn
-** runs the tasks that are ready, writes the queued output of peers, waits until
-** a descriptor is ready, a timer is due or the deadline has come, and then reads
-** and fires timers.
+** runs the tasks that are ready, writes the queued output of peers, waits
+** until a descriptor is ready, a timer is due or the deadline has come, and
+** then reads and fires timers.
 **
 ** No work that is still to be done is in a local variable while Lua code runs:
 ** that code may turn the loop itself.
 **
-** Tasks are threads of the loop; each runs one function after the other. A task
-** waits for the answer to a call or for an event, and is resumed with the
-** results of that wait. Code outside of a turn makes a task ready, and the next
-** turn resumes it.
+** Tasks are threads of the loop; each runs one function after the other. A
+** task waits for the answer to a call or for an event, and is resumed with the
+** results of that wait. Code outside of a turn makes a task ready, and the
+** next turn resumes it.
 **
 ** The loop keeps tasks alive that have not ended, and idle ones. An event is
 ** kept alive by the code that waits for it or is going to set it.
@@ -38,8 +38,8 @@ typedef struct pt_alarm {
   void (*fire)(lua_State *L, struct pt_alarm *a);
 } pt_alarm;
 
-/* Work for the loop before it waits: a member of the struct that it is for, and
-** in its list at most once. */
+/* Work for the loop before it waits: a member of the struct that it is for,
+** and in its list at most once. */
 typedef struct pt_link {
   void (*run)(lua_State *L, struct pt_link *l);
   struct pt_link *next;
@@ -92,9 +92,9 @@ struct pt_task {
   void *caller;
   int64_t call;
 
-  /* Called when its function has returned or raised; the results, or the error,
-  ** are on its own stack. Has to call pt_task_rest, before anything that can
-  ** raise. */
+  /* Called when its function has returned or raised; the results, or the
+  ** error, are on its own stack. Has to call pt_task_rest, before anything
+  ** that can raise. */
   void (*ended)(lua_State *L, pt_task *t, int status, int results);
 
   /* For a handler. */
@@ -166,8 +166,9 @@ void pt_loop_push(lua_State *L, const pt_loop *lp, int value);
 void pt_loop_set(lua_State *L, const pt_loop *lp, int value);
 
 /* Turns until the event is set (if there is one), the running task is stopped,
-** or the deadline has come; HUGE_VAL is none. Queued output is written before it
-** returns LUA_OK. With any other status, the error of a callback is on top. */
+** or the deadline has come; HUGE_VAL is none. Queued output is written before
+** it returns LUA_OK. With any other status, the error of a callback is on
+** top. */
 int pt_loop_turn_until(lua_State *L, pt_loop *lp, const pt_event *e,
                        double deadline);
 
@@ -219,8 +220,9 @@ void pt_task_wake(lua_State *L, pt_task *t, int args);
 /* The task that runs in this very thread and can yield there, or NULL. */
 pt_task *pt_task_here(lua_State *L, const pt_loop *lp);
 
-/* Yields until the task is woken; a C function returns the result. `then` finds
-** the results of the wait behind the values that are on the stack now. */
+/* Yields until the task is woken; a C function returns the result. `then`
+** finds the results of the wait behind the values that are on the stack
+** now. */
 int pt_task_wait(lua_State *L, pt_task *t, lua_KContext context,
                  lua_KFunction then);
 
@@ -229,8 +231,8 @@ int pt_task_wait(lua_State *L, pt_task *t, lua_KContext context,
 void pt_task_stop(lua_State *L, pt_task *t);
 
 /* For `ended`, once the results and the user values that are still needed were
-** moved: makes the task idle. A task that has raised is let go instead; then its
-** userdata has to be on the stack of L. */
+** moved: makes the task idle. A task that has raised is let go instead; then
+** its userdata has to be on the stack of L. */
 void pt_task_rest(lua_State *L, pt_task *t, int status);
 
 /* For `ended`: pushes the error and a traceback. Closes the to-be-closed

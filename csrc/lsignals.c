@@ -29,13 +29,13 @@ typedef struct signals {
   struct sigaction before[MOST]; /* of those, in their order */
 } signals;
 
-/* Its user value: a table from signals to their names. A signal is read from the
-** pipe once, so returning its name must not need memory. */
+/* Its user value: a table from signals to their names. A signal is read from
+** the pipe once, so returning its name must not need memory. */
 #define NAMES 1
 
 /* {====== Taking signals over ======
-** Signals belong to the whole process, and so do the variables of their handler:
-** only one of these can be open at a time. */
+** Signals belong to the whole process, and so do the variables of their
+** handler: only one of these can be open at a time. */
 
 static atomic_flag is_taken = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t output = -1; /* where the handler writes */
@@ -83,9 +83,9 @@ static void take(signals *s, int sig, int handled) {
     s->taken[s->count++] = sig;
 }
 
-/* Takes each signal of `wanted` that has its default disposition; with `handled`
-** also those that the program handles, but none that it ignores. 0, or an error
-** number; EBUSY if there is an open one already. */
+/* Takes each signal of `wanted` that has its default disposition; with
+** `handled` also those that the program handles, but none that it ignores. 0,
+** or an error number; EBUSY if there is an open one already. */
 static int take_all(signals *s, const int *wanted, int count, int handled) {
   int ends[2], err, i;
   if (atomic_flag_test_and_set(&is_taken))

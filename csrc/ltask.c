@@ -27,8 +27,8 @@ void pt_task_push(lua_State *L, const pt_task *t) {
   pt_loop_push_kept(L, t->ref);
 }
 
-/* Pushes a user value and returns its type; sets one to the value on top, which
-** is popped. */
+/* Pushes a user value and returns its type; sets one to the value on top,
+** which is popped. */
 static int push_value(lua_State *L, const pt_task *t, int value) {
   int type;
   pt_task_push(L, t);
@@ -82,8 +82,8 @@ pt_task *pt_task_take(lua_State *L, pt_loop *lp) {
   return t;
 }
 
-/* An idle task keeps nothing that it has worked on. A thread that has raised is
-** not used again: if a hook has raised, hooks are off in it for good. */
+/* An idle task keeps nothing that it has worked on. A thread that has raised
+** is not used again: if a hook has raised, hooks are off in it for good. */
 void pt_task_rest(lua_State *L, pt_task *t, int status) {
   pt_loop *lp = t->loop;
   lua_pushnil(L);
@@ -105,8 +105,8 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
   lp->idle_count++;
 }
 
-/* A turn that has begun this deep still runs tasks, one at a time: otherwise it
-** would not end. */
+/* A turn that has begun this deep still runs tasks, one at a time: otherwise
+** it would not end. */
 static int is_too_deep(const pt_loop *lp) {
   return lp->depth >= PT_TASK_DEPTH && lp->depth > lp->turn_depth;
 }
@@ -272,8 +272,8 @@ static int end_wait(lua_State *L, const pt_event *e) {
   return 2;
 }
 
-/* event:wait(seconds, late) -> its two values | nil, late | nil, the error that
-** the task was stopped with */
+/* event:wait(seconds, late) -> its two values | nil, late | nil, the error
+** that the task was stopped with */
 static int event_wait(lua_State *L) {
   pt_event *e = pt_event_check(L, 1);
   pt_loop *lp = e->loop;

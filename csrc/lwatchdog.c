@@ -53,11 +53,12 @@ typedef pt_watch watch;
 
 /* {====== The timer ======
 ** It calls `tick` out of a signal handler, in the midst of whatever the thread
-** is doing. Signals belong to the whole process, so the signal that is taken and
-** the tickers are the only memory here that is static. Linux has a timer for
-** each ticker, which interrupts the very thread that has started it. Elsewhere
-** there is one ticker for each process; it has SIGALRM, and reaches the thread
-** that the system delivers that to, which is usually the first one. */
+** is doing. Signals belong to the whole process, so the signal that is taken
+** and the tickers are the only memory here that is static. Linux has a timer
+** for each ticker, which interrupts the very thread that has started it.
+** Elsewhere there is one ticker for each process; it has SIGALRM, and reaches
+** the thread that the system delivers that to, which is usually the first
+** one. */
 
 /* Exactly one backend; defining its name beforehand forces it. */
 #if defined(PT_TICK_TIMER) || defined(PT_TICK_ALARM)
@@ -171,7 +172,8 @@ static void handle_signal(int sig, siginfo_t *info, void *context) {
   errno = saved;
 }
 
-/* A signal that is blocked belongs to code that waits for it in another way. */
+/* A signal that is blocked belongs to code that waits for it in another
+** way. */
 static int is_free(int sig) {
   struct sigaction act;
   sigset_t blocked;
@@ -538,8 +540,8 @@ static void stop_watching(watch *w) {
     close_ticker(t);
 }
 
-/* Starts the timer at once: if no task runs it comes to rest by itself. 0, or an
-** error number. */
+/* Starts the timer at once: if no task runs it comes to rest by itself. 0, or
+** an error number. */
 static int start_watching(watch *w, double interval) {
   if (w->ticker == NULL)
     w->ticker = open_ticker(w);
@@ -556,8 +558,8 @@ static void set_callback(lua_State *L, int arg, int value) {
 }
 
 /* core.watchdog(tick, must_abort, interval) -> true | nil, msg, kind, errno:
-** calls tick() in a task that computes, every so many seconds, and before every
-** instruction while must_abort() is true; without functions it ends */
+** calls tick() in a task that computes, every so many seconds, and before
+** every instruction while must_abort() is true; without functions it ends */
 static int core_watchdog(lua_State *L) {
   watch *w = lua_touserdata(L, lua_upvalueindex(1));
   double interval = luaL_optnumber(L, 3, INTERVAL);

@@ -2,19 +2,19 @@
 ** The watchdog: it interrupts tasks that compute without yielding.
 **
 ** A count hook alone would do, but Lua runs at half its speed with one. So
-** there is no hook until a timer finds the same thread running that it found at
-** its last tick. Then the tick sets a hook for one instruction. There is no tick
-** while no task runs, so an idle process is not woken.
+** there is no hook until a timer finds the same thread running that it found
+** at its last tick. Then the tick sets a hook for one instruction. There is no
+** tick while no task runs, so an idle process is not woken.
 **
 ** Hooks of the program (debuggers, coverage, quotas) do not notice that:
-** - The hook of the watchdog passes on the events of the hook that it stands in
-**   for, and restores that hook when the one instruction has run.
+** - The hook of the watchdog passes on the events of the hook that it stands
+**   in for, and restores that hook when the one instruction has run.
 ** - lua_sethook starts a count over, and Lua has no function for the rest of a
 **   count. So the watchdog finds the place of that number in a thread: it sets
-**   two counts in a new thread and looks where both appear. It takes the number
-**   over, counts on while its own hook is set, calls the program's hook when
-**   that is due, and writes the number back. In a Lua without such a place a
-**   count starts over at an interruption.
+**   two counts in a new thread and looks where both appear. It takes the
+**   number over, counts on while its own hook is set, calls the program's hook
+**   when that is due, and writes the number back. In a Lua without such a
+**   place a count starts over at an interruption.
 ** - A task begins with the hook of the main thread. A hook belongs to one
 **   thread, so tools wrap `coroutine.create` to reach every thread. Calling it
 **   for tasks would not be enough: their threads are used again, and can be
@@ -50,9 +50,10 @@ void pt_watch_go_on(pt_watch *w, pt_activation *paused);
 ** of signals that stop the program set one: so does lua.c at Ctrl-C. */
 int pt_has_stop_hook(lua_State *L);
 
-/* For a wait that a signal has interrupted: whether the signal's handler has set
-** a hook in place of `before`, that of the beginning of the wait. The wait has
-** to return for the hook to run. A hook of the watchdog is none of those. */
+/* For a wait that a signal has interrupted: whether the signal's handler has
+** set a hook in place of `before`, that of the beginning of the wait. The wait
+** has to return for the hook to run. A hook of the watchdog is none of
+** those. */
 int pt_is_stopped(lua_State *L, lua_Hook before);
 
 #pragma GCC visibility pop

@@ -114,8 +114,8 @@ static int control(pt_poll *p, int op, int fd, int wanted) {
   return epoll_ctl(p->fd, op, fd, &event) == 0 ? 0 : errno;
 }
 
-/* `known` is our belief; the number may have been closed and opened again since,
-** and then epoll knows better. */
+/* `known` is our belief; the number may have been closed and opened again
+** since, and then epoll knows better. */
 static int watch(pt_poll *p, int fd, int wanted, int known) {
   int err = control(p, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, wanted);
   if (err == ENOENT)

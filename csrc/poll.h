@@ -1,9 +1,9 @@
 /*
-** Readiness: which of many descriptors can be read or written now. One of three
-** backends waits: epoll, kqueue or poll. The caller owns the struct, the memory
-** for the slots and the watched descriptors, and stops watching a descriptor
-** before it closes it. The struct owns its own descriptor from pt_poll_open to
-** pt_poll_close.
+** Readiness: which of many descriptors can be read or written now. One of
+** three backends waits: epoll, kqueue or poll. The caller owns the struct, the
+** memory for the slots and the watched descriptors, and stops watching a
+** descriptor before it closes it. The struct owns its own descriptor from
+** pt_poll_open to pt_poll_close.
 */
 #ifndef PT_POLL_H
 #define PT_POLL_H
@@ -61,13 +61,13 @@ void pt_poll_close(pt_poll *p);
 /* Bytes of memory in which every descriptor below `limit` can be watched. */
 size_t pt_poll_size(int limit);
 
-/* Gives it more memory, reallocated from the memory before. The caller keeps it
-** until the next call or the end; `limit` only grows. */
+/* Gives it more memory, reallocated from the memory before. The caller keeps
+** it until the next call or the end; `limit` only grows. */
 void pt_poll_grow(pt_poll *p, void *memory, int limit);
 
-/* Watches `fd`, which is below p->limit, for `wanted` and nothing else; 0 stops
-** watching, which cannot fail. Events that the last wait found for it are
-** dropped. 0 or an error number; after an error it is not watched. */
+/* Watches `fd`, which is below p->limit, for `wanted` and nothing else; 0
+** stops watching, which cannot fail. Events that the last wait found for it
+** are dropped. 0 or an error number; after an error it is not watched. */
 int pt_poll_set(pt_poll *p, int fd, int wanted);
 
 /* Waits up to `ms` milliseconds (-1: no limit). Returns how many descriptors

@@ -16,7 +16,8 @@ static pt_timer *merge(pt_timer *a, pt_timer *b) {
 }
 
 /* Makes one heap of a list of siblings: each pair of them, and then the pairs
-** from the last to the first, which keeps heaps flat. NULL for an empty list. */
+** from the last to the first, which keeps heaps flat. NULL for an empty
+** list. */
 static pt_timer *merge_list(pt_timer *list) {
   pt_timer *pairs = NULL, *all = NULL;
   while (list != NULL) {
