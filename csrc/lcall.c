@@ -55,19 +55,13 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
     pt_call_settle(L, waiter, 1);
   }
   if (next < HUGE_VAL)
-    pt_loop_set_alarm(L, p->loop, a, next);
+    pt_loop_set_alarm(p->loop, a, next);
 }
 
-/* An alarm that is set for an earlier call finds the later ones. 0 when memory
-** is short. */
-static int note_deadline(lua_State *L, pt_peer *p, double due) {
-  if (due == HUGE_VAL ||
-      (p->overdue.timer.place != 0 && due >= p->overdue.timer.at))
-    return 1;
-  if (!pt_loop_reserve_alarm(L, p->loop))
-    return 0;
-  pt_loop_set_alarm(L, p->loop, &p->overdue, due);
-  return 1;
+/* An alarm that is set for an earlier call finds the later ones. */
+static void note_deadline(pt_peer *p, double due) {
+  if (due < HUGE_VAL && (!p->overdue.timer.is_set || due < p->overdue.timer.at))
+    pt_loop_set_alarm(p->loop, &p->overdue, due);
 }
 
 /* }====== */
@@ -245,10 +239,7 @@ static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
 /* What is left to do once a call was queued: 0, or the call is to be taken back
 ** and the error is on top. */
 static int after_ask(lua_State *L, pt_peer *p, double due) {
-  if (!note_deadline(L, p, due)) {
-    lua_pushliteral(L, "not enough memory");
-    return LUA_ERRMEM;
-  }
+  note_deadline(p, due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
   if (!p->is_held && !p->is_paused)
@@ -414,11 +405,11 @@ int pt_call_ask(lua_State *L) {
     return failed;
   lua_pushcfunction(L, keep_event);
   lua_pushvalue(L, 2);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK || !note_deadline(L, p, a.due)) {
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
     withdraw(p, a.id);
-    pt_loop_let_go(L, &e->ref);
     return luaL_error(L, "not enough memory");
   }
+  note_deadline(p, a.due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
   pt_peer_queued(L, p);

@@ -592,7 +592,7 @@ int pt_dispatch_listen(lua_State *L) {
   pt_link *before = lp->decoding;
   int status;
   lua_settop(L, 1);
-  pt_loop_push(L, PT_LOOP_READ);
+  pt_loop_push(L, lp, PT_LOOP_READ);
   lua_insert(L, 1);
   lua_pushinteger(L, LISTEN);
   status = lua_pcall(L, 2, 1, 0);
@@ -632,8 +632,18 @@ static int wait_reading(lua_State *L, int watcher) {
   return found;
 }
 
-static void push_link(lua_State *L, pt_link *to_read) {
-  pt_peer_push(L, pt_peer_to_read(to_read));
+/* For the loop: reads what is left, unless the peer is being collected. */
+void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
+  pt_peer *p = pt_peer_to_read(to_read);
+  p->loop->decoding = to_read;
+  pt_loop_push(L, p->loop, PT_LOOP_READ);
+  if (pt_peer_push(L, p)) {
+    lua_pushinteger(L, PT_POLL_READ);
+    lua_call(L, 2, 0);
+  } else {
+    pt_list_remove(&p->loop->unread, to_read);
+    lua_pop(L, 2);
+  }
 }
 
 /* }====== */
@@ -678,8 +688,6 @@ int pt_dispatch_requests(lua_State *L) {
 /* }====== */
 
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
-  lp->push_peer = push_link;
-  lp->write = pt_peer_write_link;
   lp->give_up = give_up;
   lp->wait_reading = wait_reading;
   lp->describe = describe;
@@ -687,5 +695,5 @@ void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   pt_names_push(L);
   lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);
   lua_pushcclosure(L, read_peer, UPVALUES);
-  pt_loop_set(L, PT_LOOP_READ);
+  pt_loop_set(L, lp, PT_LOOP_READ);
 }

@@ -574,6 +574,7 @@ static int core_peer(lua_State *L) {
   pt_check_names(L, 1, option_names, "stream options");
   p = pt_peer_new(L, lua_touserdata(L, lua_upvalueindex(1)), methods);
   pt_call_init(p);
+  p->to_read.run = pt_dispatch_read_link;
   get_limits(L, p, get_framing(L));
   get_codec(L, p, 4);
   set_form(L, p, 4, 1);
@@ -595,7 +596,7 @@ void pt_open_peer(lua_State *L) {
   pt_loop *lp = pt_loop_get(L);
   pt_dispatch_set_hooks(L, lp);
   pt_call_add(L);
-  pt_loop_push(L, PT_LOOP_SELF);
+  pt_loop_push(L, lp, PT_LOOP_SELF);
   lua_pushcclosure(L, core_peer, 1);
   lua_setfield(L, -2, "peer");
 }

@@ -37,7 +37,7 @@ pt_peer *pt_peer_check(lua_State *L, int arg) {
 }
 
 int pt_peer_push(lua_State *L, const pt_peer *p) {
-  pt_loop_push(L, PT_LOOP_PEERS);
+  pt_loop_push(L, p->loop, PT_LOOP_PEERS);
   lua_rawgetp(L, -1, p);
   lua_remove(L, -2);
   return !lua_isnil(L, -1);
@@ -101,13 +101,14 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
   memset(p, 0, sizeof *p);
   p->mark = &peer_mark;
   p->loop = lp;
+  p->to_write.run = pt_peer_write_link;
   p->input.io.fd = p->output.io.fd = -1;
   p->output.digits = 2;
   p->codec.style.array_meta = pt_array_mark(L);
   pt_set_class(L, PEER, methods, meta);
   lua_createtable(L, PT_KEPT_VALUES, 0);
   lua_setiuservalue(L, -2, PT_PEER_KEPT);
-  pt_loop_push(L, PT_LOOP_PEERS);
+  pt_loop_push(L, lp, PT_LOOP_PEERS);
   lua_pushvalue(L, -2);
   lua_rawsetp(L, -2, p);
   lua_pop(L, 1);

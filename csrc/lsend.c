@@ -64,7 +64,7 @@ static void put_integer(writer *w, lua_Integer value) {
 }
 
 /* A failure is kept in w->ok. */
-static PT_PLAIN_ALWAYS inline void add(writer *w, const char *text,
+static PT_ALWAYS_INLINE inline void add(writer *w, const char *text,
                                        size_t len) {
   w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
 }
