@@ -2,6 +2,7 @@
 
 local dialects = require "pintle.dialect"
 local lazy = require "pintle.lazy"
+local lfs = require "lfs"
 local log = require "pintle.host.log"
 
 local duration = lazy "pintle.duration"
@@ -243,6 +244,13 @@ local function check_handlers(settled, level)
   end
 end
 
+---@param path? string default: the current directory
+---@return string
+function settings.absolute(path)
+  if not path then return lfs.currentdir() end
+  return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
+end
+
 ---What a plugin is started with: what was given, and the host's own settings for what was not.
 ---@param host table as `settings.host` made it
 ---@param given pintle.start.options
@@ -256,6 +264,7 @@ function settings.plugin(host, given, level)
     if settled[name] == nil then settled[name] = host[name] end
   end
   settled.handlers = settled.handlers or {}
+  settled.workdir = settings.absolute(settled.cwd)
   settled.guess = guess_name(settled.command)
   check_handlers(settled, level + 1)
   return settled
