@@ -202,8 +202,8 @@ local function stop(self)
   self.on_stop(self)
 end
 
----Stops it: it is asked to end, its input ends, SIGTERM, SIGKILL, each with its time. Twice is fine. That goes on even
----if the one who asks for it is cancelled and cannot wait.
+---Stops it: a request to end, the end of its input, SIGTERM, SIGKILL, each with its time. Stopping twice is fine.
+---Stopping goes on if the task that stops it is cancelled.
 function methods:stop()
   self.stopping = self.stopping or tasks.start(stop, self)
   self.stopping:await()

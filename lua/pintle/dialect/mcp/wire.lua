@@ -4,8 +4,11 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local members = require "pintle.members"
 
+local codes = errors.codes
+
 local wire = {
-  INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603,
+  INVALID_REQUEST = codes.INVALID_REQUEST, METHOD_NOT_FOUND = codes.METHOD_NOT_FOUND,
+  INVALID_PARAMS = codes.INVALID_PARAMS, INTERNAL_ERROR = codes.INTERNAL_ERROR,
   UNSUPPORTED_VERSION = -32022,
   RESOURCE_NOT_FOUND = -32002, -- of the classic era alone
 }
