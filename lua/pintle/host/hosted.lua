@@ -101,7 +101,8 @@ local function find_instance(self, context, deadline)
   return instance, shorten(context, deadline)
 end
 
--- Checks arguments closely, until the deadline at most. The arguments as they are sent, and the context that is left for them.
+-- Checks arguments closely, until the deadline at most. Returns the arguments that are sent, and the context that is
+-- left for them.
 local function check_args(self, instance, operation, args, context, deadline)
   deadline = deadline or deadline_of(context.patience)
   local has_taken_long = false

@@ -64,7 +64,7 @@ local function number_between(least, most)
   end
 end
 
--- A copy of a table, each of its values checked by `check_of(name)`; that is nil and a message for a name that is wrong.
+-- A copy of a table, each of its values checked by `check_of(name)`, which returns nil and a message for a wrong name.
 local function each(value, check_of)
   local copy = {}
   for name, item in pairs(value) do

@@ -99,10 +99,11 @@ local function is_wanting(result) return type(result) == "table" and result.resu
 ---@param begun number when that began
 ---@return any result, pintle.error?
 function ask.go_on(session, method, params, options, result, begun)
-  local given, err = options or {}, nil
+  local given = options or {}
   local timeout = given.timeout
   if timeout == nil then timeout = session.peer.timeout end
   for _ = 2, ROUNDS do
+    local err
     params, err = completed(session, params, result)
     if not params then return nil, err end
     local left = timeout and math.max(begun + timeout - core.now(), 0)

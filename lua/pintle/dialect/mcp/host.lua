@@ -128,7 +128,8 @@ end
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
-  local params, result, err = setmetatable({ name = operation, arguments = args }, CALL), nil, nil
+  local params = setmetatable({ name = operation, arguments = args }, CALL)
+  local result, err
   if context.is_shared then
     result, err = call_plainly(session, params)
   else
