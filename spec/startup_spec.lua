@@ -85,7 +85,7 @@ describe("what is parsed", function()
 
   it("by a plugin until it is initialized", function()
     assert_parsed(147800, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.context pintle.plugin.work
-      pintle.process pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
+      pintle.process pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()

@@ -45,7 +45,6 @@ function methods:operation(name, spec, fn)
   self.manifest:add(name, spec, 2)
   local operation, info = self.manifest.operations[name], debug.getinfo(fn, "u")
   operation.fn, operation.takes_context = fn, info.nparams > 1 or info.isvararg
-  operation.complete = operation.validate.complete
   if #operation.requires > 0 then self.has_requirements = true end
 end
 

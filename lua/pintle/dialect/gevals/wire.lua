@@ -4,7 +4,7 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local members = require "pintle.members"
 
-local INVALID_REQUEST = -32600
+local INVALID_REQUEST = errors.codes.INVALID_REQUEST
 
 local wire = { VERSION = "0.0.1" }
 

@@ -4,8 +4,11 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local members = require "pintle.members"
 
+local codes = errors.codes
+
 local wire = {
-  INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603,
+  INVALID_REQUEST = codes.INVALID_REQUEST, METHOD_NOT_FOUND = codes.METHOD_NOT_FOUND,
+  INVALID_PARAMS = codes.INVALID_PARAMS, INTERNAL_ERROR = codes.INTERNAL_ERROR,
   UNSUPPORTED_VERSION = -32022,
   RESOURCE_NOT_FOUND = -32002, -- of the classic era alone
 }
@@ -44,8 +47,7 @@ local META_ORDER = json.order {
 }
 
 local function copy(from, into)
-  for name, value in pairs(from) do into[name] = value end
-  return into
+  for name, value in next, from do into[name] = value end
 end
 
 ---Params with more in their `_meta`; what is there already stays. The table that was given is not touched.
@@ -53,9 +55,11 @@ end
 ---@param meta table
 ---@return table
 function wire.with_meta(params, meta)
-  local all = copy(params or {}, {})
-  local given = members.given(all._meta)
-  all._meta = setmetatable(copy(given or {}, copy(meta, {})), META_ORDER)
+  local all, full = {}, setmetatable({}, META_ORDER)
+  copy(params or {}, all)
+  copy(meta, full)
+  copy(members.given(all._meta) or {}, full)
+  all._meta = full
   return setmetatable(all, getmetatable(params))
 end
 
@@ -93,7 +97,13 @@ end
 ---@type pintle.progress
 wire.PROGRESS = {
   method = "notifications/progress",
-  attach = function(params, token) return wire.with_meta(params, { progressToken = token }) end,
+  -- A `_meta` that `with_meta` has made belongs to the call.
+  attach = function(params, token)
+    local meta = params and params._meta
+    if getmetatable(meta) ~= META_ORDER then return wire.with_meta(params, { progressToken = token }) end
+    meta.progressToken = token
+    return params
+  end,
   report = function(params) return params.progressToken, params.progress, params.total, params.message end,
 }
 
