@@ -138,6 +138,7 @@ local PROGRAM = [[
     if not is_right and ways.dies then os.exit(4) end
     is_deaf = is_deaf or ways.goes_deaf and is_first and not is_right
     is_sour = is_sour or ways.turns_sour and is_first and not is_right
+    if ways.answers_once and not is_first then pintle.sleep(1e6) end
     is_first = false
     if is_deaf or not is_right and ways.ignores then pintle.sleep(1e6) end
     if is_sour then return nil, { code = -32000, message = "Not after that" } end
@@ -212,6 +213,12 @@ describe("a program that is tried", function()
     } do
       assert.truthy(count_children(function() find(program(ways), 0.5) end) <= 2)
     end
+  end)
+
+  it("is given up if it refuses the first message and ignores all others", function()
+    local plugin, err = find(program { framing = "line", knows = "nothing", answers_once = true }, 0.3)
+    assert.is_nil(plugin)
+    assert.equal("protocol", err.kind)
   end)
 
   it("has one process where it answers soon", function()

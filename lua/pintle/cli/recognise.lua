@@ -163,7 +163,7 @@ end
 -- answers is not.
 local function begin_second_round(lane)
   if lane.is_second_round or lane.is_foreign or not lane.answered_after then return end
-  lane.is_second_round, lane.queue = true, lane.doubtful
+  lane.is_second_round, lane.queue, lane.doubtful = true, lane.doubtful, {}
 end
 
 -- A process that could not be started is the end of all that would have been tried.
