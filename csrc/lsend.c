@@ -65,7 +65,7 @@ static void put_integer(writer *w, lua_Integer value) {
 
 /* A failure is kept in w->ok. */
 static PT_ALWAYS_INLINE inline void add(writer *w, const char *text,
-                                       size_t len) {
+                                        size_t len) {
   w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
 }
 

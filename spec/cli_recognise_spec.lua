@@ -216,8 +216,8 @@ describe("a program that is tried", function()
   end)
 
   it("is given up if it refuses the first message and ignores all others", function()
-    local plugin, err = find(program { framing = "line", knows = "nothing", answers_once = true }, 0.3)
-    assert.is_nil(plugin)
+    local found, err = find(program { framing = "line", knows = "nothing", answers_once = true }, 0.3)
+    assert.is_nil(found)
     assert.equal("protocol", err.kind)
   end)
 
