@@ -1,21 +1,18 @@
 -- Keywords for arrays.
 
-local lazy = require "pintle.lazy"
 local run = require "pintle.schema.run"
-
-local equality = lazy "pintle.schema.equality"
 
 local fail, pay, within, quietly, site_of = run.fail, run.pay, run.within, run.quietly, run.site
 
 ---@type table<string, fun(node: pintle.schema.node, context: pintle.schema.context): pintle.schema.check>
 local arrays = {}
 
-local function items(count) return count == 1 and "1 item" or count .. " items" end
+local function count_text(count) return count == 1 and "1 item" or count .. " items" end
 
 function arrays.maxItems(node)
   local most, is_array = node.schema.maxItems, node.is_array
   local site = site_of("maxItems", node.path, function(value)
-    return ("expected at most %s, got %d"):format(items(most), #value)
+    return ("expected at most %s, got %d"):format(count_text(most), #value)
   end)
   return function(value, state) return not is_array(value) or #value <= most or fail(state, site, value) end
 end
@@ -23,23 +20,9 @@ end
 function arrays.minItems(node)
   local least, is_array = node.schema.minItems, node.is_array
   local site = site_of("minItems", node.path, function(value)
-    return ("expected at least %s, got %d"):format(items(least), #value)
+    return ("expected at least %s, got %d"):format(count_text(least), #value)
   end)
   return function(value, state) return not is_array(value) or #value >= least or fail(state, site, value) end
-end
-
-function arrays.uniqueItems(node)
-  if not node.schema.uniqueItems then return nil end
-  local is_array = node.is_array
-  local site = site_of("uniqueItems", node.path, function(value)
-    local first, second = equality.duplicates(value, function() end)
-    return ("items %d and %d are equal"):format(first - 1, second - 1)
-  end)
-  return function(value, state)
-    if not is_array(value) then return true end
-    pay(state, site, #value)
-    return not equality.duplicates(value, function() pay(state, site, 1) end) or fail(state, site, value)
-  end
 end
 
 function arrays.prefixItems(node, context)
@@ -75,7 +58,7 @@ function arrays.items(node, context)
   end
 end
 
--- What fits is counted no further than to the number that decides, unless somebody wants to know which do.
+-- Stops at `enough` fitting items, unless `seen` has to get all of them.
 local function count_fitting(check, value, state, seen, enough)
   local count = 0
   for i = 1, #value do
@@ -94,8 +77,8 @@ local function contains_bounds(node)
   return least, most, most == math.huge and least or most + 1
 end
 
-local function fitting(words, count)
-  return ("expected %s %s that fit%s the schema in contains"):format(words, items(count), count == 1 and "s" or "")
+local function contains_reason(bound, count)
+  return ("expected %s %s that fit%s the schema in contains"):format(bound, count_text(count), count == 1 and "s" or "")
 end
 
 function arrays.contains(node, context)
@@ -103,15 +86,34 @@ function arrays.contains(node, context)
   local least, most, enough = contains_bounds(node)
   local is_array = node.is_array
   local few = site_of(node.schema.minContains and "minContains" or "contains", node.path, function()
-    return fitting("at least", least)
+    return contains_reason("at least", least)
   end)
-  local many = site_of("maxContains", node.path, function() return fitting("at most", most) end)
+  local many = site_of("maxContains", node.path, function() return contains_reason("at most", most) end)
   return function(value, state, seen)
     if not is_array(value) then return true end
     pay(state, few, #value)
     local count = count_fitting(check, value, state, seen, enough)
     if count < least then return fail(state, few, value) end
     return count <= most or fail(state, many, value)
+  end
+end
+
+function arrays.unevaluatedItems(node, context)
+  local child = node.children.unevaluatedItems
+  local check, forbidden = context.one(node, child), child.schema == false
+  local is_array = node.is_array
+  local site = site_of("unevaluatedItems", node.path, function(i) return ("item %d is not allowed"):format(i - 1) end)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    pay(state, site, #value)
+    for i = 1, #value do
+      if not (seen[0] or seen[i]) then
+        if forbidden then return fail(state, site, i) end
+        if not check(value[i], state) then return within(state, i - 1) end
+      end
+    end
+    seen[0] = true
+    return true
   end
 end
 
