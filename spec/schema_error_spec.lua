@@ -122,7 +122,7 @@ describe("an invalid schema", function()
       ['{"properties":{"a":{"minimum":"x"}}}'] = 'schema at /properties/a/minimum: expected a number, got string "x"',
       ['{"required":"a"}'] = 'schema at /required: expected an array of unique strings, got string "a"',
       ['{"allOf":[{},{"maxItems":-1}]}'] =
-        "schema at /allOf/1/maxItems: expected an integer that is not negative, got integer -1",
+        "schema at /allOf/1/maxItems: expected a non-negative integer, got integer -1",
       ['{"allOf":[]}'] = "schema at /allOf: expected an array of at least one schema, got array",
       ['{"items":[{}]}'] = "schema at /items: expected a schema, which is an object or a boolean, got array",
       ['{"$defs":{"a":5}}'] = "schema at /$defs/a: expected a schema, which is an object or a boolean, got integer 5",

@@ -69,7 +69,7 @@ local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation
 
 describe("what is parsed", function()
   it("to compile a schema", function()
-    assert_parsed(27200, "pintle.schema.run pintle.schema.references pintle.schema.dialect pintle.schema.errors",
+    assert_parsed(27200, "pintle.schema.run pintle.schema.references pintle.schema.errors",
       { "-e", COMPILE .. SAY_SO })
   end)
 

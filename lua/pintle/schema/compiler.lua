@@ -5,10 +5,9 @@ local run = require "pintle.schema.run"
 local values = require "pintle.schema.values"
 
 local applicators = lazy "pintle.schema.keywords.applicators"
-local arrays = lazy "pintle.schema.keywords.arrays"
 local assertions = lazy "pintle.schema.keywords.assertions"
+local containers = lazy "pintle.schema.keywords.containers"
 local errors = lazy "pintle.schema.errors"
-local objects = lazy "pintle.schema.keywords.objects"
 
 local type, next = type, next
 local fail, null = run.fail, values.null
@@ -89,12 +88,10 @@ local ORDER = {
   { types, "type" },
   { assertions, "enum const multipleOf minimum exclusiveMinimum maximum exclusiveMaximum" },
   { assertions, "minLength maxLength pattern format" },
-  { arrays, "minItems maxItems" },
+  { containers, "minItems maxItems" },
   { assertions, "uniqueItems" },
-  { objects, "minProperties maxProperties required dependentRequired propertyNames properties" },
-  { objects, "patternProperties additionalProperties" },
-  { arrays, "prefixItems items contains" },
-  { objects, "dependentSchemas dependencies" },
+  { containers, "minProperties maxProperties required dependentRequired propertyNames properties" },
+  { containers, "patternProperties additionalProperties prefixItems items contains dependentSchemas dependencies" },
   { applicators, "$ref $dynamicRef allOf anyOf oneOf not if" },
 }
 

@@ -3,7 +3,6 @@
 local lazy = require "pintle.lazy"
 local values = require "pintle.schema.values"
 
-local dialects = lazy "pintle.schema.dialect"
 local errors = lazy "pintle.schema.errors"
 local references = lazy "pintle.schema.references"
 
@@ -52,7 +51,7 @@ local function matching(pattern)
   return function(value) return is_string(value) and value:find(pattern) ~= nil end
 end
 
-local function each(list, test)
+local function all_pass(list, test)
   for _, item in ipairs(list) do
     if not test(item) then return false end
   end
@@ -87,7 +86,7 @@ local function is_map_of(test)
 end
 
 local function is_name_list(value)
-  return values.is_list(value) and each(value, is_string) and are_unique(value)
+  return values.is_list(value) and all_pass(value, is_string) and are_unique(value)
 end
 
 local TYPES = { array = true, boolean = true, integer = true, null = true, number = true, object = true, string = true }
@@ -95,7 +94,7 @@ local TYPES = { array = true, boolean = true, integer = true, null = true, numbe
 local function is_type(value) return TYPES[value] == true end
 
 local function is_type_list(value)
-  return values.is_array(value) and #value > 0 and each(value, is_type) and are_unique(value)
+  return values.is_array(value) and #value > 0 and all_pass(value, is_type) and are_unique(value)
 end
 
 local function is_dependency(value) return is_schema(value) or is_name_list(value) end
@@ -104,7 +103,7 @@ local any_string = expects("a string", is_string)
 local any_list = expects("an array", values.is_list)
 local boolean = expects("a boolean", function(value) return type(value) == "boolean" end)
 local number = expects("a number", function(value) return type(value) == "number" end)
-local size = expects("an integer that is not negative", function(value)
+local size = expects("a non-negative integer", function(value)
   return values.is_integer(value) and value >= 0
 end)
 local anchor = expects("a name of letters, digits, _, - and . that begins with a letter or _",
@@ -242,7 +241,7 @@ function registry:dialect_of(schema, otherwise, path)
   local uri = type(schema) == "table" and schema["$schema"]
   if type(uri) ~= "string" then return otherwise end
   if uri == document.META_SCHEMA then return document.STANDARD end
-  return dialects.find(self, uri, path .. "/$schema")
+  return references.find_dialect(self, uri, path .. "/$schema")
 end
 
 local function modernized(schema, dialect)

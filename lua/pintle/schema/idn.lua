@@ -167,8 +167,8 @@ end
 
 local IS_VALID = { right = is_right_to_left_label, left = is_left_to_right_label }
 
--- Whether every label, a list of code points, satisfies the Bidi rule. That only matters if one of them has letters that
--- run from right to left.
+-- Whether every label, a list of code points, satisfies the Bidi rule. It only applies if a label has letters that run
+-- from right to left.
 local function satisfies_bidi_rule(labels, is_mark)
   local is_bidi, is_valid = false, true
   for _, codes in ipairs(labels) do

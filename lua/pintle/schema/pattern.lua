@@ -9,7 +9,7 @@ local patterns = {}
 
 -- Their names in ECMA-262, translated to those in PCRE2.
 
--- In each line the short name of a general short_name, then its other names.
+-- In each line the short name of a general category, then its other names.
 local CATEGORIES = [[
 C Other
 Cc Control cntrl
@@ -89,7 +89,7 @@ end
 -- {====== Translation ======
 
 -- Both syntaxes descend from Perl's, so most of a pattern stays as it is. Syntax with another meaning in PCRE2, or none
--- in ECMA-262, is rewritten or rejected. Patterns are not trusted, so no `(*VERB)` and no `(?R)` may get through. Patterns
+-- in ECMA-262, is rewritten or rejected. Patterns are not trusted, so no `(*VERB)` and no `(?R)` may get through. They
 -- are read as with the flag u, as JSON Schema requires.
 
 local SPACE = [[\x{9}-\x{d}\x{20}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]]
@@ -321,8 +321,8 @@ end
 
 -- Limits of backtracking. A match that exceeds one is tried again with the next. The first try costs a fixed number of
 -- steps. The time of the others is measured, and converted to steps.
-local BOUNDS = { 100, 2000, 20000, 200000 }
-local STEPS_A_SECOND = 4000000
+local MATCH_LIMITS = { 100, 2000, 20000, 200000 }
+local STEPS_PER_SECOND = 4000000
 
 -- Backtracking takes longer in a long text, so its limit times the length of the text is limited: to about two seconds.
 local MAX_WORK = 2000000000
@@ -349,11 +349,11 @@ local function compile_regex(rex, source)
   return nil, (tostring(regex):gsub("%s*%(pattern offset: %d+%)$", ""))
 end
 
-local function source_with(bound, source)
-  return ("(*LIMIT_MATCH=%d)(*LIMIT_DEPTH=%d)(*LIMIT_HEAP=%d)%s"):format(bound, bound, HEAP_KIB, source)
+local function with_limit(limit, source)
+  return ("(*LIMIT_MATCH=%d)(*LIMIT_DEPTH=%d)(*LIMIT_HEAP=%d)%s"):format(limit, limit, HEAP_KIB, source)
 end
 
--- PCRE2 applies the limit anew at every position where a match may begin. So the search for that position becomes a part
+-- PCRE2 applies the limit anew at every position where a match may begin. So the search for that position is made part
 -- of the pattern.
 local function with_search(rex, translated)
   local regex, message = compile_regex(rex, translated)
@@ -366,12 +366,12 @@ end
 ---@class pintle.schema.regex
 ---@field rex table
 ---@field source string
----@field bounds integer[]
----@field compiled table[]
+---@field limits integer[] of backtracking
+---@field compiled table[] one for each limit
 
 local function compiled_for(regex, i)
   if not regex.compiled[i] then
-    regex.compiled[i] = assert(compile_regex(regex.rex, source_with(regex.bounds[i], regex.source)))
+    regex.compiled[i] = assert(compile_regex(regex.rex, with_limit(regex.limits[i], regex.source)))
   end
   return regex.compiled[i]
 end
@@ -387,7 +387,7 @@ end
 local function measured_try(regex, i, text, state, site)
   local before = os.clock()
   local found = try(regex, i, text, site)
-  run.pay(state, site, math.floor((os.clock() - before) * STEPS_A_SECOND))
+  run.pay(state, site, math.floor((os.clock() - before) * STEPS_PER_SECOND))
   return found
 end
 
@@ -396,8 +396,8 @@ local function match(regex, text, state, site)
   local found = try(regex, 1, text, site)
   local i = 2
   while found == nil do
-    local bound = regex.bounds[i]
-    if not bound or bound * #text > MAX_WORK then
+    local limit = regex.limits[i]
+    if not limit or limit * #text > MAX_WORK then
       run.abort(site, "a pattern takes more steps to match than the limit allows")
     end
     found, i = measured_try(regex, i, text, state, site), i + 1
@@ -405,13 +405,13 @@ local function match(regex, text, state, site)
   return found
 end
 
-local function bounds_up_to(most)
-  local bounds = {}
-  for _, bound in ipairs(BOUNDS) do
-    if bound < most then bounds[#bounds + 1] = bound end
+local function limits_up_to(most)
+  local limits = {}
+  for _, limit in ipairs(MATCH_LIMITS) do
+    if limit < most then limits[#limits + 1] = limit end
   end
-  bounds[#bounds + 1] = most
-  return bounds
+  limits[#limits + 1] = most
+  return limits
 end
 
 local function new_pattern(pattern, limits)
@@ -421,7 +421,7 @@ local function new_pattern(pattern, limits)
   if not rex then return nil, "patterns need the rock lrexlib-pcre2, which is not installed", true end
   local source, message = with_search(rex, translated)
   if not source then return nil, message end
-  return { rex = rex, source = source, bounds = bounds_up_to(limits.match), compiled = {} }
+  return { rex = rex, source = source, limits = limits_up_to(limits.match), compiled = {} }
 end
 
 local function pattern_of(pattern, context, path)
@@ -455,7 +455,7 @@ function patterns.are_available() return load_rex() ~= nil end
 ---@param pattern string
 ---@return boolean
 function patterns.is_valid(pattern)
-  local regex, reason = new_pattern(pattern, { match = BOUNDS[1] })
+  local regex, reason = new_pattern(pattern, { match = MATCH_LIMITS[1] })
   return regex ~= nil or reason:find("lookbehind", 1, true) ~= nil
 end
 

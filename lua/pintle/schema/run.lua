@@ -1,9 +1,9 @@
 -- The state of one validation: the steps that are left, and the failure.
 --
 -- A check is a function (value, run, seen) -> boolean. If the check of the root returns false, it is called again with
--- `run.explain` set, to get the reason. So no messages are made for alternatives that do not fit. `seen` is a set of what
--- has been evaluated, if an outer unevaluatedItems or unevaluatedProperties needs it: names, indices of items from 1, and
--- 0 for all.
+-- `run.explain` set, to get the reason. So no messages are made for alternatives that do not fit. If an outer
+-- unevaluatedItems or unevaluatedProperties needs it, `seen` is a set of what has been evaluated: names, indices of
+-- items from 1, and 0 for all.
 
 local lazy = require "pintle.lazy"
 

@@ -5,9 +5,8 @@ local document = require "pintle.schema.document"
 local lazy = require "pintle.lazy"
 local run = require "pintle.schema.run"
 
-local arrays = lazy "pintle.schema.keywords.arrays"
+local containers = lazy "pintle.schema.keywords.containers"
 local errors = lazy "pintle.schema.errors"
-local objects = lazy "pintle.schema.keywords.objects"
 
 local fail, gather, pay, quietly, site_of = run.fail, run.gather, run.pay, run.quietly, run.site
 
@@ -201,10 +200,10 @@ local function unevaluated_checks(node, context)
   local active, schema = node.resource.dialect.active, node.schema
   local checks = {}
   if active.unevaluatedItems and schema.unevaluatedItems ~= nil then
-    checks[1] = arrays.unevaluatedItems(node, context)
+    checks[1] = containers.unevaluatedItems(node, context)
   end
   if active.unevaluatedProperties and schema.unevaluatedProperties ~= nil then
-    checks[#checks + 1] = objects.unevaluatedProperties(node, context)
+    checks[#checks + 1] = containers.unevaluatedProperties(node, context)
   end
   return checks
 end

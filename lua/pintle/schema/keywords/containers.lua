@@ -1,4 +1,4 @@
--- Keywords for objects.
+-- Keywords for arrays and objects.
 
 local lazy = require "pintle.lazy"
 local run = require "pintle.schema.run"
@@ -8,11 +8,127 @@ local errors = lazy "pintle.schema.errors"
 local patterns = lazy "pintle.schema.pattern"
 
 local next = next
-local fail, pay, within, site_of = run.fail, run.pay, run.within, run.site
+local fail, pay, within, quietly, site_of = run.fail, run.pay, run.within, run.quietly, run.site
 local is_object = values.is_object
 
 ---@type table<string, fun(node: pintle.schema.node, context: pintle.schema.context): pintle.schema.check>
-local objects = {}
+local containers = {}
+
+-- {====== Arrays ======
+
+local function item_count(count) return count == 1 and "1 item" or count .. " items" end
+
+function containers.maxItems(node)
+  local most, is_array = node.schema.maxItems, node.is_array
+  local site = site_of("maxItems", node.path, function(value)
+    return ("expected at most %s, got %d"):format(item_count(most), #value)
+  end)
+  return function(value, state) return not is_array(value) or #value <= most or fail(state, site, value) end
+end
+
+function containers.minItems(node)
+  local least, is_array = node.schema.minItems, node.is_array
+  local site = site_of("minItems", node.path, function(value)
+    return ("expected at least %s, got %d"):format(item_count(least), #value)
+  end)
+  return function(value, state) return not is_array(value) or #value >= least or fail(state, site, value) end
+end
+
+function containers.prefixItems(node, context)
+  local checks = context.all(node, node.children.prefixItems)
+  local is_array = node.is_array
+  local site = site_of("prefixItems", node.path)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    local count = math.min(#checks, #value)
+    pay(state, site, count)
+    for i = 1, count do
+      if not checks[i](value[i], state) then return within(state, i - 1) end
+      if seen then seen[i] = true end
+    end
+    return true
+  end
+end
+
+function containers.items(node, context)
+  local check = context.one(node, node.children.items)
+  local first = #(node.children.prefixItems or {}) + 1
+  local is_array = node.is_array
+  local site = site_of("items", node.path)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    local count = #value
+    pay(state, site, count)
+    for i = first, count do
+      if not check(value[i], state) then return within(state, i - 1) end
+    end
+    if seen then seen[0] = true end
+    return true
+  end
+end
+
+-- Stops at `enough` fitting items, unless `seen` has to get all of them.
+local function count_fitting(check, value, state, seen, enough)
+  local count = 0
+  for i = 1, #value do
+    if quietly(state, check, value[i]) then
+      count = count + 1
+      if seen then seen[i] = true elseif count >= enough then break end
+    end
+  end
+  return count
+end
+
+local function contains_bounds(node)
+  local active, schema = node.resource.dialect.active, node.schema
+  local least = active.minContains and schema.minContains or 1
+  local most = active.maxContains and schema.maxContains or math.huge
+  return least, most, most == math.huge and least or most + 1
+end
+
+local function contains_reason(bound, count)
+  return ("expected %s %s that fit%s the schema in contains"):format(bound, item_count(count), count == 1 and "s" or "")
+end
+
+function containers.contains(node, context)
+  local check = context.one(node, node.children.contains)
+  local least, most, enough = contains_bounds(node)
+  local is_array = node.is_array
+  local few = site_of(node.schema.minContains and "minContains" or "contains", node.path, function()
+    return contains_reason("at least", least)
+  end)
+  local many = site_of("maxContains", node.path, function() return contains_reason("at most", most) end)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    pay(state, few, #value)
+    local count = count_fitting(check, value, state, seen, enough)
+    if count < least then return fail(state, few, value) end
+    return count <= most or fail(state, many, value)
+  end
+end
+
+function containers.unevaluatedItems(node, context)
+  local child = node.children.unevaluatedItems
+  local check, forbidden = context.one(node, child), child.schema == false
+  local is_array = node.is_array
+  local site = site_of("unevaluatedItems", node.path, function(i) return ("item %d is not allowed"):format(i - 1) end)
+  return function(value, state, seen)
+    if not is_array(value) then return true end
+    pay(state, site, #value)
+    for i = 1, #value do
+      if not (seen[0] or seen[i]) then
+        if forbidden then return fail(state, site, i) end
+        if not check(value[i], state) then return within(state, i - 1) end
+      end
+    end
+    seen[0] = true
+    return true
+  end
+end
+
+-- }======
+
+-- {====== Objects: members by their names ======
 
 local function first_missing(value, names)
   for i = 1, #names do
@@ -20,7 +136,7 @@ local function first_missing(value, names)
   end
 end
 
-function objects.required(node)
+function containers.required(node)
   local names, applies = node.schema.required, node.is_object
   local site = site_of("required", node.path, function(value)
     return ("property %s is missing"):format(errors.quote(first_missing(value, names)))
@@ -32,7 +148,7 @@ function objects.required(node)
   end
 end
 
-function objects.properties(node, context)
+function containers.properties(node, context)
   local names, checks = context.named(node, node.children.properties)
   local count = #names
   local site = site_of("properties", node.path)
@@ -50,7 +166,9 @@ function objects.properties(node, context)
   end
 end
 
--- {====== Keywords that visit all members ======
+-- }======
+
+-- {====== Objects: all members ======
 
 local function count_members(object)
   local count = 0
@@ -65,22 +183,22 @@ local function count_and_pay(object, state, site)
   return count
 end
 
-local function count_text(count) return count == 1 and "1 property" or count .. " properties" end
+local function property_count(count) return count == 1 and "1 property" or count .. " properties" end
 
-function objects.maxProperties(node)
+function containers.maxProperties(node)
   local most = node.schema.maxProperties
   local site = site_of("maxProperties", node.path, function(value)
-    return ("expected at most %s, got %d"):format(count_text(most), count_members(value))
+    return ("expected at most %s, got %d"):format(property_count(most), count_members(value))
   end)
   return function(value, state)
     return not is_object(value) or count_and_pay(value, state, site) <= most or fail(state, site, value)
   end
 end
 
-function objects.minProperties(node)
+function containers.minProperties(node)
   local least, applies = node.schema.minProperties, node.is_object
   local site = site_of("minProperties", node.path, function(value)
-    return ("expected at least %s, got %d"):format(count_text(least), count_members(value))
+    return ("expected at least %s, got %d"):format(property_count(least), count_members(value))
   end)
   return function(value, state)
     return not applies(value) or count_and_pay(value, state, site) >= least or fail(state, site, value)
@@ -115,7 +233,7 @@ local function fits_patterns(matchers, checks, name, member, state, seen)
   return true
 end
 
-function objects.patternProperties(node, context)
+function containers.patternProperties(node, context)
   local site = site_of("patternProperties", node.path)
   local matchers = matchers_of(node, context, site)
   local _, checks = context.named(node, node.children.patternProperties)
@@ -162,19 +280,19 @@ local function check_others(node, context, keyword, is_covered)
   end
 end
 
-function objects.additionalProperties(node, context)
+function containers.additionalProperties(node, context)
   local is_covered = coverage(node, context, site_of("additionalProperties", node.path))
   local check = check_others(node, context, "additionalProperties", is_covered)
   return function(value, state, seen) return not is_object(value) or check(value, state, seen) end
 end
 
-function objects.unevaluatedProperties(node, context)
+function containers.unevaluatedProperties(node, context)
   local function is_covered(name, _, seen) return seen[0] or seen[name] end
   local check = check_others(node, context, "unevaluatedProperties", is_covered)
   return function(value, state, seen) return not is_object(value) or check(value, state, seen) end
 end
 
-function objects.propertyNames(node, context)
+function containers.propertyNames(node, context)
   local check = context.one(node, node.children.propertyNames)
   local site = site_of("propertyNames", node.path)
   return function(value, state)
@@ -193,7 +311,7 @@ end
 
 -- }======
 
--- {====== Dependencies ======
+-- {====== Objects: members that depend on others ======
 
 local function first_unmet(value, needs)
   for name, names in next, needs do
@@ -216,11 +334,11 @@ local function check_needs(node, keyword, needs)
   end
 end
 
-function objects.dependentRequired(node)
+function containers.dependentRequired(node)
   return check_needs(node, "dependentRequired", node.schema.dependentRequired)
 end
 
-function objects.dependentSchemas(node, context, keyword)
+function containers.dependentSchemas(node, context, keyword)
   keyword = keyword or "dependentSchemas"
   local names, checks = context.named(node, node.children[keyword])
   local site = site_of(keyword, node.path)
@@ -235,16 +353,16 @@ function objects.dependentSchemas(node, context, keyword)
 end
 
 -- In older drafts, one keyword for dependentSchemas and dependentRequired.
-function objects.dependencies(node, context)
+function containers.dependencies(node, context)
   local needs = {}
   for name, need in next, node.schema.dependencies do
     if values.is_array(need) then needs[name] = need end
   end
   local has_needs = check_needs(node, "dependencies", needs)
-  local fits = objects.dependentSchemas(node, context, "dependencies")
+  local fits = containers.dependentSchemas(node, context, "dependencies")
   return function(value, state, seen) return has_needs(value, state) and fits(value, state, seen) end
 end
 
 -- }======
 
-return objects
+return containers
