@@ -7,7 +7,7 @@ local lazy = require "pintle.lazy"
 local compiler = lazy "pintle.schema.compiler"
 local defaults = lazy "pintle.schema.defaults"
 local errors = lazy "pintle.schema.errors"
-local options = lazy "pintle.options"
+local option_checks = lazy "pintle.options"
 local references = lazy "pintle.schema.references"
 local run = lazy "pintle.schema.run"
 
@@ -98,15 +98,15 @@ end
 
 -- For a flat schema, a function that returns a valid value with its defaults, or nil if it cannot tell. For any other
 -- schema nil. `keywords` is the set of all keywords in it.
-local function flat_completer(given, keywords)
+local function flat_completer(root_schema, keywords)
   for keyword in next, keywords do
     if not FLAT_KEYWORDS[keyword] then return nil end
   end
-  if type(given) ~= "table" or given.type ~= "object" then return nil end
-  local properties, is_required = given.properties or {}, {}
+  if type(root_schema) ~= "table" or root_schema.type ~= "object" then return nil end
+  local properties, is_required = root_schema.properties or {}, {}
   local names, type_functions, types, default_values = read_properties(properties)
   if not names or keywords["$schema"] and next(default_values) then return nil end
-  for _, name in ipairs(given.required or {}) do
+  for _, name in ipairs(root_schema.required or {}) do
     if properties[name] == nil or default_values[name] ~= nil then return nil end
     is_required[name] = true
   end
@@ -150,13 +150,13 @@ function methods:defaults(value, stop)
 end
 
 -- Invalid patterns and unknown formats are only found by building the checks.
-local function must_build(keywords, given)
-  return keywords.pattern or keywords.patternProperties or keywords.format and (given.formats or keywords["$schema"])
+local function must_build(keywords, options)
+  return keywords.pattern or keywords.patternProperties or keywords.format and (options.formats or keywords["$schema"])
 end
 
-local function compile(root_schema, given, limits)
-  local registry = document.new_registry(given.documents or {}, limits)
-  local uri = given.base and references.resolve("", given.base) or ""
+local function compile(root_schema, options, limits)
+  local registry = document.new_registry(options.documents or {}, limits)
+  local uri = options.base and references.resolve("", options.base) or ""
   local root = registry:add_document(uri, root_schema, "")
   local reached, dynamic, keywords = { root }, false, registry.keywords
   if keywords["$ref"] or keywords["$dynamicRef"] then reached, dynamic = references.link(registry, root) end
@@ -164,31 +164,31 @@ local function compile(root_schema, given, limits)
     root = root, reached = reached, limits = limits, has_defaults = keywords.default,
     complete = flat_completer(root_schema, keywords),
     context = {
-      dynamic = dynamic, limits = limits, either = given.unmarked_empty == "either", formats = given.formats,
+      dynamic = dynamic, limits = limits, either = options.unmarked_empty == "either", formats = options.formats,
       patterns = {},
     },
   }, validator_mt)
-  if must_build(keywords, given) then prepare(self) end
+  if must_build(keywords, options) then prepare(self) end
   return self
 end
 
 -- Raises at the level of the caller's caller.
-local function check_options(given)
-  options.check_types("schema", given, OPTIONS, 3)
-  for uri in pairs(given.documents or {}) do
+local function check_options(options)
+  option_checks.check_types("schema", options, OPTIONS, 3)
+  for uri in pairs(options.documents or {}) do
     if type(uri) ~= "string" then error("schema: documents: the keys are URIs, got a " .. type(uri), 3) end
   end
-  local empty = given.unmarked_empty
+  local empty = options.unmarked_empty
   if empty and empty ~= "object" and empty ~= "either" then
     error('schema: unmarked_empty: "object" or "either" expected', 3)
   end
 end
 
 -- Raises at the level of the caller's caller.
-local function limits_with(given)
+local function limits_with(changes)
   local limits = {}
   for name, value in pairs(LIMITS) do limits[name] = value end
-  for name, value in pairs(given or {}) do
+  for name, value in pairs(changes or {}) do
     if not LIMITS[name] then error(("schema: there is no limit %q"):format(tostring(name)), 3) end
     if math.type(value) ~= "integer" or value < 1 then
       error(("schema: limit %s: an integer above 0 expected"):format(name), 3)
@@ -199,15 +199,15 @@ local function limits_with(given)
 end
 
 ---@param root_schema any a table or a boolean
----@param given? pintle.schema.options
+---@param options? pintle.schema.options
 ---@return pintle.schema.validator? validate, string? message where the schema is wrong, and why
-function schema.compile(root_schema, given)
+function schema.compile(root_schema, options)
   local limits = LIMITS
-  if given then
-    check_options(given)
-    limits = limits_with(given.limits)
+  if options then
+    check_options(options)
+    limits = limits_with(options.limits)
   end
-  local ok, result = pcall(compile, root_schema, given or {}, limits)
+  local ok, result = pcall(compile, root_schema, options or {}, limits)
   if ok then return result end
   return nil, errors.rejection_message(result)
 end
