@@ -56,7 +56,7 @@ local MAY_REQUIRE = {
     "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
-  ["schema"] = { "pintle.core", "pintle.lazy" },
+  ["schema"] = { "pintle.core", "pintle.lazy", "pintle.options" },
   ["task"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["version"] = {},
 }

@@ -1,7 +1,7 @@
--- Neither schemas nor values are trusted: all of them end, and none takes long.
-local judge = require "spec.support.judge"
+-- Neither schemas nor values are trusted: every validation ends, and none takes long.
+local schemas = require "spec.support.schemas"
 
-local refusal = judge.refusal
+local rejection = schemas.rejection
 
 local function nested(depth, wrap)
   local value = { type = "null" }
@@ -20,24 +20,24 @@ local function doubling(keyword, last)
 end
 
 local function message_of(document, value, options)
-  local _, err = judge.compile(document, options)(value)
+  local _, err = schemas.compile(document, options)(value)
   return err and err.message
 end
 
-local TOO_DEEP = "schemas are applied in one another more deeply than the limit allows"
+local TOO_DEEP = "schemas are applied more deeply than the limit allows"
 local TOO_MANY_STEPS = "it takes more steps than the limit allows"
 
 describe("a schema that refers to itself", function()
-  it("is refused where that can have no end", function()
-    assert.equal("schema at the root: it refers to itself without end", refusal '{"$ref":"#"}')
-    assert.matches("it refers to itself without end$", refusal '{"allOf":[{"$ref":"#"}]}')
+  it("is rejected if it applies itself to the same value", function()
+    assert.equal("schema at the root: it refers to itself without end", rejection '{"$ref":"#"}')
+    assert.matches("it refers to itself without end$", rejection '{"allOf":[{"$ref":"#"}]}')
     assert.matches("it refers to itself without end$",
-      refusal '{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}')
+      rejection '{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}')
     assert.matches("it refers to itself without end$",
-      refusal('{"items":{"$ref":"http://x.test/a"}}', { documents = { ["http://x.test/a"] = { ["$ref"] = "a" } } }))
+      rejection('{"items":{"$ref":"http://x.test/a"}}', { documents = { ["http://x.test/a"] = { ["$ref"] = "a" } } }))
   end)
 
-  it("is stopped where it has none", function()
+  it("is stopped by the limit of depth if the recursion is endless", function()
     for _, document in ipairs {
       '{"anyOf":[{"type":"null"},{"$ref":"#"}]}', '{"not":{"$ref":"#"}}', '{"if":true,"then":{"$ref":"#"}}',
       '{"oneOf":[{"$ref":"#"},true]}', '{"$dynamicAnchor":"a","$dynamicRef":"#a"}',
@@ -47,7 +47,7 @@ describe("a schema that refers to itself", function()
     end
   end)
 
-  it("is stopped before Lua's stack is at its end", function()
+  it("is stopped before Lua's stack overflows", function()
     local document = [[{
       "$id": "http://x.test/a", "$dynamicAnchor": "n", "required": ["a"], "unevaluatedProperties": false,
       "anyOf": [{ "type": "null" }, { "$ref": "b", "unevaluatedProperties": false }],
@@ -57,7 +57,7 @@ describe("a schema that refers to itself", function()
     assert.equal(TOO_DEEP, message_of(document, { a = 1 }))
   end)
 
-  it("goes as deep as the value does, if that is not too deep", function()
+  it("follows a nested value up to the limit of depth", function()
     local list, deep = { items = { ["$ref"] = "#" } }, {}
     local inner = deep
     for _ = 1, 1000 do
@@ -70,20 +70,20 @@ describe("a schema that refers to itself", function()
 end)
 
 describe("a validation", function()
-  it("is stopped when it has taken too many steps", function()
+  it("is stopped at the limit of steps", function()
     for _, keyword in ipairs { "allOf", "anyOf", "oneOf" } do
       local document = doubling(keyword, { type = keyword == "allOf" and "integer" or "string" })
       assert.equal(TOO_MANY_STEPS, message_of(document, 1, { limits = { steps = 100000 } }), keyword)
     end
   end)
 
-  it("does not pass for a failure under not when it was stopped", function()
+  it("is not a success under not when it was stopped", function()
     local document = doubling("allOf", { type = "integer" })
     document["$ref"], document["not"] = nil, { ["$ref"] = "#/$defs/d0" }
     assert.equal(TOO_MANY_STEPS, message_of(document, 1, { limits = { steps = 100000 } }))
   end)
 
-  it("counts what large values cost", function()
+  it("counts steps by the size of the value", function()
     local many, object, text = {}, {}, ("\u{E9}"):rep(100000)
     for i = 1, 1000 do
       many[i], object["n" .. i] = i, i
@@ -98,7 +98,7 @@ describe("a validation", function()
     end
   end)
 
-  it("counts what it costs to tell further out what has been evaluated", function()
+  it("counts steps for collecting what has been evaluated", function()
     local names, object = {}, {}
     for i = 1, 100 do
       names["n" .. i], object["n" .. i] = true, i
@@ -117,17 +117,17 @@ describe("a validation", function()
     end
   end)
 
-  it("is as good as new after it was stopped", function()
-    local validate = judge.compile({ items = { type = "integer" } }, { limits = { steps = 10 } })
+  it("can be repeated after it was stopped", function()
+    local validate = schemas.compile({ items = { type = "integer" } }, { limits = { steps = 10 } })
     assert.is_nil((validate { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }))
     assert.is_true(validate { 1, 2 })
-    local dynamic = judge.compile('{"$dynamicAnchor":"n","properties":{"a":{"$dynamicRef":"#n"}}}',
+    local dynamic = schemas.compile('{"$dynamicAnchor":"n","properties":{"a":{"$dynamicRef":"#n"}}}',
       { limits = { depth = 4 } })
     assert.is_nil((dynamic { a = { a = { a = {} } } }))
     assert.is_true(dynamic { a = 1 })
   end)
 
-  it("finds equal items among many in a moment", function()
+  it("finds equal items in a large array in linear time", function()
     local items = {}
     for i = 1, 100000 do items[i] = { id = i, tags = { "a", i } } end
     local before = os.clock()
@@ -139,25 +139,26 @@ describe("a validation", function()
 end)
 
 describe("a schema that is too large", function()
-  it("is refused", function()
+  it("is rejected", function()
     local function wrap(inner) return { ["not"] = inner } end
-    assert.matches("schemas are nested more than 200 deep$", refusal(nested(200, wrap)))
-    judge.compile(nested(199, wrap))
-    assert.matches("schemas are nested more than 5 deep$", refusal(nested(5, wrap), { limits = { nesting = 5 } }))
+    assert.matches("schemas are nested more than 200 deep$", rejection(nested(200, wrap)))
+    schemas.compile(nested(199, wrap))
+    assert.matches("schemas are nested more than 5 deep$", rejection(nested(5, wrap), { limits = { nesting = 5 } }))
 
     local wide = nested(30, function(inner) return { allOf = { inner, inner } } end)
-    assert.matches("there are more than 20000 schemas$", refusal(wide))
-    assert.matches("there are more than 3 schemas$", refusal({ allOf = { {}, {}, {} } }, { limits = { schemas = 3 } }))
+    assert.matches("there are more than 20000 schemas$", rejection(wide))
+    assert.matches("there are more than 3 schemas$",
+      rejection({ allOf = { {}, {}, {} } }, { limits = { schemas = 3 } }))
 
     local circle = {}
     circle["not"] = circle
-    assert.matches("schemas are nested more than 200 deep$", refusal(circle))
-    assert.matches("the path to it is longer than 4096 bytes$", refusal { properties = { [("x"):rep(5000)] = {} } })
-    assert.matches("the pattern is longer than 8192 bytes$", refusal { pattern = ("x"):rep(8193) })
-    assert.matches("is wrong: ", refusal { pattern = "((((a{1,99}){1,99}){1,99}){1,99})" })
+    assert.matches("schemas are nested more than 200 deep$", rejection(circle))
+    assert.matches("the path to it is longer than 4096 bytes$", rejection { properties = { [("x"):rep(5000)] = {} } })
+    assert.matches("the pattern is longer than 8192 bytes$", rejection { pattern = ("x"):rep(8193) })
+    assert.matches("is invalid: ", rejection { pattern = "((((a{1,99}){1,99}){1,99}){1,99})" })
   end)
 
-  it("is refused in a short sentence", function()
-    assert.truthy(#refusal(nested(300, function(inner) return { ["not"] = inner } end)) < 300)
+  it("is rejected with a short message", function()
+    assert.truthy(#rejection(nested(300, function(inner) return { ["not"] = inner } end)) < 300)
   end)
 end)

@@ -1,5 +1,5 @@
--- The official suite of JSON Schema, as far as it lies beside the checkout. It is not part of the project, so it may
--- be missing; spec/schema_spec.lua then is all there is.
+-- Runs the official test suite of JSON Schema. It is not part of the project: a copy is looked for beside the checkout,
+-- and without one only the other specs test schemas.
 local json = require("pintle.core").json
 local lfs = require "lfs"
 local schema = require "pintle.schema"
@@ -26,7 +26,7 @@ local function files(path, found, below)
   return found
 end
 
--- The meta-schemas are known by names without the end of the file's.
+-- The URIs of the meta-schemas do not have the suffix .json.
 local function remote_documents()
   local documents = {}
   for _, name in ipairs(files(remotes .. "/draft2020-12")) do
@@ -39,7 +39,7 @@ local function remote_documents()
   return documents
 end
 
-local function assert_told(err, where)
+local function assert_error(err, where)
   assert.is_string(err.message, where)
   assert.is_string(err.instance_path, where)
   assert.is_string(err.schema_path, where)
@@ -47,34 +47,34 @@ local function assert_told(err, where)
   assert.matches("^at [^\n]+: [^\n]+$", tostring(err), 1, false, where)
 end
 
-local function assert_judged(validate, case, where)
+local function assert_verdict(validate, case, where)
   local valid, err = validate(case.data)
   assert.equal(case.valid, valid == true, where .. ": " .. tostring(err))
-  if not case.valid then assert_told(err, where) end
+  if not case.valid then assert_error(err, where) end
 end
 
-describe("the suite of JSON Schema", function()
+describe("the JSON Schema test suite", function()
   if not lfs.attributes(folder) then
-    it("is not beside this checkout, so it is passed over", function() end)
+    it("is skipped, because there is no copy beside this checkout", function() end)
     return
   end
 
   local documents = remote_documents()
 
-  it("has as many files as ever", function() assert.equal(46, #files(folder)) end)
+  it("is complete", function() assert.equal(46, #files(folder)) end)
 
   for _, name in ipairs(files(folder)) do
-    it("is judged as it wants: " .. name:sub(2, -6), function()
+    it("passes: " .. name:sub(2, -6), function()
       for _, group in ipairs(decoded(folder .. name)) do
         local validate = assert(schema.compile(group.schema, { documents = documents }))
         for _, case in ipairs(group.tests) do
-          assert_judged(validate, case, ("%s: %s: %s"):format(name, group.description, case.description))
+          assert_verdict(validate, case, ("%s: %s: %s"):format(name, group.description, case.description))
         end
       end
     end)
   end
 
-  it("agrees with this judge of schemas, which has no copy of the meta-schema", function()
+  it("gets the same verdicts on schemas from the code as from the meta-schema", function()
     local META = "https://json-schema.org/draft/2020-12/schema"
     local by_document = assert(schema.compile({ ["$ref"] = META }, { documents = documents }))
     local by_code = assert(schema.compile { ["$ref"] = META })

@@ -1,8 +1,8 @@
-local judge = require "spec.support.judge"
+local schemas = require "spec.support.schemas"
 local json = require("pintle.core").json
 
 local function filled(document, text)
-  local value, err = judge.compile(document):defaults(json.decode(text))
+  local value, err = schemas.compile(document):defaults(json.decode(text))
   assert.is_nil(err)
   return value
 end
@@ -10,7 +10,7 @@ end
 describe("defaults", function()
   local greeting = [[{ "properties": { "name": { "type": "string" }, "times": { "type": "integer", "default": 1 } } }]]
 
-  it("stand in for what is missing, and for nothing else", function()
+  it("replace only missing properties", function()
     assert.same({ name = "x", times = 1 }, filled(greeting, '{"name":"x"}'))
     assert.same({ times = 3 }, filled(greeting, '{"times":3}'))
     assert.same({ times = json.null }, filled(greeting, '{"times":null}'))
@@ -23,8 +23,8 @@ describe("defaults", function()
       filled('{"properties":{"a":{"default":false},"b":{"default":null}}}', "{}"))
   end)
 
-  it("leave the caller's table alone, and share what did not change", function()
-    local validate = judge.compile(greeting)
+  it("do not change the caller's table, and copy only what changes", function()
+    local validate = schemas.compile(greeting)
     local value = { name = "x", more = { 1 } }
     local result = validate:defaults(value)
     assert.same({ name = "x", more = { 1 } }, value)
@@ -35,16 +35,16 @@ describe("defaults", function()
 
   it("keep metatables", function()
     local mark = { __name = "mine" }
-    local validate = judge.compile '{"items":{"properties":{"a":{"default":[]}}}}'
+    local validate = schemas.compile '{"items":{"properties":{"a":{"default":[]}}}}'
     local result = validate:defaults(json.array { setmetatable({ b = 1 }, mark) })
     assert.equal(json.array_mt, getmetatable(result))
     assert.equal(mark, getmetatable(result[1]))
     assert.equal('[{"a":[]}]', json.encode(validate:defaults(json.decode "[{}]")))
   end)
 
-  it("are empty arrays where nothing else is asked for, also without the mark", function()
+  it("are empty arrays if the type is array, even without the mark", function()
     local function filled_in(kind)
-      return json.encode(judge.compile { properties = { a = { type = kind, default = {} } } }:defaults {})
+      return json.encode(schemas.compile { properties = { a = { type = kind, default = {} } } }:defaults {})
     end
     assert.equal('{"a":[]}', filled_in "array")
     assert.equal('{"a":[]}', filled_in { "array", "null" })
@@ -54,13 +54,13 @@ describe("defaults", function()
 
   it("are copied each time", function()
     local document = json.decode '{"properties":{"a":{"default":{"b":[1]}}}}'
-    local validate = judge.compile(document)
+    local validate = schemas.compile(document)
     validate:defaults({}).a.b[1] = 2
     assert.same({ a = { b = { 1 } } }, validate:defaults {})
     assert.same({ 1 }, document.properties.a.default.b)
   end)
 
-  it("are found in depth", function()
+  it("are filled in at any depth", function()
     assert.same({ a = { b = 1 } }, filled('{"properties":{"a":{"properties":{"b":{"default":1}}}}}', '{"a":{}}'))
     assert.same({}, filled('{"properties":{"a":{"properties":{"b":{"default":1}}}}}', "{}"))
     assert.same({ { b = 1 }, { b = 2 } }, filled('{"items":{"properties":{"b":{"default":1}}}}', '[{},{"b":2}]'))
@@ -71,7 +71,7 @@ describe("defaults", function()
     assert.same({ a = { b = 1 } }, filled('{"properties":{"a":{"default":{},"properties":{"b":{"default":1}}}}}', "{}"))
   end)
 
-  it("come from what is referred to, unless there is one closer", function()
+  it("come from the target of a reference, unless the schema has its own", function()
     local defs = '"$defs":{"n":{"default":1}}'
     assert.same({ a = 1 }, filled('{"properties":{"a":{"$ref":"#/$defs/n"}},' .. defs .. "}", "{}"))
     assert.same({ a = 2 }, filled('{"properties":{"a":{"$ref":"#/$defs/n","default":2}},' .. defs .. "}", "{}"))
@@ -79,35 +79,35 @@ describe("defaults", function()
       filled('{"properties":{"a":{"default":1}},"allOf":[{"properties":{"a":{"default":2}}}]}', "{}"))
   end)
 
-  it("are not taken where it depends", function()
+  it("are ignored in conditional schemas", function()
     assert.same({}, filled('{"anyOf":[{"properties":{"a":{"default":1}}}]}', "{}"))
     assert.same({}, filled('{"if":true,"then":{"properties":{"a":{"default":1}}}}', "{}"))
   end)
 
-  it("stand in for the whole value", function()
-    assert.same({ a = 1 }, judge.compile { default = {}, properties = { a = { default = 1 } } }:defaults(nil))
-    assert.is_nil((judge.compile(greeting):defaults(nil)))
+  it("replace a missing root value", function()
+    assert.same({ a = 1 }, schemas.compile { default = {}, properties = { a = { default = 1 } } }:defaults(nil))
+    assert.is_nil((schemas.compile(greeting):defaults(nil)))
   end)
 
-  it("do not go into themselves", function()
+  it("are not filled into themselves", function()
     assert.same({ a = {} }, filled('{"properties":{"a":{"$ref":"#","default":{}}}}', "{}"))
   end)
 
-  it("are bounded", function()
+  it("are subject to the limits", function()
     local defs = { d40 = {} }
     for i = 0, 39 do
       local ref = { ["$ref"] = "#/$defs/d" .. i + 1 }
       defs["d" .. i] = { default = {}, properties = { a = ref, b = ref } }
     end
-    local validate = judge.compile({ ["$ref"] = "#/$defs/d0", ["$defs"] = defs }, { limits = { steps = 10000 } })
+    local validate = schemas.compile({ ["$ref"] = "#/$defs/d0", ["$defs"] = defs }, { limits = { steps = 10000 } })
     local value, err = validate:defaults {}
     assert.is_nil(value)
     assert.equal("it takes more steps than the limit allows", err.message)
     assert.same({ a = 1, b = 1 }, validate:defaults { a = 1, b = 1 })
   end)
 
-  it("are filled in again after they were too many", function()
-    local validate = judge.compile('{"items":{"properties":{"a":{"default":[1]}}}}', { limits = { steps = 60 } })
+  it("are filled in again after a limit was exceeded", function()
+    local validate = schemas.compile('{"items":{"properties":{"a":{"default":[1]}}}}', { limits = { steps = 60 } })
     assert.is_nil((validate:defaults { {}, {}, {}, {}, {} }))
     assert.same({ { a = { 1 } } }, validate:defaults { {} })
   end)

@@ -1,7 +1,7 @@
-local judge = require "spec.support.judge"
+local schemas = require "spec.support.schemas"
 local json = require("pintle.core").json
 
-local fits, failure, refusal = judge.fits, judge.failure, judge.refusal
+local fits, failure, rejection = schemas.fits, schemas.failure, schemas.rejection
 
 describe("an error", function()
   local person = [[{
@@ -23,24 +23,24 @@ describe("an error", function()
     assert.equal('at /times: expected integer, got string "x"', tostring(err))
   end)
 
-  it("is at the root where the whole value is wrong", function()
+  it("is at the root if the whole value is wrong", function()
     assert.equal('at the root: property "name" is missing', tostring(failure(person, "{}")))
     assert.equal("", failure(person, "{}").instance_path)
   end)
 
-  it("escapes names in its paths, and says where a reference has led", function()
+  it("escapes names in its paths, and shows the target of a reference", function()
     local err = failure(person, '{"name":"x","a/b~c":[1,2,5]}')
     assert.equal("/a~1b~0c/2", err.instance_path)
     assert.equal("/$defs/small/maximum", err.schema_path)
   end)
 
-  it("names the other document that a schema stands in", function()
+  it("names the document of a schema that is in another document", function()
     local documents = { ["http://x.test/a"] = { type = "null" } }
     local err = failure({ ["$ref"] = "http://x.test/a" }, "5", { documents = documents })
     assert.equal("http://x.test/a#/type", err.schema_path)
   end)
 
-  it("is a sentence for every keyword", function()
+  it("has a message for every keyword", function()
     for text, case in pairs {
       ["expected string or null, got integer 1"] = { '{"type":["string","null"]}', "1" },
       ["expected 2, got integer 1"] = { '{"const":2}', "1" },
@@ -66,7 +66,7 @@ describe("an error", function()
       ['property "b" is not allowed'] = { '{"additionalProperties":false}', '{"c":1,"b":1}' },
       ['property "d" is not allowed'] = { '{"unevaluatedProperties":false}', '{"d":1}' },
       ["item 0 is not allowed"] = { '{"unevaluatedItems":false}', "[1]" },
-      ['the name "ab" is wrong: expected at most 1 character, got 2'] =
+      ['the property name "ab" is invalid: expected at most 1 character, got 2'] =
         { '{"propertyNames":{"maxLength":1}}', '{"ab":1}' },
       ["no value is allowed here"] = { "false", "1" },
       ['it fits the schema in "not"'] = { '{"not":true}', "1" },
@@ -80,7 +80,7 @@ describe("an error", function()
     end
   end)
 
-  it("tells what is wrong, not what was tried before", function()
+  it("reports the failure, not alternatives tried before", function()
     for _, text in ipairs {
       '{"if":{"type":"null"},"minimum":3,"not":{"type":"string"},"allOf":[{"maximum":0}]}',
       '{"allOf":[{"not":{"type":"null"}},{"if":{"type":"null"}},{"contains":{"type":"null"}},{"maximum":0}]}',
@@ -100,42 +100,42 @@ describe("an error", function()
     assert.truthy(utf8.len(err.message))
   end)
 
-  it("stays short where alternatives are nested", function()
+  it("stays short for nested alternatives", function()
     local nested = { type = "null" }
     for _ = 1, 20 do nested = { anyOf = { nested, nested and { type = "null" } } } end
     assert.truthy(#failure(nested, "1").message < 1000)
   end)
 
-  it("is always the same one", function()
+  it("is the same in every run", function()
     local value = {}
     for i = 1, 50 do value["name" .. i] = i end
-    local _, err = judge.compile { additionalProperties = { type = "string" } } (value)
+    local _, err = schemas.compile { additionalProperties = { type = "string" } } (value)
     assert.equal("/name1", err.instance_path)
   end)
 end)
 
-describe("a schema that is none", function()
-  it("is refused with the place and the reason", function()
+describe("an invalid schema", function()
+  it("is rejected with the place and the reason", function()
     for text, message in pairs {
       ['{"type":"strnig"}'] = "schema at /type: expected one of array, boolean, integer, null, number, object or "
-        .. 'string, or an array of different ones of them, got string "strnig"',
+        .. 'string, or an array of unique ones of them, got string "strnig"',
       ['{"properties":{"a":{"minimum":"x"}}}'] = 'schema at /properties/a/minimum: expected a number, got string "x"',
-      ['{"required":"a"}'] = 'schema at /required: expected an array of different strings, got string "a"',
+      ['{"required":"a"}'] = 'schema at /required: expected an array of unique strings, got string "a"',
       ['{"allOf":[{},{"maxItems":-1}]}'] =
-        "schema at /allOf/1/maxItems: expected an integer that is not negative, got integer -1",
+        "schema at /allOf/1/maxItems: expected a non-negative integer, got integer -1",
       ['{"allOf":[]}'] = "schema at /allOf: expected an array of at least one schema, got array",
       ['{"items":[{}]}'] = "schema at /items: expected a schema, which is an object or a boolean, got array",
       ['{"$defs":{"a":5}}'] = "schema at /$defs/a: expected a schema, which is an object or a boolean, got integer 5",
       ["5"] = "schema at the root: expected a schema, which is an object or a boolean, got integer 5",
       ["[]"] = "schema at the root: expected a schema, which is an object or a boolean, got array",
     } do
-      assert.equal(message, refusal(text))
+      assert.equal(message, rejection(text))
     end
-    assert.equal("schema at the root: expected a schema, which is an object or a boolean, got nothing", refusal(nil))
-    assert.equal("schema at the root: keywords are strings, got integer 5", refusal { [5] = {} })
+    assert.equal("schema at the root: expected a schema, which is an object or a boolean, got nothing", rejection(nil))
+    assert.equal("schema at the root: keywords must be strings, got integer 5", rejection { [5] = {} })
   end)
 
-  it("is refused for every keyword", function()
+  it("is rejected for every keyword", function()
     for _, text in ipairs {
       '{"type":[]}', '{"type":["string","string"]}', '{"type":1}', '{"enum":1}', '{"multipleOf":0}',
       '{"multipleOf":"1"}', '{"maximum":null}', '{"exclusiveMaximum":true}', '{"exclusiveMinimum":true}',
@@ -151,19 +151,19 @@ describe("a schema that is none", function()
       '{"description":[]}', '{"deprecated":"x"}', '{"readOnly":1}', '{"writeOnly":1}', '{"examples":{"a":1}}',
       '{"format":1}', '{"contentEncoding":1}', '{"contentMediaType":1}', '{"contentSchema":1}', '{"definitions":1}',
     } do
-      assert.matches("^schema at /", refusal(text), 1, false, text)
+      assert.matches("^schema at /", rejection(text), 1, false, text)
     end
   end)
 
-  it("is not refused for keywords that nobody knows", function()
+  it("is not one with unknown keywords", function()
     fits('{"x-mine":{"type":"strnig"},"nullable":true}', { "1", "null" })
   end)
 
-  it("is judged the same as a value, with the meta-schema that nobody has to give", function()
+  it("is invalid as a value of the meta-schema, which need not be given", function()
     local meta = '{"$ref":"https://json-schema.org/draft/2020-12/schema"}'
     fits(meta, { "true", "{}", '{"type":"string"}', "not", "1", '{"type":"strnig"}', '{"allOf":[{"minLength":-1}]}' })
     local err = failure('{"items":' .. meta .. "}", '[{},{"properties":{"a":{"type":"x"}}}]')
     assert.equal("/1/properties/a/type", err.instance_path)
-    assert.matches("^it is no valid schema: expected one of", err.message)
+    assert.matches("^it is not a valid schema: expected one of", err.message)
   end)
 end)

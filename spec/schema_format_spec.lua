@@ -1,30 +1,32 @@
-local judge = require "spec.support.judge"
+local schemas = require "spec.support.schemas"
 local json = require("pintle.core").json
-local punycode = require "pintle.schema.formats.punycode"
+local idn = require "pintle.schema.idn"
 
--- Texts that have the format, the word "not", and those that have not.
+-- `texts` are valid up to the word "not", and invalid after it.
 local function has_format(name, texts)
   local encoded = { "1", "null", "[]" }
   for _, text in ipairs(texts) do encoded[#encoded + 1] = text == "not" and text or json.encode(text) end
-  judge.fits({ format = name }, encoded, { formats = true })
+  schemas.fits({ format = name }, encoded, { formats = true })
 end
 
 describe("a format", function()
-  it("is an annotation unless it is asked for", function()
-    judge.fits({ format = "ipv4" }, { '"x"' })
-    judge.fits({ format = "ipv4" }, { '"x"' }, { formats = false })
-    judge.fits({ format = "ipv4" }, { '"1.2.3.4"', "not", '"x"' }, { formats = true })
+  it("is an annotation by default", function()
+    schemas.fits({ format = "ipv4" }, { '"x"' })
+    schemas.fits({ format = "ipv4" }, { '"x"' }, { formats = false })
+    schemas.fits({ format = "ipv4" }, { '"1.2.3.4"', "not", '"x"' }, { formats = true })
   end)
 
-  it("that nobody knows stays one", function() judge.fits({ format = "mine" }, { '"x"' }, { formats = true }) end)
+  it("that is unknown stays an annotation", function()
+    schemas.fits({ format = "mine" }, { '"x"' }, { formats = true })
+  end)
 
-  it("is told by its name", function()
-    local err = judge.failure({ format = "date" }, '"today"', { formats = true })
-    assert.equal('at the root: string "today" is no valid date', tostring(err))
+  it("is named in the error", function()
+    local err = schemas.failure({ format = "date" }, '"today"', { formats = true })
+    assert.equal('at the root: string "today" is not a valid date', tostring(err))
     assert.equal("format", err.keyword)
   end)
 
-  it("can be date and time", function()
+  it("checks dates, times and durations", function()
     has_format("date", { "2024-02-29", "1999-12-31", "0000-01-01", "not", "2023-02-29", "1900-02-29", "2024-13-01",
       "2024-00-10", "2024-04-31", "2024-4-1", "24-04-01", "2024-04-01 ", "2024/04/01", "" })
     has_format("time", { "12:34:56Z", "12:34:56z", "00:00:00.123456+05:30", "23:59:60Z", "18:29:60-05:30", "not",
@@ -36,7 +38,7 @@ describe("a format", function()
       "P1H", "PT1D", "P1M1Y", "P1W1D", "P1Y3D", "PT1H6S", "P1.5D", "p1d" })
   end)
 
-  it("can be an address of a machine", function()
+  it("checks IP addresses and host names", function()
     has_format("ipv4", { "0.0.0.0", "255.255.255.255", "not", "256.0.0.1", "01.2.3.4", "1.2.3", "1.2.3.4.5",
       "1.2.3.4 ", "" })
     has_format("ipv6", { "::", "::1", "1::", "a:b:c:d:e:f:0:1", "::ffff:1.2.3.4", "1:2:3:4:5:6:7.8.9.10", "A::B",
@@ -52,29 +54,29 @@ describe("a format", function()
       "\u{661}\u{6F1}", "a\u{640}", "\u{2603}", ("\u{FC}"):rep(60), "ab--cd", "a\u{375}b", "\u{DC}b" })
   end)
 
-  it("is no host's name if nobody can tell which way a label of it runs", function()
+  it("applies the Bidi rule to host names", function()
     has_format("idn-hostname", { "\u{5D2}\u{5D3}.example", "b\u{FC}cher.\u{62A}\u{62B}", "\u{5D2}1", "\u{62A}\u{664}",
       "\u{5D2}-1\u{5D3}", "\u{5D2}\u{5B8}", "a1.\u{5D2}", "1a.com", "\u{6F1}2", "not", "1b.\u{5D3}", "2\u{62A}",
       "c\u{5D2}", "\u{5D2}c", "\u{5D2}3\u{664}", "\u{664}", "a.\u{664}\u{62A}", "xn--c-4hc", "\u{5D2}.1" })
     has_format("hostname", { "xn--6dbc.example", "not", "xn--c-4hc", "1b.xn--6dbc" })
   end)
 
-  it("is judged in time that grows with the text alone", function()
+  it("is checked in linear time", function()
     local before = os.clock()
     for _, name in ipairs { "ipv6", "uri", "email" } do
-      judge.fits({ format = name }, { "not", json.encode(("1"):rep(50000) .. "_") }, { formats = true })
+      schemas.fits({ format = name }, { "not", json.encode(("1"):rep(50000) .. "_") }, { formats = true })
     end
     assert.truthy(os.clock() - before < 2)
   end)
 
-  it("can be an address of a person", function()
+  it("checks mail addresses", function()
     has_format("email", { "a@b", "a.b+c@example.com", '"a b"@example.com', [["a\"@b"@example.com]], "a@[1.2.3.4]",
       "a@[IPv6:::1]", "a@[010.0.00.255]", "not", "", "a", "@b", "a@", "a@b@c", ".a@b", "a.@b", "a..b@c", "a b@c",
       "a@b_c", "a@[1.2.3]", "a@[0001.2.3.4]", "a@[1.2.3.256]", '"a"b"@c', ("a"):rep(65) .. "@b", "\u{FC}@b" })
     has_format("idn-email", { "\u{FC}@b\u{FC}cher.example", "a@b", "not", "\u{FC}", "a@\u{2603}", "a@-b" })
   end)
 
-  it("can be a URI or an IRI", function()
+  it("checks URIs, IRIs and templates", function()
     has_format("uri", { "http://a", "http://a@b:80/c;d?e=f#g", "urn:a:b", "mailto:a@b", "http://[::1]:8080/", "a:",
       "http://[v1.x]/", "http://a/%20", "file:///a", "not", "", "a", "/a", "//a", "http://a b", "http://[::1",
       "http://a:b", "http://[1.2.3.4]", "1a:b", "http://a/%2", "http://a/<", "http://a/{b}", "http://a\\b",
@@ -90,7 +92,7 @@ describe("a format", function()
       "{a:10000}", "{a..b}", "{.}", "{'a'}", "a b", "a<b", "%2", "/\u{85}", "/\u{FDD0}", "/\u{1FFFF}" })
   end)
 
-  it("can be something that points", function()
+  it("checks JSON pointers, UUIDs and patterns", function()
     has_format("json-pointer", { "", "/", "/a", "/a~0b~1c//", "/ ", "not", "a", "#", "#/a", "/~", "/~2", "/a~" })
     has_format("relative-json-pointer", { "0", "1/a", "0#", "12/a/b", "1+2/a", "2-1", "1+0", "3-0/a", "2+10#", "not",
       "", "/a", "01", "-1", "0##", "1a", "1+", "1-01", "1+00/a", "1+-1", "1#+1", "1+1a" })
@@ -103,21 +105,21 @@ describe("a format", function()
 end)
 
 describe("punycode", function()
-  it("is written and read", function()
+  it("is encoded and decoded", function()
     for text, encoded in pairs {
       ["b\u{FC}cher"] = "bcher-kva", ["\u{FC}"] = "tda", ["ma\u{F1}ana"] = "maana-pta", ["\u{2603}"] = "n3h",
       ["\u{4E2D}\u{56FD}"] = "fiqs8s", ["a\u{1F600}b"] = "ab-no82a",
     } do
       local codes = { utf8.codepoint(text, 1, -1) }
-      local written = punycode.encode(codes)
-      assert.same(codes, punycode.decode(written))
+      local written = idn.encode_punycode(codes)
+      assert.same(codes, idn.decode_punycode(written))
       assert.equal(encoded, written)
     end
   end)
 
-  it("is refused where it is cut off or too large", function()
-    assert.is_nil(punycode.decode "kv\u{E9}")
-    assert.is_nil(punycode.decode "99999999")
-    assert.is_nil(punycode.decode "a-z9z9z9")
+  it("is rejected if it is cut off or too large", function()
+    assert.is_nil(idn.decode_punycode "kv\u{E9}")
+    assert.is_nil(idn.decode_punycode "99999999")
+    assert.is_nil(idn.decode_punycode "a-z9z9z9")
   end)
 end)

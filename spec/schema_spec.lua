@@ -1,11 +1,11 @@
-local judge = require "spec.support.judge"
+local schemas = require "spec.support.schemas"
 local json = require("pintle.core").json
 local schema = require "pintle.schema"
 
-local fits = judge.fits
+local fits = schemas.fits
 
 describe("a compiled schema", function()
-  it("judges by being called, and by its method", function()
+  it("validates when called, and by its method", function()
     local validate = assert(schema.compile { type = "integer" })
     assert.is_true(validate(5))
     assert.is_true(validate:validate(5))
@@ -13,7 +13,7 @@ describe("a compiled schema", function()
     assert.is_nil((validate:validate "5"))
   end)
 
-  it("is the same after a failure as before", function()
+  it("can be used again after a failure", function()
     local validate = assert(schema.compile { anyOf = { { type = "string" }, { minimum = 3 } } })
     assert.is_nil(validate(1))
     assert.is_true(validate(3))
@@ -21,8 +21,8 @@ describe("a compiled schema", function()
     assert.is_true(validate "x")
   end)
 
-  it("makes no garbage where nothing is wrong", function()
-    local validate = judge.compile {
+  it("allocates nothing for a valid value", function()
+    local validate = schemas.compile {
       type = "object", required = { "name" }, additionalProperties = false,
       properties = { name = { type = "string", maxLength = 10 }, tags = { items = { enum = { "a", "b" } } } },
     }
@@ -37,12 +37,12 @@ describe("a compiled schema", function()
     assert.truthy(made < 1, made)
   end)
 
-  it("is read once, whatever becomes of its tables later", function()
+  it("does not depend on later changes of its tables", function()
     local document = {
       type = { "object" }, required = { "a" }, properties = { a = { type = "string", enum = { "x" } } },
       oneOf = { { minProperties = 1 } },
     }
-    local validate = judge.compile(document)
+    local validate = schemas.compile(document)
     document.type[1] = "array"
     document.required[2] = "b"
     document.properties.a.type = "integer"
@@ -53,18 +53,21 @@ describe("a compiled schema", function()
     assert.is_nil((validate { a = "y" }))
   end)
 
-  it("raises where it is misused", function()
-    assert.has_error(function() schema.compile({}, { format = true }) end, "there is no option format")
-    assert.has_error(function() schema.compile({}, { formats = 1 }) end, "option formats is a boolean")
-    assert.has_error(function() schema.compile({}, { limits = { stepz = 1 } }) end, "there is no limit stepz")
-    assert.has_error(function() schema.compile({}, { limits = { steps = 0 } }) end, "limit steps is an integer above 0")
-    assert.has_error(function() schema.compile({}, { documents = { {} } }) end, "option documents has schemas by URI")
-    assert.has_error(function() schema.compile({}, { unmarked_empty = "array" }) end)
+  it("raises for wrong options", function()
+    local function assert_raises(message, options)
+      assert.has_error(function() schema.compile({}, options) end, message)
+    end
+    assert_raises('schema: there is no option "format"', { format = true })
+    assert_raises("schema: formats: a boolean expected, got number", { formats = 1 })
+    assert_raises('schema: there is no limit "stepz"', { limits = { stepz = 1 } })
+    assert_raises("schema: limit steps: an integer above 0 expected", { limits = { steps = 0 } })
+    assert_raises("schema: documents: the keys are URIs, got a number", { documents = { {} } })
+    assert_raises('schema: unmarked_empty: "object" or "either" expected', { unmarked_empty = "array" })
   end)
 end)
 
 describe("types", function()
-  it("are told apart as JSON does", function()
+  it("are those of JSON", function()
     fits({ type = "integer" }, { "1", "1.0", "-0.0", "1e300", "9223372036854775807", "not", "1.5", '"1"', "true" })
     fits({ type = "number" }, { "1", "1.5", "not", '"1"', "true", "null", "[]" })
     fits({ type = "string" }, { '""', "not", "1", "null", "{}" })
@@ -75,8 +78,8 @@ describe("types", function()
     fits({ type = { "string", "null" } }, { '"x"', "null", "not", "1", "{}" })
   end)
 
-  it("are seen in tables that a Lua program makes", function()
-    local is_array, is_object = judge.compile { type = "array" }, judge.compile { type = "object" }
+  it("are recognized in tables of Lua programs", function()
+    local is_array, is_object = schemas.compile { type = "array" }, schemas.compile { type = "object" }
     assert.is_true(is_array { "a", "b" })
     assert.is_nil((is_object { "a", "b" }))
     assert.is_true(is_object { a = 1 })
@@ -85,33 +88,33 @@ describe("types", function()
     assert.is_nil((is_object(json.array {})))
   end)
 
-  it("take an empty table for an array where that is asked for", function()
+  it("allow an unmarked empty table as an array if the option says so", function()
     local options = { unmarked_empty = "either" }
-    assert.is_true(judge.compile({ type = "array" }, options) {})
-    assert.is_true(judge.compile({ type = "object" }, options) {})
-    assert.is_nil((judge.compile({ type = "array", minItems = 1 }, options) {}))
-    assert.is_true(judge.compile({ type = "array", required = { "a" } }, options) {})
-    assert.is_nil((judge.compile({ type = { "array", "object" }, required = { "a" } }, options) {}))
-    assert.is_nil((judge.compile({ type = "string" }, options) {}))
+    assert.is_true(schemas.compile({ type = "array" }, options) {})
+    assert.is_true(schemas.compile({ type = "object" }, options) {})
+    assert.is_nil((schemas.compile({ type = "array", minItems = 1 }, options) {}))
+    assert.is_true(schemas.compile({ type = "array", required = { "a" } }, options) {})
+    assert.is_nil((schemas.compile({ type = { "array", "object" }, required = { "a" } }, options) {}))
+    assert.is_nil((schemas.compile({ type = "string" }, options) {}))
   end)
 
-  it("say what to do about an empty table", function()
-    local _, err = judge.compile { type = "array" } {}
-    assert.equal("at the root: expected array, got object, for an empty table is one unless it is marked as an array",
-      tostring(err))
-    _, err = judge.compile { type = "string" } {}
+  it("have a message that explains unmarked empty tables", function()
+    local _, err = schemas.compile { type = "array" } {}
+    assert.equal("at the root: expected array, got object"
+      .. " (an empty table is an object unless it is marked as an array)", tostring(err))
+    _, err = schemas.compile { type = "string" } {}
     assert.equal("expected string, got object", err.message)
   end)
 
-  it("are none for what JSON does not have", function()
-    local validate = judge.compile { type = { "object", "array", "string", "number", "boolean", "null" } }
+  it("do not include Lua types that JSON does not have", function()
+    local validate = schemas.compile { type = { "object", "array", "string", "number", "boolean", "null" } }
     for _, value in ipairs { print, coroutine.create(print), io.stdout } do assert.is_nil((validate(value))) end
     local _, err = validate(nil)
     assert.equal("expected object, array, string, number, boolean or null, got nothing", err.message)
   end)
 
-  it("do not let strange tables do harm", function()
-    local validate = judge.compile {
+  it("are checked safely for unusual tables", function()
+    local validate = schemas.compile {
       patternProperties = { ["^a"] = true }, propertyNames = { type = "string" }, additionalProperties = false,
     }
     assert.is_nil((validate { [5] = 1 }))
@@ -121,14 +124,14 @@ describe("types", function()
 end)
 
 describe("numbers", function()
-  it("are bounded exactly", function()
+  it("are compared exactly with their bounds", function()
     fits({ minimum = 3 }, { "3", "3.5", '"2"', "not", "2", "2.9999" })
     fits({ exclusiveMinimum = 3 }, { "3.0001", "not", "3", "3.0" })
     fits({ maximum = 9007199254740993 }, { "9007199254740993", "not", "9007199254740994" })
     fits({ exclusiveMaximum = 9007199254740993 }, { "9007199254740992", "not", "9007199254740993" })
   end)
 
-  it("are multiples by their decimals", function()
+  it("are divided in decimal for multipleOf", function()
     fits({ multipleOf = 0.01 }, { "19.99", "0", "1e300", "-0.07", "not", "0.005", "19.999" })
     fits({ multipleOf = 0.0001 }, { "0.0075", "not", "0.00751" })
     fits({ multipleOf = 1e-8 }, { "12391239123", "not", "0.000000015" })
@@ -152,7 +155,7 @@ describe("equality", function()
     fits('{"enum":[]}', { "not", "1", "null" })
   end)
 
-  it("decides what is unique", function()
+  it("decides whether items are unique", function()
     fits({ uniqueItems = true }, {
       "[1,2]", "[1,true]", "[0,false]", '["a","b"]', '[{"a":1},{"a":2}]', '["[1]",[1]]', "[[1],[true]]", "[null,{}]",
       "[]",
@@ -164,20 +167,20 @@ describe("equality", function()
 end)
 
 describe("strings", function()
-  it("are as long as they have characters", function()
+  it("are measured in characters", function()
     fits({ minLength = 2 }, { '"ab"', '"\u{1F4A9}\u{1F4A9}"', "1", "not", '"\u{1F4A9}"', '""' })
     fits({ maxLength = 2.0 }, { '"\u{1F4A9}\u{1F4A9}"', "not", '"abc"' })
   end)
 end)
 
 describe("arrays", function()
-  it("are judged item by item", function()
+  it("are checked item by item", function()
     fits('{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}}',
       { "[]", '["a"]', '["a",1,2]', '{"0":1}', "not", "[1]", '["a","b"]' })
     fits({ minItems = 1, maxItems = 2 }, { "[1]", "[1,2]", '"x"', "not", "[]", "[1,2,3]" })
   end)
 
-  it("contain as many as they have to", function()
+  it("contain the required number of fitting items", function()
     fits('{"contains":{"minimum":5}}', { "[1,5]", "{}", "not", "[]", "[1]" })
     fits('{"contains":{"minimum":5},"minContains":2,"maxContains":3}',
       { "[5,6]", "[5,1,6,7]", "not", "[5]", "[5,6,7,8]" })
@@ -188,7 +191,7 @@ describe("arrays", function()
 end)
 
 describe("objects", function()
-  it("are judged member by member", function()
+  it("are checked member by member", function()
     fits('{"properties":{"a":{"type":"integer"}},"patternProperties":{"^x":{"type":"string"}},'
       .. '"additionalProperties":false}',
       { "{}", '{"a":1,"xy":"s"}', "[1]", "not", '{"a":"s"}', '{"xy":1}', '{"b":1}' })
@@ -198,7 +201,7 @@ describe("objects", function()
     fits('{"propertyNames":{"maxLength":2}}', { '{"ab":1}', "{}", "[1]", "not", '{"abc":1}' })
   end)
 
-  it("need what they need", function()
+  it("have the properties that others depend on", function()
     fits({ required = { "a" } }, { '{"a":null}', "[]", "not", "{}", '{"b":1}' })
     fits({ required = {} }, { "{}" })
     fits('{"dependentRequired":{"a":["b"]}}', { "{}", '{"a":1,"b":2}', "not", '{"a":1}' })
@@ -208,7 +211,7 @@ describe("objects", function()
   end)
 end)
 
-describe("schemas in schemas", function()
+describe("subschemas", function()
   it("are combined", function()
     fits('{"allOf":[{"minimum":1},{"maximum":3}]}', { "1", "3", "not", "0", "4" })
     fits('{"anyOf":[{"type":"string"},{"minimum":3}]}', { '"x"', "3", "null", "not", "2" })
@@ -225,7 +228,7 @@ describe("schemas in schemas", function()
     fits('{"properties":{"a":true,"b":false}}', { "{}", '{"a":1}', "not", '{"b":1}' })
   end)
 
-  it("leave over what none of them has looked at", function()
+  it("leave the rest to unevaluatedItems and unevaluatedProperties", function()
     fits('{"allOf":[{"properties":{"a":true}}],"properties":{"b":true},"unevaluatedProperties":false}',
       { '{"a":1,"b":2}', "[1]", "not", '{"a":1,"c":3}' })
     fits('{"anyOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"b":true},"required":["b"]}],'

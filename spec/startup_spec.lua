@@ -69,12 +69,12 @@ local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation
 
 describe("what is parsed", function()
   it("to compile a schema", function()
-    assert_parsed(27200, "pintle.schema.run pintle.schema.link pintle.schema.resources pintle.schema.uri",
+    assert_parsed(27200, "pintle.schema.run pintle.schema.references pintle.schema.errors",
       { "-e", COMPILE .. SAY_SO })
   end)
 
   it("to use it", function()
-    assert_parsed(40200, "pintle.schema.failures pintle.schema.words pintle.schema.strings pintle.schema.defaults",
+    assert_parsed(27200, "pintle.schema.compiler pintle.schema.run pintle.schema.errors pintle.schema.defaults",
       { "-e", COMPILE .. "assert(validate { name = 'Ada' })" .. SAY_SO })
   end)
 
@@ -85,7 +85,7 @@ describe("what is parsed", function()
 
   it("by a plugin until it is initialized", function()
     assert_parsed(147800, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.context pintle.plugin.work
-      pintle.process pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
+      pintle.process pintle.schema.compiler pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()

@@ -1,4 +1,4 @@
--- Values with what is missing filled in from the schema's defaults.
+-- Fills in missing values from the defaults of a schema.
 
 local run = require "pintle.schema.run"
 local values = require "pintle.schema.values"
@@ -8,15 +8,15 @@ local is_array, is_object = values.is_array, values.is_object
 local defaults = {}
 
 ---@class pintle.schema.filling
----@field run pintle.schema.run for its budget
----@field most integer how deep it may go
----@field inserting table<pintle.schema.node, true> schemas whose default is being filled in itself
+---@field run pintle.schema.run counts the steps
+---@field max_depth integer
+---@field inserting table<pintle.schema.node, true> schemas whose own default is being filled in
 
 local SITE = { keyword = "default", path = "" }
 
 local function pay(filling, steps) run.pay(filling.run, SITE, steps) end
 
--- What is made is dearer than what is looked at: it takes memory.
+-- A copy costs more steps than a look, because it takes memory.
 local function deep_copy(value, filling)
   pay(filling, 10)
   if type(value) ~= "table" then return value end
@@ -33,29 +33,29 @@ end
 
 local NONE = {}
 
--- The schemas that hold for the same value whatever it is.
-local function same_of(node)
-  local list = node.same
+-- The schemas that a schema always applies to its own value.
+local function in_place_schemas(node)
+  local list = node.in_place
   if list then return list end
   list = { node.ref }
   if not node.dynamic_name then list[#list + 1] = node.dynamic_ref end
   table.move(node.children.allOf or NONE, 1, #(node.children.allOf or NONE), #list + 1, list)
-  node.same = list
+  node.in_place = list
   return list
 end
 
--- The schema whose default counts: the one that is met first, a schema before what it refers to.
+-- The first schema with a default. A schema comes before those that it refers to.
 local function owner_of_default(node, filling)
   pay(filling, 1)
   if type(node.schema) ~= "table" then return nil end
   if node.schema.default ~= nil and node.resource.dialect.active.default then return node end
-  for _, part in ipairs(same_of(node)) do
+  for _, part in ipairs(in_place_schemas(node)) do
     local owner = owner_of_default(part, filling)
     if owner then return owner end
   end
 end
 
--- Where it can only be an array, an empty one needs no mark.
+-- An empty default needs no mark if it can only be an array.
 local function default_of(schema, filling)
   local default = schema.default
   local is_empty = type(default) == "table" and next(default) == nil
@@ -65,7 +65,7 @@ end
 
 local fill
 
--- A default may itself have gaps with defaults, but a schema's own default does not go into itself.
+-- Defaults are also filled in inside of a default, but not the default of a schema inside of itself.
 local function missing_value(node, filling, depth)
   local owner = owner_of_default(node, filling)
   if not owner or filling.inserting[owner] then return nil end
@@ -75,8 +75,8 @@ local function missing_value(node, filling, depth)
   return value
 end
 
--- Sets a member in a copy of the original, unless it is a copy already.
-local function set(value, original, key, member)
+-- Sets a member of the value, which is copied first if it is the original.
+local function set_member(value, original, key, member)
   if value[key] == member then return value end
   if value == original then value = shallow_copy(original) end
   value[key] = member
@@ -92,7 +92,7 @@ local function fill_properties(node, original, filling, depth)
     else
       member = fill(child, member, filling, depth)
     end
-    if member ~= nil then value = set(value, original, name, member) end
+    if member ~= nil then value = set_member(value, original, name, member) end
   end
   return value
 end
@@ -103,18 +103,18 @@ local function fill_items(node, original, filling, depth)
   for i = 1, #original do
     local child = prefix[i] or rest
     if not child then break end
-    value = set(value, original, i, fill(child, original[i], filling, depth))
+    value = set_member(value, original, i, fill(child, original[i], filling, depth))
   end
   return value
 end
 
 function fill(node, value, filling, depth)
   pay(filling, 1)
-  if depth > filling.most then run.abort(SITE, "defaults are nested more deeply than the limit allows") end
+  if depth > filling.max_depth then run.abort(SITE, "defaults are nested more deeply than the limit allows") end
   if type(value) ~= "table" or type(node.schema) ~= "table" then return value end
   if node.children.properties and is_object(value) then value = fill_properties(node, value, filling, depth + 1) end
   if is_array(value) then value = fill_items(node, value, filling, depth + 1) end
-  for _, part in ipairs(same_of(node)) do value = fill(part, value, filling, depth + 1) end
+  for _, part in ipairs(in_place_schemas(node)) do value = fill(part, value, filling, depth + 1) end
   return value
 end
 
@@ -123,7 +123,7 @@ end
 ---@return fun(value: any, stop: pintle.schema.stop?): any, pintle.schema.error? fill_in returns the value itself if
 ---nothing is missing
 function defaults.filler(root, limits)
-  local filling = { run = run.new(), most = limits.depth, inserting = {} }
+  local filling = { run = run.new(), max_depth = limits.depth, inserting = {} }
   local function work(value)
     if value == nil then return missing_value(root, filling, 1) end
     return fill(root, value, filling, 1)

@@ -1,91 +1,423 @@
--- $ref and $dynamicRef, and the resources that are entered through them.
+-- References between schemas: URIs (RFC 3986, section 5), the resources and anchors that they name, the targets of
+-- references, and the dialects that `$schema` names.
 
-local dialects = require "pintle.schema.dialect"
-local run = require "pintle.schema.run"
-local shape = require "pintle.schema.shape"
-
-local pay, site_of = run.pay, run.site
+local document = require "pintle.schema.document"
+local errors = require "pintle.schema.errors"
+local values = require "pintle.schema.values"
 
 ---@class pintle.schema.references
 local references = {}
 
----The dynamic scope, in which $dynamicRef looks for anchors, is the resources that were entered on the way. The first
----that has the anchor counts, so entering one again changes nothing.
----@param resource pintle.schema.resource
----@param check pintle.schema.check
----@return pintle.schema.check
-function references.entering(resource, check)
-  return function(value, state, seen)
-    if state.inside[resource] then return check(value, state, seen) end
-    local scope = state.scope
-    local place = #scope + 1
-    scope[place], state.inside[resource] = resource, true
-    local fits = check(value, state, seen)
-    scope[place], state.inside[resource] = nil, nil
-    return fits
+-- {====== URIs ======
+
+---@param text string a URI reference
+---@return { scheme?: string, authority?: string, path: string, query?: string, fragment?: string }
+function references.split(text)
+  local rest, fragment = text:match "^([^#]*)#?(.*)$"
+  if not text:find("#", 1, true) then fragment = nil end
+  local hierarchy, query = rest:match "^([^?]*)%?(.*)$"
+  hierarchy = hierarchy or rest
+  local scheme, after = hierarchy:match "^(%a[%w+.-]*):(.*)$"
+  hierarchy = after or hierarchy
+  local authority, path = hierarchy:match "^//([^/]*)(.*)$"
+  return { scheme = scheme, authority = authority, path = path or hierarchy, query = query, fragment = fragment }
+end
+
+local function remove_dot_segments(path)
+  local kept, rooted = {}, path:sub(1, 1) == "/"
+  local segments = rooted and path:sub(2) or path
+  local last
+  for segment in (segments .. "/"):gmatch "([^/]*)/" do
+    last = segment
+    if segment == ".." then
+      kept[#kept] = nil
+    elseif segment ~= "." then
+      kept[#kept + 1] = segment
+    end
+  end
+  if last == "." or last == ".." then kept[#kept + 1] = "" end
+  return (rooted and "/" or "") .. table.concat(kept, "/")
+end
+
+local function merged_path(base, reference)
+  if reference.path:sub(1, 1) == "/" then return remove_dot_segments(reference.path) end
+  if base.authority and base.path == "" then return remove_dot_segments("/" .. reference.path) end
+  return remove_dot_segments((base.path:match "^.*/" or "") .. reference.path)
+end
+
+local function inherit(base, reference)
+  local target = { scheme = base.scheme, authority = reference.authority, query = reference.query }
+  if reference.authority then
+    target.path = remove_dot_segments(reference.path)
+    return target
+  end
+  target.authority = base.authority
+  target.path = reference.path == "" and base.path or merged_path(base, reference)
+  if reference.path == "" and not reference.query then target.query = base.query end
+  return target
+end
+
+local function absolute(reference)
+  local opaque = not reference.authority and reference.path:sub(1, 1) ~= "/"
+  local path = opaque and reference.path or remove_dot_segments(reference.path)
+  return { scheme = reference.scheme, authority = reference.authority, path = path, query = reference.query }
+end
+
+local function assemble(parts)
+  return (parts.scheme and parts.scheme:lower() .. ":" or "")
+    .. (parts.authority and "//" .. parts.authority or "")
+    .. parts.path
+    .. (parts.query and "?" .. parts.query or "")
+end
+
+---@param base string without a fragment; "" for none
+---@param reference string
+---@return string uri absolute, without the fragment
+---@return string? fragment not decoded; nil if there is none
+function references.resolve(base, reference)
+  local parts = references.split(reference)
+  local target = parts.scheme and absolute(parts) or inherit(references.split(base), parts)
+  return assemble(target), parts.fragment
+end
+
+local function percent_decode(text)
+  return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
+end
+
+-- }======
+
+-- {====== Resources ======
+
+-- The documents by the URIs they were given with, and by their own ($id).
+local function by_uri(documents)
+  local known = {}
+  for name, schema in pairs(documents) do known[references.resolve("", name)] = schema end
+  for _, name in ipairs(values.sorted_names(documents)) do
+    local schema = documents[name]
+    local id = values.is_object(schema) and schema["$id"]
+    local uri = type(id) == "string" and references.resolve(references.resolve("", name), id)
+    if uri and known[uri] == nil then known[uri] = schema end
+  end
+  return known
+end
+
+---@param registry pintle.schema.registry
+---@param uri string
+---@return any schema nil if it was not given
+function references.find_document(registry, uri)
+  registry.known = registry.known or by_uri(registry.documents)
+  return registry.known[uri]
+end
+
+---A new resource, for a schema that has a URI of its own.
+---@param registry pintle.schema.registry
+---@param id string
+---@param raw table
+---@param parent pintle.schema.resource
+---@param path string
+---@return pintle.schema.resource
+function references.new_resource(registry, id, raw, parent, path)
+  return {
+    document = parent.document, uri = (references.resolve(parent.uri, id)),
+    dialect = registry:dialect_of(raw, parent.dialect, path), anchors = {}, dynamic = {},
+  }
+end
+
+local function add_uri(registry, resource)
+  local uri = resource.uri
+  local known = registry.resources[uri]
+  if known and known.document == resource.document and known.root.pointer ~= resource.root.pointer then
+    errors.reject(resource.root.path .. "/$id", ("another schema has the same URI, %s"):format(uri))
+  end
+  registry.resources[uri] = known or resource
+end
+
+local function add_anchor(node, keyword, into)
+  local name = node.schema[keyword]
+  if type(name) ~= "string" then return end
+  if into[name] and into[name].pointer ~= node.pointer then
+    errors.reject(node.path .. "/" .. keyword, ("another schema has the same anchor, %s"):format(name))
+  end
+  into[name] = node
+end
+
+---Records the URI and the anchors of a schema.
+---@param registry pintle.schema.registry
+---@param node pintle.schema.node
+---@param parent pintle.schema.resource that the schema is in
+function references.add_names(registry, node, parent)
+  local resource = node.resource
+  if resource ~= parent then add_uri(registry, resource) end
+  add_anchor(node, "$anchor", resource.anchors)
+  add_anchor(node, "$dynamicAnchor", resource.anchors)
+  add_anchor(node, "$dynamicAnchor", resource.dynamic)
+end
+
+local function find_resource(registry, uri)
+  if registry.resources[uri] then return registry.resources[uri] end
+  local schema = references.find_document(registry, uri)
+  if schema == nil then return nil end
+  registry:add_document(uri, schema, uri .. "#")
+  return registry.resources[uri]
+end
+
+---@return integer? index of the item in a Lua list
+local function pointer_index(token)
+  if token == "0" or token:find "^[1-9]%d*$" and #token < 16 then return tonumber(token) + 1 end
+end
+
+-- A pointer may lead into an unknown keyword. The value there is then added as a schema.
+local function locate(registry, resource, tokens)
+  local nodes, node = resource.document.nodes, resource.root
+  local at, value = node.pointer, node.raw
+  for _, token in ipairs(tokens) do
+    if type(value) ~= "table" then return nil end
+    value = value[values.is_array(value) and pointer_index(token) or token]
+    at = at .. "/" .. values.escape_token(token)
+    node = nodes[at] or node
+  end
+  if node.pointer == at then return node end
+  return value ~= nil and registry:add_schema(value, node.resource, at, node.depth + 1) or nil
+end
+
+local function find_fragment(registry, resource, fragment)
+  if fragment == "" then return resource.root end
+  local tokens = values.pointer_tokens(fragment)
+  if tokens then return locate(registry, resource, tokens) end
+  return resource.anchors[fragment]
+end
+
+---Resolves a reference.
+---@param registry pintle.schema.registry
+---@param node pintle.schema.node the schema that has the keyword
+---@param keyword string
+---@return pintle.schema.node? target nil for the meta-schema, if it was not given
+---@return string fragment
+local function follow(registry, node, keyword)
+  local reference, path = node.schema[keyword], node.path .. "/" .. keyword
+  local uri, fragment = references.resolve(node.resource.uri, reference)
+  local resource = find_resource(registry, uri)
+  fragment = percent_decode(fragment or "")
+  if not resource then
+    if uri == document.META_SCHEMA and (fragment == "" or fragment == "meta") then return nil, fragment end
+    errors.reject(path, ("%s is not among the documents"):format(uri))
+  end
+  local target = find_fragment(registry, resource, fragment)
+  if not target then errors.reject(path, ("%s cannot be resolved"):format(errors.quote(reference))) end
+  return target, fragment
+end
+
+-- }======
+
+-- {====== Linking ======
+
+-- Keywords whose schemas are only used through references.
+local REFERENCED_ONLY = { ["$defs"] = true, definitions = true, contentSchema = true }
+
+local function each_applied(node, visit)
+  for _, keyword in ipairs(values.sorted_names(node.children)) do
+    local child = node.children[keyword]
+    if not REFERENCED_ONLY[keyword] and document.SUBSCHEMAS[keyword] == "schema" then
+      visit(child)
+    elseif not REFERENCED_ONLY[keyword] then
+      for _, key in ipairs(values.sorted_keys(child)) do visit(child[key]) end
+    end
   end
 end
 
--- The first fault in a value that is to be a schema, and in all the schemas in it; and the path to it, innermost first.
--- `count` is called for every schema in it.
-local function first_fault(schema, active, count)
-  count()
-  local fault, reason = shape.fault(schema, active)
-  if reason then return reason, { fault } end
-  if type(schema) == "boolean" then return nil end
-  local path
-  shape.each_child(schema, active, function(child, keyword, key)
-    if reason then return end
-    reason, path = first_fault(child, active, count)
-    if not reason then return end
-    path[#path + 1] = math.type(key) == "integer" and key - 1 or key
-    path[#path + 1] = keyword
-  end)
-  return reason, path
+local function follow_static(registry, node)
+  if node.schema["$ref"] == nil then return nil end
+  node.ref = follow(registry, node, "$ref")
+  return node.ref
 end
 
--- The meta-schema that nobody gave: the value is judged as schemas are when they are compiled.
-local function judge(node, keyword)
-  local site = site_of(keyword, node.path, function(reason) return "it is no valid schema: " .. reason end)
-  return function(value, state)
-    local reason, path = first_fault(value, dialects.STANDARD.active, function() pay(state, site, 1) end)
-    if not reason then return true end
-    state:fail(site, reason)
-    for _, token in ipairs(path) do state:within(token) end
-    return false
+local function follow_dynamic(registry, node, names)
+  if node.schema["$dynamicRef"] == nil then return nil end
+  local target, fragment = follow(registry, node, "$dynamicRef")
+  node.dynamic_ref = target
+  if target and target.resource.dynamic[fragment] == target then
+    node.dynamic_name = fragment
+    names[fragment] = true
+  end
+  return target
+end
+
+local function new_adder(reached)
+  return function(node)
+    if not node or reached[node] then return end
+    reached[node] = true
+    reached[#reached + 1] = node
   end
 end
 
--- The target may not be built yet, or be the one that is under way.
-local function deferred(target) return function(value, state, seen) return target.check(value, state, seen) end end
-
-local function static(node, target, keyword, context)
-  if not target then return judge(node, keyword) end
-  local check = deferred(target)
-  if not context.dynamic or target.resource == node.resource then return check end
-  return references.entering(target.resource, check)
-end
-
-references["$ref"] = function(node, context) return static(node, node.ref, "$ref", context) end
-
-local function outermost(scope, name)
-  for i = 1, #scope do
-    local target = scope[i].dynamic[name]
-    if target then return target end
+-- `reached` is a list of nodes and a set of them. Adds the nodes that its members after the first `done` apply or refer
+-- to. Returns the new value of `done`.
+local function extend(registry, reached, names, done)
+  local add = new_adder(reached)
+  while done < #reached do
+    done = done + 1
+    local node = reached[done]
+    if type(node.schema) == "table" then
+      add(follow_static(registry, node))
+      add(follow_dynamic(registry, node, names))
+      each_applied(node, add)
+    end
   end
+  for _, uri in ipairs(values.sorted_names(registry.resources)) do
+    for name in pairs(names) do add(registry.resources[uri].dynamic[name]) end
+  end
+  return done
 end
 
-references["$dynamicRef"] = function(node, context)
-  local otherwise = static(node, node.dynamic_ref, "$dynamicRef", context)
-  local name = node.dynamic_name
-  if not name then return otherwise end
-  local site = site_of("$dynamicRef", node.path)
-  return function(value, state, seen)
-    pay(state, site, #state.scope)
-    local target = outermost(state.scope, name)
-    if target then return target.check(value, state, seen) end
-    return otherwise(value, state, seen)
-  end
+-- The schemas that a schema always applies to its own value.
+local function each_in_place(node, visit)
+  if node.ref then visit(node.ref) end
+  if node.dynamic_ref and not node.dynamic_name then visit(node.dynamic_ref) end
+  for _, part in ipairs(node.children.allOf or {}) do visit(part) end
 end
+
+-- A schema that applies itself to the same value would be applied endlessly.
+local function reject_loops(reached)
+  local done, open = {}, {}
+  local function visit(node)
+    if done[node] then return end
+    if open[node] then errors.reject(node.path, "it refers to itself without end") end
+    open[node] = true
+    each_in_place(node, visit)
+    done[node] = true
+  end
+  for _, node in ipairs(reached) do visit(node) end
+end
+
+---Resolves every reference that a validation can meet, so that compiling finds those that cannot be resolved.
+---@param registry pintle.schema.registry
+---@param root pintle.schema.node
+---@return pintle.schema.node[] reached
+---@return boolean dynamic whether a target depends on the dynamic scope
+function references.link(registry, root)
+  local reached, names, done = { root, [root] = true }, {}, 0
+  while done < #reached do done = extend(registry, reached, names, done) end
+  reject_loops(reached)
+  return reached, next(names) ~= nil
+end
+
+-- }======
+
+-- {====== Dialects of older drafts ======
+
+-- Schemas of older drafts are converted to the keywords of 2020-12. Tools still write them, and a $ref may lead to one.
+
+local function copy(schema)
+  local result = {}
+  for keyword, value in next, schema do result[keyword] = value end
+  return result
+end
+
+local function drop(schema, ...)
+  for _, keyword in ipairs { ... } do schema[keyword] = nil end
+end
+
+-- Older drafts had an array in `items` for what is now `prefixItems`, and `additionalItems` for the other items.
+local function modernize_items(schema)
+  schema.prefixItems = nil
+  if values.is_array(schema.items) then
+    schema.prefixItems, schema.items = schema.items, schema.additionalItems
+  end
+  schema.additionalItems = nil
+end
+
+-- $recursiveRef is treated as a plain reference, which it is unless another schema extends this one.
+local function modernize_2019(schema)
+  local result = copy(schema)
+  drop(result, "$dynamicAnchor")
+  result["$dynamicRef"] = result["$recursiveRef"]
+  modernize_items(result)
+  return result
+end
+
+-- Keywords beside a $ref were ignored.
+local function modernize_7(schema)
+  if schema["$ref"] ~= nil then return { ["$ref"] = schema["$ref"], definitions = schema.definitions } end
+  local result = copy(schema)
+  drop(result, "$dynamicAnchor", "$dynamicRef", "$anchor", "$defs", "dependentSchemas", "dependentRequired",
+    "minContains", "maxContains", "unevaluatedItems", "unevaluatedProperties")
+  modernize_items(result)
+  local anchor = type(result["$id"]) == "string" and result["$id"]:match "^#(.+)$"
+  if anchor then result["$id"], result["$anchor"] = nil, anchor end
+  return result
+end
+
+-- By the URI of the meta-schema.
+local OLDER_DRAFTS = {
+  ["https://json-schema.org/draft/2019-09/schema"] = modernize_2019,
+  ["http://json-schema.org/draft-07/schema"] = modernize_7,
+  ["http://json-schema.org/draft-06/schema"] = modernize_7,
+}
+
+-- }======
+
+-- {====== Dialects by vocabularies ======
+
+local VOCABULARY_PREFIX = "https://json-schema.org/draft/2020-12/vocab/"
+
+-- The keywords of each vocabulary.
+local VOCABULARIES = {
+  core = [[$id $schema $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment $defs definitions]],
+  applicator = [[prefixItems items contains additionalProperties properties patternProperties dependentSchemas
+    dependencies propertyNames if then else allOf anyOf oneOf not]],
+  unevaluated = [[unevaluatedItems unevaluatedProperties]],
+  validation = [[type const enum multipleOf maximum exclusiveMaximum minimum exclusiveMinimum
+    maxLength minLength pattern maxItems minItems uniqueItems maxContains minContains
+    maxProperties minProperties required dependentRequired]],
+  ["meta-data"] = [[title description default deprecated readOnly writeOnly examples]],
+  ["format-annotation"] = [[format]],
+  ["format-assertion"] = [[format]],
+  content = [[contentEncoding contentMediaType contentSchema]],
+}
+
+local function keywords_of(uri)
+  local name = uri:sub(1, #VOCABULARY_PREFIX) == VOCABULARY_PREFIX and uri:sub(#VOCABULARY_PREFIX + 1)
+  return VOCABULARIES[name]
+end
+
+local function add_vocabulary(dialect, uri)
+  for keyword in keywords_of(uri):gmatch "%S+" do dialect.active[keyword] = true end
+  if uri == VOCABULARY_PREFIX .. "format-assertion" then dialect.formats = true end
+end
+
+-- The dialect of a meta-schema with `$vocabulary`, which says by URI whether a vocabulary is required. The core
+-- vocabulary is part of every dialect.
+local function from_vocabularies(vocabularies, path)
+  local dialect = { active = {}, formats = false }
+  add_vocabulary(dialect, VOCABULARY_PREFIX .. "core")
+  for _, uri in ipairs(values.sorted_names(vocabularies)) do
+    if keywords_of(uri) then
+      add_vocabulary(dialect, uri)
+    elseif vocabularies[uri] == true then
+      errors.reject(path, ("the vocabulary %s is required but unknown"):format(uri))
+    end
+  end
+  return dialect
+end
+
+---The dialect that `$schema` names: 2020-12, an older draft, or the vocabularies of a given meta-schema.
+---@param registry pintle.schema.registry
+---@param name string the value of `$schema`
+---@param path string of that keyword
+---@return pintle.schema.dialect
+function references.find_dialect(registry, name, path)
+  local standard = document.STANDARD
+  local uri = references.resolve("", name)
+  if uri == document.META_SCHEMA then return standard end
+  if OLDER_DRAFTS[uri] then return { active = standard.active, formats = false, modernize = OLDER_DRAFTS[uri] } end
+  local meta_schema = references.find_document(registry, uri)
+  if not values.is_object(meta_schema) then
+    errors.reject(path, ("the meta-schema %s is not among the documents"):format(name))
+  end
+  local vocabularies = meta_schema["$vocabulary"]
+  return values.is_object(vocabularies) and from_vocabularies(vocabularies, path) or standard
+end
+
+-- }======
 
 return references

@@ -1,29 +1,28 @@
--- One validation under way: what it may still spend, and what has failed.
+-- The state of one validation: the steps that are left, and the failure.
 --
--- A check is a function (value, run, seen) -> boolean. It is asked twice where the answer is no: first silently, so
--- that alternatives which do not fit cost nothing, then with `run.explain` set, to learn why. `seen` gathers what has
--- been evaluated, where an unevaluatedItems or unevaluatedProperties further out wants to know: names, items counted
--- from 1, and 0 for all.
+-- A check is a function (value, run, seen) -> boolean. If the check of the root returns false, it is called again with
+-- `run.explain` set, to get the reason. So no messages are made for alternatives that do not fit. If an outer
+-- unevaluatedItems or unevaluatedProperties needs it, `seen` is a set of what has been evaluated: names, indices of
+-- items from 1, and 0 for all.
 
 local lazy = require "pintle.lazy"
 
-local failures = lazy "pintle.schema.failures"
-local words = lazy "pintle.schema.words"
+local errors = lazy "pintle.schema.errors"
 
 ---@class pintle.schema.run
----@field steps integer left to spend until `stop` is asked again
----@field reserve integer left to spend after those
+---@field steps integer steps left until `stop` is called again
+---@field reserve integer steps left after those
 ---@field stop? pintle.schema.stop
----@field depth integer how deep schemas are in one another
+---@field depth integer nesting of the schemas being applied
 ---@field explain boolean
----@field failure? pintle.schema.failure only while a failure is on its way out
----@field scope table[] the resources that were entered and not left, the outermost first; without repetition
+---@field failure? pintle.schema.failure set while a failure is returned through the checks
+---@field scope table[] the resources that are entered, the outermost first; without repetition
 ---@field inside table<table, true> the same as a set
 local run = {}
 
-local STRETCH = 20000 -- steps from one question to the next: about 10 ms
+local STOP_INTERVAL = 20000 -- steps between two calls of `stop`: about 10 ms
 
----Asked now and then whether the work has to end: a table with a `message` that says why, or nil to go on.
+---Called every few milliseconds. Returns nil to go on, or a table with a `message`, the reason to stop.
 ---@alias pintle.schema.stop fun(): { message: string }?
 
 ---@alias pintle.schema.check fun(value: any, run: pintle.schema.run, seen: table?): boolean
@@ -32,30 +31,31 @@ local STRETCH = 20000 -- steps from one question to the next: about 10 ms
 ---@class pintle.schema.site
 ---@field keyword string
 ---@field path string
----@field reason fun(value: any): string why it fails
+---@field reason fun(value: any): string returns the message of a failure
 
----Ends the whole validation: what cannot be decided must not become a yes inside of `not`.
+---Ends the whole validation with an error. A mere failure of the check would be a success inside of `not`.
 ---@param site pintle.schema.site
 ---@param message string
-function run.abort(site, message) error(failures.new(site, message, ""), 0) end
+function run.abort(site, message) error(errors.new(site, message, ""), 0) end
 
-local function draw_on_reserve(self, site)
-  local drawn = math.min(self.reserve, STRETCH - self.steps)
-  self.reserve, self.steps = self.reserve - drawn, self.steps + drawn
+local function use_reserve(self, site)
+  local more = math.min(self.reserve, STOP_INTERVAL - self.steps)
+  self.reserve, self.steps = self.reserve - more, self.steps + more
   if self.steps < 0 then run.abort(site, "it takes more steps than the limit allows") end
   local why = self.stop and self.stop()
   if why then run.abort(site, why.message) end
 end
 
+---Counts steps.
 ---@param site pintle.schema.site
 ---@param steps integer
 function run:pay(site, steps)
   local left = self.steps - steps
   self.steps = left
-  if left < 0 then draw_on_reserve(self, site) end
+  if left < 0 then use_reserve(self, site) end
 end
 
----Tells further out what a part has seen.
+---Adds what a part has evaluated to what an outer schema has.
 ---@param site pintle.schema.site
 ---@param seen table
 ---@param more table
@@ -75,7 +75,7 @@ function run:fail(site, value)
   return false
 end
 
----Puts a step in front of the path of the failure on its way out.
+---Extends the path of the failure by one token in front.
 ---@param token string|integer
 ---@return false
 function run:within(token)
@@ -84,7 +84,7 @@ function run:within(token)
   return false
 end
 
----A check whose failure is no failure.
+---Runs a check whose failure is not reported.
 ---@param check pintle.schema.check
 ---@param value any
 ---@param seen? table
@@ -98,7 +98,7 @@ function run:quietly(check, value, seen)
 end
 
 local function reset(self, limits, explain)
-  self.steps = math.min(limits.steps, STRETCH)
+  self.steps = math.min(limits.steps, STOP_INTERVAL)
   self.reserve = limits.steps - self.steps
   self.depth, self.explain, self.failure = 0, explain, nil
   for i = #self.scope, 1, -1 do
@@ -111,11 +111,11 @@ local function attempt(self, limits, explain, work, ...)
   reset(self, limits, explain)
   local ok, result = pcall(work, ...)
   if ok then return result end
-  if failures.is(result) then return nil, result end
+  if errors.is_error(result) then return nil, result end
   error(result, 0)
 end
 
----Work other than a validation, within the same bounds.
+---Runs other work than a validation within the same limits.
 ---@generic T
 ---@param limits pintle.schema.limits
 ---@param work fun(value: any): T
@@ -140,7 +140,7 @@ function run:validate(check, value, limits, stop)
   if err then return nil, err end
   local failure = assert(self.failure, "a check has failed without a reason")
   self.failure = nil
-  return nil, failures.tell(failure)
+  return nil, errors.from_failure(failure)
 end
 
 local run_mt = { __index = run }
@@ -149,7 +149,7 @@ local run_mt = { __index = run }
 function run.new() return setmetatable({ scope = {}, inside = {} }, run_mt) end
 
 ---@param keyword string
----@param path string of the schema that has it
+---@param path string of the schema that has the keyword
 ---@param reason fun(value: any): string
 ---@return pintle.schema.site
 function run.site(keyword, path, reason)
@@ -161,7 +161,7 @@ end
 function run.expected(expected)
   return function(value)
     local phrase = type(expected) == "function" and expected() or expected
-    return ("expected %s, got %s"):format(phrase, words.describe(value))
+    return ("expected %s, got %s"):format(phrase, errors.describe(value))
   end
 end
 

@@ -1,4 +1,4 @@
--- What a Lua value is in JSON.
+-- JSON types of Lua values, sorted names, JSON pointers (RFC 6901).
 
 local json = require("pintle.core").json
 
@@ -8,8 +8,8 @@ local null, array_mt = json.null, json.array_mt
 ---@class pintle.schema.values
 local values = { null = null, array_mt = array_mt }
 
----A table that is marked, or has items, is an array. So an empty one without the mark is an object, as it is for
----the codec.
+---A table is an array if it is marked as one or has items. So an unmarked empty table is an object, as in the JSON
+---codec.
 ---@param value any
 ---@return boolean
 function values.is_array(value)
@@ -22,20 +22,20 @@ function values.is_object(value)
   return type(value) == "table" and value[1] == nil and getmetatable(value) ~= array_mt
 end
 
----An array, or what a Lua program writes for one that is empty.
+---Whether it is an array or an empty table, which a Lua program may write for an empty array.
 ---@param value any
 ---@return boolean
 function values.is_list(value)
   return type(value) == "table" and (getmetatable(value) == array_mt or value[1] ~= nil or next(value) == nil)
 end
 
----Whether the type of a schema asks for an array, and not for an object.
+---Whether the `type` of a schema allows arrays, but not objects.
 ---@param schema table
 ---@return boolean
 function values.wants_array(schema)
-  local kinds = type(schema.type) == "table" and schema.type or { schema.type }
+  local types = type(schema.type) == "table" and schema.type or { schema.type }
   local wanted = {}
-  for _, kind in ipairs(kinds) do wanted[kind] = true end
+  for _, name in ipairs(types) do wanted[name] = true end
   return wanted.array and not wanted.object or false
 end
 
@@ -47,7 +47,7 @@ function values.is_integer(value)
 end
 
 ---@param map table
----@return string[] names in order; names that are no strings are left out
+---@return string[] names its keys that are strings, sorted
 function values.sorted_names(map)
   local names = {}
   for name in next, map do
@@ -60,12 +60,30 @@ end
 local function by_text(a, b) return tostring(a) < tostring(b) end
 
 ---@param map table
----@return any[] keys of any kind, in order
+---@return any[] keys of any type, sorted by their text
 function values.sorted_keys(map)
   local keys = {}
   for key in next, map do keys[#keys + 1] = key end
   table.sort(keys, by_text)
   return keys
+end
+
+---@param token string|integer
+---@return string escaped for a JSON pointer
+function values.escape_token(token)
+  return (tostring(token):gsub("~", "~0"):gsub("/", "~1"))
+end
+
+---@param pointer string "" or "/a/b"
+---@return string[]? tokens nil if it is not a JSON pointer
+function values.pointer_tokens(pointer)
+  if pointer == "" then return {} end
+  if pointer:sub(1, 1) ~= "/" or pointer:find "~[^01]" or pointer:find "~$" then return nil end
+  local tokens = {}
+  for token in pointer:gmatch "/([^/]*)" do
+    tokens[#tokens + 1] = token:gsub("~1", "/"):gsub("~0", "~")
+  end
+  return tokens
 end
 
 return values

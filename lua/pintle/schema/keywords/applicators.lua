@@ -1,0 +1,236 @@
+-- Keywords that apply other schemas to the same value: references, combinations, conditions; and the checks of
+-- unevaluatedItems and unevaluatedProperties, which come after all of them.
+
+local document = require "pintle.schema.document"
+local lazy = require "pintle.lazy"
+local run = require "pintle.schema.run"
+
+local containers = lazy "pintle.schema.keywords.containers"
+local errors = lazy "pintle.schema.errors"
+
+local fail, gather, pay, quietly, site_of = run.fail, run.gather, run.pay, run.quietly, run.site
+
+---@type table<string, fun(node: pintle.schema.node, context: pintle.schema.context): pintle.schema.check>
+local applicators = {}
+
+-- What a branch has evaluated counts only if the value fits the branch.
+local function try(check, value, state, seen, site)
+  if not seen then return check(value, state) end
+  local branch = {}
+  if not check(value, state, branch) then return false end
+  gather(state, site, seen, branch)
+  return true
+end
+
+function applicators.allOf(node, context)
+  local checks = context.all(node, node.children.allOf)
+  local site = site_of("allOf", node.path)
+  return function(value, state, seen)
+    pay(state, site, #checks)
+    for i = 1, #checks do
+      if not checks[i](value, state, seen) then return false end
+    end
+    return true
+  end
+end
+
+-- Records why a branch does not fit. Three reasons are enough.
+local function add_reason(state, reasons)
+  if #reasons < 3 then reasons[#reasons + 1] = errors.reason_of(state.failure) else reasons[4] = "..." end
+  state.failure = nil
+end
+
+-- Tries branches until `enough` of them fit. Returns the indices of the first two that fit and, if the failure is to be
+-- explained, the reasons of those that do not.
+local function search(checks, value, state, seen, enough, site)
+  local first, second
+  local reasons = state.explain and {}
+  for i = 1, #checks do
+    if try(checks[i], value, state, seen, site) then
+      if first then second = i end
+      first = first or i
+      if enough == 1 and not seen or enough == 2 and second then break end
+    elseif reasons then
+      add_reason(state, reasons)
+    end
+  end
+  return first, second, reasons
+end
+
+local function none_reason(checks, keyword)
+  local reason = #checks == 1 and "it does not fit the schema" or ("it fits none of the %d schemas"):format(#checks)
+  return function(reasons) return ("%s in %s: %s"):format(reason, keyword, table.concat(reasons, "; ")) end
+end
+
+function applicators.anyOf(node, context)
+  local checks = context.all(node, node.children.anyOf)
+  local none = site_of("anyOf", node.path, none_reason(checks, "anyOf"))
+  return function(value, state, seen)
+    pay(state, none, #checks)
+    local first, _, reasons = search(checks, value, state, seen, 1, none)
+    return first ~= nil or fail(state, none, reasons)
+  end
+end
+
+function applicators.oneOf(node, context)
+  local checks = context.all(node, node.children.oneOf)
+  local none = site_of("oneOf", node.path, none_reason(checks, "oneOf"))
+  local several = site_of("oneOf", node.path, function(pair)
+    return ("it fits schemas %d and %d in oneOf, and only one may fit"):format(pair[1] - 1, pair[2] - 1)
+  end)
+  return function(value, state, seen)
+    pay(state, none, #checks)
+    local first, second, reasons = search(checks, value, state, seen, 2, none)
+    if not first then return fail(state, none, reasons) end
+    return not second or fail(state, several, state.explain and { first, second })
+  end
+end
+
+applicators["not"] = function(node, context)
+  local check = context.one(node, node.children["not"])
+  local site = site_of("not", node.path, function() return 'it fits the schema in "not"' end)
+  return function(value, state)
+    pay(state, site, 1)
+    return not quietly(state, check, value) or fail(state, site, value)
+  end
+end
+
+local function always() return true end
+
+applicators["if"] = function(node, context)
+  local children = node.children
+  local check = context.one(node, children["if"])
+  local fits_then = children["then"] and context.one(node, children["then"]) or always
+  local fits_else = children["else"] and context.one(node, children["else"]) or always
+  local site = site_of("if", node.path)
+  local function condition(value, state, seen) return try(check, value, state, seen, site) end
+  return function(value, state, seen)
+    pay(state, site, 2)
+    if quietly(state, condition, value, seen) then return fits_then(value, state, seen) end
+    return fits_else(value, state, seen)
+  end
+end
+
+-- {====== References ======
+
+---A check that enters the resource first. The entered resources are the dynamic scope, in which $dynamicRef looks for
+---the first one that has the anchor. So entering a resource again changes nothing.
+---@param resource pintle.schema.resource
+---@param check pintle.schema.check
+---@return pintle.schema.check
+function applicators.entering(resource, check)
+  return function(value, state, seen)
+    if state.inside[resource] then return check(value, state, seen) end
+    local scope = state.scope
+    local place = #scope + 1
+    scope[place], state.inside[resource] = resource, true
+    local fits = check(value, state, seen)
+    scope[place], state.inside[resource] = nil, nil
+    return fits
+  end
+end
+
+-- Finds the first fault in a value that should be a schema, or in the schemas in it. Returns the reason, and the path
+-- with the innermost token first. `count` is called for every schema.
+local function first_fault(schema, active, count)
+  count()
+  local fault, reason = document.find_fault(schema, active)
+  if reason then return reason, { fault } end
+  if type(schema) == "boolean" then return nil end
+  local path
+  document.each_child(schema, active, function(child, keyword, key)
+    if reason then return end
+    reason, path = first_fault(child, active, count)
+    if not reason then return end
+    path[#path + 1] = math.type(key) == "integer" and key - 1 or key
+    path[#path + 1] = keyword
+  end)
+  return reason, path
+end
+
+-- Stands for the meta-schema if it was not given: the value is checked as schemas are when they are compiled.
+local function check_as_schema(node, keyword)
+  local site = site_of(keyword, node.path, function(reason) return "it is not a valid schema: " .. reason end)
+  return function(value, state)
+    local reason, path = first_fault(value, document.STANDARD.active, function() pay(state, site, 1) end)
+    if not reason then return true end
+    state:fail(site, reason)
+    for _, token in ipairs(path) do state:within(token) end
+    return false
+  end
+end
+
+-- The check of the target may not be built yet.
+local function deferred(target) return function(value, state, seen) return target.check(value, state, seen) end end
+
+local function follow(node, target, keyword, context)
+  if not target then return check_as_schema(node, keyword) end
+  local check = deferred(target)
+  if not context.dynamic or target.resource == node.resource then return check end
+  return applicators.entering(target.resource, check)
+end
+
+applicators["$ref"] = function(node, context) return follow(node, node.ref, "$ref", context) end
+
+local function outermost(scope, name)
+  for i = 1, #scope do
+    local target = scope[i].dynamic[name]
+    if target then return target end
+  end
+end
+
+applicators["$dynamicRef"] = function(node, context)
+  local otherwise = follow(node, node.dynamic_ref, "$dynamicRef", context)
+  local name = node.dynamic_name
+  if not name then return otherwise end
+  local site = site_of("$dynamicRef", node.path)
+  return function(value, state, seen)
+    pay(state, site, #state.scope)
+    local target = outermost(state.scope, name)
+    if target then return target.check(value, state, seen) end
+    return otherwise(value, state, seen)
+  end
+end
+
+-- }======
+
+-- {====== Unevaluated items and properties ======
+
+local function unevaluated_checks(node, context)
+  local active, schema = node.resource.dialect.active, node.schema
+  local checks = {}
+  if active.unevaluatedItems and schema.unevaluatedItems ~= nil then
+    checks[1] = containers.unevaluatedItems(node, context)
+  end
+  if active.unevaluatedProperties and schema.unevaluatedProperties ~= nil then
+    checks[#checks + 1] = containers.unevaluatedProperties(node, context)
+  end
+  return checks
+end
+
+---A check followed by unevaluatedItems and unevaluatedProperties, if the schema has them. They get what the check has
+---evaluated, and outer schemas get what all of them have.
+---@param node pintle.schema.node
+---@param context pintle.schema.context
+---@param check pintle.schema.check
+---@return pintle.schema.check
+function applicators.with_unevaluated(node, context, check)
+  local checks = unevaluated_checks(node, context)
+  if #checks == 0 then return check end
+  local keyword = node.schema.unevaluatedProperties ~= nil and "unevaluatedProperties" or "unevaluatedItems"
+  local site = site_of(keyword, node.path)
+  return function(value, state, seen)
+    if type(value) ~= "table" then return check(value, state) end
+    local own = {}
+    if not check(value, state, own) then return false end
+    for i = 1, #checks do
+      if not checks[i](value, state, own) then return false end
+    end
+    if seen then gather(state, site, seen, own) end
+    return true
+  end
+end
+
+-- }======
+
+return applicators

@@ -1,0 +1,301 @@
+-- Keywords that check a value by itself: numbers, strings, and equality (`enum`, `const`, `uniqueItems`).
+
+local lazy = require "pintle.lazy"
+local run = require "pintle.schema.run"
+local values = require "pintle.schema.values"
+
+local errors = lazy "pintle.schema.errors"
+local formats = lazy "pintle.schema.formats"
+local patterns = lazy "pintle.schema.pattern"
+
+local type = type
+local fail, pay, site_of, expected = run.fail, run.pay, run.site, run.expected
+
+---@type table<string, fun(node: pintle.schema.node, context: pintle.schema.context): pintle.schema.check>
+local assertions = {}
+
+-- {====== Numbers ======
+
+-- Multiples are computed by decimals: 0.3 is a multiple of 0.1, although the binary fractions are not.
+
+-- The shortest decimal text that reads as the same float.
+local function shortest_text(number)
+  for digits = 15, 17 do
+    local text = ("%%.%de"):format(digits - 1):format(number)
+    if tonumber(text) == number then return text end
+  end
+end
+
+-- The absolute value of a number is mantissa * 10^exponent. The mantissa is an integer that does not end in 0.
+local function split_decimal(number)
+  if math.type(number) == "integer" then
+    local digits, zeros = tostring(number):match "^-?(%d-)(0*)$"
+    return tonumber(digits), #zeros
+  end
+  local whole, fraction, exponent = shortest_text(number):match "^-?(%d)%p(%d+)e([-+]%d+)$"
+  fraction = fraction:gsub("0+$", "")
+  return tonumber(whole .. fraction), tonumber(exponent) - #fraction
+end
+
+-- (a + b) % modulus, where a + b may overflow
+local function add_modulo(a, b, modulus)
+  local room = modulus - b
+  return a >= room and a - room or a + b
+end
+
+local function times_ten_modulo(number, modulus)
+  local two = add_modulo(number, number, modulus)
+  local four = add_modulo(two, two, modulus)
+  return add_modulo(add_modulo(four, four, modulus), two, modulus)
+end
+
+local function divides(mantissa, exponent, number)
+  if number == 0 then return true end
+  local digits, power = split_decimal(number)
+  if power < exponent then return false end
+  local rest = digits % mantissa
+  for _ = 1, power - exponent do
+    if rest == 0 then return true end
+    rest = times_ten_modulo(rest, mantissa)
+  end
+  return rest == 0
+end
+
+local function multiples_of(divisor)
+  local integer = math.tointeger(divisor)
+  local mantissa, exponent = split_decimal(divisor)
+  return function(number)
+    local whole = integer and math.tointeger(number)
+    if whole then return whole % integer == 0 end
+    if number - number ~= 0 then return false end
+    if number == math.mininteger then number = number + 0.0 end
+    return divides(mantissa, exponent, number)
+  end
+end
+
+-- By keyword: the expectation in the message, and the test.
+local BOUNDS = {
+  minimum = { "at least %s", function(bound, value) return value >= bound end },
+  maximum = { "at most %s", function(bound, value) return value <= bound end },
+  exclusiveMinimum = { "more than %s", function(bound, value) return value > bound end },
+  exclusiveMaximum = { "less than %s", function(bound, value) return value < bound end },
+}
+
+for keyword, rule in pairs(BOUNDS) do
+  local phrase, test = rule[1], rule[2]
+  assertions[keyword] = function(node)
+    local bound = node.schema[keyword]
+    local site = site_of(keyword, node.path, expected(phrase:format(bound)))
+    return function(value, state)
+      return type(value) ~= "number" or test(bound, value) or fail(state, site, value)
+    end
+  end
+end
+
+function assertions.multipleOf(node)
+  local divisor = node.schema.multipleOf
+  local is_multiple = multiples_of(divisor)
+  local site = site_of("multipleOf", node.path, expected(("a multiple of %s"):format(divisor)))
+  return function(value, state)
+    return type(value) ~= "number" or is_multiple(value) or fail(state, site, value)
+  end
+end
+
+-- }======
+
+-- {====== Strings ======
+
+local function length(text) return utf8.len(text) or #text end
+
+-- Counting the characters costs steps by the length of the text.
+local function count_characters(text, state, site)
+  pay(state, site, #text // 64)
+  return length(text)
+end
+
+local function plural(count, word) return ("%s %s%s"):format(count, word, count == 1 and "" or "s") end
+
+-- A text has no more characters than bytes, so most texts need no counting.
+function assertions.maxLength(node)
+  local most = node.schema.maxLength
+  local site = site_of("maxLength", node.path, function(value)
+    return ("expected at most %s, got %d"):format(plural(most, "character"), length(value))
+  end)
+  return function(value, state)
+    return type(value) ~= "string" or #value <= most or count_characters(value, state, site) <= most
+      or fail(state, site, value)
+  end
+end
+
+function assertions.minLength(node)
+  local least = node.schema.minLength
+  local site = site_of("minLength", node.path, function(value)
+    return ("expected at least %s, got %d"):format(plural(least, "character"), length(value))
+  end)
+  return function(value, state)
+    return type(value) ~= "string" or #value >= least and count_characters(value, state, site) >= least
+      or fail(state, site, value)
+  end
+end
+
+function assertions.pattern(node, context)
+  local pattern = node.schema.pattern
+  local site = site_of("pattern", node.path, function(value)
+    return ("%s does not match the pattern %s"):format(errors.describe(value), errors.quote(pattern))
+  end)
+  local matches = patterns.matcher(context, pattern, site)
+  return function(value, state)
+    return type(value) ~= "string" or matches(value, state) or fail(state, site, value)
+  end
+end
+
+function assertions.format(node, context)
+  local name = node.schema.format
+  if not context.formats and not node.resource.dialect.formats then return nil end
+  local is_valid = formats.find(node, name)
+  if not is_valid then return nil end
+  local site = site_of("format", node.path, function(value)
+    return ("%s is not a valid %s"):format(errors.describe(value), name)
+  end)
+  return function(value, state)
+    if type(value) ~= "string" then return true end
+    pay(state, site, 1 + #value // 64)
+    return is_valid(value) or fail(state, site, value)
+  end
+end
+
+-- }======
+
+-- {====== Equality ======
+
+-- As in JSON Schema: 1 equals 1.0, 1 does not equal true, and the order of the names in an object does not matter.
+
+local are_equal
+
+local function are_equal_tables(a, b)
+  if values.is_array(a) ~= values.is_array(b) then return false end
+  for key, value in next, a do
+    if not are_equal(value, b[key]) then return false end
+  end
+  for key in next, b do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
+function are_equal(a, b)
+  if a == b then return true end
+  return type(a) == "table" and type(b) == "table" and are_equal_tables(a, b)
+end
+
+local write
+
+local function write_array(array, out, count)
+  out[#out + 1] = "["
+  for i = 1, #array do write(array[i], out, count) end
+  out[#out + 1] = "]"
+end
+
+local function write_object(object, out, count)
+  out[#out + 1] = "{"
+  for _, name in ipairs(values.sorted_names(object)) do
+    write(name, out, count)
+    write(object[name], out, count)
+  end
+  out[#out + 1] = "}"
+end
+
+-- Strings are written with their length, so that their text cannot be mistaken for the end of a container.
+function write(value, out, count)
+  count()
+  if type(value) == "table" then return (values.is_array(value) and write_array or write_object)(value, out, count) end
+  if type(value) == "string" then
+    out[#out + 1] = "s" .. #value .. ":" .. value
+  elseif type(value) == "number" then
+    local integer = math.tointeger(value)
+    out[#out + 1] = integer and ("i%d;"):format(integer) or ("f%a;"):format(value)
+  else
+    out[#out + 1] = tostring(value) .. ";"
+  end
+end
+
+-- A text that is the same for two tables if and only if they are equal. `count` is called for every value in it.
+local function canonical_text(value, count)
+  local out = {}
+  write(value, out, count)
+  return table.concat(out)
+end
+
+-- The indices (from 1) of the first two equal items, in linear time. `count` is called for every value in those items
+-- that are tables.
+local function find_duplicates(array, count)
+  local scalars, tables = {}, {}
+  for i = 1, #array do
+    local item, seen = array[i], scalars
+    if type(item) == "table" then item, seen = canonical_text(item, count), tables end
+    if seen[item] then return seen[item], i end
+    if item == item then seen[item] = i end
+  end
+end
+
+local function split_options(options)
+  local scalars, tables = {}, {}
+  for _, option in ipairs(options) do
+    if type(option) == "table" then tables[#tables + 1] = option elseif option == option then scalars[option] = true end
+  end
+  return scalars, tables
+end
+
+local function is_one_of(tables, value)
+  for i = 1, #tables do
+    if are_equal(value, tables[i]) then return true end
+  end
+  return false
+end
+
+local function equals_any(node, keyword, options, describe)
+  local scalars, tables = split_options(options)
+  local cost = 0
+  for _, option in ipairs(tables) do canonical_text(option, function() cost = cost + 1 end) end
+  local site = site_of(keyword, node.path, expected(describe))
+  return function(value, state)
+    if type(value) ~= "table" then return value ~= nil and scalars[value] or fail(state, site, value) end
+    pay(state, site, cost)
+    return is_one_of(tables, value) or fail(state, site, value)
+  end
+end
+
+function assertions.const(node)
+  local const = node.schema.const
+  return equals_any(node, "const", { const }, function() return errors.brief(const) end)
+end
+
+local function describe_options(options)
+  local briefs = {}
+  for i = 1, math.min(#options, 8) do briefs[i] = errors.brief(options[i]) end
+  if #options > 8 then briefs[9] = ("%d more"):format(#options - 8) end
+  return #briefs == 1 and briefs[1] or "one of " .. errors.enumerate(briefs, "or")
+end
+
+function assertions.enum(node)
+  local enum = node.schema.enum
+  return equals_any(node, "enum", enum, function() return describe_options(enum) end)
+end
+
+function assertions.uniqueItems(node)
+  if not node.schema.uniqueItems then return nil end
+  local is_array = node.is_array
+  local site = site_of("uniqueItems", node.path, function(value)
+    local first, second = find_duplicates(value, function() end)
+    return ("items %d and %d are equal"):format(first - 1, second - 1)
+  end)
+  return function(value, state)
+    if not is_array(value) then return true end
+    pay(state, site, #value)
+    return not find_duplicates(value, function() pay(state, site, 1) end) or fail(state, site, value)
+  end
+end
+
+-- }======
+
+return assertions
