@@ -1,13 +1,12 @@
 -- What a plugin says it is: its name, what it needs, and its operations, described and checked. No I/O.
 
 local errors = require "pintle.error"
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 
 local declaration = lazy "pintle.manifest.declaration"
 local find_nearest = require "pintle.manifest.nearest"
 local received = lazy "pintle.manifest.received"
-
-local UNKNOWN_OPERATION, INVALID_PARAMS = -32601, -32602
 
 ---Something that has to be there for a plugin to work.
 ---@class pintle.requirement
@@ -112,14 +111,14 @@ end
 
 local function unknown(self, name)
   local suggestion = self:nearest(name)
-  local fields = { code = UNKNOWN_OPERATION, data = suggestion and { suggestion = suggestion } }
+  local fields = { code = jsonrpc.METHOD_NOT_FOUND, data = suggestion and { suggestion = suggestion } }
   return errors.new("invalid", "Unknown operation: " .. name, fields)
 end
 
 local function invalid(name, err)
   local place = err.instance_path == "" and "" or ("at %s: "):format(err.instance_path)
   return errors.new("invalid", ("Invalid params for %q: %s%s"):format(name, place, err.message), {
-    code = INVALID_PARAMS,
+    code = jsonrpc.INVALID_PARAMS,
     data = { path = err.instance_path, reason = err.message, schema = err.schema_path },
   })
 end

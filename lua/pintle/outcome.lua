@@ -2,7 +2,6 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
 
 local outcomes = {}
 
@@ -22,9 +21,9 @@ local KINDS = { message = "string", outputs = "object" }
 
 -- Whether it was a plugin of pintle's that said this.
 local function is_own(value)
-  if members.kind(value) ~= "object" then return false end
+  if json.kind(value) ~= "object" then return false end
   for name, member in pairs(value) do
-    if members.kind(member) ~= KINDS[name] then return false end
+    if json.kind(member) ~= KINDS[name] then return false end
   end
   return true
 end

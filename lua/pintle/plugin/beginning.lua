@@ -1,11 +1,10 @@
 -- How a plugin begins: what its author does before anything else, once.
 
 local errors = require "pintle.error"
+local jsonrpc = require "pintle.jsonrpc"
 local loop = require "pintle.loop"
 
 require("pintle.core").protect()
-
-local INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 
 local beginning = {}
 
@@ -25,7 +24,7 @@ function beginning.guarded(self, fn, ...)
   end, ...)
   if ok then return result, err end
   if type(result) == "table" and result.message then return nil, result end
-  return nil, errors.new("invalid", "Internal error: " .. tostring(result), { code = INTERNAL_ERROR })
+  return nil, errors.new("invalid", "Internal error: " .. tostring(result), { code = jsonrpc.INTERNAL_ERROR })
 end
 
 local function run_initializers(self)
@@ -42,7 +41,8 @@ end
 ---@return true?, pintle.error|table|string? err
 function beginning.initialize(self, config)
   if self.phase ~= "new" then
-    return nil, errors.new("invalid", "Invalid Request: the plugin is initialized already", { code = INVALID_REQUEST })
+    local message = "Invalid Request: the plugin is initialized already"
+    return nil, errors.new("invalid", message, { code = jsonrpc.INVALID_REQUEST })
   end
   local before = self.config
   self.phase, self.config = "beginning", config or before

@@ -2,13 +2,12 @@
 
 local beginning = require "pintle.plugin.beginning"
 local errors = require "pintle.error"
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 
 local contexts = lazy "pintle.plugin.context"
 local outcomes = lazy "pintle.plugin.outcome"
 local requirement = lazy "pintle.plugin.program"
-
-local INVALID_REQUEST, METHOD_NOT_FOUND = -32600, -32601
 
 local work = {}
 
@@ -17,7 +16,7 @@ local work = {}
 function work.refuse_when_over(self)
   if not self.is_over then return true end
   local message = "Invalid Request: the plugin is shutting down"
-  return nil, errors.new("closed", message, { code = INVALID_REQUEST })
+  return nil, errors.new("closed", message, { code = jsonrpc.INVALID_REQUEST })
 end
 
 local function find_required(self, requires, path)
@@ -135,7 +134,7 @@ end
 function work.refuse(self, params, request)
   local ok, err = admit(self, request, params)
   if not ok or request.id == nil then return nil, err end
-  return nil, errors.new("invalid", "Method not found: " .. request.method, { code = METHOD_NOT_FOUND })
+  return nil, errors.new("invalid", "Method not found: " .. request.method, { code = jsonrpc.METHOD_NOT_FOUND })
 end
 
 return work

@@ -2,13 +2,13 @@
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local numbers = require "pintle.dialect.editor.numbers"
 local outcomes = require "pintle.outcome"
 local wire = require "pintle.dialect.editor.wire"
 
 local json = core.json
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
 local host = { handlers = {} }
 

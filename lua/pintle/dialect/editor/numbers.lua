@@ -1,8 +1,7 @@
 -- The two types of numbers that the document has. An integer is one of them: which, its schema tells, if it has any.
 
 local errors = require "pintle.error"
-
-local INVALID_PARAMS = -32602
+local jsonrpc = require "pintle.jsonrpc"
 
 ---@class pintle.editor.type
 ---@field name string
@@ -85,7 +84,7 @@ function numbers.check(method, params, schema)
   if not where then return true end
   local message = ("Invalid params for %q: at %s: %s expected, %d to %d, got %s"):format(method, where, expected.name,
     expected.least, expected.most, math.tointeger(number) or ("%.17g"):format(number))
-  return nil, errors.new("invalid", message, { code = INVALID_PARAMS })
+  return nil, errors.new("invalid", message, { code = jsonrpc.INVALID_PARAMS })
 end
 
 return numbers

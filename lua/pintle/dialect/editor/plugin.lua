@@ -2,7 +2,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local numbers = require "pintle.dialect.editor.numbers"
 local ordered_schema = require "pintle.manifest.order"
 local outcomes = require "pintle.outcome"
@@ -11,7 +11,7 @@ local wire = require "pintle.dialect.editor.wire"
 local plugin = {}
 
 local function invalid_params(format, ...)
-  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = wire.INVALID_PARAMS })
+  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
 end
 
 -- {====== What it says it is ======
@@ -46,7 +46,7 @@ end
 local function check_process_id(pid)
   if pid == nil then return true end
   if not numbers.is_int(pid) then
-    local got = type(pid) == "number" and json.encode(pid) or members.kind(pid)
+    local got = type(pid) == "number" and json.encode(pid) or json.kind(pid)
     return invalid_params("process_id: Int expected, got %s", got)
   end
   if pid <= 0 then return invalid_params("process_id: the id of a process expected, got %d", pid) end
@@ -54,23 +54,23 @@ local function check_process_id(pid)
 end
 
 local function check_client_info(info)
-  local ok, err = members.check(info, "object", "client_info")
+  local ok, err = jsonrpc.check(info, "object", "client_info")
   if not ok or info == nil then return ok, err end
-  if members.given(info.name) == nil then return invalid_params "client_info.name is missing" end
-  ok, err = members.check(info.name, "string", "client_info.name")
-  if ok then ok, err = members.check(info.version, "string", "client_info.version") end
+  if jsonrpc.given(info.name) == nil then return invalid_params "client_info.name is missing" end
+  ok, err = jsonrpc.check(info.name, "string", "client_info.name")
+  if ok then ok, err = jsonrpc.check(info.version, "string", "client_info.version") end
   return ok, err
 end
 
 -- What was told of the client, without what was told to be nothing.
 local function read_initialize(params)
-  local ok, err = members.check(params, "object", "params")
+  local ok, err = jsonrpc.check(params, "object", "params")
   if not ok then return nil, err end
   local client = {}
-  for name, value in pairs(params or {}) do client[name] = members.given(value) end
+  for name, value in pairs(params or {}) do client[name] = jsonrpc.given(value) end
   ok, err = check_process_id(client.process_id)
   if ok then ok, err = check_client_info(client.client_info) end
-  if ok then ok, err = members.check(client.root_path, "string", "root_path") end
+  if ok then ok, err = jsonrpc.check(client.root_path, "string", "root_path") end
   if not ok then return nil, err end
   return client
 end
@@ -92,7 +92,7 @@ end
 
 local function refuse_early(server)
   if server.state.is_ready then return true end
-  return nil, errors.new("invalid", "Invalid Request: initialize comes first", { code = wire.INVALID_REQUEST })
+  return nil, errors.new("invalid", "Invalid Request: initialize comes first", { code = jsonrpc.INVALID_REQUEST })
 end
 
 ---@param server pintle.server
@@ -107,8 +107,8 @@ end
 
 -- Arguments have names; an empty list has none to leave out.
 local function read_args(server, name, params)
-  if params == nil or members.kind(params) == "array" and #params == 0 then return {} end
-  local ok, err = members.check(params, "object", "params")
+  if params == nil or json.kind(params) == "array" and #params == 0 then return {} end
+  local ok, err = jsonrpc.check(params, "object", "params")
   if ok then ok, err = numbers.check(name, params, server.plugin.manifest.operations[name].params) end
   if not ok then return nil, err end
   return params

@@ -1,8 +1,6 @@
 -- What both sides know of the messages.
 
 local wire = {
-  INVALID_REQUEST = -32600,
-  INVALID_PARAMS = -32602,
   ---That an operation ran and failed, as opposed to one that could not be run. Codes outside of JSON-RPC's own range
   ---are for applications to use.
   FAILED = 1,

@@ -1,7 +1,7 @@
 -- Objects that live at the other side, as the one who renders sees them: what it wants to know of one it asks for.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 
 local GET = json.order { "drop_id", "property" }
 local CALL = json.order { "drop_id", "method", "args" }
@@ -30,7 +30,7 @@ local function drop_of(marker, scope)
   local id = marker._rpc_drop
   local drop = scope.known[id]
   if drop then return drop end
-  local kind = members.given(marker.type)
+  local kind = jsonrpc.given(marker.type)
   drop = setmetatable({ id = id, type = type(kind) == "string" and kind or "Drop", scope = scope }, metatable)
   scope.known[id] = drop
   return drop
@@ -96,14 +96,14 @@ end
 local function ask(self, method, params, member, expected)
   local result, err = self.scope.peer:call(method, params)
   if err ~= nil then return nil, err.message end
-  if members.kind(result) ~= "object" then
-    return nil, ("the answer to %s: object expected, got %s"):format(method, members.kind(result))
+  if json.kind(result) ~= "object" then
+    return nil, ("the answer to %s: object expected, got %s"):format(method, json.kind(result))
   end
-  local failure = members.given(result.error)
+  local failure = jsonrpc.given(result.error)
   if failure ~= nil then return nil, text_of(failure) end
   local value = result[member]
-  if expected and members.kind(value) ~= expected then
-    return nil, ("the answer to %s: %s: %s expected, got %s"):format(method, member, expected, members.kind(value))
+  if expected and json.kind(value) ~= expected then
+    return nil, ("the answer to %s: %s: %s expected, got %s"):format(method, member, expected, json.kind(value))
   end
   if value == nil then return json.null end
   return type(value) == "table" and unmark(value, self.scope) or value

@@ -4,14 +4,14 @@
 local asking = require "pintle.dialect.liquid.asking"
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local objects = require "pintle.dialect.liquid.objects"
 local outcomes = require "pintle.dialect.liquid.outcomes"
 local problems = require "pintle.dialect.liquid.problems"
 local templates = require "pintle.dialect.liquid.templates"
 local words = require "pintle.dialect.liquid.words"
 
-local INVALID_PARAMS, UNKNOWN_OPERATION, DROP_ERROR = -32602, -32601, -32002
+local DROP_ERROR = -32002
 local VERSION = "1.0"
 
 local json = core.json
@@ -30,8 +30,8 @@ function host.open(session)
   session.state.objects, session.state.templates = objects.new(), templates.new()
   local told, err = session.peer:call("initialize", { version = VERSION }, { timeout = session.handshake_timeout })
   if err ~= nil then return nil, err end
-  if members.kind(told) ~= "object" then
-    return nil, errors.new("protocol", "its answer to initialize: object expected, got " .. members.kind(told))
+  if json.kind(told) ~= "object" then
+    return nil, errors.new("protocol", "its answer to initialize: object expected, got " .. json.kind(told))
   end
   session.told = told
   if told.version ~= VERSION then
@@ -54,7 +54,7 @@ local function time_left(deadline) return deadline and math.max(deadline - core.
 
 -- A plugin need not keep a template for ever.
 local function is_forgotten(err)
-  return err and err.code == INVALID_PARAMS and err.message:find "template_id"
+  return err and err.code == jsonrpc.INVALID_PARAMS and err.message:find "template_id"
 end
 
 local function render(session, asked, deadline, is_again)
@@ -94,7 +94,7 @@ local function execute_tag(session, operation, args, context)
   local result, problem
   result, err, problem = execute(session, asked, args, context)
   if problem then
-    return nil, errors.new("invalid", outcomes.of_refusal(problem).error, { code = UNKNOWN_OPERATION })
+    return nil, errors.new("invalid", outcomes.of_refusal(problem).error, { code = jsonrpc.METHOD_NOT_FOUND })
   end
   return outcomes.of_tag(result, err)
 end
@@ -117,12 +117,12 @@ function host.close(session) session.peer:notify("quit", {}) end
 -- {====== What the plugin asks of objects ======
 
 local function entry_for(session, params)
-  local id = members.kind(params) == "object" and params.drop_id
+  local id = json.kind(params) == "object" and params.drop_id
   local all = session.state.objects
   local entry = all and all.by_id[id]
   if entry then return entry end
   local message = ("Unknown drop_id '%s'. A drop lives as long as its render."):format(tostring(id or nil))
-  return nil, errors.new("invalid", message, { code = INVALID_PARAMS })
+  return nil, errors.new("invalid", message, { code = jsonrpc.INVALID_PARAMS })
 end
 
 -- The answer for an object that raised. A message that the template must not see goes to the log.
@@ -150,7 +150,7 @@ end
 function host.handlers.drop_iterate(session, params) return answer(session, params, "items", asking.iterate) end
 
 function host.handlers.drop_call(session, params)
-  local args = type(params) == "table" and members.given(params.args) or {}
+  local args = type(params) == "table" and jsonrpc.given(params.args) or {}
   return answer(session, params, "value", asking.call, type(params) == "table" and params.method,
     session.state.objects and objects.unpack(session.state.objects, args))
 end

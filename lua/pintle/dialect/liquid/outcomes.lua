@@ -1,7 +1,8 @@
 -- What a plugin answers, as the outcome of an operation.
 
 local errors = require "pintle.error"
-local members = require "pintle.members"
+local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 
 local RENDER_ERROR = -32001
 
@@ -21,7 +22,7 @@ end
 ---@return pintle.outcome
 function outcomes.of_refusal(result) return failed(text_of(result.error, "the template does not compile"), result) end
 
-local function object_of(value) return members.kind(value) == "object" and value or nil end
+local function object_of(value) return json.kind(value) == "object" and value or nil end
 
 -- A render that failed is an error of its own code, and nothing has been received besides.
 local function of_error(err)
@@ -35,14 +36,14 @@ local function wrong(format, ...) return nil, errors.new("protocol", format:form
 
 -- Its members as they should be; null stands for nothing.
 local function check(result)
-  if not object_of(result) then return wrong("its answer to render: object expected, got %s", members.kind(result)) end
-  local output, list = members.given(result.output), members.given(result.errors)
+  if not object_of(result) then return wrong("its answer to render: object expected, got %s", json.kind(result)) end
+  local output, list = jsonrpc.given(result.output), jsonrpc.given(result.errors)
   if output ~= nil and type(output) ~= "string" then
-    return wrong("its answer to render: output: string expected, got %s", members.kind(output))
+    return wrong("its answer to render: output: string expected, got %s", json.kind(output))
   end
-  local is_list = members.kind(list) == "array" or type(list) == "table" and next(list) == nil -- some write {} for none
+  local is_list = json.kind(list) == "array" or type(list) == "table" and next(list) == nil -- some write {} for none
   if list ~= nil and not is_list then
-    return wrong("its answer to render: errors: array expected, got %s", members.kind(list))
+    return wrong("its answer to render: errors: array expected, got %s", json.kind(list))
   end
   return true
 end
@@ -56,9 +57,9 @@ function outcomes.of_render(result, err, is_strict)
   local ok
   ok, err = check(result)
   if not ok then return nil, err end
-  local first = members.given(result.error) or is_strict and (members.given(result.errors) or {})[1]
+  local first = jsonrpc.given(result.error) or is_strict and (jsonrpc.given(result.errors) or {})[1]
   if first then return failed(text_of(first, "the render failed"), result, object_of(result.outputs)) end
-  return { success = true, message = members.given(result.output) or "", result = result,
+  return { success = true, message = jsonrpc.given(result.output) or "", result = result,
            outputs = object_of(result.outputs) }
 end
 

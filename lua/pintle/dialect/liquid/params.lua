@@ -2,9 +2,8 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 
-local INVALID_PARAMS = -32602
 local DATA = json.order { "param", "message" }
 
 ---@class pintle.liquid.params
@@ -24,7 +23,7 @@ local params = {}
 ---@return pintle.error
 function params.error(message, param, reason)
   return errors.new("invalid", message, {
-    code = INVALID_PARAMS, data = setmetatable({ param = param, message = reason }, DATA),
+    code = jsonrpc.INVALID_PARAMS, data = setmetatable({ param = param, message = reason }, DATA),
   })
 end
 
@@ -32,8 +31,8 @@ end
 ---@param given any
 ---@return pintle.liquid.params
 function params.read(method, given)
-  local self = setmetatable({ method = method, given = members.given(given) or {} }, metatable)
-  local kind = members.kind(self.given)
+  local self = setmetatable({ method = method, given = jsonrpc.given(given) or {} }, metatable)
+  local kind = json.kind(self.given)
   if kind ~= "object" then
     self:refuse("params", "object", kind)
     self.given = {}
@@ -56,7 +55,7 @@ local function look_up(value, path)
     if type(value) ~= "table" then return nil end
     value = value[name]
   end
-  return members.given(value)
+  return jsonrpc.given(value)
 end
 
 ---A member that may be left out, or be null.
@@ -66,7 +65,7 @@ end
 function methods:optional(path, expected)
   local value = look_up(self.given, path)
   if value == nil then return nil end
-  local kind = members.kind(value)
+  local kind = json.kind(value)
   if kind == expected then return value end
   self:refuse(path, expected, kind)
 end

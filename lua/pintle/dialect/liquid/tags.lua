@@ -2,9 +2,10 @@
 -- as its arguments.
 
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local params = require "pintle.dialect.liquid.params"
 
-local INVALID_PARAMS, RENDER_ERROR = -32602, -32001
+local RENDER_ERROR = -32001
 local DATA = json.order { "type", "line", "outputs" }
 
 ---@class pintle.liquid.tag
@@ -74,7 +75,7 @@ end
 
 -- Arguments that do not fit are told by where they are in the environment.
 local function refused(err)
-  if type(err) ~= "table" or err.code ~= INVALID_PARAMS or type(err.data) ~= "table" or not err.data.path then
+  if type(err) ~= "table" or err.code ~= jsonrpc.INVALID_PARAMS or type(err.data) ~= "table" or not err.data.path then
     return err
   end
   return params.error(err.message, "environment" .. err.data.path:gsub("/", "."), err.data.reason)

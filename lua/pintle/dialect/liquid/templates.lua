@@ -2,7 +2,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 
 local MOST = 256 -- that are remembered
 
@@ -23,13 +23,13 @@ end
 function templates.forget(self, params) self.ids[json.encode(params)] = nil end
 
 local function read(result)
-  if members.kind(result) ~= "object" then
-    return nil, errors.new("protocol", "its answer to compile: object expected, got " .. members.kind(result))
+  if json.kind(result) ~= "object" then
+    return nil, errors.new("protocol", "its answer to compile: object expected, got " .. json.kind(result))
   end
-  if members.given(result.error) ~= nil then return nil, nil, result end
+  if jsonrpc.given(result.error) ~= nil then return nil, nil, result end
   local id = result.template_id
   if type(id) == "string" then return id end
-  local message = "its answer to compile: template_id: string expected, got " .. members.kind(id)
+  local message = "its answer to compile: template_id: string expected, got " .. json.kind(id)
   return nil, errors.new("protocol", message)
 end
 

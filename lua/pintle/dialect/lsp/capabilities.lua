@@ -1,7 +1,6 @@
 -- What a server says it can do: told by the methods that its author has declared, and by what he says himself.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
 
 local capabilities = {}
 
@@ -111,7 +110,7 @@ function capabilities.merged(below, above)
   local all = {}
   for name, value in pairs(below) do all[name] = value end
   for name, value in pairs(above) do
-    local is_merged = members.kind(value) == "object" and members.kind(all[name]) == "object"
+    local is_merged = json.kind(value) == "object" and json.kind(all[name]) == "object"
     all[name] = is_merged and capabilities.merged(all[name], value) or value
   end
   return all
@@ -119,7 +118,7 @@ end
 
 -- So that it is written the same way every time.
 local function in_order(value)
-  if members.kind(value) ~= "object" or getmetatable(value) then return value end
+  if json.kind(value) ~= "object" or getmetatable(value) then return value end
   local names, copy = {}, {}
   for name, member in pairs(value) do
     names[#names + 1] = name

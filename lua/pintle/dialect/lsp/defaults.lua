@@ -1,12 +1,12 @@
 -- What servers ask and tell a client, and what a program without an editor makes of it.
 
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local log = require "pintle.dialect.lsp.log"
-local members = require "pintle.members"
 
 local defaults = {}
 
-local function object(value) return members.kind(value) == "object" and value or {} end
+local function object(value) return json.kind(value) == "object" and value or {} end
 
 -- {====== What it says ======
 
@@ -26,7 +26,7 @@ defaults["telemetry/event"] = function(session, params) session:log("debug", "te
 
 defaults["$/logTrace"] = function(session, params)
   params = object(params)
-  session:log("debug", tostring(params.message), members.given(params.verbose))
+  session:log("debug", tostring(params.message), jsonrpc.given(params.verbose))
 end
 
 -- Only the first report has it.
@@ -65,7 +65,7 @@ local function section_of(settings, section)
 end
 
 defaults["workspace/configuration"] = function(session, params)
-  local items = members.given(object(params).items)
+  local items = jsonrpc.given(object(params).items)
   local values = json.array()
   for i, item in ipairs(type(items) == "table" and items or {}) do
     values[i] = section_of(session.options.settings, object(item).section)

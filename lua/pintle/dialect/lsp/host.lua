@@ -4,7 +4,7 @@ local client = require "pintle.dialect.lsp.client"
 local defaults = require "pintle.dialect.lsp.defaults"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local outcomes = require "pintle.outcome"
 
 local REQUEST_FAILED = -32803
@@ -17,8 +17,8 @@ local function protocol_error(format, ...) return nil, errors.new("protocol", fo
 
 -- Nothing is told of their arguments.
 local function operations_of(capabilities)
-  local provider = members.given(capabilities.executeCommandProvider)
-  local commands = members.kind(provider) == "object" and members.given(provider.commands)
+  local provider = jsonrpc.given(capabilities.executeCommandProvider)
+  local commands = json.kind(provider) == "object" and jsonrpc.given(provider.commands)
   local operations = {}
   for _, name in ipairs(type(commands) == "table" and commands or {}) do
     if type(name) == "string" then operations[name] = { params = true } end
@@ -29,7 +29,7 @@ end
 local function text_of(value) return type(value) == "string" and value:find "%S" and value or nil end
 
 local function description(session, told)
-  local info = members.kind(told.serverInfo) == "object" and told.serverInfo or {}
+  local info = json.kind(told.serverInfo) == "object" and told.serverInfo or {}
   return {
     name = text_of(info.name) or session.name,
     version = text_of(info.version) or false,
@@ -39,9 +39,9 @@ local function description(session, told)
 end
 
 local function check_told(told)
-  local kind = members.kind(told)
+  local kind = json.kind(told)
   if kind ~= "object" then return protocol_error("its answer to initialize: object expected, got %s", kind) end
-  kind = members.kind(told.capabilities)
+  kind = json.kind(told.capabilities)
   if kind == "object" then return true end
   return protocol_error("its answer to initialize: capabilities: object expected, got %s", kind)
 end
@@ -73,7 +73,7 @@ local COMMAND = json.order { "command", "arguments" }
 -- Arguments are a list in this protocol: a list is sent as it is, and an object as the only item of one.
 local function arguments_of(args)
   if next(args) == nil then return json.array() end
-  if members.kind(args) == "array" then return args end
+  if json.kind(args) == "array" then return args end
   return json.array { args }
 end
 

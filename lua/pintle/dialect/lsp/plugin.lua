@@ -3,14 +3,14 @@
 local capabilities = require "pintle.dialect.lsp.capabilities"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local log = require "pintle.dialect.lsp.log"
-local members = require "pintle.members"
 
 local commands = lazy "pintle.dialect.lsp.commands"
 local progress = lazy "pintle.dialect.lsp.progress"
 
-local NOT_INITIALIZED, INVALID_REQUEST = -32002, -32600
+local NOT_INITIALIZED = -32002
 
 local plugin = {}
 
@@ -31,7 +31,7 @@ function plugin.manifest(self) return result(self) end
 -- Where it stands: nil before initialize, "opening" while that is handled, "open", "closing" and "closed" by shutdown.
 local REFUSALS = {
   opening = { NOT_INITIALIZED, "Server not initialized" },
-  closing = { INVALID_REQUEST, "Invalid Request: the server is shutting down" },
+  closing = { jsonrpc.INVALID_REQUEST, "Invalid Request: the server is shutting down" },
 }
 REFUSALS.closed = REFUSALS.closing
 
@@ -55,24 +55,24 @@ end
 
 -- Some clients send what they like; only what is a table can be what a plugin is configured with.
 local function config_of(server, params)
-  local options = members.given(params.initializationOptions)
+  local options = jsonrpc.given(params.initializationOptions)
   if options == nil or type(options) == "table" then return options end
-  server:note("warn", "initializationOptions: an object expected, got " .. members.kind(options))
+  server:note("warn", "initializationOptions: an object expected, got " .. json.kind(options))
 end
 
 local function follow_client(server, pid)
-  if members.given(pid) == nil then return end
+  if jsonrpc.given(pid) == nil then return end
   local ok, err = server:follow(pid)
   if not ok then server:note("warn", "processId: " .. err.message) end
 end
 
 local function initialize(server, params)
   if server.state.stage then
-    return nil, errors.new("invalid", "Invalid Request: initialize comes once", { code = INVALID_REQUEST })
+    return nil, errors.new("invalid", "Invalid Request: initialize comes once", { code = jsonrpc.INVALID_REQUEST })
   end
-  local ok, err = members.check(params or json.null, "object", "params")
+  local ok, err = jsonrpc.check(params or json.null, "object", "params")
   if not ok then return nil, err end
-  server.state.stage, server.client = "opening", members.given(params) or {}
+  server.state.stage, server.client = "opening", jsonrpc.given(params) or {}
   ok, err = server:initialize(config_of(server, server.client))
   if not ok then
     server.state.stage, server.client = nil, nil

@@ -3,7 +3,6 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
 
 local AGREEING = 5 -- seconds in which a client may agree to a token
 
@@ -18,14 +17,14 @@ local function is_token(value) return type(value) == "string" or math.type(value
 ---@param request pintle.request
 ---@param params any
 function progress.note(request, params)
-  local token = members.kind(params) == "object" and params.workDoneToken
+  local token = json.kind(params) == "object" and params.workDoneToken
   request.work_token = is_token(token) and token or nil
 end
 
 local function may_ask(server)
   local capabilities = server.client and server.client.capabilities
-  local window = members.kind(capabilities) == "object" and capabilities.window
-  return members.kind(window) == "object" and window.workDoneProgress == true
+  local window = json.kind(capabilities) == "object" and capabilities.window
+  return json.kind(window) == "object" and window.workDoneProgress == true
 end
 
 local function ask_for_token(server, request)
@@ -81,7 +80,7 @@ end
 ---@param server pintle.server
 ---@param params any
 function progress.cancel(server, params)
-  local token = members.kind(params) == "object" and params.token
+  local token = json.kind(params) == "object" and params.token
   local request = is_token(token) and server.state.reporting and server.state.reporting[token]
   if request then request:stop(errors.new("cancelled", "Cancelled")) end
 end

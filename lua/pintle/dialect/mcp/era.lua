@@ -3,11 +3,11 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
 local META = wire.META
-local kind_of = members.kind
+local kind_of = json.kind
 
 ---What is kept of a request.
 ---@class pintle.mcp.request
@@ -34,16 +34,16 @@ local function unsupported(version)
 end
 
 local function read_level(level)
-  if members.given(level) == nil then return nil end
+  if jsonrpc.given(level) == nil then return nil end
   local rank = wire.RANK[level]
   if rank then return rank end
-  return wire.refuse(wire.INVALID_PARAMS, "Invalid params: _meta: %s: there is no %s", META.level, tostring(level))
+  return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: _meta: %s: there is no %s", META.level, tostring(level))
 end
 
 local function check_token(token)
-  local kind = members.kind(token)
+  local kind = json.kind(token)
   if kind == "string" or kind == "number" then return true end
-  return wire.refuse(wire.INVALID_PARAMS,
+  return wire.refuse(jsonrpc.INVALID_PARAMS,
     "Invalid params: _meta: progressToken: string or number expected, got %s", kind)
 end
 
@@ -53,7 +53,7 @@ local function check_meta(meta)
   local ok, err = wire.need(meta[VERSION], "string", "_meta: " .. VERSION)
   if ok and meta[VERSION] ~= wire.MODERN then ok, err = unsupported(meta[VERSION]) end
   if ok then ok, err = wire.need(meta[CAPABILITIES], "object", "_meta: " .. CAPABILITIES) end
-  if ok then ok, err = members.check(meta[CLIENT], "object", "_meta: " .. CLIENT) end
+  if ok then ok, err = jsonrpc.check(meta[CLIENT], "object", "_meta: " .. CLIENT) end
   return ok, err
 end
 
@@ -77,7 +77,7 @@ end
 local function enter_classic(server, request, meta)
   local state = server.state
   if not state.is_classic and not BEFORE_HANDSHAKE[request.method] then
-    return wire.refuse(wire.INVALID_PARAMS, "Invalid params: _meta: %s is missing, and there was no initialize",
+    return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: _meta: %s is missing, and there was no initialize",
       META.version)
   end
   if MODERN_ONLY[request.method] then return wire.unknown_method(request.method) end
@@ -97,9 +97,9 @@ function era.enter(server, request, params)
   local sent = type(params) == "table" and params._meta
   local is_plain = type(sent) == "table" and sent.progressToken == nil and kind_of(sent) == "object"
   if is_plain and sent[VERSION] ~= nil and kind_of(params) == "object" then return enter_modern(request, sent) end
-  local ok, err = members.check(params, "object", "params")
-  local meta = ok and params and members.given(members.given(params)._meta) or {}
-  if ok then ok, err = members.check(meta, "object", "_meta") end
+  local ok, err = jsonrpc.check(params, "object", "params")
+  local meta = ok and params and jsonrpc.given(jsonrpc.given(params)._meta) or {}
+  if ok then ok, err = jsonrpc.check(meta, "object", "_meta") end
   if ok and meta.progressToken ~= nil then ok, err = check_token(meta.progressToken) end
   if not ok then return nil, err end
   if meta[VERSION] ~= nil then return enter_modern(request, meta) end

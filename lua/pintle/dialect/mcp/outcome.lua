@@ -2,7 +2,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 
 local outcomes = {}
 
@@ -62,11 +62,11 @@ end
 function outcomes.of(session, operation, result)
   local only = type(result) == "table" and only_text(result)
   if only then return check_outputs(session, operation, { success = true, message = only, result = result }) end
-  if members.kind(result) ~= "object" then return protocol_error(operation, "no object") end
-  local kind = members.given(result.resultType)
+  if json.kind(result) ~= "object" then return protocol_error(operation, "no object") end
+  local kind = jsonrpc.given(result.resultType)
   if kind ~= nil and kind ~= "complete" then return protocol_error(operation, "of the type %s", tostring(kind)) end
-  local content, structured = members.given(result.content), members.given(result.structuredContent)
-  if content ~= nil and members.kind(content) ~= "array" then return protocol_error(operation, "content is no list") end
+  local content, structured = jsonrpc.given(result.content), jsonrpc.given(result.structuredContent)
+  if content ~= nil and json.kind(content) ~= "array" then return protocol_error(operation, "content is no list") end
   local message = message_of(content or {}, structured)
   local success = result.isError ~= true
   return check_outputs(session, operation, {

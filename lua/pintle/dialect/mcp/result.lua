@@ -3,7 +3,7 @@
 local errors = require "pintle.error"
 local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
 local results = {}
@@ -24,7 +24,7 @@ local FRESH = {
 -- was encoded once.
 local function meta_of(server, meta)
   local state = server.state
-  local is_plain = members.given(meta) == nil
+  local is_plain = jsonrpc.given(meta) == nil
   if is_plain and state.meta_text then return state.meta_text end
   local full = { [wire.META.server] = identity.info(server.plugin) }
   if is_plain then
@@ -48,15 +48,15 @@ end
 
 -- A result is an object here.
 local function check(request, result)
-  local kind = members.kind(result)
+  local kind = json.kind(result)
   if kind == "object" then return end
   error(("method %q returned %s; an object expected"):format(request.method, kind), 0)
 end
 
 -- The code for a resource that is not there is the classic era's own; what has no code is an internal error.
 local function code_of(request, err)
-  if err.code == wire.RESOURCE_NOT_FOUND and request.mcp.is_modern then return wire.INVALID_PARAMS end
-  return err.code or wire.CODES[err.kind] or wire.INTERNAL_ERROR
+  if err.code == wire.RESOURCE_NOT_FOUND and request.mcp.is_modern then return jsonrpc.INVALID_PARAMS end
+  return err.code or wire.CODES[err.kind] or jsonrpc.INTERNAL_ERROR
 end
 
 local function err_of(request, err)

@@ -2,10 +2,10 @@
 -- know. There one mistake ends the program; here it only costs the plugin that has made it.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local releases = require "pintle.dialect.reginald.release"
 
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
 local discovery = { unique = { "name", "domain", "executable" } }
 

@@ -4,15 +4,15 @@ local check_settings = require "pintle.dialect.reginald.settings"
 local errors = require "pintle.error"
 local execute = require "pintle.dialect.reginald.execute"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local levels = require "pintle.dialect.reginald.level"
 local log = require "pintle.dialect.reginald.log"
-local members = require "pintle.members"
 local outcomes = require "pintle.dialect.reginald.outcome"
 local releases = require "pintle.dialect.reginald.release"
 local told = require "pintle.dialect.reginald.told"
 
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 local june, july = releases.by_name.june, releases.by_name.july
 
 local HANDSHAKE = 5 -- seconds for the handshake, and as many to initialize

@@ -1,9 +1,9 @@
 -- What a plugin answers to a host of july, once hands are shaken.
 
-local releases = require "pintle.dialect.reginald.release"
+local jsonrpc = require "pintle.jsonrpc"
 local run = require "pintle.dialect.reginald.run"
 
-local INVALID_PARAMS = releases.INVALID_PARAMS
+local INVALID_PARAMS = jsonrpc.INVALID_PARAMS
 
 local july = {}
 

@@ -2,24 +2,23 @@
 
 local definition = require "pintle.dialect.reginald.definition"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local levels = require "pintle.dialect.reginald.level"
-local members = require "pintle.members"
-local releases = require "pintle.dialect.reginald.release"
 local run = require "pintle.dialect.reginald.run"
 
-local INVALID_PARAMS = releases.INVALID_PARAMS
+local INVALID_PARAMS = jsonrpc.INVALID_PARAMS
 
-local given, refuse = members.given, run.refuse
+local given, refuse = jsonrpc.given, run.refuse
 
 local june = {}
 
 -- {====== Initialize ======
 
 local function read_logging(logging)
-  local ok, err = members.check(logging, "object", "logging")
+  local ok, err = jsonrpc.check(logging, "object", "logging")
   if not ok then return nil, err end
   logging = given(logging) or {}
-  ok, err = members.check(logging.enabled, "boolean", "logging.enabled")
+  ok, err = jsonrpc.check(logging.enabled, "boolean", "logging.enabled")
   if not ok then return nil, err end
   if given(logging.enabled) == false then return math.huge end
   if given(logging.level) == nil then return -math.huge end
@@ -48,7 +47,7 @@ end
 -- {====== Commands ======
 
 local function positional(operation, list)
-  local ok, err = members.check(list, "array", "args")
+  local ok, err = jsonrpc.check(list, "array", "args")
   if not ok then return nil, err end
   if given(list) == nil or #list == 0 then return {} end
   local name = definition.options(operation).positional
@@ -101,7 +100,7 @@ function june.runTask(server, params, request)
   local operation, err = run.task(server, params.type, "type")
   if not operation then return nil, err end
   local ok
-  ok, err = members.check(params.dir, "string", "dir")
+  ok, err = jsonrpc.check(params.dir, "string", "dir")
   if not ok then return nil, err end
   local code = server.state.release.codes.config
   local args

@@ -2,10 +2,10 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local levels = require "pintle.dialect.reginald.level"
-local members = require "pintle.members"
 
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
 local JUNE = json.order { "level", "msg", "fields" }
 local JULY = json.order { "time", "msg", "attrs", "level" }

@@ -4,7 +4,6 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
 
 local FIELDS = json.order { "request", "outcome", "outputs" }
 
@@ -50,7 +49,7 @@ end
 
 local function outputs_of(value)
   if type(value) == "string" then value = json.decode(value) end
-  return members.kind(value) == "object" and value or nil
+  return json.kind(value) == "object" and value or nil
 end
 
 ---The outcome in a log message, if it is one.
@@ -68,7 +67,7 @@ end
 ---@param err pintle.error
 ---@return pintle.outcome
 function outcome.of_failure(err)
-  local data = members.kind(err.data) == "object" and err.data or {}
+  local data = json.kind(err.data) == "object" and err.data or {}
   return {
     success = false, error = err.message,
     message = type(data.message) == "string" and data.message or err.message, outputs = outputs_of(data.outputs),

@@ -3,21 +3,20 @@
 local definition = require "pintle.dialect.reginald.definition"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local levels = require "pintle.dialect.reginald.level"
 local log = require "pintle.dialect.reginald.log"
-local members = require "pintle.members"
 local names = lazy "pintle.dialect.reginald.names"
 local releases = require "pintle.dialect.reginald.release"
 local run = require "pintle.dialect.reginald.run"
 
 local RELEASES = { june = lazy "pintle.dialect.reginald.june", july = lazy "pintle.dialect.reginald.july" }
 
-local INVALID_REQUEST, INVALID_PARAMS = releases.INVALID_REQUEST, releases.INVALID_PARAMS
-local INTERNAL_ERROR = releases.INTERNAL_ERROR
+local INVALID_REQUEST, INVALID_PARAMS = jsonrpc.INVALID_REQUEST, jsonrpc.INVALID_PARAMS
 local END_OF_INPUT = 1 -- seconds for what is being handled when input ends, which means exit in this protocol
 
-local given, refuse = members.given, run.refuse
+local given, refuse = jsonrpc.given, run.refuse
 
 local plugin = { stderr_line = 64 << 10 }
 
@@ -43,7 +42,7 @@ end
 local function check_names(manifest, release)
   local problems = names.is_meant_for_reginald(manifest) and names.check(manifest) or {}
   if #problems == 0 then return release end
-  return refuse(INTERNAL_ERROR, "%s", table.concat(problems, "; "))
+  return refuse(jsonrpc.INTERNAL_ERROR, "%s", table.concat(problems, "; "))
 end
 
 local handlers = {}
@@ -81,7 +80,7 @@ local function check_turn(server, method)
   if method == "handshake" then return true end
   if not release then return refuse(INVALID_REQUEST, "Invalid Request: a handshake has to come first") end
   if release.methods[method] then return true end
-  return refuse(releases.METHOD_NOT_FOUND, "Method not found: %s", method)
+  return refuse(jsonrpc.METHOD_NOT_FOUND, "Method not found: %s", method)
 end
 
 -- A program whose language has no other way writes null for an id that is not there.
@@ -93,7 +92,7 @@ local function handle(server, method, params, request)
   see_notification(request)
   local ok, err = check_turn(server, method)
   params = given(params)
-  if ok then ok, err = members.check(params, "object", "params") end
+  if ok then ok, err = jsonrpc.check(params, "object", "params") end
   if not ok then return nil, err end
   local handler = handlers[method] or RELEASES[server.state.release.name][method]
   return handler(server, params or {}, request)

@@ -1,11 +1,11 @@
 -- Config entries that were received, as the arguments that a schema describes.
 
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local lfs = require "lfs"
-local members = require "pintle.members"
 local types = require "pintle.dialect.reginald.types"
 
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
 local reading = {}
 

@@ -1,6 +1,7 @@
 -- The two releases of Reginald, where they differ by data alone.
 
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 
 local function set(names)
   local all = {}
@@ -29,9 +30,7 @@ end
 ---@field command integer the command failed
 ---@field task integer the task failed
 
-local release = {
-  VERSION = 0, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603,
-}
+local release = { VERSION = 0 }
 
 ---Those of both.
 release.METHODS = set "handshake initialize setupCommand runCommand validateTask runTask shutdown exit"
@@ -47,7 +46,10 @@ release.by_name = {
     flag = json.order { "name", "shorthand", "usage" },
     usage = "usage",
     shutdown = json.null,
-    codes = { handshake = -32602, unknown = -32602, group = -32602, config = -32050, command = -32000, task = -32603 },
+    codes = {
+      handshake = jsonrpc.INVALID_PARAMS, unknown = jsonrpc.INVALID_PARAMS, group = jsonrpc.INVALID_PARAMS,
+      config = -32050, command = -32000, task = jsonrpc.INTERNAL_ERROR,
+    },
   },
   july = {
     name = "july",
@@ -60,8 +62,8 @@ release.by_name = {
     resolves_paths = true,
     shutdown = true,
     codes = {
-      handshake = -32000, unknown = -32001, group = -32002, lacking = -32002, config = -32602, command = -32003,
-      task = -32003,
+      handshake = -32000, unknown = -32001, group = -32002, lacking = -32002, config = jsonrpc.INVALID_PARAMS,
+      command = -32003, task = -32003,
     },
   },
 }

@@ -3,12 +3,11 @@
 local check_settings = require "pintle.dialect.reginald.settings"
 local definition = require "pintle.dialect.reginald.definition"
 local errors = require "pintle.error"
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local outcomes = require "pintle.dialect.reginald.outcome"
 local reading = require "pintle.dialect.reginald.reading"
-local releases = require "pintle.dialect.reginald.release"
 
-local INVALID_PARAMS = releases.INVALID_PARAMS
+local INVALID_PARAMS = jsonrpc.INVALID_PARAMS
 
 local run = {}
 
@@ -30,9 +29,9 @@ local refuse = run.refuse
 ---@param member string where the name was
 ---@return pintle.operation?, pintle.error?
 function run.command(server, name, member)
-  local ok, err = members.check(name, "string", member)
+  local ok, err = jsonrpc.check(name, "string", member)
   if not ok then return nil, err end
-  if members.given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
+  if jsonrpc.given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
   local names, codes = server.state.names, server.state.release.codes
   local operation = server.plugin.manifest.operations[names.commands[name]]
   if operation then return operation end
@@ -46,9 +45,9 @@ end
 ---@param member string where the name was
 ---@return pintle.operation?, pintle.error?
 function run.task(server, name, member)
-  local ok, err = members.check(name, "string", member)
+  local ok, err = jsonrpc.check(name, "string", member)
   if not ok then return nil, err end
-  if members.given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
+  if jsonrpc.given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
   local operation = server.plugin.manifest.operations[server.state.names.tasks[name]]
   if operation then return operation end
   return refuse(INVALID_PARAMS, "Unknown task: %s", name)

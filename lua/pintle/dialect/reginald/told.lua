@@ -4,10 +4,10 @@
 local entries = require "pintle.dialect.reginald.entries"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local types = require "pintle.dialect.reginald.types"
 
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
 local told = {}
 

@@ -2,9 +2,8 @@
 -- in a string.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
 
-local kind = members.kind
+local kind = json.kind
 
 ---@class pintle.reginald.form
 ---@field type string
