@@ -80,10 +80,10 @@ describe("a client of an editor's server, when it opens", function()
   it("refuses options that there are not", function()
     local host <close> = new_host()
     for message, options in pairs {
-      ['options: there is no "rootpath" in the dialect editor'] = { rootpath = "/" },
+      ['options: there is no "rootpath"'] = { rootpath = "/" },
       ["options.root_path: string expected, got number"] = { root_path = 1 },
       ["options.process_id: boolean expected, got number"] = { process_id = 1 },
-      ["options.client_info: object expected, got string"] = { client_info = "ed" },
+      ["options.client_info: object expected, got \"ed\""] = { client_info = "ed" },
       ["options.client_info: a name expected"] = { client_info = { version = "1" } },
       ["options.client_info.version: string expected, got number"] = { client_info = { name = "ed", version = 1 } },
     } do
@@ -201,7 +201,7 @@ describe("a client of an editor's server", function()
       local result, err = outcome(('"error":{"code":%s,"message":"odd"}'):format(code))
       assert.is_nil(result)
       assert.equal("protocol", err.kind)
-      assert.matches('^its error to "edit" has a code that is no Int: .* %(odd%)$', err.message)
+      assert.matches('^its error response to "edit" has a code that is not an Int: .* %(odd%)$', err.message)
     end
     assert.equal(2147483647, select(2, outcome '"error":{"code":2147483647,"message":"fits"}').code)
   end)
