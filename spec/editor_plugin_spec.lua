@@ -422,7 +422,7 @@ describe("initialize - request", function()
     local server <close> = editor.plugin()
     for _, method in ipairs { "edit", "count", "none" } do
       server:say(('{"version":"0.1","jsonrpc":"2.0","method":"%s"}'):format(method))
-      assert.same({ code = -32600, message = "Invalid Request: initialize comes first" }, server:call(method).error)
+      assert.same({ code = -32600, message = "Invalid Request: initialize must be first" }, server:call(method).error)
     end
     assert.is_table(server:initialize("{}").result)
     local _, status, complaints = server:finish()

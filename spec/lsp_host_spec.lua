@@ -143,8 +143,8 @@ describe("a client of a language server, when it opens", function()
 
   for wrong, options in pairs {
     ['options: there is no "rot"'] = { rot = "/" },
-    ["options.root: a path expected, or false, got number"] = { root = 5 },
-    ["options.settings: table expected, got boolean"] = { settings = true },
+    ["options.root: a path or false expected, got number"] = { root = 5 },
+    ["options.settings: object expected, got boolean"] = { settings = true },
   } do
     it("wants options that it knows: " .. wrong, function()
       local server, err = start("proper", { options = options })
@@ -237,7 +237,8 @@ describe("a client of a language server, when it is asked", function()
     local root = { options = { root = "/x" } }
     assert.same({ folder }, answer("workspace/workspaceFolders", json.null, root))
     assert.equal(json.null, answer("workspace/workspaceFolders", json.null, { options = { root = false } }))
-    assert.same({ applied = false, failureReason = "nobody here applies edits" }, answer("workspace/applyEdit", {}))
+    assert.same({ applied = false, failureReason = "this client does not apply edits" },
+      answer("workspace/applyEdit", {}))
     assert.same({ success = false }, answer("window/showDocument", { uri = "file:///x" }))
   end)
 
@@ -294,7 +295,7 @@ describe("a client of a language server, when it is told", function()
     server:execute("ask", { "telemetry/event", { a = 1 } })
     server:execute("ask", { "window/logMessage", { text = "m" } })
     assert.same({ 'debug server: telemetry {"a":1}',
-      'warn  server: a message that is not as it should be {"text":"m"}' }, entries)
+      'warn  server: malformed log message {"text":"m"}' }, entries)
   end)
 
   it("logs what the server does by itself", function()

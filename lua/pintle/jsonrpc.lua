@@ -22,6 +22,13 @@ function jsonrpc.given(value)
   return value
 end
 
+---A string member that is not blank; nil if it is anything else.
+---@param value any
+---@return string?
+function jsonrpc.text(value)
+  if type(value) == "string" and value:find "%S" then return value end
+end
+
 ---Checks the JSON type of a member. One that is left out, or null, passes.
 ---@param value any
 ---@param expected "boolean"|"number"|"string"|"array"|"object"

@@ -91,7 +91,7 @@ end
 
 local function check_ready(server)
   if server.state.is_ready then return true end
-  return nil, errors.new("invalid", "Invalid Request: initialize comes first", { code = jsonrpc.INVALID_REQUEST })
+  return nil, errors.new("invalid", "Invalid Request: initialize must be first", { code = jsonrpc.INVALID_REQUEST })
 end
 
 ---@param server pintle.server
