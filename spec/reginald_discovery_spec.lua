@@ -67,8 +67,8 @@ describe("looking for plugins of Reginald", function()
       name = "reginald-echo", command = { directory .. "/reginald-echo" }, dialect = "reginald",
       options = { release = "june" },
     }, found[1])
-    assert.equal("its name does not begin with reginald-", why.other)
-    assert.equal("its name does not begin with reginald-", why["reginald-"])
+    assert.equal("its name does not start with reginald-", why.other)
+    assert.equal("its name does not start with reginald-", why["reginald-"])
     assert.matches("is not executable", why["reginald-notes"])
     assert.equal(3, #lines)
   end)
@@ -118,8 +118,8 @@ describe("looking for plugins of Reginald", function()
       noname = "manifest.json: name is missing", noprogram = "executable: a string expected",
       version = "manifest.json: version: string expected, got number",
       command = "manifest.json: there is no commands[2].commands[1].nam",
-      entry = 'manifest.json: config[1].type: no type of a config entry: "float"',
-      configs = 'manifest.json: config[1].type: no type of a config entry: "configs"',
+      entry = 'manifest.json: config[1].type: unknown type of a config entry: "float"',
+      configs = 'manifest.json: config[1].type: unknown type of a config entry: "configs"',
       typeless = "manifest.json: config[1].type is missing",
       flag = "manifest.json: there is no config[1].flag.short",
       task = "manifest.json: tasks[1].taskType is missing", list = "manifest.json: tasks: array expected, got object",
@@ -173,7 +173,7 @@ describe("looking for plugins of Reginald", function()
     assert.equal("reginald-home\n", discover { XDG_DATA_HOME = "", HOME = directory })
     assert.matches("/nowhere/.local/share/reginald/plugins", discover { XDG_DATA_HOME = false, HOME = "/nowhere" }, 1,
       true)
-    assert.equal("where Reginald's plugins are cannot be said: neither XDG_DATA_HOME nor HOME is set\n",
+    assert.equal("the directory of Reginald's plugins is not known: neither XDG_DATA_HOME nor HOME is set\n",
       discover { XDG_DATA_HOME = false, HOME = false })
   end)
 

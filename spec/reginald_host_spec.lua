@@ -266,7 +266,7 @@ describe("a host of july", function()
     local described = setmetatable({ name = "other" }, { __index = DESCRIBED })
     local plugin, err = start("july", { described = described })
     assert.is_nil(plugin)
-    assert.same({ "protocol", 'july: it calls itself "installer", and its manifest.json "other"' },
+    assert.same({ "protocol", 'july: its name is "installer" in the handshake, and "other" in its manifest.json' },
       { err.kind, err.message })
   end)
 
@@ -331,8 +331,8 @@ describe("a host that is not told the release", function()
   it("refuses options that are none", function()
     for options, message in pairs {
       [{ relase = "june" }] = 'odd: options: there is no "relase"',
-      [{ release = "may" }] = 'odd: options: release: "june" or "july" expected, got may',
-      [{ level = "loud" }] = "odd: options: level: TRACE, DEBUG, INFO, WARN or ERROR expected, got loud",
+      [{ release = "may" }] = 'odd: options.release: "june" or "july" expected, got "may"',
+      [{ level = "loud" }] = 'odd: options.level: TRACE, DEBUG, INFO, WARN or ERROR expected, got "loud"',
     } do
       local plugin, err = start("june", { options = options, name = "odd" })
       assert.is_nil(plugin)
@@ -357,7 +357,7 @@ describe("a host that is not told the release", function()
       ["null"] = "odd: its answer to handshake: object expected, got null",
       ['{"name":"x"}'] = 'odd: its answer to handshake: protocol: "rpp" or "reginald" expected, got null',
       ['{"protocol":"rpp","protocolVersion":1}'] =
-        "odd: it speaks version 1 of the protocol, and only 0 is spoken here",
+        "odd: it speaks version 1 of the protocol; supported is 0",
       ['{"protocol":"rpp","protocolVersion":0}'] = "odd: its answer to handshake: name: string expected, got nil",
     } do
       local plugin, err = answering(result)
@@ -426,7 +426,7 @@ describe("a host of Reginald's", function()
     })
     local lines = {}
     for i, entry in ipairs(entries) do lines[i] = entry.level .. " " .. entry.message end
-    local odd = "warn a log message that is not as it should be"
+    local odd = "warn malformed log message"
     assert.same({ odd, odd, odd, "info fine", "error bad" }, lines)
     assert.truthy(plugin)
   end)

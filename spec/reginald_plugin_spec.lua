@@ -230,24 +230,24 @@ describe("the handshake", function()
 
   it("is refused where another protocol or version is spoken", function()
     local host <close> = june_host(WORKBENCH)
-    assert.same({ -32602, 'Invalid params: version 1 of the protocol "rpp" is not spoken here, only 0' },
+    assert.same({ -32602, 'Invalid params: version 1 of the protocol "rpp" is not supported; supported is 0' },
       error_of(host, "handshake", '{"protocol":"rpp","protocolVersion":1}'))
-    assert.same({ -32000, 'version "0" of the protocol "reginald" is not spoken here, only 0' },
+    assert.same({ -32000, 'version "0" of the protocol "reginald" is not supported; supported is 0' },
       error_of(host, "handshake", '{"protocol":"reginald","protocolVersion":"0"}'))
-    assert.same({ -32602, 'Invalid params: protocol "lsp" is not spoken here, only "rpp" and "reginald"' },
+    assert.same({ -32602, 'Invalid params: protocol "lsp" is not supported; supported are "rpp" and "reginald"' },
       error_of(host, "handshake", '{"protocol":"lsp","protocolVersion":0}'))
-    assert.same({ -32602, 'Invalid params: protocol null is not spoken here, only "rpp" and "reginald"' },
+    assert.same({ -32602, 'Invalid params: protocol null is not supported; supported are "rpp" and "reginald"' },
       error_of(host, "handshake"))
     assert.same({ -32602, "Invalid params: params: object expected, got array" }, error_of(host, "handshake", "[1]"))
     assert(host:call("handshake", JUNE))
-    assert.same({ -32600, "Invalid Request: hands are shaken already" }, error_of(host, "handshake", JUNE))
+    assert.same({ -32600, "Invalid Request: handshake was sent already" }, error_of(host, "handshake", JUNE))
   end)
 
   it("comes first, whether the dialect is given or recognised", function()
     for _, command in ipairs { WORKBENCH, { "lua5.4", WORKBENCH[2], "--dialect", "reginald" } } do
       for _, method in ipairs { "runCommand", "runTask", "setupCommand", "validateTask" } do
         local host <close> = june_host(command)
-        assert.same({ -32600, "Invalid Request: a handshake has to come first" }, error_of(host, method, "{}"))
+        assert.same({ -32600, "Invalid Request: handshake must be first" }, error_of(host, method, "{}"))
         assert(host:call("handshake", JUNE))
         assert(host:call("runCommand", '{"name":"nothing"}'))
       end
@@ -330,7 +330,7 @@ describe("initialize", function()
       ['{"config":[' .. entry("depth", "x", "string") .. "]}"] =
         'Invalid params: config: key "depth": int expected, got string',
       ['{"config":[' .. entry("nope", 1, "int") .. "]}"] =
-        'Invalid params: config: key "nope": there is none such; there are depth, greeting',
+        'Invalid params: config: key "nope": there is no such key; there are depth, greeting',
     } do
       assert.same({ -32602, message }, error_of(host, "initialize", params))
     end
@@ -398,10 +398,10 @@ describe("commands of june", function()
     end
     assert.same({ -32602, "Invalid params: Unknown command: nope" }, setup('"nope"', "[]"))
     assert.same({ -32602, "Invalid params: Unknown command: echo" }, setup('"echo"', "[]"))
-    assert.same({ -32602, 'Invalid params: command "remote" only has others under it' }, setup('"remote"', "[]"))
+    assert.same({ -32602, 'Invalid params: command "remote" only has subcommands' }, setup('"remote"', "[]"))
     assert.same({ -32602, "Invalid params: name is missing" }, setup("null", "[]"))
     assert.same({ -32602, "Invalid params: name: string expected, got number" }, setup("1", "[]"))
-    assert.same({ -32602, 'Invalid params for "sleep": config: key "tme": there is none such; there are time' },
+    assert.same({ -32602, 'Invalid params for "sleep": config: key "tme": there is no such key; there are time' },
       setup('"sleep"', "[" .. entry("tme", 1, "int") .. "]"))
     assert.same({ -32602, 'Invalid params for "sleep": config: key "time": int expected, got string' },
       setup('"sleep"', "[" .. entry("time", "1", "string") .. "]"))
@@ -414,7 +414,7 @@ describe("commands of june", function()
       setup('"sleep"', '[{"key":1}]'))
     assert.same({ -32602, 'Invalid params for "sleep": config: key "time": type: string expected, got number' },
       setup('"sleep"', '[{"key":"time","value":1,"type":2}]'))
-    assert.same({ -32602, 'Invalid params for "sleep": it takes no arguments beside its flags' },
+    assert.same({ -32602, 'Invalid params for "sleep": it takes no positional arguments' },
       setup('"sleep"', "[]", '["x"]'))
     assert.same({ -32602, "Invalid params: args: array expected, got string" }, setup('"sleep"', "[]", '"x"'))
     assert.same({ -32602, "Invalid params: Unknown command: nope" }, error_of(host, "runCommand", '{"name":"nope"}'))
@@ -453,15 +453,15 @@ describe("commands of june", function()
     host:call("runCommand", '{"name":"anything"}')
     assert.same({ level = "info", msg = "anything succeeded",
       fields = { request = host.id, outcome = "outputs", outputs = { a = 1 } } }, host.logged[1])
-    assert.matches("^bad%-output succeeded, but what it gave back cannot be sent: ",
+    assert.matches("^bad%-output succeeded, but its outcome cannot be sent: ",
       error_of(host, "runCommand", '{"name":"bad-output"}')[2])
     assert.equal(-32000, error_of(host, "runCommand", '{"name":"bad-utf8"}')[1])
   end)
 
   it("never ask the host anything", function()
     host:call("runCommand", '{"name":"ask"}')
-    assert.same({ '"ping" was not sent: a Reginald host takes nothing of a plugin but its log; '
-      .. '"hello" was not sent: a Reginald host takes nothing of a plugin but its log; invalid' }, said(host))
+    assert.same({ '"ping" was not sent: a Reginald host accepts only log messages from a plugin; '
+      .. '"hello" was not sent: a Reginald host accepts only log messages from a plugin; invalid' }, said(host))
   end)
 end)
 
@@ -477,7 +477,7 @@ describe("tasks of june", function()
     for config, message in pairs {
       ["[" .. entry("msg", 1, "int") .. "]"] = 'Invalid params for "echo": config: key "msg": string expected, got int',
       ["[" .. entry("mgs", "", "string") .. "]"] =
-        'Invalid params for "echo": config: key "mgs": there is none such; there are msg',
+        'Invalid params for "echo": config: key "mgs": there is no such key; there are msg',
     } do
       assert.same({ -32050, message }, error_of(host, "validateTask", '{"type":"echo","config":' .. config .. "}"))
       assert.same({ -32050, message }, error_of(host, "runTask", '{"type":"echo","config":' .. config .. "}"))
@@ -523,7 +523,7 @@ describe("commands and tasks of july", function()
     host:call("runCommand", '{"cmd":"remote.add",' .. config .. "}")
     host:call("runCommand", '{"cmd":"remote.plus",' .. config .. "}")
     assert.same({ "initialized", "added u", "added u" }, said(host))
-    assert.same({ -32002, 'command "remote" only has others under it' },
+    assert.same({ -32002, 'command "remote" only has subcommands' },
       error_of(host, "runCommand", '{"cmd":"remote"}'))
   end)
 
@@ -566,7 +566,7 @@ describe("commands and tasks of july", function()
     same(outputs "moin", attrs)
     attrs = configured '[{"value":"ahoi","type":"string","key":"greeting"}]'
     same(outputs "ahoi", attrs)
-    assert.same({ -32602, 'Invalid params: config: key "x": there is none such; there are depth, greeting' },
+    assert.same({ -32602, 'Invalid params: config: key "x": there is no such key; there are depth, greeting' },
       error_of(host, "runCommand", '{"cmd":"where","pluginConfig":[{"value":1,"type":"int","key":"x"}]}'))
   end)
 
