@@ -21,7 +21,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "skim.h"
 
@@ -86,15 +85,6 @@ void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
 ** until nothing is used or found. */
 pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
                               int at_end, pt_frame_found *found);
-
-/* Copies the state to go back to. It is copied for every message, and most of
-** it is for skimming. */
-static inline void pt_frame_save(pt_framing *to, const pt_framing *from) {
-  if (from->is_skimming)
-    *to = *from;
-  else
-    memcpy(to, from, offsetof(pt_framing, size));
-}
 
 /* {====== One line of a header block ====== */
 

@@ -162,48 +162,37 @@ static char *put_escape(char *out, unsigned char c) {
   return out;
 }
 
-/* Copies a run of UTF-8 sequences that are not ASCII, and returns what follows
-** it; NULL if one is invalid. There is room for four bytes more than it has. */
+/* Copies the plain bytes at the front of [p, end) and returns the first one
+** that is not plain. `out` has room for all of [p, end); its bytes behind the
+** copy become undefined. */
+static inline const char *copy_plain(char *out, const char *p,
+                                     const char *end) {
+  for (; end - p >= 16; p += 16, out += 16) {
+    pt_block block = pt_load16(p);
+    int n = pt_plain_count(block);
+    memcpy(out, &block, 16);
+    if (n < 16)
+      return p + n;
+  }
+  while (p < end && pt_plain_is(*p))
+    *out++ = *p++;
+  return p;
+}
+
+/* Copies a run of UTF-8 sequences that are not ASCII, and returns the byte
+** behind it; NULL if one is invalid. `out` has room for four bytes more. */
 static const char *copy_utf8(char *out, const char *p, const char *end) {
   do {
     const char *next = pt_json_utf8(p, end);
     if (next == NULL)
       return NULL;
-    if (end - p >= 4)
+    if (end - p >= 4) /* a copy of constant size is inline */
       memcpy(out, p, 4);
     else
       memcpy(out, p, (size_t)(next - p));
     out += next - p;
     p = next;
   } while (p < end && (unsigned char)*p >= 0x80);
-  return p;
-}
-
-/* Copies the plain bytes at the front of [p, end) and returns the first one
-** that is not plain. `out` has room for all of [p, end); what is there behind
-** the copy is undefined. */
-static inline const char *copy_plain(char *out, const char *p,
-                                     const char *end) {
-#ifdef __SSE2__
-  for (; end - p >= 16; p += 16, out += 16) {
-    __m128i bytes = pt_plain_load16(p);
-    unsigned bits = pt_plain_specials16(bytes);
-    _mm_storeu_si128((__m128i *)(void *)out, bytes);
-    if (bits != 0)
-      return p + __builtin_ctz(bits);
-  }
-#endif
-  for (; end - p >= 8; p += 8, out += 8) {
-    uint64_t word = pt_plain_load8(p), specials = pt_plain_specials(word);
-    memcpy(out, &word, 8);
-    if (specials != 0) {
-      p += pt_plain_before(specials);
-      out += pt_plain_before(specials);
-      break;
-    }
-  }
-  while (p < end && pt_plain_is(*p))
-    *out++ = *p++;
   return p;
 }
 
@@ -216,17 +205,17 @@ const char *pt_json_escape(char **at, const char *p, const char *end,
     out += p - from;
     if (p == end)
       break;
-    if ((unsigned char)*p >= 0x80) {
-      from = p;
-      p = copy_utf8(out, p, end);
-      if (p == NULL)
-        return NULL;
-      out += p - from;
-    } else {
-      char *next = put_escape(out, (unsigned char)*p++);
-      spare -= next - out - 1;
-      out = next;
+    if ((unsigned char)*p < 0x80) {
+      char *escape = out;
+      out = put_escape(out, (unsigned char)*p++);
+      spare -= out - escape - 1;
+      continue;
     }
+    from = p;
+    p = copy_utf8(out, p, end);
+    if (p == NULL)
+      return NULL;
+    out += p - from;
   }
   *at = out;
   return p;
@@ -246,119 +235,81 @@ const char *pt_json_literal(const char *p, const char *end,
 
 /* {====== Whole values, checked and not built ====== */
 
-typedef struct checker {
-  const char *end;
-  pt_json_fault *fault;
-  int depth;
-  int most;
-  unsigned char is_object[PT_JSON_MAX_DEPTH / 8]; /* a bit a level */
-} checker;
-
-static int in_object(const checker *c) {
-  return c->is_object[c->depth / 8] >> (c->depth % 8) & 1;
-}
-
-static int enter(checker *c, int object) {
-  unsigned char bit;
-  if (c->depth + 1 >= c->most)
-    return 0;
-  c->depth++;
-  bit = (unsigned char)(1 << (c->depth % 8));
-  if (object)
-    c->is_object[c->depth / 8] |= bit;
-  else
-    c->is_object[c->depth / 8] &= (unsigned char)~bit;
-  return 1;
-}
-
-static const char *check_string(checker *c, const char *p) {
+static const char *check_string(const char *p, const char *end,
+                                pt_json_fault *fault) {
   int escaped;
-  p = pt_json_string(p + 1, c->end, &escaped, c->fault);
+  p = pt_json_string(p + 1, end, &escaped, fault);
   return p != NULL ? p + 1 : NULL;
 }
 
-static const char *check_number(checker *c, const char *p) {
+static const char *check_scalar(const char *p, const char *end,
+                                pt_json_fault *fault) {
   pt_number number;
-  const char *next = pt_number_read(p, c->end, &number);
-  return next != NULL ? next
-                      : pt_json_fail(c->fault, pt_number_fault(&number), p);
-}
-
-static const char *check_scalar(checker *c, const char *p) {
+  const char *next;
   if (*p == '"')
-    return check_string(c, p);
-  if (*p == '-' || (*p >= '0' && *p <= '9'))
-    return check_number(c, p);
-  return pt_json_literal(p, c->end, c->fault);
+    return check_string(p, end, fault);
+  if (*p != '-' && (*p < '0' || *p > '9'))
+    return pt_json_literal(p, end, fault);
+  next = pt_number_read(p, end, &number);
+  return next != NULL ? next : pt_json_fail(fault, pt_number_fault(&number), p);
 }
 
-/* A member's name and colon; returns the first byte of its value. */
-static const char *check_name(checker *c, const char *p) {
-  if (p >= c->end || *p != '"')
-    return pt_json_fail(c->fault, "expected a member name", p);
-  p = check_string(c, p);
+/* A member's name and colon; returns the byte behind the colon. */
+static const char *check_name(const char *p, const char *end,
+                              pt_json_fault *fault) {
+  p = pt_json_space(p, end);
+  if (p == end || *p != '"')
+    return pt_json_fail(fault, "expected a member name", p);
+  p = check_string(p, end, fault);
   if (p == NULL)
     return NULL;
-  p = pt_json_space(p, c->end);
-  if (p >= c->end || *p != ':')
-    return pt_json_fail(c->fault, "expected ':'", p);
-  return pt_json_space(p + 1, c->end);
-}
-
-/* Behind a value: closes what ends here and returns where the next value
-** starts, or the end of the outermost one with `depth` back at -1. */
-static const char *check_after(checker *c, const char *p) {
-  while (c->depth >= 0) {
-    int object = in_object(c);
-    p = pt_json_space(p, c->end);
-    if (p >= c->end)
-      return pt_json_fail(c->fault, "unfinished value", p);
-    if (*p == ',') {
-      p = pt_json_space(p + 1, c->end);
-      return object ? check_name(c, p) : p;
-    }
-    if (*p != (object ? '}' : ']'))
-      return pt_json_fail(
-          c->fault, object ? "expected ',' or '}'" : "expected ',' or ']'", p);
-    c->depth--;
-    p++;
-  }
-  return p;
-}
-
-/* Behind an opening bracket: to the first value, or past an empty container. */
-static const char *check_open(checker *c, const char *p) {
-  int object = *p == '{';
-  if (!enter(c, object))
-    return pt_json_fail(c->fault, "nested too deeply", p);
-  p = pt_json_space(p + 1, c->end);
-  if (p < c->end && *p == (object ? '}' : ']')) {
-    c->depth--;
-    return check_after(c, p + 1);
-  }
-  return object ? check_name(c, p) : p;
+  p = pt_json_space(p, end);
+  if (p == end || *p != ':')
+    return pt_json_fail(fault, "expected ':'", p);
+  return p + 1;
 }
 
 const char *pt_json_value(const char *p, const char *end, int depth,
                           pt_json_fault *fault) {
-  checker c;
-  c.end = end;
-  c.fault = fault;
-  c.depth = -1;
-  c.most = depth;
-  p = pt_json_space(p, end);
-  do {
-    if (p >= end)
+  char closes[PT_JSON_MAX_DEPTH]; /* what closes each open container */
+  int open = 0;
+  for (;;) { /* p stands before a value, or before a member's name */
+    if (open > 0 && closes[open - 1] == '}') {
+      p = check_name(p, end, fault);
+      if (p == NULL)
+        return NULL;
+    }
+    p = pt_json_space(p, end);
+    if (p == end)
       return pt_json_fail(fault, "unfinished value", p);
     if (*p == '{' || *p == '[') {
-      p = check_open(&c, p);
+      if (open >= depth)
+        return pt_json_fail(fault, "nested too deeply", p);
+      closes[open++] = (char)(*p + 2);
+      p = pt_json_space(p + 1, end);
+      if (p == end || *p != closes[open - 1])
+        continue;
     } else {
-      p = check_scalar(&c, p);
-      if (p != NULL)
-        p = check_after(&c, p);
+      p = check_scalar(p, end, fault);
+      if (p == NULL)
+        return NULL;
     }
-  } while (p != NULL && c.depth >= 0);
-  return p;
+    for (;; open--, p++) { /* p stands behind a value, or on what closes one */
+      if (open == 0)
+        return p;
+      p = pt_json_space(p, end);
+      if (p == end)
+        return pt_json_fail(fault, "unfinished value", p);
+      if (*p == ',')
+        break;
+      if (*p != closes[open - 1])
+        return pt_json_fail(fault,
+                            closes[open - 1] == '}' ? "expected ',' or '}'"
+                                                    : "expected ',' or ']'",
+                            p);
+    }
+    p++;
+  }
 }
 
 /* }====== */

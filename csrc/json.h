@@ -93,138 +93,101 @@ void pt_json_place(const char *text, const char *where, size_t *line,
 
 /* {====== Plain text ====== */
 
-/* Bytes that a string holds as they are: everything but control characters,
-** quotes, backslashes and what is not ASCII. Most text is nothing else, so runs
-** of it are searched and copied in words and blocks, inline. */
+/* Plain bytes stand in a string as they are: all but control characters,
+** quotes, backslashes and bytes that are not ASCII. Most text is nothing else,
+** so runs of plain bytes are searched and copied in blocks, inline. */
+
+#define PT_ALWAYS_INLINE __attribute__((always_inline))
 
 static inline int pt_plain_is(char byte) {
   unsigned char c = (unsigned char)byte;
   return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-#define PT_EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
-
-/* The high bit of every byte that may not be plain; the lowest such one is not.
-*/
-static inline uint64_t pt_plain_specials(uint64_t word) {
-  uint64_t quote = word ^ PT_EACH_BYTE('"');
-  uint64_t slash = word ^ PT_EACH_BYTE('\\');
-  uint64_t below = (word - PT_EACH_BYTE(0x20)) & ~word;
-  uint64_t equal = ((quote - PT_EACH_BYTE(1)) & ~quote) |
-                   ((slash - PT_EACH_BYTE(1)) & ~slash);
-  return (word | below | equal) & PT_EACH_BYTE(0x80);
-}
-
-static inline uint64_t pt_plain_load8(const char *p) {
+static inline uint64_t pt_load8(const char *p) {
   uint64_t word;
   memcpy(&word, p, sizeof word);
   return word;
 }
 
-static inline uint32_t pt_plain_load4(const char *p) {
+static inline uint32_t pt_load4(const char *p) {
   uint32_t word;
   memcpy(&word, p, sizeof word);
   return word;
 }
 
+#define PT_EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* Whether eight bytes are plain. */
+static inline int pt_plain_are8(uint64_t word) {
+  uint64_t quote = word ^ PT_EACH_BYTE('"');
+  uint64_t slash = word ^ PT_EACH_BYTE('\\');
+  uint64_t below = (word - PT_EACH_BYTE(0x20)) & ~word;
+  uint64_t equal = ((quote - PT_EACH_BYTE(1)) & ~quote) |
+                   ((slash - PT_EACH_BYTE(1)) & ~slash);
+  return ((word | below | equal) & PT_EACH_BYTE(0x80)) == 0;
+}
+
+typedef signed char pt_block __attribute__((vector_size(16)));
+
+static inline pt_block pt_load16(const char *p) {
+  pt_block block;
+  memcpy(&block, p, sizeof block);
+  return block;
+}
+
+/* How many of sixteen bytes are plain before the first that is not. */
+static inline int pt_plain_count(pt_block b) {
+  pt_block special = (b < 0x20) | (b == '"') | (b == '\\');
 #ifdef __SSE2__
-/* A bit for each of the sixteen bytes that is not plain. */
-static inline unsigned pt_plain_specials16(__m128i bytes) {
-  __m128i found = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20)); /* or negative */
-  found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
-  found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-  return (unsigned)_mm_movemask_epi8(found);
-}
-
-static inline __m128i pt_plain_load16(const char *p) {
-  return _mm_loadu_si128((const __m128i *)(const void *)p);
-}
-
-/* A bit for each of sixteen bytes in which the two differ. */
-static inline unsigned pt_plain_differ16(const char *a, const char *b) {
-  __m128i same = _mm_cmpeq_epi8(pt_plain_load16(a), pt_plain_load16(b));
-  return (unsigned)_mm_movemask_epi8(same) ^ 0xFFFFU;
-}
-#endif
-
-/* Whether both words hold nothing but plain bytes. */
-static inline int pt_plain_are(uint64_t a, uint64_t b) {
-#ifdef __SSE2__
-  return pt_plain_specials16(_mm_set_epi64x((int64_t)a, (int64_t)b)) == 0;
+  return __builtin_ctz((unsigned)_mm_movemask_epi8((__m128i)special) | 1 << 16);
 #else
-  return (pt_plain_specials(a) | pt_plain_specials(b)) == 0;
-#endif
-}
-
-/* How many bytes of a word are plain before the first that is not, if that can
-** be told by its specials, which are not 0. */
-static inline int pt_plain_before(uint64_t specials) {
-#ifdef __SSE2__ /* hence little-endian */
-  return __builtin_ctzll(specials) / 8;
-#else
-  (void)specials;
-  return 0;
+  uint64_t half[2];
+  int n = 0;
+  memcpy(half, &special, sizeof half);
+  if ((half[0] | half[1]) == 0)
+    return 16;
+  while (special[n] == 0)
+    n++;
+  return n;
 #endif
 }
 
 /* The first byte of [p, end) that is not plain; `end` if none. */
 static inline const char *pt_plain_end(const char *p, const char *end) {
-#ifdef __SSE2__
   for (; end - p >= 16; p += 16) {
-    unsigned bits = pt_plain_specials16(pt_plain_load16(p));
-    if (bits != 0)
-      return p + __builtin_ctz(bits);
-  }
-#endif
-  for (; end - p >= 8; p += 8) {
-    uint64_t specials = pt_plain_specials(pt_plain_load8(p));
-    if (specials != 0) {
-      p += pt_plain_before(specials);
-      break;
-    }
+    int n = pt_plain_count(pt_load16(p));
+    if (n < 16)
+      return p + n;
   }
   while (p < end && pt_plain_is(*p))
     p++;
   return p;
 }
 
-/* Too large for a compiler to inline twice by itself, and called for nearly
-** every name and string that is written. */
-#define PT_PLAIN_ALWAYS __attribute__((always_inline))
-
-/* What pt_plain_copy_short takes at the most. */
-#ifdef __SSE2__
 #define PT_PLAIN_SHORT 32
-#else
-#define PT_PLAIN_SHORT 16
-#endif
 
-/* Copies a short run and says whether all of it is plain: its first and last
-** block overlap in the middle. */
-static inline PT_PLAIN_ALWAYS int
+/* Copies up to PT_PLAIN_SHORT bytes and says whether all of them are plain: the
+** first and the last block overlap in the middle. */
+static inline PT_ALWAYS_INLINE int
 pt_plain_copy_short(char *out, const char *text, size_t len) {
-#ifdef __SSE2__
   if (len > 16) {
-    __m128i first = pt_plain_load16(text);
-    __m128i last = pt_plain_load16(text + len - 16);
-    _mm_storeu_si128((__m128i *)(void *)out, first);
-    _mm_storeu_si128((__m128i *)(void *)(out + len - 16), last);
-    return (pt_plain_specials16(first) | pt_plain_specials16(last)) == 0;
+    pt_block first = pt_load16(text), last = pt_load16(text + len - 16);
+    memcpy(out, &first, 16);
+    memcpy(out + len - 16, &last, 16);
+    return pt_plain_count(first) + pt_plain_count(last) == 32;
   }
-#endif
   if (len >= 8) {
-    uint64_t first = pt_plain_load8(text);
-    uint64_t last = pt_plain_load8(text + len - 8);
+    uint64_t first = pt_load8(text), last = pt_load8(text + len - 8);
     memcpy(out, &first, 8);
     memcpy(out + len - 8, &last, 8);
-    return pt_plain_are(first, last);
+    return pt_plain_are8(first) && pt_plain_are8(last);
   }
   if (len >= 4) {
-    uint32_t first = pt_plain_load4(text);
-    uint32_t last = pt_plain_load4(text + len - 4);
+    uint32_t first = pt_load4(text), last = pt_load4(text + len - 4);
     memcpy(out, &first, 4);
     memcpy(out + len - 4, &last, 4);
-    return pt_plain_specials((uint64_t)last << 32 | first) == 0;
+    return pt_plain_are8((uint64_t)last << 32 | first);
   }
   for (; len > 0; len--) {
     if (!pt_plain_is(*text))
@@ -236,8 +199,8 @@ pt_plain_copy_short(char *out, const char *text, size_t len) {
 
 /* Writes a string and its quotes to where there is room for len + 2 bytes, if
 ** it is short and plain; 0 if it is not. */
-static inline PT_PLAIN_ALWAYS int pt_plain_quote(char *out, const char *text,
-                                                 size_t len) {
+static inline PT_ALWAYS_INLINE int pt_plain_quote(char *out, const char *text,
+                                                  size_t len) {
   if (len > PT_PLAIN_SHORT || !pt_plain_copy_short(out + 1, text, len))
     return 0;
   out[0] = out[len + 1] = '"';

@@ -55,19 +55,13 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
     pt_call_settle(L, waiter, 1);
   }
   if (next < HUGE_VAL)
-    pt_loop_set_alarm(L, p->loop, a, next);
+    pt_loop_set_alarm(p->loop, a, next);
 }
 
-/* An alarm that is set for an earlier call finds the later ones. 0 when memory
-** is short. */
-static int note_deadline(lua_State *L, pt_peer *p, double due) {
-  if (due == HUGE_VAL ||
-      (p->overdue.timer.place != 0 && due >= p->overdue.timer.at))
-    return 1;
-  if (!pt_loop_reserve_alarm(L, p->loop))
-    return 0;
-  pt_loop_set_alarm(L, p->loop, &p->overdue, due);
-  return 1;
+/* An alarm that is set for an earlier call finds the later ones. */
+static void note_deadline(pt_peer *p, double due) {
+  if (due < HUGE_VAL && (!p->overdue.timer.is_set || due < p->overdue.timer.at))
+    pt_loop_set_alarm(p->loop, &p->overdue, due);
 }
 
 /* }====== */
@@ -245,10 +239,7 @@ static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
 /* What is left to do once a call was queued: 0, or the call is to be taken back
 ** and the error is on top. */
 static int after_ask(lua_State *L, pt_peer *p, double due) {
-  if (!note_deadline(L, p, due)) {
-    lua_pushliteral(L, "not enough memory");
-    return LUA_ERRMEM;
-  }
+  note_deadline(p, due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
   if (!p->is_held && !p->is_paused)
@@ -297,7 +288,7 @@ static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
 
 /* In a protected call: (stream). */
 static int write_protected(lua_State *L) {
-  pt_peer_write(L, pt_peer_check(L, 1), 1);
+  pt_peer_write(L, pt_peer_check(L, 1));
   return 0;
 }
 
@@ -334,10 +325,12 @@ static int call_outside(lua_State *L, pt_peer *p, double seconds) {
   return call_turning(L, p, e);
 }
 
-/* Puts the userdata of the Lua peer at 1 on top. */
+/* Puts the userdata of the Lua peer at 1 on top. The name of its field is the
+** upvalue of the running function. */
 static pt_peer *push_stream(lua_State *L) {
   luaL_checktype(L, PEER, LUA_TTABLE);
-  lua_getfield(L, PEER, "stream");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_rawget(L, PEER);
   return pt_peer_check(L, -1);
 }
 
@@ -347,7 +340,7 @@ static void check_method(lua_State *L) {
 }
 
 /* peer:call(method, params, options) -> result | nil, err */
-int pt_call(lua_State *L) {
+static int peer_call(lua_State *L) {
   pt_peer *p;
   pt_task *t;
   double seconds;
@@ -368,7 +361,7 @@ int pt_call(lua_State *L) {
 }
 
 /* peer:notify(method, params) -> true | nil, err */
-int pt_call_notify(lua_State *L) {
+static int peer_notify(lua_State *L) {
   pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
   pt_peer *p;
   lua_settop(L, OPTIONS);
@@ -404,6 +397,7 @@ int pt_call_ask(lua_State *L) {
   int failed;
   lua_settop(L, 5);
   a.waiter = e = pt_event_check(L, 2);
+  luaL_checktype(L, 3, LUA_TSTRING);
   if (lua_isnumber(L, 5))
     a.due = pt_clock_now() + lua_tonumber(L, 5);
   failed = pt_send_request(L, p, &a);
@@ -411,11 +405,11 @@ int pt_call_ask(lua_State *L) {
     return failed;
   lua_pushcfunction(L, keep_event);
   lua_pushvalue(L, 2);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK || !note_deadline(L, p, a.due)) {
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
     withdraw(p, a.id);
-    pt_loop_let_go(L, &e->ref);
     return luaL_error(L, "not enough memory");
   }
+  note_deadline(p, a.due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
   pt_peer_queued(L, p);
@@ -463,6 +457,12 @@ int pt_call_deafen(lua_State *L) {
 
 void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue; }
 
-void pt_call_push_overdue(lua_State *L) {
+/* The functions peer:call and peer:notify, and core.overdue. */
+void pt_call_add(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"call", peer_call}, {"notify", peer_notify}, {NULL, NULL}};
+  lua_pushliteral(L, "stream");
+  luaL_setfuncs(L, functions, 1);
   lua_pushlightuserdata(L, (void *)&overdue);
+  lua_setfield(L, -2, "overdue");
 }

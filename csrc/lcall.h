@@ -18,12 +18,9 @@ void pt_call_init(pt_peer *p);
 ** A task is resumed now, or in the next turn if `soon`. */
 void pt_call_settle(lua_State *L, void *waiter, int soon);
 
-/* Pushes the value that stands for a missed deadline. */
-void pt_call_push_overdue(lua_State *L);
-
-/* Methods of a Lua peer: call and notify. */
-int pt_call(lua_State *L);
-int pt_call_notify(lua_State *L);
+/* Adds call and notify, the methods of a Lua peer, and the value that stands
+** for a missed deadline to the module's table, which is on top. */
+void pt_call_add(lua_State *L);
 
 /* Methods of its userdata: ask, settle and deafen. */
 int pt_call_ask(lua_State *L);

@@ -1,32 +1,29 @@
 /*
-** A decoder without recursion. Members wait on the Lua stack until their
-** container closes, so that its table is made once and in the right size; only
-** a container with more members than a chunk gets its table earlier.
+** The decoder. It reads nested containers without recursion. Members wait on
+** the Lua stack until their container closes, so that its table is created once
+** and in the right size; only a container with more members than a chunk gets
+** its table earlier.
 **
 ** An open container takes one slot below its waiting members: its table, or nil
-** until there is one. The level around it is kept in C for the first ones; a
-** deeper one takes another slot, below, with the level around it packed into an
-** integer.
-**
-** The state is kept in locals that no function gets the address of, so that it
-** stays in registers; what is not inlined takes and returns plain values.
+** until there is one. The state of the enclosing levels is kept in C for the
+** first ones; a deeper one takes another slot, below, with the state of the
+** enclosing level packed into an integer.
 */
 #include "ljson.h"
 
-#include "lapi.h"
 #include "lorder.h"
 #include "number.h"
 
-#define CHUNK PT_ORDER_SMALL /* members that wait at the most */
-#define QUICK 16             /* levels that are kept in C */
+#define CHUNK PT_ORDER_SHARED /* members that wait at the most */
+#define OWN_LEVELS 16         /* levels whose state is kept in C */
 
 typedef struct level {
-  int object;
-  int marked;    /* a name that is watched was in it, at any depth */
-  int table;     /* stack index of the table's slot; 0 outside of all */
-  int waiting;   /* members on the stack, less than a chunk */
-  lua_Integer n; /* members that are in the table already */
   uint64_t seen; /* bits of the names that wait; all set if some may be equal */
+  lua_Integer n; /* members that are in the table already */
+  int table;     /* stack index of the table's slot */
+  int waiting;   /* members on the stack */
+  int close;     /* '}' or ']' */
+  int is_marked; /* a watched name is in it, at any depth */
 } level;
 
 #define MAYBE_EQUAL UINT64_MAX
@@ -34,15 +31,17 @@ typedef struct level {
 #define TABLE_BITS 24 /* more than the Lua stack has slots */
 #define WAITING_BITS 7
 
-static inline lua_Integer pack(level l) {
-  return ((l.n << WAITING_BITS | l.waiting) << TABLE_BITS | l.table) << 2 |
-         l.marked << 1 | l.object;
+static inline int is_object(const level *l) { return l->close == '}'; }
+
+static inline lua_Integer pack(const level *l) {
+  return ((l->n << WAITING_BITS | l->waiting) << TABLE_BITS | l->table) << 2 |
+         l->is_marked << 1 | is_object(l);
 }
 
 static inline level unpack(lua_Integer packed) {
   level l;
-  l.object = (int)(packed & 1);
-  l.marked = (int)(packed >> 1 & 1);
+  l.close = packed & 1 ? '}' : ']';
+  l.is_marked = (int)(packed >> 1 & 1);
   l.table = (int)(packed >> 2 & ((1 << TABLE_BITS) - 1));
   l.waiting = (int)(packed >> (TABLE_BITS + 2) & ((1 << WAITING_BITS) - 1));
   l.n = packed >> (WAITING_BITS + TABLE_BITS + 2);
@@ -67,7 +66,7 @@ void pt_array_metatable(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &array_key);
 }
 
-static void push_new(lua_State *L) {
+static void push_new_cache(lua_State *L) {
   pt_names *names = lua_newuserdatauv(L, sizeof *names, 1);
   memset(names, 0, sizeof *names);
   lua_createtable(L, PT_NAMES_ORDERS + PT_ORDERS_KEPT * 2, 0);
@@ -79,7 +78,7 @@ static void push_new(lua_State *L) {
 void pt_names_push(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &cache_key) == LUA_TNIL) {
     lua_pop(L, 1);
-    push_new(L);
+    push_new_cache(L);
   }
   lua_getiuservalue(L, -1, 1);
   pt_array_metatable(L);
@@ -93,101 +92,118 @@ pt_vocabulary pt_names_get(lua_State *L, int first) {
   return v;
 }
 
-static int find_watched(const pt_names *names, const char *text, size_t len) {
-  for (int i = 0; i < names->watched_count; i++) {
-    const pt_name *name = &names->watched[i];
-    if (name->len == len && memcmp(name->text, text, len) == 0)
-      return 1;
+/* A name of up to seven bytes as a number, with its length in front. `end` is
+** how far behind the name may be read. */
+static inline uint64_t load_short(const char *text, size_t len,
+                                  const char *end) {
+  uint64_t word = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  if (end - text >= 8)
+    word = pt_load8(text) & ((UINT64_C(1) << len * 8) - 1);
+  else
+#endif
+    memcpy(&word, text, len);
+  (void)end;
+  return word ^ (uint64_t)len << 56;
+}
+
+/* The name as numbers that tell it from all others. Its length is 1 to
+** PT_NAMES_LONGEST. */
+static inline pt_name to_name(const char *text, size_t len, const char *end) {
+  pt_name name = {0, 0, 0, (unsigned char)len, 0};
+  if (len < 8) {
+    name.first = load_short(text, len, end);
+  } else {
+    name.first = pt_load8(text);
+    name.last = pt_load8(text + len - 8);
+    if (len > 16)
+      name.middle = pt_load8(text + 8);
   }
+  return name;
+}
+
+static inline int is_same(const pt_name *a, const pt_name *b) {
+  return a->first == b->first && a->len == b->len &&
+         (b->len < 8 || (a->last == b->last && a->middle == b->middle));
+}
+
+/* The multiplier gives nearly all names that JSON-RPC, MCP and JSON Schema use
+** a slot of their own. */
+static inline int slot_of(const pt_name *name) {
+  uint64_t mixed =
+      (name->first + name->last * 3) * UINT64_C(0x900c404b9d5093b5);
+  return (int)(mixed >> (64 - PT_NAMES_SLOT_BITS));
+}
+
+static int is_watched(const pt_names *names, const char *text, size_t len) {
+  pt_name name;
+  if (len == 0 || len > PT_NAMES_LONGEST)
+    return 0;
+  name = to_name(text, len, text + len);
+  for (int i = 0; i < names->watched_count; i++)
+    if (is_same(&names->watched[i], &name))
+      return 1;
   return 0;
 }
 
-#define NO_SLOT (-1)
-
-/* The slot for the name, or NO_SLOT if it is none to keep. */
-static inline int slot_of(const char *text, size_t len) {
-  uint32_t mixed;
-  if (len == 0 || len > PT_NAMES_LONGEST)
-    return NO_SLOT;
-  mixed = (uint32_t)len | (uint32_t)(unsigned char)text[0] << 8 |
-          (uint32_t)(unsigned char)text[len / 2] << 16 |
-          (uint32_t)(unsigned char)text[len - 1] << 24;
-  return (int)(mixed * UINT32_C(2654435769) >> 16 & (PT_NAMES_SLOTS - 1));
-}
-
-/* `end` is how far behind the text may be read. */
-static inline int is_kept(const pt_name *kept, const char *text, size_t len,
-                          const char *end) {
-  if (kept->len != len)
-    return 0;
-#ifdef __SSE2__
-  if (len <= 16 && end - text >= 16)
-    return (pt_plain_differ16(kept->text, text) & ((1U << len) - 1)) == 0;
-#endif
-  (void)end;
-  return memcmp(kept->text, text, len) == 0;
-}
-
-/* As push_kept, for a name that is not kept yet. */
+/* Pushes a name that is not in the cache, and puts it there. */
 static void push_new_name(lua_State *L, const pt_vocabulary *v,
-                          const char *text, size_t len, int slot) {
-  pt_name *kept;
-  lua_pushlstring(L, text, len);
-  if (slot == NO_SLOT)
-    return;
+                          const char *text, const pt_name *name) {
+  pt_name *kept = &v->names->slots[slot_of(name)];
+  lua_pushlstring(L, text, name->len);
   lua_pushvalue(L, -1);
-  lua_rawseti(L, v->strings, slot + 1);
-  kept = &v->names->slots[slot];
-  kept->len = (unsigned char)len;
-  kept->is_watched = (unsigned char)find_watched(v->names, text, len);
-  memcpy(kept->text, text, len);
+  lua_rawseti(L, v->strings, slot_of(name) + 1);
+  *kept = *name;
+  kept->is_watched = (unsigned char)is_watched(v->names, text, name->len);
 }
 
-/* Pushes the name as a Lua string, and returns its slot: equal names have equal
-** slots. */
-static inline int push_kept(lua_State *L, const pt_vocabulary *v,
-                            const char *text, size_t len, const char *end) {
-  int slot = slot_of(text, len);
-  if (slot >= 0 && is_kept(&v->names->slots[slot], text, len, end))
+/* Pushes a name of 1 to PT_NAMES_LONGEST bytes as a Lua string, and returns its
+** slot: equal names have equal slots. */
+static inline PT_ALWAYS_INLINE int push_kept(lua_State *L,
+                                             const pt_vocabulary *v,
+                                             const char *text, size_t len,
+                                             const char *end) {
+  pt_name name = to_name(text, len, end);
+  int slot = slot_of(&name);
+  if (is_same(&v->names->slots[slot], &name))
     lua_rawgeti(L, v->strings, slot + 1);
   else
-    push_new_name(L, v, text, len, slot);
+    push_new_name(L, v, text, &name);
   return slot;
 }
 
 void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
                         size_t len, const char *end) {
-  push_kept(L, v, text, len, end);
+  if (len > 0 && len <= PT_NAMES_LONGEST)
+    push_kept(L, v, text, len, end);
+  else
+    lua_pushlstring(L, text, len);
 }
+
+/* }====== */
+
+/* {====== Watched names ====== */
 
 #define WATCH_FROM 4096 /* shorter texts are not worth watching */
 
-static int is_watched(lua_State *L, const pt_names *names) {
-  size_t len;
-  const char *text = lua_tolstring(L, -1, &len);
-  return find_watched(names, text, len);
-}
-
-static void note(lua_State *L, const pt_vocabulary *v, int is_on_trail) {
+/* Notes about the table on top whether a watched name is in it. */
+static void note(lua_State *L, const pt_vocabulary *v, int is_marked) {
   lua_rawgeti(L, v->strings, PT_NAMES_TRAIL);
   lua_pushvalue(L, -2);
-  lua_pushboolean(L, is_on_trail);
+  lua_pushboolean(L, is_marked);
   lua_rawset(L, -3);
   lua_pop(L, 1);
 }
 
-/* Names kept before may be watched from now on: all are forgotten. */
+/* Empties the cache, because names in it may be watched from now on. */
 static void add_watched(lua_State *L, pt_names *names) {
   size_t len;
   const char *text = lua_tolstring(L, -1, &len);
-  pt_name *name;
-  if (find_watched(names, text, len))
+  if (is_watched(names, text, len))
     return;
   luaL_argcheck(L, names->watched_count < PT_NAMES_MOST_WATCHED, 1,
                 "too many names are watched");
-  name = &names->watched[names->watched_count++];
-  name->len = (unsigned char)len;
-  memcpy(name->text, text, len);
+  names->watched[names->watched_count++] = to_name(text, len, text + len);
   memset(names->slots, 0, sizeof names->slots);
 }
 
@@ -221,7 +237,24 @@ int pt_names_watch(lua_State *L) {
 
 /* }====== */
 
-/* {====== Scalars: pushed; returned is the byte behind, or NULL ====== */
+/* {====== Reading: each function returns the byte behind, or NULL ====== */
+
+/* Moves *p to the next byte that is not white space, and returns that byte; 0
+** at the end. */
+static inline int peek(const char **p, const char *end) {
+  if (*p < end && (unsigned char)**p > ' ')
+    return (unsigned char)**p;
+  *p = pt_json_space(*p, end);
+  return *p < end ? (unsigned char)**p : 0;
+}
+
+/* Whether that byte is this one, which comes without white space mostly. */
+static inline int is_next(const char **p, const char *end, char expected) {
+  if (*p < end && **p == expected)
+    return 1;
+  *p = pt_json_space(*p, end);
+  return *p < end && **p == expected;
+}
 
 static void push_unescaped(lua_State *L, const char *text, size_t len) {
   luaL_Buffer b;
@@ -229,10 +262,11 @@ static void push_unescaped(lua_State *L, const char *text, size_t len) {
   luaL_pushresultsize(&b, pt_json_unescape(text, text + len, out));
 }
 
+/* `text` stands behind the opening quote. */
 static const char *push_any_string(lua_State *L, const char *text,
-                                   const char *end, pt_json_fault *fault) {
+                                   pt_decoder *d) {
   int escaped;
-  const char *close = pt_json_string(text, end, &escaped, fault);
+  const char *close = pt_json_string(text, d->end, &escaped, &d->fault);
   if (close == NULL)
     return NULL;
   if (escaped)
@@ -242,17 +276,16 @@ static const char *push_any_string(lua_State *L, const char *text,
   return close + 1;
 }
 
-/* `p` stands on the opening quote. */
-static const char *push_string(lua_State *L, const char *p, const char *end,
-                               pt_json_fault *fault) {
-  const char *close = pt_plain_end(++p, end);
-  if (close == end || *close != '"')
-    return push_any_string(L, p, end, fault);
-  lua_pushlstring(L, p, (size_t)(close - p));
+static inline const char *push_string(lua_State *L, const char *text,
+                                      pt_decoder *d) {
+  const char *close = pt_plain_end(text, d->end);
+  if (close == d->end || *close != '"')
+    return push_any_string(L, text, d);
+  lua_pushlstring(L, text, (size_t)(close - text));
   return close + 1;
 }
 
-/* A number that has more digits than most, a fraction or an exponent. */
+/* A number that is negative, is large, or has a fraction or an exponent. */
 static const char *push_any_number(lua_State *L, const char *p, pt_decoder *d) {
   pt_number number;
   const char *next = pt_number_read(p, d->end, &number);
@@ -269,19 +302,11 @@ static const char *push_any_number(lua_State *L, const char *p, pt_decoder *d) {
   return next;
 }
 
-static const char *push_number(lua_State *L, const char *p, const char *end,
-                               pt_decoder *d) {
-  int64_t value;
-  const char *next = pt_number_short(p, end, &value);
-  if (next == NULL)
+static const char *push_other(lua_State *L, const char *p, pt_decoder *d) {
+  const char *next;
+  if (*p == '-' || (*p >= '0' && *p <= '9'))
     return push_any_number(L, p, d);
-  lua_pushinteger(L, value);
-  return next;
-}
-
-static const char *push_literal(lua_State *L, const char *p, const char *end,
-                                pt_json_fault *fault) {
-  const char *next = pt_json_literal(p, end, fault);
+  next = pt_json_literal(p, d->end, &d->fault);
   if (next != NULL && *p == 'n')
     lua_pushlightuserdata(L, NULL);
   else if (next != NULL)
@@ -290,60 +315,70 @@ static const char *push_literal(lua_State *L, const char *p, const char *end,
 }
 
 static inline const char *push_scalar(lua_State *L, const char *p,
-                                      const char *end, pt_decoder *d) {
+                                      pt_decoder *d) {
+  int64_t value;
+  const char *next;
   if (*p == '"')
-    return push_string(L, p, end, &d->fault);
-  if (*p == '-' || (*p >= '0' && *p <= '9'))
-    return push_number(L, p, end, d);
-  return push_literal(L, p, end, &d->fault);
+    return push_string(L, p + 1, d);
+  next = pt_number_short(p, d->end, &value);
+  if (next == NULL)
+    return push_other(L, p, d);
+  lua_pushinteger(L, value);
+  return next;
 }
 
-/* Takes note of a name in this slot. */
-static inline uint64_t see(uint64_t seen, int slot) {
-  uint64_t bit = UINT64_C(1) << (slot & 63);
-  return slot == NO_SLOT || (seen & bit) != 0 ? MAYBE_EQUAL : seen | bit;
+/* A name that is not kept, for it is long, not ASCII, or written with escapes;
+** `text` stands behind its quote. */
+static const char *push_any_name(lua_State *L, const char *text, pt_decoder *d,
+                                 level *l) {
+  size_t len;
+  text = push_any_string(L, text, d);
+  if (text == NULL)
+    return NULL;
+  l->seen = MAYBE_EQUAL;
+  lua_tolstring(L, -1, &len);
+  if (is_watched(d->words.names, lua_tostring(L, -1), len))
+    l->is_marked = 1;
+  return text;
 }
 
-/* `p` stands on the quote of a member's name, which is pushed; the level takes
-** note of it. Returned is the byte behind it. */
-static inline const char *push_name(lua_State *L, const char *p, pt_decoder *d,
-                                    level *l) {
-  const char *end = d->end, *close = pt_plain_end(++p, end);
+/* Pushes the name of a member; `text` stands behind its quote. */
+static inline const char *push_name(lua_State *L, const char *text,
+                                    pt_decoder *d, level *l) {
+  const char *close = pt_plain_end(text, d->end);
+  size_t len = (size_t)(close - text);
+  uint64_t bit;
   int slot;
-  if (close == end || *close != '"') {
-    l->seen = MAYBE_EQUAL;
-    p = push_any_string(L, p, end, &d->fault);
-    if (p != NULL)
-      l->marked |= is_watched(L, d->words.names);
-    return p;
-  }
-  slot = push_kept(L, &d->words, p, (size_t)(close - p), end);
-  l->seen = see(l->seen, slot);
-  if (slot != NO_SLOT)
-    l->marked |= d->words.names->slots[slot].is_watched;
+  if (len - 1 >= PT_NAMES_LONGEST || close == d->end || *close != '"')
+    return push_any_name(L, text, d, l);
+  slot = push_kept(L, &d->words, text, len, d->end);
+  bit = UINT64_C(1) << (slot & 63);
+  l->seen = l->seen & bit ? MAYBE_EQUAL : l->seen | bit;
+  l->is_marked |= d->words.names->slots[slot].is_watched;
   return close + 1;
+}
+
+/* Pushes a member's name, and returns the first byte of its value. */
+static inline const char *push_key(lua_State *L, const char *p, pt_decoder *d,
+                                   level *l) {
+  if (!is_next(&p, d->end, '"'))
+    return pt_json_fail(&d->fault, "expected a member name", p);
+  p = push_name(L, p + 1, d, l);
+  if (p == NULL)
+    return NULL;
+  if (!is_next(&p, d->end, ':'))
+    return pt_json_fail(&d->fault, "expected ':'", p);
+  return p + 1;
 }
 
 /* }====== */
 
 /* {====== Containers ====== */
 
-static void new_array(lua_State *L, int table, int size, int array_meta) {
-  lua_createtable(L, size, 0);
-  lua_pushvalue(L, array_meta);
-  lua_setmetatable(L, -2);
-  lua_replace(L, table);
-}
-
-static void new_object(lua_State *L, int table, int size) {
-  lua_createtable(L, 0, size);
-  lua_replace(L, table);
-}
-
 /* In the order in which they came, so that the last of equal names wins. */
 static void store_in_order(lua_State *L, int table, int waiting) {
-  int i, end = table + 1 + waiting * 2;
-  for (i = table + 1; i < end; i += 2) {
+  int end = table + 1 + waiting * 2;
+  for (int i = table + 1; i < end; i += 2) {
     lua_pushvalue(L, i);
     lua_pushvalue(L, i + 1);
     lua_rawset(L, table);
@@ -351,83 +386,71 @@ static void store_in_order(lua_State *L, int table, int waiting) {
   lua_settop(L, table);
 }
 
-static void store_members(lua_State *L, int table, int waiting, uint64_t seen) {
-  if (seen == MAYBE_EQUAL) {
-    store_in_order(L, table, waiting);
-    return;
+/* `spare` more members are to come, at least one if it is not 0. */
+static void store_members(lua_State *L, const level *l, int spare,
+                          const pt_decoder *d) {
+  if (l->n == 0) {
+    lua_createtable(L, 0, l->waiting + spare);
+    lua_replace(L, l->table);
   }
-  for (; waiting > 0; waiting--)
-    lua_rawset(L, table);
+  if (d->ordered && l->n + spare == 0)
+    pt_order_share(L, &d->words, l->table, l->waiting);
+  else if (d->ordered)
+    pt_order_append(L, l->table, l->n, l->waiting, spare == 0);
+  if (l->seen == MAYBE_EQUAL)
+    store_in_order(L, l->table, l->waiting);
+  else
+    for (int i = l->waiting; i > 0; i--)
+      lua_rawset(L, l->table);
 }
 
-static void store_items(lua_State *L, int table, lua_Integer n, int waiting) {
-  for (; waiting > 0; waiting--)
-    lua_rawseti(L, table, n + waiting);
-}
-
-/* Moves what waits into the table, which is made here if there is none yet;
-** `spare` more places are then put into it. The table is on top afterwards. */
-static inline void store(lua_State *L, level l, int spare,
-                         const pt_vocabulary *words, int ordered) {
-  if (l.object) {
-    if (l.n == 0)
-      new_object(L, l.table, l.waiting + spare);
-    if (ordered && l.n + spare == 0)
-      pt_order_share(L, words, l.table, l.waiting);
-    else if (ordered)
-      pt_order_append(L, l.table, l.n, l.waiting, spare == 0);
-    store_members(L, l.table, l.waiting, l.seen);
-  } else {
-    if (l.n == 0)
-      new_array(L, l.table, l.waiting + spare, words->array_meta);
-    store_items(L, l.table, l.n, l.waiting);
+static void store_items(lua_State *L, const level *l, int spare,
+                        const pt_decoder *d) {
+  if (l->n == 0) {
+    lua_createtable(L, l->waiting + spare, 0);
+    lua_pushvalue(L, d->words.array_meta);
+    lua_setmetatable(L, -2);
+    lua_replace(L, l->table);
   }
+  for (int i = l->waiting; i > 0; i--)
+    lua_rawseti(L, l->table, l->n + i);
 }
 
-static level store_chunk(lua_State *L, level l, const pt_vocabulary *words,
-                         int ordered) {
-  store(L, l, CHUNK, words, ordered);
-  l.n += l.waiting;
-  l.waiting = 0;
-  l.seen = 0;
-  return l;
+/* Moves the waiting members into the table, which is created if there is none
+** yet. The table is on top afterwards. */
+static inline void store(lua_State *L, const level *l, int spare,
+                         const pt_decoder *d) {
+  if (is_object(l))
+    store_members(L, l, spare, d);
+  else
+    store_items(L, l, spare, d);
 }
 
-static inline level new_level(int object, int table) {
-  level l;
-  l.object = object;
-  l.marked = 0;
-  l.table = table;
-  l.waiting = 0;
-  l.n = 0;
-  l.seen = 0;
-  return l;
+static void store_chunk(lua_State *L, level *l, const pt_decoder *d) {
+  store(L, l, CHUNK, d);
+  l->n += l->waiting;
+  l->waiting = 0;
+  l->seen = 0;
 }
 
-/* The level around one that is not kept in C, whose table is on top and takes
-** the place of that. */
+/* The level around one whose state is not kept in C. The table on top takes the
+** place of that state. */
 static level leave_deep(lua_State *L) {
   level outer = unpack(lua_tointeger(L, -2));
   lua_replace(L, -2);
   return outer;
 }
 
-static inline int closes(level l, char c) {
-  return c == (l.object ? '}' : ']');
-}
-
 /* The index of the topmost slot before a value is pushed. */
-static inline int top_of(level l) {
-  return l.table + (l.object ? l.waiting * 2 + 1 : l.waiting);
+static inline int top_of(const level *l) {
+  return l->table + (is_object(l) ? l->waiting * 2 + 1 : l->waiting);
 }
-
-/* }====== */
 
 /* What a level may take of the stack. */
 #define ROOM (CHUNK * 2 + 10)
 
-/* Makes room on the stack for one level more, or for a few; returns how many
-** slots that is, 0 if there is no room. */
+/* Makes room on the stack for one level more, or for a few; returns the number
+** of slots, 0 if there is no room. */
 static int make_room(lua_State *L) {
   if (lua_checkstack(L, ROOM * 3))
     return ROOM * 3;
@@ -443,35 +466,36 @@ static int fail_at(pt_decoder *d, const char *what, const char *where) {
   return 0;
 }
 
-int pt_decode_value(lua_State *L, pt_decoder *d) {
+static int fail_behind_value(pt_decoder *d, const level *l, const char *p) {
+  if (p == d->end)
+    return fail_at(d, "unfinished value", p);
+  return fail_at(
+      d, is_object(l) ? "expected ',' or '}'" : "expected ',' or ']'", p);
+}
+
+/* }====== */
+
+static int decode_container(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
-  const pt_vocabulary *words = &d->words;
-  int ordered = d->ordered, marked;
-  int watching = words->names->watched_count > 0 && end - p >= WATCH_FROM;
-  int base = lua_gettop(L), last = base; /* slots there is room for */
+  int is_watching = d->words.names->watched_count > 0 && end - p >= WATCH_FROM;
+  int last = 0; /* stack slots up to this index are free to be used */
   int depth = 0;
   size_t values = d->values;
-  level l = new_level(0, base), around[QUICK];
+  level l = {0, 0, lua_gettop(L), 0, ']', 0}, around[OWN_LEVELS];
   for (;;) { /* p stands before a member */
-    p = pt_json_space(p, end);
-    if (l.object) {
-      if (p >= end || *p != '"')
-        return fail_at(d, "expected a member name", p);
-      p = push_name(L, p, d, &l);
+    int c;
+    if (is_object(&l)) {
+      p = push_key(L, p, d, &l);
       if (p == NULL)
         return 0;
-      if (p == end || *p != ':')
-        p = pt_json_space(p, end);
-      if (p == end || *p != ':')
-        return fail_at(d, "expected ':'", p);
-      p = pt_json_space(p + 1, end);
     }
-    if (p >= end)
+    c = peek(&p, end);
+    if (p == end)
       return fail_at(d, "unfinished value", p);
     if (values-- == 0)
       return fail_at(d, "too many values", p);
-    if (*p == '{' || *p == '[') {
-      int top = top_of(l);
+    if (c == '{' || c == '[') {
+      int top = top_of(&l);
       if (depth >= d->depth)
         return fail_at(d, "nested too deeply", p);
       if (top + ROOM > last) {
@@ -479,53 +503,59 @@ int pt_decode_value(lua_State *L, pt_decoder *d) {
         if (last == top)
           return fail_at(d, "nested too deeply", p);
       }
-      if (depth < QUICK) {
+      if (depth < OWN_LEVELS) {
         around[depth] = l;
       } else {
-        lua_pushinteger(L, pack(l));
+        lua_pushinteger(L, pack(&l));
         top++;
       }
       depth++;
       lua_pushnil(L);
-      l = new_level(*p == '{', top + 1);
-      p = pt_json_space(p + 1, end);
-      if (p == end || !closes(l, *p))
+      l = (level){0, 0, top + 1, 0, c + 2, 0};
+      p++;
+      if (peek(&p, end) != l.close)
         continue;
     } else {
-      p = push_scalar(L, p, end, d);
+      p = push_scalar(L, p, d);
       if (p == NULL)
         return 0;
       l.waiting++;
     }
     for (;;) { /* p stands behind a value, or on what closes an empty level */
+      int is_marked = l.is_marked;
+      if (is_next(&p, end, ',')) {
+        if (l.waiting == CHUNK)
+          store_chunk(L, &l, d);
+        p++;
+        break;
+      }
+      if (p == end || *p != l.close)
+        return fail_behind_value(d, &l, p);
+      store(L, &l, 0, d);
+      depth--;
+      p++;
+      if (is_watching && (is_marked || depth == 0))
+        note(L, &d->words, is_marked);
       if (depth == 0) {
-        if (watching && !l.marked && lua_istable(L, -1))
-          note(L, words, 0);
         d->p = p;
         d->values = values;
         return 1;
       }
-      p = pt_json_space(p, end);
-      if (p == end)
-        return fail_at(d, "unfinished value", p);
-      if (*p == ',') {
-        if (l.waiting == CHUNK)
-          l = store_chunk(L, l, words, ordered);
-        p++;
-        break;
-      }
-      if (!closes(l, *p))
-        return fail_at(
-            d, l.object ? "expected ',' or '}'" : "expected ',' or ']'", p);
-      store(L, l, 0, words, ordered);
-      marked = l.marked && watching;
-      if (marked)
-        note(L, words, 1);
-      depth--;
-      l = depth < QUICK ? around[depth] : leave_deep(L);
-      l.marked |= marked;
+      l = depth < OWN_LEVELS ? around[depth] : leave_deep(L);
+      l.is_marked |= is_marked;
       l.waiting++;
-      p++;
     }
   }
+}
+
+int pt_decode_value(lua_State *L, pt_decoder *d) {
+  int c = peek(&d->p, d->end);
+  if (c == '{' || c == '[')
+    return decode_container(L, d);
+  if (d->p == d->end)
+    return fail_at(d, "unfinished value", d->p);
+  if (d->values-- == 0)
+    return fail_at(d, "too many values", d->p);
+  d->p = push_scalar(L, d->p, d);
+  return d->p != NULL;
 }

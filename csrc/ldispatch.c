@@ -1,12 +1,158 @@
 #include "ldispatch.h"
 
 #include "lcall.h"
-#include "lreceive.h"
+#include "ljson.h"
+#include "lmessage.h"
 #include "lsend.h"
 
 /* What a turn takes of one peer before it is the turn of others. */
 #define MOST_MESSAGES 64
 #define MOST_BYTES (1024 * 1024)
+
+/* The upvalues of read_peer: the names of members, and read_large. */
+#define UPVALUES (PT_NAMES_UPVALUES + 1)
+
+/* Pushes the value at a place on the stack that may be none. */
+static void push_at(lua_State *L, int at) {
+  if (at > 0)
+    lua_pushvalue(L, at);
+  else
+    lua_pushnil(L);
+}
+
+/* {====== Receiving ======
+** A payload is decoded where it stands, straight out of the buffer, which is
+** held in place meanwhile. Decoding raises when memory is short, and the input
+** is still held in place then: such a peer is given up. */
+
+/* Drops the message from the buffer; a batch may be answered with that. */
+static void consume(lua_State *L, pt_peer *p) {
+  pt_input *in = &p->input;
+  if (in->text_used == 0) /* there is more of the batch */
+    return;
+  pt_buf_consume(L, &in->buf, in->text_used);
+  if (in->batch > 0) {
+    in->batch = 0;
+    if (!pt_batch_complete(L, p))
+      luaL_error(L, "not enough memory");
+  }
+}
+
+static int finish_reading(lua_State *L, pt_peer *p) {
+  p->input.is_reading = 0;
+  consume(L, p);
+  if (p->input.io.fd == -1)
+    pt_peer_release(L, p);
+  return 1;
+}
+
+/* With the collector paused: (peer, message) -> id, method, payload */
+static int read_large(lua_State *L) {
+  pt_peer *p = lua_touserdata(L, 1);
+  pt_message *m = lua_touserdata(L, 2);
+  pt_vocabulary words = pt_names_get(L, 1);
+  lua_settop(L, 1);
+  pt_message_read(L, p, &words, m);
+  luaL_checkstack(L, 3, NULL);
+  push_at(L, m->id);
+  push_at(L, m->method);
+  push_at(L, m->payload);
+  return 3;
+}
+
+/* The size of a line is known only now. */
+static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+                          pt_message *m) {
+  pt_peer_note_size(L, p, p->input.text_len);
+  p->loop->arrears = &words->names->arrears;
+  lua_pushvalue(L, lua_upvalueindex(UPVALUES));
+  lua_pushvalue(L, 1);
+  lua_pushlightuserdata(L, m);
+  if (pt_call_paused(L, words, 2) != LUA_OK)
+    lua_error(L);
+  m->id = m->id > 0 ? 2 : 0;
+  m->method = m->method > 0 ? 3 : 0;
+  m->payload = m->payload > 0 ? 4 : 0;
+}
+
+static int receive_message(lua_State *L, pt_peer *p, pt_message *m) {
+  pt_vocabulary words = pt_names_get(L, 1);
+  p->input.is_reading = 1;
+  if (p->input.text_len < PT_DECODE_LARGE)
+    pt_message_read(L, p, &words, m);
+  else
+    receive_large(L, p, &words, m);
+  return finish_reading(L, p);
+}
+
+/* No frame is whole yet: as receive, and 1 if it is to be searched again. */
+static int read_on(lua_State *L, pt_peer *p, const pt_frame_found *found) {
+  pt_input *in = &p->input;
+  pt_buf_consume(L, &in->buf, found->used);
+  if (found->used > 0 && pt_buf_len(&in->buf) > 0)
+    return 1;
+  if (in->at_end) {
+    lua_pushliteral(L, "the other side has closed the stream");
+    lua_pushliteral(L, "closed");
+    return -1;
+  }
+  in->is_searched = 1;
+  in->need = found->need;
+  return pt_peer_read_bytes(L, p);
+}
+
+/* The next frame; the results are those of receive. */
+static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
+  pt_input *in = &p->input;
+  pt_frame_found found;
+  pt_frame_result result;
+  int status = 1;
+  do {
+    result = pt_frame_scan(&in->framing, pt_buf_front(&in->buf),
+                           pt_buf_len(&in->buf), in->at_end, &found);
+    if (result == PT_FRAME_MORE)
+      status = read_on(L, p, &found);
+  } while (result == PT_FRAME_MORE && status == 1);
+  if (result == PT_FRAME_MORE)
+    return status;
+  in->text = found.text;
+  in->text_len = found.len;
+  in->text_used = found.used;
+  if (result == PT_FRAME_MESSAGE)
+    return receive_message(L, p, m);
+  in->is_reading = 1;
+  if (result == PT_FRAME_NOISE)
+    pt_message_noise(L, p, m);
+  else
+    pt_message_refused(L, p, &found, m);
+  return finish_reading(L, p);
+}
+
+/* One message: 1 if there is one, its parts on the stack above the peer; 0 if
+** there is none yet; -1 if none will come, and the message and the kind of that
+** are on top. Memory may be short for it, or for what comes of it. */
+static int receive(lua_State *L, pt_peer *p, pt_message *m) {
+  static const pt_message none = {.id = 0};
+  *m = none;
+  lua_settop(L, 1);
+  p->loop->decoding = &p->to_read;
+  if (p->input.is_reading) /* a finalizer asks in the middle of a message */
+    return 0;
+  pt_peer_write_early(L, p);
+  if (p->input.batch == 0)
+    return receive_frame(L, p, m);
+  if (!pt_batch_reserve(L, p))
+    return luaL_error(L, "not enough memory");
+  return receive_message(L, p, m);
+}
+
+/* Whether it is worth asking for another message at once. */
+static int has_more(const pt_input *in) {
+  return pt_buf_len(&in->buf) > 0 || !in->is_drained || in->at_end ||
+         in->io.fd == -1;
+}
+
+/* }====== */
 
 /* {====== Handlers ====== */
 
@@ -20,14 +166,6 @@ static int takes_context(lua_State *L, int handler) {
   }
   lua_getinfo(L, ">u", &info);
   return info.nparams > 1 || info.isvararg;
-}
-
-/* Pushes the value at a place on the stack that may be none. */
-static void push_at(lua_State *L, int at) {
-  if (at > 0)
-    lua_pushvalue(L, at);
-  else
-    lua_pushnil(L);
 }
 
 /* Pushes the context of a handler. The peer, the id and the method are on the
@@ -55,19 +193,21 @@ static void bind_context(lua_State *L, int task) {
   lua_setiuservalue(L, task, PT_TASK_OBJECT);
 }
 
-/* Pushes the context of a handler that was called without one. */
+/* Pushes the context of a handler that was called without one; nil for a task
+** that is none. */
 static void describe(lua_State *L, pt_task *t) {
   int top = lua_gettop(L);
-  pt_task_push(L, t);
-  if (lua_getiuservalue(L, -1, PT_TASK_PEER) == LUA_TUSERDATA) {
-    lua_getiuservalue(L, -2, PT_TASK_ID);
-    lua_getiuservalue(L, -3, PT_TASK_METHOD);
-    push_context(L, top + 2, top + 3, top + 4);
-    bind_context(L, top + 1);
-  } else {
+  if (t->peer == NULL) {
     lua_pushnil(L);
+    return;
   }
-  lua_insert(L, top + 1);
+  pt_task_push(L, t);
+  pt_peer_push(L, t->peer);
+  lua_getiuservalue(L, top + 1, PT_TASK_ID);
+  lua_getiuservalue(L, top + 1, PT_TASK_METHOD);
+  push_context(L, top + 2, top + 3, top + 4);
+  bind_context(L, top + 1);
+  lua_replace(L, top + 1);
   lua_settop(L, top + 1);
 }
 
@@ -88,49 +228,56 @@ static void remove_handler(pt_peer *p, pt_task *t) {
     p->handlers = t->next_handler;
   if (t->next_handler != NULL)
     t->next_handler->previous_handler = t->previous_handler;
+  t->peer = NULL;
   p->running--;
 }
 
 /* What is on the stack behind `base` when a handler has ended. */
-enum { TASK = 1, STREAM, CONTEXT, ID, NAME, RESULT, PROBLEM };
+enum { STREAM = 1, RESULT, PROBLEM, TASK, CONTEXT, ID, NAME };
 
-/* The id and the method are those of the context, if there is one. */
-static void read_context(lua_State *L, int base) {
-  if (!lua_istable(L, base + CONTEXT))
-    return;
-  lua_pushliteral(L, "id");
-  lua_rawget(L, base + CONTEXT);
-  lua_replace(L, base + ID);
-  lua_pushliteral(L, "method");
-  lua_rawget(L, base + CONTEXT);
-  lua_replace(L, base + NAME);
+/* Takes the peer and the first two results off the task's own stack. */
+static void take_results(lua_State *L, pt_task *t, int n) {
+  if (n > PROBLEM)
+    lua_pop(t->thread, n - PROBLEM);
+  lua_xmove(t->thread, L, n < PROBLEM ? n : PROBLEM);
 }
 
-/* policy.refuse(peer, context, id, method, err) or .failed, with a traceback */
-static void tell_policy(lua_State *L, int base, const char *name, int last) {
-  int i;
+/* Pushes the task, its context, and the id and the method of the request. The
+** id is that of the context, if there is one: the handler may go unanswered by
+** now. */
+static void push_request(lua_State *L, pt_task *t, int base) {
+  pt_task_push(L, t);
+  if (lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT) == LUA_TTABLE) {
+    lua_pushliteral(L, "id");
+    lua_rawget(L, base + CONTEXT);
+  } else {
+    lua_getiuservalue(L, base + TASK, PT_TASK_ID);
+  }
+  lua_getiuservalue(L, base + TASK, PT_TASK_METHOD);
+  if (lua_isuserdata(L, base + ID)) { /* a ticket would keep its batch */
+    lua_pushnil(L);
+    lua_setiuservalue(L, base + TASK, PT_TASK_ID);
+  }
+}
+
+/* policy.refuse(peer, context, id, method, err) or .failed, with a traceback;
+** what comes behind the method is on top. */
+static void tell_policy(lua_State *L, int base, const char *name, int args) {
+  int i, first = lua_gettop(L) - args + 1;
   pt_peer_push_policy(L, base + STREAM, name);
   for (i = CONTEXT; i <= NAME; i++)
     lua_pushvalue(L, base + i);
-  for (i = base + RESULT; i <= last; i++)
-    lua_pushvalue(L, i);
-  lua_call(L, 4 + last - base - NAME, 0);
-}
-
-/* The first two of so many values that are on the task's own stack. */
-static void take_results(lua_State *L, pt_task *t, int base, int n) {
-  if (n > 2)
-    lua_pop(t->thread, n - 2);
-  lua_xmove(t->thread, L, n < 2 ? n : 2);
-  lua_settop(L, base + PROBLEM);
+  for (i = 0; i < args; i++)
+    lua_pushvalue(L, first + i);
+  lua_call(L, 4 + args, 0);
 }
 
 /* The handler has returned. */
 static void answer(lua_State *L, pt_peer *p, int base) {
   int failed;
   if (lua_isnil(L, base + RESULT) && !lua_isnil(L, base + PROBLEM)) {
-    lua_remove(L, base + RESULT);
-    tell_policy(L, base, "refuse", base + RESULT);
+    lua_pushvalue(L, base + PROBLEM);
+    tell_policy(L, base, "refuse", 1);
     return;
   }
   if (lua_isnil(L, base + ID))
@@ -146,13 +293,6 @@ static void answer(lua_State *L, pt_peer *p, int base) {
   }
 }
 
-static void forget_request(lua_State *L, int task) {
-  lua_pushnil(L);
-  lua_setiuservalue(L, task, PT_TASK_PEER);
-  lua_pushnil(L);
-  lua_setiuservalue(L, task, PT_TASK_ID);
-}
-
 /* What is needed to answer is moved to the stack of L, which has room for it,
 ** and the task is at rest, before there can be any trouble with memory. */
 static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
@@ -160,21 +300,18 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
   int base = lua_gettop(L);
   remove_handler(p, t);
   p->loop->decoding = &p->to_read;
-  pt_task_push(L, t);
-  lua_getiuservalue(L, base + TASK, PT_TASK_PEER);
-  lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT);
-  lua_getiuservalue(L, base + TASK, PT_TASK_ID);
-  lua_getiuservalue(L, base + TASK, PT_TASK_METHOD);
-  forget_request(L, base + TASK);
   if (status == LUA_OK)
-    take_results(L, t, base, results);
+    take_results(L, t, results);
+  else
+    pt_peer_push(L, p);
+  lua_settop(L, base + PROBLEM);
+  push_request(L, t, base);
   pt_task_rest(L, t, status);
-  read_context(L, base);
   if (status == LUA_OK) {
     answer(L, p, base);
   } else {
     pt_task_take_failure(L, t);
-    tell_policy(L, base, "failed", base + PROBLEM);
+    tell_policy(L, base, "failed", 2);
   }
   if (p->output.io.fd != -1 && pt_buf_len(&p->output.buf) > 0)
     pt_peer_queued(L, p);
@@ -193,7 +330,8 @@ static void check_stack(lua_State *L) {
     luaL_error(L, "not enough memory");
 }
 
-/* Runs the handler on top, which is taken off, in a task. */
+/* Runs the handler on top, which is taken off, in a task. The peer is kept
+** alive by being at the bottom of the task's own stack. */
 static void run_handler(lua_State *L, pt_peer *p, int id, int method,
                         int params) {
   int handler = lua_gettop(L), task;
@@ -203,20 +341,18 @@ static void run_handler(lua_State *L, pt_peer *p, int id, int method,
     push_context(L, 1, id, method);
   t = pt_task_take(L, p->loop);
   task = lua_gettop(L);
+  push_at(L, id);
+  lua_setiuservalue(L, task, PT_TASK_ID);
+  lua_pushvalue(L, method);
+  lua_setiuservalue(L, task, PT_TASK_METHOD);
   lua_pushvalue(L, 1);
-  lua_setiuservalue(L, task, PT_TASK_PEER);
   lua_pushvalue(L, handler);
   push_at(L, params);
   if (has_context) {
     lua_pushvalue(L, task - 1);
     bind_context(L, task);
-  } else {
-    push_at(L, id);
-    lua_setiuservalue(L, task, PT_TASK_ID);
-    lua_pushvalue(L, method);
-    lua_setiuservalue(L, task, PT_TASK_METHOD);
   }
-  lua_xmove(L, t->thread, 2 + has_context);
+  lua_xmove(L, t->thread, 3 + has_context);
   lua_settop(L, handler - 1);
   t->ended = handler_ended;
   add_handler(p, t);
@@ -378,14 +514,6 @@ static int may_read(const pt_peer *p) {
   return p->input.io.fd != -1 && !p->is_paused && !p->is_finished;
 }
 
-/* One message, as pt_receive. Memory may be short for it, or for what comes of
-** it. */
-static int receive(lua_State *L, pt_peer *p, pt_message *m) {
-  lua_settop(L, 1);
-  p->loop->decoding = &p->to_read;
-  return pt_receive(L, p, m);
-}
-
 /* While there may be more it is among those that are to be read, so that a turn
 ** inside of this one goes on where this is. */
 static void read_messages(lua_State *L, pt_peer *p) {
@@ -398,7 +526,7 @@ static void read_messages(lua_State *L, pt_peer *p) {
     if (status != 1)
       break;
     bytes += p->input.text_len;
-    if (pt_receive_has_more(p))
+    if (has_more(&p->input))
       pt_list_add(&p->loop->unread, &p->to_read);
     else
       pt_list_remove(&p->loop->unread, &p->to_read);
@@ -464,7 +592,7 @@ int pt_dispatch_listen(lua_State *L) {
   pt_link *before = lp->decoding;
   int status;
   lua_settop(L, 1);
-  pt_loop_push(L, PT_LOOP_READ);
+  pt_loop_push(L, lp, PT_LOOP_READ);
   lua_insert(L, 1);
   lua_pushinteger(L, LISTEN);
   status = lua_pcall(L, 2, 1, 0);
@@ -498,31 +626,38 @@ static void give_up(lua_State *L, pt_link *to_read) {
 
 static int wait_reading(lua_State *L, int watcher) {
   pt_peer *p = lua_touserdata(L, watcher);
-  int found = pt_receive_wait(L, p);
+  int found = pt_peer_wait(L, p);
   if (found == 1)
     pt_list_add(&p->loop->unread, &p->to_read);
   return found;
 }
 
-static void push_link(lua_State *L, pt_link *to_read) {
-  pt_peer_push(L, pt_peer_to_read(to_read));
+/* For the loop: reads what is left, unless the peer is being collected. */
+void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
+  pt_peer *p = pt_peer_to_read(to_read);
+  p->loop->decoding = to_read;
+  pt_loop_push(L, p->loop, PT_LOOP_READ);
+  if (pt_peer_push(L, p)) {
+    lua_pushinteger(L, PT_POLL_READ);
+    lua_call(L, 2, 0);
+  } else {
+    pt_list_remove(&p->loop->unread, to_read);
+    lua_pop(L, 2);
+  }
 }
 
 /* }====== */
 
 /* {====== What is at work ====== */
 
-/* Pushes the context of the task at -1 if it still works for the peer at 1. */
-static int push_context_of(lua_State *L) {
-  int task = lua_gettop(L), is_own;
-  lua_getiuservalue(L, task, PT_TASK_PEER);
-  is_own = lua_rawequal(L, -1, 1);
-  lua_pop(L, 1);
-  if (!is_own)
+/* Pushes the context of the task at -1 if it still works for the peer. */
+static int push_context_of(lua_State *L, const pt_peer *p) {
+  pt_task *t = lua_touserdata(L, -1);
+  if (t->peer != p)
     return 0;
-  if (lua_getiuservalue(L, task, PT_TASK_OBJECT) == LUA_TNIL) {
+  if (lua_getiuservalue(L, -1, PT_TASK_OBJECT) == LUA_TNIL) {
     lua_pop(L, 1);
-    describe(L, lua_touserdata(L, task));
+    describe(L, t);
   }
   return 1;
 }
@@ -543,7 +678,7 @@ int pt_dispatch_requests(lua_State *L) {
     lua_rawgeti(L, 2, i);
     lua_pushnil(L);
     lua_rawseti(L, 2, i);
-    if (push_context_of(L))
+    if (push_context_of(L, p))
       lua_rawseti(L, 2, ++found);
     lua_settop(L, 2);
   }
@@ -553,12 +688,12 @@ int pt_dispatch_requests(lua_State *L) {
 /* }====== */
 
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
-  lp->push_peer = push_link;
-  lp->write = pt_peer_write_link;
   lp->give_up = give_up;
   lp->wait_reading = wait_reading;
   lp->describe = describe;
-  pt_receive_push_upvalues(L);
-  lua_pushcclosure(L, read_peer, PT_RECEIVE_UPVALUES);
-  pt_loop_set(L, PT_LOOP_READ);
+  pt_names_push(L);
+  pt_names_push(L);
+  lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);
+  lua_pushcclosure(L, read_peer, UPVALUES);
+  pt_loop_set(L, lp, PT_LOOP_READ);
 }

@@ -13,6 +13,8 @@
 /* Tells the loop how to read peers. */
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp);
 
+void pt_dispatch_read_link(lua_State *L, pt_link *to_read); /* for the loop */
+
 /* Whether one more request may be begun. */
 int pt_dispatch_has_room(const pt_peer *p);
 

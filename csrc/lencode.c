@@ -1,21 +1,21 @@
 /*
-** An encoder without recursion. What is done for every member stands in one
-** loop and what that calls is inline, because there the calls would cost more
-** than the work.
+** The encoder. It walks nested tables without recursion. The work for every
+** member is inline in two loops, because calls would cost more than the work.
 */
 #include "lencode.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "number.h"
 
 #define SLOTS PT_ENCODER_SLOTS
-#define QUICK PT_ENCODER_QUICK
+#define LEVELS PT_ENCODER_LEVELS
 
-/* Levels for which PT_ENCODE_STACK has room: the value takes a slot, too, and
-** what is looked at takes up to eight. */
-#define FREE ((PT_ENCODE_STACK - 1 - 8) / SLOTS)
+/* Levels for which PT_ENCODE_STACK has room, beside the value and eight slots
+** that are used while a member is looked at. */
+#define FREE_LEVELS ((PT_ENCODE_STACK - 1 - 8) / SLOTS)
 
 static inline pt_encoded done(int ok) {
   return ok ? PT_ENCODED : PT_ENCODE_MEMORY;
@@ -25,7 +25,7 @@ static inline pt_encoded done(int ok) {
 
 #define SPARE 64
 
-/* A string from `p` on, and the closing quote. */
+/* Writes a string from `p` on, and the closing quote. */
 static int encode_rest(lua_State *L, pt_buf *out, const char *p,
                        const char *end) {
   while (p < end) {
@@ -62,23 +62,20 @@ int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value) {
   return 1;
 }
 
-/* JSON text that was made elsewhere, on one line. */
-static int put_text(lua_State *L, pt_buf *out, const char *text, size_t len) {
+/* Writes JSON text that was made elsewhere, on one line. */
+static pt_encoded put_text(lua_State *L, pt_buf *out, const char *text,
+                           size_t len) {
   char *p, *end;
   if (!pt_buf_add(L, out, text, len))
-    return 0;
+    return PT_ENCODE_MEMORY;
   end = out->data + out->end;
-  for (p = end - len; p < end; p++) /* white space by the grammar of JSON */
+  for (p = end - len; p < end; p++) /* line ends are white space in JSON */
     if (*p == '\n' || *p == '\r')
       *p = ' ';
-  return 1;
+  return PT_ENCODED;
 }
 
-/* }====== */
-
-/* {====== Scalars: the value on top ====== */
-
-/* There is room for that much where a value is to be written. */
+/* The functions below write the value on top. The buffer has this much room. */
 #define VALUE_ROOM PT_NUMBER_MAX
 
 static inline void put_integer(pt_buf *out, lua_Integer value) {
@@ -124,8 +121,8 @@ static inline pt_encoded encode_text(pt_encoder *e) {
   return PT_ENCODED;
 }
 
-static inline pt_encoded put_literal(pt_encoder *e, const char *text,
-                                     size_t len) {
+static pt_encoded put_literal(pt_encoder *e, const char *text) {
+  size_t len = strlen(text);
   memcpy(e->out->data + e->out->end, text, len);
   e->out->end += len;
   return PT_ENCODED;
@@ -134,20 +131,18 @@ static inline pt_encoded put_literal(pt_encoder *e, const char *text,
 static pt_encoded encode_userdata(pt_encoder *e) {
   size_t len;
   const char *text = pt_raw_test(e->L, -1, &len);
-  if (text == NULL)
-    return pt_encode_type_error(e);
-  return done(put_text(e->L, e->out, text, len));
+  return text != NULL ? put_text(e->L, e->out, text, len)
+                      : pt_encode_type_error(e);
 }
 
 static pt_encoded encode_other(pt_encoder *e, int type) {
   switch (type) {
   case LUA_TBOOLEAN:
-    return lua_toboolean(e->L, -1) ? put_literal(e, "true", 4)
-                                   : put_literal(e, "false", 5);
+    return put_literal(e, lua_toboolean(e->L, -1) ? "true" : "false");
   case LUA_TNIL:
-    return put_literal(e, "null", 4);
+    return put_literal(e, "null");
   case LUA_TLIGHTUSERDATA:
-    return lua_touserdata(e->L, -1) == NULL ? put_literal(e, "null", 4)
+    return lua_touserdata(e->L, -1) == NULL ? put_literal(e, "null")
                                             : pt_encode_type_error(e);
   case LUA_TUSERDATA:
     return encode_userdata(e);
@@ -166,74 +161,124 @@ static inline pt_encoded encode_scalar(pt_encoder *e, int type) {
 
 /* }====== */
 
-/* {====== Opening and closing tables ====== */
+/* {====== Ordered tables ====== */
 
-static inline int is_list(const pt_encoder *e) {
-  return e->walk == PT_WALK_LIST || e->walk == PT_WALK_LIST_BY_INDEX;
+/* Whether there is room for the parts of the table below its metatable. An
+** order may have many names of which few are in use. */
+static int has_parts_left(pt_encoder *e, const pt_order *order) {
+  int left = PT_ENCODER_PARTS - e->parts_used;
+  if (order->count <= left)
+    return 1;
+  for (lua_pushnil(e->L); lua_next(e->L, -3); lua_pop(e->L, 1))
+    if (left-- == 0) {
+      lua_pop(e->L, 2);
+      return 0;
+    }
+  return 1;
 }
 
 static pt_walk ordered_walk(pt_encoder *e, const pt_order *order) {
   pt_level *l;
-  if (e->depth >= QUICK || order->texts == NULL ||
-      e->parts_used + order->count >= PT_PARTS)
+  if (e->depth >= LEVELS || !has_parts_left(e, order))
     return PT_WALK_ORDERED_BY_KEY;
   l = &e->open[e->depth];
   l->order = order;
-  l->parts = e->parts + e->parts_used;
-  l->named = -1;
+  l->first_part = e->parts_used;
   l->is_unsorted = l->has_others = 0;
-  e->parts_used += order->count + 1; /* one behind, where the last one ends */
+  l->named_end = 0;
   return PT_WALK_ORDERED;
 }
 
-/* How the table below its metatable is to be walked; as an object if that says
-** nothing. */
-static inline pt_walk marked_walk(pt_encoder *e) {
-  const pt_order *order;
-  size_t len;
-  if (lua_topointer(e->L, -1) == e->array_meta)
-    return PT_WALK_LIST;
-  order = pt_order_get(e->L);
-  if (order != NULL)
-    return ordered_walk(e, order);
-  return pt_bigint_test(e->L, &len) != NULL ? PT_WALK_BIGINT : PT_WALK_OBJECT;
+/* As lua_next. The members that the order names come first, as lua_next finds
+** them; the others come in a second walk. */
+static int next_ordered(pt_encoder *e) {
+  lua_State *L = e->L;
+  pt_level *l = &e->open[e->depth - 1];
+  int table = e->key - 2;
+  if (l->named_end > 0)
+    return pt_order_next_other(L, l->order, table);
+  while (lua_next(L, table)) {
+    l->place = pt_order_place(L, l->order, table, e->key);
+    if (l->place > 0)
+      return 1;
+    l->has_others = 1;
+    lua_pop(L, 1);
+  }
+  l->named_end = pt_buf_len(e->out) + 1;
+  if (!l->has_others)
+    return 0;
+  lua_pushnil(L);
+  return pt_order_next_other(L, l->order, table);
 }
 
-/* Takes the slots of the table on top, and finds out how it is to be walked. If
-** the slot behind it is not needed, its metatable may as well stay there. */
-static inline void push_level(pt_encoder *e) {
-  int has_meta = lua_getmetatable(e->L, -1);
-  pt_walk walk = has_meta ? marked_walk(e) : PT_WALK_OBJECT;
-  if (e->depth < QUICK) {
-    pt_level *l = &e->open[e->depth];
-    l->outer_n = e->n;
-    l->outer_walk = e->walk;
-    if (!has_meta)
-      lua_pushnil(e->L);
-  } else {
-    lua_pop(e->L, has_meta);
-    lua_pushinteger(e->L, e->n * PT_WALKS + (lua_Integer)e->walk);
-  }
-  lua_pushnil(e->L);
-  e->depth++;
-  e->key += SLOTS;
-  e->n = 0;
-  e->walk = walk;
+/* Notes where the next member starts. The comma before it is not written yet.
+*/
+static inline void add_part(pt_encoder *e) {
+  pt_level *l = &e->open[e->depth - 1];
+  pt_part *next;
+  if (l->named_end > 0)
+    return;
+  next = &e->parts[e->parts_used++];
+  next->start = pt_buf_len(e->out) + (e->n > 0);
+  next->place = l->place;
+  l->is_unsorted |= e->n > 0 && next[-1].place > next->place;
 }
 
-/* The key is gone already. */
-static inline void pop_level(pt_encoder *e) {
-  e->depth--;
-  if (e->depth < QUICK) {
-    e->n = e->open[e->depth].outer_n;
-    e->walk = e->open[e->depth].outer_walk;
-  } else {
-    lua_Integer outer = lua_tointeger(e->L, -1);
-    e->n = outer / PT_WALKS;
-    e->walk = (pt_walk)(outer % PT_WALKS);
+static int compare_parts(const void *a, const void *b) {
+  return ((const pt_part *)a)->place - ((const pt_part *)b)->place;
+}
+
+/* qsort is slow for the few members that most objects have. */
+static void sort_parts(pt_part *parts, int n) {
+  if (n > 16) {
+    qsort(parts, (size_t)n, sizeof *parts, compare_parts);
+    return;
   }
-  e->key -= SLOTS;
-  lua_pop(e->L, SLOTS - 1);
+  for (int i = 1, k; i < n; i++) {
+    pt_part moved = parts[i];
+    for (k = i; k > 0 && parts[k - 1].place > moved.place; k--)
+      parts[k] = parts[k - 1];
+    parts[k] = moved;
+  }
+}
+
+/* Puts the text of the named members, one behind the other in the buffer, into
+** the order of their places. */
+static int sort_members(pt_encoder *e, const pt_level *l) {
+  pt_part *parts = e->parts + l->first_part;
+  int n = e->parts_used - l->first_part;
+  size_t end = l->named_end, start = parts[0].start, len = end - start;
+  const char *copy;
+  char *p;
+  if (!pt_buf_reserve(e->L, e->out, len))
+    return 0;
+  p = pt_buf_front(e->out) + start;
+  copy = memcpy(e->out->data + e->out->end, p, len - 1);
+  for (int i = n; i-- > 0; end = parts[i].start)
+    parts[i].size = end - parts[i].start;
+  sort_parts(parts, n);
+  for (int i = 0; i < n; i++) {
+    if (i > 0)
+      p[-1] = ',';
+    memcpy(p, copy + (parts[i].start - start), parts[i].size - 1);
+    p += parts[i].size;
+  }
+  return 1;
+}
+
+static int end_order(pt_encoder *e) {
+  const pt_level *l = &e->open[e->depth - 1];
+  int ok = !l->is_unsorted || sort_members(e, l);
+  e->parts_used = l->first_part;
+  return ok;
+}
+
+/* }====== */
+
+/* {====== Opening and closing tables ====== */
+
+static inline int is_list(const pt_encoder *e) {
+  return e->walk == PT_WALK_LIST || e->walk == PT_WALK_LIST_BY_INDEX;
 }
 
 static int next_by_index(pt_encoder *e) {
@@ -244,42 +289,6 @@ static int next_by_index(pt_encoder *e) {
     return 1;
   lua_pop(L, 2);
   return 0;
-}
-
-/* The next member begins behind a bracket or comma that is not there yet. */
-static inline pt_part *begin_part(pt_encoder *e, pt_level *l, int place) {
-  pt_part *part = &l->parts[e->n];
-  part->start = pt_buf_len(e->out) + 1;
-  part->place = (size_t)place;
-  return part;
-}
-
-static int next_ordered(pt_encoder *e) {
-  lua_State *L = e->L;
-  pt_level *l = &e->open[e->depth - 1];
-  int table = e->key - 2;
-  if (l->named >= 0)
-    return pt_order_next(L, table);
-  while (lua_next(L, table)) {
-    int place = pt_order_place(L, l->order, table, e->key);
-    if (place > 0) {
-      pt_part *part = begin_part(e, l, place);
-      l->is_unsorted |= e->n > 0 && part[-1].place > part->place;
-      return 1;
-    }
-    l->has_others = 1;
-    lua_pop(L, 1);
-  }
-  begin_part(e, l, 0);
-  l->named = e->n;
-  return l->has_others && pt_order_first_other(L, l->order, table);
-}
-
-static int end_order(pt_encoder *e) {
-  const pt_level *l = &e->open[e->depth - 1];
-  e->parts_used = (int)(l->parts - e->parts);
-  return !l->is_unsorted ||
-         pt_order_sort(e->L, e->out, l->parts, (size_t)l->named);
 }
 
 /* Replaces the key on top by the next key and its member; as lua_next. */
@@ -293,65 +302,109 @@ static inline int next_member(pt_encoder *e) {
   return next_by_index(e);
 }
 
-/* Whether one more table may be opened, once it takes more than a glance to
-** tell. A table that holds itself comes that deep before it is noticed. */
+/* Whether one more table may be opened, if that is not obvious. A cycle is
+** noticed once it is deep enough to get here. */
 static pt_encoded check_depth(pt_encoder *e) {
   lua_State *L = e->L;
-  int has_room = e->depth < e->most;
-  int levels = e->depth < QUICK ? QUICK - e->depth : 1;
-  if ((e->depth >= QUICK || !has_room) && pt_encode_is_cycle(e, has_room))
+  int may_open = e->depth < e->most;
+  int levels = e->depth < LEVELS ? LEVELS - e->depth : 1;
+  if ((e->depth >= LEVELS || !may_open) && pt_encode_is_cycle(e, may_open))
     return pt_encode_error(e, "a table that holds itself has no JSON form");
-  if (has_room && lua_checkstack(L, levels * SLOTS + LUA_MINSTACK)) {
+  if (may_open && lua_checkstack(L, levels * SLOTS + LUA_MINSTACK)) {
     e->levels = e->depth + levels;
     return PT_ENCODED;
   }
-  return has_room && pt_stack_is_small(L)
+  return may_open && pt_stack_is_small(L)
              ? PT_ENCODE_MEMORY
              : pt_encode_error(e, "nested too deeply");
 }
 
-/* Writes the table just opened, which is an integer of more than 64 bits, and
-** takes its key away. */
-static pt_encoded put_bigint(pt_encoder *e) {
-  size_t len;
-  const char *text;
-  pt_encoded status;
-  lua_rawgeti(e->L, e->key - 2, 1);
-  text = lua_tolstring(e->L, -1, &len);
-  status = done(put_text(e->L, e->out, text, len));
-  lua_pop(e->L, 2);
-  return status;
+/* Takes the slots of the table on top; the second may be filled already. */
+static inline void push_level(pt_encoder *e, pt_walk walk, int is_filled) {
+  if (e->depth < LEVELS) {
+    e->open[e->depth].outer_n = e->n;
+    e->open[e->depth].outer_walk = e->walk;
+    if (!is_filled)
+      lua_pushnil(e->L);
+  } else {
+    lua_pop(e->L, is_filled);
+    lua_pushinteger(e->L, e->n * PT_WALKS + (lua_Integer)e->walk);
+  }
+  lua_pushnil(e->L);
+  e->depth++;
+  e->key += SLOTS;
+  e->n = 0;
+  e->walk = walk;
 }
 
-/* Opens the table on top of the stack, and steps to its first member: *more is
-** 0 if it has none. */
-static inline pt_encoded open_table(pt_encoder *e, int *more) {
-  lua_State *L = e->L;
-  if (e->depth >= e->levels || e->depth >= e->most) {
-    pt_encoded status = check_depth(e);
-    if (status != PT_ENCODED)
-      return status;
+/* The key is gone already. */
+static inline void pop_level(pt_encoder *e) {
+  e->depth--;
+  if (e->depth < LEVELS) {
+    e->n = e->open[e->depth].outer_n;
+    e->walk = e->open[e->depth].outer_walk;
+  } else {
+    lua_Integer outer = lua_tointeger(e->L, -1);
+    e->n = outer / PT_WALKS;
+    e->walk = (pt_walk)(outer % PT_WALKS);
   }
-  push_level(e);
-  if (e->walk == PT_WALK_BIGINT) {
-    *more = 0;
-    return put_bigint(e);
-  }
+  e->key -= SLOTS;
+  lua_pop(e->L, SLOTS - 1);
+}
+
+/* Steps to the first member of the table just opened: *more is 0 if it has
+** none. */
+static inline pt_encoded begin_table(pt_encoder *e, int *more) {
   *more = next_member(e);
-  if (e->walk == PT_WALK_OBJECT && *more && lua_type(L, -2) != LUA_TSTRING)
+  if (e->walk == PT_WALK_OBJECT && *more && lua_type(e->L, -2) != LUA_TSTRING)
     e->walk = PT_WALK_LIST;
   e->out->data[e->out->end++] = is_list(e) ? '[' : '{';
   return PT_ENCODED;
 }
 
+/* Writes an integer of more than 64 bits, whose table and metatable are on top,
+** and steps on in the enclosing table. */
+static pt_encoded put_bigint(pt_encoder *e, const char *text, size_t len,
+                             int *more) {
+  pt_encoded status = put_text(e->L, e->out, text, len);
+  lua_pop(e->L, 2);
+  *more = status == PT_ENCODED && e->depth > 0 && next_member(e);
+  return status;
+}
+
+/* Opens the table below its metatable. */
+static inline pt_encoded open_marked(pt_encoder *e, int *more) {
+  pt_walk walk = PT_WALK_LIST;
+  if (lua_topointer(e->L, -1) != e->array_meta) {
+    const pt_order *order = pt_order_get(e->L);
+    size_t len;
+    const char *bigint = order == NULL ? pt_bigint_test(e->L, &len) : NULL;
+    if (bigint != NULL)
+      return put_bigint(e, bigint, len, more);
+    walk = order != NULL ? ordered_walk(e, order) : PT_WALK_OBJECT;
+  }
+  push_level(e, walk, 1);
+  return begin_table(e, more);
+}
+
+/* Opens the table on top, and steps to its first member. */
+static inline pt_encoded open_table(pt_encoder *e, int *more) {
+  if (e->depth >= e->levels || e->depth >= e->most) {
+    pt_encoded status = check_depth(e);
+    if (status != PT_ENCODED)
+      return status;
+  }
+  if (lua_getmetatable(e->L, -1))
+    return open_marked(e, more);
+  push_level(e, PT_WALK_OBJECT, 0);
+  return begin_table(e, more);
+}
+
 static inline pt_encoded close_table(pt_encoder *e) {
   char bracket = is_list(e) ? ']' : '}';
-  int has_brackets = e->walk != PT_WALK_BIGINT;
   if (e->walk == PT_WALK_ORDERED && !end_order(e))
     return PT_ENCODE_MEMORY;
   pop_level(e);
-  if (!has_brackets)
-    return PT_ENCODED;
   if (!pt_buf_reserve(e->L, e->out, 1))
     return PT_ENCODE_MEMORY;
   e->out->data[e->out->end++] = bracket;
@@ -360,9 +413,9 @@ static inline pt_encoded close_table(pt_encoder *e) {
 
 /* }====== */
 
-/* {====== What stands before the member on top, and room for it ====== */
+/* {====== The text before the member on top, and room for the member ====== */
 
-/* A list whose items do not come in order is partly in the table's hash: from
+/* A list whose items do not come in order is partly in the table's hash. From
 ** here on it is walked by index. */
 static pt_encoded walk_by_index(pt_encoder *e) {
   const char *what = pt_encode_list_error(e);
@@ -402,35 +455,13 @@ static pt_encoded not_a_name(pt_encoder *e) {
 
 static pt_encoded encode_long_name(pt_encoder *e, const char *name,
                                    size_t len) {
-  pt_buf *out = e->out;
   pt_encoded status = encode_long_text(e, name, len);
   if (status != PT_ENCODED)
     return status;
-  if (!pt_buf_reserve(e->L, out, 1 + VALUE_ROOM))
+  if (!pt_buf_reserve(e->L, e->out, 1 + VALUE_ROOM))
     return PT_ENCODE_MEMORY;
-  out->data[out->end++] = ':';
+  e->out->data[e->out->end++] = ':';
   return PT_ENCODED;
-}
-
-/* Writes what stands before a member that is named by an order; 0 if it has to
-** be done as for any member. */
-static inline int put_prepared(pt_encoder *e) {
-  const pt_level *l = &e->open[e->depth - 1];
-  const pt_order_text *prepared;
-  pt_buf *out = e->out;
-  char *p;
-  if (l->named >= 0)
-    return 0;
-  prepared = &l->order->texts[l->parts[e->n].place - 1];
-  if (prepared->len == 0 ||
-      !pt_buf_reserve(e->L, out, sizeof *prepared + VALUE_ROOM))
-    return 0;
-  p = out->data + out->end;
-  *p = ',';
-  p += e->n++ > 0;
-  memcpy(p, prepared->text, sizeof prepared->text);
-  out->end = (size_t)(p - out->data) + prepared->len;
-  return 1;
 }
 
 static inline pt_encoded before_member(pt_encoder *e) {
@@ -438,10 +469,10 @@ static inline pt_encoded before_member(pt_encoder *e) {
   const char *name;
   size_t len;
   char *p;
-  if (e->walk == PT_WALK_ORDERED && put_prepared(e))
-    return PT_ENCODED;
   if (lua_type(e->L, -2) != LUA_TSTRING)
     return not_a_name(e);
+  if (e->walk == PT_WALK_ORDERED)
+    add_part(e);
   name = lua_tolstring(e->L, -2, &len);
   if (!pt_buf_reserve(e->L, out, len + 4 + VALUE_ROOM))
     return PT_ENCODE_MEMORY;
@@ -461,78 +492,67 @@ static inline pt_encoded before_member(pt_encoder *e) {
 
 /* {====== The members of the innermost table, from the one on top on ====== */
 
-/* What a walk has come to. */
-typedef enum step {
-  STEP_END,   /* there are no more */
-  STEP_TABLE, /* the next one is a table, and on top */
-  STEP_FAILED /* see `status` */
-} step;
+/* A walk over members returns PT_ENCODED at the end of the table. */
+#define TABLE_NEXT ((pt_encoded)(PT_ENCODE_MISUSE + 1)) /* a table is on top */
 
-static inline step failed(pt_encoder *e, pt_encoded status) {
-  e->status = status;
-  return STEP_FAILED;
-}
-
-/* What follows an integer is likely to be one, and then no more is asked. */
-static inline step write_items(pt_encoder *e) {
+/* What follows an integer is likely to be one, too, and this is asked first. */
+static inline pt_encoded write_items(pt_encoder *e) {
   lua_State *L = e->L;
   int was_integer = 0;
   do {
     pt_encoded status = before_item(e);
     if (status != PT_ENCODED)
-      return failed(e, status);
+      return status;
     if (was_integer && lua_isinteger(L, -1)) {
       put_integer(e->out, lua_tointeger(L, -1));
     } else {
       int type = lua_type(L, -1);
       if (type == LUA_TTABLE)
-        return STEP_TABLE;
+        return TABLE_NEXT;
       status = encode_scalar(e, type);
       if (status != PT_ENCODED)
-        return failed(e, status);
+        return status;
       was_integer = type == LUA_TNUMBER;
     }
     lua_pop(L, 1);
   } while (next_member(e));
-  return STEP_END;
+  return PT_ENCODED;
 }
 
-static inline step write_members(pt_encoder *e) {
+static inline pt_encoded write_members(pt_encoder *e) {
   lua_State *L = e->L;
   do {
     pt_encoded status = before_member(e);
     int type;
     if (status != PT_ENCODED)
-      return failed(e, status);
+      return status;
     type = lua_type(L, -1);
     if (type == LUA_TTABLE)
-      return STEP_TABLE;
+      return TABLE_NEXT;
     status = encode_scalar(e, type);
     if (status != PT_ENCODED)
-      return failed(e, status);
+      return status;
     lua_pop(L, 1);
   } while (next_member(e));
-  return STEP_END;
+  return PT_ENCODED;
 }
 
 /* }====== */
 
-/* Writes the table on top and what is in it. */
+/* Writes the table on top and everything in it. */
 static pt_encoded encode_table(pt_encoder *e) {
   for (;;) {
     int more;
     pt_encoded status = open_table(e, &more);
-    if (status != PT_ENCODED)
+    if (status != PT_ENCODED || e->depth == 0)
       return status;
     for (;;) {
-      step s = !more        ? STEP_END
-               : is_list(e) ? write_items(e)
-                            : write_members(e);
-      if (s == STEP_FAILED)
-        return e->status;
-      if (s == STEP_TABLE)
+      if (more)
+        status = is_list(e) ? write_items(e) : write_members(e);
+      if (status == TABLE_NEXT)
         break;
-      status = close_table(e);
+      if (status == PT_ENCODED)
+        status = close_table(e);
       if (status != PT_ENCODED || e->depth == 0)
         return status;
       more = next_member(e);
@@ -563,7 +583,7 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.out = out;
   e.depth = 0;
   e.most = style->depth;
-  e.levels = FREE;
+  e.levels = FREE_LEVELS;
   e.base = top + 1;
   e.key = top;
   e.walk = PT_WALK_OBJECT;
@@ -571,14 +591,14 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.mark = mark;
   e.root = root;
   e.array_meta = style->array_meta;
-  e.status = PT_ENCODED;
   e.parts_used = 0;
   lua_pushvalue(L, index);
   status = encode_all(&e);
   if (status == PT_ENCODED)
     return status;
-  pt_buf_cut(out, status == PT_ENCODE_MEMORY ? mark : pt_buf_len(out));
-  if (status == PT_ENCODE_MISUSE)
+  if (status == PT_ENCODE_MEMORY)
+    pt_buf_cut(out, mark);
+  else
     lua_replace(L, top + 1);
   lua_settop(L, status == PT_ENCODE_MISUSE ? top + 1 : top);
   return status;

@@ -1,23 +1,23 @@
 /*
-** What an encoder cannot write: the path to it, and why.
+** Why the encoder cannot write a value, and the path to that value.
 */
+#include "lencode.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "lapi.h"
-#include "lencode.h"
-
 /* {====== The message ====== */
 
-/* A string with a NUL in it is none either, but is shown well enough. */
-static int is_name(const char *s) {
+/* A string with a NUL in it is not an identifier, but it is shown well enough.
+*/
+static int is_identifier(const char *s) {
   if (*s == '\0' || (*s >= '0' && *s <= '9'))
     return 0;
   return s[strspn(s, "abcdefghijklmnopqrstuvwxyz"
                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
 }
 
-/* A key as a message shows it: what would not be text itself, escaped. */
+/* Adds a key to a message; bytes that would make it unreadable are escaped. */
 static void add_key(luaL_Buffer *b, const char *p, const char *end) {
   char escape[8];
   while (p < end) {
@@ -37,9 +37,9 @@ static void add_step(lua_State *L, luaL_Buffer *b, int key) {
   const char *text;
   if (lua_type(L, key) == LUA_TSTRING) {
     text = lua_tolstring(L, key, &len);
-    luaL_addstring(b, is_name(text) ? "." : "[\"");
+    luaL_addstring(b, is_identifier(text) ? "." : "[\"");
     add_key(b, text, text + len);
-    luaL_addstring(b, is_name(text) ? "" : "\"]");
+    luaL_addstring(b, is_identifier(text) ? "" : "\"]");
     return;
   }
   if (lua_isinteger(L, key))
@@ -52,13 +52,12 @@ static void add_step(lua_State *L, luaL_Buffer *b, int key) {
 pt_encoded pt_encode_error(pt_encoder *e, const char *what) {
   lua_State *L = e->L;
   luaL_Buffer b;
-  int i;
   pt_buf_cut(e->out, e->mark);
   if (!lua_checkstack(L, LUA_MINSTACK))
     return PT_ENCODE_MEMORY;
   luaL_buffinit(L, &b);
   luaL_addstring(&b, e->root);
-  for (i = 0; i < e->depth; i++)
+  for (int i = 0; i < e->depth; i++)
     add_step(L, &b, e->base + i * PT_ENCODER_SLOTS + 2);
   luaL_addstring(&b, ": ");
   luaL_addstring(&b, what);
@@ -67,49 +66,39 @@ pt_encoded pt_encode_error(pt_encoder *e, const char *what) {
 }
 
 pt_encoded pt_encode_type_error(pt_encoder *e) {
-  char what[64] = "a ";
-  strncat(what, luaL_typename(e->L, -1), sizeof what - 32);
-  strcat(what, " has no JSON form");
+  char what[64];
+  snprintf(what, sizeof what, "a %s has no JSON form", luaL_typename(e->L, -1));
   return pt_encode_error(e, what);
 }
 
 /* }====== */
 
-/* {====== Tables that hold themselves ====== */
-
-static const void *table_at(pt_encoder *e, int level) {
-  return lua_topointer(e->L, e->base + level * PT_ENCODER_SLOTS);
+static const void *table_at(pt_encoder *e, int depth) {
+  return lua_topointer(e->L, e->base + depth * PT_ENCODER_SLOTS);
 }
 
-/* Whether the table at this level is also one around it. */
-static int is_again(pt_encoder *e, int level) {
-  const void *table = table_at(e, level);
-  int i;
-  for (i = 0; i < level; i++)
+/* Whether the table at this depth is also one around it. */
+static int is_repeated(pt_encoder *e, int depth) {
+  const void *table = table_at(e, depth);
+  for (int i = 0; i < depth; i++)
     if (table_at(e, i) == table)
       return 1;
   return 0;
 }
 
-/* The one on top is at the level behind the last. What is around it was asked
-** for when it was on top, but for the first levels. */
-int pt_encode_is_cycle(pt_encoder *e, int has_room) {
-  int is_cycle = is_again(e, e->depth), level;
-  if (has_room && !is_cycle)
+int pt_encode_is_cycle(pt_encoder *e, int may_open) {
+  int is_found = is_repeated(e, e->depth);
+  if (may_open && !is_found)
     return 0;
-  for (level = 1; level < PT_ENCODER_QUICK && level < e->depth; level++)
-    if (is_again(e, level)) {
-      e->depth = level;
+  for (int depth = 1; depth < PT_ENCODER_LEVELS && depth < e->depth; depth++)
+    if (is_repeated(e, depth)) {
+      e->depth = depth;
       return 1;
     }
-  return is_cycle;
+  return is_found;
 }
 
-/* }====== */
-
-/* {====== Lists ====== */
-
-/* The first index without an item, as the key in the innermost table's slot. */
+/* Puts the first index without an item into the key's slot. */
 static const char *find_hole(lua_State *L, int table) {
   lua_Integer i = 1;
   while (lua_rawgeti(L, table, i) != LUA_TNIL) {
@@ -142,5 +131,3 @@ const char *pt_encode_list_error(pt_encoder *e) {
   lua_pushinteger(L, most);
   return NULL;
 }
-
-/* }====== */

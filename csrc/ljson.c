@@ -143,11 +143,8 @@ static int json_raw(lua_State *L) {
   const char *text = luaL_checklstring(L, 1, &len), *end;
   pt_json_fault fault;
   end = pt_json_value(text, text + len, PT_JSON_DEPTH, &fault);
-  if (end != NULL && pt_json_space(end, text + len) < text + len) {
-    fault.what = "unexpected text behind the value";
-    fault.where = end;
-    end = NULL;
-  }
+  if (end != NULL && pt_json_space(end, text + len) < text + len)
+    end = pt_json_fail(&fault, "unexpected text behind the value", end);
   if (end == NULL) {
     push_fault(L, text, &fault);
     return luaL_argerror(L, 1, lua_tostring(L, -1));
@@ -170,19 +167,6 @@ static int depth_option(lua_State *L, int arg) {
   return (int)depth;
 }
 
-typedef struct decode_options {
-  int depth, ordered, big_integers; /* as in pt_decoder */
-} decode_options;
-
-/* Those that stand behind the text at 1. */
-static decode_options check_options(lua_State *L) {
-  decode_options options;
-  options.depth = depth_option(L, 2);
-  options.ordered = lua_toboolean(L, 3);
-  options.big_integers = lua_toboolean(L, 4);
-  return options;
-}
-
 /* The text at 1, a string or raw. */
 static const char *check_text(lua_State *L, size_t *len) {
   const char *text = NULL;
@@ -191,43 +175,11 @@ static const char *check_text(lua_State *L, size_t *len) {
   return text != NULL ? text : luaL_checklstring(L, 1, len);
 }
 
-/* Pushes the value, or nil and what is wrong. */
-static int decode_text(lua_State *L, const char *text, size_t len,
-                       decode_options options) {
-  int top = lua_gettop(L);
-  pt_decoder d;
-  d.p = text;
-  d.end = text + len;
-  d.depth = options.depth;
-  d.values = SIZE_MAX;
-  d.ordered = options.ordered;
-  d.big_integers = options.big_integers;
-  d.words = pt_names_get(L, 1);
-  if (pt_decode_value(L, &d)) {
-    d.p = pt_json_space(d.p, d.end);
-    if (d.p == d.end)
-      return 1;
-    d.fault.what = "unexpected text behind the value";
-    d.fault.where = d.p;
-  }
-  lua_settop(L, top);
-  lua_pushnil(L);
-  push_fault(L, text, &d.fault);
-  return 2;
-}
-
-/* The same for what json.decode was given. */
-static int decode(lua_State *L) {
-  size_t len;
-  const char *text = check_text(L, &len);
-  return decode_text(L, text, len, check_options(L));
-}
-
 /* {====== The collector ====== */
 
-/* Steps as if so many kilobytes had been allocated. What that frees need not be
-** made up for any more. All is noted before, for a finalizer may get here, too.
-*/
+/* Has the collector work as if so many kilobytes had been allocated. Memory
+** that it frees counts as made up for, too. The state is changed first, because
+** a finalizer may call this function. */
 static void collect(lua_State *L, pt_arrears *a, int part) {
   int before = lua_gc(L, LUA_GCCOUNT), step = part + a->deferred, freed;
   a->owed -= part;
@@ -238,8 +190,7 @@ static void collect(lua_State *L, pt_arrears *a, int part) {
     a->owed -= freed;
 }
 
-/* For that much an incremental one works for some milliseconds. */
-#define PART 16
+#define PART 16 /* kilobytes: some milliseconds of an incremental collector */
 
 void pt_make_up(lua_State *L, pt_arrears *a) {
   if (lua_gc(L, LUA_GCISRUNNING))
@@ -248,9 +199,9 @@ void pt_make_up(lua_State *L, pt_arrears *a) {
     a->owed = 0;
 }
 
-/* A collector that is started again would begin at once, when all that has been
-** made is still in use; and a generational one would do so from end to end, and
-** take it for something to last. A step backwards makes it wait. */
+/* A restarted collector would begin at once, while all that was decoded is
+** still in use. A generational one would even do a full cycle, and take all of
+** it for long-lived. A step backwards makes it wait. */
 static void start_again(lua_State *L, pt_arrears *a, int missed) {
   lua_gc(L, LUA_GCRESTART);
   a->owed = missed;
@@ -275,13 +226,12 @@ int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
 
 /* }====== */
 
-/* Calls `decode`, which is the upvalue behind those that it has itself. */
-static int decode_paused(lua_State *L) {
-  pt_vocabulary words = pt_names_get(L, 1);
+/* Calls json.decode, its own last upvalue, again with the collector stopped. */
+static int decode_paused(lua_State *L, const pt_vocabulary *words) {
   lua_settop(L, 4);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  if (pt_call_paused(L, &words, 4) != LUA_OK)
+  if (pt_call_paused(L, words, 4) != LUA_OK)
     return lua_error(L);
   return lua_gettop(L);
 }
@@ -290,10 +240,28 @@ static int decode_paused(lua_State *L) {
 ** -> value | nil, msg */
 static int json_decode(lua_State *L) {
   size_t len;
-  decode_options options = check_options(L);
   const char *text = check_text(L, &len);
-  return len >= PT_DECODE_LARGE ? decode_paused(L)
-                                : decode_text(L, text, len, options);
+  int top = lua_gettop(L);
+  pt_decoder d;
+  d.p = text;
+  d.end = text + len;
+  d.depth = top > 1 ? depth_option(L, 2) : PT_JSON_DEPTH;
+  d.values = SIZE_MAX;
+  d.ordered = top > 2 && lua_toboolean(L, 3);
+  d.big_integers = top > 3 && lua_toboolean(L, 4);
+  d.words = pt_names_get(L, 1);
+  if (len >= PT_DECODE_LARGE && lua_gc(L, LUA_GCISRUNNING) == 1)
+    return decode_paused(L, &d.words);
+  if (pt_decode_value(L, &d)) {
+    d.p = pt_json_space(d.p, d.end);
+    if (d.p == d.end)
+      return 1;
+    pt_json_fail(&d.fault, "unexpected text behind the value", d.p);
+  }
+  lua_settop(L, top);
+  lua_pushnil(L);
+  push_fault(L, text, &d.fault);
+  return 2;
 }
 
 /* }====== */
@@ -394,9 +362,10 @@ static void push_watch(lua_State *L) {
 
 static void push_decode(lua_State *L) {
   pt_names_push(L);
-  pt_names_push(L);
-  lua_pushcclosure(L, decode, PT_NAMES_UPVALUES);
+  lua_pushnil(L);
   lua_pushcclosure(L, json_decode, PT_NAMES_UPVALUES + 1);
+  lua_pushvalue(L, -1);
+  lua_setupvalue(L, -2, PT_NAMES_UPVALUES + 1);
 }
 
 void pt_open_json(lua_State *L) {

@@ -1,7 +1,7 @@
 /*
-** JSON to Lua values and back. What stands for what: integers and floats stay
-** apart, null is the light userdata NULL (which is cjson.null), an array
-** is a table with the array metatable, text kept as it is is a pintle.raw.
+** JSON to Lua values and back. Integers and floats stay apart, null is the
+** light userdata NULL (as cjson.null is), an array is a table with the array
+** metatable, and JSON text that is passed on undecoded is a pintle.raw.
 */
 #ifndef PT_LJSON_H
 #define PT_LJSON_H
@@ -14,37 +14,40 @@
 
 #define PT_JSON_DEPTH 1000 /* default nesting limit */
 
-/* For when lua_checkstack has failed: whether it was memory that was short. If
-** not, the stack is as large as Lua lets it be. */
+/* After lua_checkstack has failed: whether memory was short. If not, the stack
+** has reached Lua's limit. */
 int pt_stack_is_small(lua_State *L);
 
 /* {====== Names of members (ldecode.c) ====== */
 
-/* Names come again and again. The last of them are kept, with the Lua strings
-** they became, so that most names are looked up by a few bytes instead of being
-** hashed, interned and collected with every message.
+/* A cache of the last names, with their Lua strings: most names are found by
+** comparing a few words, instead of being hashed, interned and collected with
+** every message.
 **
-** One cache serves a whole Lua state. A function that decodes has it as three
-** upvalues, in this order, from some index on. */
+** One cache serves a whole Lua state. A function that decodes has three
+** upvalues: the cache, its table of strings, and the array metatable. */
 #define PT_NAMES_UPVALUES 3
 
-/* Pushes the metatable that marks arrays, which is the third. */
+/* Pushes the metatable that marks arrays. */
 void pt_array_metatable(lua_State *L);
 
-#define PT_NAMES_SLOTS 128 /* a power of two */
+#define PT_NAMES_SLOT_BITS 8
+#define PT_NAMES_SLOTS (1 << PT_NAMES_SLOT_BITS)
 #define PT_NAMES_LONGEST 22
 #define PT_NAMES_MOST_WATCHED 8
 
+/* The bytes of a name as numbers. Those of a long one overlap: `last` are its
+** last eight bytes, if it has as many. */
 typedef struct pt_name {
+  uint64_t first, middle, last;
   unsigned char len;
   unsigned char is_watched;
-  char text[PT_NAMES_LONGEST];
 } pt_name;
 
-/* What the collector has missed, in kilobytes: see pt_call_paused. */
+/* Work that the collector has missed, in kilobytes: see pt_call_paused. */
 typedef struct pt_arrears {
-  int owed;     /* that it has yet to make up for */
-  int deferred; /* for which it has been told not to begin by itself */
+  int owed;     /* still to be made up for */
+  int deferred; /* allocations for which it was told not to start by itself */
 } pt_arrears;
 
 #define PT_ORDERS_KEPT 128 /* a power of two */
@@ -79,9 +82,9 @@ pt_vocabulary pt_names_get(lua_State *L, int first);
 void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
                         size_t len, const char *end);
 
-/* json.watch(names) -> trail; with the upvalues above. Objects with a name that
-** is watched are found without a walk over all that was decoded: they are
-** noted, with all that is around them. */
+/* json.watch(names) -> trail; with the upvalues above. The decoder notes
+** objects with a watched name, and everything around them, in the trail, so
+** that they are found without a walk over the whole value. */
 int pt_names_watch(lua_State *L);
 
 /* }====== */
@@ -124,14 +127,14 @@ int pt_decode_value(lua_State *L, pt_decoder *d);
 #define PT_DECODE_LARGE (64 * 1024)
 
 /* As lua_pcall with all results, with the collector stopped if it was running.
-** It does not see what is allocated meanwhile and would let it pile up from
-** call to call. So it makes up for that later, when most of it may be garbage:
-** bit by bit while a stream is waited for, and with the rest before the next
-** such call. */
+** A stopped collector takes no notice of what is allocated, and garbage would
+** pile up from call to call. So it makes up for that later, when most of the
+** memory may be garbage: in parts while the loop waits, and the rest before the
+** next such call. */
 int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args);
 
-/* Has the collector make up for a bit. A generational one does all that it has
-** to do with the first. Both functions may run finalizers. */
+/* Has the collector make up for a part. A generational one does all its work
+** with the first part. Both functions may run finalizers. */
 void pt_make_up(lua_State *L, pt_arrears *a);
 
 /* }====== */
@@ -153,10 +156,10 @@ typedef struct pt_encode_style {
 const void *pt_array_mark(lua_State *L);
 
 /* Appends the value at `index`; `root` names it in messages. Runs neither the
-** collector nor Lua code, unless it fails: then the buffer was first cut back
-** to the length `mark`. But for the message the stack is left as it was; it has
-** PT_ENCODE_STACK free slots, which any C function has that has not pushed
-** much. Threads whose stack need not grow for that stay small. */
+** collector nor Lua code, unless it fails: then the buffer is first cut back to
+** the length `mark`. The stack is left as it was, except for the message. It
+** must have PT_ENCODE_STACK free slots, which a C function has if it has not
+** pushed much: so the stacks of most threads need not grow. */
 #define PT_ENCODE_STACK 16
 pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
                            const pt_encode_style *style, const char *root);
@@ -172,7 +175,7 @@ int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
 /* json.order(names) -> metatable (lorder.c) */
 int pt_order_new(lua_State *L);
 
-/* {====== Text kept as it is (ljson.c) ====== */
+/* {====== Undecoded text (ljson.c) ====== */
 
 /* Pushes a pintle.raw. The text must be valid JSON. */
 void pt_raw_push(lua_State *L, const char *text, size_t len);

@@ -13,26 +13,19 @@
 #include "core.h"
 #include "io.h"
 #include "lfd.h"
-#include "ljson.h"
 
 #define FIRST_SLOTS 64
 
-static const char keys[PT_LOOP_VALUES] = {0}; /* addresses in the registry */
+static const char loop_key = 0; /* its address is the key in the registry */
 
-/* {====== Memory ====== */
+/* {====== Values and lists ====== */
 
-static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
-  return alloc(ud, block, old, size);
+void pt_loop_push(lua_State *L, const pt_loop *lp, int value) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, lp->values[value]);
 }
 
-void pt_loop_push(lua_State *L, int value) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &keys[value]);
-}
-
-void pt_loop_set(lua_State *L, int value) {
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &keys[value]);
+void pt_loop_set(lua_State *L, const pt_loop *lp, int value) {
+  lua_rawseti(L, LUA_REGISTRYINDEX, lp->values[value]);
 }
 
 int pt_loop_keep(lua_State *L) {
@@ -75,84 +68,92 @@ void pt_list_remove(pt_list *list, pt_link *l) {
 
 /* }====== */
 
-/* {====== What is ready ====== */
+/* {====== Ready links and timers ====== */
 
-static int fail_memory(lua_State *L) {
-  return luaL_error(L, "not enough memory");
+void pt_loop_add_ready(pt_loop *lp, pt_link *l) {
+  pt_list_add(&lp->ready, l);
+  lp->ready_count++;
 }
 
-/* For finalizers that run after the loop's own. */
-static void check_open(lua_State *L, const pt_loop *lp) {
-  if (!lp->is_open)
-    luaL_error(L, "the loop is closed");
-}
-
-static void grow_ready(lua_State *L, pt_loop *lp) {
-  size_t room = lp->ready_room > 0 ? lp->ready_room * 2 : 64, i;
-  pt_task **ready = reallocate(L, NULL, 0, room * sizeof *ready);
-  if (ready == NULL)
-    fail_memory(L);
-  for (i = 0; i < lp->ready_count; i++)
-    ready[i] = lp->ready[(lp->ready_first + i) & (lp->ready_room - 1)];
-  reallocate(L, lp->ready, lp->ready_room * sizeof *ready, 0);
-  lp->ready = ready;
-  lp->ready_first = 0;
-  lp->ready_room = room;
-}
-
-void pt_loop_reserve_ready(lua_State *L, pt_loop *lp) {
-  size_t calls = (size_t)(lp->last_call - lp->first_call + 1) / 2;
-  check_open(L, lp);
-  while (lp->ready_room <= lp->tasks + calls)
-    grow_ready(L, lp);
-}
-
-void pt_loop_add_ready(pt_loop *lp, pt_task *t) {
-  lp->ready[(lp->ready_first + lp->ready_count++) & (lp->ready_room - 1)] = t;
-}
-
-/* Calls the next function of those that were to be called soon. */
-static void call_next(lua_State *L, pt_loop *lp) {
-  lua_Integer at = lp->first_call;
-  pt_loop_push(L, PT_LOOP_CALLS);
-  lua_rawgeti(L, -1, at);
-  lua_rawgeti(L, -2, at + 1);
-  lua_pushnil(L);
-  lua_rawseti(L, -4, at);
-  lua_pushnil(L);
-  lua_rawseti(L, -4, at + 1);
-  lp->first_call += 2;
-  if (lp->first_call > lp->last_call) {
-    lp->first_call = 1;
-    lp->last_call = 0;
+/* Runs the links that are ready now; a nested turn may run some of them. */
+static void run_ready(lua_State *L, pt_loop *lp) {
+  size_t left = lp->ready_count;
+  for (; left > 0 && lp->ready_count > 0; left--) {
+    pt_link *l = lp->ready.first;
+    pt_list_remove(&lp->ready, l);
+    lp->ready_count--;
+    l->run(L, l);
   }
+}
+
+void pt_loop_clear_alarm(pt_loop *lp, pt_alarm *a) {
+  pt_timers_remove(&lp->timers, &a->timer);
+}
+
+void pt_loop_set_alarm(pt_loop *lp, pt_alarm *a, double at) {
+  pt_timers_remove(&lp->timers, &a->timer);
+  pt_timers_add(&lp->timers, &a->timer, at);
+}
+
+static void fire_timers(lua_State *L, pt_loop *lp) {
+  double now;
+  pt_timer *t;
+  if (pt_timers_due(&lp->timers) == HUGE_VAL)
+    return;
+  now = pt_clock_now();
+  while ((t = pt_timers_take(&lp->timers, now)) != NULL) {
+    pt_alarm *a = (pt_alarm *)(void *)t;
+    a->fire(L, a);
+  }
+}
+
+/* A function of Lua that is to be called; it and its argument are the user
+** values. */
+typedef struct callback {
+  pt_alarm alarm; /* first: it is known by this address */
+  pt_link ready;
+  int ref;
+} callback;
+
+#define CALLBACK "pintle.timer"
+
+static void call_back(lua_State *L, callback *c) {
+  pt_loop_push_kept(L, c->ref);
+  pt_loop_let_go(L, &c->ref);
+  lua_getiuservalue(L, -1, 1);
+  lua_getiuservalue(L, -2, 2);
   lua_call(L, 1, 0);
   lua_pop(L, 1);
 }
 
-/* Those that are ready now; a turn inside of this one may go on with them. */
-static void run_ready(lua_State *L, pt_loop *lp) {
-  size_t left = lp->ready_count;
-  for (; left > 0 && lp->ready_count > 0; left--) {
-    pt_task *t = lp->ready[lp->ready_first];
-    lp->ready_first = (lp->ready_first + 1) & (lp->ready_room - 1);
-    lp->ready_count--;
-    if (t == NULL)
-      call_next(L, lp);
-    else
-      pt_task_run(L, t, t->args);
-  }
+static void fire_callback(lua_State *L, pt_alarm *a) {
+  call_back(L, (callback *)(void *)a);
+}
+
+static void run_callback(lua_State *L, pt_link *l) {
+  call_back(L, (callback *)(void *)((char *)l - offsetof(callback, ready)));
+}
+
+/* Moves the function at -2 and its argument on top into a new callback, which
+** is pushed. */
+static callback *push_callback(lua_State *L) {
+  static const luaL_Reg no_methods[] = {{NULL, NULL}};
+  callback *c = lua_newuserdatauv(L, sizeof *c, 2);
+  memset(c, 0, sizeof *c);
+  c->alarm.fire = fire_callback;
+  c->ready.run = run_callback;
+  c->ref = LUA_NOREF;
+  pt_set_class(L, CALLBACK, no_methods, NULL);
+  lua_insert(L, -3);
+  lua_setiuservalue(L, -3, 2);
+  lua_setiuservalue(L, -2, 1);
+  c->ref = pt_loop_keep(L);
+  return c;
 }
 
 void pt_loop_call_soon(lua_State *L, pt_loop *lp) {
-  pt_loop_reserve_ready(L, lp);
-  pt_loop_push(L, PT_LOOP_CALLS);
-  lua_insert(L, -3);
-  lua_rawseti(L, -3, lp->last_call + 2);
-  lua_rawseti(L, -2, lp->last_call + 1);
+  pt_loop_add_ready(lp, &push_callback(L)->ready);
   lua_pop(L, 1);
-  pt_loop_add_ready(lp, NULL);
-  lp->last_call += 2;
 }
 
 /* loop.soon(action, subject): action(subject) is called in the next turn */
@@ -163,88 +164,14 @@ static int loop_soon(lua_State *L) {
   return 0;
 }
 
-/* }====== */
-
-/* {====== Timers ====== */
-
-void pt_loop_clear_alarm(pt_loop *lp, pt_alarm *a) {
-  pt_timers_remove(&lp->timers, &a->timer);
-}
-
-int pt_loop_reserve_alarm(lua_State *L, pt_loop *lp) {
-  pt_timers *h = &lp->timers;
-  size_t room = h->room > 0 ? h->room * 2 : 16;
-  pt_timer **heap;
-  check_open(L, lp);
-  if (h->count < h->room)
-    return 1;
-  heap = reallocate(L, h->heap, h->room * sizeof *heap, room * sizeof *heap);
-  if (heap == NULL)
-    return 0;
-  h->heap = heap;
-  h->room = room;
-  return 1;
-}
-
-void pt_loop_set_alarm(lua_State *L, pt_loop *lp, pt_alarm *a, double at) {
-  if (a->timer.place == 0 && !pt_loop_reserve_alarm(L, lp))
-    fail_memory(L);
-  pt_timers_remove(&lp->timers, &a->timer);
-  pt_timers_add(&lp->timers, &a->timer, at);
-}
-
-static void fire_timers(lua_State *L, pt_loop *lp) {
-  double now;
-  pt_timer *t;
-  if (lp->timers.count == 0)
-    return;
-  now = pt_clock_now();
-  while ((t = pt_timers_take(&lp->timers, now)) != NULL) {
-    pt_alarm *a = (pt_alarm *)(void *)t;
-    a->fire(L, a);
-  }
-}
-
-/* A timer of Lua's: its user values are the function and its subject. */
-typedef struct lua_timer {
-  pt_alarm alarm; /* first: it is known by this address */
-  int ref;
-} lua_timer;
-
-#define TIMER "pintle.timer"
-
-static void fire_lua_timer(lua_State *L, pt_alarm *a) {
-  lua_timer *t = (lua_timer *)(void *)a;
-  pt_loop_push_kept(L, t->ref);
-  pt_loop_let_go(L, &t->ref);
-  lua_getiuservalue(L, -1, 1);
-  lua_getiuservalue(L, -2, 2);
-  lua_call(L, 1, 0);
-  lua_pop(L, 1);
-}
-
 /* loop.after(seconds, action, subject) -> timer */
 static int loop_after(lua_State *L) {
-  static const luaL_Reg no_methods[] = {{NULL, NULL}};
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   double seconds = luaL_checknumber(L, 1);
-  lua_timer *t;
   luaL_argcheck(L, !isnan(seconds), 1, "seconds expected");
   luaL_checkany(L, 2);
   lua_settop(L, 3);
-  t = lua_newuserdatauv(L, sizeof *t, 2);
-  memset(t, 0, sizeof *t);
-  t->alarm.fire = fire_lua_timer;
-  t->ref = LUA_NOREF;
-  pt_set_class(L, TIMER, no_methods, NULL);
-  lua_pushvalue(L, 2);
-  lua_setiuservalue(L, 4, 1);
-  lua_pushvalue(L, 3);
-  lua_setiuservalue(L, 4, 2);
-  if (!pt_loop_reserve_alarm(L, lp))
-    fail_memory(L);
-  t->ref = pt_loop_keep(L);
-  pt_loop_set_alarm(L, lp, &t->alarm,
+  pt_loop_set_alarm(lp, &push_callback(L)->alarm,
                     pt_clock_now() + (seconds > 0 ? seconds : 0));
   return 1;
 }
@@ -252,9 +179,9 @@ static int loop_after(lua_State *L) {
 /* loop.forget(timer): does nothing once it has fired */
 static int loop_forget(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
-  lua_timer *t = luaL_checkudata(L, 1, TIMER);
-  pt_loop_clear_alarm(lp, &t->alarm);
-  pt_loop_let_go(L, &t->ref);
+  callback *c = luaL_checkudata(L, 1, CALLBACK);
+  pt_loop_clear_alarm(lp, &c->alarm);
+  pt_loop_let_go(L, &c->ref);
   return 0;
 }
 
@@ -262,23 +189,30 @@ static int loop_forget(lua_State *L) {
 
 /* {====== Descriptors ====== */
 
-/* A number that is not open would claim memory for nothing. */
+static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
+  void *ud;
+  lua_Alloc alloc = lua_getallocf(L, &ud);
+  return alloc(ud, block, old, size);
+}
+
+/* Makes a slot for `fd`; 0, or an error number. A descriptor that is not open
+** would claim memory for nothing. */
 static int reserve(lua_State *L, pt_loop *lp, int fd) {
-  int limit = lp->poll.limit > 0 ? lp->poll.limit : FIRST_SLOTS;
+  pt_poll *p = &lp->poll;
+  int limit = p->limit > 0 ? p->limit : FIRST_SLOTS;
   void *memory;
-  if (fd < lp->poll.limit)
+  if (fd < p->limit)
     return 0;
+  if (!lp->is_open)
+    return EBADF;
   if (fcntl(fd, F_GETFD) < 0)
     return errno;
   while (limit <= fd)
     limit = limit > INT_MAX / 2 ? INT_MAX : limit * 2;
-  memory = lua_newuserdatauv(L, pt_poll_size(limit), 0);
-  if (limit > lp->poll.limit) { /* a finalizer may have done it */
-    pt_poll_move(&lp->poll, memory, limit);
-    pt_loop_set(L, PT_LOOP_SLOTS);
-  } else {
-    lua_pop(L, 1);
-  }
+  memory = reallocate(L, p->slots, pt_poll_size(p->limit), pt_poll_size(limit));
+  if (memory == NULL)
+    return luaL_error(L, "not enough memory");
+  pt_poll_grow(p, memory, limit);
   return 0;
 }
 
@@ -287,7 +221,7 @@ int pt_loop_watch(lua_State *L, pt_loop *lp, int fd, int events, int index) {
   index = lua_absindex(L, index);
   if (err != 0)
     return err;
-  pt_loop_push(L, PT_LOOP_WATCHERS);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   was_watched = lua_rawgeti(L, -1, fd) != LUA_TNIL;
   lua_pushvalue(L, index);
   lua_rawseti(L, -3, fd);
@@ -304,7 +238,7 @@ int pt_loop_watch(lua_State *L, pt_loop *lp, int fd, int events, int index) {
 void pt_loop_unwatch(lua_State *L, pt_loop *lp, int fd) {
   if (fd >= lp->poll.limit)
     return;
-  pt_loop_push(L, PT_LOOP_WATCHERS);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   if (lua_rawgeti(L, -1, fd) != LUA_TNIL) {
     pt_poll_set(&lp->poll, fd, 0);
     lua_pushnil(L);
@@ -339,39 +273,42 @@ static int loop_watch(lua_State *L) {
 static int loop_unwatch(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   int fd = pt_fd_check(L, 1);
-  pt_loop_push(L, PT_LOOP_WATCHERS);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   lua_rawgeti(L, -1, fd);
   if (lua_rawequal(L, -1, 2))
     pt_loop_unwatch(L, lp, fd);
   return 0;
 }
 
-/* For a peer, which is on top. */
-static void tell_reader(lua_State *L, int ready) {
-  pt_loop_push(L, PT_LOOP_READ);
+/* }====== */
+
+/* {====== Waiting ====== */
+
+/* The stack of turn_protected, in which all of this runs. */
+enum { LOOP = 1, WAITING, WATCHERS };
+
+/* Has the peer on top, which is popped, read or written. */
+static void read_peer(lua_State *L, const pt_loop *lp, int ready) {
+  pt_loop_push(L, lp, PT_LOOP_READ);
   lua_insert(L, -2);
   lua_pushinteger(L, ready);
   lua_call(L, 2, 0);
 }
 
-static void tell_watcher(lua_State *L, int fd, int ready) {
-  int top = lua_gettop(L);
-  pt_loop_push(L, PT_LOOP_WATCHERS);
-  if (lua_rawgeti(L, -1, fd) == LUA_TUSERDATA) {
-    tell_reader(L, ready);
-  } else if (lua_istable(L, -1)) {
+static void call_watcher(lua_State *L, const pt_loop *lp, int fd, int ready) {
+  int type = lua_rawgeti(L, WATCHERS, fd);
+  if (type == LUA_TUSERDATA) {
+    read_peer(L, lp, ready);
+  } else if (type == LUA_TTABLE) {
     lua_getfield(L, -1, "on_ready");
     lua_insert(L, -2);
     lua_pushboolean(L, ready & PT_POLL_READ);
     lua_pushboolean(L, ready & PT_POLL_WRITE);
     lua_call(L, 3, 0);
+  } else {
+    lua_pop(L, 1);
   }
-  lua_settop(L, top);
 }
-
-/* }====== */
-
-/* {====== Waiting ====== */
 
 /* Rounded up: a timer that is not quite due must not be asked for again and
 ** again. */
@@ -387,25 +324,16 @@ static int do_nothing(lua_State *L) {
   return 0;
 }
 
-/* A signal has come. If it wants to stop the program, its handler has set a
-** hook, as lua.c does, and that runs with the next call. */
-static void let_signals_stop_it(lua_State *L, lua_Hook before) {
-  if (!pt_is_stopped(L, before))
-    return;
-  lua_pushcfunction(L, do_nothing);
-  lua_call(L, 0, 0);
-}
-
-/* The same for a signal that came before the wait: such a hook is for every
-** call and every instruction. Nothing but a call would run it now. */
-static void let_hook_stop_it(lua_State *L) {
+/* A signal handler that stops the program sets a hook, as lua.c does at
+** Ctrl-C, and only a call runs that hook here. */
+static void run_stop_hook(lua_State *L) {
   if (!pt_has_stop_hook(L))
     return;
   lua_pushcfunction(L, do_nothing);
   lua_call(L, 0, 0);
 }
 
-/* Asks again and again for a moment: an answer is due. */
+/* Polls again and again for a moment: an answer is due. */
 static int spin(pt_loop *lp, double seconds) {
   double until = pt_clock_now() + seconds;
   int found = pt_poll_wait(&lp->poll, 0);
@@ -416,11 +344,13 @@ static int spin(pt_loop *lp, double seconds) {
   return found;
 }
 
-/* Large messages have left work for the collector, and now is time for it. */
+/* Large messages have left work for the collector, and a wait is the time for
+** it. */
 static int is_behind(const pt_loop *lp) {
   return lp->arrears != NULL && lp->arrears->owed > 0;
 }
 
+/* Waits, unless `until` is 0. As pt_poll_wait. */
 static int poll_once(lua_State *L, pt_loop *lp, double until) {
   double seconds = lp->spin;
   int found = 0;
@@ -439,46 +369,46 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
                                    until > 0 ? milliseconds_until(until) : 0);
 }
 
-/* Whether a blocking read does as well: nothing else can happen. Leaves the
-** watcher on top then. */
+/* Whether only one descriptor, that of a peer, can end the wait: then a
+** blocking read saves a system call. Leaves the peer on top. */
 static int push_only_reader(lua_State *L, const pt_loop *lp, double until) {
   if (lp->watched != 1 || until < HUGE_VAL || lp->is_public ||
       lp->wait_reading == NULL || is_behind(lp) || lp->spin > 0)
     return 0;
-  pt_loop_push(L, PT_LOOP_WATCHERS);
   lua_pushnil(L);
-  return lua_next(L, -2) && lua_type(L, -1) == LUA_TUSERDATA;
+  return lua_next(L, WATCHERS) && lua_type(L, -1) == LUA_TUSERDATA;
 }
 
-/* A signal that does not stop the program does not cut it short. */
-static int poll_until(lua_State *L, pt_loop *lp, double until) {
-  lua_Hook hook = lua_gethook(L);
-  int found;
-  while ((found = poll_once(L, lp, until)) == -EINTR)
-    let_signals_stop_it(L, hook);
-  return found;
+/* Whether that read has found something, which was then handled. */
+static int read_only_reader(lua_State *L, pt_loop *lp, double until) {
+  int found = 0;
+  if (push_only_reader(L, lp, until)) {
+    found = lp->wait_reading(L, lua_gettop(L));
+    if (found == 1)
+      read_peer(L, lp, PT_POLL_READ);
+    else if (found == -1)
+      run_stop_hook(L);
+  }
+  lua_settop(L, WATCHERS);
+  return found == 1;
 }
 
-/* Waits, and has those that are ready told. `until` is 0 for not at all. */
+/* Waits, and has ready descriptors handled. A signal that does not stop the
+** program does not end the wait. `until` is 0 for not to wait. */
 static void wait(lua_State *L, pt_loop *lp, double until) {
-  lua_Hook hook = lua_gethook(L);
-  int top = lua_gettop(L), found = 0, key, ready;
+  int found, fd, ready;
   if (until == HUGE_VAL && lp->watched == 0)
     luaL_error(L, "nothing is left that could end this wait");
   if (until > 0)
-    let_hook_stop_it(L);
-  if (push_only_reader(L, lp, until))
-    found = lp->wait_reading(L, lua_gettop(L));
-  lua_settop(L, top);
-  if (found == 1)
+    run_stop_hook(L);
+  if (read_only_reader(L, lp, until))
     return;
-  if (found == -1)
-    let_signals_stop_it(L, hook);
-  found = poll_until(L, lp, until);
+  while ((found = poll_once(L, lp, until)) == -EINTR)
+    run_stop_hook(L);
   if (found < 0)
     luaL_error(L, "cannot wait for descriptors: %s", strerror(-found));
-  while ((ready = pt_poll_next(&lp->poll, &key)) != 0)
-    tell_watcher(L, key, ready);
+  while ((ready = pt_poll_next(&lp->poll, &fd)) != 0)
+    call_watcher(L, lp, fd, ready);
 }
 
 /* }====== */
@@ -489,51 +419,34 @@ static void write_queued(lua_State *L, pt_loop *lp) {
   pt_link *l;
   while ((l = lp->unwritten.first) != NULL) {
     pt_list_remove(&lp->unwritten, l);
-    lp->write(L, l);
+    l->run(L, l);
   }
 }
 
-static void move_back(pt_list *list, pt_link *l) {
-  pt_list_remove(list, l);
-  pt_list_add(list, l);
-}
-
-/* Reads the peer, which stays in the list until it has found nothing more: an
-** error may come out of a hook before it begins. */
-static void read_unread(lua_State *L, pt_loop *lp, pt_link *l) {
-  lp->decoding = l;
-  lp->push_peer(L, l);
-  if (lua_isnil(L, -1)) { /* it is being collected */
-    lua_pop(L, 1);
-    pt_list_remove(&lp->unread, l);
-    return;
-  }
-  tell_reader(L, PT_POLL_READ);
-  if (l->is_listed && l == lp->unread.first)
-    move_back(&lp->unread, l);
-}
-
-/* Each peer that has input which was read, but not looked at; those that were
-** read by this turn have had their share. */
+/* Reads each peer whose input was not all taken; those that this turn has read
+** had their share. A peer stays in the list until it has found no more input:
+** an error may come out of a hook before it begins. Reading one peer may take
+** others out of the list. */
 static void read_more(lua_State *L, pt_loop *lp, unsigned turn) {
-  pt_link *last = lp->unread.last, *l;
-  while ((l = lp->unread.first) != NULL) {
-    if (l->turn == turn)
-      move_back(&lp->unread, l);
-    else
-      read_unread(L, lp, l);
-    if (l == last)
-      break;
+  pt_link *l;
+  size_t left = 0;
+  for (l = lp->unread.first; l != NULL; l = l->next)
+    left++;
+  for (; left > 0 && (l = lp->unread.first) != NULL; left--) {
+    pt_list_remove(&lp->unread, l);
+    pt_list_add(&lp->unread, l);
+    if (l->turn != turn)
+      l->run(L, l);
   }
 }
 
-/* What a turn is for. */
+/* What ends the turns. */
 typedef struct waiting {
   const pt_event *event; /* it is set, */
-  const pt_task *task;   /* this one is stopped, */
+  const pt_task *task;   /* this task is stopped, */
   double deadline;       /* or the time has come */
   int is_single;         /* one turn is enough */
-  int is_outermost;      /* nothing is left queued */
+  int is_outermost;      /* no output is left queued */
 } waiting;
 
 static int is_over(const waiting *w) {
@@ -548,8 +461,8 @@ static int give_up_protected(lua_State *L) {
   return 0;
 }
 
-/* A peer whose message did not fit into memory. If there is not even enough for
-** its end, the next turn tries again. */
+/* Closes a peer whose message did not fit into memory. If there is not even
+** enough memory for that, the next turn tries again. */
 static void give_up_broken(lua_State *L, pt_loop *lp) {
   pt_link *peer = lp->broken;
   int status;
@@ -564,16 +477,15 @@ static void give_up_broken(lua_State *L, pt_loop *lp) {
     lua_error(L);
 }
 
-/* What was ready may be all that is waited for, so a turn that has run
-** something does not wait. */
+/* A turn that has run something does not wait: that may have been the end of
+** what is waited for. */
 static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
   int has_run = lp->ready_count > 0;
   unsigned number = ++lp->turns;
   double until;
   if (has_run)
     run_ready(L, lp);
-  if (lp->unwritten.first != NULL)
-    write_queued(L, lp);
+  write_queued(L, lp);
   if (is_over(w))
     return;
   until = pt_timers_due(&lp->timers);
@@ -582,32 +494,32 @@ static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
   if (has_run || lp->ready_count > 0 || lp->unread.first != NULL)
     until = 0;
   wait(L, lp, until);
-  if (lp->unread.first != NULL)
-    read_more(L, lp, number);
+  read_more(L, lp, number);
   fire_timers(L, lp);
 }
 
 /* In a protected call: (loop, waiting). */
 static int turn_protected(lua_State *L) {
-  pt_loop *lp = lua_touserdata(L, 1);
-  const waiting *w = lua_touserdata(L, 2);
+  pt_loop *lp = lua_touserdata(L, LOOP);
+  const waiting *w = lua_touserdata(L, WAITING);
+  pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   do {
     if (lp->broken != NULL)
       give_up_broken(L, lp);
     turn(L, lp, w);
-    lua_settop(L, 2);
+    lua_settop(L, WATCHERS);
   } while (!w->is_single && !is_over(w) &&
            (w->deadline == HUGE_VAL || pt_clock_now() < w->deadline));
-  if (is_over(w)) /* others may have waited for the same */
+  if (is_over(w)) /* others may have waited for the same event */
     run_ready(L, lp);
   if (w->is_outermost)
     write_queued(L, lp);
   return 0;
 }
 
-/* Whether memory was short for the message of one peer, which is nobody else's
-** trouble. */
-static int is_one_peers(lua_State *L, pt_loop *lp, int status) {
+/* Whether memory was short for the message of one peer: then that peer alone
+** is closed. */
+static int is_trouble_of_one_peer(lua_State *L, pt_loop *lp, int status) {
   if (status != LUA_ERRMEM || lp->decoding == NULL)
     return 0;
   lp->broken = lp->decoding;
@@ -616,18 +528,17 @@ static int is_one_peers(lua_State *L, pt_loop *lp, int status) {
   return 1;
 }
 
-/* What runs in a turn does not belong to the task that happens to turn. The
-** status of a protected call; an error is left on top. */
+/* Turns the loop. Code that runs in a turn does not belong to the task that
+** turns. The status of a protected call; an error is left on top. */
 static int turn_outside(lua_State *L, pt_loop *lp, waiting *w) {
   pt_task *current = lp->current;
   pt_link *decoding = lp->decoding;
   int was_turning = lp->is_turning, depth = lp->depth, status;
   int turn_depth = lp->turn_depth;
-  pt_activation *paused = pt_watch_pause(lp->watch);
-  if (!lua_checkstack(L, LUA_MINSTACK)) {
-    pt_watch_go_on(lp->watch, paused);
-    fail_memory(L);
-  }
+  pt_activation *paused;
+  if (!lua_checkstack(L, LUA_MINSTACK))
+    return luaL_error(L, "not enough memory");
+  paused = pt_watch_pause(lp->watch);
   w->is_outermost = !was_turning;
   lp->is_turning = 1;
   lp->turn_depth = depth;
@@ -638,7 +549,7 @@ static int turn_outside(lua_State *L, pt_loop *lp, waiting *w) {
     lua_pushlightuserdata(L, lp);
     lua_pushlightuserdata(L, w);
     status = lua_pcall(L, 2, 0, 0);
-  } while (status != LUA_OK && is_one_peers(L, lp, status));
+  } while (status != LUA_OK && is_trouble_of_one_peer(L, lp, status));
   lp->is_turning = was_turning;
   lp->current = current;
   lp->decoding = decoding;
@@ -667,21 +578,17 @@ static int loop_step(lua_State *L) {
   return turn_outside(L, lp, &w) == LUA_OK ? 0 : lua_error(L);
 }
 
-/* loop.timeout() -> seconds | nil: when there is something to do even if
-** nothing is ready */
+/* loop.timeout() -> seconds | nil: after which a step has something to do even
+** if no descriptor is ready */
 static int loop_timeout(lua_State *L) {
-  pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
-  double due = pt_timers_due(&lp->timers), left;
-  if (lp->ready_count > 0 || lp->unread.first != NULL) {
+  const pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
+  double due = pt_timers_due(&lp->timers);
+  if (lp->ready_count > 0 || lp->unread.first != NULL)
     lua_pushinteger(L, 0);
-    return 1;
-  }
-  if (due == HUGE_VAL) {
+  else if (due == HUGE_VAL)
     lua_pushnil(L);
-    return 1;
-  }
-  left = due - pt_clock_now();
-  lua_pushnumber(L, left > 0 ? left : 0);
+  else
+    lua_pushnumber(L, fmax(due - pt_clock_now(), 0));
   return 1;
 }
 
@@ -700,37 +607,34 @@ static int loop_fileno(lua_State *L) {
 
 static int loop_gc(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, 1);
-  if (!lp->is_open)
-    return 0;
   lp->is_open = 0;
   pt_poll_close(&lp->poll);
-  reallocate(L, lp->ready, lp->ready_room * sizeof *lp->ready, 0);
-  reallocate(L, lp->timers.heap, lp->timers.room * sizeof *lp->timers.heap, 0);
-  lp->ready = NULL;
-  lp->ready_room = lp->ready_count = 0;
-  memset(&lp->timers, 0, sizeof lp->timers);
+  reallocate(L, lp->poll.slots, pt_poll_size(lp->poll.limit), 0);
+  memset(&lp->poll, 0, sizeof lp->poll);
+  lp->poll.fd = -1;
   return 0;
 }
 
-static void new_table(lua_State *L, int value, const char *mode) {
-  lua_newtable(L);
-  if (mode != NULL) {
-    lua_createtable(L, 0, 1);
-    lua_pushstring(L, mode);
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
+/* Each value is a table until it is set. */
+static void make_values(lua_State *L, pt_loop *lp) {
+  int i;
+  for (i = 0; i < PT_LOOP_VALUES; i++) {
+    lua_newtable(L);
+    lp->values[i] = luaL_ref(L, LUA_REGISTRYINDEX);
   }
-  pt_loop_set(L, value);
+  pt_loop_push(L, lp, PT_LOOP_PEERS);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
 }
 
 static pt_loop *make_loop(lua_State *L) {
   pt_loop *lp = lua_newuserdatauv(L, sizeof *lp, 0);
   int err;
   memset(lp, 0, sizeof *lp);
-  lp->first_call = 1;
-  new_table(L, PT_LOOP_WATCHERS, NULL);
-  new_table(L, PT_LOOP_CALLS, NULL);
-  new_table(L, PT_LOOP_PEERS, "v");
+  make_values(L, lp);
   lp->watch = pt_watch_get(L);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, loop_gc);
@@ -740,13 +644,15 @@ static pt_loop *make_loop(lua_State *L) {
     luaL_error(L, "cannot make a poller: %s", strerror(err));
   lp->is_open = 1;
   lua_setmetatable(L, -2);
-  pt_loop_set(L, PT_LOOP_SELF);
+  lua_pushvalue(L, -1);
+  pt_loop_set(L, lp, PT_LOOP_SELF);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &loop_key);
   return lp;
 }
 
 pt_loop *pt_loop_get(lua_State *L) {
   pt_loop *lp;
-  pt_loop_push(L, PT_LOOP_SELF);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &loop_key);
   lp = lua_touserdata(L, -1);
   lua_pop(L, 1);
   return lp != NULL ? lp : make_loop(L);
@@ -763,11 +669,11 @@ static const luaL_Reg functions[] = {{"after", loop_after},
                                      {NULL, NULL}};
 
 void pt_open_loop(lua_State *L) {
-  pt_loop_get(L);
+  const pt_loop *lp = pt_loop_get(L);
   lua_createtable(L, 0, 16);
-  pt_loop_push(L, PT_LOOP_SELF);
+  pt_loop_push(L, lp, PT_LOOP_SELF);
   luaL_setfuncs(L, functions, 1);
-  pt_loop_push(L, PT_LOOP_SELF);
+  pt_loop_push(L, lp, PT_LOOP_SELF);
   pt_tasks_add(L);
   lua_setfield(L, -2, "loop");
 }

@@ -1,10 +1,474 @@
 #include "lmessage.h"
 
-#include "lbatch.h"
-#include "lenvelope.h"
+#include <math.h>
+#include <string.h>
+
+#include "lsend.h"
+#include "number.h"
 
 #define PARSE_ERROR (-32700)
 #define INVALID_REQUEST (-32600)
+
+#define SHOWN 40      /* bytes of a string in a complaint */
+#define FIRST_EXTRA 2 /* the place on the stack of the first extra member */
+
+typedef enum presence { IS_ABSENT, IS_NULL, IS_PRESENT, IS_WRONG } presence;
+
+typedef struct envelope {
+  presence id, jsonrpc, method, params, result, error;
+  int method_at, params_at, result_at, error_at; /* places on the stack */
+  const char *id_text; /* as it stands in the message, quotes and all */
+  size_t id_len;
+  pt_number id_number; /* if it is one */
+} envelope;
+
+/* {====== The envelope ====== */
+
+/* Another codec gets the text of the payload; 0 if it refuses. */
+static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
+  int status;
+  pt_peer_push_kept(L, 1, PT_KEPT_DECODE);
+  lua_pushlstring(L, text, (size_t)(d->p - text));
+  status = lua_pcall(L, 1, 1, 0);
+  if (status == LUA_ERRMEM)
+    lua_error(L);
+  if (status == LUA_OK && !lua_isnil(L, -1))
+    return 1;
+  d->fault.what = "the codec cannot read the payload";
+  d->fault.where = text;
+  return 0;
+}
+
+/* Pushes the value at d->p as the peer wants it. */
+static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
+  const char *text = d->p;
+  if (!p->codec.is_raw && !p->codec.is_foreign)
+    return pt_decode_value(L, d);
+  d->p = pt_json_value(text, d->end, d->depth, &d->fault);
+  if (d->p == NULL)
+    return 0;
+  if (p->codec.is_foreign)
+    return decode_with_codec(L, d, text);
+  pt_raw_push(L, text, (size_t)(d->p - text));
+  return 1;
+}
+
+/* The value on top becomes the one at *at, its place on the stack; each name
+** has but one, however often it comes. */
+static void put(lua_State *L, int *at) {
+  if (*at == 0)
+    *at = lua_gettop(L);
+  else
+    lua_replace(L, *at);
+}
+
+static int read_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
+                     presence *seen) {
+  *seen = *d->p == 'n' ? IS_NULL : IS_PRESENT;
+  if (!read_payload(L, p, d))
+    return 0;
+  put(L, at);
+  return 1;
+}
+
+static int read_params(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
+  char first = *d->p;
+  if (!read_into(L, p, d, &e->params_at, &e->params))
+    return 0;
+  if (e->params == IS_NULL) {
+    lua_pushnil(L);
+    put(L, &e->params_at);
+  } else if (first != '{' && first != '[') {
+    e->params = IS_WRONG;
+  }
+  return 1;
+}
+
+static int read_method(lua_State *L, pt_decoder *d, envelope *e) {
+  const char *text = d->p + 1, *close = pt_plain_end(text, d->end);
+  e->method = *d->p == '"' ? IS_PRESENT : IS_WRONG;
+  if (e->method == IS_PRESENT && close < d->end && *close == '"') {
+    pt_names_push_name(L, &d->words, text, (size_t)(close - text), d->end);
+    d->p = close + 1;
+  } else if (!pt_decode_value(L, d)) {
+    return 0;
+  }
+  put(L, &e->method_at);
+  return 1;
+}
+
+static presence kind_of_id(char first) {
+  if (first == '"' || first == '-' || (first >= '0' && first <= '9'))
+    return IS_PRESENT;
+  return first == 'n' ? IS_NULL : IS_WRONG;
+}
+
+static int read_id(pt_decoder *d, envelope *e) {
+  const char *text = d->p;
+  const char *next = pt_number_short(text, d->end, &e->id_number.integer);
+  e->id_number.is_integer = next != NULL;
+  if (next == NULL)
+    next = pt_json_value(text, d->end, d->depth, &d->fault);
+  if (next == NULL)
+    return 0;
+  e->id = kind_of_id(*text);
+  e->id_text = text;
+  e->id_len = (size_t)(next - text);
+  if (e->id == IS_PRESENT && *text != '"' && !e->id_number.is_integer)
+    pt_number_read(text, next, &e->id_number);
+  d->p = next;
+  return 1;
+}
+
+/* What is known of a message that was skipped; the id points into `k`. */
+static void read_skimmed(const pt_skim *k, envelope *e) {
+  e->method = k->has_method ? IS_PRESENT : IS_ABSENT;
+  e->result = k->has_outcome ? IS_PRESENT : IS_ABSENT;
+  if (k->id_len > 0) {
+    pt_decoder d = {
+        .p = k->id, .end = k->id + k->id_len, .depth = 1, .values = 1};
+    read_id(&d, e);
+  }
+}
+
+static int read_version(lua_State *L, pt_decoder *d, envelope *e) {
+  if (d->end - d->p > 5 && memcmp(d->p, "\"2.0\"", 5) == 0) {
+    e->jsonrpc = IS_PRESENT;
+    d->p += 5;
+    return 1;
+  }
+  if (!pt_decode_value(L, d))
+    return 0;
+  lua_pushliteral(L, "2.0");
+  e->jsonrpc = lua_rawequal(L, -1, -2) ? IS_PRESENT : IS_WRONG;
+  lua_pop(L, 2);
+  return 1;
+}
+
+/* The place on the stack of an extra member, which is its value; 0 if the name
+** is not one of theirs. */
+static int find_extra(lua_State *L, const pt_peer *p, const char *name,
+                      size_t len) {
+  int i, found = 0;
+  if (p->form.extras == 0)
+    return 0;
+  lua_pushlstring(L, name, len);
+  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
+  for (i = 0; i < p->form.extras && found == 0; i++) {
+    lua_rawgeti(L, -1, 2 * i + 1);
+    if (lua_rawequal(L, -1, -3))
+      found = FIRST_EXTRA + i;
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+  return found;
+}
+
+/* Any other member, kept for stream:others. */
+static int keep_other(lua_State *L, pt_decoder *d, const char *name,
+                      size_t len) {
+  if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, PT_PEER_OTHERS);
+  }
+  lua_pushlstring(L, name, len);
+  if (!pt_decode_value(L, d))
+    return 0;
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  return 1;
+}
+
+/* Any other member: dropped, unless it is one that must be there. */
+static int read_other(lua_State *L, pt_peer *p, pt_decoder *d, const char *name,
+                      size_t len) {
+  int extra = find_extra(L, p, name, len);
+  if (extra > 0) {
+    if (!pt_decode_value(L, d))
+      return 0;
+    lua_replace(L, extra);
+    return 1;
+  }
+  if (p->form.keeps_others)
+    return keep_other(L, d, name, len);
+  d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
+  return d->p != NULL;
+}
+
+#define IS(word) (memcmp(name, word, sizeof(word) - 1) == 0)
+
+static int read_named(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e,
+                      const char *name, size_t len) {
+  if (len == 2 && IS("id"))
+    return read_id(d, e);
+  if (len == 7 && IS("jsonrpc"))
+    return read_version(L, d, e);
+  if (len == 6 && IS("method"))
+    return read_method(L, d, e);
+  if (len == 6 && IS("params"))
+    return read_params(L, p, d, e);
+  if (len == 6 && IS("result"))
+    return read_into(L, p, d, &e->result_at, &e->result);
+  if (len == 5 && IS("error"))
+    return read_into(L, p, d, &e->error_at, &e->error);
+  return read_other(L, p, d, name, len);
+}
+
+static inline int expect(pt_decoder *d, char c, const char *what) {
+  d->p = pt_json_space(d->p, d->end);
+  if (d->p < d->end && *d->p == c) {
+    d->p = pt_json_space(d->p + 1, d->end);
+    if (d->p < d->end)
+      return 1;
+    what = "unfinished value";
+  }
+  d->fault.what = what;
+  d->fault.where = d->p;
+  return 0;
+}
+
+#define NAME_MAX_LEN 64 /* no name that matters is longer */
+
+/* A name with escapes may still be one that matters. */
+static int read_odd_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
+  char plain[NAME_MAX_LEN];
+  const char *name = d->p + 1, *close;
+  size_t len;
+  int escaped;
+  close = pt_json_string(name, d->end, &escaped, &d->fault);
+  if (close == NULL)
+    return 0;
+  len = (size_t)(close - name);
+  if (escaped && len <= sizeof plain) {
+    len = pt_json_unescape(name, close, plain);
+    name = plain;
+  }
+  d->p = close + 1;
+  return expect(d, ':', "expected ':'") && read_named(L, p, d, e, name, len);
+}
+
+/* One name, colon and value. */
+static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
+  const char *name = d->p + 1, *close;
+  if (*d->p != '"') {
+    d->fault.what = "expected a member name";
+    d->fault.where = d->p;
+    return 0;
+  }
+  close = pt_plain_end(name, d->end);
+  if (close == d->end || *close != '"')
+    return read_odd_pair(L, p, d, e);
+  d->p = close + 1;
+  return expect(d, ':', "expected ':'") &&
+         read_named(L, p, d, e, name, (size_t)(close - name));
+}
+
+/* {====== The usual message: no white space, no escapes ====== */
+
+/* Whether the text goes on with `word` and no space behind it. Of so few bytes
+** the compiler makes one or two comparisons. */
+#define GOES_ON(d, word)                                                       \
+  ((size_t)((d)->end - (d)->p) > sizeof(word) - 1 &&                           \
+   memcmp((d)->p, word, sizeof(word) - 1) == 0 &&                              \
+   (unsigned char)(d)->p[sizeof(word) - 1] > ' ')
+
+/* Nearly every message begins like this. */
+static inline void skip_usual(pt_decoder *d, envelope *e) {
+  if (!GOES_ON(d, "{\"jsonrpc\":\"2.0") || d->end - d->p < 18 ||
+      memcmp(d->p + 15, "\",\"", 3) != 0)
+    return;
+  e->jsonrpc = IS_PRESENT;
+  d->p += 16; /* so that a comma stands where the brace stood */
+}
+
+/* A member whose name and colon stand as they usually do: -1 if it is none, and
+** then nothing has changed. */
+static inline int read_usual_pair(lua_State *L, pt_peer *p, pt_decoder *d,
+                                  envelope *e) {
+  if (GOES_ON(d, "\"id\":")) {
+    d->p += 5;
+    return read_id(d, e);
+  }
+  if (GOES_ON(d, "\"result\":")) {
+    d->p += 9;
+    return read_into(L, p, d, &e->result_at, &e->result);
+  }
+  if (GOES_ON(d, "\"method\":")) {
+    d->p += 9;
+    return read_method(L, d, e);
+  }
+  if (GOES_ON(d, "\"params\":")) {
+    d->p += 9;
+    return read_params(L, p, d, e);
+  }
+  return -1;
+}
+
+/* }====== */
+
+static void forget_others(lua_State *L) {
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, PT_PEER_OTHERS);
+}
+
+/* Reads the object at d->p; afterwards d->p stands behind it, and the stack
+** holds what was decoded above the peer, which is at 1, and the extra members
+** behind that. 0 with the fault set if the text is not JSON; the members before
+** that are known all the same. */
+static int read_envelope(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
+  d->depth = p->codec.style.depth - 1;
+  lua_settop(L, 1 + p->form.extras);
+  if (p->form.keeps_others)
+    forget_others(L);
+  skip_usual(d, e);
+  d->p = pt_json_space(d->p + 1, d->end);
+  if (d->p < d->end && *d->p == '}') {
+    d->p++;
+    return 1;
+  }
+  do {
+    int ok;
+    if (d->p >= d->end) {
+      d->fault.what = "unfinished value";
+      d->fault.where = d->p;
+      return 0;
+    }
+    ok = read_usual_pair(L, p, d, e);
+    if (ok < 0)
+      ok = read_pair(L, p, d, e);
+    if (!ok)
+      return 0;
+    d->p = pt_json_space(d->p, d->end);
+    if (d->p < d->end && *d->p == '}') {
+      d->p++;
+      return 1;
+    }
+  } while (expect(d, ',', "expected ',' or '}'"));
+  return 0;
+}
+
+/* }====== */
+
+/* {====== Ids ====== */
+
+/* An id that was sent as a number comes back as one from all but a few, who
+** make a float of it. */
+static int64_t to_integer(const pt_number *number) {
+  if (number->is_integer)
+    return number->integer;
+  return number->real >= 1 && number->real < 9e15 &&
+                 floor(number->real) == number->real
+             ? (int64_t)number->real
+             : 0;
+}
+
+/* The number of an own id that came back; 0 if it is none. */
+static int64_t own_id(const pt_peer *p, const envelope *e) {
+  const char *last;
+  pt_number number;
+  unsigned form;
+  if (e->id != IS_PRESENT)
+    return 0;
+  form = *e->id_text == '"' ? PT_ID_STRING : PT_ID_INTEGER;
+  if ((form & p->form.id_forms) == 0)
+    return 0;
+  if (form == PT_ID_INTEGER)
+    return to_integer(&e->id_number);
+  last = e->id_text + e->id_len - 1;
+  return pt_number_read(e->id_text + 1, last, &number) == last
+             ? to_integer(&number)
+             : 0;
+}
+
+/* The slot of the call that this answers, or PT_PENDING_NONE. */
+static size_t find_slot(const pt_peer *p, const envelope *e) {
+  return pt_pending_find(&p->pending, own_id(p, e));
+}
+
+/* Pushes the id as a value that gives back its very text when answered. What
+** the encoder would not write as it stands becomes a ticket: floats and
+** integers beyond 64 bits, strings with escapes. */
+static void push_id(lua_State *L, const envelope *e, int in_batch) {
+  const char *text = e->id_text;
+  size_t len = e->id_len;
+  if (in_batch)
+    pt_ticket_push(L, text, len, 1);
+  else if (*text == 'n')
+    lua_pushlightuserdata(L, NULL);
+  else if (*text != '"' && e->id_number.is_integer)
+    lua_pushinteger(L, e->id_number.integer);
+  else if (*text == '"' && memchr(text, '\\', len) == NULL)
+    lua_pushlstring(L, text + 1, len - 2);
+  else
+    pt_ticket_push(L, text, len, 0);
+}
+
+/* }====== */
+
+/* {====== Extra members ====== */
+
+static void push_quoted(lua_State *L, int at) {
+  size_t len, shown;
+  const char *text = lua_tolstring(L, at, &len);
+  shown = len;
+  if (len > SHOWN)
+    for (shown = SHOWN; ((unsigned char)text[shown] & 0xC0) == 0x80;)
+      shown--;
+  lua_pushliteral(L, "\"");
+  lua_pushlstring(L, text, shown);
+  lua_pushstring(L, shown < len ? "…\"" : "\"");
+  lua_concat(L, 3);
+}
+
+static void push_shown(lua_State *L, int at) {
+  switch (lua_type(L, at)) {
+  case LUA_TSTRING:
+    push_quoted(L, at);
+    break;
+  case LUA_TNUMBER:
+    lua_pushvalue(L, at);
+    lua_tostring(L, -1);
+    break;
+  case LUA_TBOOLEAN:
+    lua_pushstring(L, lua_toboolean(L, at) ? "true" : "false");
+    break;
+  case LUA_TTABLE:
+    lua_pushliteral(L, "an array or object");
+    break;
+  default:
+    lua_pushliteral(L, "null");
+  }
+}
+
+/* The name is at `name` and the value it should have at name + 1; the value
+** that it has is at `got`, nil if it is missing. */
+static const char *push_complaint(lua_State *L, int name, int got) {
+  push_shown(L, name + 1);
+  if (lua_isnil(L, got))
+    return lua_pushfstring(L, "%s is missing: %s expected",
+                           lua_tostring(L, name), lua_tostring(L, -1));
+  push_shown(L, got);
+  return lua_pushfstring(L, "%s: %s expected, got %s", lua_tostring(L, name),
+                         lua_tostring(L, -2), lua_tostring(L, -1));
+}
+
+const char *pt_message_check_extra(lua_State *L, const pt_peer *p, int first) {
+  int i, list = lua_gettop(L) + 1, name = list + 1;
+  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
+  for (i = 0; i < p->form.extras; i++) {
+    lua_rawgeti(L, list, 2 * i + 1);
+    lua_rawgeti(L, list, 2 * i + 2);
+    if (!lua_rawequal(L, -1, first + i))
+      return push_complaint(L, name, first + i);
+    lua_settop(L, list);
+  }
+  lua_pop(L, 1);
+  return NULL;
+}
+
+/* }====== */
 
 /* {====== Telling messages apart ====== */
 
@@ -28,9 +492,9 @@ static void push_report(lua_State *L, const pt_peer *p, int code) {
 }
 
 /* Pushes the id if it is known, and returns its place. */
-static int push_known_id(lua_State *L, const pt_envelope *e, int in_batch) {
-  if (e->id == PT_PRESENT || e->id == PT_NULL)
-    pt_envelope_push_id(L, e, in_batch);
+static int push_known_id(lua_State *L, const envelope *e, int in_batch) {
+  if (e->id == IS_PRESENT || e->id == IS_NULL)
+    push_id(L, e, in_batch);
   else if (in_batch)
     pt_ticket_push(L, "null", 4, 1);
   else
@@ -40,16 +504,16 @@ static int push_known_id(lua_State *L, const pt_envelope *e, int in_batch) {
 
 /* Whether it was meant as an answer. Where the text breaks off, a method might
 ** have followed, unless there was a result or error already. */
-static int is_answer(const pt_envelope *e, int code) {
-  return e->method == PT_ABSENT &&
-         (code != PARSE_ERROR || e->result != PT_ABSENT ||
-          e->error != PT_ABSENT);
+static int is_answer(const envelope *e, int code) {
+  return e->method == IS_ABSENT &&
+         (code != PARSE_ERROR || e->result != IS_ABSENT ||
+          e->error != IS_ABSENT);
 }
 
 /* It cannot have been meant as a request. */
-static int is_surely_answer(const pt_envelope *e) {
-  return e->method == PT_ABSENT &&
-         (e->result != PT_ABSENT || e->error != PT_ABSENT);
+static int is_surely_answer(const envelope *e) {
+  return e->method == IS_ABSENT &&
+         (e->result != IS_ABSENT || e->error != IS_ABSENT);
 }
 
 /* Whatever takes something out, a waiter or a place in the batch, comes after
@@ -59,8 +523,8 @@ static int is_surely_answer(const pt_envelope *e) {
 ** with it, and the call still waits: it may yet fail for a better reason. One
 ** that answers nothing must not be answered itself: its id is not the other
 ** side's, and it might go on for ever. The message that says why is on top. */
-static void give_invalid(lua_State *L, pt_peer *p, const pt_envelope *e,
-                         int code, pt_message *m) {
+static void give_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
+                         pt_message *m) {
   size_t slot = PT_PENDING_NONE;
   m->kind = PT_INVALID;
   push_report(L, p, code);
@@ -70,7 +534,7 @@ static void give_invalid(lua_State *L, pt_peer *p, const pt_envelope *e,
     lua_setfield(L, -2, "is_answer");
   }
   if (is_answer(e, code))
-    slot = pt_envelope_slot(p, e);
+    slot = find_slot(p, e);
   if (slot != PT_PENDING_NONE)
     m->call = p->pending.calls[slot].id;
   m->id = push_known_id(
@@ -78,7 +542,7 @@ static void give_invalid(lua_State *L, pt_peer *p, const pt_envelope *e,
   p->counts.invalid++;
 }
 
-static void give_fault(lua_State *L, pt_peer *p, const pt_envelope *e,
+static void give_fault(lua_State *L, pt_peer *p, const envelope *e,
                        const pt_json_fault *fault, pt_message *m) {
   size_t line, column;
   pt_json_place(p->input.text, fault->where, &line, &column);
@@ -97,25 +561,25 @@ static void give_noise(lua_State *L, pt_peer *p, const char *why,
   m->payload = lua_gettop(L);
 }
 
-static void give_call(lua_State *L, pt_peer *p, const pt_envelope *e,
+static void give_call(lua_State *L, pt_peer *p, const envelope *e,
                       pt_message *m) {
   p->counts.received++;
   m->kind = PT_NOTIFICATION;
   m->method = e->method_at;
   m->payload = e->params_at;
-  if (e->id != PT_ABSENT) {
+  if (e->id != IS_ABSENT) {
     m->kind = PT_REQUEST;
-    pt_envelope_push_id(L, e, p->input.batch > 0);
+    push_id(L, e, p->input.batch > 0);
     m->id = lua_gettop(L);
   }
 }
 
 /* Finalizers may have given up on the call while the message was decoded, so it
 ** is looked for here, and nothing can fail behind that. */
-static void give_answer(pt_peer *p, const pt_envelope *e, pt_message *m) {
-  size_t slot = pt_envelope_slot(p, e);
+static void give_answer(pt_peer *p, const envelope *e, pt_message *m) {
+  size_t slot = find_slot(p, e);
   p->counts.received++;
-  m->kind = e->error == PT_PRESENT ? PT_ERROR : PT_RESULT;
+  m->kind = e->error == IS_PRESENT ? PT_ERROR : PT_RESULT;
   m->payload = m->kind == PT_ERROR ? e->error_at : e->result_at;
   if (slot == PT_PENDING_NONE) {
     m->kind = PT_STRAY;
@@ -126,12 +590,12 @@ static void give_answer(pt_peer *p, const pt_envelope *e, pt_message *m) {
   }
 }
 
-static const char *wrong_call(const pt_envelope *e) {
-  if (e->method == PT_WRONG)
+static const char *wrong_call(const envelope *e) {
+  if (e->method == IS_WRONG)
     return "method is not a string";
-  if (e->params == PT_WRONG)
+  if (e->params == IS_WRONG)
     return "params is neither an array nor an object";
-  if (e->result == PT_PRESENT || e->error == PT_PRESENT)
+  if (e->result == IS_PRESENT || e->error == IS_PRESENT)
     return "both a method and a result or error";
   return NULL;
 }
@@ -148,39 +612,42 @@ static int is_error_object(lua_State *L, int at) {
 }
 
 static const char *wrong_answer(lua_State *L, const pt_peer *p,
-                                const pt_envelope *e) {
-  if (e->error == PT_PRESENT && e->result == PT_PRESENT)
+                                const envelope *e) {
+  if (e->error == IS_PRESENT && e->result == IS_PRESENT)
     return "both a result and an error";
-  if (e->error != PT_PRESENT && e->result == PT_ABSENT)
+  if (e->error != IS_PRESENT && e->result == IS_ABSENT)
     return "neither a method, nor a result, nor an error";
-  if (e->id == PT_ABSENT)
+  if (e->id == IS_ABSENT)
     return "an answer without an id";
-  if (e->error == PT_PRESENT && !p->codec.is_raw &&
+  if (e->error == IS_PRESENT && !p->codec.is_raw &&
       !is_error_object(L, e->error_at))
     return "error is not an object with a number as code and a message";
   return NULL;
 }
 
 static const char *wrong_with(lua_State *L, const pt_peer *p,
-                              const pt_envelope *e) {
-  if (e->jsonrpc != PT_PRESENT)
-    return e->jsonrpc == PT_ABSENT ? "jsonrpc is missing"
+                              const envelope *e) {
+  if (e->jsonrpc != IS_PRESENT)
+    return e->jsonrpc == IS_ABSENT ? "jsonrpc is missing"
                                    : "jsonrpc is not \"2.0\"";
-  if (e->extras != p->form.extras)
-    return pt_envelope_wrong_extra(L, p, e);
-  if (e->id == PT_WRONG)
+  if (p->form.extras > 0) {
+    const char *wrong = pt_message_check_extra(L, p, FIRST_EXTRA);
+    if (wrong != NULL)
+      return wrong;
+  }
+  if (e->id == IS_WRONG)
     return "id is neither a string, nor a number, nor null";
-  return e->method != PT_ABSENT ? wrong_call(e) : wrong_answer(L, p, e);
+  return e->method != IS_ABSENT ? wrong_call(e) : wrong_answer(L, p, e);
 }
 
 /* What the envelope that was read amounts to. */
-static void classify(lua_State *L, pt_peer *p, const pt_envelope *e,
+static void classify(lua_State *L, pt_peer *p, const envelope *e,
                      pt_message *m) {
   const char *wrong = wrong_with(L, p, e);
   if (wrong != NULL) {
     lua_pushstring(L, wrong);
     give_invalid(L, p, e, INVALID_REQUEST, m);
-  } else if (e->method != PT_ABSENT) {
+  } else if (e->method != IS_ABSENT) {
     give_call(L, p, e, m);
   } else {
     give_answer(p, e, m);
@@ -193,14 +660,14 @@ static void classify(lua_State *L, pt_peer *p, const pt_envelope *e,
 
 static void give_plain_invalid(lua_State *L, pt_peer *p, const char *why,
                                pt_message *m) {
-  pt_envelope none = {0};
+  envelope none = {0};
   lua_pushstring(L, why);
   give_invalid(L, p, &none, INVALID_REQUEST, m);
 }
 
 static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
                         const char *text, const char *end, pt_message *m) {
-  pt_envelope e = {0};
+  envelope e = {0};
   pt_decoder d;
   d.p = text;
   d.end = end;
@@ -208,7 +675,7 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   d.values = p->limits.values;
   d.big_integers = p->codec.big_integers;
   d.words = *words;
-  if (pt_envelope_read(L, p, &d, &e)) {
+  if (read_envelope(L, p, &d, &e)) {
     d.p = pt_json_space(d.p, end);
     if (d.p == end) {
       classify(L, p, &e, m);
@@ -243,7 +710,7 @@ static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
 
 static void read_batch(lua_State *L, pt_peer *p, const pt_vocabulary *words,
                        const char *text, const char *end, pt_message *m) {
-  pt_envelope none = {0};
+  envelope none = {0};
   pt_json_fault fault;
   const char *first = pt_json_space(text + 1, end);
   const char *close = pt_json_value(text, end, p->codec.style.depth, &fault);
@@ -280,9 +747,9 @@ static int is_noise(const pt_peer *p, const char *text, const char *end,
   return after == NULL || pt_json_space(after, end) < end;
 }
 
-static void read_other(lua_State *L, pt_peer *p, const pt_vocabulary *words,
-                       const char *text, const char *end, pt_message *m) {
-  pt_envelope none = {0};
+static void read_odd(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+                     const char *text, const char *end, pt_message *m) {
+  envelope none = {0};
   pt_json_fault fault;
   if (is_noise(p, text, end, &fault))
     give_noise(L, p, "not JSON", m);
@@ -303,7 +770,7 @@ void pt_message_read(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   else if (text < end && *text == '{')
     read_object(L, p, words, text, end, m);
   else
-    read_other(L, p, words, text, end, m);
+    read_odd(L, p, words, text, end, m);
 }
 
 void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m) {
@@ -322,10 +789,10 @@ static void push_refusal(lua_State *L, const pt_frame_found *found) {
 
 void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
                         pt_message *m) {
-  pt_envelope e = {0};
+  envelope e = {0};
   push_refusal(L, found);
   if (found->skim != NULL)
-    pt_envelope_skimmed(found->skim, &e);
+    read_skimmed(found->skim, &e);
   give_invalid(L, p, &e, INVALID_REQUEST, m);
   if (found->skim != NULL) {
     lua_pushinteger(

@@ -10,8 +10,7 @@
 #include "lcall.h"
 #include "ldispatch.h"
 #include "lfd.h"
-#include "lform.h"
-#include "lpeer.h"
+#include "lmessage.h"
 #include "lsend.h"
 
 #define HEADER_LIMIT (8 * 1024)
@@ -21,11 +20,20 @@
 #define TEXT_LIMIT 1024
 #define VALUE_LIMIT (4 * 1024 * 1024)
 
+#define HEADER "Content-Length: "
+#define EXTRA_MOST 16
+
 /* {====== Options ====== */
 
+/* The value that is not as expected is on top. */
+static void bad_option(lua_State *L, const char *name, const char *expected) {
+  luaL_error(L, "stream option '%s': %s expected, got %s", name, expected,
+             luaL_typename(L, -1));
+}
+
 static const char *const option_names[] = {
-    "read",  "write",  "framing", "json",   "raw", "ids",
-    "extra", "header", "others",  "limits", NULL};
+    "read",   "write",  "framing", "json",    "raw",          "ids", "extra",
+    "header", "others", "limits",  "ordered", "big_integers", NULL};
 static const char *const limit_names[] = {
     "header", "message", "nesting", "queue", "calls", "text", "values", NULL};
 
@@ -50,7 +58,7 @@ static void get_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
   lua_Integer many = INT32_MAX;
   if (lua_getfield(L, 1, "limits") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TTABLE)
-      pt_form_bad_option(L, "limits", "table");
+      bad_option(L, "limits", "table");
     pt_check_names(L, lua_gettop(L), limit_names, "stream limits");
   }
   pt_frame_init(&p->input.framing, mode,
@@ -76,36 +84,238 @@ static pt_frame_mode get_framing(lua_State *L) {
       lua_pop(L, 1);
       return (pt_frame_mode)i;
     }
-  pt_form_bad_option(L, "framing", "\"header\", \"line\" or \"auto\"");
+  bad_option(L, "framing", "\"header\", \"line\" or \"auto\"");
   return PT_FRAME_AUTO;
 }
 
 /* The codec on top of the stack has a function `name`; it is kept. */
 static void keep_function(lua_State *L, int peer, const char *name, int key) {
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION)
-    pt_form_bad_option(L, "json",
-                       "a codec with the functions encode and decode");
+    bad_option(L, "json", "a codec with the functions encode and decode");
   pt_peer_keep(L, peer, key);
 }
 
-static int get_boolean(lua_State *L, const char *name) {
-  int value;
-  lua_getfield(L, 1, name);
-  value = lua_toboolean(L, -1);
+static int get_boolean(lua_State *L, int options, const char *name, int usual) {
+  int value = usual;
+  if (lua_getfield(L, options, name) != LUA_TNIL)
+    value = lua_toboolean(L, -1);
   lua_pop(L, 1);
   return value;
+}
+
+/* What becomes of the values that are received from now on. */
+static void set_values(lua_State *L, pt_peer *p, int options) {
+  p->codec.is_ordered = get_boolean(L, options, "ordered", p->codec.is_ordered);
+  p->codec.big_integers =
+      get_boolean(L, options, "big_integers", p->codec.big_integers);
 }
 
 static void get_codec(lua_State *L, pt_peer *p, int peer) {
   if (lua_getfield(L, 1, "json") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TTABLE)
-      pt_form_bad_option(L, "json",
-                         "a codec with the functions encode and decode");
+      bad_option(L, "json", "a codec with the functions encode and decode");
     keep_function(L, peer, "decode", PT_KEPT_DECODE);
     keep_function(L, peer, "encode", PT_KEPT_ENCODE);
     p->codec.is_foreign = 1;
   }
   lua_pop(L, 1);
+}
+
+/* }====== */
+
+/* {====== The form of messages ======
+** That of own ids, the members that every message has beside jsonrpc, and what
+** stands before a length. It is set when a peer is opened, and again once the
+** protocol is known. All of it is looked at before any of it is taken. */
+
+static int read_ids(lua_State *L, const pt_peer *p, int options) {
+  int type = lua_getfield(L, options, "ids");
+  const char *name = type == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  int is_string = strcmp(name, "string") == 0;
+  if (type == LUA_TNIL)
+    is_string = p->form.string_ids;
+  else if (!is_string && strcmp(name, "integer") != 0)
+    bad_option(L, "ids", "\"integer\" or \"string\"");
+  lua_pop(L, 1);
+  return is_string;
+}
+
+/* The text before the number must be what a reader takes for a header. */
+static int is_header(const char *text, size_t len) {
+  const char *line = text, *end = text + len, *newline;
+  pt_header_field field;
+  for (; (newline = memchr(line, '\n', (size_t)(end - line))) != NULL;
+       line = newline + 1)
+    if (newline - line < 2 || newline[-1] != '\r' ||
+        !pt_header_parse(line, (size_t)(newline - line) - 1, &field))
+      return 0;
+  return pt_header_parse(line, (size_t)(end - line), &field) &&
+         pt_header_is(&field, "content-length") && field.value_len == 0;
+}
+
+static void push_header(lua_State *L, int peer, int options) {
+  size_t len;
+  const char *text;
+  if (lua_getfield(L, options, "header") == LUA_TNIL) {
+    lua_pop(L, 1);
+    if (pt_peer_push_kept(L, peer, PT_KEPT_HEADER) == LUA_TNIL) {
+      lua_pop(L, 1);
+      lua_pushliteral(L, HEADER);
+    }
+  }
+  if (lua_type(L, -1) != LUA_TSTRING)
+    bad_option(L, "header", "string");
+  text = lua_tolstring(L, -1, &len);
+  if (!is_header(text, len))
+    luaL_error(L, "stream option 'header': header lines that end in "
+                  "\"Content-Length: \" expected");
+}
+
+/* Pushes the list of the extra members: name, value, name, value. As before if
+** the option is not given. */
+static void push_extra(lua_State *L, int peer, int options, pt_form *form) {
+  int given = lua_gettop(L) + 1, list = given + 1;
+  int type = lua_getfield(L, options, "extra");
+  if (type == LUA_TNIL &&
+      pt_peer_push_kept(L, peer, PT_KEPT_EXTRA) == LUA_TTABLE) {
+    lua_remove(L, given);
+    return;
+  }
+  if (type != LUA_TNIL && type != LUA_TTABLE)
+    bad_option(L, "extra", "table");
+  lua_settop(L, given);
+  lua_newtable(L);
+  lua_pushnil(L);
+  for (form->extras = 0; type == LUA_TTABLE && lua_next(L, given);) {
+    int value = lua_type(L, -1);
+    if (lua_type(L, -2) != LUA_TSTRING ||
+        (value != LUA_TSTRING && value != LUA_TNUMBER && value != LUA_TBOOLEAN))
+      luaL_error(L, "stream option 'extra': names and plain values expected");
+    if (form->extras++ == EXTRA_MOST)
+      luaL_error(L, "stream option 'extra': more than %d members", EXTRA_MOST);
+    lua_rawseti(L, list, 2 * form->extras);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, list, 2 * form->extras - 1);
+  }
+  lua_settop(L, list);
+  lua_remove(L, given);
+}
+
+/* The head is put together behind what is queued. Nothing runs but this while
+** it is there, and nothing of it stays. */
+
+static void give_up(lua_State *L, pt_peer *p, size_t mark, const char *why) {
+  pt_buf_cut(&p->output.buf, mark);
+  luaL_error(L, "%s", why);
+}
+
+static void write_head(lua_State *L, pt_peer *p, size_t mark,
+                       const char *text) {
+  if (!pt_buf_add(L, &p->output.buf, text, strlen(text)))
+    give_up(L, p, mark, "not enough memory");
+}
+
+/* Writes the name or value on top, and takes it off. */
+static void write_part(lua_State *L, pt_peer *p, size_t mark, int is_name) {
+  pt_encoded status = pt_encode_value(L, lua_gettop(L), &p->output.buf, mark,
+                                      &p->codec.style, "stream option 'extra'");
+  if (status == PT_ENCODE_MISUSE && is_name)
+    luaL_error(L, "stream option 'extra': a name is not UTF-8");
+  if (status == PT_ENCODE_MISUSE)
+    luaL_error(L, "%s", lua_tostring(L, -1));
+  if (status != PT_ENCODED)
+    give_up(L, p, mark, "not enough memory");
+  lua_pop(L, 1);
+}
+
+/* Pushes how messages begin with the extra members of the list on top. */
+static void push_head(lua_State *L, pt_peer *p, int extras) {
+  size_t mark = pt_buf_len(&p->output.buf), len;
+  int i, list = lua_gettop(L);
+  luaL_checkstack(L, PT_ENCODE_STACK, NULL);
+  write_head(L, p, mark, "\r\n\r\n{");
+  for (i = 1; i <= 2 * extras; i++) {
+    lua_rawgeti(L, list, i);
+    write_part(L, p, mark, i % 2 == 1);
+    write_head(L, p, mark, i % 2 == 1 ? ":" : ",");
+  }
+  write_head(L, p, mark, "\"jsonrpc\":\"2.0\",");
+  len = pt_buf_len(&p->output.buf) - mark;
+  pt_buf_cut(&p->output.buf, mark); /* the bytes stay until more is added */
+  lua_pushlstring(L, pt_buf_front(&p->output.buf) + mark, len);
+}
+
+/* The forms that the ids of pending calls may have. */
+static unsigned forms_of_ids(const pt_peer *p, int string_ids) {
+  unsigned form = string_ids ? PT_ID_STRING : PT_ID_INTEGER;
+  return p->pending.count > 0 ? p->form.id_forms | form : form;
+}
+
+/* Messages have from now on the form that the table at `options` asks for, and
+** as before where it asks for nothing. Either all of it changes, or it raises
+** and nothing has. */
+static void set_form(lua_State *L, pt_peer *p, int peer, int options) {
+  pt_form form = p->form;
+  form.string_ids = read_ids(L, p, options);
+  form.id_forms = forms_of_ids(p, form.string_ids);
+  push_header(L, peer, options);
+  push_extra(L, peer, options, &form);
+  push_head(L, p, form.extras);
+  form.header = lua_tolstring(L, -3, &form.header_len);
+  form.head = lua_tolstring(L, -1, &form.head_len);
+  p->form = form;
+  pt_peer_keep(L, peer, PT_KEPT_HEAD);
+  pt_peer_keep(L, peer, PT_KEPT_EXTRA);
+  pt_peer_keep(L, peer, PT_KEPT_HEADER);
+}
+
+/* stream:others() -> table | nil */
+static int peer_others(lua_State *L) {
+  pt_peer_check(L, 1);
+  lua_getiuservalue(L, 1, PT_PEER_OTHERS);
+  return 1;
+}
+
+/* Looks for the extra members among the others that were kept of the last
+** message: NULL, or pushes what is wrong. */
+static const char *check_others(lua_State *L, const pt_peer *p) {
+  int i, others = lua_gettop(L) + 1, list = others + 1;
+  if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+  }
+  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
+  luaL_checkstack(L, EXTRA_MOST + LUA_MINSTACK, NULL);
+  for (i = 0; i < p->form.extras; i++) {
+    lua_rawgeti(L, list, 2 * i + 1);
+    lua_rawget(L, others);
+  }
+  return pt_message_check_extra(L, p, list + 1);
+}
+
+/* stream:speak{ ids =, extra =, header =, ordered =, big_integers = } -> true |
+** nil, msg, kind */
+static int peer_speak(lua_State *L) {
+  static const char *const names[] = {"ids",     "extra",        "header",
+                                      "ordered", "big_integers", NULL};
+  pt_peer *p = pt_peer_check(L, 1);
+  const char *wrong = NULL;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  pt_check_names(L, 2, names, "stream:speak");
+  if (p->input.is_reading)
+    return luaL_error(L, "a message is being read");
+  set_form(L, p, 1, 2);
+  set_values(L, p, 2);
+  if (p->form.keeps_others && p->counts.received > 0)
+    wrong = check_others(L, p);
+  p->form.keeps_others = 0;
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, PT_PEER_OTHERS);
+  if (wrong != NULL)
+    return pt_fail(L, "invalid", "%s", wrong);
+  lua_pushboolean(L, 1);
+  return 1;
 }
 
 /* }====== */
@@ -151,6 +361,23 @@ static int peer_expect_end(lua_State *L) {
   return 0;
 }
 
+/* stream:write(): writes what is queued now */
+static int peer_write(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  pt_list_remove(&p->loop->unwritten, &p->to_write);
+  if (p->output.io.fd != -1)
+    pt_peer_write(L, p);
+  return 0;
+}
+
+/* stream:write_soon(): before the loop waits, or now if it does not turn */
+static int peer_write_soon(lua_State *L) {
+  pt_peer *p = pt_peer_check(L, 1);
+  if (p->output.io.fd != -1)
+    pt_peer_queued(L, p);
+  return 0;
+}
+
 /* stream:has_room() -> boolean: whether one more request may be begun */
 static int peer_has_room(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
@@ -177,24 +404,6 @@ static int peer_size(lua_State *L) {
 static int peer_waiting(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_peer_check(L, 1)->pending.count);
   return 1;
-}
-
-/* stream:keep_order(on): whether objects that are received keep the order of
-** their members, from the next message on */
-static int peer_keep_order(lua_State *L) {
-  pt_peer *p = pt_peer_check(L, 1);
-  luaL_checktype(L, 2, LUA_TBOOLEAN);
-  p->codec.is_ordered = lua_toboolean(L, 2);
-  return 0;
-}
-
-/* stream:keep_big_integers(on): whether integers of more than 64 bits that are
-** received keep their digits, from the next message on */
-static int peer_keep_big_integers(lua_State *L) {
-  pt_peer *p = pt_peer_check(L, 1);
-  luaL_checktype(L, 2, LUA_TBOOLEAN);
-  p->codec.big_integers = lua_toboolean(L, 2);
-  return 0;
 }
 
 /* stream:queued() -> bytes */
@@ -259,10 +468,8 @@ static const luaL_Reg methods[] = {
     {"handle", pt_dispatch_handle},
     {"has_room", peer_has_room},
     {"hold", peer_hold},
-    {"keep_big_integers", peer_keep_big_integers},
-    {"keep_order", peer_keep_order},
     {"listen", pt_dispatch_listen},
-    {"others", pt_form_others},
+    {"others", peer_others},
     {"pause", peer_pause},
     {"queued", peer_queued},
     {"report", peer_report},
@@ -271,11 +478,11 @@ static const luaL_Reg methods[] = {
     {"settle", pt_call_settle_id},
     {"shut", pt_peer_shut},
     {"size", peer_size},
-    {"speak", pt_form_speak},
+    {"speak", peer_speak},
     {"stats", peer_stats},
     {"waiting", peer_waiting},
-    {"write", pt_peer_write_now},
-    {"write_soon", pt_peer_write_soon},
+    {"write", peer_write},
+    {"write_soon", peer_write_soon},
     {NULL, NULL},
 };
 
@@ -288,7 +495,7 @@ static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
   lua_getfield(L, 1, name);
   f = pt_fd_test(L, -1);
   if (f == NULL && !lua_isinteger(L, -1))
-    pt_form_bad_option(L, name, "descriptor");
+    bad_option(L, name, "descriptor");
   fd = f != NULL ? f->fd : lua_tointeger(L, -1);
   if (fd < 0 || fd > INT_MAX)
     luaL_error(L, "stream option '%s': %s", name,
@@ -367,11 +574,13 @@ static int core_peer(lua_State *L) {
   pt_check_names(L, 1, option_names, "stream options");
   p = pt_peer_new(L, lua_touserdata(L, lua_upvalueindex(1)), methods);
   pt_call_init(p);
+  p->to_read.run = pt_dispatch_read_link;
   get_limits(L, p, get_framing(L));
   get_codec(L, p, 4);
-  pt_form_set(L, p, 4, 1);
-  p->codec.is_raw = get_boolean(L, "raw");
-  p->form.keeps_others = get_boolean(L, "others");
+  set_form(L, p, 4, 1);
+  set_values(L, p, 1);
+  p->codec.is_raw = get_boolean(L, 1, "raw", 0);
+  p->form.keeps_others = get_boolean(L, 1, "others", 0);
   get_settings(L, p, 4);
   err = get_descriptors(L, p);
   if (err != 0)
@@ -386,13 +595,8 @@ static int core_peer(lua_State *L) {
 void pt_open_peer(lua_State *L) {
   pt_loop *lp = pt_loop_get(L);
   pt_dispatch_set_hooks(L, lp);
-  pt_call_push_overdue(L);
-  lua_setfield(L, -2, "overdue");
-  lua_pushcfunction(L, pt_call);
-  lua_setfield(L, -2, "call");
-  lua_pushcfunction(L, pt_call_notify);
-  lua_setfield(L, -2, "notify");
-  pt_loop_push(L, PT_LOOP_SELF);
+  pt_call_add(L);
+  pt_loop_push(L, lp, PT_LOOP_SELF);
   lua_pushcclosure(L, core_peer, 1);
   lua_setfield(L, -2, "peer");
 }

@@ -45,16 +45,6 @@ int pt_order_place_of_text(lua_State *L, int table, int key) {
   return place;
 }
 
-static void prepare_text(lua_State *L, pt_order_text *prepared) {
-  size_t len;
-  const char *name = lua_tolstring(L, -1, &len);
-  prepared->len = 0;
-  if (pt_plain_quote(prepared->text, name, len)) {
-    prepared->text[len + 2] = ':';
-    prepared->len = (unsigned char)(len + 3);
-  }
-}
-
 /* Gives the name on top the next place; 0 if it has one. The list at `list` may
 ** have it there already. */
 static int add_name(lua_State *L, pt_order *o, int list, int is_in_list) {
@@ -64,8 +54,6 @@ static int add_name(lua_State *L, pt_order *o, int list, int is_in_list) {
   uint32_t *slot = pt_order_slot(o, pointer);
   if (*slot != 0 || (is_long && find_long(L, list, name) != 0))
     return 0;
-  if (o->texts != NULL)
-    prepare_text(L, &o->texts[o->count]);
   o->names[o->count++] = pointer;
   *slot = (uint32_t)o->count;
   if (is_long) {
@@ -89,16 +77,11 @@ static pt_order *push_order(lua_State *L, int list, lua_Integer names) {
   while (slots < room + room / 4)
     slots *= 2;
   size = sizeof *o + room * sizeof *o->names + slots * sizeof *o->slots;
-  if (names <= PT_ORDER_SMALL)
-    size += room * sizeof *o->texts;
   o = lua_newuserdatauv(L, size, 1);
   o->count = o->has_long = 0;
   o->mask = (uint32_t)(slots - 1);
   o->slots = (uint32_t *)(void *)(o->names + room);
   memset(o->slots, 0, slots * sizeof *o->slots);
-  o->texts = NULL;
-  if (names <= PT_ORDER_SMALL)
-    o->texts = (pt_order_text *)(void *)(o->slots + slots);
   lua_pushvalue(L, list);
   lua_setiuservalue(L, -2, 1);
   return o;
@@ -241,7 +224,7 @@ static int has_names(const pt_order *o, const void **names, int members) {
 
 void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
                     int members) {
-  const void *names[PT_ORDER_SMALL];
+  const void *names[PT_ORDER_SHARED];
   struct pt_order **kept = v->names->orders, *o;
   unsigned slot = read_names(L, table, members, names);
   if (kept[slot] != NULL && !has_names(kept[slot], names, members))
@@ -276,9 +259,8 @@ const pt_order *pt_order_get(lua_State *L) {
   return o;
 }
 
-/* Each of these pushes the key and value of a member, or nothing, and says
-** which. */
-
+/* Pushes the first member that is named from `place` on, and says whether there
+** is one. */
 static int push_named(lua_State *L, int table, int list, lua_Integer place) {
   for (; lua_rawgeti(L, list, place) != LUA_TNIL; place++) {
     lua_pushvalue(L, -1);
@@ -290,9 +272,8 @@ static int push_named(lua_State *L, int table, int list, lua_Integer place) {
   return 0;
 }
 
-/* The key after which to look is on top, and taken away. A key that is no name
-** is not passed over, but left to be refused. */
-static int push_other(lua_State *L, const pt_order *o, int table) {
+/* A key that is no name is not skipped, but left to be refused. */
+int pt_order_next_other(lua_State *L, const pt_order *o, int table) {
   while (lua_next(L, table)) {
     if (pt_order_place(L, o, table, lua_gettop(L) - 1) == 0)
       return 1;
@@ -301,13 +282,8 @@ static int push_other(lua_State *L, const pt_order *o, int table) {
   return 0;
 }
 
-int pt_order_first_other(lua_State *L, const pt_order *o, int table) {
-  lua_pushnil(L);
-  return push_other(L, o, table);
-}
-
 int pt_order_next(lua_State *L, int table) {
-  int key = lua_gettop(L), place = 0, found;
+  int key = lua_gettop(L), place = 0;
   const pt_order *o;
   lua_getmetatable(L, table);
   o = pt_order_get(L);
@@ -315,42 +291,17 @@ int pt_order_next(lua_State *L, int table) {
   if (!lua_isnil(L, key)) {
     place = pt_order_place(L, o, table, key);
     if (place == 0)
-      return push_other(L, o, table);
+      return pt_order_next_other(L, o, table);
   }
   push_list(L, table);
-  found = push_named(L, table, key + 1, place + 1);
-  if (found) {
+  if (push_named(L, table, key + 1, place + 1)) {
     lua_replace(L, key + 1);
     lua_replace(L, key);
     return 1;
   }
   lua_settop(L, key - 1);
-  return pt_order_first_other(L, o, table);
+  lua_pushnil(L);
+  return pt_order_next_other(L, o, table);
 }
 
 /* }====== */
-
-int pt_order_sort(lua_State *L, pt_buf *out, const pt_part *parts, size_t n) {
-  size_t start = parts[0].start, len = parts[n].start - start;
-  const pt_part *by_place[PT_ORDER_SMALL];
-  uint64_t left = 0;
-  const char *copy;
-  char *p;
-  if (!pt_buf_reserve(L, out, len))
-    return 0;
-  p = pt_buf_front(out) + start;
-  copy = memcpy(out->data + out->end, p, len - 1);
-  for (const pt_part *part = parts; part < parts + n; part++) {
-    by_place[part->place - 1] = part;
-    left |= UINT64_C(1) << (part->place - 1);
-  }
-  for (; left != 0; left &= left - 1) {
-    const pt_part *part = by_place[__builtin_ctzll(left)];
-    size_t size = part[1].start - part->start;
-    memcpy(p, copy + (part->start - start), size - 1);
-    p += size;
-    if ((left & (left - 1)) != 0)
-      p[-1] = ',';
-  }
-  return 1;
-}

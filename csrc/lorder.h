@@ -11,20 +11,13 @@
 
 #pragma GCC visibility push(hidden)
 
-#define PT_ORDER_SMALL 64 /* names of an order that keeps their texts */
-
-/* A name with its quotes and a colon, if it is short and needs no escapes. */
-typedef struct pt_order_text {
-  unsigned char len; /* 0 if it is not */
-  char text[PT_PLAIN_SHORT + 3];
-} pt_order_text;
+#define PT_ORDER_SHARED 64 /* most names of an order that is shared */
 
 typedef struct pt_order {
   int count;
   int has_long; /* a name that its pointer does not tell */
   uint32_t mask;
-  uint32_t *slots;      /* of the hash table: places, 0 in an empty one */
-  pt_order_text *texts; /* NULL if it is not small */
+  uint32_t *slots; /* of the hash table: places, 0 in an empty one */
   const void *names[];
 } pt_order;
 
@@ -38,7 +31,7 @@ static inline uint32_t *pt_order_slot(const pt_order *o, const void *name) {
 }
 
 /* Gives the table at `table` the order of the names that stand behind it on the
-** stack, each with its value: PT_ORDER_SMALL at the most. It has no metatable
+** stack, each with its value: PT_ORDER_SHARED at the most. It has no metatable
 ** yet and gets no more members, and shares the metatable of the last tables
 ** that had the same names in the same order. Uses five slots at the most. */
 void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
@@ -69,19 +62,9 @@ static inline int pt_order_place(lua_State *L, const pt_order *o, int table,
 /* As lua_next with the key on top, in the order of the table at `table`. */
 int pt_order_next(lua_State *L, int table);
 
-/* Pushes the first of the members that are not named, if there is any. */
-int pt_order_first_other(lua_State *L, const pt_order *o, int table);
-
-/* A member of an ordered table that has been written. */
-typedef struct pt_part {
-  size_t start; /* offset from the front of the buffer */
-  size_t place;
-} pt_part;
-
-/* Puts `n` members, which stand in the buffer one behind the other, into the
-** order of their places; parts[n] starts one byte behind the last. 0 when
-** memory is short. */
-int pt_order_sort(lua_State *L, pt_buf *out, const pt_part *parts, size_t n);
+/* As lua_next with the key on top, which the order does not name and which may
+** be nil, for the members that it does not name. */
+int pt_order_next_other(lua_State *L, const pt_order *o, int table);
 
 #pragma GCC visibility pop
 

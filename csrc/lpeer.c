@@ -1,8 +1,11 @@
+#define _GNU_SOURCE
+
 #include "lpeer.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +13,20 @@
 
 #define PEER "pintle.core.peer"
 #define CLOGGED (1024 * 1024) /* bytes of answers that nobody reads */
+
+#define READ_FIRST (64 * 1024)
+#define READ_LEAST (16 * 1024)
+#define READ_MOST (1024 * 1024) /* beyond what is there already */
+#define LARGE (128 * 1024) /* bytes from which memory is mapped by itself */
+
+#define EARLY_LEAST (2 * 1024) /* bytes that are worth sending early */
+#define EARLY_MUCH (32 * 1024) /* half of what an ordinary pipe holds */
+#define EARLY_TRIAL 16         /* times sent before it is decided */
+#define EARLY_HELD 4096        /* times not sent before it is tried again */
+
+#ifndef RUSAGE_THREAD
+#define RUSAGE_THREAD RUSAGE_SELF
+#endif
 
 static const char peer_mark = 0; /* its address is in every peer */
 
@@ -20,7 +37,7 @@ pt_peer *pt_peer_check(lua_State *L, int arg) {
 }
 
 int pt_peer_push(lua_State *L, const pt_peer *p) {
-  pt_loop_push(L, PT_LOOP_PEERS);
+  pt_loop_push(L, p->loop, PT_LOOP_PEERS);
   lua_rawgetp(L, -1, p);
   lua_remove(L, -2);
   return !lua_isnil(L, -1);
@@ -84,13 +101,14 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
   memset(p, 0, sizeof *p);
   p->mark = &peer_mark;
   p->loop = lp;
+  p->to_write.run = pt_peer_write_link;
   p->input.io.fd = p->output.io.fd = -1;
   p->output.digits = 2;
   p->codec.style.array_meta = pt_array_mark(L);
   pt_set_class(L, PEER, methods, meta);
   lua_createtable(L, PT_KEPT_VALUES, 0);
   lua_setiuservalue(L, -2, PT_PEER_KEPT);
-  pt_loop_push(L, PT_LOOP_PEERS);
+  pt_loop_push(L, lp, PT_LOOP_PEERS);
   lua_pushvalue(L, -2);
   lua_rawsetp(L, -2, p);
   lua_pop(L, 1);
@@ -99,7 +117,7 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
 
 /* }====== */
 
-/* {====== Writing ====== */
+/* {====== Reading ====== */
 
 /* Each descriptor is watched for what is asked of it; one that is both, a
 ** socket, for both at once. */
@@ -133,13 +151,83 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
   }
 }
 
-/* Has the loop say when there is room to write, or not any more. Until that is
-** done the peer is among those that are written, to try again. */
-static void watch_output(lua_State *L, pt_peer *p, int peer) {
-  pt_list_add(&p->loop->unwritten, &p->to_write);
-  pt_peer_watch(L, p, peer);
-  pt_list_remove(&p->loop->unwritten, &p->to_write);
+void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size) {
+  if (size <= p->input.largest)
+    return;
+  p->input.largest = size;
+  if (size > LARGE)
+    pt_buf_keep_pages(L, size);
 }
+
+/* A length that was announced is no reason to believe that so much will come:
+** at most as much as there is already, or READ_MOST, is given at once. */
+static size_t believe(const pt_input *in) {
+  size_t there = pt_buf_len(&in->buf);
+  size_t most = there > READ_MOST ? there : READ_MOST;
+  return in->need < most ? in->need : most;
+}
+
+static void make_room(lua_State *L, pt_peer *p) {
+  pt_input *in = &p->input;
+  size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST, need = believe(in);
+  pt_peer_note_size(L, p, need);
+  pt_io_widen(&in->io, in->need);
+  if (!pt_buf_reserve(L, &in->buf, need > want ? need : want))
+    luaL_error(L, "not enough memory");
+}
+
+static void take_bytes(pt_input *in, size_t n) {
+  in->is_drained = n < pt_buf_room(&in->buf);
+  in->is_searched = 0;
+  in->at_end = n == 0;
+  in->buf.end += n;
+}
+
+int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
+  pt_input *in = &p->input;
+  ssize_t n;
+  int err;
+  if (in->is_drained) { /* asking again would only say EAGAIN */
+    in->is_drained = 0;
+    return 0;
+  }
+  make_room(L, p);
+  n = pt_io_read(&in->io, in->buf.data + in->buf.end, pt_buf_room(&in->buf));
+  if (n >= 0) {
+    take_bytes(in, (size_t)n);
+    return 1;
+  }
+  err = errno;
+  if (err == EAGAIN || err == EWOULDBLOCK)
+    return 0;
+  lua_pushfstring(L, "cannot read: %s", strerror(err));
+  lua_pushliteral(L, "closed");
+  return -1;
+}
+
+/* Whether a message can be received without new input. */
+static int has_input(const pt_input *in) {
+  return in->is_reading || in->at_end || in->batch > 0 ||
+         (pt_buf_len(&in->buf) > 0 && !in->is_searched);
+}
+
+int pt_peer_wait(lua_State *L, pt_peer *p) {
+  pt_input *in = &p->input;
+  ssize_t n;
+  if (!in->is_owned || !pt_io_can_be_patient(&in->io) ||
+      pt_buf_len(&p->output.buf) > 0 || has_input(in))
+    return 0;
+  make_room(L, p);
+  n = pt_io_read_patiently(&in->io, in->buf.data + in->buf.end,
+                           pt_buf_room(&in->buf));
+  if (n >= 0)
+    take_bytes(in, (size_t)n);
+  return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
+}
+
+/* }====== */
+
+/* {====== Writing ====== */
 
 /* Whether there is more room now than there was. */
 static int find_room(pt_output *o) {
@@ -149,8 +237,9 @@ static int find_room(pt_output *o) {
   return 1;
 }
 
-int pt_peer_write_bytes(lua_State *L, pt_peer *p) {
-  pt_output *o = &p->output;
+/* 1 if all is out that can ever be, 0 if the rest has to wait, or -1 with errno
+** set. */
+static int write_bytes(lua_State *L, pt_output *o) {
   o->is_full = 0;
   while (pt_buf_len(&o->buf) > 0 && o->io.fd != -1) {
     ssize_t n;
@@ -165,33 +254,50 @@ int pt_peer_write_bytes(lua_State *L, pt_peer *p) {
   return 1;
 }
 
-void pt_peer_write(lua_State *L, pt_peer *p, int peer) {
+/* Has the loop say when there is room to write, or not any more. Until that is
+** done the peer is among those that are written, to try again. */
+static void watch_output(lua_State *L, pt_peer *p) {
+  pt_list_add(&p->loop->unwritten, &p->to_write);
+  pt_peer_watch(L, p, lua_gettop(L));
+  pt_list_remove(&p->loop->unwritten, &p->to_write);
+}
+
+/* After a write that was not like the one before, or of which the policy wants
+** to hear. */
+static void tell_written(lua_State *L, pt_peer *p, int status, int err) {
+  int top = lua_gettop(L);
+  if (pt_peer_push(L, p)) {
+    if (p->output.is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
+      watch_output(L, p);
+    if (status < 0) {
+      pt_peer_push_policy(L, top + 1, "lost");
+      lua_pushfstring(L, "cannot write: %s", strerror(err));
+      lua_call(L, 2, 0);
+    }
+    if (p->is_reporting) {
+      pt_peer_push_policy(L, top + 1, "moved");
+      lua_call(L, 1, 0);
+    }
+  }
+  lua_settop(L, top);
+}
+
+void pt_peer_write(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
-  int status = pt_peer_write_bytes(L, p), err = errno;
+  int status = write_bytes(L, o), err = errno;
   p->input.is_drained = 0; /* what comes next may be an answer */
   o->is_blocked = status == 0;
   o->is_clogged = o->is_blocked && pt_buf_len(&o->buf) > CLOGGED;
-  if (o->is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
-    watch_output(L, p, peer);
-  if (status < 0) {
-    pt_peer_push_policy(L, peer, "lost");
-    lua_pushfstring(L, "cannot write: %s", strerror(err));
-    lua_call(L, 2, 0);
-  }
-  if (p->is_reporting) {
-    pt_peer_push_policy(L, peer, "moved");
-    lua_call(L, 1, 0);
-  }
+  if (status < 0 || p->is_reporting ||
+      o->is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
+    tell_written(L, p, status, err);
 }
 
-/* For the loop. */
 void pt_peer_write_link(lua_State *L, pt_link *to_write) {
   pt_peer *p =
       (pt_peer *)(void *)((char *)to_write - offsetof(pt_peer, to_write));
   p->loop->decoding = &p->to_read;
-  if (pt_peer_push(L, p))
-    pt_peer_write(L, p, lua_gettop(L));
-  lua_pop(L, 1);
+  pt_peer_write(L, p);
   p->loop->decoding = NULL;
 }
 
@@ -202,21 +308,43 @@ void pt_peer_queued(lua_State *L, pt_peer *p) {
     pt_peer_write_link(L, &p->to_write);
 }
 
-/* stream:write(): writes what is queued now */
-int pt_peer_write_now(lua_State *L) {
-  pt_peer *p = pt_peer_check(L, 1);
-  pt_list_remove(&p->loop->unwritten, &p->to_write);
-  if (p->output.io.fd != -1)
-    pt_peer_write(L, p, 1);
-  return 0;
+static long count_interrupts(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-/* stream:write_soon(): before the loop waits, or now if it does not turn */
-int pt_peer_write_soon(lua_State *L) {
-  pt_peer *p = pt_peer_check(L, 1);
-  if (p->output.io.fd != -1)
-    pt_peer_queued(L, p);
-  return 0;
+static int is_time(pt_early *e, size_t queued, size_t left) {
+  if (queued < EARLY_LEAST || queued < left)
+    return 0;
+  if (!e->is_patient || queued >= EARLY_MUCH)
+    return 1;
+  if (++e->count < EARLY_HELD)
+    return 0;
+  e->is_patient = e->count = 0;
+  return 1;
+}
+
+/* The first of a trial only takes down the count. */
+static void note_early(pt_early *e) {
+  long now;
+  if (e->is_patient || (e->count++ > 0 && e->count <= EARLY_TRIAL))
+    return;
+  now = count_interrupts();
+  if (e->count > EARLY_TRIAL) {
+    e->is_patient = now - e->interrupts >= EARLY_TRIAL / 2;
+    e->count = e->is_patient ? 0 : 1;
+  }
+  e->interrupts = now;
+}
+
+/* Where there is no room, that is tried again when there is some. */
+void pt_peer_write_early(lua_State *L, pt_peer *p) {
+  pt_output *o = &p->output;
+  if (!o->is_full &&
+      is_time(&o->early, pt_buf_len(&o->buf), pt_buf_len(&p->input.buf))) {
+    o->is_full = write_bytes(L, o) == 0;
+    note_early(&o->early);
+  }
 }
 
 /* }====== */

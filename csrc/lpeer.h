@@ -1,20 +1,18 @@
 /*
 ** One conversation in the loop: the only place that reads and writes messages.
-** A response resumes the task that waits for it; a request runs its handler in
-** a task, and what that returns is the answer; everything else is decided by
-** functions of Lua's, the policy that a peer is made with. They and their
+** A response resumes the task that waits for it. A request runs its handler in
+** a task, and what the handler returns is the answer. Everything else is
+** decided by Lua functions, the policy that a peer is made with; they and their
 ** arguments are in lua/pintle/_meta/core.lua.
 **
-** This file has the peer itself: its values, its descriptors, and the one way
-** out. lwriter.c, lbatch.c and lsend.c write messages, lenvelope.c and
-** lmessage.c tell received ones apart, lreceive.c takes them out of the input.
-** lcall.c makes calls, ldispatch.c runs handlers, lform.c sets the form of
-** messages, and lopen.c opens a peer and has its methods.
+** This file has the peer itself: its values, and the bytes that go in and out.
+** lsend.c writes messages, lmessage.c reads them, lcall.c makes calls,
+** ldispatch.c receives messages and runs handlers, and lopen.c opens a peer and
+** has its methods.
 */
 #ifndef PT_LPEER_H
 #define PT_LPEER_H
 
-#include "early.h"
 #include "frame.h"
 #include "io.h"
 #include "lapi.h"
@@ -44,12 +42,11 @@ enum {
   PT_KEPT_HEADER,
   PT_KEPT_DECODE,
   PT_KEPT_ENCODE,
-  PT_KEPT_EXTRA, /* table: name to value of the members that must be there */
-  PT_KEPT_EXTRA_BIT, /* table: name to its bit in `extras` */
-  PT_KEPT_VALUES = PT_KEPT_EXTRA_BIT
+  PT_KEPT_EXTRA, /* list: name, value, name, value of the extra members */
+  PT_KEPT_VALUES = PT_KEPT_EXTRA
 };
 
-/* What comes in (lreceive.c, lmessage.c). */
+/* What comes in. */
 typedef struct pt_input {
   pt_io io;
   int is_owned; /* closed with the peer */
@@ -68,9 +65,17 @@ typedef struct pt_input {
   size_t text_used;
 } pt_input;
 
-#define PT_OUTPUT_START 64
+/* When to send while there is more to be read. Sending early lets both sides
+** work at the same time, each on a core of its own. Where they share a core it
+** only interrupts this side: that shows in the system's count of interruptions,
+** and then more is gathered before it is sent. */
+typedef struct pt_early {
+  int is_patient;  /* more is gathered */
+  int count;       /* times sent early, or not sent, since that was decided */
+  long interrupts; /* the system's count then */
+} pt_early;
 
-/* What goes out (lwriter.c). */
+/* What goes out. */
 typedef struct pt_output {
   pt_io io;
   int is_owned;
@@ -79,26 +84,22 @@ typedef struct pt_output {
   int is_full;    /* an early write found no room; not tried since */
   int is_blocked; /* output waits for room */
   int is_clogged; /* and it is so much that no request is begun */
-  int digits;     /* of the last length written: the next one's guess */
-  char start[PT_OUTPUT_START]; /* the frame and head that this guess gives */
-  size_t start_len;            /* 0 if it does not fit */
-  int start_digits;            /* the guess that it was made for; 0 for none */
-  pt_frame_mode start_mode;
+  int digits;     /* of the last length written: the guess for the next one */
 } pt_output;
 
 /* The forms of own ids that may come back. */
 #define PT_ID_INTEGER 1u
 #define PT_ID_STRING 2u
 
-/* The form of messages, both ways; the texts are in PT_PEER_KEPT (lform.c). */
+/* The form of messages, both ways; the texts are in PT_PEER_KEPT (lopen.c). */
 typedef struct pt_form {
-  const char *head; /* how every message begins: {"jsonrpc":"2.0", */
-  size_t head_len;
+  const char *head;   /* the end of a header, and how a message begins: */
+  size_t head_len;    /* CR LF CR LF {"jsonrpc":"2.0", */
   const char *header; /* what stands before the length: Content-Length: */
   size_t header_len;
   int string_ids;    /* own ids are sent as strings */
   unsigned id_forms; /* how calls that are pending may have been sent */
-  unsigned extras;   /* a bit for each member that every message must have */
+  int extras;        /* members that every message must have beside jsonrpc */
   int keeps_others;  /* members that are not JSON-RPC's are kept for a look */
 } pt_form;
 
@@ -174,27 +175,41 @@ int pt_peer_push_kept(lua_State *L, int peer, int key);
 /* Has its descriptors watched as its state says. */
 void pt_peer_watch(lua_State *L, pt_peer *p, int peer);
 
-/* Writes the bytes that are queued: 1 if all is out that can ever be, 0 if the
-** rest would have to wait, or -1 with errno set. */
-int pt_peer_write_bytes(lua_State *L, pt_peer *p);
+/* {====== Bytes ====== */
 
-/* The same, and the loop and the policy hear of what comes of it. */
-void pt_peer_write(lua_State *L, pt_peer *p, int peer);
+/* Reads what is there: 1 if bytes came, or the end; 0 if there is nothing yet;
+** -1 if it failed, and the message and the kind are on top. */
+int pt_peer_read_bytes(lua_State *L, pt_peer *p);
+
+/* Waits for input by reading it, where nothing else is to be waited for: 1 if
+** something came, or the end; 0 if it cannot be done so; -1 if a signal came.
+*/
+int pt_peer_wait(lua_State *L, pt_peer *p);
+
+/* A message of so many bytes is received. */
+void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size);
+
+/* Writes what is queued; the loop and the policy hear of the result. */
+void pt_peer_write(lua_State *L, pt_peer *p);
+
+/* Writes what is queued if it is worth it while there is more to be read. A
+** failure is left for the next write to report. */
+void pt_peer_write_early(lua_State *L, pt_peer *p);
 
 /* There is something to be written: before the loop waits, or now if it does
 ** not turn. */
 void pt_peer_queued(lua_State *L, pt_peer *p);
 void pt_peer_write_link(lua_State *L, pt_link *to_write); /* for the loop */
 
+/* }====== */
+
 /* Drops the memory and descriptors; what is being decoded is kept until done.
 */
 void pt_peer_release(lua_State *L, pt_peer *p);
 
-/* Methods: finish, shut, write and write_soon. */
+/* Methods: finish and shut. */
 int pt_peer_finish(lua_State *L);
 int pt_peer_shut(lua_State *L);
-int pt_peer_write_now(lua_State *L);
-int pt_peer_write_soon(lua_State *L);
 
 #pragma GCC visibility pop
 

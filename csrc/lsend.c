@@ -1,42 +1,125 @@
 #include "lsend.h"
 
+#include <string.h>
+
 #include "core.h"
-#include "lbatch.h"
 #include "ljson.h"
-#include "lwriter.h"
+#include "number.h"
 
-#define add_literal pt_writer_literal
-#define put_literal pt_writer_put_literal
+#define ROOM 96 /* bytes that a message begins with, behind the head */
+#define CRLFCRLF 4
+#define DIGITS 20 /* of any length */
 
-/* {====== Failing ====== */
+/* {====== One message ====== */
 
-static int fail_memory(pt_writer *w) {
-  pt_writer_undo(w);
+/* A message being written: its length is filled in at the end, and it can be
+** undone. */
+typedef struct writer {
+  lua_State *L;
+  pt_peer *p;
+  pt_buf *out;
+  int has_header;
+  size_t mark; /* length of the buffer before this message */
+  size_t body; /* length before its body */
+  int ok;      /* no append has failed */
+} writer;
+
+/* A member of a batch stands behind the others in `batch`; NULL for a message
+** of its own. 0 when memory is short; else there are ROOM bytes to be put. */
+static int begin(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
+  const pt_form *form = &p->form;
+  size_t room = form->header_len + DIGITS + form->head_len + 1 + ROOM;
+  char *at;
+  w->L = L;
+  w->p = p;
+  w->out = batch != NULL ? batch : &p->output.buf;
+  w->has_header = batch == NULL && p->input.framing.mode == PT_FRAME_HEADER;
+  w->mark = w->body = pt_buf_len(w->out);
+  w->ok = pt_buf_reserve(L, w->out, room);
+  if (!w->ok)
+    return 0;
+  at = w->out->data + w->out->end;
+  if (w->has_header) {
+    memcpy(at, form->header, form->header_len);
+    at += form->header_len + (size_t)p->output.digits;
+    memcpy(at, form->head, CRLFCRLF);
+    at += CRLFCRLF;
+  } else if (batch != NULL) {
+    *at++ = w->mark == 0 ? '[' : ',';
+  }
+  w->body += (size_t)(at - w->out->data) - w->out->end;
+  memcpy(at, form->head + CRLFCRLF, form->head_len - CRLFCRLF);
+  w->out->end = (size_t)(at - w->out->data) + form->head_len - CRLFCRLF;
+  return 1;
+}
+
+/* Within the room that there is after the beginning. */
+static void put(writer *w, const char *text, size_t len) {
+  memcpy(w->out->data + w->out->end, text, len);
+  w->out->end += len;
+}
+
+static void put_integer(writer *w, lua_Integer value) {
+  w->out->end += pt_number_write_integer(w->out->data + w->out->end, value);
+}
+
+/* A failure is kept in w->ok. */
+static PT_ALWAYS_INLINE inline void add(writer *w, const char *text,
+                                       size_t len) {
+  w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
+}
+
+#define put_literal(w, text) put(w, "" text, sizeof(text) - 1)
+#define add_literal(w, text) add(w, "" text, sizeof(text) - 1)
+
+static void undo(writer *w) { pt_buf_cut(w->out, w->mark); }
+
+static int count_digits(size_t value) {
+  int n = 1;
+  for (; value >= 10; value /= 10)
+    n++;
+  return n;
+}
+
+/* If the guess of its digits was wrong, the body is moved to where it belongs.
+*/
+static int write_length(writer *w, size_t len) {
+  size_t place = w->mark + w->p->form.header_len;
+  int n = count_digits(len), guess = w->p->output.digits;
+  char *at;
+  if (n != guess) {
+    if (!pt_buf_reserve(w->L, w->out, DIGITS))
+      return 0;
+    at = pt_buf_front(w->out) + place;
+    memmove(at + n, at + guess, len + CRLFCRLF);
+    pt_buf_cut(w->out, place + (size_t)n + CRLFCRLF + len);
+    w->p->output.digits = n;
+  }
+  pt_number_write_integer(pt_buf_front(w->out) + place, (int64_t)len);
+  return 1;
+}
+
+static int fail_memory(writer *w) {
+  undo(w);
   return luaL_error(w->L, "not enough memory");
 }
 
-/* The message of a misuse is on top of the stack. */
-static int fail_misuse(lua_State *L) {
-  lua_pushnil(L);
-  lua_insert(L, -2);
-  lua_pushliteral(L, "invalid");
-  return 3;
-}
-
 /* 0 if all went well; else what the Lua function returns. */
-static int finish(pt_writer *w) {
-  size_t len;
+static int finish(writer *w) {
+  size_t limit = w->p->input.framing.body_limit, len;
   add_literal(w, "}");
-  if (!w->ok)
-    return fail_memory(w);
-  len = pt_writer_len(w);
-  if (len > w->p->input.framing.body_limit) {
-    pt_writer_undo(w);
-    return pt_fail(
-        w->L, "invalid", "message of %I bytes is longer than the limit of %I",
-        (LUAI_UACINT)len, (LUAI_UACINT)w->p->input.framing.body_limit);
+  len = pt_buf_len(w->out) - w->body;
+  if (w->ok && len > limit) {
+    undo(w);
+    return pt_fail(w->L, "invalid",
+                   "message of %I bytes is longer than the limit of %I",
+                   (LUAI_UACINT)len, (LUAI_UACINT)limit);
   }
-  if (!pt_writer_end(w))
+  if (w->ok && w->has_header)
+    w->ok = write_length(w, len);
+  else if (w->out == &w->p->output.buf)
+    add_literal(w, "\n");
+  if (!w->ok)
     return fail_memory(w);
   w->p->counts.sent++;
   return 0;
@@ -46,46 +129,44 @@ static int finish(pt_writer *w) {
 
 /* {====== Members ====== */
 
+/* The message of a misuse is on top of the stack. */
+static int fail_misuse(lua_State *L) {
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  lua_pushliteral(L, "invalid");
+  return 3;
+}
+
 /* 0, or what the Lua function returns; so also the next. */
-static int add_text(pt_writer *w, const char *text, size_t len,
-                    const char *root) {
-  int status = pt_encode_string(w->L, w->out, text, len);
+static int add_string(writer *w, int arg, const char *root) {
+  size_t len;
+  const char *text = lua_tolstring(w->L, arg, &len);
+  int status = w->ok ? pt_encode_string(w->L, w->out, text, len) : 0;
   if (status == 0)
     return fail_memory(w);
   if (status > 0)
     return 0;
-  pt_writer_undo(w);
+  undo(w);
   return pt_fail(w->L, "invalid", "%s: invalid UTF-8", root);
 }
 
-static int add_string(pt_writer *w, int arg, const char *root) {
-  size_t len;
-  const char *text = lua_tolstring(w->L, arg, &len);
-  return add_text(w, text, len, root);
-}
-
-static int add_value(pt_writer *w, int arg, const char *root) {
-  if (!w->ok)
-    return fail_memory(w);
-  switch (
-      pt_encode_value(w->L, arg, w->out, w->mark, &w->p->codec.style, root)) {
-  case PT_ENCODED:
+static int add_value(writer *w, int arg, const char *root) {
+  pt_encoded status = PT_ENCODE_MEMORY;
+  if (w->ok)
+    status =
+        pt_encode_value(w->L, arg, w->out, w->mark, &w->p->codec.style, root);
+  if (status == PT_ENCODED)
     return 0;
-  case PT_ENCODE_MISUSE:
-    return fail_misuse(w->L);
-  default:
-    return fail_memory(w);
-  }
+  return status == PT_ENCODE_MISUSE ? fail_misuse(w->L) : fail_memory(w);
 }
 
 /* Before anything is written, because another codec may run any code: puts its
 ** text in the place of the value. 0, or what the Lua function returns. */
-static int prepare(lua_State *L, const pt_peer *p, int peer, int arg) {
+static int encode_with_codec(lua_State *L, int peer, int arg) {
   size_t len;
   const char *text;
   int status;
-  if (!p->codec.is_foreign || lua_isnoneornil(L, arg) ||
-      pt_raw_test(L, arg, &len) != NULL)
+  if (lua_isnoneornil(L, arg) || pt_raw_test(L, arg, &len) != NULL)
     return 0;
   pt_peer_push_kept(L, peer, PT_KEPT_ENCODE);
   lua_pushvalue(L, arg);
@@ -103,44 +184,35 @@ static int prepare(lua_State *L, const pt_peer *p, int peer, int arg) {
   return 0;
 }
 
+/* What comes before a message is written. */
+static int prepare(lua_State *L, const pt_peer *p, int peer, int payload) {
+  if (p->output.io.fd == -1)
+    return pt_fail(L, "closed", "the stream is closed");
+  return p->codec.is_foreign ? encode_with_codec(L, peer, payload) : 0;
+}
+
 /* }====== */
 
 /* {====== Requests and notifications ====== */
 
-static int fail_closed(lua_State *L) {
-  return pt_fail(L, "closed", "the stream is closed");
-}
-
 /* 0 if there is room for one more message. */
-static int check_room(lua_State *L, const pt_peer *p) {
-  if (p->output.io.fd == -1)
-    return fail_closed(L);
-  if (pt_buf_len(&p->output.buf) > p->limits.queue)
+static int prepare_call(lua_State *L, const pt_peer *p, const pt_ask *a) {
+  size_t queued = pt_buf_len(&p->output.buf);
+  if (queued > p->limits.queue && p->output.io.fd != -1)
     return pt_fail(L, "full", "%I bytes wait to be sent, the limit is %I",
-                   (LUAI_UACINT)pt_buf_len(&p->output.buf),
-                   (LUAI_UACINT)p->limits.queue);
-  return 0;
+                   (LUAI_UACINT)queued, (LUAI_UACINT)p->limits.queue);
+  return prepare(L, p, a->peer, a->params);
 }
 
-typedef struct method {
-  const char *name;
-  size_t len;
-} method;
-
-static method check_method(lua_State *L, int arg) {
-  method m;
-  m.name = luaL_checklstring(L, arg, &m.len);
-  return m;
-}
-
-static int add_call(pt_writer *w, method m, int params) {
+static int add_call(writer *w, const pt_ask *a) {
   int failed;
   put_literal(w, "\"method\":");
-  failed = add_text(w, m.name, m.len, "method");
-  if (failed || lua_isnoneornil(w->L, params))
-    return failed;
-  add_literal(w, ",\"params\":");
-  return add_value(w, params, "params");
+  failed = add_string(w, a->method, "method");
+  if (!failed && !lua_isnoneornil(w->L, a->params)) {
+    add_literal(w, ",\"params\":");
+    failed = add_value(w, a->params, "params");
+  }
+  return failed ? failed : finish(w);
 }
 
 static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
@@ -160,67 +232,154 @@ static void grow_pending(lua_State *L, pt_pending *pending) {
   reallocate(L, before, old * sizeof *calls, 0);
 }
 
-static void put_own_id(pt_writer *w, int64_t id) {
-  if (w->p->form.string_ids) {
-    put_literal(w, "\"id\":\"");
-    pt_writer_put_integer(w, id);
-    put_literal(w, "\",");
-  } else {
-    put_literal(w, "\"id\":");
-    pt_writer_put_integer(w, id);
-    put_literal(w, ",");
-  }
+static void put_own_id(writer *w, int64_t id) {
+  const char *quote = w->p->form.string_ids ? "\"" : "";
+  put_literal(w, "\"id\":");
+  put(w, quote, strlen(quote));
+  put_integer(w, id);
+  put(w, quote, strlen(quote));
+  put_literal(w, ",");
 }
 
-/* 0 if there is a place for one more call. */
-static int check_calls(lua_State *L, pt_peer *p) {
+int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
+  writer w;
+  int failed = prepare_call(L, p, a);
+  if (failed)
+    return failed;
   if (p->pending.count >= p->limits.calls)
     return pt_fail(L, "full", "%I calls wait for an answer, which is the limit",
                    (LUAI_UACINT)p->limits.calls);
   if (pt_pending_is_full(&p->pending))
     grow_pending(L, &p->pending);
-  return 0;
-}
-
-static int write_request(lua_State *L, pt_peer *p, pt_ask *a) {
-  pt_writer w;
-  int failed;
-  a->id = pt_pending_next(&p->pending);
-  if (!pt_writer_begin(&w, L, p, NULL))
+  if (!begin(&w, L, p, NULL))
     return fail_memory(&w);
+  a->id = pt_pending_next(&p->pending);
   put_own_id(&w, a->id);
-  failed = add_call(&w, check_method(L, a->method), a->params);
-  if (!failed)
-    failed = finish(&w);
+  failed = add_call(&w, a);
   if (!failed)
     pt_pending_take(&p->pending, a->id, a->due, a->waiter);
   return failed;
 }
 
-/* What comes before a message is written. */
-static int begin_call(lua_State *L, pt_peer *p, const pt_ask *a) {
-  int failed;
-  check_method(L, a->method);
-  failed = check_room(L, p);
-  return failed ? failed : prepare(L, p, a->peer, a->params);
-}
-
-int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
-  int failed = begin_call(L, p, a);
-  if (!failed)
-    failed = check_calls(L, p);
-  return failed ? failed : write_request(L, p, a);
-}
-
 int pt_send_notification(lua_State *L, pt_peer *p, const pt_ask *a) {
-  pt_writer w;
-  int failed = begin_call(L, p, a);
+  writer w;
+  int failed = prepare_call(L, p, a);
   if (failed)
     return failed;
-  if (!pt_writer_begin(&w, L, p, NULL))
-    return fail_memory(&w);
-  failed = add_call(&w, check_method(L, a->method), a->params);
-  return failed ? failed : finish(&w);
+  return begin(&w, L, p, NULL) ? add_call(&w, a) : fail_memory(&w);
+}
+
+/* }====== */
+
+/* {====== Tickets and batches ====== */
+
+#define TICKET "pintle.ticket"
+#define BATCH "pintle.batch"
+
+typedef struct ticket {
+  int is_answered;
+  size_t len;
+  char text[];
+} ticket;
+
+typedef struct batch {
+  pt_buf out;      /* the answers so far: "[a,b" */
+  size_t open;     /* members that will be answered and are not yet */
+  int is_complete; /* every member has been handed out */
+} batch;
+
+static const luaL_Reg no_methods[] = {{NULL, NULL}};
+
+static int ticket_tostring(lua_State *L) {
+  ticket *t = luaL_checkudata(L, 1, TICKET);
+  lua_pushlstring(L, t->text, t->len);
+  return 1;
+}
+
+/* Pushes the batch that the peer at index 1 is reading. */
+static batch *push_batch(lua_State *L) {
+  lua_getiuservalue(L, 1, PT_PEER_BATCH);
+  return lua_touserdata(L, -1);
+}
+
+void pt_ticket_push(lua_State *L, const char *text, size_t len, int in_batch) {
+  static const luaL_Reg meta[] = {{"__tostring", ticket_tostring},
+                                  {NULL, NULL}};
+  ticket *t = lua_newuserdatauv(L, sizeof *t + len, 1);
+  t->is_answered = 0;
+  t->len = len;
+  memcpy(t->text, text, len);
+  pt_set_class(L, TICKET, no_methods, meta);
+  if (in_batch) {
+    push_batch(L)->open++;
+    lua_setiuservalue(L, -2, 1);
+  }
+}
+
+static int batch_gc(lua_State *L) {
+  batch *b = luaL_checkudata(L, 1, BATCH);
+  pt_buf_free(L, &b->out);
+  return 0;
+}
+
+void pt_batch_begin(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", batch_gc}, {NULL, NULL}};
+  memset(lua_newuserdatauv(L, sizeof(batch), 0), 0, sizeof(batch));
+  pt_set_class(L, BATCH, no_methods, meta);
+  lua_setiuservalue(L, 1, PT_PEER_BATCH);
+}
+
+/* Room in the output for the answers so far as one message. */
+static int reserve_array(lua_State *L, pt_peer *p, const batch *b) {
+  return pt_buf_reserve(L, &p->output.buf,
+                        p->form.header_len + DIGITS + CRLFCRLF +
+                            pt_buf_len(&b->out) + sizeof "]\n");
+}
+
+static void send_array(pt_peer *p, const batch *b) {
+  writer w = {.p = p, .out = &p->output.buf};
+  size_t len = pt_buf_len(&b->out);
+  int has_header = p->input.framing.mode == PT_FRAME_HEADER;
+  if (has_header) {
+    put(&w, p->form.header, p->form.header_len);
+    put_integer(&w, (lua_Integer)len + 1);
+    put(&w, p->form.head, CRLFCRLF);
+  }
+  put(&w, pt_buf_front(&b->out), len);
+  put(&w, has_header ? "]" : "]\n", has_header ? 1 : 2);
+}
+
+/* A batch that asks for no answer gets none. `open` members are to be answered
+** yet. Answers that would outgrow a message are sent in several: a few bytes of
+** a batch may ask for many. 0 when memory is short, and then nothing has
+** changed. */
+static int send_if_due(lua_State *L, pt_peer *p, batch *b, size_t open) {
+  size_t len = pt_buf_len(&b->out);
+  int is_done = open == 0 && b->is_complete;
+  if (len == 0 || (!is_done && len <= p->input.framing.body_limit / 2))
+    return 1;
+  if (!reserve_array(L, p, b))
+    return 0;
+  send_array(p, b);
+  pt_buf_free(L, &b->out);
+  return 1;
+}
+
+int pt_batch_reserve(lua_State *L, pt_peer *p) {
+  const batch *b = push_batch(L);
+  lua_pop(L, 1);
+  return b->open > 0 || pt_buf_len(&b->out) == 0 || reserve_array(L, p, b);
+}
+
+int pt_batch_complete(lua_State *L, pt_peer *p) {
+  batch *b = push_batch(L);
+  int ok;
+  b->is_complete = 1;
+  ok = send_if_due(L, p, b, b->open);
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, PT_PEER_BATCH);
+  lua_pop(L, 1);
+  return ok;
 }
 
 /* }====== */
@@ -229,42 +388,46 @@ int pt_send_notification(lua_State *L, pt_peer *p, const pt_ask *a) {
 
 /* An answer being written. */
 typedef struct answer {
-  pt_writer w;
-  int id;            /* where it is */
-  pt_ticket *ticket; /* NULL if the id is none */
-  pt_batch *batch;   /* NULL if it is sent by itself */
+  writer w;
+  int id;         /* where it is */
+  ticket *ticket; /* NULL if the id is none */
+  batch *batch;   /* NULL if it is sent by itself */
 } answer;
 
 /* The ticket at `id`, NULL if that is an id of another kind; raises if it is
 ** none. */
-static pt_ticket *check_id(lua_State *L, int id) {
-  pt_ticket *ticket = NULL;
+static ticket *check_ticket(lua_State *L, int id) {
   int type = lua_type(L, id);
-  if (lua_isinteger(L, id) || type == LUA_TSTRING || type == LUA_TNIL)
+  ticket *t;
+  if (lua_isinteger(L, id) || type == LUA_TSTRING || type == LUA_TNIL ||
+      (type == LUA_TLIGHTUSERDATA && lua_touserdata(L, id) == NULL))
     return NULL;
-  if (type == LUA_TLIGHTUSERDATA && lua_touserdata(L, id) == NULL)
-    return NULL;
-  ticket = pt_ticket_test(L, id);
-  if (ticket == NULL)
+  t = type == LUA_TUSERDATA ? luaL_testudata(L, id, TICKET) : NULL;
+  if (t == NULL)
     luaL_typeerror(L, id, "id");
-  return ticket;
+  return t;
+}
+
+/* Where the answer goes, or NULL for the peer itself; the batch is kept alive
+** by being pushed. Raises if the ticket was answered already. */
+static batch *push_batch_of(lua_State *L, const answer *a) {
+  luaL_argcheck(L, !a->ticket->is_answered, a->id, "was answered already");
+  lua_getiuservalue(L, a->id, 1);
+  return lua_touserdata(L, -1);
 }
 
 /* nil and null both stand for an id that could not be told. */
 static int add_id(answer *a) {
-  pt_writer *w = &a->w;
+  writer *w = &a->w;
   put_literal(w, "\"id\":");
-  if (a->ticket != NULL) {
-    size_t len;
-    const char *text = pt_ticket_text(a->ticket, &len);
-    pt_writer_add(w, text, len);
-  } else if (lua_isinteger(w->L, a->id)) {
-    pt_writer_put_integer(w, lua_tointeger(w->L, a->id));
-  } else if (lua_type(w->L, a->id) == LUA_TSTRING) {
+  if (a->ticket != NULL)
+    add(w, a->ticket->text, a->ticket->len);
+  else if (lua_isinteger(w->L, a->id))
+    put_integer(w, lua_tointeger(w->L, a->id));
+  else if (lua_type(w->L, a->id) == LUA_TSTRING)
     return add_string(w, a->id, "id");
-  } else {
+  else
     put_literal(w, "null");
-  }
   return 0;
 }
 
@@ -273,25 +436,27 @@ static int add_id(answer *a) {
 static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
                         int payload) {
   int failed;
-  a->ticket = check_id(L, a->id);
-  failed =
-      p->output.io.fd == -1 ? fail_closed(L) : prepare(L, p, peer, payload);
+  a->ticket = check_ticket(L, a->id);
+  failed = prepare(L, p, peer, payload);
   if (failed)
     return failed;
-  a->batch = a->ticket != NULL ? pt_ticket_batch(L, a->id) : NULL;
-  if (!pt_writer_begin(&a->w, L, p, a->batch != NULL ? &a->batch->out : NULL))
+  a->batch = a->ticket != NULL ? push_batch_of(L, a) : NULL;
+  if (!begin(&a->w, L, p, a->batch != NULL ? &a->batch->out : NULL))
     return fail_memory(&a->w);
   return add_id(a);
 }
 
 static int finish_answer(lua_State *L, pt_peer *p, answer *a) {
   int failed = finish(&a->w);
-  if (failed)
+  if (failed || a->ticket == NULL)
     return failed;
-  if (a->ticket != NULL && !pt_ticket_answered(L, p, a->id, a->batch)) {
+  if (a->batch != NULL && !send_if_due(L, p, a->batch, a->batch->open - 1)) {
     p->counts.sent--;
     return fail_memory(&a->w);
   }
+  if (a->batch != NULL)
+    a->batch->open--;
+  a->ticket->is_answered = 1;
   return 0;
 }
 
@@ -308,12 +473,12 @@ int pt_send_result(lua_State *L, pt_peer *p, int peer, int id, int result) {
 }
 
 /* The code, the message and the data are at 3, 4 and 5. */
-static int add_error(pt_writer *w) {
+static int add_error(writer *w) {
   int failed;
   add_literal(w, ",\"error\":{\"code\":");
   w->ok = w->ok && pt_encode_integer(w->L, w->out, lua_tointeger(w->L, 3));
   add_literal(w, ",\"message\":");
-  failed = w->ok ? add_string(w, 4, "message") : fail_memory(w);
+  failed = add_string(w, 4, "message");
   if (!failed && !lua_isnil(w->L, 5)) {
     add_literal(w, ",\"data\":");
     failed = add_value(w, 5, "data");

@@ -1,8 +1,8 @@
 /*
-** core.signals and core.raise: signals that come as events, and ending by one.
-** A signal that the program has left alone is noted in a pipe when it comes,
-** once; the second time it does what it always does. So a program that looks
-** can end in order, and one that hangs is ended all the same.
+** core.signals and core.raise: signals as events, and ending by a signal. The
+** first time that a watched signal comes, its number is written to a pipe; the
+** second time it has its default effect. So a program that reads the pipe can
+** end in order, and one that hangs is ended all the same.
 */
 #define _GNU_SOURCE
 
@@ -23,26 +23,26 @@
 /* Zeroed means closed. */
 typedef struct signals {
   int is_open;
-  int input; /* readable when one has come */
+  int input; /* readable when a signal has come */
   int count;
   int taken[MOST];
   struct sigaction before[MOST]; /* of those, in their order */
 } signals;
 
-/* Its user value: a table from signals to their names. What has come is taken
-** out of the pipe, so telling its name must not ask for memory. */
+/* Its user value: a table from signals to their names. A signal is read from
+** the pipe once, so returning its name must not need memory. */
 #define NAMES 1
 
 /* {====== Taking signals over ======
-** Signals are the whole process', and so is what their handler needs to know:
-** there can be only one of these at a time. */
+** Signals belong to the whole process, and so do the variables of their
+** handler: only one of these can be open at a time. */
 
 static atomic_flag is_taken = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t output = -1; /* where the handler writes */
 static pid_t owner;                       /* a fork has the pipe, too */
 
-/* The disposition is the default one again: in a fork, which nobody has asked,
-** the signal takes its course. */
+/* The disposition is the default one again, so in a fork the signal has its
+** default effect. */
 static void note(int sig) {
   int saved = errno;
   unsigned char byte = (unsigned char)sig;
@@ -68,12 +68,7 @@ static int is_handler(const struct sigaction *act, void (*handler)(int)) {
   return !(act->sa_flags & SA_SIGINFO) && act->sa_handler == handler;
 }
 
-static int has_disposition(int sig, void (*handler)(int)) {
-  struct sigaction act;
-  return sigaction(sig, NULL, &act) == 0 && is_handler(&act, handler);
-}
-
-/* One that is wanted twice is taken already. */
+/* A signal that is wanted twice is taken already. */
 static int may_take(const struct sigaction *act, int handled) {
   if (handled)
     return !is_handler(act, SIG_IGN) && !is_handler(act, note);
@@ -88,9 +83,9 @@ static void take(signals *s, int sig, int handled) {
     s->taken[s->count++] = sig;
 }
 
-/* Takes those of `wanted` that have their default disposition, and with
-** `handled` those that the program handles as well, but none that it ignores.
-** 0, or an error number; EBUSY if there is an open one already. */
+/* Takes each signal of `wanted` that has its default disposition; with
+** `handled` also those that the program handles, but none that it ignores. 0,
+** or an error number; EBUSY if there is an open one already. */
 static int take_all(signals *s, const int *wanted, int count, int handled) {
   int ends[2], err, i;
   if (atomic_flag_test_and_set(&is_taken))
@@ -112,14 +107,15 @@ static int take_all(signals *s, const int *wanted, int count, int handled) {
   return 0;
 }
 
-/* Gives back those that were taken and have not come. */
+/* Restores the signals that were taken and have not come. */
 static void give_back(signals *s) {
+  struct sigaction now;
   int i, end = output;
   if (!s->is_open)
     return;
   s->is_open = 0;
   for (i = 0; i < s->count; i++)
-    if (has_disposition(s->taken[i], note))
+    if (sigaction(s->taken[i], NULL, &now) == 0 && is_handler(&now, note))
       sigaction(s->taken[i], &s->before[i], NULL);
   output = -1;
   pt_fd_drop(&end);
@@ -127,7 +123,7 @@ static void give_back(signals *s) {
   atomic_flag_clear(&is_taken);
 }
 
-/* 0 if the signal does nothing by default, or an error number. */
+/* Returns 0 if the signal has no default effect, or an error number. */
 static int raise_default(int sig) {
   sigset_t set;
   set_disposition(sig, SIG_DFL, 0); /* KILL and STOP have no other */
@@ -143,7 +139,7 @@ static signals *check_signals(lua_State *L) {
   return luaL_checkudata(L, 1, CLASS);
 }
 
-/* The signal whose name is on top of the stack. */
+/* The signal whose name is on top. */
 static int check_name(lua_State *L, int arg) {
   const char *name;
   int sig;
@@ -156,7 +152,7 @@ static int check_name(lua_State *L, int arg) {
   return sig;
 }
 
-/* Moves the list at 1 to a table from signals to names, on top of the stack. */
+/* Pushes a table from signals to names, made of the list at 1. */
 static int read_names(lua_State *L, int wanted[MOST]) {
   int i, count;
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -216,7 +212,7 @@ static int signals_next(lua_State *L) {
   const signals *s = check_signals(L);
   unsigned char sig;
   if (!s->is_open || read(s->input, &sig, 1) != 1)
-    sig = 0; /* which has no name */
+    sig = 0; /* has no name */
   lua_getiuservalue(L, 1, NAMES);
   lua_rawgeti(L, -1, sig);
   return 1;

@@ -13,7 +13,7 @@
 
 #define MOST_IDLE 256
 
-/* Their addresses are in every task and every event. */
+/* Every task and every event begins with one of these addresses. */
 static const char task_mark = 0;
 static const char event_mark = 0;
 
@@ -23,16 +23,37 @@ int pt_is_event(const void *waiter) {
 
 /* {====== Tasks ====== */
 
-static const luaL_Reg no_methods[] = {{NULL, NULL}};
-
 void pt_task_push(lua_State *L, const pt_task *t) {
   pt_loop_push_kept(L, t->ref);
 }
 
+/* Pushes a user value and returns its type; sets one to the value on top,
+** which is popped. */
+static int push_value(lua_State *L, const pt_task *t, int value) {
+  int type;
+  pt_task_push(L, t);
+  type = lua_getiuservalue(L, -1, value);
+  lua_remove(L, -2);
+  return type;
+}
+
+static void set_value(lua_State *L, const pt_task *t, int value) {
+  pt_task_push(L, t);
+  lua_insert(L, -2);
+  lua_setiuservalue(L, -2, value);
+  lua_pop(L, 1);
+}
+
+void pt_task_push_stopped(lua_State *L, const pt_task *t) {
+  push_value(L, t, PT_TASK_STOPPED);
+}
+
 static void fire_late(lua_State *L, pt_alarm *a);
 static void fire_deadline(lua_State *L, pt_alarm *a);
+static void run_ready(lua_State *L, pt_link *l);
 
 static pt_task *make_task(lua_State *L, pt_loop *lp) {
+  static const luaL_Reg no_methods[] = {{NULL, NULL}};
   pt_task *t = lua_newuserdatauv(L, sizeof *t, PT_TASK_VALUES);
   memset(t, 0, sizeof *t);
   t->mark = &task_mark;
@@ -40,13 +61,12 @@ static pt_task *make_task(lua_State *L, pt_loop *lp) {
   t->loop = lp;
   t->late.fire = fire_late;
   t->deadline.fire = fire_deadline;
+  t->ready.run = run_ready;
   pt_set_class(L, TASK, no_methods, NULL);
   t->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, PT_TASK_THREAD);
   pt_watch_set_hook(lp->watch, L, t->thread);
-  pt_loop_reserve_ready(L, lp);
   t->ref = pt_loop_keep(L);
-  lp->tasks++;
   return t;
 }
 
@@ -62,27 +82,21 @@ pt_task *pt_task_take(lua_State *L, pt_loop *lp) {
   return t;
 }
 
-static void clear_value(lua_State *L, int value) {
-  lua_pushnil(L);
-  lua_setiuservalue(L, -2, value);
-}
-
-/* Nothing that it has worked on is kept by a task that has nothing to do. A
-** thread that has raised is not used again: hooks are off in it for good if it
-** was a hook that raised. */
+/* An idle task keeps nothing that it has worked on. A thread that has raised
+** is not used again: if a hook has raised, hooks are off in it for good. */
 void pt_task_rest(lua_State *L, pt_task *t, int status) {
   pt_loop *lp = t->loop;
-  pt_task_push(L, t);
-  clear_value(L, PT_TASK_OBJECT);
-  if (t->is_stopped)
-    clear_value(L, PT_TASK_STOPPED);
-  lua_pop(L, 1);
+  lua_pushnil(L);
+  set_value(L, t, PT_TASK_OBJECT);
+  if (t->is_stopped) {
+    lua_pushnil(L);
+    set_value(L, t, PT_TASK_STOPPED);
+  }
   pt_loop_clear_alarm(lp, &t->deadline);
   t->is_stopped = 0;
   t->state = PT_TASK_IDLE;
   if (status != LUA_OK || lp->idle_count >= MOST_IDLE) {
     pt_loop_let_go(L, &t->ref);
-    lp->tasks--;
     return;
   }
   lua_settop(t->thread, 0);
@@ -91,10 +105,21 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
   lp->idle_count++;
 }
 
-/* A turn that is this deep itself still runs tasks, one at a time: nothing else
-** would end it. */
+/* A turn that has begun this deep still runs tasks, one at a time: otherwise
+** it would not end. */
 static int is_too_deep(const pt_loop *lp) {
   return lp->depth >= PT_TASK_DEPTH && lp->depth > lp->turn_depth;
+}
+
+static void make_ready(pt_task *t, int args) {
+  t->args = args;
+  t->state = PT_TASK_READY;
+  pt_loop_add_ready(t->loop, &t->ready);
+}
+
+static void run_ready(lua_State *L, pt_link *l) {
+  pt_task *t = (pt_task *)(void *)((char *)l - offsetof(pt_task, ready));
+  pt_task_run(L, t, t->args);
 }
 
 void pt_task_run(lua_State *L, pt_task *t, int args) {
@@ -102,9 +127,7 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
   pt_task *outer = lp->current;
   int status, results;
   if (is_too_deep(lp)) {
-    t->args = args;
-    t->state = PT_TASK_READY;
-    pt_loop_add_ready(lp, t);
+    make_ready(t, args);
     return;
   }
   t->state = PT_TASK_RUNNING;
@@ -116,15 +139,13 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
   lp->current = outer;
   if (status != LUA_YIELD) {
     t->ended(L, t, status, results);
-  } else if (t->state == PT_TASK_RUNNING) { /* it lets others go first */
+  } else if (t->state == PT_TASK_RUNNING) { /* it has just yielded */
     lua_pop(t->thread, results);
-    t->args = 0;
-    t->state = PT_TASK_READY;
-    pt_loop_add_ready(lp, t);
+    make_ready(t, 0);
   }
 }
 
-/* Takes it from those that wait for its event. */
+/* Removes it from the tasks that wait for its event. */
 static void leave_event(pt_task *t) {
   pt_task **link;
   if (t->event == NULL)
@@ -139,13 +160,11 @@ static void leave_event(pt_task *t) {
 void pt_task_wake(lua_State *L, pt_task *t, int args) {
   if (!lua_checkstack(t->thread, args))
     luaL_error(L, "not enough memory");
-  pt_loop_add_ready(t->loop, t);
   leave_event(t);
   pt_loop_clear_alarm(t->loop, &t->late);
   t->withdraw = NULL;
   lua_xmove(L, t->thread, args);
-  t->args = args;
-  t->state = PT_TASK_READY;
+  make_ready(t, args);
 }
 
 pt_task *pt_task_here(lua_State *L, const pt_loop *lp) {
@@ -159,31 +178,21 @@ int pt_task_wait(lua_State *L, pt_task *t, lua_KContext context,
   return lua_yieldk(L, 0, context, then);
 }
 
-void pt_task_push_stopped(lua_State *L, const pt_task *t) {
-  pt_task_push(L, t);
-  lua_getiuservalue(L, -1, PT_TASK_STOPPED);
-  lua_remove(L, -2);
-}
-
 void pt_task_stop(lua_State *L, pt_task *t) {
-  int err = lua_gettop(L);
+  void (*withdraw)(lua_State *, pt_task *) = t->withdraw;
   if (t->is_stopped) {
     lua_pop(L, 1);
     return;
   }
-  pt_task_push(L, t);
-  lua_pushvalue(L, err);
-  lua_setiuservalue(L, -2, PT_TASK_STOPPED);
+  set_value(L, t, PT_TASK_STOPPED);
   t->is_stopped = 1;
-  if (t->state == PT_TASK_WAITING) {
-    void (*withdraw)(lua_State *, pt_task *) = t->withdraw;
-    lua_pushnil(L);
-    lua_pushvalue(L, err);
-    pt_task_wake(L, t, 2);
-    if (withdraw != NULL)
-      withdraw(L, t);
-  }
-  lua_settop(L, err - 1);
+  if (t->state != PT_TASK_WAITING)
+    return;
+  lua_pushnil(L);
+  pt_task_push_stopped(L, t);
+  pt_task_wake(L, t, 2);
+  if (withdraw != NULL)
+    withdraw(L, t);
 }
 
 /* }====== */
@@ -194,11 +203,9 @@ pt_event *pt_event_check(lua_State *L, int arg) {
   return pt_check_marked(L, arg, sizeof(pt_event), &event_mark, EVENT);
 }
 
-static pt_event *check_event(lua_State *L) { return pt_event_check(L, 1); }
-
 /* event:set(a, b) */
 static int event_set(lua_State *L) {
-  pt_event *e = check_event(L);
+  pt_event *e = pt_event_check(L, 1);
   lua_settop(L, 3);
   pt_event_set(L, e, 1);
   return 0;
@@ -212,7 +219,7 @@ static int push_values(lua_State *L) {
 
 /* event:on_set(action): action(event) is called in the turn after it is set */
 static int event_on_set(lua_State *L) {
-  check_event(L);
+  pt_event_check(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   lua_setiuservalue(L, 1, PT_EVENT_ACTION);
@@ -221,11 +228,11 @@ static int event_on_set(lua_State *L) {
 
 /* event:is_set() -> boolean */
 static int event_is_set(lua_State *L) {
-  lua_pushboolean(L, check_event(L)->is_set);
+  lua_pushboolean(L, pt_event_check(L, 1)->is_set);
   return 1;
 }
 
-/* What the task was resumed with. */
+/* Returns the values that the task was resumed with. */
 static int has_waited(lua_State *L, int status, lua_KContext before) {
   (void)status;
   return lua_gettop(L) - (int)before;
@@ -234,11 +241,9 @@ static int has_waited(lua_State *L, int status, lua_KContext before) {
 static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
   pt_task **last;
   if (due < HUGE_VAL) {
-    pt_task_push(L, t);
     lua_pushvalue(L, 3);
-    lua_setiuservalue(L, -2, PT_TASK_LATE);
-    lua_pop(L, 1);
-    pt_loop_set_alarm(L, t->loop, &t->late, due);
+    set_value(L, t, PT_TASK_LATE);
+    pt_loop_set_alarm(t->loop, &t->late, due);
   }
   t->event = e;
   for (last = &e->first; *last != NULL; last = &(*last)->next)
@@ -246,22 +251,17 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
   *last = t;
 }
 
-/* The wait of a task has taken too long. */
+/* The wait of a task has reached its deadline. */
 static void fire_late(lua_State *L, pt_alarm *a) {
   pt_task *t = (pt_task *)(void *)((char *)a - offsetof(pt_task, late));
   lua_pushnil(L);
-  pt_task_push(L, t);
-  lua_getiuservalue(L, -1, PT_TASK_LATE);
-  lua_remove(L, -2);
+  push_value(L, t, PT_TASK_LATE);
   pt_task_wake(L, t, 2);
 }
 
-/* For whoever cannot yield. */
-static int wait_turning(lua_State *L, pt_event *e, double due) {
-  pt_loop *lp = e->loop;
-  pt_task *t = lp->current;
-  if (pt_loop_turn_until(L, lp, e, due) != LUA_OK)
-    return lua_error(L);
+/* The results of a wait in code that cannot yield. */
+static int end_wait(lua_State *L, const pt_event *e) {
+  const pt_task *t = e->loop->current;
   if (e->is_set)
     return push_values(L);
   lua_pushnil(L);
@@ -272,25 +272,21 @@ static int wait_turning(lua_State *L, pt_event *e, double due) {
   return 2;
 }
 
-/* event:wait(seconds, late) -> the values it was set to | nil, late | nil, why
-** the task was stopped */
+/* event:wait(seconds, late) -> its two values | nil, late | nil, the error
+** that the task was stopped with */
 static int event_wait(lua_State *L) {
-  pt_event *e = check_event(L);
+  pt_event *e = pt_event_check(L, 1);
   pt_loop *lp = e->loop;
   double seconds = luaL_optnumber(L, 2, HUGE_VAL), due;
   pt_task *t;
   lua_settop(L, 3);
-  if (e->is_set)
-    return push_values(L);
-  if (lp->current != NULL && lp->current->is_stopped) {
-    lua_pushnil(L);
-    pt_task_push_stopped(L, lp->current);
-    return 2;
-  }
+  if (e->is_set || (lp->current != NULL && lp->current->is_stopped))
+    return end_wait(L, e);
   due = seconds < HUGE_VAL ? pt_clock_now() + seconds : HUGE_VAL;
   t = pt_task_here(L, lp);
   if (t == NULL)
-    return wait_turning(L, e, due);
+    return pt_loop_turn_until(L, lp, e, due) == LUA_OK ? end_wait(L, e)
+                                                       : lua_error(L);
   join_event(L, t, e, due);
   return pt_task_wait(L, t, 3, has_waited);
 }
@@ -354,8 +350,6 @@ static int loop_event(lua_State *L) {
   return 1;
 }
 
-/* Puts what was raised, and where, on the stack of L, and closes what the
-** thread had still open. */
 void pt_task_take_failure(lua_State *L, pt_task *t) {
   lua_State *thread = t->thread;
   lua_sethook(thread, NULL, 0, 0); /* of one that had to be interrupted */
@@ -369,7 +363,7 @@ void pt_task_take_failure(lua_State *L, pt_task *t) {
   }
 }
 
-/* A failure is for the object to hear of. */
+/* Tells the object of an error. */
 static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
   int top = lua_gettop(L);
   (void)results;
@@ -377,8 +371,8 @@ static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
     pt_task_rest(L, t, status);
     return;
   }
-  pt_task_push(L, t);
-  lua_getiuservalue(L, -1, PT_TASK_OBJECT);
+  pt_task_push(L, t); /* it is let go */
+  push_value(L, t, PT_TASK_OBJECT);
   pt_task_rest(L, t, status);
   lua_getfield(L, -1, "failed");
   lua_insert(L, -2);
@@ -415,23 +409,13 @@ static int loop_start(lua_State *L) {
   return 0;
 }
 
-/* Pushes what stands for the task. */
-static int push_object(lua_State *L, const pt_task *t) {
-  int type;
-  pt_task_push(L, t);
-  type = lua_getiuservalue(L, -1, PT_TASK_OBJECT);
-  lua_remove(L, -2);
-  return type;
-}
-
 /* loop.current() -> object | nil */
 static int loop_current(lua_State *L) {
   pt_loop *lp = loop_of(L);
   if (lp->current == NULL) {
     lua_pushnil(L);
-    return 1;
-  }
-  if (push_object(L, lp->current) == LUA_TNIL && lp->describe != NULL) {
+  } else if (push_value(L, lp->current, PT_TASK_OBJECT) == LUA_TNIL &&
+             lp->describe != NULL) {
     lua_pop(L, 1);
     lp->describe(L, lp->current);
   }
@@ -469,13 +453,13 @@ static int loop_set_deadline(lua_State *L) {
   pt_task *t = task_of(L);
   double seconds = luaL_checknumber(L, 2);
   if (t != NULL)
-    pt_loop_set_alarm(L, t->loop, &t->deadline, pt_clock_now() + seconds);
+    pt_loop_set_alarm(t->loop, &t->deadline, pt_clock_now() + seconds);
   return 0;
 }
 
 static void fire_deadline(lua_State *L, pt_alarm *a) {
   pt_task *t = (pt_task *)(void *)((char *)a - offsetof(pt_task, deadline));
-  if (push_object(L, t) == LUA_TTABLE) {
+  if (push_value(L, t, PT_TASK_OBJECT) == LUA_TTABLE) {
     lua_getfield(L, -1, "expire");
     lua_pushvalue(L, -2);
     lua_call(L, 1, 0);

@@ -1,21 +1,27 @@
+#define _GNU_SOURCE
+
 #include "lwatchdog.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include "core.h"
-#include "lapi.h"
-#include "tick.h"
 
 /* Seconds from tick to tick. */
 #define INTERVAL 0.05
 #define LEAST 0.001
 #define MOST 3600
 
-/* One resume of a task, in the C frame of that. The tick sees it from the
-** moment it is on top, and changes it. */
+/* One resume of a task, in the C frame of that. A tick sees it from the moment
+** it is on top, and changes it. */
 struct pt_activation {
   pt_activation *outer;
   lua_State *thread;
@@ -29,21 +35,239 @@ struct pt_activation {
   int gap;   /* instructions from one look to the next */
 };
 
-/* The user values of a watch: the two functions that are called back, a table
-** of sources, and two functions of the debug library. */
-enum { TICK = 1, MUST_ABORT, PROTECTED, SETHOOK, GETHOOK, VALUES = GETHOOK };
+/* The user values of a watch: the two functions that are called back, and a
+** table of sources. */
+enum { TICK = 1, MUST_ABORT, PROTECTED, VALUES = PROTECTED };
 
-/* One a state, in the registry. */
+/* One for each state, in the registry. */
 struct pt_watch {
   pt_activation *volatile top;      /* the innermost; NULL while none runs */
-  volatile sig_atomic_t is_resting; /* the tick has to be started */
-  pt_tick *tick;                    /* NULL while nobody watches */
+  volatile sig_atomic_t is_resting; /* the timer has to be started */
+  struct ticker *ticker;            /* NULL while nothing is watched */
   double interval;
   lua_State *main;
-  size_t count_place; /* of what is left of a count, in a thread; 0: unknown */
+  size_t count_place; /* of the rest of a count, in a thread; 0: unknown */
 };
 
 typedef pt_watch watch;
+
+/* {====== The timer ======
+** It calls `tick` out of a signal handler, in the midst of whatever the thread
+** is doing. Signals belong to the whole process, so the signal that is taken
+** and the tickers are the only memory here that is static. Linux has a timer
+** for each ticker, which interrupts the very thread that has started it.
+** Elsewhere there is one ticker for each process; it has SIGALRM, and reaches
+** the thread that the system delivers that to, which is usually the first
+** one. */
+
+/* Exactly one backend; defining its name beforehand forces it. */
+#if defined(PT_TICK_TIMER) || defined(PT_TICK_ALARM)
+#elif defined(SYS_timer_create) && defined(SYS_timer_settime)
+#define PT_TICK_TIMER
+#else
+#define PT_TICK_ALARM
+#endif
+
+#if defined(PT_TICK_TIMER)
+#define TICKERS 64
+#define FIRST_SIGNAL (SIGRTMAX - 1)
+#define LAST_SIGNAL SIGRTMIN
+#else
+#define TICKERS 1
+#define FIRST_SIGNAL SIGALRM
+#define LAST_SIGNAL SIGALRM
+#endif
+
+typedef struct ticker {
+  watch *volatile watch; /* NULL while it is free */
+  int timer;             /* -1 if there is none */
+  pid_t process;    /* that started it last; 0 in a fork, which inherits none */
+  pthread_t thread; /* that started it last */
+} ticker;
+
+static ticker tickers[TICKERS];
+static int taken; /* the signal; 0 while there are no tickers */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+#if defined(PT_TICK_TIMER)
+
+/* The system is called by number: before glibc 2.34 these functions are in a
+** library of their own. */
+
+#if !defined(sigev_notify_thread_id)
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+static ticker *origin(const siginfo_t *info) {
+  int i = info->si_value.sival_int;
+  return info->si_code == SI_TIMER && i >= 0 && i < TICKERS ? &tickers[i]
+                                                            : NULL;
+}
+
+static int create_timer(ticker *t) {
+  struct sigevent event;
+  if (t->timer != -1)
+    return 0;
+  memset(&event, 0, sizeof event);
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_notify_thread_id = (int)syscall(SYS_gettid);
+  event.sigev_signo = taken;
+  event.sigev_value.sival_int = (int)(t - tickers);
+  return (int)syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &t->timer);
+}
+
+/* The kernel's struct has four longs, whatever size time_t has. */
+static int set_timer(const ticker *t, double seconds) {
+  long whole = (long)seconds, rest = (long)((seconds - (double)whole) * 1e9);
+  long interval_and_first[] = {whole, rest, whole, rest};
+  return (int)syscall(SYS_timer_settime, t->timer, 0, interval_and_first, NULL);
+}
+
+static void delete_timer(ticker *t) {
+  if (t->timer != -1 && t->process == getpid())
+    syscall(SYS_timer_delete, t->timer);
+  t->timer = -1;
+}
+
+#else
+
+static ticker *origin(const siginfo_t *info) {
+  (void)info;
+  return tickers;
+}
+
+static int create_timer(ticker *t) { return t->timer = 0; }
+
+static int set_timer(const ticker *t, double seconds) {
+  struct itimerval r = {0};
+  (void)t;
+  r.it_interval.tv_sec = (time_t)seconds;
+  r.it_interval.tv_usec =
+      (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6);
+  r.it_value = r.it_interval;
+  return setitimer(ITIMER_REAL, &r, NULL);
+}
+
+static void delete_timer(ticker *t) {
+  if (t->timer != -1 && t->process == getpid())
+    set_timer(t, 0);
+  t->timer = -1;
+}
+
+#endif
+
+/* Whether the calling thread has started it last, and not before a fork. */
+static int is_here(const ticker *t) {
+  return t->process != 0 && pthread_equal(t->thread, pthread_self());
+}
+
+static int tick(watch *w);
+
+static void handle_signal(int sig, siginfo_t *info, void *context) {
+  int saved = errno;
+  const ticker *t = origin(info);
+  (void)sig, (void)context;
+  if (t != NULL && is_here(t) && t->watch != NULL && !tick(t->watch))
+    set_timer(t, 0);
+  errno = saved;
+}
+
+/* A signal that is blocked belongs to code that waits for it in another
+** way. */
+static int is_free(int sig) {
+  struct sigaction act;
+  sigset_t blocked;
+  return sigaction(sig, NULL, &act) == 0 && !(act.sa_flags & SA_SIGINFO) &&
+         act.sa_handler == SIG_DFL &&
+         sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+         !sigismember(&blocked, sig);
+}
+
+/* Takes a signal that the program does not use; 0 if there is none. */
+static int take_signal(void) {
+  struct sigaction act;
+  int sig = FIRST_SIGNAL;
+  while (sig >= LAST_SIGNAL && !is_free(sig))
+    sig--;
+  if (sig < LAST_SIGNAL)
+    return 0;
+  memset(&act, 0, sizeof act);
+  act.sa_sigaction = handle_signal;
+  act.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  sigemptyset(&act.sa_mask);
+  return sigaction(sig, &act, NULL) == 0 ? sig : 0;
+}
+
+/* Ignoring a signal drops one that is pending, which would end the program. */
+static void return_signal(void) {
+  struct sigaction act;
+  memset(&act, 0, sizeof act);
+  act.sa_handler = SIG_IGN;
+  sigaction(taken, &act, NULL);
+  act.sa_handler = SIG_DFL;
+  sigaction(taken, &act, NULL);
+  taken = 0;
+}
+
+/* In a fork, before anything else runs there. */
+static void forget_timers(void) {
+  int i;
+  for (i = 0; i < TICKERS; i++)
+    tickers[i].process = 0;
+}
+
+/* Once is enough. Only where a library that is unloaded is forgotten, too. */
+static int heed_forks(void) {
+#if defined(__linux__)
+  static int is_done;
+  if (!is_done)
+    is_done = pthread_atfork(NULL, NULL, forget_timers) == 0;
+  return is_done;
+#else
+  (void)forget_timers;
+  return 1;
+#endif
+}
+
+/* NULL if there is no signal to be had, or no free ticker. */
+static ticker *open_ticker(watch *w) {
+  ticker *t = tickers;
+  pthread_mutex_lock(&changing);
+  while (t < tickers + TICKERS && t->watch != NULL)
+    t++;
+  if (t == tickers + TICKERS || !heed_forks() ||
+      (taken == 0 && (taken = take_signal()) == 0))
+    t = NULL;
+  else
+    *t = (ticker){.watch = w, .timer = -1};
+  pthread_mutex_unlock(&changing);
+  return t;
+}
+
+/* Ticks from now on, in the calling thread; 0, or an error number. */
+static int start_ticker(ticker *t, double seconds) {
+  if (!is_here(t) || t->process != getpid()) {
+    delete_timer(t);
+    t->thread = pthread_self();
+    t->process = getpid();
+  }
+  return create_timer(t) == 0 && set_timer(t, seconds) == 0 ? 0 : errno;
+}
+
+/* With the last ticker the signal is as it was found. */
+static void close_ticker(ticker *t) {
+  int i = 0;
+  delete_timer(t);
+  pthread_mutex_lock(&changing);
+  t->watch = NULL;
+  while (i < TICKERS && tickers[i].watch == NULL)
+    i++;
+  if (i == TICKERS)
+    return_signal();
+  pthread_mutex_unlock(&changing);
+}
+
+/* }====== */
 
 static const char watch_key = 0; /* its address is the key in the registry */
 
@@ -54,7 +278,7 @@ static watch *push_watch(lua_State *L) {
 
 static void on_hook(lua_State *L, lua_Debug *ar);
 
-/* {====== What is left of a count ====== */
+/* {====== The rest of a count ====== */
 
 /* More than the places in any thread of Lua 5.4. */
 #define PLACES (32 * sizeof(void *) / sizeof(int))
@@ -137,10 +361,9 @@ static void unhook(const watch *w, const pt_activation *a) {
   set_left(w, a);
 }
 
-/* In the signal handler, between two instructions of the processor. To set a
-** hook is safe there, as it is in lua.c. */
-static int beat(void *subject) {
-  watch *w = subject;
+/* In the signal handler, between two instructions of the processor. Setting a
+** hook is safe there, as it is in lua.c. 0 to rest until the next start. */
+static int tick(watch *w) {
   pt_activation *a = w->top;
   if (a == NULL) {
     w->is_resting = 1;
@@ -231,34 +454,28 @@ int pt_has_stop_hook(lua_State *L) {
 
 /* {====== The hook of the main thread ====== */
 
-/* Copies a hook of debug.sethook, which keeps a function for each thread. 0 if
-** the main thread's hook is none of those. */
-static int copy_lua_hook(lua_State *L, lua_State *thread) {
-  int top = lua_gettop(L), is_copied = 0;
+/* A hook of debug.sethook finds its Lua function in this table, by thread. */
+static void copy_hook_function(lua_State *L, lua_State *thread) {
+  int top = lua_gettop(L);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  push_watch(L);
-  if (lua_getiuservalue(L, -1, SETHOOK) == LUA_TFUNCTION) {
+  if (lua_getfield(L, LUA_REGISTRYINDEX, "_HOOKKEY") == LUA_TTABLE) {
     lua_pushthread(thread);
     lua_xmove(thread, L, 1);
-    lua_getiuservalue(L, top + 1, GETHOOK);
     lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-    lua_call(L, 1, 3);
-    is_copied = lua_isfunction(L, -3);
-    if (is_copied)
-      lua_call(L, 4, 0);
+    lua_rawget(L, top + 1);
+    lua_rawset(L, top + 1);
   }
   lua_settop(L, top);
-  return is_copied;
 }
 
+/* A stop hook is for the main thread, once. */
 void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread) {
   lua_Hook wanted = lua_gethook(w->main);
   if (wanted == NULL && lua_gethook(thread) == NULL)
     return;
-  if (wanted != NULL && copy_lua_hook(L, thread))
-    return;
+  copy_hook_function(L, thread);
   if (pt_has_stop_hook(w->main))
-    wanted = NULL; /* it stops the main thread, and once */
+    wanted = NULL;
   lua_sethook(thread, wanted, lua_gethookmask(w->main),
               lua_gethookcount(w->main));
 }
@@ -271,9 +488,9 @@ static void put_on_top(watch *w, pt_activation *a) {
   a->is_seen = 0;
   atomic_signal_fence(memory_order_release);
   w->top = a;
-  if (w->tick != NULL && (w->is_resting || !pt_tick_is_here(w->tick))) {
+  if (w->ticker != NULL && (w->is_resting || !is_here(w->ticker))) {
     w->is_resting = 0;
-    pt_tick_start(w->tick, w->interval);
+    start_ticker(w->ticker, w->interval);
   }
 }
 
@@ -317,22 +534,22 @@ void pt_watch_go_on(pt_watch *w, pt_activation *paused) {
 /* {====== What Lua sees ====== */
 
 static void stop_watching(watch *w) {
-  pt_tick *tick = w->tick;
-  w->tick = NULL;
-  if (tick != NULL)
-    pt_tick_close(tick);
+  ticker *t = w->ticker;
+  w->ticker = NULL;
+  if (t != NULL)
+    close_ticker(t);
 }
 
-/* Starts the tick at once: if nothing runs it comes to rest by itself. 0, or an
-** error number. */
+/* Starts the timer at once: if no task runs it comes to rest by itself. 0, or
+** an error number. */
 static int start_watching(watch *w, double interval) {
-  if (w->tick == NULL)
-    w->tick = pt_tick_open(beat, w);
-  if (w->tick == NULL)
+  if (w->ticker == NULL)
+    w->ticker = open_ticker(w);
+  if (w->ticker == NULL)
     return ENOTSUP;
   w->interval = interval;
   w->is_resting = 0;
-  return pt_tick_start(w->tick, interval);
+  return start_ticker(w->ticker, interval);
 }
 
 static void set_callback(lua_State *L, int arg, int value) {
@@ -341,8 +558,8 @@ static void set_callback(lua_State *L, int arg, int value) {
 }
 
 /* core.watchdog(tick, must_abort, interval) -> true | nil, msg, kind, errno:
-** calls tick() in a task that computes, every so many seconds, and before every
-** instruction while must_abort() is true; without functions it ends */
+** calls tick() in a task that computes, every so many seconds, and before
+** every instruction while must_abort() is true; without functions it ends */
 static int core_watchdog(lua_State *L) {
   watch *w = lua_touserdata(L, lua_upvalueindex(1));
   double interval = luaL_optnumber(L, 3, INTERVAL);
@@ -383,19 +600,6 @@ static int watch_gc(lua_State *L) {
 
 /* }====== */
 
-/* Keeps two functions of the debug library, if that is open, in the watch on
-** top. */
-static void keep_debug_functions(lua_State *L) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, "debug") == LUA_TTABLE) {
-    lua_getfield(L, -1, "sethook");
-    lua_setiuservalue(L, -4, SETHOOK);
-    lua_getfield(L, -1, "gethook");
-    lua_setiuservalue(L, -4, GETHOOK);
-  }
-  lua_pop(L, 2);
-}
-
 /* The watch of this state, the one that it has if the module is opened again.
 */
 static watch *push_or_make_watch(lua_State *L) {
@@ -407,7 +611,6 @@ static watch *push_or_make_watch(lua_State *L) {
   memset(w, 0, sizeof *w);
   lua_newtable(L);
   lua_setiuservalue(L, -2, PROTECTED);
-  keep_debug_functions(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   w->main = lua_tothread(L, -1);
   w->count_place = find_count_place(L);

@@ -2,18 +2,19 @@
 ** The watchdog: it interrupts tasks that compute without yielding.
 **
 ** A count hook alone would do, but Lua runs at half its speed with one. So
-** there is none until a tick finds the same thread running that the tick before
-** has seen. Then the tick sets a hook for one instruction.
+** there is no hook until a timer finds the same thread running that it found
+** at its last tick. Then the tick sets a hook for one instruction. There is no
+** tick while no task runs, so an idle process is not woken.
 **
 ** Hooks of the program (debuggers, coverage, quotas) do not notice that:
-** - The hook of the watchdog passes on the events of the hook that it stands in
-**   for, and puts that hook back when the one instruction has run.
-** - lua_sethook starts a count over, and Lua has no function for what is left
-**   of a count. So the watchdog finds the place of that number in a thread: it
-**   sets two counts in a new thread and looks where both appear. It takes the
+** - The hook of the watchdog passes on the events of the hook that it stands
+**   in for, and restores that hook when the one instruction has run.
+** - lua_sethook starts a count over, and Lua has no function for the rest of a
+**   count. So the watchdog finds the place of that number in a thread: it sets
+**   two counts in a new thread and looks where both appear. It takes the
 **   number over, counts on while its own hook is set, calls the program's hook
-**   when that is due, and writes the number back. In a Lua without such a place
-**   a count starts over at an interruption.
+**   when that is due, and writes the number back. In a Lua without such a
+**   place a count starts over at an interruption.
 ** - A task begins with the hook of the main thread. A hook belongs to one
 **   thread, so tools wrap `coroutine.create` to reach every thread. Calling it
 **   for tasks would not be enough: their threads are used again, and can be
@@ -31,8 +32,8 @@ typedef struct pt_watch pt_watch;
 /* The watch of this state; made if there is none yet. */
 pt_watch *pt_watch_get(lua_State *L);
 
-/* Resumes the thread with the `n` values that are on its stack. The status that
-** it is left in; the `results` are on its own stack, to be taken off. */
+/* Resumes the thread with the `n` values on its stack. Returns the status of
+** lua_resume; the `results` are on the thread's stack. */
 int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
                     int *results);
 
@@ -40,20 +41,20 @@ int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
 ** short, and then nothing has changed. */
 void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread);
 
-/* No task computes from here on, until it goes on. */
+/* Between these two calls no task computes. */
 typedef struct pt_activation pt_activation;
 pt_activation *pt_watch_pause(pt_watch *w);
 void pt_watch_go_on(pt_watch *w, pt_activation *paused);
 
-/* For a wait that a signal has cut short: whether the program is to stop. Then
-** the signal's handler has set a hook in place of `before`, the one there was
-** when the wait began, and it runs only when we return: so lua.c does on
-** Ctrl-C. The hook of a tick is no such one: it can wait. */
-int pt_is_stopped(lua_State *L, lua_Hook before);
-
-/* Whether the thread has a hook like that of lua.c, for every call and every
-** instruction. */
+/* Whether the thread has a hook for every call and every instruction. Handlers
+** of signals that stop the program set one: so does lua.c at Ctrl-C. */
 int pt_has_stop_hook(lua_State *L);
+
+/* For a wait that a signal has interrupted: whether the signal's handler has
+** set a hook in place of `before`, that of the beginning of the wait. The wait
+** has to return for the hook to run. A hook of the watchdog is none of
+** those. */
+int pt_is_stopped(lua_State *L, lua_Hook before);
 
 #pragma GCC visibility pop
 

@@ -47,7 +47,7 @@ static double from_bits(uint64_t bits) {
 /* A power of ten is 10^(28 i) times 5^j, but for its exponent of two. Both are
 ** kept as a mantissa whose highest bit is set: 5^j is exact in 64 bits, and
 ** 192 bits of the other are enough for the first 128 bits of every product.
-** Usual numbers need no product: their powers are 5^j, or kept as they are. */
+** Usual numbers need no product: their powers are 5^j. */
 #define LOWEST_POWER (-342)
 #define STEP 28
 #define FIRST_STEP (-13)
@@ -64,37 +64,6 @@ static const uint64_t powers_of_five[STEP] = { /* 5^0 to 5^27 */
     0xd8d726b7177a8000, 0x878678326eac9000, 0xa968163f0a57b400,
     0xd3c21bcecceda100, 0x84595161401484a0, 0xa56fa5b99019a5c8,
     0xcecb8f27f4200f3a,
-};
-
-static const wide negative_powers[STEP] = { /* 10^-28 to 10^-1, rounded up */
-    {0xfd87b5f28300ca0d, 0x8bca9d6e188853fd},
-    {0x9e74d1b791e07e48, 0x775ea264cf55347e},
-    {0xc612062576589dda, 0x95364afe032a819e},
-    {0xf79687aed3eec551, 0x3a83ddbd83f52205},
-    {0x9abe14cd44753b52, 0xc4926a9672793543},
-    {0xc16d9a0095928a27, 0x75b7053c0f178294},
-    {0xf1c90080baf72cb1, 0x5324c68b12dd6339},
-    {0x971da05074da7bee, 0xd3f6fc16ebca5e04},
-    {0xbce5086492111aea, 0x88f4bb1ca6bcf585},
-    {0xec1e4a7db69561a5, 0x2b31e9e3d06c32e6},
-    {0x9392ee8e921d5d07, 0x3aff322e62439fd0},
-    {0xb877aa3236a4b449, 0x09befeb9fad487c3},
-    {0xe69594bec44de15b, 0x4c2ebe687989a9b4},
-    {0x901d7cf73ab0acd9, 0x0f9d37014bf60a11},
-    {0xb424dc35095cd80f, 0x538484c19ef38c95},
-    {0xe12e13424bb40e13, 0x2865a5f206b06fba},
-    {0x8cbccc096f5088cb, 0xf93f87b7442e45d4},
-    {0xafebff0bcb24aafe, 0xf78f69a51539d749},
-    {0xdbe6fecebdedd5be, 0xb573440e5a884d1c},
-    {0x89705f4136b4a597, 0x31680a88f8953031},
-    {0xabcc77118461cefc, 0xfdc20d2b36ba7c3e},
-    {0xd6bf94d5e57a42bc, 0x3d32907604691b4d},
-    {0x8637bd05af6c69b5, 0xa63f9a49c2c1b110},
-    {0xa7c5ac471b478423, 0x0fcf80dc33721d54},
-    {0xd1b71758e219652b, 0xd3c36113404ea4a9},
-    {0x83126e978d4fdf3b, 0x645a1cac083126ea},
-    {0xa3d70a3d70a3d70a, 0x3d70a3d70a3d70a4},
-    {0xcccccccccccccccc, 0xcccccccccccccccd},
 };
 
 static const uint64_t steps[][3] = { /* 10^-364 to 10^308, cut off */
@@ -150,7 +119,7 @@ static wide multiply_powers(int k) {
 static inline wide power_of_ten(int k) {
   if (k >= 0 && k < STEP)
     return (wide){powers_of_five[k], 0};
-  return k < 0 && k >= -STEP ? negative_powers[k + STEP] : multiply_powers(k);
+  return multiply_powers(k);
 }
 
 /* }====== */

@@ -19,16 +19,20 @@ typedef struct pt_number {
                        ** `real` stands for; NULL for any other number */
 } pt_number;
 
-/* The short way for what most numbers are, integers of a few digits: NULL if it
-** is anything else. */
+/* Reads an integer of up to 18 digits without a sign, as most numbers are. NULL
+** if there is anything else at `p`, which is before `end`. */
 static inline const char *pt_number_short(const char *p, const char *end,
                                           int64_t *value) {
   const char *first = p;
-  uint64_t v = 0;
-  for (; p < end && (unsigned char)(*p - '0') < 10; p++)
-    v = v * 10 + (unsigned char)(*p - '0');
-  if ((size_t)(p - first) - 1 >= 18 || (*first == '0' && p - first > 1) ||
-      (p < end && (*p == '.' || (*p | 0x20) == 'e')))
+  uint64_t v = (unsigned char)(*p - '0');
+  unsigned char digit = 0;
+  if (v > 9)
+    return NULL;
+  while (++p < end && (digit = (unsigned char)(*p - '0')) < 10)
+    v = v * 10 + digit;
+  if (p - first > 1 && (*first == '0' || p - first > 18))
+    return NULL;
+  if (p < end && (*p == '.' || (*p | 0x20) == 'e'))
     return NULL;
   *value = (int64_t)v;
   return p;

@@ -1,73 +1,297 @@
+#define _NETBSD_SOURCE
+
 #include "poll.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "io.h"
 
-#if defined(PT_POLL_POLL)
-#include <poll.h>
-#define SLOT_SIZE (sizeof(pt_poll_slot) + sizeof(struct pollfd))
+#if defined(PT_POLL_EPOLL)
+#include <sys/epoll.h>
+#elif defined(PT_POLL_KQUEUE)
+#include <sys/types.h> /* before the next, which lacks it */
+
+#include <sys/event.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
 #else
-#define SLOT_SIZE sizeof(pt_poll_slot)
+#include <fcntl.h>
+#include <poll.h>
 #endif
 
 void pt_poll_close(pt_poll *p) { pt_fd_drop(&p->fd); }
 
-size_t pt_poll_size(int limit) { return (size_t)limit * SLOT_SIZE; }
-
-void pt_poll_move(pt_poll *p, void *memory, int limit) {
+void pt_poll_grow(pt_poll *p, void *memory, int limit) {
   size_t used = (size_t)p->limit * sizeof(pt_poll_slot);
-  memset(memory, 0, pt_poll_size(limit));
-  if (used > 0)
-    memcpy(memory, p->slots, used);
+  memset((char *)memory + used, 0, pt_poll_size(limit) - used);
   p->slots = memory;
   p->limit = limit;
 }
 
+static void add_found(pt_poll *p, int fd, uint32_t serial, int ready) {
+  if (p->count < PT_POLL_BATCH)
+    p->found[p->count++] = (pt_poll_found){fd, serial, ready};
+}
+
 int pt_poll_next(pt_poll *p, int *fd) {
   while (p->taken < p->count) {
-    pt_poll_slot *slot;
-    int ready;
-    *fd = p->found[p->taken++];
-    slot = &p->slots[*fd];
-    ready = slot->ready;
-    slot->ready = 0;
-    if (ready != 0)
-      return ready;
+    const pt_poll_found *found = &p->found[p->taken++];
+    const pt_poll_slot *slot = &p->slots[found->fd];
+    *fd = found->fd;
+    if (slot->wanted != 0 && slot->serial == found->serial)
+      return found->ready;
   }
   return 0;
 }
 
-void pt_poll_restart(pt_poll *p) {
-  while (p->taken < p->count)
-    p->slots[p->found[p->taken++]].ready = 0;
-  p->count = p->taken = 0;
-}
-
-void pt_poll_found(pt_poll *p, int fd, int ready) {
+/* Notes what is watched now, and returns the error number. */
+static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
   pt_poll_slot *slot = &p->slots[fd];
-  if (slot->ready == 0) {
-    if (p->count == PT_POLL_BATCH)
-      return;
-    p->found[p->count++] = fd;
-  }
-  slot->ready |= (unsigned char)ready;
+  p->always += always - slot->always;
+  slot->always = (unsigned char)always;
+  slot->wanted = (unsigned char)(err == 0 ? wanted : 0);
+  return err;
 }
 
-void pt_poll_found_always(pt_poll *p) {
+#if defined(PT_POLL_EPOLL) || defined(PT_POLL_KQUEUE)
+
+/* {====== What epoll and kqueue share ====== */
+
+size_t pt_poll_size(int limit) { return (size_t)limit * sizeof(pt_poll_slot); }
+
+static int start(pt_poll *p, int fd) {
+  *p = (pt_poll){.fd = pt_fd_settle(fd)};
+  return p->fd >= 0 ? 0 : errno;
+}
+
+static int wait_for_batch(pt_poll *p, int most, int ms);
+
+static void add_always_ready(pt_poll *p) {
   int left = p->always;
   while (left > 0 && p->count < PT_POLL_BATCH) {
     pt_poll_slot *slot;
     p->rover = (p->rover + 1) % p->limit;
     slot = &p->slots[p->rover];
     if (slot->always) {
-      pt_poll_found(p, p->rover, slot->wanted);
+      add_found(p, p->rover, slot->serial, slot->wanted);
       left--;
     }
   }
 }
 
-void pt_poll_set_always(pt_poll *p, int fd, int always) {
-  p->always += always - p->slots[fd].always;
-  p->slots[fd].always = (unsigned char)always;
+/* Half of the batch is for those that are always ready, if there are any. */
+int pt_poll_wait(pt_poll *p, int ms) {
+  int has_always = p->always > 0, err;
+  p->count = p->taken = 0;
+  err = wait_for_batch(p, has_always ? PT_POLL_BATCH / 2 : PT_POLL_BATCH,
+                       has_always ? 0 : ms);
+  if (err != 0)
+    return -err;
+  add_always_ready(p);
+  return p->count;
 }
+
+/* }====== */
+
+#endif
+
+#if defined(PT_POLL_EPOLL)
+
+int pt_poll_open(pt_poll *p) { return start(p, epoll_create1(EPOLL_CLOEXEC)); }
+
+/* The serial goes with the descriptor: epoll still reports a file that was
+** closed here but is open in a child, under a number that may be in use
+** again. */
+static int control(pt_poll *p, int op, int fd, int wanted) {
+  struct epoll_event event = {0};
+  if (wanted & PT_POLL_READ)
+    event.events |= EPOLLIN;
+  if (wanted & PT_POLL_WRITE)
+    event.events |= EPOLLOUT;
+  event.data.u64 = (uint64_t)p->slots[fd].serial << 32 | (uint32_t)fd;
+  return epoll_ctl(p->fd, op, fd, &event) == 0 ? 0 : errno;
+}
+
+/* `known` is our belief; the number may have been closed and opened again
+** since, and then epoll knows better. */
+static int watch(pt_poll *p, int fd, int wanted, int known) {
+  int err = control(p, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, wanted);
+  if (err == ENOENT)
+    err = control(p, EPOLL_CTL_ADD, fd, wanted);
+  else if (err == EEXIST)
+    err = control(p, EPOLL_CTL_MOD, fd, wanted);
+  return err;
+}
+
+/* EPERM: a regular file, a directory, /dev/null. */
+int pt_poll_set(pt_poll *p, int fd, int wanted) {
+  pt_poll_slot *slot = &p->slots[fd];
+  int known = slot->wanted != 0 && !slot->always;
+  int err = 0;
+  slot->serial = ++p->serial;
+  if (wanted != 0)
+    err = watch(p, fd, wanted, known);
+  else if (known)
+    control(p, EPOLL_CTL_DEL, fd, 0);
+  return set_slot(p, fd, wanted, err == EPERM, err == EPERM ? 0 : err);
+}
+
+static void found(pt_poll *p, const struct epoll_event *event) {
+  int fd = (int)(uint32_t)event->data.u64, ready = 0;
+  if (event->events & EPOLLIN)
+    ready |= PT_POLL_READ;
+  if (event->events & EPOLLOUT)
+    ready |= PT_POLL_WRITE;
+  if (event->events & (EPOLLERR | EPOLLHUP))
+    ready |= PT_POLL_READ | p->slots[fd].wanted;
+  add_found(p, fd, (uint32_t)(event->data.u64 >> 32), ready);
+}
+
+static int wait_for_batch(pt_poll *p, int most, int ms) {
+  struct epoll_event events[PT_POLL_BATCH];
+  int i, n = epoll_wait(p->fd, events, most, ms);
+  for (i = 0; i < n; i++)
+    found(p, &events[i]);
+  return n < 0 ? errno : 0;
+}
+
+#elif defined(PT_POLL_KQUEUE)
+
+int pt_poll_open(pt_poll *p) { return start(p, kqueue()); }
+
+/* 0 or an error number. Deleting a filter that is not there is no error: a
+** descriptor that was closed has lost its filters. */
+static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
+  struct kevent event;
+  EV_SET(&event, (uintptr_t)fd, filter, flags, 0, 0, 0);
+  if (kevent(p->fd, &event, 1, NULL, 0, NULL) >= 0)
+    return 0;
+  return flags & EV_DELETE ? 0 : errno;
+}
+
+/* `known` is what the filter was set to before: a filter that was not set and
+** is not wanted costs no system call. */
+static int set_filter(pt_poll *p, int fd, short filter, int wanted, int known) {
+  if (wanted)
+    return change(p, fd, filter, EV_ADD);
+  return known ? change(p, fd, filter, EV_DELETE) : 0;
+}
+
+static int set_filters(pt_poll *p, int fd, int wanted, int known) {
+  int err = set_filter(p, fd, EVFILT_READ, wanted & PT_POLL_READ,
+                       known & PT_POLL_READ);
+  if (err != 0)
+    return err;
+  return set_filter(p, fd, EVFILT_WRITE, wanted & PT_POLL_WRITE,
+                    known & PT_POLL_WRITE);
+}
+
+/* kqueue reports a regular file only until its end, where other systems say
+** that it is ready, and refuses some devices. */
+static int is_regular(int fd) {
+  struct stat st;
+  return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static int cannot_wait(int err) {
+  return err == EINVAL || err == ENODEV || err == EPERM || err == ENOTSUP;
+}
+
+int pt_poll_set(pt_poll *p, int fd, int wanted) {
+  pt_poll_slot *slot = &p->slots[fd];
+  int known = slot->always ? 0 : slot->wanted;
+  int always = wanted != 0 && is_regular(fd);
+  int err = set_filters(p, fd, always ? 0 : wanted, known);
+  slot->serial = ++p->serial;
+  if (err != 0)
+    set_filters(p, fd, 0, PT_POLL_READ | PT_POLL_WRITE);
+  if (cannot_wait(err)) {
+    always = 1;
+    err = 0;
+  }
+  return set_slot(p, fd, wanted, always, err);
+}
+
+static void found(pt_poll *p, const struct kevent *event) {
+  int fd = (int)event->ident;
+  int ready = PT_POLL_READ;
+  if (event->filter == EVFILT_WRITE)
+    ready = PT_POLL_WRITE | (event->flags & EV_EOF ? PT_POLL_READ : 0);
+  add_found(p, fd, p->slots[fd].serial, ready);
+}
+
+static int wait_for_batch(pt_poll *p, int most, int ms) {
+  struct kevent events[PT_POLL_BATCH];
+  struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+  int i, n = kevent(p->fd, NULL, 0, events, most, ms < 0 ? NULL : &time);
+  for (i = 0; i < n; i++)
+    found(p, &events[i]);
+  return n < 0 ? errno : 0;
+}
+
+#else
+
+/* The list for poll(2) is in memory behind the slots. */
+size_t pt_poll_size(int limit) {
+  return (size_t)limit * (sizeof(pt_poll_slot) + sizeof(struct pollfd));
+}
+
+int pt_poll_open(pt_poll *p) {
+  *p = (pt_poll){.fd = -1};
+  return 0;
+}
+
+int pt_poll_set(pt_poll *p, int fd, int wanted) {
+  int err = wanted != 0 && fcntl(fd, F_GETFD) < 0 ? errno : 0;
+  p->slots[fd].serial = ++p->serial;
+  return set_slot(p, fd, wanted, 0, err);
+}
+
+/* Makes the list for one wait. Each begins at another slot, so that a full
+** batch never keeps a descriptor out for good. */
+static nfds_t list(pt_poll *p, struct pollfd *fds) {
+  nfds_t n = 0;
+  int i;
+  for (i = 0; i < p->limit; i++) {
+    int fd = (p->rover + i) % p->limit;
+    int wanted = p->slots[fd].wanted;
+    if (wanted != 0)
+      fds[n++] = (struct pollfd){
+          .fd = fd,
+          .events = (short)((wanted & PT_POLL_READ ? POLLIN : 0) |
+                            (wanted & PT_POLL_WRITE ? POLLOUT : 0))};
+  }
+  return n;
+}
+
+static void found(pt_poll *p, const struct pollfd *fd) {
+  pt_poll_slot *slot = &p->slots[fd->fd];
+  int ready = 0;
+  if (fd->revents & POLLIN)
+    ready |= PT_POLL_READ;
+  if (fd->revents & POLLOUT)
+    ready |= PT_POLL_WRITE;
+  if (fd->revents & (POLLERR | POLLHUP))
+    ready |= PT_POLL_READ | slot->wanted;
+  if (fd->revents & POLLNVAL) /* closed while watched */
+    slot->wanted = 0;
+  else if (ready != 0)
+    add_found(p, fd->fd, slot->serial, ready);
+}
+
+int pt_poll_wait(pt_poll *p, int ms) {
+  struct pollfd *fds = (struct pollfd *)(void *)(p->slots + p->limit);
+  nfds_t i, n = list(p, fds);
+  p->count = p->taken = 0;
+  if (poll(fds, n, ms) < 0)
+    return -errno;
+  for (i = 0; i < n; i++)
+    found(p, &fds[i]);
+  if (p->count > 0)
+    p->rover = p->found[p->count - 1].fd + 1;
+  return p->count;
+}
+
+#endif

@@ -1,4 +1,4 @@
--- A tour of the examples, from a checkout: script/demo. What does not go as it should ends it with an error.
+-- A tour of the examples in a checkout: script/demo. An unexpected result ends it with an error.
 
 local core = require "pintle.core"
 local lfs = require "lfs"
@@ -6,7 +6,7 @@ local pintle = require "pintle"
 
 local here = arg[0]:match "^(.*)/" or "."
 
--- {====== What is shown ======
+-- {====== Output ======
 
 local has_colour = core.isatty(1) and (os.getenv "NO_COLOR" or "") == ""
 
@@ -16,7 +16,7 @@ local function heading(text) print("\n" .. dyed("1", text)) end
 
 local function note(text) print("  " .. text) end
 
--- What plugins say while they work, and what the host has to say of them.
+-- Shows log messages of plugins and of the host.
 local function log(entry) print(dyed("2", "    · " .. tostring(entry))) end
 
 local function written(value)
@@ -40,7 +40,7 @@ end
 
 -- }======
 
--- A directory for what the plugins make.
+-- A directory for the files of the plugins.
 local function scratch()
   local path = os.tmpname()
   os.remove(path)
@@ -63,7 +63,7 @@ local function start(options)
   return plugin
 end
 
--- Executes and shows it. Which way it has to end is known here: "success", "failure", or the kind of an error.
+-- Executes an operation and shows the result. The expected result is "success", "failure", or the kind of an error.
 local function execute(plugin, operation, args, expected)
   note(("%s:execute(%q, %s)"):format(plugin.name, operation, written(args)))
   local outcome, err = plugin:execute(operation, args, { timeout = "10s", workdir = folder.path })

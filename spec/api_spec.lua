@@ -68,7 +68,8 @@ describe("the reference", function()
     assert.truthy(has("- **`plugin:execute(operation: string, args?: table, given?: pintle.execute.options)`** → "
       .. "`pintle.outcome?, pintle.error?`\n  Runs an operation."))
     assert.truthy(has "- `\"timeout\"`: the deadline came first\n")
-    assert.truthy(has "| `verbosity?` | `pintle.level\\|\"silent\"` | the lowest level that goes there: \"info\" |\n")
+    assert.truthy(has("| `verbosity?` | `pintle.level\\|\"silent\"` | "
+      .. "the lowest level that is logged; default: \"info\" |\n"))
   end)
 end)
 

@@ -29,7 +29,8 @@ local MAY_REQUIRE = {
     "pintle.schema", "pintle.task", "pintle.version",
   },
   ["connect"] = {
-    "pintle.core", "pintle.error", "pintle.exit", "pintle.loop", "pintle.peer", "pintle.process", "pintle.task",
+    "pintle.core", "pintle.error", "pintle.exit", "pintle.loop", "pintle.options", "pintle.peer", "pintle.process",
+    "pintle.task",
   },
   ["dialect"] = {
     "pintle.bytes", "pintle.core", "pintle.duration", "pintle.error", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
@@ -47,11 +48,12 @@ local MAY_REQUIRE = {
   ["lazy"] = {},
   ["loop"] = { "pintle.core", "pintle.error" },
   ["manifest"] = { "pintle.core", "pintle.error", "pintle.jsonrpc", "pintle.lazy", "pintle.schema" },
+  ["options"] = {},
   ["outcome"] = { "pintle.core", "pintle.error" },
-  ["peer"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.task" },
+  ["peer"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.task" },
   ["plugin"] = {
     "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
-    "pintle.manifest", "pintle.peer", "pintle.process", "pintle.task",
+    "pintle.manifest", "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["schema"] = { "pintle.core", "pintle.lazy" },

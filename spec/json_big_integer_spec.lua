@@ -88,11 +88,10 @@ describe("a stream that keeps big integers", function()
       return json.encode((select(4, pair.pass(a, b))))
     end
     assert.not_equal(TEXT, passed())
-    b:keep_big_integers(true)
+    b:speak { big_integers = true }
     assert.equal(TEXT, passed())
-    b:keep_big_integers(false)
+    b:speak { big_integers = false }
     assert.not_equal(TEXT, passed())
-    assert.has_error(function() b:keep_big_integers() end)
     a:close()
     b:close()
   end)
@@ -100,7 +99,7 @@ describe("a stream that keeps big integers", function()
   it("does so in batches, up to 308 digits", function()
     local near, far = core.socketpair()
     local stream = assert(streams.open { read = far, write = far, framing = "line" })
-    stream:keep_big_integers(true)
+    stream:speak { big_integers = true }
     local function receive(digits)
       wire.write(near, ('[{"jsonrpc":"2.0","method":"m","params":[%s]}]\n'):format(digits))
       return wire.next(stream)

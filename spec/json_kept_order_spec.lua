@@ -237,19 +237,18 @@ describe("a stream that keeps order", function()
       return (select(4, pair.pass(a, b)))
     end
     assert.is_nil(getmetatable(passed()))
-    b:keep_order(true)
+    b:speak { ordered = true }
     assert.equal(TEXT, json.encode(passed()))
     assert.equal("z y", names_of(passed()))
-    b:keep_order(false)
+    b:speak { ordered = false }
     assert.is_nil(getmetatable(passed()))
-    assert.has_error(function() b:keep_order() end)
     a:close()
     b:close()
   end)
 
   it("does so for results, errors and the members of a batch", function()
     local a, b = pair.open {}
-    a:keep_order(true)
+    a:speak { ordered = true }
     a:request(1, "m")
     local _, id = pair.pass(a, b)
     b:reply(id, json.raw(TEXT))

@@ -436,6 +436,7 @@ describe("a task of the loop", function()
       loop.sleep(0.02)
     end)
     assert.is_true(loop.sleep(0.03))
+    turn_until(function() return not loop.timeout() end)
     assert.same({ "slow" }, expired)
   end)
 

@@ -1,9 +1,8 @@
 local errors = require "pintle.error"
-local find_nearest = require "pintle.manifest.nearest"
 local json = require("pintle.core").json
 local manifest = require "pintle.manifest"
 local order = require "pintle.manifest.order"
-local versions = require "pintle.manifest.version"
+local reading = require "pintle.manifest.reading"
 
 local GREET = {
   description = "Say hello",
@@ -138,7 +137,7 @@ describe("semantic versions", function()
       "1.0.0-alpha.beta.1", "1.0.0-alpha.0valid", "1.0.0-rc.1+build.1", "2.0.0+build.1848", "1.2.3----RC-SNAPSHOT.12.9",
       "1.0.0+0.build.1-rc.10000aaa-kk-0.1", "99999999999999999999.0.0", "1.0.0-0A.is.legal", "1.0.0+001",
     }
-    for _, text in ipairs(right) do assert.is_true(versions.is_semantic(text), text .. " is refused") end
+    for _, text in ipairs(right) do assert.is_true(reading.is_semantic(text), text .. " is refused") end
   end)
 
   it("are nothing else", function()
@@ -146,7 +145,7 @@ describe("semantic versions", function()
       "", "1", "1.2", "1.2.3.4", "v1.2.3", "1.2.3-", "1.2.3+", "1.2.3-01", "1.2.3-a..b", "01.1.1", "1.01.1", "1.1.01",
       "1.2.3-é", "1.2.3+a+b", "+invalid", "-1.0.0", "1.2.3 ", "1.2.3\n", "alpha", "1.2.-3", "1.0.0-a_b", "1..0",
     }
-    for _, text in ipairs(wrong) do assert.is_false(versions.is_semantic(text), text .. " is taken") end
+    for _, text in ipairs(wrong) do assert.is_false(reading.is_semantic(text), text .. " is taken") end
   end)
 end)
 
@@ -198,7 +197,8 @@ describe("a received manifest", function()
     }))
     assert.same({
       'version: "one" is no semantic version', "description: a string expected, got number",
-      "requires[1]: a command expected", "requires[2]: a command expected", "capabilities: a list expected",
+      "requires[1]: a command's name expected, or { command = NAME }",
+      "requires[2]: a command's name expected, or { command = NAME }", "capabilities: a list of names expected",
     }, read.warnings)
     assert.equal("one", read.version)
     assert.is_nil(read.description)
@@ -303,18 +303,24 @@ describe("a schema that is sent", function()
 end)
 
 describe("the nearest name", function()
+  local function nearest_of(name, names)
+    local read = assert(manifest.read { name = "x", version = "1.0.0", operations = {} })
+    read.names = names
+    return read:nearest(name)
+  end
+
   it("is the one with the fewest letters wrong", function()
     local names = { "apply", "condition", "create-namespace", "get", "set" }
     local cases = {
       appply = "apply", aply = "apply", Apply = "apply", APPLY = "apply", paply = "apply", conditoin = "condition",
       ["create-namespce"] = "create-namespace", ["create_namespace"] = "create-namespace", gett = "get", st = "set",
     }
-    for name, nearest in pairs(cases) do assert.equal(nearest, find_nearest(name, names), name) end
+    for name, nearest in pairs(cases) do assert.equal(nearest, nearest_of(name, names), name) end
   end)
 
   it("is none if all are far, or nothing is left of it", function()
     for _, name in ipairs { "", "x", "delete", "application", ("apply"):rep(1000000) } do
-      assert.is_nil(find_nearest(name, { "apply", "y", "" }), name:sub(1, 20))
+      assert.is_nil(nearest_of(name, { "apply", "y", "" }), name:sub(1, 20))
     end
   end)
 end)

@@ -350,6 +350,23 @@ describe("a peer", function()
     flooding:close()
   end)
 
+  it("that has more input than a turn takes goes on after it has closed another such one", function()
+    local heard, other_near, other_far = 0, connect.pair()
+    pair()
+    far:on("note", function()
+      heard = heard + 1
+      if heard == 70 then other_far.stream:finish() end
+    end)
+    other_far:on("note", function() end)
+    for _ = 1, 300 do
+      near:notify "note"
+      other_near:notify "note"
+    end
+    turn_until(function() return heard == 300 end)
+    other_near:close()
+    other_far:close()
+  end)
+
   for _, framing in ipairs { "header", "line" } do
     describe("that is answered more than it takes, in " .. framing .. " framing", function()
       local LIMIT = 4096

@@ -454,36 +454,4 @@ describe("the loop, for the descriptors that it watches,", function()
       assert.is_true(cost() < 3 * one)
     end)
   end)
-
-  it("keeps what a finalizer watches while the table of watches grows", function()
-    local code = [[
-      local core = require "pintle.core"
-      local loop, kept = core.loop, {}
-      local function full_pipe(least)
-        repeat
-          local r, w = core.pipe()
-          w:write "x"
-          kept[#kept + 1], kept[#kept + 2] = r, w
-        until r:fileno() >= least
-        return kept[#kept - 1]
-      end
-      local small, large, ready = full_pipe(64), full_pipe(256), {}
-      local function watcher(name) return { on_ready = function() ready[#ready + 1] = name end } end
-      local for_small, for_large = watcher "small", watcher "large"
-      local function watch_large() assert(loop.watch(large, "r", for_large)) end
-      -- In generational mode the allocation that comes next runs the finalizers.
-      local function watch_with_finalizer(finalizer, ...)
-        collectgarbage "generational"
-        collectgarbage "stop"
-        setmetatable({}, { __gc = finalizer })
-        collectgarbage "restart"
-        assert(loop.watch(...))
-      end
-      watch_with_finalizer(watch_large, small, "r", for_small)
-      loop.step(0)
-      table.sort(ready)
-      print(table.concat(ready, " "))
-    ]]
-    assert.equal("large small\n", (children.run { command = children.lua(code) }))
-  end)
 end)

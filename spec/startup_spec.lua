@@ -79,13 +79,13 @@ describe("what is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(60600, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
+    assert_parsed(61500, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a plugin until it is initialized", function()
     assert_parsed(147800, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.context pintle.plugin.work
-      pintle.process pintle.manifest.received pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
+      pintle.process pintle.schema.build pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()

@@ -633,6 +633,21 @@ describe("a coverage tool", function()
     ]])
   end)
 
+  it("sees them with the hook that it has set last", function()
+    assert.equal("2 3 4\nother 3\n", run_tool [[
+      begin()
+      one:call "code"
+      show()
+      local others = 0
+      debug.sethook(function()
+        if debug.getinfo(2, "S").source == "@code.lua" then others = others + 1 end
+      end, "l")
+      one:call "code"
+      debug.sethook()
+      print("other " .. others .. table.concat(seen, " "))
+    ]])
+  end)
+
   it("sees the lines of a handler after the watchdog has interrupted it", function()
     assert.equal("2 3 4\n", run_tool [[
       local core = require "pintle.core"

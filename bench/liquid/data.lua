@@ -1,4 +1,4 @@
--- Writes the data of the benchmark as JSON: the same for all engines, and always the same.
+-- Writes the data of the benchmark as JSON. It is constant, and the same for all engines.
 
 local function text_of(i)
   return ("The <b>%d</b> quick brown foxes & %d \"lazy\" dogs jumped over the wall of the garden near river %d"):format(

@@ -1,4 +1,4 @@
--- Renders with environments of about 1 MB, by examples/liquid/server and by ruby-liquid behind the same protocol:
+-- Renders with environments of 1 MB, by examples/liquid/script/server and by ruby-liquid behind the same protocol:
 -- large.lua [ROUNDS [RENDERS [PART OF AN ENVIRONMENT'S NAME]]]
 -- The two take turns, round by round. A figure is processor time of the server for one render, from the line that it
 -- reads to the line that it writes; the ratios are medians of the rounds' ratios.
@@ -15,7 +15,7 @@ local SIZE = 1000000
 
 -- {====== Environments ======
 
--- Members of an object or items of a list until there is a megabyte of them.
+-- Repeats members of an object or items of a list up to a megabyte.
 local function filled(open, close, member)
   local parts, size, i = {}, 0, 0
   while size < SIZE do
@@ -98,14 +98,14 @@ local worker = { "ruby", has_yjit and "--yjit" or "--disable=jit", directory .. 
 
 local function start(name, command) return { name = name, server = assert(pintle.connect { command = command }) } end
 
-local ours = start("pintle", { directory .. "/../../examples/liquid/server" })
+local ours = start("pintle", { directory .. "/../../examples/liquid/script/server" })
 local theirs = start("ruby", worker)
 
 local function call(engine, method, params)
   return assert(engine.server:call(method, params, { timeout = PATIENCE }))
 end
 
--- Nanoseconds that the process has been on a processor.
+-- Processor time of the process in nanoseconds.
 local function spent(engine)
   local file <close> = assert(io.open(("/proc/%d/schedstat"):format(engine.server.child.pid)))
   return file:read("n")
@@ -116,7 +116,7 @@ local function request_of(engine, shape, template)
   return core.json.raw(('{"template_id":"%s","environment":%s}'):format(compiled.template_id, shape.environment))
 end
 
--- Microseconds of processor time, and of any time, for one render.
+-- Processor time and wall-clock time of one render, in microseconds.
 local function measure(engine, request)
   local begun, before = core.now(), spent(engine)
   for _ = 1, renders do call(engine, "render", request) end

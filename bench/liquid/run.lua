@@ -1,5 +1,5 @@
 -- Times this engine, ruby-liquid and liquidjs on the same templates and data: run.lua [ROUNDS [SECONDS]]
--- They take turns, round by round; the figures are medians. What they render is compared first.
+-- They take turns, round by round; the figures are medians. Their outputs are compared first.
 
 local median = require "bench.median"
 
@@ -29,9 +29,9 @@ end
 local function compare_outputs()
   for _, template in ipairs(templates) do
     local ours = run(engines[1], "output", template)
-    if run(engines[2], "output", template) ~= ours then error(template .. ": ruby-liquid renders it otherwise", 0) end
+    if run(engines[2], "output", template) ~= ours then error(template .. ": ruby-liquid renders it differently", 0) end
     if not same_words(run(engines[3], "output", template), ours) then
-      print(template .. ": liquidjs renders it otherwise, in numbers or escapes; the work is the same")
+      print(template .. ": the output of liquidjs differs in numbers or escapes; the work is the same")
     end
   end
 end

@@ -1,13 +1,13 @@
--- Renders small and middle templates, compiled anew now and then, and tells how much memory is resident at every tenth
--- of the way: steady.lua [RENDERS [SERVED]]
+-- Renders small and medium templates, which are compiled again at intervals, and prints the resident memory at every
+-- tenth of the renders: steady.lua [RENDERS [SERVED]]
 
 local renders, served = math.tointeger(arg[1] or 1000000), math.tointeger(arg[2] or 50000)
-package.path = "examples/?.lua;examples/?/init.lua;" .. package.path
+package.path = "examples/liquid/?.lua;examples/liquid/?/init.lua;" .. package.path
 
 local liquid = require "liquid"
 local pintle = require "pintle"
 
--- How many renders go by before the templates are compiled anew.
+-- The number of renders after which the templates are compiled again.
 local EVERY = 500
 local PATIENCE = 60
 
@@ -31,7 +31,7 @@ local function resident(pid)
   return math.tointeger(tonumber(file:read("a"):match("VmRSS:%s*(%d+)")))
 end
 
--- Calls `render` with every number, and tells what is resident at every tenth.
+-- Calls `render` with each number, and prints the resident memory at every tenth.
 local function measure(label, count, pid, render)
   local row, tenth = {}, math.max(1, count // 10)
   for i = 1, count do
@@ -64,6 +64,6 @@ end
 measure("required", renders, "self", in_process())
 
 local host <close> = pintle.host { dialect = "liquid", log = false }
-local engine = assert(host:start { command = { "examples/liquid/server" } })
+local engine = assert(host:start { command = { "examples/liquid/script/server" } })
 measure("served", served, engine:pids()[1], through(engine))
 host:stop()

@@ -1,10 +1,11 @@
 -- Times the engine of examples/liquid: worker.lua PHASE TEMPLATE DATA SECONDS
--- PHASE is parse (of templates never seen before), again (of one template), render, output (prints what is rendered) or
--- memory (kilobytes after many renders).
+-- PHASE is parse (templates with new markup), again (the same template), render, output (prints the output) or memory
+-- (kilobytes after many renders).
 
 local phase, name, data_path, seconds = table.unpack(arg)
 local directory = arg[0]:match("^(.*)/") or "."
-package.path = ("%s/../../examples/?.lua;%s/../../examples/?/init.lua;"):format(directory, directory) .. package.path
+local engine = directory .. "/../../examples/liquid"
+package.path = ("%s/?.lua;%s/?/init.lua;"):format(engine, engine) .. package.path
 
 local liquid = require "liquid"
 local json = require("pintle.core").json
@@ -21,7 +22,7 @@ end
 local parses = phase == "parse" or phase == "again"
 local data = not parses and assert(json.decode(read(data_path), nil, true))
 
--- Partials are parsed when they are first rendered; to parse is to parse them too.
+-- Partials are parsed when they are first rendered, so parsing a template includes loading them.
 local partials = name == "partials" and { "section", "heading", "block", "link" } or {}
 
 local function parse(texts)
@@ -30,8 +31,8 @@ local function parse(texts)
   return template
 end
 
--- The same templates with other names of variables, so that nothing in them has been seen before: more than there is
--- room for in liquid.memory, so that the first is forgotten when its turn comes again.
+-- The same templates with other variable names, so that none of their markup is in the cache. There are more of them
+-- than the cache holds, so that the first is no longer in it when it is parsed again.
 local variants = {}
 for i = 1, phase == "parse" and 4001 or 0 do
   local texts = { [name] = sources[name] }

@@ -1,5 +1,5 @@
--- Asks clangd about a place in a C file: lua5.4 examples/clangd/ask.lua FILE LINE COLUMN
--- Lines and columns count from 1, and columns are bytes, as compilers have it.
+-- Asks clangd about a position in a C file: lua5.4 examples/clangd/ask.lua FILE LINE COLUMN
+-- Lines and columns begin at 1, and columns are bytes, as in the messages of compilers.
 
 local lfs = require "lfs"
 local pintle = require "pintle"
@@ -41,7 +41,7 @@ print(hover ~= pintle.null and hover.contents.value or "nothing to say of this p
 local definitions = assert(clangd:call("textDocument/definition", place))
 for _, found in ipairs(definitions) do show(found.uri, found.range, "defined here") end
 
-for _ = 1, 300 do -- they come by themselves, when clangd has them
+for _ = 1, 300 do -- wait for the diagnostics, which clangd sends when they are ready
   if diagnostics then break end
   pintle.sleep(0.1)
 end

@@ -1,4 +1,4 @@
--- Starts plugin.lua as a child, talks to it, and shows the exchange.
+-- Starts plugin.lua as a child process, calls it, and shows the messages.
 
 local pintle = require "pintle"
 local json = pintle.json

@@ -1,5 +1,5 @@
--- A child that answers JSON-RPC on its stdin and stdout:
---   echo      gives back its params
+-- A child process that serves JSON-RPC on stdin and stdout:
+--   echo      returns its params
 --   crash     ends the process at once
 
 local pintle = require "pintle"

@@ -1,5 +1,5 @@
--- A text that is edited by line and character, both counted from 0. Characters are code points; a cursor may stand
--- behind the last one of a line.
+-- A text that is edited by line and character, both counted from 0. Characters are code points. The position after the
+-- last character of a line is valid.
 
 ---@class document
 ---@field lines string[]
@@ -18,7 +18,7 @@ local function split(text)
   return lines
 end
 
--- The byte at which a position is, or nil and what is wrong with it.
+-- The byte of a position, or nil and a message.
 local function locate(self, position)
   local line = self.lines[position.line + 1]
   if not line then
@@ -35,7 +35,7 @@ local function is_before(one, other)
   return one.character < other.character
 end
 
--- Puts lines in the place of those from `first` to `last`.
+-- Replaces the lines from `first` to `last`.
 local function splice(lines, first, last, new)
   local rest = table.move(lines, last + 1, #lines, 1, {})
   for i = #lines, first, -1 do lines[i] = nil end
@@ -52,7 +52,7 @@ function methods:move(position)
   return true
 end
 
----Puts a text in the place of what is between two positions; the cursor stands behind it afterwards.
+---Replaces the text between two positions, and moves the cursor to the end of the new text.
 ---@param from position
 ---@param to position
 ---@param text string

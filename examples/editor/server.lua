@@ -1,4 +1,4 @@
--- A text server: documents in memory, edited by line and character. README.md has its methods.
+-- A text server: documents in memory, edited by line and character. README.md describes its methods.
 
 package.path = (arg[0]:match "^(.*)/" or ".") .. "/?.lua;" .. package.path
 
@@ -7,9 +7,9 @@ local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "text-server", version = "1.0.0", description = "Keeps texts" }
 
-local opened = {} -- documents by their names
+local opened = {} -- documents by name
 
--- {====== What is sent ======
+-- {====== Params and results ======
 
 local NAME = { type = "string", minLength = 1 }
 local NUMBER = { type = "integer", minimum = 0 } -- a UInt
@@ -29,7 +29,7 @@ end
 
 -- }======
 
--- Finds the document before the operation runs.
+-- An operation on an open document.
 local function on_document(fn)
   return function(args, ctx)
     local found = opened[args.name]

@@ -1,4 +1,4 @@
--- A host for the greeter, whatever that is written in: script/lua examples/greeter/host.lua [COMMAND…]
+-- A host for the greeter in any language: script/lua examples/greeter/host.lua [COMMAND…]
 
 local pintle = require "pintle"
 

@@ -1,7 +1,7 @@
--- A host whose objects a template asks while it is rendered: script/lua examples/liquid/live.lua
+-- A host that renders a template with objects of its own: script/lua examples/liquid/live.lua
 --
--- The shop's objects stay in this process. The engine, in another, asks for a property when the template comes to it;
--- so nothing is reckoned that is not shown.
+-- The objects stay in this process. The engine runs in another process and asks for a property when the template reads
+-- it, so properties that the template does not use are never computed.
 
 local pintle = require "pintle"
 
@@ -12,7 +12,7 @@ local Product = { __name = "ProductDrop" }
 Product.__index = Product
 Product.__tostring = function(self) return self.title end
 
----Reckoned when the template asks for it.
+---Called when the template reads `product.price`.
 function Product:price()
   io.stderr:write("  asked for the price of ", self.title, "\n")
   return self.cents // 100
@@ -23,7 +23,7 @@ function Product:stock()
   return 3
 end
 
----What the template goes through.
+---The items of `{% for product in shop %}`.
 function Shop:each() return self.products end
 
 function Shop.time() return os.date("!%H:%M") end
@@ -43,7 +43,7 @@ At {{ shop.time }} there are {{ shop.products.size }} products.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local host <close> = pintle.host { dialect = "liquid", log = false }
-local engine = assert(host:start { command = { here .. "/server" } })
+local engine = assert(host:start { command = { here .. "/script/server" } })
 local outcome = assert(engine:execute("render", { template = template, environment = { shop = shop } }))
 io.write(outcome.message)
 for _, problem in ipairs(outcome.result.errors) do io.stderr:write("  ", problem.message, "\n") end

@@ -1,5 +1,5 @@
--- Drives pintle's loop from luv's: luv waits, and pintle takes a step whenever its descriptor is ready or its time has
--- come. Shows a plugin that is asked while a timer of luv's ticks.
+-- Runs pintle's loop in luv's: luv waits, and pintle runs a step when its descriptor is ready or its next timer is due.
+-- The example calls a plugin while a timer of luv runs.
 
 local has_luv, luv = pcall(require, "luv")
 if not has_luv then
@@ -10,7 +10,7 @@ end
 local pintle = require "pintle"
 local loop = pintle.loop
 
--- {====== All it takes ======
+-- {====== The integration ======
 
 local readable, timer, before_waiting = luv.new_poll(loop.fileno()), luv.new_timer(), luv.new_prepare()
 

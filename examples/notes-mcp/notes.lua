@@ -1,5 +1,5 @@
--- Notes in a folder: each is a file, NAME.md. A name has letters, digits, dashes and underscores only, so that it
--- cannot lead anywhere else.
+-- Notes in a folder: each is a file, NAME.md. A name has letters, digits, dashes and underscores only, so that no path
+-- is outside of the folder.
 
 local lfs = require "lfs"
 
@@ -11,21 +11,21 @@ local metatable = { __index = methods }
 
 local notes = {}
 
-local LONGEST = 64 -- bytes of a name
+local MAX_NAME = 64 -- bytes
 
 ---@param name string
 ---@return boolean
-function notes.is_name(name) return #name <= LONGEST and name:find "^[%w_-]+$" ~= nil end
+function notes.is_name(name) return #name <= MAX_NAME and name:find "^[%w_-]+$" ~= nil end
 
----What a title is kept under: "Shopping list, May" becomes "shopping-list-may".
+---The name for a title: that of "Shopping list, May" is "shopping-list-may".
 ---@param title string
 ---@return string
 function notes.name_of(title)
-  local name = title:lower():gsub("[^%w]+", "-"):sub(1, LONGEST):gsub("^%-+", ""):gsub("%-+$", "")
+  local name = title:lower():gsub("[^%w]+", "-"):sub(1, MAX_NAME):gsub("^%-+", ""):gsub("%-+$", "")
   return name ~= "" and name or "note"
 end
 
----@param folder string made if it is not there
+---@param folder string created if it does not exist
 ---@return notes.store?, string? message
 function notes.open(folder)
   local mode = lfs.attributes(folder, "mode")

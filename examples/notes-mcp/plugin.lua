@@ -1,12 +1,11 @@
 #!/usr/bin/env lua5.4
--- Notes for an AI client, kept in a folder: tools to add, list, search, read and delete them, each note as a resource,
--- and a prompt. The README beside it says how a client is told of it.
+-- Notes in a folder for an AI client: tools to add, list, search, read and delete them, each note as a resource, and a
+-- prompt. README.md describes how to configure a client.
 
 local pintle = require "pintle"
 
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 local notes = dofile(here .. "/notes.lua")
-local resources = dofile(here .. "/resources.lua")
 
 local plugin = pintle.plugin {
   name = "notes",
@@ -44,6 +43,8 @@ local DESCRIBED = object({ "name", "title", "bytes", "changed" }, {
 
 local READ_ONLY = { annotations = { readOnlyHint = true, openWorldHint = false } }
 
+local function uri_of(name) return "note:///" .. name end
+
 local function changed(ctx) ctx:notify("notifications/resources/list_changed") end
 
 plugin:operation("add", {
@@ -62,7 +63,7 @@ plugin:operation("add", {
   if not ok then return nil, message end
   ctx:log("info", "added", { name = name })
   changed(ctx)
-  return { message = "Added " .. name, outputs = { name = name, uri = resources.uri_of(name) } }
+  return { message = "Added " .. name, outputs = { name = name, uri = uri_of(name) } }
 end)
 
 plugin:operation("list", {
@@ -126,6 +127,73 @@ plugin:operation("delete", {
   return "Deleted " .. args.name
 end)
 
-resources.add(plugin, function() return store end)
+-- {====== Resources and a prompt: methods of MCP that are not operations ======
+
+local INVALID_PARAMS, NOT_FOUND = -32602, -32002
+
+local function refuse(code, format, ...) return nil, { code = code, message = format:format(...) } end
+
+plugin:method("resources/list", function()
+  local list = pintle.array()
+  for i, name in ipairs(store:names()) do
+    local note = store:describe(name)
+    list[i] = {
+      uri = uri_of(name), name = name, title = note.title, mimeType = "text/markdown", size = note.bytes,
+    }
+  end
+  return { resources = list }
+end)
+
+plugin:method("resources/templates/list", function()
+  return { resourceTemplates = { {
+    uriTemplate = uri_of "{name}", name = "note", description = "A note by its name",
+    mimeType = "text/markdown",
+  } } }
+end)
+
+plugin:method("resources/read", function(params)
+  local uri = params and params.uri
+  if type(uri) ~= "string" then return refuse(INVALID_PARAMS, "Invalid params: uri: a string expected") end
+  local name = uri:match "^note:///(.+)$"
+  local text = name and store:read(name)
+  if not text then return refuse(NOT_FOUND, "Resource not found: %s", uri) end
+  return { contents = { { uri = uri, mimeType = "text/markdown", text = text } } }
+end)
+
+local PROMPT = {
+  name = "summarize", title = "Summarize a note", description = "Asks for a summary of one note",
+  arguments = { { name = "name", description = "The name of the note", required = true } },
+}
+
+plugin:method("prompts/list", function() return { prompts = { PROMPT } } end)
+
+plugin:method("prompts/get", function(params)
+  params = params or {}
+  if params.name ~= PROMPT.name then
+    return refuse(INVALID_PARAMS, "Invalid params: there is no prompt %s", tostring(params.name))
+  end
+  local name = type(params.arguments) == "table" and params.arguments.name
+  local text = type(name) == "string" and store:read(name)
+  if not text then return refuse(INVALID_PARAMS, "Invalid params: name: there is no note %s", tostring(name)) end
+  return {
+    description = "A summary of " .. name,
+    messages = { {
+      role = "user", content = { type = "text", text = "Summarize this note in three sentences:\n\n" .. text },
+    } },
+  }
+end)
+
+-- Completes the name of a note.
+plugin:method("completion/complete", function(params)
+  local argument = params and params.argument
+  local typed = type(argument) == "table" and argument.value
+  local values = pintle.array()
+  for _, name in ipairs(store:names()) do
+    if type(typed) == "string" and name:sub(1, #typed) == typed and #values < 100 then values[#values + 1] = name end
+  end
+  return { completion = { values = values } }
+end)
+
+-- }======
 
 plugin:serve()

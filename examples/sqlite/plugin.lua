@@ -1,6 +1,6 @@
 #!/usr/bin/env lua5.4
--- A gevals extension for tasks that leave their mark in an SQLite database: make one from a script, ask it, and check
--- what is in it. The work is done by the sqlite3 program, in its safe mode, so that SQL stays SQL.
+-- A gevals extension for tasks that use an SQLite database: it creates one from a script, runs queries, and checks
+-- rows. It runs the sqlite3 program in its safe mode, so that SQL cannot run a shell or open other files.
 
 local pintle = require "pintle"
 
@@ -11,12 +11,12 @@ local plugin = pintle.plugin {
   requires = { "sqlite3" },
 }
 
-local LINE = 30000 -- bytes of rows in an output: hosts may take lines of 64 KiB, and quoting makes them longer
+local LINE = 30000 -- maximum bytes of rows in an output: a host may limit lines to 64 KiB, and escapes make them longer
 
 local DATABASE = { type = "string", minLength = 1, description = "Path of the database, from the task's directory" }
 local SQL = { type = "string", minLength = 1, description = "One SELECT statement" }
 
--- Somewhere below a directory, so that neither an option nor a URI can be made of it.
+-- The path of a file. It begins with a slash or a dot, so that sqlite3 takes it neither for an option nor for a URI.
 local function path_of(ctx, name)
   local path = ctx:path(name)
   return path:sub(1, 1) == "/" and path or "./" .. path
@@ -28,7 +28,7 @@ local function complaint_of(done)
   return "sqlite3 ended with " .. (done.signal and "signal " .. done.signal or "status " .. done.code)
 end
 
--- Gives back what it printed; or nil and what went wrong, in SQLite's words.
+-- Runs sqlite3. Returns its output, or nil and its error message.
 local function sqlite(ctx, path, options)
   local command = { "sqlite3", "-batch", "-bail", "-safe", input = options.input }
   table.move(options, 1, #options, #command + 1, command)
@@ -45,7 +45,7 @@ local function exists(path)
   return file ~= nil
 end
 
--- The same rows are the same text: their columns are in the order of their names.
+-- Rows as JSON with sorted columns, so that equal rows have the same text.
 local function text_of(rows)
   local names = {}
   for name in pairs(rows[1] or {}) do names[#names + 1] = name end
@@ -55,7 +55,7 @@ local function text_of(rows)
   return pintle.json.encode(pintle.array(rows))
 end
 
--- The rows and their text; or nil and what went wrong.
+-- Runs a query. Returns the rows and their text, or nil and a message.
 local function rows_of(ctx, args)
   local path = path_of(ctx, args.database)
   if not exists(path) then return nil, "no database " .. args.database end
@@ -89,7 +89,7 @@ plugin:operation("create", {
     script = file:read "a"
   end
   ctx:log("info", "creating " .. args.database, { bytes = #script })
-  local fresh = path .. ".new" -- what is there stays until the script has run to its end
+  local fresh = path .. ".new" -- an existing database stays until the script has succeeded
   os.remove(fresh)
   local ok, err = sqlite(ctx, fresh, { input = script .. "\n" })
   if ok then ok, err = os.rename(fresh, path) end

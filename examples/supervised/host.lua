@@ -1,4 +1,4 @@
--- A plugin that crashes, and comes back: script/lua examples/supervised/host.lua
+-- A plugin that crashes and is restarted: script/lua examples/supervised/host.lua
 
 local pintle = require "pintle"
 
@@ -15,8 +15,8 @@ local function work(number, options)
   print(("call %d: %s"):format(number, outcome and outcome.message or "error: " .. tostring(err)))
 end
 
--- The third job kills the plugin. Its call fails at once; the next one waits for the plugin to be back.
+-- The third job kills the plugin. Its call fails at once; the next call waits until the plugin is restarted.
 for number = 1, 5 do work(number, { timeout = "10s" }) end
 
--- A job that may be done twice is done again in the next life.
+-- An idempotent job is sent again after the restart.
 work(6, { timeout = "10s", idempotent = true })

@@ -1,4 +1,4 @@
--- A plugin that does its work well until it does not: the third of its jobs kills it.
+-- A plugin that crashes in its third job.
 
 local pintle = require "pintle"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env lua5.4
--- A language server for TODO and FIXME in the comments of any language: diagnostics, and what a hover shows.
+-- A language server for TODO and FIXME in the comments of any language: diagnostics and hover.
 
 local pintle = require "pintle"
 
@@ -12,11 +12,11 @@ local plugin = pintle.plugin {
   dialects = { lsp = { capabilities = { textDocumentSync = { change = INCREMENTAL } } } },
 }
 
--- {====== Text: lines and columns count from 0, and columns are in units of UTF-16, where "😀" has two ======
+-- {====== Text: lines and columns begin at 0; columns are UTF-16 code units, of which "😀" has two ======
 
 local function width_of(text) return utf8.len(text) + select(2, text:gsub("[\xF0-\xF4]", "")) end
 
--- Where a line begins, and its last byte before the break.
+-- The first byte of a line, and its last byte before the line break.
 local function find_line(text, number)
   local start = 1
   for _ = 1, number do
@@ -27,7 +27,7 @@ local function find_line(text, number)
   return start, (text:find("[\r\n]", start) or #text + 1) - 1
 end
 
--- A column past the end of its line is the end of the line; one inside of a character is where that begins.
+-- The byte of a position. A column after the end of the line is its end; one inside of a character is its begin.
 local function byte_of(text, position)
   local at, stop = find_line(text, position.line)
   local left = position.character
@@ -55,10 +55,10 @@ local function find_comment(line)
   return first < math.huge and first or nil
 end
 
--- Without what ends the comment.
+-- The text without the end of the comment.
 local function note_of(text) return (text:gsub("%s*%*/.*$", ""):gsub("%s*%-%->.*$", ""):gsub("%s+$", "")) end
 
--- The first mark in the comment of a line, with what follows it.
+-- The first mark in the comment of a line, and the text after it.
 local function find_mark(line)
   local start = find_comment(line)
   while start do

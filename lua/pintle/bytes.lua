@@ -1,21 +1,28 @@
--- Bytes that are no text: what JSON has no form for, in the form that dialects can agree on.
+-- Binary data, which JSON has no form for, in the form that dialects agree on.
 
 local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-local PIECE = 3 * 1024 -- bytes that are turned into text at a time
+local PIECE = 3 * 1024 -- bytes that are converted at a time
 
 -- {====== Base64 ======
 
 local pairs_of = {} -- the two digits of each 12 bits
-local value_of = {} -- what a digit stands for, by its byte
+local value_of = { [("="):byte()] = 0 } -- of a digit, by its byte; padding is as good as 0
 
 for high = 0, 63 do
   value_of[DIGITS:byte(high + 1)] = high
   for low = 0, 63 do pairs_of[high << 6 | low] = DIGITS:sub(high + 1, high + 1) .. DIGITS:sub(low + 1, low + 1) end
 end
 
+-- Text and bytes are made piece by piece, so that no table gets large.
+local function in_pieces(convert, text, size)
+  local pieces = {}
+  for first = 1, #text, size do pieces[#pieces + 1] = convert(text, first, math.min(first + size - 1, #text)) end
+  return table.concat(pieces)
+end
+
 local function encode_piece(data, first, last)
   local parts, n = {}, 0
-  for at = first, last - 2, 3 do
+  for at = first, last, 3 do
     local a, b, c = data:byte(at, at + 2)
     parts[n + 1], parts[n + 2] = pairs_of[a << 4 | b >> 4], pairs_of[(b & 15) << 8 | c]
     n = n + 2
@@ -23,19 +30,10 @@ local function encode_piece(data, first, last)
   return table.concat(parts, "", 1, n)
 end
 
-local function encode_rest(data, first)
-  local a, b = data:byte(first, -1)
-  if not a then return "" end
-  if not b then return pairs_of[a << 4] .. "==" end
-  return pairs_of[a << 4 | b >> 4] .. pairs_of[(b & 15) << 8]:sub(1, 1) .. "="
-end
-
 local function encode(data)
-  local whole = #data - #data % 3
-  local pieces = {}
-  for first = 1, whole, PIECE do pieces[#pieces + 1] = encode_piece(data, first, math.min(first + PIECE - 1, whole)) end
-  pieces[#pieces + 1] = encode_rest(data, whole + 1)
-  return table.concat(pieces)
+  local padding = -#data % 3
+  local text = in_pieces(encode_piece, data .. ("\0"):rep(padding), PIECE)
+  return text:sub(1, #text - padding) .. ("="):rep(padding)
 end
 
 local function decode_piece(text, first, last)
@@ -49,35 +47,17 @@ local function decode_piece(text, first, last)
   return table.concat(parts, "", 1, n)
 end
 
--- The last four characters, where they are padded.
-local function decode_rest(digits)
-  local a, b, c = digits:byte(1, -1)
-  local bits = value_of[a] << 10 | value_of[b] << 4 | (c and value_of[c] >> 2 or 0)
-  return string.pack(">I2", bits):sub(1, #digits - 1)
+local function decode(text)
+  local padding = #text:match "=*$"
+  local data = in_pieces(decode_piece, text, PIECE * 4 // 3)
+  return data:sub(1, #data - padding)
 end
 
 -- Bits behind the last byte would be lost, and the text could not be had back.
-local function is_exact(digits)
-  local last = value_of[digits:byte(-1)]
-  if #digits == 2 then return last & 15 == 0 end
-  return last & 3 == 0
-end
-
 local function is_base64(text)
   local digits, padding = text:match "^([%w+/]*)(=?=?)$"
   if not digits or #text % 4 ~= 0 then return false end
-  return padding == "" or is_exact(digits:sub(-(4 - #padding)))
-end
-
-local function decode(text)
-  local digits = text:match "^[^=]*"
-  local whole = #digits - #digits % 4
-  local pieces = {}
-  for first = 1, whole, PIECE * 4 // 3 do
-    pieces[#pieces + 1] = decode_piece(text, first, math.min(first + PIECE * 4 // 3 - 1, whole))
-  end
-  if #digits > whole then pieces[#pieces + 1] = decode_rest(digits:sub(whole + 1)) end
-  return table.concat(pieces)
+  return padding == "" or value_of[digits:byte(-1)] & (padding == "=" and 3 or 15) == 0
 end
 
 -- }======

@@ -3,12 +3,13 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local exits = require "pintle.exit"
+local options = require "pintle.options"
 local peers = require "pintle.peer"
 
 local WAYS = { "command", "path", "host", "stdio", "read" } -- options that say what to connect to
 local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal" }
 
-local KNOWN = peers.names "path host port stdio ladder process_limits on_stderr"
+local KNOWN = options.names "path host port stdio ladder process_limits on_stderr"
 for _, name in ipairs(SPAWN_OPTIONS) do KNOWN[name] = true end
 for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
@@ -64,7 +65,7 @@ end
 ---@return pintle.peer?, pintle.error?
 function connect.open(given)
   if type(given) ~= "table" then error("connect to what? a table expected, got " .. type(given), 2) end
-  peers.check_names(given, KNOWN, 2)
+  options.check_names(given, KNOWN, 2)
   local way
   for _, name in ipairs(WAYS) do
     if given[name] and way then error(("either %s or %s"):format(way, name), 2) end

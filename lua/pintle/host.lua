@@ -12,39 +12,39 @@ local tasks = require "pintle.task"
 require("pintle.core").protect()
 
 ---@class pintle.host.options
----@field log? false|fun(entry: pintle.entry) where everything goes that plugins say; stderr unless told
----@field verbosity? pintle.level|"silent" the lowest level that goes there: "info"
----@field dialect? string of plugins that do not say: "gevals"
----@field timeout? number|string|false for operations that do not say: 60s
----@field handshake_timeout? number|string 10s
----@field extensions? boolean|string[] offer what goes beyond the protocol (docs/extensions.md)
+---@field log? false|fun(entry: pintle.entry) called with everything that plugins log or print; default: to stderr
+---@field verbosity? pintle.level|"silent" the lowest level that is logged; default: "info"
+---@field dialect? string the dialect of plugins that name none; default: "gevals"
+---@field timeout? number|string|false the timeout of operations; default: 60s
+---@field handshake_timeout? number|string default: 10s
+---@field extensions? boolean|string[] offer extensions of the protocol (docs/extensions.md)
 ---@field ladder? pintle.ladder how long each step of stopping may take
----@field restart? pintle.restart|boolean start plugins again that died
+---@field restart? pintle.restart|boolean restart plugins that died
 ---@field limits? pintle.peer.limits
 
 ---@class pintle.start.options
 ---@field command string[] the program and its arguments
----@field name? string that of its program or script unless told
+---@field name? string default: the name of its program or script
 ---@field dialect? string
 ---@field env? table<string, string|false>
 ---@field inherit? boolean|string[]
 ---@field cwd? string
 ---@field config? any what the plugin is configured with
----@field options? table what only its dialect knows: the page of the dialect tells
+---@field options? table options of its dialect, which the page of the dialect describes
 ---@field limits? pintle.peer.limits of the conversation
 ---@field process_limits? pintle.limits of the process
 ---@field restart? pintle.restart|boolean
 ---@field sha256? string|table<string, string> of the program, or of files by their path
----@field pool? integer how many processes: 1
+---@field pool? integer how many processes; default: 1
 ---@field lazy? boolean start it when it is first used
 ---@field timeout? number|string|false
 ---@field handshake_timeout? number|string
 ---@field extensions? boolean|string[]
 ---@field ladder? pintle.ladder
 ---@field spin? number
----@field handlers? table<string, pintle.handler> of requests and notifications beyond the dialect's own, and instead of
----what it answers by default
----@field described? table what `discover` found in its manifest.json; for you to look at
+---@field handlers? table<string, pintle.handler> handlers of requests and notifications that the dialect does not
+---handle, or handles by default
+---@field described? table the manifest.json that `discover` has found
 
 ---@class pintle.host
 ---@field plugins table<string, pintle.hosted> by name
@@ -69,7 +69,7 @@ local function register(host, spec)
     return nil, errors.new("invalid", ("a plugin called %s runs already"):format(spec.name))
   end
   local supervisor = supervisors.new(spec, dialects.get(spec.dialect), host.logger)
-  -- Who has a plugin has its host, so that it is not collected.
+  -- The callback keeps the host from being collected while the plugin is in use.
   local plugin = hosted.new(supervisor, host.logger, function(stopped) host.plugins[stopped.name] = nil end)
   host.plugins[spec.name] = plugin
   return plugin
@@ -83,7 +83,7 @@ local function launch(plugin)
   return nil, err
 end
 
----Starts a plugin and shakes hands with it.
+---Starts a plugin, handshake included.
 ---@param given pintle.start.options
 ---@return pintle.hosted?, pintle.error?
 function methods:start(given)
@@ -92,7 +92,7 @@ function methods:start(given)
   return launch(plugin)
 end
 
----Starts several plugins at once. What one of them lacks does not keep the others from running.
+---Starts several plugins at once. If one cannot be started, the others run.
 ---@param list pintle.start.options[]
 ---@return pintle.hosted[] plugins, table<string, pintle.error> failed by name
 function methods:start_all(list)

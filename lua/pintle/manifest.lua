@@ -1,12 +1,8 @@
--- What a plugin says it is: its name, what it needs, and its operations, described and checked. No I/O.
+-- The manifest of a plugin: its name, what it needs, and its operations, described and checked. No I/O.
 
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
-local lazy = require "pintle.lazy"
-
-local declaration = lazy "pintle.manifest.declaration"
-local find_nearest = require "pintle.manifest.nearest"
-local received = lazy "pintle.manifest.received"
+local reading = require "pintle.manifest.reading"
 
 ---Something that has to be there for a plugin to work.
 ---@class pintle.requirement
@@ -20,6 +16,7 @@ local received = lazy "pintle.manifest.received"
 ---@field requires pintle.requirement[]
 ---@field problem? string why its arguments cannot be checked
 ---@field validate? pintle.schema.validator nil if everything goes
+---@field complete? fun(args: any): table? returns valid arguments with defaults; if it returns nil, `check` decides
 ---@field validate_outputs? pintle.schema.validator nil if everything goes
 ---@field dialects? table<string, table> what only one dialect knows, by its name
 
@@ -48,6 +45,7 @@ end
 
 ---@private
 function methods:append(operation)
+  operation.complete = operation.validate and operation.validate.complete
   self.operations[operation.name] = operation
   self.names[#self.names + 1] = operation.name
 end
@@ -67,7 +65,7 @@ end
 ---@return pintle.manifest
 function manifest.new(given, level)
   local self = empty()
-  declaration.at_level((level or 1) + 1, declaration.take, self, given)
+  reading.at_level((level or 1) + 1, reading.declare, self, given)
   return self
 end
 
@@ -84,30 +82,58 @@ end
 ---@param given pintle.operation.declaration
 ---@param level? integer of the one to blame, as for `error`
 function methods:add(name, given, level)
-  local operation = declaration.at_level((level or 1) + 1, declaration.operation, self, name, given)
-  self:append(operation)
+  self:append(reading.at_level((level or 1) + 1, reading.declare_operation, self, name, given))
 end
 
----Takes what a plugin has sent. What does not keep it from being used is only put on the list of warnings, and
----members that are not known are passed over.
----@param told any
+---Reads what a plugin has sent. A mistake that does not keep the manifest from being used is a warning, and unknown
+---members are ignored.
+---@param sent any
 ---@param stop? fun(): pintle.error? asked before each operation whether reading has to end; it may wait
 ---@return pintle.manifest?, pintle.error? err of the kind "protocol", or what `stop` has returned
-function manifest.read(told, stop)
+function manifest.read(sent, stop)
   local self = empty()
-  local ok, message, err = received.take(self, told, stop)
+  local ok, message, err = reading.receive(self, sent, stop)
   if not ok then return nil, err or errors.new("protocol", "its manifest: " .. message) end
   return self
 end
 
--- {====== Arguments ======
+-- {====== The operation that was meant ======
 
----The name of an operation that was probably meant.
+-- Letters to insert, delete, replace or swap with the next one to turn `a` into `b`.
+local function distance(a, b)
+  local before, last = nil, {}
+  for j = 0, #b do last[j] = j end
+  for i = 1, #a do
+    local row = { [0] = i }
+    for j = 1, #b do
+      local same = a:byte(i) == b:byte(j)
+      row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (same and 0 or 1))
+      local swapped = before and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j)
+      if swapped then row[j] = math.min(row[j], before[j - 2] + 1) end
+    end
+    before, last = last, row
+  end
+  return last[#b]
+end
+
+---The name of an operation that was probably meant: the nearest one, where at most a third of the letters is wrong.
+---Of equally near ones it is the first.
 ---@param name string
 ---@return string?
 function methods:nearest(name)
-  return find_nearest(name, self.names)
+  local best, least = nil, math.max(1, #name // 3) + 1
+  for _, other in ipairs(self.names) do
+    if math.abs(#name - #other) < least then
+      local far = distance(name:lower(), other:lower())
+      if far < least and far < #name then best, least = other, far end
+    end
+  end
+  return best
 end
+
+-- }======
+
+-- {====== Arguments ======
 
 local function unknown(self, name)
   local suggestion = self:nearest(name)
@@ -133,17 +159,6 @@ local function no_object(args)
   return { instance_path = "", schema_path = "/type", message = "expected object, got " .. type(args) }
 end
 
----Whether arguments are right as they are, as far as one look can tell. False means that `check` decides.
----@param name string of the operation
----@param args table
----@return boolean
-function methods:fits(name, args)
-  local operation = self.operations[name]
-  local validate = operation and operation.validate
-  local fits_flat = validate and not validate.has_defaults and validate.fits_flat
-  return fits_flat and fits_flat(args) or false
-end
-
 ---Checks arguments and fills in what they leave to defaults.
 ---@param name string of the operation
 ---@param args table? none is the same as an empty table
@@ -161,10 +176,13 @@ function methods:check(name, args, is_shared, stop)
   args = args == nil and {} or args
   if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
   if not validate then return is_shared and args or copy(args) end
-  local full, err = validate:defaults(args, stop)
-  local ok = full ~= nil
-  if ok then ok, err = validate(full, stop) end
-  if not ok then return nil, stop and stop() or invalid(name, err) end
+  local full, err = validate.complete and validate.complete(args)
+  if not full then
+    full, err = validate:defaults(args, stop)
+    local ok = full ~= nil
+    if ok then ok, err = validate(full, stop) end
+    if not ok then return nil, stop and stop() or invalid(name, err) end
+  end
   return rawequal(full, args) and not is_shared and copy(args) or full
 end
 

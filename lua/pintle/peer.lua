@@ -4,6 +4,7 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
+local options = require "pintle.options"
 local policy = require "pintle.peer.policy"
 local tasks = require "pintle.task"
 
@@ -128,7 +129,7 @@ function request_methods:deadline() return self.due and math.max(self.due - loop
 
 ---Calls the peer that sent the request.
 ---@return any result, pintle.error?
-function request_methods:call(method, params, options) return self.peer:call(method, params, options) end
+function request_methods:call(method, params, given) return self.peer:call(method, params, given) end
 
 ---@return true?, pintle.error?
 function request_methods:notify(method, params) return self.peer:notify(method, params) end
@@ -287,12 +288,18 @@ end
 
 -- Those of the ways that are not the stream's.
 local function set_ways(self, ways)
-  if ways.ordered ~= nil then self.stream:keep_order(ways.ordered) end
-  if ways.big_integers ~= nil then self.stream:keep_big_integers(ways.big_integers) end
   if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
   if ways.progress then self.progress = ways.progress end
   if ways.codes then self.codes = with_default_codes(ways.codes) end
   set_controls(self)
+end
+
+local FORM = "ids extra header ordered big_integers "
+
+local function pick(from, names)
+  local picked = {}
+  for name in names:gmatch "%S+" do picked[name] = from[name] end
+  return picked
 end
 
 ---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
@@ -301,7 +308,7 @@ end
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
   set_ways(self, ways)
-  local ok, message, kind = self.stream:speak { ids = ways.ids, extra = ways.extra, header = ways.header }
+  local ok, message, kind = self.stream:speak(pick(ways, FORM))
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
 end
@@ -370,40 +377,14 @@ end
 
 -- {====== Opening ======
 
----A set of names.
----@param list string with spaces between them
----@return table<string, true>
-function peers.names(list)
-  local set = {}
-  for name in list:gmatch "%S+" do set[name] = true end
-  return set
-end
-
----Raises for a name that is not known.
----@param given table
----@param known table<string, any>
----@param level integer whom to blame, as `error` counts for the caller
-function peers.check_names(given, known, level)
-  for name in pairs(given) do
-    if not known[name] then error(("no option %q"):format(tostring(name)), level + 1) end
-  end
-end
-
-local STREAM_OPTIONS = "read write framing json raw ids extra header others "
+local STREAM_OPTIONS = "read write framing json raw others " .. FORM
 local STREAM_LIMITS = "header message nesting queue calls text values "
-local LIMITS = peers.names(STREAM_LIMITS .. "requests parked")
+local LIMITS = options.names(STREAM_LIMITS .. "requests parked")
 
 ---The names of all options.
-peers.OPTIONS = peers.names(STREAM_OPTIONS .. [[
+peers.OPTIONS = options.names(STREAM_OPTIONS .. [[
   name timeout limits cancellation progress codes answer_noise on_noise on_error on_close explain traceback spin linger
-  ordered big_integers
 ]])
-
-local function pick(from, names)
-  local picked = {}
-  for name in names:gmatch "%S+" do picked[name] = from[name] end
-  return picked
-end
 
 local function open_stream(self, given)
   local limits = given.limits or {}
@@ -436,7 +417,7 @@ end
 ---@param given pintle.peer.options
 ---@return pintle.peer?, pintle.error?
 function peers.open(given)
-  peers.check_names(given.limits or {}, LIMITS, 2)
+  options.check_names(given.limits or {}, LIMITS, 2)
   policy.check_timeout(given.timeout, 2)
   local self = new(given)
   local stream, err = open_stream(self, given)

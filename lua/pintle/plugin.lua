@@ -1,15 +1,16 @@
--- A plugin as its author writes it: operations and methods are declared, and served in whatever dialect a host speaks.
+-- A plugin as its author writes it: operations and methods are declared, and served in the dialect of the host.
 
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local lazy = require "pintle.lazy"
 local manifests = require "pintle.manifest"
+local option_checks = require "pintle.options"
 local servers = require "pintle.plugin.server"
 local stdout = require "pintle.plugin.stdout"
 
 local command = lazy "pintle.plugin.command"
 
-local FAILED, MISUSED = 1, 2 -- what the process ends with
+local FAILED, MISUSED = 1, 2 -- exit statuses
 
 ---@alias pintle.plugin.operation fun(args: table, ctx: pintle.plugin.context): any, any
 ---@alias pintle.plugin.method fun(params: any, ctx: pintle.plugin.context): any, any
@@ -17,8 +18,6 @@ local FAILED, MISUSED = 1, 2 -- what the process ends with
 ---@class pintle.plugin
 ---@field manifest pintle.manifest
 ---@field arguments string[] what the command line has besides pintle's own, once it serves
----@field functions table<string, pintle.plugin.operation>
----@field without_context table<string, boolean> operations whose function takes nothing but its arguments
 ---@field methods table<string, pintle.plugin.method>
 ---@field initializers function[]
 ---@field finalizers function[]
@@ -44,8 +43,9 @@ end
 function methods:operation(name, spec, fn)
   check_function(("operation %q"):format(tostring(name)), fn)
   self.manifest:add(name, spec, 2)
-  local info = debug.getinfo(fn, "u")
-  self.functions[name], self.without_context[name] = fn, info.nparams < 2 and not info.isvararg
+  local operation, info = self.manifest.operations[name], debug.getinfo(fn, "u")
+  operation.fn, operation.takes_context = fn, info.nparams > 1 or info.isvararg
+  if #operation.requires > 0 then self.has_requirements = true end
 end
 
 ---Handles a method of the protocol itself, for what is no operation. The methods that a dialect handles by itself never
@@ -79,9 +79,9 @@ end
 -- {====== Serving ======
 
 ---@class pintle.serve.options
----@field arguments? string[] those of the command line unless told; none where descriptors are given
----@field read? pintle.descriptor stdin unless told
----@field write? pintle.descriptor stdout unless told
+---@field arguments? string[] default: those of the command line; none where descriptors are given
+---@field read? pintle.descriptor default: stdin
+---@field write? pintle.descriptor default: stdout
 ---@field dialect? string
 ---@field config? table
 ---@field drain? number seconds for what is being handled when input ends: 600
@@ -93,89 +93,44 @@ local OPTIONS = {
   limits = "table", exit = "boolean",
 }
 
+-- The dialect that is asked for, if there is one.
 local function check_options(options)
-  for name, value in pairs(options) do
-    local expected = OPTIONS[name]
-    if not expected then error(("serve: there is no option %q"):format(tostring(name)), 3) end
-    if expected ~= true and type(value) ~= expected then
-      error(("serve: %s: a %s expected, got %s"):format(name, expected, type(value)), 3)
-    end
-  end
+  option_checks.check_types("serve", options, OPTIONS, 3)
   if (options.read == nil) ~= (options.write == nil) then error("serve: read and write go together", 3) end
-  local dialect, message = nil, nil
-  if options.dialect then dialect, message = dialects.get(options.dialect) end
-  if message then error("serve: " .. message, 3) end
-  return dialect
+  if not options.dialect then return nil end
+  local dialect, message = dialects.get(options.dialect)
+  return dialect or error("serve: " .. message, 3)
 end
 
-local function command_name()
-  local script = arg and arg[0]
-  return script and (script:match "[^/]+$") or "plugin"
-end
-
-local function complain(self, message)
+-- Returns the status of the process.
+local function complain(self, message, status)
   io.stderr:write(("%s: %s\n"):format(self.manifest.name, message))
+  return status
 end
 
-local TEXTS = {
-  help = function(self) return command.help(self, command_name()) end,
-  version = function(self) return ("%s %s\n"):format(self.manifest.name, self.manifest.version) end,
-  manifest = function(self, parsed)
-    return command.manifest(self, parsed.dialect or dialects.get(dialects.DEFAULT), complain)
-  end,
-}
-
-local function show(self, parsed, output)
-  local text, message, is_misuse = TEXTS[parsed.action](self, parsed)
-  if not text then
-    complain(self, message)
-    return is_misuse and MISUSED or FAILED
-  end
-  stdout.write(output, text)
-  return 0
-end
-
-local function serve(self, options, parsed, read, write)
-  local status, err = servers.run(self, {
-    read = read, write = write, dialect = parsed.dialect, config = parsed.config, drain = options.drain,
-    limits = options.limits,
-  })
-  if not status then complain(self, tostring(err)) end
-  return status or FAILED
-end
-
--- What the command line asks for, with the descriptors that are to be used.
-local function act(self, options, parsed, read, write)
-  if parsed.action ~= "serve" then return show(self, parsed, write) end
-  if parsed.is_by_hand and not parsed.is_forced then
-    io.stderr:write(command.greeting(self, command_name()))
-    return 0
-  end
-  return serve(self, options, parsed, read, write)
-end
-
--- Most hosts say nothing on the command line.
+-- Most hosts start plugins without arguments.
 local function parse(given)
   if given[1] ~= nil or os.getenv "PINTLE_DIALECT" then return command.parse(given) end
   return { action = "serve", others = {}, is_forced = false }
 end
 
 local function start(self, options, dialect)
-  local is_by_hand = not options.read and core.isatty(0)
-  local read, write = options.read, options.write
-  if not read then read, write = stdout.claim() end
+  local read, write, is_by_hand = options.read, options.write, false
   if not read then
-    complain(self, write)
-    return FAILED
+    is_by_hand = core.isatty(0)
+    read, write = stdout.claim()
+    if not read then return complain(self, write, FAILED) end
   end
   local parsed, message = parse(options.arguments or not options.read and arg or {})
-  if not parsed then
-    complain(self, message)
-    return MISUSED
-  end
-  self.arguments, parsed.is_by_hand = parsed.others, is_by_hand
-  parsed.dialect, parsed.config = dialect or parsed.dialect, options.config or parsed.config
-  return act(self, options, parsed, read, write)
+  if not parsed then return complain(self, message, MISUSED) end
+  self.arguments, parsed.dialect = parsed.others, dialect or parsed.dialect
+  if is_by_hand and not parsed.is_forced and parsed.action == "serve" then parsed.action = "greeting" end
+  if parsed.action ~= "serve" then return command.show(self, parsed, write) end
+  local status, err = servers.run(self, {
+    read = read, write = write, dialect = parsed.dialect, config = options.config or parsed.config,
+    drain = options.drain, limits = options.limits,
+  })
+  return status or complain(self, tostring(err), FAILED)
 end
 
 ---Serves a host until that has enough, and ends the process: with status 0 when the host said so or closed its end, 1
@@ -208,8 +163,8 @@ function plugins.new(given)
   local manifest = manifests.new(given, 2)
   stdout.hold(2)
   local self = setmetatable({
-    manifest = manifest,
-    arguments = {}, functions = {}, without_context = {}, methods = {}, initializers = {}, finalizers = {},
+    manifest = manifest, arguments = {}, methods = {}, initializers = {}, finalizers = {},
+    has_requirements = #manifest.requires > 0,
   }, metatable)
   declare_to_dialects(self, 2)
   return self

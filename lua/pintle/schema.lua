@@ -1,7 +1,7 @@
--- JSON Schema, draft 2020-12: a schema is compiled once, into functions that judge values.
+-- JSON Schema, draft 2020-12: a schema is compiled once, into functions that check values.
 
 local lazy = require "pintle.lazy"
-local flat = require "pintle.schema.flat"
+local flat_completer = require "pintle.schema.flat"
 local libraries = require "pintle.schema.library"
 local refusal = require "pintle.schema.refusal"
 
@@ -15,26 +15,26 @@ local uris = lazy "pintle.schema.uri"
 ---@class pintle.schema
 local schema = {}
 
----Bounds, for neither schemas nor values are trusted.
+---Bounds: neither schemas nor values are trusted.
 ---@class pintle.schema.limits
----@field nesting? integer how deep schemas may be in one another as they are written: 200
----@field schemas? integer how many there may be, in all documents together: 20000
----@field path? integer bytes of the path to one of them: 4096
+---@field nesting? integer nesting of schemas as they are written: 200
+---@field schemas? integer schemas in all documents together: 20000
+---@field path? integer bytes of the path to a schema: 4096
 ---@field pattern? integer bytes of a pattern: 8192
----@field depth? integer how deep schemas may be applied in one another, references included: 8000
----@field steps? integer how much work one validation may be, about one for each schema applied: 10000000
----@field match? integer how much backtracking one match of a pattern may take: 1000000
+---@field depth? integer nesting of schemas as they are applied, references included: 8000
+---@field steps? integer steps of one validation, about one for each schema applied: 10000000
+---@field match? integer backtracking of one match of a pattern: 1000000
 local LIMITS = {
   nesting = 200, schemas = 20000, path = 4096, pattern = 8192, depth = 8000, steps = 10000000, match = 1000000,
 }
 
----A schema, ready to judge. Calling it is the same as `validate`.
+---A compiled schema. Calling it is the same as `validate`.
 ---@class pintle.schema.validator
 ---@overload fun(value: any, stop: pintle.schema.stop?): true?, pintle.schema.error?
 local methods = {}
 local validator_mt = { __name = "pintle.schema.validator", __index = methods }
 
--- What a schema without fault comes to is worked out when it is first asked.
+-- Makes the checks, for the first value.
 local function prepare(self)
   self.run = run.new()
   self.check = build.all(self.context, self.reached)
@@ -42,28 +42,27 @@ end
 
 ---@param value any
 ---@param stop? pintle.schema.stop
----@return true? valid, pintle.schema.error? err the first thing that is wrong
+---@return true? valid, pintle.schema.error? err the first failure
 function methods:validate(value, stop)
-  if self.fits_flat and self.fits_flat(value) then return true end
+  if self.complete and self.complete(value) then return true end
   if not self.check then prepare(self) end
   return self.run:validate(self.check, value, self.limits, stop)
 end
 
 validator_mt.__call = methods.validate
 
----The value with what is missing filled in: from the `default` of properties, at any depth that can be come to
----through properties, items, prefixItems, allOf and $ref. What is there stays, null too. The value given is not
----touched: what has to change is copied, the rest is shared.
+---Fills in the `default` of missing properties, at any depth, through properties, items, prefixItems, allOf and $ref.
+---Nulls stay. The value given is not changed: parts of it are copied where needed.
 ---@param value any nil is missing, too
 ---@param stop? pintle.schema.stop
----@return any value, pintle.schema.error? err with nil if it takes more than the limits allow
+---@return any value, pintle.schema.error? err with nil, if a limit is exceeded
 function methods:defaults(value, stop)
   if not self.has_defaults then return value end
   self.fill_in = self.fill_in or defaults.filler(self.root, self.limits)
   return self.fill_in(value, stop)
 end
 
--- Only when they are worked out can patterns and formats be found wrong.
+-- The checks find wrong patterns and formats.
 local function is_doubtful(keywords, given)
   return keywords.pattern or keywords.patternProperties or keywords.format and (given.formats or keywords["$schema"])
 end
@@ -75,7 +74,7 @@ local function compile(document, given, limits)
   if keywords["$ref"] or keywords["$dynamicRef"] then reached, dynamic = link.reach(library, root) end
   local self = setmetatable({
     root = root, reached = reached, limits = limits, has_defaults = keywords.default,
-    fits_flat = flat.check(document, keywords),
+    complete = flat_completer(document, keywords),
     context = {
       dynamic = dynamic, limits = limits, either = given.unmarked_empty == "either", formats = given.formats,
       patterns = {},

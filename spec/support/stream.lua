@@ -133,8 +133,7 @@ function methods:close() self.stream:finish() end
 
 metatable.__close = methods.close
 
-for _, name in ipairs { "fds", "framing", "keep_big_integers", "keep_order", "others", "queued", "shut", "speak",
-                        "stats", "waiting" } do
+for _, name in ipairs { "fds", "framing", "others", "queued", "shut", "speak", "stats", "waiting" } do
   methods[name] = function(self, ...) return self.stream[name](self.stream, ...) end
 end
 

@@ -347,17 +347,13 @@ function core.notify(self, method, params) end
 ---@field queued fun(self): integer bytes that wait to be sent
 ---@field fds fun(self): integer?, integer? the descriptors to read and to write
 ---@field framing fun(self): "header"|"line"|"auto" auto until the first bytes have told
----@field keep_order fun(self, on: boolean) whether objects that are received get a metatable of `json.order`, from the
----next message on, and not where another codec is used
----@field keep_big_integers fun(self, on: boolean) whether integers of more than 64 bits become tables with
----`json.bigint_mt`, as above
 ---@field stats fun(self): { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer,
 ---invalid: integer }
 ---@field others fun(self): table<string, any>? members of the last message that are not JSON-RPC's, where they are kept
----@field speak fun(self, ways: { ids?: "integer"|"string", extra?: table<string, string|number|boolean>, header?:
----string }): true?, string?, string? sets the form of messages from the next one on; what is left out stays. Calls that
----wait are answered in the form they were sent in. A peer that keeps `others` checks whether the last message had the
----extra members, and keeps none from then on; the form is set even if it had not
+---@field speak fun(self, ways: pintle.ways): true?, string?, string? sets the form of messages from the next one on:
+---`ids`, `extra`, `header`, `ordered` and `big_integers`; what is left out stays. Calls that wait are answered in the
+---form they were sent in. A peer that keeps `others` checks whether the last message had the extra members, and keeps
+---none from then on; the form is set even if it had not
 
 ---What a handler gets as its second argument, and what stands for its task: a table with the metatable
 ---`settings.context`. The core makes it, and reads `id` and `method` again when the handler ends: without an id nothing

@@ -3,6 +3,7 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
+local options = require "pintle.options"
 local peers = require "pintle.peer"
 local tasks = require "pintle.task"
 
@@ -115,7 +116,7 @@ end
 
 metatable.__close = methods.close
 
-local LISTEN_OPTIONS = peers.names "path host port mode backlog"
+local LISTEN_OPTIONS = options.names "path host port mode backlog"
 
 ---@param given pintle.connect.options
 ---@param on_peer fun(peer: pintle.peer)
@@ -126,7 +127,7 @@ function socket.listen(given, on_peer)
   for name, value in pairs(given) do
     if LISTEN_OPTIONS[name] then place[name] = value else settings[name] = value end
   end
-  peers.check_names(settings, peers.OPTIONS, 2)
+  options.check_names(settings, peers.OPTIONS, 2)
   local ok, listening, message, kind = pcall(core.listen, place)
   if not ok then error(listening:gsub("^[^:]+:%d+: ", ""), 2) end
   if not listening then return nil, errors.new(kind, message) end

@@ -10,13 +10,9 @@ local MANIFEST_LIMIT = 1 << 20
 ---@field path string
 ---@field reason string
 
-local function is_executable(attributes) return attributes.permissions:find("x", 1, true) ~= nil end
-
-local function is_world_writable(attributes) return attributes.permissions:sub(8, 8) == "w" end
-
 -- Whoever may write to it decides what is run; a sticky directory such as /tmp is no protection here.
 local function check_writers(path, attributes, allow)
-  if is_world_writable(attributes) and not allow then
+  if attributes.permissions:sub(8, 8) == "w" and not allow then
     return nil, path .. " can be written by everybody; allow_world_writable = true takes it all the same"
   end
   return true
@@ -26,7 +22,7 @@ local function check_program(path, allow)
   local attributes, problem = lfs.attributes(path)
   if not attributes then return nil, problem end
   if attributes.mode ~= "file" then return nil, path .. " is a " .. attributes.mode .. ", not a file" end
-  if not is_executable(attributes) then return nil, path .. " is not executable" end
+  if not attributes.permissions:find("x", 1, true) then return nil, path .. " is not executable" end
   return check_writers(path, attributes, allow)
 end
 
@@ -116,42 +112,36 @@ local function list(directory)
   return names
 end
 
--- Where it may not be looked into, lfs raises.
-local function names_in(directory)
-  local ok, names = pcall(list, directory)
-  if ok then return names end
-  return nil, names
-end
-
--- Whether it has something that only one may have.
-local function find_twin(taken, plugin, rules)
-  local twin = taken[plugin.name]
-  if twin then return ("another plugin is called %s: %s"):format(plugin.name, twin) end
+-- What no two plugins may have in common: a list of keys, and what each means.
+local function unique_of(plugin, rules)
+  local keys, meanings = { plugin.name }, { "is called " .. plugin.name }
   for _, member in ipairs(plugin.described and rules and rules.unique or {}) do
     local value = plugin.described[member]
-    twin = type(value) == "string" and taken[member .. " " .. value]
-    if twin then return ("another plugin has the %s %q: %s"):format(member, value, twin) end
+    if type(value) == "string" then
+      keys[#keys + 1], meanings[#meanings + 1] = member .. " " .. value, ("has the %s %q"):format(member, value)
+    end
   end
+  return keys, meanings
 end
 
-local function take(taken, plugin, rules)
-  taken[plugin.name] = plugin.command[1]
-  for _, member in ipairs(plugin.described and rules and rules.unique or {}) do
-    local value = plugin.described[member]
-    if type(value) == "string" then taken[member .. " " .. value] = plugin.command[1] end
+-- Notes what a plugin has to itself; or returns what another one has already.
+local function claim(taken, plugin, rules)
+  local keys, meanings = unique_of(plugin, rules)
+  for i, key in ipairs(keys) do
+    if taken[key] then return ("another plugin %s: %s"):format(meanings[i], taken[key]) end
   end
+  for _, key in ipairs(keys) do taken[key] = plugin.command[1] end
 end
 
 local function look_at_all(directory, names, allow, rules)
   local found, skipped, taken = {}, {}, {}
   for _, name in ipairs(names) do
     local plugin, reason = look_at(directory, name, allow, rules)
-    if plugin then reason = find_twin(taken, plugin, rules) end
+    if plugin then reason = claim(taken, plugin, rules) end
     if reason then
       skipped[#skipped + 1] = { path = directory .. "/" .. name, reason = reason }
     else
       found[#found + 1] = plugin
-      take(taken, plugin, rules)
     end
   end
   return found, skipped
@@ -169,8 +159,7 @@ return function(directory, allow_world_writable, rules)
   if attributes.mode ~= "directory" then return nil, directory .. " is no directory" end
   local ok, reason = check_writers(directory, attributes, allow_world_writable)
   if not ok then return nil, reason end
-  local names
-  names, reason = names_in(directory)
-  if not names then return nil, reason end
+  local is_readable, names = pcall(list, directory) -- lfs raises for a directory that it may not read
+  if not is_readable then return nil, names end
   return look_at_all(directory, names, allow_world_writable, rules)
 end

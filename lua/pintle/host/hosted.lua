@@ -1,7 +1,6 @@
 -- A plugin, as the user of a host sees it.
 
 local errors = require "pintle.error"
-local lfs = require "lfs"
 local loop = require "pintle.loop"
 local settings = require "pintle.host.settings"
 local tasks = require "pintle.task"
@@ -9,7 +8,7 @@ local tasks = require "pintle.task"
 ---@class pintle.execute.options
 ---@field timeout? number|string|false that of the plugin unless told. The plugin is told of it, unless it is only the
 ---default of 60s
----@field workdir? string the directory of the plugin, or the current one
+---@field workdir? string default: the directory that the plugin was started in
 ---@field phase? string
 ---@field env? table<string, string>
 ---@field agent? table
@@ -49,26 +48,21 @@ local function late(self, operation)
   return errors.new("timeout", ("%s: no time left for %q"):format(self.name, operation))
 end
 
+-- A call that had to wait for a process has less time left, and so has the plugin.
+local function shorten(context, deadline)
+  if not deadline then return context end
+  local left = time_left(deadline)
+  local shortened = {}
+  for name, value in pairs(context) do shortened[name] = value end
+  shortened.patience, shortened.timeout, shortened.is_shared = left, context.timeout and left, nil
+  return shortened
+end
+
 -- }======
 
--- {====== Executing ======
+-- {====== The context of a call ======
 
-local function absolute(path)
-  if not path then return lfs.currentdir() end
-  return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
-end
-
-local function show_progress(self, operation, context)
-  local listener = context.on_progress
-  if not self.logger.has_bar then return end
-  function context.on_progress(fraction, message)
-    context.is_shown = true
-    self.logger:progress(self.name, operation, fraction, message)
-    if listener then listener(fraction, message) end
-  end
-end
-
--- The plugin learns its timeout only if the user has set one.
+-- The plugin is told its timeout only if the user has set one.
 local function set_times(context, spec)
   context.patience = context.timeout
   if context.timeout == nil then context.patience = spec.timeout end
@@ -76,32 +70,26 @@ local function set_times(context, spec)
   return context
 end
 
--- The context of a call with options, or with a progress bar.
+local function show_progress(self, operation, context)
+  local listener = context.on_progress
+  function context.on_progress(fraction, message)
+    context.is_shown = true
+    self.logger:progress(self.name, operation, fraction, message)
+    if listener then listener(fraction, message) end
+  end
+end
+
 local function context_of(self, operation, given, level)
   local spec = self.supervisor.spec
   local context = set_times(given and settings.execute(given, level + 1) or {}, spec)
-  context.workdir = absolute(context.workdir or spec.cwd)
-  show_progress(self, operation, context)
+  context.workdir = context.workdir and settings.absolute(context.workdir) or spec.workdir
+  if self.logger.has_bar then show_progress(self, operation, context) end
   return context
 end
 
--- The context of all calls without options, made anew only if the working directory has changed.
-local function usual_context(self)
-  local spec = self.supervisor.spec
-  local workdir = absolute(spec.cwd)
-  if self.usual.workdir ~= workdir then self.usual = set_times({ is_shared = true, workdir = workdir }, spec) end
-  return self.usual
-end
+-- }======
 
--- A call that had to wait for a process has less time left, and so has the plugin.
-local function shorten(context, deadline)
-  if not deadline then return context end
-  local left = time_left(deadline)
-  local shortened = {}
-  for name, value in pairs(context) do shortened[name] = value end
-  shortened.patience, shortened.timeout = left, context.timeout and left
-  return shortened
-end
+-- {====== Executing ======
 
 -- The process to use, and the context that is left for it; nil and an error if there is none.
 local function find_instance(self, context, deadline)
@@ -113,8 +101,8 @@ local function find_instance(self, context, deadline)
   return instance, shorten(context, deadline)
 end
 
--- Checks arguments that do not fit at first sight, until the deadline at most. The arguments as they are sent, and the
--- context that is left for them.
+-- Checks arguments closely, until the deadline at most. Returns the arguments that are sent, and the context that is
+-- left for them.
 local function check_args(self, instance, operation, args, context, deadline)
   deadline = deadline or deadline_of(context.patience)
   local has_taken_long = false
@@ -127,15 +115,23 @@ local function check_args(self, instance, operation, args, context, deadline)
   return checked, has_taken_long and shorten(context, deadline) or context
 end
 
+-- Valid arguments with defaults; nil if `check_args` has to decide.
+local function complete_args(instance, operation, args)
+  local known = instance.manifest.operations[operation]
+  local complete = known and known.complete
+  return complete and complete(args)
+end
+
 local function attempt(self, operation, args, given, deadline)
   local instance, context = find_instance(self, given, deadline)
   if not instance then return nil, context end
-  if not instance.manifest:fits(operation, args) then
-    args, context = check_args(self, instance, operation, args, context, deadline)
-    if not args then return nil, context end
+  local full = complete_args(instance, operation, args)
+  if not full then
+    full, context = check_args(self, instance, operation, args, context, deadline)
+    if not full then return nil, context end
   end
   if context.patience == 0 then return nil, late(self, operation) end
-  return instance.dialect.host.execute(instance, operation, args, context)
+  return instance.execute(instance, operation, full, context)
 end
 
 -- Goes on with another process as long as the plugin comes back.
@@ -149,6 +145,17 @@ local function attempt_again(self, operation, args, context)
   return outcome, err
 end
 
+-- A call that has options, that has to wait for a process, or whose arguments have to be looked at closely.
+local function execute(self, operation, args, given)
+  if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
+  if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
+  local context = not given and self.usual or context_of(self, operation, given, 2)
+  local run = context.idempotent and attempt_again or attempt
+  local outcome, err = run(self, operation, args or {}, context)
+  if context.is_shown then self.logger:clear() end
+  return outcome, err
+end
+
 ---Runs an operation. Arguments are checked and defaults filled in before anything is sent. An operation that fails is
 ---a result with `success = false`; an error is what keeps it from being run or answered.
 ---@param operation string
@@ -156,14 +163,11 @@ end
 ---@param given? pintle.execute.options
 ---@return pintle.outcome?, pintle.error?
 function methods:execute(operation, args, given)
-  if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
-  if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
-  if not given and self.usual then return attempt(self, operation, args or {}, usual_context(self)) end
-  local context = context_of(self, operation, given, 2)
-  local run = context.idempotent and attempt_again or attempt
-  local outcome, err = run(self, operation, args or {}, context)
-  if context.is_shown then self.logger:clear() end
-  return outcome, err
+  local usual = self.usual
+  local instance = not given and usual and self.supervisor:least_busy()
+  local full = instance and complete_args(instance, operation, args)
+  if full then return instance.execute(instance, operation, full, usual) end
+  return execute(self, operation, args, given)
 end
 
 -- }======
@@ -206,8 +210,8 @@ local function stop(self)
   self.on_stop(self)
 end
 
----Stops it: it is asked to end, its input ends, SIGTERM, SIGKILL, each with its time. Twice is fine. That goes on even
----if the one who asks for it is cancelled and cannot wait.
+---Stops it: a request to end, the end of its input, SIGTERM, SIGKILL, each with its time. Stopping twice is fine.
+---Stopping goes on if the task that stops it is cancelled.
 function methods:stop()
   self.stopping = self.stopping or tasks.start(stop, self)
   self.stopping:await()
@@ -225,14 +229,16 @@ end
 
 ---@param supervisor pintle.supervisor
 ---@param logger pintle.logger
----@param on_stop fun(plugin: pintle.hosted) told when it is stopped
+---@param on_stop fun(plugin: pintle.hosted) called when it is stopped
 ---@return pintle.hosted
 function hosted.new(supervisor, logger, on_stop)
-  local plugin = {
-    name = supervisor.name, supervisor = supervisor, logger = logger, on_stop = on_stop,
-    usual = not logger.has_bar and {},
-  }
-  return setmetatable(plugin, metatable)
+  local spec = supervisor.spec
+  local usual = not logger.has_bar and spec.timeout ~= 0
+    and set_times({ is_shared = true, workdir = spec.workdir }, spec)
+  return setmetatable({
+    name = supervisor.name, supervisor = supervisor, logger = logger, on_stop = on_stop, usual = usual,
+    execute = methods.execute, -- found without `__index`, since it is called most
+  }, metatable)
 end
 
 return hosted

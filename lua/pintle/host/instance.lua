@@ -27,11 +27,13 @@ local instances = {}
 ---@param level pintle.level
 ---@param message string
 ---@param data any
-function methods:log(level, message, data) self:say("log", level, message, data) end
+function methods:log(level, message, data)
+  if not self.shown[level] then return end
+  self.logger:entry { plugin = self.name, source = "log", level = level, message = message, data = data }
+end
 
 ---@private
 function methods:say(source, level, message, data)
-  if not self.logger:shows(level) then return end
   self.logger:entry { plugin = self.name, source = source, level = level, message = message, data = data }
 end
 
@@ -128,7 +130,7 @@ function methods:speak(dialect)
   end
   assert(self.peer:adopt(ways))
   uninstall(self)
-  self.dialect, self.call_by_dialect, self.state = dialect, dialect.host.call or false, {}
+  self.dialect, self.execute, self.call_by_dialect, self.state = dialect, dialect.host.execute, dialect.host.call, {}
   install(self)
 end
 
@@ -274,11 +276,13 @@ function instances.start(spec, surroundings)
     dialect = surroundings.dialect,
     logger = surroundings.logger,
     verbosity = surroundings.logger.verbosity,
+    shown = surroundings.logger.shown,
     memory = spec.memory,
     handlers = spec.handlers,
     on_death = surroundings.on_death,
     on_renewal = surroundings.on_renewal,
-    call_by_dialect = surroundings.dialect.host.call or false,
+    execute = surroundings.dialect.host.execute,
+    call_by_dialect = surroundings.dialect.host.call,
     running = {},
     state = {},
     is_stopping = false,

@@ -4,6 +4,8 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 
+local pcall, setmetatable, time = pcall, setmetatable, os.time
+
 local RANK = { debug = 1, info = 2, warn = 3, error = 4, silent = 5 }
 local DATA_LIMIT = 2000 -- bytes of data on a line
 
@@ -109,38 +111,46 @@ end
 ---@class pintle.logger
 ---@field has_bar boolean whether progress is shown
 ---@field verbosity pintle.level|"silent" the lowest level that is shown
----@field shows fun(self: pintle.logger, level: any): boolean whether an entry of this level is shown
----@field entry fun(self: pintle.logger, entry: table) all of a `pintle.entry` but its time
----@field progress fun(self: pintle.logger, plugin: string, operation: string, fraction: number, message: string?)
----@field clear fun(self: pintle.logger) removes a bar that is not full
+---@field shown table<any, boolean> whether entries of a level are shown; an unknown level counts as "info"
+local methods = {}
 
----@param output nil|false|fun(entry: pintle.entry) nil is for stderr, false for none
+local metatable = { __name = "pintle.logger", __index = methods }
+
+---Hands an entry to the log, if its level is shown.
+---@param entry table all of a `pintle.entry` but its time
+function methods:entry(entry)
+  if not self.shown[entry.level] then return end
+  if not RANK[entry.level] then entry.level = "info" end
+  entry.time = time()
+  local ok, err = pcall(self.output, setmetatable(entry, entry_metatable))
+  if not ok then io.stderr:write("pintle: the host's log failed: ", tostring(err), "\n") end
+end
+
+---@param plugin string
+---@param operation string
+---@param fraction number
+---@param message? string
+function methods:progress(plugin, operation, fraction, message)
+  if self.has_bar then self.terminal.progress(plugin, operation, fraction, message) end
+end
+
+---Removes a bar that is not full.
+function methods:clear()
+  if self.has_bar then self.terminal.clear() end
+end
+
+---@param output nil|false|fun(entry: pintle.entry) default: stderr; false for none
 ---@param verbosity pintle.level|"silent" the lowest level that is shown
 ---@return pintle.logger
 function log.new(output, verbosity)
-  local threshold = assert(RANK[verbosity], "verbosity")
-  local terminal = output == nil and log.terminal() or { entry = output or function() end, has_bar = false }
-  local self = { has_bar = terminal.has_bar and verbosity ~= "silent", verbosity = verbosity }
-
-  function self.shows(_, level) return output ~= false and (RANK[level] or RANK.info) >= threshold end
-
-  function self.entry(_, entry)
-    entry.level = RANK[entry.level] and entry.level or "info"
-    if RANK[entry.level] < threshold then return end
-    entry.time = os.time()
-    local ok, err = pcall(terminal.entry, setmetatable(entry, entry_metatable))
-    if not ok then io.stderr:write("pintle: the host's log failed: ", tostring(err), "\n") end
-  end
-
-  function self.progress(_, ...)
-    if self.has_bar then terminal.progress(...) end
-  end
-
-  function self.clear()
-    if self.has_bar then terminal.clear() end
-  end
-
-  return self
+  local threshold, shown = RANK[verbosity], {}
+  for level, rank in pairs(RANK) do shown[level] = output ~= false and rank >= threshold end
+  setmetatable(shown, { __index = function() return shown.info end })
+  local terminal = output == nil and log.terminal() or nil
+  return setmetatable({
+    verbosity = verbosity, shown = shown, terminal = terminal, output = terminal and terminal.entry or output,
+    has_bar = terminal ~= nil and terminal.has_bar and verbosity ~= "silent",
+  }, metatable)
 end
 
 ---@param level any

@@ -1,7 +1,8 @@
--- What hosts, plugins and operations are set up with. What is wrong raises, and blames the line that gave it.
+-- The options of hosts, plugins and operations. A wrong option raises at the line that gave it.
 
 local dialects = require "pintle.dialect"
 local lazy = require "pintle.lazy"
+local lfs = require "lfs"
 local log = require "pintle.host.log"
 
 local duration = lazy "pintle.duration"
@@ -26,13 +27,6 @@ end
 
 local boolean, text, any_table, callback = of_type "boolean", of_type "string", of_type "table", of_type "function"
 
-local function boolean_or(other)
-  return function(value)
-    if type(value) == "boolean" then return value end
-    return other(value)
-  end
-end
-
 local function false_or(other)
   return function(value)
     if value == false then return false end
@@ -40,7 +34,14 @@ local function false_or(other)
   end
 end
 
--- A span of time, in seconds or as a duration; it becomes seconds.
+local function boolean_or(other)
+  return function(value)
+    if value == true then return true end
+    return false_or(other)(value)
+  end
+end
+
+-- Seconds, or a duration; it becomes seconds.
 local function span(value)
   local seconds, message = duration.seconds(value)
   if seconds and seconds > LONGEST then return nil, ("a span of %g seconds is too long"):format(seconds) end
@@ -63,17 +64,14 @@ local function number_between(least, most)
   end
 end
 
-local function visible_name(value)
-  if type(value) == "string" and value:find "%S" then return value end
-  return nil, "a name expected, got " .. tostring(value)
-end
-
-local function each(items, check)
+-- A copy of a table, each of its values checked by `check_of(name)`, which returns nil and a message for a wrong name.
+local function each(value, check_of)
   local copy = {}
-  for key, item in pairs(items) do
-    local checked, message = check(item)
-    if message then return nil, ("%s: %s"):format(tostring(key), message) end
-    copy[key] = checked
+  for name, item in pairs(value) do
+    local check, message = check_of(name)
+    if not check then return nil, message end
+    copy[name], message = check(item)
+    if message then return nil, ("%s: %s"):format(tostring(name), message) end
   end
   return copy
 end
@@ -84,32 +82,37 @@ local function list_of(check)
     local n = 0
     for _ in pairs(value) do n = n + 1 end
     if n ~= #value then return nil, "a list expected, without holes and names" end
-    return each(value, check)
+    return each(value, function() return check end)
   end
 end
 
 local function map_of(check)
   return function(value)
-    if type(value) ~= "table" then return nil, "table expected, got " .. type(value) end
-    for key in pairs(value) do
-      if type(key) ~= "string" then return nil, "names expected, got " .. tostring(key) end
-    end
-    return each(value, check)
+    if type(value) ~= "table" then return any_table(value) end
+    return each(value, function(name)
+      if type(name) == "string" then return check end
+      return nil, "names expected, got " .. tostring(name)
+    end)
   end
 end
 
--- Options by name, each with its check. A name that is not there is a mistake.
+-- Options by name, each with its check. An unknown name is a mistake.
 local function options_of(checks)
+  local function check_of(name)
+    if checks[name] then return checks[name] end
+    return nil, ("no option %q"):format(tostring(name))
+  end
   return function(value)
-    if type(value) ~= "table" then return nil, "table expected, got " .. type(value) end
-    local settled = {}
-    for name, option in pairs(value) do
-      if not checks[name] then return nil, ("no option %q"):format(tostring(name)) end
-      local checked, message = checks[name](option)
-      if message then return nil, ("%s: %s"):format(name, message) end
-      settled[name] = checked
-    end
-    return settled
+    if type(value) ~= "table" then return any_table(value) end
+    return each(value, check_of)
+  end
+end
+
+-- A value that passes a test, or a message that says what is expected.
+local function tested(test, expected)
+  return function(value)
+    if test(value) then return value end
+    return nil, ("%s expected, got %s"):format(expected, tostring(value))
   end
 end
 
@@ -117,15 +120,12 @@ end
 
 -- {====== Options ======
 
-local function verbosity(value)
-  if log.is_level(value) then return value end
-  return nil, "debug, info, warn, error or silent expected, got " .. tostring(value)
-end
+local verbosity = tested(log.is_level, "debug, info, warn, error or silent")
+local visible_name = tested(function(value) return type(value) == "string" and value:find "%S" end, "a name")
 
 local function dialect(value)
   local found, message = dialects.get(value)
-  if not found then return nil, message end
-  return value
+  return found and value, message
 end
 
 local function command(value)
@@ -243,6 +243,13 @@ local function check_handlers(settled, level)
   end
 end
 
+---@param path? string default: the current directory
+---@return string
+function settings.absolute(path)
+  if not path then return lfs.currentdir() end
+  return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
+end
+
 ---What a plugin is started with: what was given, and the host's own settings for what was not.
 ---@param host table as `settings.host` made it
 ---@param given pintle.start.options
@@ -256,6 +263,7 @@ function settings.plugin(host, given, level)
     if settled[name] == nil then settled[name] = host[name] end
   end
   settled.handlers = settled.handlers or {}
+  settled.workdir = settings.absolute(settled.cwd)
   settled.guess = guess_name(settled.command)
   check_handlers(settled, level + 1)
   return settled

@@ -380,10 +380,11 @@ end
 ---The one with the fewest calls that wait for an answer, of those that take any.
 ---@return pintle.instance?
 function methods:least_busy()
-  local best, least
-  local first, second = self.members[1], self.members[2]
-  if first and not second then return not first.peer.lost and first or nil end
-  for _, member in ipairs(self.members) do
+  local members = self.members
+  local best, least = members[1], nil
+  if best and not members[2] and not best.peer.lost then return best end
+  best = nil
+  for _, member in ipairs(members) do
     local calls = member.peer.stream:waiting()
     if not member.peer.lost and (not best or calls < least) then best, least = member, calls end
   end

@@ -1,63 +1,44 @@
--- The command line of a plugin, and what the plugin says of itself there: --help, --manifest, and when it is started by
--- hand.
+-- The command line of a plugin, and the texts that it shows: --help, --version, --manifest, and a greeting if it is
+-- started by hand.
 
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 
 local json = core.json
 
+local FAILED, MISUSED = 1, 2 -- exit statuses
+
 local command = {}
 
 -- {====== Arguments ======
 
 ---@class pintle.arguments
----@field action "serve"|"help"|"version"|"manifest"
+---@field action "serve"|"greeting"|"help"|"version"|"manifest"
 ---@field config? table
 ---@field dialect? pintle.dialect
 ---@field is_forced boolean serve, even on a terminal
 ---@field others string[] all that is not for pintle, as it came
 
 local function set_dialect(parsed, value, where)
-  local message
-  parsed.dialect, message = dialects.get(value)
-  if parsed.dialect then return true end
-  return false, ("%s: %s"):format(where, message)
+  local dialect, message = dialects.get(value)
+  parsed.dialect = dialect
+  return not dialect and ("%s: %s"):format(where, message) or nil
 end
 
 local function set_config(parsed, value)
   local config, message = json.decode(value)
-  if config == nil then return false, "--config: " .. message end
-  if type(config) ~= "table" or getmetatable(config) == json.array_mt then
-    return false, "--config: a JSON object expected"
-  end
+  if config ~= nil and json.kind(config) ~= "object" then message = "a JSON object expected" end
   parsed.config = config
-  return true
+  return message and "--config: " .. message
 end
 
-local function set_manifest(parsed, value)
-  parsed.action = "manifest"
-  if value then return set_dialect(parsed, value, "--manifest") end
-  return true
-end
-
-local function act(action)
-  return function(parsed)
-    parsed.action = action
-    return true
-  end
-end
-
-local function force(parsed)
-  parsed.is_forced = true
-  return true
-end
-
+-- By name: the action, or the function that takes the value and returns what is wrong with it.
 local OPTIONS = {
-  ["--help"] = { set = act "help" },
-  ["-h"] = { set = act "help" },
-  ["--version"] = { set = act "version" },
-  ["--serve"] = { set = force },
-  ["--manifest"] = { set = set_manifest, value = "optional" },
+  ["--help"] = { action = "help" },
+  ["-h"] = { action = "help" },
+  ["--version"] = { action = "version" },
+  ["--serve"] = { is_forced = true },
+  ["--manifest"] = { action = "manifest", set = set_dialect, value = "optional" },
   ["--config"] = { set = set_config, value = "required" },
   ["--dialect"] = { set = set_dialect, value = "required" },
 }
@@ -80,12 +61,13 @@ local function take(parsed, given, at)
   end
   local value, is_next = value_of(option, inline, given[at + 1])
   if option.value == "required" and not value then return nil, name .. ": a value is missing" end
-  local ok, message = option.set(parsed, value, name)
-  if not ok then return nil, message end
+  parsed.action, parsed.is_forced = option.action or parsed.action, option.is_forced or parsed.is_forced
+  local message = value and option.set(parsed, value, name)
+  if message then return nil, message end
   return is_next and at + 2 or at + 1
 end
 
----What is not known is passed over, for a host may have arguments of its own; so is all behind "--".
+---Arguments that are not known are left to the plugin, for a host may have some of its own; so are all behind "--".
 ---@param given string[]
 ---@return pintle.arguments?, string? message
 function command.parse(given)
@@ -100,55 +82,38 @@ function command.parse(given)
     if not at then return nil, message end
   end
   local wanted = os.getenv "PINTLE_DIALECT"
-  if not parsed.dialect and wanted and wanted ~= "" then
-    local ok
-    ok, message = set_dialect(parsed, wanted, "PINTLE_DIALECT")
-    if not ok then return nil, message end
-  end
-  return parsed
+  if not parsed.dialect and wanted and wanted ~= "" then message = set_dialect(parsed, wanted, "PINTLE_DIALECT") end
+  return not message and parsed or nil, message
 end
 
 -- }======
 
 -- {====== JSON for people ======
 
-local OPENS, CLOSES = { ["["] = true, ["{"] = true }, { ["]"] = true, ["}"] = true }
+local CHANGES = { ["["] = 1, ["{"] = 1, ["]"] = -1, ["}"] = -1 } -- of the depth
 
-local function end_of_string(text, at)
-  repeat
-    at = text:find('["\\]', at + 1)
-    local is_escape = text:sub(at, at) == "\\"
-    if is_escape then at = at + 1 end
-  until not is_escape
-  return at
-end
-
--- A string, an empty container, a single sign, or what has none of those.
-local function token_at(text, at)
-  if text:sub(at, at) == '"' then return text:sub(at, end_of_string(text, at)) end
-  return text:match("^%[%]", at) or text:match("^{}", at) or text:match("^[%[%]{},:]", at)
-    or text:match('^[^%[%]{},:"]+', at)
-end
-
----JSON text broken into lines.
+---JSON text broken into lines. The codec writes no control characters, so they can stand for text that stays as it is.
 ---@param text string JSON as the codec writes it
 ---@return string
 function command.indent(text)
-  local parts, depth, at = {}, 0, 1
-  local function add(part) parts[#parts + 1] = part end
-  local function break_line() add("\n" .. ("  "):rep(depth)) end
-  while at <= #text do
-    local token = token_at(text, at)
-    at = at + #token
-    if CLOSES[token] then
-      depth = depth - 1
-      break_line()
-    end
-    add(token == ":" and ": " or token)
-    if OPENS[token] then depth = depth + 1 end
-    if OPENS[token] or token == "," then break_line() end
+  local kept, depth = {}, 0
+  local function keep(part)
+    kept[#kept + 1] = part
+    return "\0"
   end
-  return table.concat(parts)
+  local function break_line(sign)
+    depth = depth + (CHANGES[sign] or 0)
+    local line = "\n" .. ("  "):rep(depth)
+    return CHANGES[sign] == -1 and line .. sign or sign .. line
+  end
+  text = text:gsub("\\\\", "\1"):gsub('\\"', "\2"):gsub('"[^"]*"', keep):gsub("%[%]", "\3"):gsub("{}", "\4")
+  text = text:gsub("[%[%]{},]", break_line):gsub(":", ": ")
+  local at = 0
+  text = text:gsub("\0", function()
+    at = at + 1
+    return kept[at]
+  end)
+  return (text:gsub("[\1-\4]", { ["\1"] = "\\\\", ["\2"] = '\\"', ["\3"] = "[]", ["\4"] = "{}" }))
 end
 
 -- }======
@@ -208,11 +173,9 @@ local function commands_of(manifest)
   return table.concat(commands, ", ")
 end
 
----The whole of it.
----@param plugin pintle.plugin
----@param program string how it was started
----@return string
-function command.help(plugin, program)
+local texts = {} -- by action; each returns nil, a message and a status if there is none
+
+function texts.help(plugin, program)
   local manifest = plugin.manifest
   local lines = { first_line(manifest), "", ("Usage: %s [OPTIONS]"):format(program),
     "A host starts it and talks to it over stdin and stdout.", "" }
@@ -226,25 +189,23 @@ function command.help(plugin, program)
   return table.concat(lines, "\n") .. "\n" .. USAGE
 end
 
----The manifest for hosts of a dialect, as JSON. Warnings go to `complain`.
----@param plugin pintle.plugin
----@param dialect pintle.dialect
----@param complain fun(plugin: pintle.plugin, message: string)
----@return string? text, string? message, boolean? is_misuse whether the dialect has no such thing
-function command.manifest(plugin, dialect, complain)
+function texts.version(plugin) return ("%s %s\n"):format(plugin.manifest.name, plugin.manifest.version) end
+
+local function complain(plugin, message) io.stderr:write(("%s: %s\n"):format(plugin.manifest.name, message)) end
+
+-- The manifest for hosts of a dialect, as JSON.
+function texts.manifest(plugin, _, parsed)
+  local dialect = parsed.dialect or dialects.get(dialects.DEFAULT)
   local describe = dialect.plugin.manifest
-  if not describe then return nil, ("--manifest: the dialect %q has none"):format(dialect.name), true end
+  if not describe then return nil, ("--manifest: the dialect %q has none"):format(dialect.name), MISUSED end
   local ok, described, warnings = pcall(describe, plugin)
-  if not ok then return nil, "--manifest: " .. tostring(described) end
+  if not ok then return nil, "--manifest: " .. tostring(described), FAILED end
   for _, warning in ipairs(warnings or {}) do complain(plugin, "--manifest: warning: " .. warning) end
   return command.indent(json.encode(described)) .. "\n"
 end
 
----For somebody who has started it in a terminal and would wait in vain.
----@param plugin pintle.plugin
----@param program string
----@return string
-function command.greeting(plugin, program)
+-- For a person who has started it in a terminal and would wait in vain.
+function texts.greeting(plugin, program)
   return ([[
 %s
 
@@ -252,6 +213,32 @@ This is a plugin: a host starts it and talks to it over stdin and stdout, one JS
 To see what it can do:    %s --help
 To type messages by hand: %s --serve
 ]]):format(first_line(plugin.manifest), program, program)
+end
+
+local function write_all(output, text)
+  local at = 1
+  while at <= #text do
+    core.poll(nil, output, "w")
+    local written = output:write(text:sub(at))
+    if written == nil then break end
+    at = at + (written or 0)
+  end
+end
+
+---Shows the text that the command line asks for; the greeting on stderr.
+---@param plugin pintle.plugin
+---@param parsed pintle.arguments
+---@param output pintle.fd what was stdout
+---@return integer status of the process
+function command.show(plugin, parsed, output)
+  local program = arg and arg[0] and arg[0]:match "[^/]+$" or "plugin"
+  local text, message, status = texts[parsed.action](plugin, program, parsed)
+  if not text then
+    complain(plugin, message)
+    return status
+  end
+  if parsed.action == "greeting" then io.stderr:write(text) else write_all(output, text) end
+  return 0
 end
 
 -- }======

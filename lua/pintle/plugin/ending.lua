@@ -1,11 +1,9 @@
--- How a plugin ends: because it is asked to, because its input has ended, or because nobody is there any more.
+-- How a plugin ends: the host asks for it, its input ends, or the process that it serves is gone.
 
-local beginning = require "pintle.plugin.beginning"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
-local work = require "pintle.plugin.work"
 
 local tasks = lazy "pintle.task"
 
@@ -28,27 +26,21 @@ end
 
 local function run_finalizers(self)
   for _, fn in ipairs(self.plugin.finalizers) do
-    local task = tasks.start(beginning.guarded, self, fn, self)
-    local _, err = task:await(LAST_WORDS)
-    if err ~= nil then beginning.report(self, "on_shutdown: " .. tostring(err)) end
+    local _, err = tasks.start(self.guarded, self, fn, self):await(LAST_WORDS)
+    if err ~= nil then self:report("on_shutdown: " .. tostring(err)) end
   end
 end
 
----Ends all work: what is being handled is stopped, nothing is begun any more, and the functions of `on_shutdown` run.
----Only once; the process goes on until `exit`.
+---Ends all work, once: requests are stopped and refused, and the functions of `on_shutdown` run. The process goes on
+---until `exit`.
 ---@param self pintle.server
 ---@param request? pintle.request the one that asks for it
 function ending.shutdown(self, request)
   if self.is_shut then return end
-  self.is_shut, self.is_over = true, true
+  self.is_shut, self.phase = true, "over"
   stop_requests(self, SHUTTING_DOWN, request)
   self.peer:idle(STOPPING, request)
-  if self.phase == "ready" then run_finalizers(self) end
-end
-
-local function refuse_all(self)
-  self.peer:remove_handlers()
-  self.peer:otherwise(function() return work.refuse_when_over(self) end)
+  if self.has_begun then run_finalizers(self) end
 end
 
 local function wake(self, how)
@@ -60,14 +52,15 @@ end
 ---@param self pintle.server
 ---@param status? integer 0 unless told
 function ending.exit(self, status)
-  self.is_over = true
-  refuse_all(self)
+  self.phase = "over"
+  self.peer:remove_handlers()
+  self.peer:otherwise(function() return self:begin() end) -- which refuses
   wake(self, { status = status or 0 })
 end
 
 -- {====== Ending with a process ======
 
--- The host may be gone while another process still holds its pipes. What is followed is a table with the server, the
+-- The host may be gone while another process still holds its pipes. `self.following` is a table with the server, the
 -- `pid`, and the descriptor or timer by which the end is noticed.
 
 local function stop_following(self)
@@ -98,13 +91,13 @@ end
 
 -- A process that is gone already is noticed in the next turn of the loop, as every other.
 local function observe(following)
-  local descriptor, _, kind = core.observe(following.pid)
+  local descriptor = core.observe(following.pid)
   if descriptor and loop.watch(descriptor:fileno(), "r", following) then
     following.descriptor = descriptor
     return
   end
   if descriptor then descriptor:close() end
-  following.timer = loop.after(0, kind == "closed" and be_deserted or look_on, following)
+  following.timer = loop.after(0, look_on, following)
 end
 
 -- A handler that computes does not let the loop turn, but messages are read meanwhile; then this is looked at, too.
@@ -116,9 +109,9 @@ local function look_while_computing(following, peer)
   end
 end
 
----Ends with a process, usually the host's: once that is gone, what is being handled is stopped, the functions of
----`on_shutdown` run, and the status is 1, for nobody has asked for it. Where the system cannot tell of the end of other
----processes, it is looked for every half second. The process that is followed last is followed alone.
+---Ends with a process, usually the host's: once that is gone, requests are stopped, the functions of `on_shutdown` run,
+---and the status is 1. Where the system cannot tell of the end of other processes, it is looked for every half second.
+---Only the process that is followed last is followed.
 ---@param self pintle.server
 ---@param pid any what the host says is its id
 ---@return true?, pintle.error? err of the kind "invalid" if that is none
@@ -127,43 +120,41 @@ function ending.follow(self, pid)
     return nil, errors.new("invalid", "a process id expected, got " .. tostring(pid))
   end
   stop_following(self)
-  local following = { server = self, pid = pid, on_ready = be_deserted }
-  self.following = following
-  observe(following)
-  look_while_computing(following, self.peer)
+  self.following = { server = self, pid = pid, on_ready = be_deserted }
+  observe(self.following)
+  look_while_computing(self.following, self.peer)
   return true
 end
 
 -- }======
 
--- Nobody reads what is sent.
+-- {====== The end ======
+
+-- Whether nobody reads what is sent.
 local function is_cut_off(self)
   local _, output = self.peer.stream:fds()
   return output == nil
 end
 
--- The same, before anything is sent. What can only be written to is readable where it is broken.
+-- The same, before anything is sent: a broken descriptor that can only be written to is readable.
 local function is_deserted(self)
   local _, output = self.peer.stream:fds()
   return output ~= nil and core.poll(0, output, "w") == "rw"
 end
 
-local function time_needed(self)
+-- When requests that still run are stopped: counted from the end of input.
+local function time_to_give_up(self)
+  if self.give_up then return self.give_up end
   local longest = self.drain
   for _, request in ipairs(self.peer:requests()) do
     local left = request:deadline()
     if left then longest = math.max(longest, left + STOPPING) end
   end
-  return longest
-end
-
--- From the end of input on; whoever notices that first says when.
-local function time_to_give_up(self)
-  self.give_up = self.give_up or loop.now() + time_needed(self)
+  self.give_up = loop.now() + longest
   return self.give_up
 end
 
--- Input has ended, but what was asked before that is answered. That nobody reads the answers may show meanwhile.
+-- Input has ended, but requests that came before are answered. That nobody reads the answers may show meanwhile.
 local function finish_work(self)
   local give_up = time_to_give_up(self)
   repeat
@@ -190,13 +181,13 @@ function ending.of_input(self, peer, err)
   wake(self, { status = err.kind == "closed" and 0 or 1, is_input = true })
 end
 
----Input has ended while somebody computes, who does not let the loop turn. He has no more time than those who wait.
+---Input has ended while a handler computes, which does not let the loop turn. It has as much time as one that waits.
 ---@param self pintle.server
 function ending.of_patience(self)
   if loop.now() >= time_to_give_up(self) then stop_requests(self, SHUTTING_DOWN) end
 end
 
----Ends: what was asked is answered, and the functions of `on_shutdown` run.
+---Ends: requests are answered, and the functions of `on_shutdown` run.
 ---@param self pintle.server
 ---@return integer status of the process
 function ending.finish(self)
@@ -205,5 +196,7 @@ function ending.finish(self)
   ending.shutdown(self)
   return close(self)
 end
+
+-- }======
 
 return ending

@@ -31,26 +31,21 @@ local LINGER = 0.5 -- seconds in which an output may still end after the program
 
 local program = {}
 
--- One of the things that have to end before the program is done with.
-local function one_less(run)
-  run.open = run.open - 1
-  if run.open == 0 then run.over:set(true) end
-end
-
-local function close(run, descriptor, watcher)
-  if descriptor:closed() then return end
-  loop.unwatch(descriptor:fileno(), watcher)
-  descriptor:close()
-  one_less(run)
-end
-
+-- One pipe of a program that runs, until its end or until `on_ready` returns true. `run.drained` is set when all are
+-- closed.
 local function watch(run, descriptor, events, on_ready)
   local watcher = {}
-  run.open = run.open + 1
-  function watcher.on_ready()
-    if on_ready() then close(run, descriptor, watcher) end
+  function watcher.close()
+    if descriptor:closed() then return end
+    loop.unwatch(descriptor:fileno(), watcher)
+    descriptor:close()
+    run.open = run.open - 1
+    if run.open == 0 then run.drained:set(true) end
   end
-  run.closers[#run.closers + 1] = function() close(run, descriptor, watcher) end
+  function watcher.on_ready()
+    if on_ready() then watcher.close() end
+  end
+  run.open, run.watchers[#run.watchers + 1] = run.open + 1, watcher
   assert(loop.watch(descriptor:fileno(), events, watcher))
 end
 
@@ -88,41 +83,20 @@ local function result_of(exit, out, err)
   }
 end
 
-local function close_all(run)
-  for _, closer in ipairs(run.closers) do closer() end
-end
-
--- What it leaves behind may hold its outputs open.
-local function on_exit(run)
-  run.linger = loop.after(LINGER, close_all, run)
-  one_less(run)
-end
-
-local function start(run, options)
-  run.open = 1
-  local child, err = process.start {
-    command = options.command, env = options.env, cwd = options.cwd,
-    stdin = options.input and "pipe" or "null", stdout = "pipe", stderr = "pipe",
-    on_exit = function() on_exit(run) end,
-  }
-  if not child then return nil, err end
-  run.child = child
-  local streams, keep = child.process, options.keep or KEPT
-  run.out, run.err = gather(run, streams.stdout, keep), gather(run, streams.stderr, keep)
-  if options.input then feed(run, streams.stdin, options.input) end
-  return true
-end
-
-local function wait(run, seconds)
-  local late = seconds and errors.new("timeout", ("%s has not ended within %gs"):format(run.name, seconds))
-  return run.over:wait(seconds, late)
-end
-
--- Also when the wait was given up: the program goes, and its group with it.
+-- Also when the wait was given up: the program is killed, and its group with it.
 local function clean_up(run)
-  close_all(run)
-  if run.child then run.child:close() end
-  if run.linger then loop.forget(run.linger) end
+  for _, watcher in ipairs(run.watchers) do watcher.close() end
+  run.child:close()
+end
+
+-- Processes that the program leaves behind may hold its outputs open.
+local function wait(run, options)
+  local exit, err = run.child:wait(options.timeout)
+  if exit then run.drained:wait(LINGER) end
+  if err and err.kind == "timeout" then
+    err = errors.new("timeout", ("%s has not ended within %gs"):format(options.command[1], options.timeout))
+  end
+  return exit, err
 end
 
 -- A PATH of its own counts for finding the program, too.
@@ -139,23 +113,23 @@ end
 function program.run(options)
   local command, err = find(options)
   if not command then return nil, err end
-  local run <close> = setmetatable({
-    closers = {}, name = options.command[1], over = loop.event(),
-  }, { __close = clean_up })
-  local ok
-  ok, err = start(run, setmetatable({ command = command }, { __index = options }))
-  if ok then ok, err = wait(run, options.timeout) end
-  if not ok then return nil, err end
-  return result_of(run.child.exit, run.out, run.err)
+  local child
+  child, err = process.start {
+    command = command, env = options.env, cwd = options.cwd,
+    stdin = options.input and "pipe" or "null", stdout = "pipe", stderr = "pipe",
+  }
+  if not child then return nil, err end
+  local run <close> = setmetatable({ child = child, watchers = {}, open = 0, drained = loop.event() },
+    { __close = clean_up })
+  local streams, keep = child.process, options.keep or KEPT
+  local stdout, stderr = gather(run, streams.stdout, keep), gather(run, streams.stderr, keep)
+  if options.input then feed(run, streams.stdin, options.input) end
+  local exit
+  exit, err = wait(run, options)
+  return exit and result_of(exit, stdout, stderr), err
 end
 
-local function is_there(found, command, path)
-  local key = command .. "\0" .. (path or "")
-  found[key] = found[key] or core.which(command, path) ~= nil
-  return found[key]
-end
-
----Looks for all commands that a plugin or operation requires. What was found once is not looked for again.
+---Looks for all commands that a plugin or operation requires. A command that was found is not looked for again.
 ---@param found table<string, boolean> where that is remembered
 ---@param requirements pintle.requirement[]
 ---@param path? string directories to look in; default: the PATH
@@ -163,7 +137,9 @@ end
 function program.check(found, requirements, path)
   for _, required in ipairs(requirements) do
     local command = required.command
-    if not is_there(found, command, path) then
+    local key = command .. "\0" .. (path or "")
+    found[key] = found[key] or core.which(command, path) ~= nil
+    if not found[key] then
       local message = ("Requirement not met: the command %q is not in PATH"):format(command)
       return nil, errors.new("requirement", message, { data = { command = command } })
     end

@@ -1,89 +1,314 @@
--- What a plugin does when it is asked for something: operations and methods carried out, or refused.
+-- Running operations and methods: checks before, the context that a function is given, and the outcome.
 
-local beginning = require "pintle.plugin.beginning"
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
+local loop = require "pintle.loop"
+local option_checks = require "pintle.options"
 
-local contexts = lazy "pintle.plugin.context"
-local outcomes = lazy "pintle.plugin.outcome"
-local requirement = lazy "pintle.plugin.program"
+local program = lazy "pintle.plugin.program"
+
+local type = type
+
+local LEVELS = { debug = true, info = true, warn = true, error = true }
+local HELD_BACK = 1 << 20 -- unsent bytes past which a function that logs has to wait
 
 local work = {}
 
----@param self pintle.server
----@return true?, pintle.error? err if nothing is begun any more
-function work.refuse_when_over(self)
-  if not self.is_over then return true end
-  local message = "Invalid Request: the plugin is shutting down"
-  return nil, errors.new("closed", message, { code = jsonrpc.INVALID_REQUEST })
+-- {====== Context ======
+
+---@class pintle.plugin.context
+---@field operation? string nil in a method
+---@field method string
+---@field workdir? string what relative paths are relative to
+---@field env table<string, string> on top of the plugin's own
+---@field phase? string
+---@field agent? table
+---@field config table what the plugin is configured with
+---@field request pintle.request
+---@field server pintle.server
+local methods = {}
+
+local fields = {
+  method = function(self) return self.request.method end,
+  config = function(self) return self.server.config end,
+  workdir = function(self) return self.given.workdir end,
+  env = function(self) return self.given.env or {} end,
+  phase = function(self) return self.given.phase end,
+  agent = function(self) return self.given.agent end,
+}
+
+-- Fields are set when they are first asked for: most functions use few of them. `given` is the context of the host.
+local function index(self, name)
+  local method = methods[name]
+  if method then return method end
+  local field = fields[name]
+  if not field then return nil end
+  local value = field(self)
+  rawset(self, name, value)
+  return value
 end
 
-local function find_required(self, requires, path)
-  if #requires == 0 then return true end
-  return requirement.check(self.found, requires, path)
+local metatable = { __name = "pintle.plugin.context", __index = index }
+
+local NOTHING = {}
+
+local function new_context(server, request, operation, given)
+  return setmetatable({ server = server, request = request, operation = operation, given = given }, metatable)
 end
 
-local function prepare(self, operation, context)
-  if self.phase ~= "ready" or self.is_over then
-    local ok, err = work.refuse_when_over(self)
-    if ok then ok, err = beginning.begin(self) end
-    if not ok then return nil, err end
+-- {====== Messages to the host ======
+
+-- After something was sent. A handler that sends faster than the host reads waits here, so that its output does not
+-- fill the memory. An error raises if the value cannot be sent; that the host is gone is not the author's concern.
+local function after_send(self, err)
+  if err and err.kind == "invalid" then error(err.message, 3) end
+  local peer = self.request.peer
+  if peer.stream:queued() > HELD_BACK and not peer.ended then peer:drain(self:deadline() or math.huge) end
+end
+
+---Logs to the host.
+---@param level pintle.level
+---@param message string
+---@param data? any more of it, for programs
+function methods:log(level, message, data)
+  if not LEVELS[level] then
+    error(("log: level: debug, info, warn or error expected, got %s"):format(tostring(level)), 2)
   end
-  local manifest = self.plugin.manifest
-  local path = context.env and context.env.PATH
-  local ok, err = find_required(self, manifest.requires, path)
-  if not ok then return nil, err end
-  return find_required(self, manifest.operations[operation].requires, path)
+  if type(message) ~= "string" then error("log: message: a string expected, got " .. type(message), 2) end
+  local _, err = self.server:send_log(self.request, level, message, data)
+  after_send(self, err)
 end
 
--- What does not fit the schema is a mistake of the author, and raises. A failure need not have outputs.
+---Reports progress.
+---@param fraction number from 0 to 1
+---@param message? string
+function methods:progress(fraction, message)
+  if type(fraction) ~= "number" or not (fraction >= 0 and fraction <= 1) then
+    error(("progress: a number from 0 to 1 expected, got %s"):format(tostring(fraction)), 2)
+  end
+  if message ~= nil and type(message) ~= "string" then
+    error("progress: message: a string expected, got " .. type(message), 2)
+  end
+  local _, err = self.server:progress(self.request, fraction, message)
+  after_send(self, err)
+end
+
+---Gives a part of the result ahead of the rest, where host and protocol know of such a thing.
+---@param value any
+---@return true?, pintle.error?
+function methods:part(value)
+  local ok, err = self.server:part(self.request, value)
+  after_send(self)
+  return ok, err
+end
+
+---Calls the host.
+---@param method string
+---@param params? any
+---@param options? { timeout?: number|false }
+---@return any result, pintle.error?
+function methods:call(method, params, options) return self.request:call(method, params, options) end
+
+---@param method string
+---@param params? any
+---@return true?, pintle.error?
+function methods:notify(method, params) return self.request:notify(method, params) end
+
+-- }======
+
+---Whether the answer is not wanted any more: cancelled, timed out, or the host is gone. `why` is the error to return.
+---@return boolean, pintle.error? why
+function methods:cancelled() return self.request:cancelled() end
+
+---Seconds that are left; nil when there is no deadline.
+---@return number?
+function methods:deadline() return self.request:deadline() end
+
+---Waits. Ends early, with `nil, err`, when the answer is not wanted any more.
+---@param seconds number
+---@return true?, pintle.error?
+function methods.sleep(_, seconds)
+  if type(seconds) ~= "number" then error("sleep: seconds expected, got " .. type(seconds), 2) end
+  return loop.sleep(seconds)
+end
+
+---A path as seen from the directory of the task.
+---@param name string
+---@return string
+function methods:path(name)
+  if type(name) ~= "string" then error("path: a string expected, got " .. type(name), 2) end
+  local workdir = self.workdir
+  if name:sub(1, 1) == "/" or not workdir then return name end
+  if name == "" or name == "." then return workdir end
+  return (workdir:find "/$" and workdir or workdir .. "/") .. name:gsub("^%./+", "")
+end
+
+-- The words of a command have integers as names.
+local RUN_OPTIONS = setmetatable({
+  input = "string", env = "table", cwd = "string", timeout = "number", keep = "number",
+}, { __index = function(_, name) return math.type(name) == "integer" and "string" or nil end })
+
+local function check_run(given)
+  if type(given) ~= "table" then error("run: a table expected, got " .. type(given), 3) end
+  if type(given[1]) ~= "string" then error("run: a command expected, such as { \"ls\", \"-l\" }", 3) end
+  option_checks.check_types("run", given, RUN_OPTIONS, 3)
+  for name, value in pairs(given.env or NOTHING) do
+    if type(value) ~= "string" and value ~= false then
+      error(("run: env: %s: a string expected, got %s"):format(tostring(name), type(value)), 3)
+    end
+  end
+end
+
+local function merged(base, more)
+  local all = {}
+  for name, value in pairs(base) do all[name] = value end
+  for name, value in pairs(more or NOTHING) do all[name] = value end
+  return all
+end
+
+---Runs a program in the directory and environment of the task, until it ends, its `timeout` is over or the answer is
+---not wanted any more; then it is killed, and its group with it. `keep` is how many bytes of each output are kept;
+---default: 1 MiB.
+---@param given { [integer]: string, input?: string, env?: table, cwd?: string, timeout?: number, keep?: integer }
+---@return pintle.program.result?, pintle.error?
+function methods:run(given)
+  check_run(given)
+  local is_over, why = self:cancelled()
+  if is_over then return nil, why end
+  local result, err = program.run {
+    command = table.move(given, 1, #given, 1, {}),
+    input = given.input,
+    env = merged(self.env, given.env),
+    cwd = given.cwd and self:path(given.cwd) or self.workdir,
+    timeout = math.min(given.timeout or math.huge, self:deadline() or math.huge),
+    keep = given.keep,
+  }
+  is_over, why = self:cancelled()
+  if not result and is_over then err = why end
+  return result, err
+end
+
+-- }======
+
+-- {====== Outcome ======
+
+-- What the function of an operation may return:
+--
+--   "text", true, nothing            it succeeded
+--   { message =, outputs = }         it succeeded
+--   nil, "text"                      it failed; the text is the message and the error
+--   nil, { message =, error =, outputs = }   it failed
+--   nil, err                         a protocol error: a pintle.error, or any table with a code and a message
+--
+-- Anything else is a mistake of the author, and raises.
+
+local MEMBERS = { success = "boolean", message = "string", error = "string", outputs = "table" }
+
+local function blame(operation, format, ...)
+  error(("operation %q returned %s"):format(operation.name, format:format(...)), 0)
+end
+
+local function outcome_of_table(operation, given, success)
+  for name, value in pairs(given) do
+    local expected = MEMBERS[name]
+    if not expected then
+      blame(operation, "a table with %q; it may have message, error and outputs", tostring(name))
+    elseif type(value) ~= expected then
+      blame(operation, "%s as its %s, which has to be a %s", type(value), name, expected)
+    end
+  end
+  if given.success ~= nil then success = given.success end
+  local message, problem = given.message, given.error
+  if not success then message, problem = message or problem, problem or message end
+  return { success = success, message = message, error = problem, outputs = given.outputs }
+end
+
+local function outcome_of_failure(operation, err)
+  if err == nil then return { success = false } end
+  if type(err) == "string" then return { success = false, message = err, error = err } end
+  if type(err) ~= "table" then blame(operation, "nil and a %s; a string or a table says what is wrong", type(err)) end
+  if errors.is(err) or err.code ~= nil then return nil, err end
+  return outcome_of_table(operation, err, false)
+end
+
+local function outcome_of(operation, result, err)
+  local kind = type(result)
+  if kind == "string" then return { success = true, message = result } end
+  if kind == "table" then return outcome_of_table(operation, result, true) end
+  if result == true or result == nil and err == nil then return { success = true } end
+  if not result then return outcome_of_failure(operation, err) end
+  blame(operation, "a %s; it may return a string, a table with message and outputs, true or nothing", kind)
+end
+
+-- Outputs that do not fit the schema are a mistake of the author. A failure need not have outputs.
 local function check_outputs(self, operation, outcome)
   if not outcome.success and outcome.outputs == nil then return end
-  local ok, message = self.plugin.manifest:check_outputs(operation, outcome.outputs)
-  if not ok then error(("operation %q returned what it has not declared: %s"):format(operation, message), 0) end
+  local ok, message = self.plugin.manifest:check_outputs(operation.name, outcome.outputs)
+  if not ok then error(("operation %q returned what it has not declared: %s"):format(operation.name, message), 0) end
 end
 
--- Calls the function of the operation. One that takes no context is not given any.
-local function run(self, operation, args, context, request)
-  local fn = self.plugin.functions[operation]
-  if self.plugin.without_context[operation] then return fn(args) end
-  return fn(args, contexts.new(self, request, operation, context))
-end
+-- }======
 
-local function check_args(self, operation, args, request)
-  local manifest = self.plugin.manifest
-  if manifest:fits(operation, args) then return args end
-  return manifest:check(operation, args, true, function()
+-- {====== Operations ======
+
+-- The arguments with defaults. Long checks stop when the answer is not wanted any more.
+local function check_args(self, name, args, request)
+  return self.plugin.manifest:check(name, args, true, function()
     local is_unwanted, why = request:cancelled()
     return is_unwanted and why or nil
   end)
 end
 
----Carries out an operation.
+local function find_required(self, operation, given)
+  local path = given.env and given.env.PATH
+  local ok, err = program.check(self.found, self.plugin.manifest.requires, path)
+  if ok then ok, err = program.check(self.found, operation.requires, path) end
+  return ok, err
+end
+
+local function prepare(self, operation, given)
+  local ok, err = self:begin()
+  if ok and self.plugin.has_requirements then ok, err = find_required(self, operation, given) end
+  return ok, err
+end
+
+---Runs an operation.
 ---@param self pintle.server
----@param operation string
+---@param name string
 ---@param args any
----@param context pintle.context
+---@param given pintle.context
 ---@param request pintle.request
 ---@return pintle.outcome?, pintle.error|table|string? err
-function work.execute(self, operation, args, context, request)
-  if context.timeout then request:set_deadline(context.timeout, ("Operation %q"):format(operation)) end
-  local checked, err = check_args(self, operation, args, request)
-  if not checked then return nil, err end
-  local ok
-  ok, err = prepare(self, operation, context)
-  if not ok then return nil, err end
-  local outcome
-  outcome, err = outcomes.of(operation, run(self, operation, checked, context, request))
-  if request.concluding then request.concluding() end
-  local is_unwanted, why = request:cancelled()
-  if is_unwanted then return nil, why end
-  if outcome and self.plugin.manifest.operations[operation].validate_outputs then
-    check_outputs(self, operation, outcome)
+function work.execute(self, name, args, given, request)
+  if given.timeout then request:set_deadline(given.timeout, ("Operation %q"):format(name)) end
+  local operation = self.operations[name]
+  local complete = operation and operation.complete
+  local checked, err = complete and complete(args)
+  if not checked then
+    checked, err = check_args(self, name, args, request)
+    if not checked then return nil, err end
   end
+  if self.phase ~= "ready" or self.plugin.has_requirements then
+    local ok
+    ok, err = prepare(self, operation, given)
+    if not ok then return nil, err end
+  end
+  local ctx = operation.takes_context and new_context(self, request, name, given) or nil
+  local outcome
+  outcome, err = outcome_of(operation, operation.fn(checked, ctx))
+  if request.concluding then request.concluding() end
+  if request.stopped or request.due then
+    local is_unwanted, why = request:cancelled()
+    if is_unwanted then return nil, why end
+  end
+  if outcome and operation.validate_outputs then check_outputs(self, operation, outcome) end
   return outcome, err
 end
+
+-- }======
+
+-- {====== Methods ======
 
 local function conclude(self, request, ...)
   if request.concluding then request.concluding() end
@@ -100,15 +325,14 @@ local function admit(self, request, params)
   return nil, request.id ~= nil and err or nil
 end
 
----What a function of the author's that is no operation is given as `ctx`. It begins where nobody else has.
+---The `ctx` of a function of the author's that is no operation. Initializes the plugin if no handshake has done it.
 ---@param self pintle.server
 ---@param request pintle.request
 ---@return pintle.plugin.context?, pintle.error|table|string? err
 function work.enter(self, request)
-  local ok, err = work.refuse_when_over(self)
-  if ok then ok, err = beginning.begin(self) end
+  local ok, err = self:begin()
   if not ok then return nil, err end
-  return contexts.new(self, request)
+  return new_context(self, request, nil, NOTHING)
 end
 
 ---Handles a method that the author has declared.
@@ -136,5 +360,7 @@ function work.refuse(self, params, request)
   if not ok or request.id == nil then return nil, err end
   return nil, errors.new("invalid", "Method not found: " .. request.method, { code = jsonrpc.METHOD_NOT_FOUND })
 end
+
+-- }======
 
 return work

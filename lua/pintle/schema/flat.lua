@@ -1,68 +1,74 @@
--- Most schemas of arguments are flat: an object whose members are strings, numbers and booleans, some of them required.
--- For such a schema one short function says of nearly every value that it fits. Where it does not say so, the checks of
--- the keywords decide, and tell what is wrong.
+-- Most schemas of arguments are flat: an object of strings, numbers and booleans. For those, one short function accepts
+-- nearly every valid value. All others are left to the checks of the keywords.
 
 local kind_of = require("pintle.core").json.kind
 
-local type, math_type, next = type, math.type, next
-
-local flat = {}
+local type, next = type, next
 
 local KEYWORDS = {
   ["$schema"] = true, title = true, description = true, default = true, examples = true, type = true, required = true,
   properties = true,
 }
 
--- What `math.type` or `type` says of a value that fits for sure. A float may fit "number", but is rare.
-local LUA_TYPES = { string = "string", boolean = "boolean", integer = "integer", number = "integer" }
+-- The function that names the type of a value.
+local JUDGES = { string = type, boolean = type, integer = math.type, number = type }
 
--- The names of the properties and their types; nil if one of them has more to it than its type.
-local function types_of(properties)
-  local names, types = {}, {}
+-- nil if a member is not that simple.
+local function read_properties(properties)
+  local names, judges, types, defaults = {}, {}, {}, {}
   for name, property in next, properties do
-    local expected = type(property) == "table" and not property.properties and not property.required
-      and LUA_TYPES[property.type]
-    if not expected then return nil end
-    names[#names + 1], types[#types + 1] = name, expected
+    local judge, i = type(property) == "table" and JUDGES[property.type], #names + 1
+    if not judge then return nil end
+    local kind, default = property.type, property.default
+    if default ~= nil and judge(default) ~= kind then return nil end
+    names[i], judges[i], types[i], defaults[name] = name, judge, kind, default
   end
-  return names, types
+  return names, judges, types, defaults
 end
 
--- Which of the properties have to be there; nil if something else has to.
-local function required_of(required, properties)
-  local set = {}
-  for _, name in ipairs(required) do
-    if properties[name] == nil then return nil end
-    set[name] = true
+local function copy(value)
+  local copied = {}
+  for name, member in next, value do copied[name] = member end
+  return setmetatable(copied, getmetatable(value))
+end
+
+local function completer(names, judges, types, is_required, defaults)
+  local count = #names
+  return function(value)
+    if kind_of(value) ~= "object" then return nil end
+    local full = value
+    for i = 1, count do
+      local name = names[i]
+      local member = value[name]
+      if member == nil then
+        local default = defaults[name]
+        if is_required[name] then return nil end
+        if default ~= nil then
+          if full == value then full = copy(value) end
+          full[name] = default
+        end
+      elseif judges[i](member) ~= types[i] then
+        return nil
+      end
+    end
+    return full
   end
-  return set
 end
 
 ---@param schema any
 ---@param keywords table<string, true> all that are anywhere in it
----@return (fun(value: any): boolean)? fits true is for sure
-function flat.check(schema, keywords)
+---@return (fun(value: any): table?)? complete gives the value with defaults, nil if in doubt
+return function(schema, keywords)
   for keyword in next, keywords do
     if not KEYWORDS[keyword] then return nil end
   end
   if type(schema) ~= "table" or schema.type ~= "object" then return nil end
-  local properties = schema.properties or {}
-  local names, types = types_of(properties)
-  local is_required = required_of(schema.required or {}, properties)
-  if not names or not is_required then return nil end
-  local count = #names
-  return function(value)
-    if kind_of(value) ~= "object" then return false end
-    for i = 1, count do
-      local member = value[names[i]]
-      if member == nil then
-        if is_required[names[i]] then return false end
-      elseif (math_type(member) or type(member)) ~= types[i] then
-        return false
-      end
-    end
-    return true
+  local properties, is_required = schema.properties or {}, {}
+  local names, judges, types, defaults = read_properties(properties)
+  if not names or keywords["$schema"] and next(defaults) then return nil end
+  for _, name in ipairs(schema.required or {}) do
+    if properties[name] == nil or defaults[name] ~= nil then return nil end
+    is_required[name] = true
   end
+  return completer(names, judges, types, is_required, defaults)
 end
-
-return flat

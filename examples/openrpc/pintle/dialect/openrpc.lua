@@ -1,14 +1,14 @@
--- Plain JSON-RPC, one message a line: an operation is a method, and rpc.discover tells of all of them in the terms of
--- OpenRPC. It is a whole dialect, and about as small as one can be.
+-- A small but complete dialect: plain JSON-RPC, one message a line. An operation is a method, and rpc.discover
+-- describes all of them as OpenRPC does.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local outcomes = require "pintle.outcome"
 
 local OPENRPC = "1.3.2"
-local FAILED = -32000 -- the code of an operation that has run, and failed
+local FAILED = -32000 -- the code of an operation that failed
 
--- {====== The side of the plugin ======
+-- {====== For plugins ======
 
 local function sorted_names(properties)
   local names = {}
@@ -59,7 +59,7 @@ function plugin.progress() return true end
 
 -- }======
 
--- {====== The side of the host ======
+-- {====== For hosts ======
 
 local host = { handlers = {} }
 
@@ -95,7 +95,7 @@ function host.execute(session, operation, args, context)
   return nil, err
 end
 
--- The end of its input is all there is to say.
+-- The protocol has no request for the end: the plugin ends with its input.
 function host.close() end
 
 -- }======

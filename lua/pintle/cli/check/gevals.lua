@@ -8,7 +8,7 @@ local json = require("pintle.core").json
 local misfit = require "pintle.cli.check.misfit"
 local required = require "pintle.cli.check.required"
 local schema = require "pintle.schema"
-local versions = require "pintle.manifest.version"
+local versions = require "pintle.manifest.reading"
 
 -- {====== Forms ======
 

@@ -10,6 +10,8 @@ local binary = lazy "pintle.dialect.gevals.binary"
 local bytes = lazy "pintle.bytes"
 local duration = lazy "pintle.duration"
 
+local type, setmetatable, kind = type, setmetatable, wire.kind
+
 local execute = {}
 
 local PHASES = { setup = true, verify = true, cleanup = true }
@@ -27,7 +29,7 @@ end
 local function check_env(env)
   if not env then return true end
   for name, value in pairs(env) do
-    if type(value) ~= "string" then return wrong("context.env.%s: string expected, got %s", name, wire.kind(value)) end
+    if type(value) ~= "string" then return wrong("context.env.%s: string expected, got %s", name, kind(value)) end
   end
   return true
 end
@@ -58,12 +60,6 @@ local function check_context(context)
   return ok, err
 end
 
--- Most contexts have a directory and a phase, and nothing else that would have to be read.
-local function is_simple(context)
-  return type(context) == "table" and context.env == nil and context.agent == nil and context.timeout == nil
-    and PHASES[context.phase] and type(context.workdir) == "string" and context.workdir ~= ""
-end
-
 local function read_context(context)
   if context == nil then return {} end
   local ok, err = check_context(context)
@@ -91,12 +87,7 @@ local function read_args(server, params)
 end
 
 -- The operation and its arguments cannot be guessed; all of the context can.
-local function read_execute(server, params)
-  if type(params) == "table" and type(params.operation) == "string" and is_simple(params.context) then
-    local args = params.args
-    local is_plain = not server.capabilities.bytes and wire.kind(args) == "object"
-    if is_plain then return args, params.context end
-  end
+local function read_params(server, params)
   local ok, err = wire.check(params, "object", "params", "required")
   if ok then ok, err = wire.check(params.operation, "string", "operation", "required") end
   if ok and params.args == nil then ok, err = nil, wire.missing "args" end
@@ -111,23 +102,32 @@ local function read_execute(server, params)
   return args, context
 end
 
+-- Most requests have plain arguments, and a context of a directory and a phase: nothing in them has to be converted.
+local function is_plain(server, params)
+  local context = type(params) == "table" and server.operations[params.operation] and params.context
+  if type(context) ~= "table" or context.env or context.agent or context.timeout then return false end
+  local workdir = context.workdir
+  return PHASES[context.phase] and type(workdir) == "string" and workdir ~= "" and kind(params.args) == "object"
+    and not server.capabilities.bytes
+end
+
 local function blame(operation, name, problem)
   local message = ("Internal error: output %q of operation %q: %s"):format(tostring(name), operation, problem)
   error(errors.new("invalid", message, { code = jsonrpc.INTERNAL_ERROR }), 0)
 end
 
 local function output(server, operation, name, value)
-  local kind = type(value)
-  if kind == "string" then return value end
-  if kind == "boolean" then return tostring(value) end
-  if kind == "number" then
+  local lua_type = type(value)
+  if lua_type == "string" then return value end
+  if lua_type == "boolean" then return tostring(value) end
+  if lua_type == "number" then
     local is_finite = value == value and value ~= math.huge and value ~= -math.huge
     return is_finite and json.encode(value) or blame(operation, name, "a finite number expected")
   end
   if bytes.is(value) then
     return server.capabilities.bytes and value or blame(operation, name, "this host takes no bytes")
   end
-  blame(operation, name, ("text expected, got %s; pintle.json.encode makes some of it"):format(wire.kind(value)))
+  blame(operation, name, ("text expected, got %s; pintle.json.encode makes some of it"):format(kind(value)))
 end
 
 local function outputs_of(server, operation, given)
@@ -140,16 +140,21 @@ local function outputs_of(server, operation, given)
 end
 
 ---@param server pintle.server
----@param params any
----@param request pintle.request
----@return table?, pintle.error|table|string? err
-function execute.answer(server, params, request)
-  local args, context = read_execute(server, params)
-  if not args then return nil, context end
-  local outcome, err = server:execute(params.operation, args, context, request)
-  if not outcome then return nil, err end
-  if outcome.outputs ~= nil then outcome.outputs = outputs_of(server, params.operation, outcome.outputs) end
-  return setmetatable(outcome, RESULT)
+---@return pintle.handler
+function execute.handler(server)
+  return function(params, request)
+    local args, context
+    if is_plain(server, params) then
+      args, context = params.args, params.context
+    else
+      args, context = read_params(server, params)
+      if not args then return nil, context end
+    end
+    local outcome, err = server:execute(params.operation, args, context, request)
+    if not outcome then return nil, err end
+    if outcome.outputs then outcome.outputs = outputs_of(server, params.operation, outcome.outputs) end
+    return setmetatable(outcome, RESULT)
+  end
 end
 
 return execute

@@ -1,18 +1,21 @@
 -- The side of gevals.
 
+local bytes = require "pintle.bytes"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
 local wire = require "pintle.dialect.gevals.wire"
 
 local binary = lazy "pintle.dialect.gevals.binary"
-local bytes = lazy "pintle.bytes"
 local duration = lazy "pintle.duration"
 local extensions = lazy "pintle.dialect.gevals.extensions"
 
 local TIMEOUT = -32001
 local UNEXPLAINED = "the operation failed" -- the protocol lets a plugin leave out why
 local VERSION = wire.VERSION
+
+local given, kind = wire.given, wire.kind
+local setmetatable, type = setmetatable, type
 
 local host = { handlers = {} }
 
@@ -23,19 +26,19 @@ local INITIALIZE = json.order { "protocolVersion", "config", "capabilities" }
 local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
 local function check_manifest(told)
-  if wire.kind(told) ~= "object" then
-    return protocol_error("its answer to initialize: object expected, got %s", wire.kind(told))
+  if kind(told) ~= "object" then
+    return protocol_error("its answer to initialize: object expected, got %s", kind(told))
   end
   local version = told.protocolVersion
   if version == VERSION then return true end
   if type(version) ~= "string" then return protocol_error("its manifest: protocolVersion: string expected, got %s",
-    wire.kind(version)) end
+    kind(version)) end
   return protocol_error("it speaks version %q of the protocol, and only %s is spoken here", version, VERSION)
 end
 
 -- What was not offered cannot have been agreed on.
 local function settle(session, told, offered)
-  local agreed = offered and extensions.set_of(wire.given(told.capabilities)) or {}
+  local agreed = offered and extensions.set_of(given(told.capabilities)) or {}
   local offer = extensions.set_of(offered or {})
   for name in pairs(agreed) do
     if not offer[name] then
@@ -103,7 +106,7 @@ local function check_context(context, phase)
   return check_agent(context.agent, phase)
 end
 
-local function context_of(context)
+local function context_of(_, context)
   local phase = context.phase or "setup"
   local ok, err = check_context(context, phase)
   if not ok then return nil, err end
@@ -117,37 +120,27 @@ local function context_of(context)
   }, CONTEXT)
 end
 
--- A context that calls share is encoded once.
-local function sent_context_of(session, context)
+-- The context that calls without options share is encoded once.
+local function share_context(session, context)
+  local made, err = context_of(session, context)
+  if not made then return nil, err end
   local state = session.state
-  if state.shared_context == context then return state.sent_context end
-  local made, err = context_of(context)
-  if not made or not context.is_shared then return made, err end
   state.shared_context, state.sent_context = context, json.raw(json.encode(made))
   return state.sent_context
 end
 
 local function args_of(session, args)
   if session.state.agreed.bytes then return binary.pack(args) end
-  local where = package.loaded["pintle.bytes"] and bytes.were_made and binary.find(args, "")
+  local where = binary.find(args, "")
   if where then return invalid("the arguments have bytes at %s, which this plugin does not take", where) end
   return args
-end
-
-local function params_of(session, operation, args, context)
-  local sent_args, err = args_of(session, args)
-  if not sent_args then return nil, err end
-  local sent_context
-  sent_context, err = sent_context_of(session, context)
-  if not sent_context then return nil, err end
-  return setmetatable({ operation = operation, args = sent_args, context = sent_context }, EXECUTE)
 end
 
 local function check_outputs(session, operation, outputs)
   local may_be_bytes = session.state.agreed.bytes
   for name, value in pairs(outputs or {}) do
     if type(value) ~= "string" and not (may_be_bytes and bytes.is(value)) then
-      return protocol_error("its result of %q: outputs.%s: string expected, got %s", operation, name, wire.kind(value))
+      return protocol_error("its result of %q: outputs.%s: string expected, got %s", operation, name, kind(value))
     end
   end
   return outputs
@@ -166,9 +159,9 @@ local MEMBERS = { message = "string", error = "string", outputs = "object" }
 local function read_result(session, operation, result)
   local outcome = { success = result.success }
   for name, expected in pairs(MEMBERS) do
-    local value = wire.given(result[name])
-    if value ~= nil and wire.kind(value) ~= expected then
-      return protocol_error("its result of %q: %s: %s expected, got %s", operation, name, expected, wire.kind(value))
+    local value = given(result[name])
+    if value ~= nil and kind(value) ~= expected then
+      return protocol_error("its result of %q: %s: %s expected, got %s", operation, name, expected, kind(value))
     end
     outcome[name] = value
   end
@@ -180,26 +173,25 @@ local function read_result(session, operation, result)
 end
 
 local function outcome_of(session, operation, result)
-  local success = nil
-  if type(result) == "table" then success = result.success end
-  if success == true and result.outputs == nil and result.error == nil and type(result.message) == "string" then
-    return { success = true, message = result.message }
+  if type(result) == "table" then
+    local success, message = result.success, result.message
+    if success == true and result.outputs == nil and result.error == nil and type(message) == "string" then
+      return { success = true, message = message }
+    end
+    if type(success) == "boolean" then return read_result(session, operation, result) end
   end
-  if type(success) == "boolean" then return read_result(session, operation, result) end
   return protocol_error("its result of %q has no success that is true or false", operation)
 end
 
--- The options of the call; none for the timeout that the peer was opened with.
-local function options_of(session, context)
+local function options_of(context)
   local patience = context.patience
   if patience == nil then patience = context.timeout end
-  if patience == session.peer.timeout then return nil end
   return { timeout = patience }
 end
 
 -- Progress and parts come with the id of the call.
 local function call_with_reports(session, params, context)
-  local begun = session.peer:begin("execute", params, options_of(session, context))
+  local begun = session.peer:begin("execute", params, options_of(context))
   if begun.id then session.running[begun.id] = context end
   local result, err = begun:wait()
   if begun.id then session.running[begun.id] = nil end
@@ -207,9 +199,11 @@ local function call_with_reports(session, params, context)
   return result, err
 end
 
+-- Calls without options have the timeout that the peer was opened with.
 local function call(session, params, context)
+  if context.is_shared then return session.peer:call("execute", params) end
   if context.on_progress or context.on_part then return call_with_reports(session, params, context) end
-  return session.peer:call("execute", params, options_of(session, context))
+  return session.peer:call("execute", params, options_of(context))
 end
 
 -- When the time is over, either side may be the first to say so.
@@ -224,8 +218,15 @@ end
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
-  local params, err = params_of(session, operation, args, context)
-  if not params then return nil, err end
+  local state, sent_args, err = session.state, args, nil
+  if bytes.were_made or state.agreed.bytes then sent_args, err = args_of(session, args) end
+  if not sent_args then return nil, err end
+  local sent_context = state.sent_context
+  if context ~= state.shared_context then
+    sent_context, err = (context.is_shared and share_context or context_of)(session, context)
+    if not sent_context then return nil, err end
+  end
+  local params = setmetatable({ operation = operation, args = sent_args, context = sent_context }, EXECUTE)
   local result
   result, err = call(session, params, context)
   if err ~= nil then return nil, named(err) end
@@ -242,24 +243,27 @@ function host.close(session, seconds) session.peer:call("shutdown", {}, { timeou
 
 local LEVELS = { debug = "debug", info = "info", warn = "warn", warning = "warn", error = "error" }
 
+local function level_of(level) return LEVELS[level] or type(level) == "string" and LEVELS[level:lower()] end
+
 function host.handlers.log(session, params)
-  local is_object = wire.kind(params) == "object"
-  local level = is_object and (LEVELS[params.level] or LEVELS[tostring(params.level):lower()])
+  local level = type(params) == "table" and level_of(params.level)
   if level and type(params.message) == "string" then
-    return session:log(level, params.message, wire.given(params.data))
+    return session:log(level, params.message, given(params.data))
   end
   session:log("warn", "a log message that is not as it should be", params)
 end
 
 -- The call that is spoken of, if it is still waited for.
 local function context_for(session, params)
-  return wire.kind(params) == "object" and params.id ~= nil and session.running[params.id]
+  return type(params) == "table" and params.id ~= nil and session.running[params.id]
 end
 
 function host.handlers.progress(session, params)
   local context = context_for(session, params)
   if not context or not context.on_progress or type(params.value) ~= "number" then return end
-  context.on_progress(params.value, type(params.message) == "string" and params.message or nil)
+  local message = params.message
+  if type(message) ~= "string" then message = nil end
+  context.on_progress(params.value, message)
 end
 
 function host.handlers.part(session, params)

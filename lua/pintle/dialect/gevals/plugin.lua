@@ -10,7 +10,7 @@ local binary = lazy "pintle.dialect.gevals.binary"
 local execute = lazy "pintle.dialect.gevals.execute"
 local extensions = lazy "pintle.dialect.gevals.extensions"
 
-local VERSION = wire.VERSION
+local VERSION, log_params = wire.VERSION, wire.log
 
 local plugin = {}
 
@@ -100,7 +100,11 @@ end
 function plugin.handlers(server)
   return {
     initialize = function(params) return initialize(server, params) end,
-    execute = function(params, request) return execute.answer(server, params, request) end,
+    execute = function(params, request)
+      local handler = execute.handler(server)
+      server.peer:on("execute", handler)
+      return handler(params, request)
+    end,
     shutdown = function(_, request) return shutdown(server, request) end,
   }
 end
@@ -124,7 +128,7 @@ end
 ---@return true?, pintle.error?
 function plugin.log(server, _, level, message, data)
   if not server.state.has_host then return server:note(level, message, data) end
-  local params, err = wire.log(level, message, data)
+  local params, err = log_params(level, message, data)
   if not params then return nil, err end
   return server.peer:notify("log", params)
 end
@@ -136,11 +140,14 @@ end
 ---@return true?, pintle.error?
 function plugin.progress(server, request, fraction, message)
   if not server.state.has_host or request.id == nil then return true end
-  if not server.capabilities.progress then
-    return plugin.log(server, request, "debug", message or "progress", { progress = fraction })
+  if server.capabilities.progress then
+    local params = { id = id_of(request), value = fraction, message = message }
+    return server.peer:notify("progress", setmetatable(params, PROGRESS))
   end
-  local params = { id = id_of(request), value = fraction, message = message }
-  return server.peer:notify("progress", setmetatable(params, PROGRESS))
+  local data = { progress = fraction }
+  if message and #message > wire.SHORT then return plugin.log(server, request, "debug", message, data) end
+  return server.peer:notify("log",
+    setmetatable({ level = "debug", message = message or "progress", data = data }, wire.LOG))
 end
 
 ---@param server pintle.server

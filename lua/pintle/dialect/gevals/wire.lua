@@ -52,24 +52,18 @@ local function as_object(data)
   return { value = data }
 end
 
-local function is_short(value) return type(value) == "string" and #value <= SHORT end
-
 local function has_few_short_members(data)
   local count = 0
   for name, value in next, data do
     count = count + 1
     local kind = type(value)
-    if count > FEW or not is_short(name) or kind ~= "number" and kind ~= "boolean" and not is_short(value) then
-      return false
-    end
+    local is_short = kind == "number" or kind == "boolean" or kind == "string" and #value <= SHORT
+    if not is_short or count > FEW or type(name) ~= "string" or #name > SHORT then return false end
   end
   return count > 0
 end
 
--- Whether the params fit a line for sure.
-local function is_surely_short(message, data)
-  return #message <= SHORT and (data == nil or type(data) == "table" and has_few_short_members(data))
-end
+wire.LOG, wire.SHORT = LOG, SHORT
 
 ---The params of a log message: as they are if they fit a line, else cut, with a note that says so.
 ---@param level pintle.level
@@ -77,7 +71,8 @@ end
 ---@param data any
 ---@return table?, pintle.error?
 function wire.log(level, message, data)
-  if is_surely_short(message, data) then
+  -- Whether the params fit a line for sure.
+  if #message <= SHORT and (data == nil or type(data) == "table" and has_few_short_members(data)) then
     return setmetatable({ level = level, message = message, data = data }, LOG)
   end
   local params = log_params(level, message, as_object(data))

@@ -28,20 +28,16 @@ function ask.meta(session)
   return meta
 end
 
----Params that have no `_meta` yet are given it, as a text that is encoded once.
+---The same as a text that is encoded once, for params that have no `_meta` of their own; nil in the era with a
+---handshake.
 ---@param session pintle.session
----@param params table made for this call
-function ask.add_meta(session, params)
+---@return pintle.raw?
+function ask.meta_text(session)
   local state = session.state
-  if not state.is_modern then return end
-  state.meta_text = state.meta_text or json.raw(json.encode(wire.with_meta(nil, ask.meta(session))._meta))
-  params._meta = state.meta_text
-end
-
-local function params_with_meta(session, params)
-  local text = session.state.meta_text
-  if text and params and rawequal(params._meta, text) then return params end
-  return wire.with_meta(params, ask.meta(session))
+  if not state.is_modern then return nil end
+  local text = json.raw(json.encode(wire.with_meta(nil, ask.meta(session))._meta))
+  if state.meta then state.meta_text = text end
+  return text
 end
 
 -- {====== Asking back ======
@@ -90,14 +86,33 @@ end
 
 -- }======
 
--- The options of a later round: the timeout is for all rounds together.
-local function options_for_next(options, timeout, deadline)
-  return {
-    timeout = timeout and math.max(deadline - core.now(), 0), on_progress = options and options.on_progress,
-  }
-end
-
+---@param result any
+---@return boolean
 local function is_wanting(result) return type(result) == "table" and result.resultType == "input_required" end
+
+---Goes on with a call whose answer asks for more, until it is answered. The timeout is for all rounds together.
+---@param session pintle.session
+---@param method string
+---@param params table? without the `_meta` of the first round
+---@param options? { timeout?: number|false, on_progress?: fun(...) }
+---@param result table the answer of the first round
+---@param begun number when that began
+---@return any result, pintle.error?
+function ask.go_on(session, method, params, options, result, begun)
+  local given = options or {}
+  local timeout = given.timeout
+  if timeout == nil then timeout = session.peer.timeout end
+  for _ = 2, ROUNDS do
+    local err
+    params, err = completed(session, params, result)
+    if not params then return nil, err end
+    local left = timeout and math.max(begun + timeout - core.now(), 0)
+    local sent = wire.with_meta(params, ask.meta(session))
+    result, err = session.peer:call(method, sent, { timeout = left, on_progress = given.on_progress })
+    if not is_wanting(result) then return result, err end
+  end
+  return protocol_error("it still asks for more after %d rounds", ROUNDS)
+end
 
 ---Makes a call, as the era of the server has it.
 ---@param session pintle.session
@@ -108,17 +123,10 @@ local function is_wanting(result) return type(result) == "table" and result.resu
 function ask.call(session, method, params, options)
   local is_plain = not session.state.is_modern or params ~= nil and json.kind(params) ~= "object"
   if is_plain then return session.peer:call(method, params, options) end
-  local timeout = session.peer.timeout
-  if options and options.timeout ~= nil then timeout = options.timeout end
-  local deadline = timeout and core.now() + timeout
-  for _ = 1, ROUNDS do
-    local result, err = session.peer:call(method, params_with_meta(session, params), options)
-    if not is_wanting(result) then return result, err end
-    params, err = completed(session, params, result)
-    if not params then return nil, err end
-    options = options_for_next(options, timeout, deadline)
-  end
-  return protocol_error("it still asks for more after %d rounds", ROUNDS)
+  local begun = core.now()
+  local result, err = session.peer:call(method, wire.with_meta(params, ask.meta(session)), options)
+  if not is_wanting(result) then return result, err end
+  return ask.go_on(session, method, params, options, result, begun)
 end
 
 return ask

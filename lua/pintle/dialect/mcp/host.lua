@@ -3,11 +3,16 @@
 local ask = require "pintle.dialect.mcp.ask"
 local catalog = require "pintle.dialect.mcp.catalog"
 local client = require "pintle.dialect.mcp.client"
+local core = require "pintle.core"
 local handshake = require "pintle.dialect.mcp.handshake"
-local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local outcomes = require "pintle.dialect.mcp.outcome"
 local wire = require "pintle.dialect.mcp.wire"
+
+local json, now = core.json, core.now
+local setmetatable, type = setmetatable, type
+
+local HEARD = wire.HEARD
 
 local REFRESH = 60 -- seconds for a list of tools that has changed
 
@@ -84,28 +89,38 @@ end
 
 -- {====== Executing ======
 
-local CALL = json.order { "name", "arguments" }
+local CALL = json.order { "name", "arguments", "_meta" }
 
 -- Only what has a total is a fraction of something.
-local function listener_of(session, context)
+local function listener_of(session, on_progress)
   return function(progress, total, message)
-    message = text(message)
+    message = message and text(message)
     if type(progress) ~= "number" or type(total) ~= "number" or total <= 0 then
       return session:log("debug", message or "progress", { progress = progress })
     end
-    context.on_progress(math.max(0, math.min(1, progress / total)), message)
+    local fraction = progress / total
+    if fraction < 0 then fraction = 0.0 elseif fraction > 1 then fraction = 1.0 end
+    on_progress(fraction, message)
   end
 end
 
--- The options of the call; none for the timeout that the peer was opened with.
 local function options_of(session, context)
-  local patience = context.patience
+  local patience, on_progress = context.patience, context.on_progress
   if patience == nil then patience = context.timeout end
-  if patience == session.peer.timeout and not context.on_progress then return nil end
-  return { timeout = patience, on_progress = context.on_progress and listener_of(session, context) }
+  return { timeout = patience, on_progress = on_progress and listener_of(session, on_progress) }
 end
 
 host.call = ask.call
+
+-- A call without options: its `_meta` is always the same, and it has the timeout that the peer was opened with.
+local function call_plainly(session, params)
+  local begun, meta = now(), session.state.meta_text or ask.meta_text(session)
+  params._meta = meta
+  local result, err = session.peer:call("tools/call", params)
+  if not meta or type(result) ~= "table" or result.resultType ~= "input_required" then return result, err end
+  params._meta = nil
+  return ask.go_on(session, "tools/call", params, nil, result, begun)
+end
 
 ---@param session pintle.session
 ---@param operation string
@@ -114,8 +129,12 @@ host.call = ask.call
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
   local params = setmetatable({ name = operation, arguments = args }, CALL)
-  if not context.on_progress then ask.add_meta(session, params) end
-  local result, err = ask.call(session, "tools/call", params, options_of(session, context))
+  local result, err
+  if context.is_shared then
+    result, err = call_plainly(session, params)
+  else
+    result, err = ask.call(session, "tools/call", params, options_of(session, context))
+  end
   if err ~= nil then return nil, err end
   return outcomes.of(session, operation, result)
 end
@@ -151,7 +170,6 @@ host.defaults["roots/list"] = client.list_roots
 
 -- A text, or what pintle sends: a text and something for programs.
 local function read_data(data)
-  if type(data) == "string" then return data end
   if json.kind(data) == "object" and type(data.message) == "string" then
     local is_only_data = next(data, next(data)) == nil or data.data ~= nil and next(data, next(data, next(data))) == nil
     if is_only_data then return data.message, jsonrpc.given(data.data) end
@@ -162,12 +180,13 @@ local function read_data(data)
 end
 
 host.defaults["notifications/message"] = function(session, params)
-  local level = json.kind(params) == "object" and wire.HEARD[params.level]
-  if not level or params.data == nil then
-    return session:log("warn", "a log message that is not as it should be", params)
+  local level = type(params) == "table" and HEARD[params.level]
+  local data = level and params.data
+  if level and data ~= nil then
+    if type(data) == "string" then return session:log(level, data) end
+    return session:log(level, read_data(data))
   end
-  local message, data = read_data(params.data)
-  session:log(level, message, data)
+  session:log("warn", "a log message that is not as it should be", params)
 end
 
 -- }======

@@ -4,6 +4,8 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 
+local type = type
+
 local outcomes = {}
 
 local function equal(a, b)
@@ -45,23 +47,7 @@ local function check_outputs(session, operation, outcome)
   return outcome
 end
 
--- The text of a result that is one text and nothing else, as most are.
-local function only_text(result)
-  local content, kind = result.content, result.resultType
-  local is_usual = result.isError == nil and result.structuredContent == nil and (kind == nil or kind == "complete")
-  if not is_usual or type(content) ~= "table" or content[2] ~= nil then return nil end
-  local block = content[1]
-  local text = type(block) == "table" and block.type == "text" and block.text
-  return type(text) == "string" and text or nil
-end
-
----@param session pintle.session
----@param operation string
----@param result any
----@return pintle.outcome?, pintle.error?
-function outcomes.of(session, operation, result)
-  local only = type(result) == "table" and only_text(result)
-  if only then return check_outputs(session, operation, { success = true, message = only, result = result }) end
+local function read(session, operation, result)
   if json.kind(result) ~= "object" then return protocol_error(operation, "no object") end
   local kind = jsonrpc.given(result.resultType)
   if kind ~= nil and kind ~= "complete" then return protocol_error(operation, "of the type %s", tostring(kind)) end
@@ -73,6 +59,29 @@ function outcomes.of(session, operation, result)
     success = success, message = message, error = not success and (message or "it failed") or nil,
     outputs = structured, result = result,
   })
+end
+
+-- Whether a result has no more than content. Such a result is a success.
+local function has_only_content(result)
+  local kind = result.resultType
+  return result.isError == nil and result.structuredContent == nil and (kind == "complete" or kind == nil)
+end
+
+---A result that is one text and nothing else, as most are, is read without a closer look.
+---@param session pintle.session
+---@param operation string
+---@param result any
+---@return pintle.outcome?, pintle.error?
+function outcomes.of(session, operation, result)
+  local known = session.manifest.operations[operation]
+  if type(result) ~= "table" or known and known.validate_outputs or not has_only_content(result) then
+    return read(session, operation, result)
+  end
+  local content = result.content
+  local block = type(content) == "table" and content[2] == nil and content[1]
+  local text = type(block) == "table" and block.type == "text" and block.text
+  if type(text) ~= "string" then return read(session, operation, result) end
+  return { success = true, message = text, result = result }
 end
 
 return outcomes

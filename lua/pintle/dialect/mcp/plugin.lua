@@ -1,7 +1,6 @@
 -- The side of the server.
 
 local era = require "pintle.dialect.mcp.era"
-local errors = require "pintle.error"
 local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
@@ -10,6 +9,8 @@ local results = require "pintle.dialect.mcp.result"
 local subscriptions = lazy "pintle.dialect.mcp.subscriptions"
 local tools = lazy "pintle.dialect.mcp.tools"
 local wire = require "pintle.dialect.mcp.wire"
+
+local RANK, TOLD = wire.RANK, wire.TOLD
 
 local plugin = {}
 
@@ -94,7 +95,7 @@ local function set_level(server, params)
   local ok, err = wire.need(params, "object", "params")
   if ok then ok, err = wire.need(params.level, "string", "level") end
   if not ok then return nil, err end
-  local rank = wire.RANK[params.level]
+  local rank = RANK[params.level]
   if not rank then
     return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: level: there is no %q", params.level)
   end
@@ -110,29 +111,19 @@ local METHODS = {
   ping = nothing,
   ["logging/setLevel"] = set_level,
   ["tools/list"] = function(...) return tools.list(...) end,
-  ["tools/call"] = function(...) return tools.call(...) end,
   ["subscriptions/listen"] = function(...) return subscriptions.listen(...) end,
 }
-
-local function cannot_ask(_, method)
-  return nil, errors.new("invalid", ("%s: this client takes no requests; its protocol, %s, has none"):format(method,
-    wire.MODERN))
-end
-
--- In the era without a handshake a server does not ask, and tells of changes only those who listen.
-local function keep_to_era(server, request)
-  if request.id == nil or not request.mcp.is_modern then return end
-  request.call, request.notify = cannot_ask, server.state.notify_listeners
-end
 
 ---@param server pintle.server
 ---@param request pintle.request
 ---@param params any
 ---@return true?, pintle.error?
 function plugin.admit(server, request, params)
-  local ok, err = era.enter(server, request, params)
-  if ok then keep_to_era(server, request) end
-  return ok, err
+  if request.id == nil then return true end
+  local meta, err = era.check(server, request, params)
+  if not meta then return nil, err end
+  era.keep(server, request, meta)
+  return true
 end
 
 plugin.answer = results.of_author
@@ -156,12 +147,17 @@ end
 ---@param server pintle.server
 ---@return table<string, pintle.handler>
 function plugin.handlers(server)
-  server.state.rank = wire.RANK.info
+  server.state.rank, server.state.logger = RANK.info, server.plugin.manifest.name
   server.peer:adopt { cancellation = cancellation_of(server), progress = wire.PROGRESS, codes = wire.CODES }
   server.notify = function(...) return subscriptions.notify(...) end
   server.state.notify_listeners = function(_, ...) return subscriptions.notify(server, ...) end
   local handlers = { ["notifications/initialized"] = function() end }
   for method, handle in pairs(METHODS) do handlers[method] = handler_of(server, handle) end
+  handlers["tools/call"] = function(params, request)
+    local handler = tools.handler(server)
+    server.peer:on("tools/call", handler)
+    return handler(params, request)
+  end
   return handlers
 end
 
@@ -175,9 +171,12 @@ local REPORT = json.order { "progressToken", "progress", "total", "message" }
 
 -- How grave a message has to be for the client to hear it; nil where it hears none.
 local function rank_wanted(server, request)
-  if request and request.mcp and request.mcp.is_modern then return request.mcp.rank end
+  local kept = request and request.mcp
+  if kept and kept.is_modern then return kept.rank end
   return server.state.is_classic and server.state.rank or nil
 end
+
+local function is_stopped(request) return (request.stopped or request.due) and request:cancelled() end
 
 -- A client that has not asked for logs may not be sent any; there is stderr for them.
 local function note(server, level, message, data)
@@ -192,12 +191,12 @@ end
 ---@param data any
 ---@return true?, pintle.error?
 function plugin.log(server, request, level, message, data)
-  local told, wanted = wire.TOLD[level], rank_wanted(server, request)
+  local told, wanted = TOLD[level], rank_wanted(server, request)
   if not wanted then return note(server, level, message, data) end
-  if wire.RANK[told] < wanted or request and request:cancelled() then return true end
+  if RANK[told] < wanted or request and is_stopped(request) then return true end
   if data ~= nil then message = setmetatable({ message = message, data = data }, DATA) end
   return server.peer:notify("notifications/message",
-    setmetatable({ level = told, logger = server.plugin.manifest.name, data = message }, MESSAGE))
+    setmetatable({ level = told, logger = server.state.logger, data = message }, MESSAGE))
 end
 
 ---Only what has increased is reported, and only where it was asked for.
@@ -208,7 +207,7 @@ end
 ---@return true?, pintle.error?
 function plugin.progress(server, request, fraction, message)
   local kept = request.mcp
-  if not kept or kept.token == nil or fraction <= (kept.reported or -1) or request:cancelled() then return true end
+  if not kept or kept.token == nil or fraction <= kept.reported or is_stopped(request) then return true end
   kept.reported = fraction
   return server.peer:notify("notifications/progress",
     setmetatable({ progressToken = kept.token, progress = fraction, total = 1, message = message }, REPORT))

@@ -20,17 +20,18 @@ local FRESH = {
   ["resources/templates/list"] = 0, ["resources/read"] = 0,
 }
 
--- The `_meta` of a result: what it has already, and what the server is. Without anything of its own it is the text that
--- was encoded once.
-local function meta_of(server, meta)
+---The `_meta` of a result that has nothing of its own there: what the server is, encoded once.
+---@param server pintle.server
+---@return userdata
+function results.meta(server)
   local state = server.state
-  local is_plain = jsonrpc.given(meta) == nil
-  if is_plain and state.meta_text then return state.meta_text end
+  state.meta_text = state.meta_text or json.raw(json.encode { [wire.META.server] = identity.info(server.plugin) })
+  return state.meta_text
+end
+
+local function meta_of(server, meta)
+  if jsonrpc.given(meta) == nil then return results.meta(server) end
   local full = { [wire.META.server] = identity.info(server.plugin) }
-  if is_plain then
-    state.meta_text = json.raw(json.encode(full))
-    return state.meta_text
-  end
   for name, value in pairs(meta) do full[name] = value end
   return full
 end
@@ -54,15 +55,19 @@ local function check(request, result)
 end
 
 -- The code for a resource that is not there is the classic era's own; what has no code is an internal error.
-local function code_of(request, err)
-  if err.code == wire.RESOURCE_NOT_FOUND and request.mcp.is_modern then return jsonrpc.INVALID_PARAMS end
+local function code_of(is_modern, err)
+  if err.code == wire.RESOURCE_NOT_FOUND and is_modern then return jsonrpc.INVALID_PARAMS end
   return err.code or wire.CODES[err.kind] or jsonrpc.INTERNAL_ERROR
 end
 
-local function err_of(request, err)
+---@param is_modern boolean
+---@param err any
+---@return pintle.error|table
+function results.error(is_modern, err)
   if type(err) ~= "table" then err = { message = err } end
-  if err.code ~= nil and code_of(request, err) == err.code then return err end
-  return errors.new(err.kind or "invalid", errors.text(err.message), { code = code_of(request, err), data = err.data })
+  local code = code_of(is_modern, err)
+  if err.code ~= nil and code == err.code then return err end
+  return errors.new(err.kind or "invalid", errors.text(err.message), { code = code, data = err.data })
 end
 
 local function copy(result)
@@ -79,7 +84,7 @@ end
 ---@return table?, any err
 function results.of(server, request, result, err)
   if request.id == nil then return result, err end -- a cancelled one is not answered
-  if result == nil then return nil, err_of(request, err) end
+  if result == nil then return nil, results.error(request.mcp.is_modern, err) end
   return request.mcp.is_modern and dress(server, request, result) or result
 end
 
@@ -91,7 +96,7 @@ end
 ---@return table?, any err
 function results.of_author(server, request, result, err)
   if request.id == nil then return result, err end
-  if result == nil and err ~= nil then return nil, err_of(request, err) end
+  if result == nil and err ~= nil then return nil, results.error(request.mcp.is_modern, err) end
   if result == nil then result = {} end
   check(request, result)
   return request.mcp.is_modern and dress(server, request, copy(result)) or result

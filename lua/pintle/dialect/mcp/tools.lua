@@ -1,11 +1,15 @@
 -- Operations as tools, on the side of the server.
 
+local era = require "pintle.dialect.mcp.era"
 local errors = require "pintle.error"
 local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local ordered_schema = require "pintle.manifest.order"
+local results = require "pintle.dialect.mcp.result"
 local wire = require "pintle.dialect.mcp.wire"
+
+local setmetatable, kind_of, VERSION = setmetatable, json.kind, wire.META.version
 
 local tools = {}
 
@@ -90,60 +94,74 @@ local function unknown(manifest, name)
 end
 
 local function read_call(server, params)
-  local is_right = type(params) == "table" and json.kind(params.arguments) == "object"
-    and server.plugin.manifest.operations[params.name]
-  if is_right then return params.arguments end
   local ok, err = wire.need(params, "object", "params")
   if ok then ok, err = wire.need(params.name, "string", "name") end
   if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
   if not ok then return nil, err end
-  if not server.plugin.manifest.operations[params.name] then return unknown(server.plugin.manifest, params.name) end
+  if not server.operations[params.name] then return unknown(server.plugin.manifest, params.name) end
   return jsonrpc.given(params.arguments) or {}
 end
 
 local NO_CONTEXT = {}
 
-local function add_text(content, text)
-  if text ~= nil then content[#content + 1] = setmetatable({ type = "text", text = text }, TEXT) end
-end
+local function block(text) return setmetatable({ type = "text", text = text }, TEXT) end
 
 -- Not every client reads structured content, so it is there as text, too.
-local function content_of(outcome)
+local function content_of(message, problem, outputs)
   local content = json.array()
-  add_text(content, outcome.message)
-  if outcome.error ~= outcome.message then add_text(content, outcome.error) end
-  if outcome.outputs then add_text(content, json.encode(outcome.outputs)) end
+  if message ~= nil then content[1] = block(message) end
+  if problem ~= message and problem ~= nil then content[#content + 1] = block(problem) end
+  if outputs then content[#content + 1] = block(json.encode(outputs)) end
   return content
 end
 
 -- Clients refuse a tool that has declared what it gives back and gives back nothing of that kind.
 local function outputs_of(operation, outcome)
-  if outcome.outputs == nil and outcome.success and operation.outputs ~= nil then return {} end
-  return outcome.outputs
+  local outputs = outcome.outputs
+  if outputs == nil then return outcome.success and {} or nil end
+  if kind_of(outputs) == "object" then return outputs end
+  error(("operation %q returned a list as its outputs, which have to have names"):format(operation.name), 0)
 end
 
-local function check_outputs(operation, outputs)
-  if outputs == nil or json.kind(outputs) == "object" then return end
-  error(("operation %q returned a list as its outputs, which have to have names"):format(operation), 0)
-end
-
----@param server pintle.server
----@param params any
----@param request pintle.request
----@return table?, any err
-function tools.call(server, params, request)
-  local args, err = read_call(server, params)
-  if not args then return nil, err end
-  local outcome
-  outcome, err = server:execute(params.name, args, NO_CONTEXT, request)
-  if not outcome then return nil, err end
-  outcome.outputs = outputs_of(server.plugin.manifest.operations[params.name], outcome)
-  check_outputs(params.name, outcome.outputs)
+local function result_of(operation, outcome, result_type, meta)
+  local message, outputs = outcome.message, outcome.outputs
+  if outputs or operation.outputs then outputs = outputs_of(operation, outcome) end
+  local is_text = message and outcome.success and not outputs and not outcome.error
   return setmetatable({
-    content = content_of(outcome),
-    structuredContent = outcome.outputs,
+    resultType = result_type,
+    content = is_text and { block(message) } or content_of(message, outcome.error, outputs),
+    structuredContent = outputs,
     isError = not outcome.success or nil,
+    _meta = meta,
   }, RESULT)
+end
+
+---The handler of tools/call. The request is used by functions that take a context, so only for them it keeps its era.
+---@param server pintle.server
+---@return pintle.handler
+function tools.handler(server)
+  local operations, result_meta = server.operations, results.meta(server)
+  return function(params, request)
+    if request.id == nil then return nil end
+    local meta, err = era.check(server, request, params)
+    if not meta then return nil, err end
+    if params == json.null then params = nil end
+    local args, operation = params and params.arguments, params and operations[params.name]
+    if not operation or kind_of(args) ~= "object" then
+      args, err = read_call(server, params)
+      if not args then return nil, err end
+      operation = operations[params.name]
+    end
+    if operation.takes_context then era.keep(server, request, meta) end
+    local outcome
+    outcome, err = server:execute(params.name, args, NO_CONTEXT, request)
+    local is_modern = meta[VERSION] ~= nil
+    if not outcome then
+      return nil, request.id ~= nil and results.error(is_modern, err) or err -- a cancelled request is not answered
+    end
+    if is_modern then return result_of(operation, outcome, "complete", result_meta) end
+    return result_of(operation, outcome)
+  end
 end
 
 -- }======

@@ -43,8 +43,7 @@ local META_ORDER = json.order {
 }
 
 local function copy(from, into)
-  for name, value in pairs(from) do into[name] = value end
-  return into
+  for name, value in next, from do into[name] = value end
 end
 
 ---Params with more in their `_meta`; what is there already stays. The table that was given is not touched.
@@ -52,9 +51,11 @@ end
 ---@param meta table
 ---@return table
 function wire.with_meta(params, meta)
-  local all = copy(params or {}, {})
-  local given = jsonrpc.given(all._meta)
-  all._meta = setmetatable(copy(given or {}, copy(meta, {})), META_ORDER)
+  local all, full = {}, setmetatable({}, META_ORDER)
+  copy(params or {}, all)
+  copy(meta, full)
+  copy(jsonrpc.given(all._meta) or {}, full)
+  all._meta = full
   return setmetatable(all, getmetatable(params))
 end
 
@@ -92,7 +93,13 @@ end
 ---@type pintle.progress
 wire.PROGRESS = {
   method = "notifications/progress",
-  attach = function(params, token) return wire.with_meta(params, { progressToken = token }) end,
+  -- A `_meta` that `with_meta` has made belongs to the call.
+  attach = function(params, token)
+    local meta = params and params._meta
+    if getmetatable(meta) ~= META_ORDER then return wire.with_meta(params, { progressToken = token }) end
+    meta.progressToken = token
+    return params
+  end,
   report = function(params) return params.progressToken, params.progress, params.total, params.message end,
 }
 

@@ -1,5 +1,0 @@
--- echo: an output as a tag.
-
-local output = require "liquid.output"
-
-return { echo = output.node }
