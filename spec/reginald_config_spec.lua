@@ -1,4 +1,4 @@
--- Schemas and config entries: one becomes the other, and back.
+-- Conversion between schemas and config entries, in both directions.
 local arguments = require "pintle.dialect.reginald.arguments"
 local definition = require "pintle.dialect.reginald.definition"
 local discovery = require "pintle.dialect.reginald.discovery"
@@ -18,7 +18,7 @@ local function entry(schema, release, given)
 end
 
 describe("a schema as config entries", function()
-  it("has types that both releases know", function()
+  it("uses types of both releases", function()
     for schema, expected in pairs {
       [{ type = "boolean" }] = { "false", "bool" }, [{ type = "boolean", default = true }] = { "true", "bool" },
       [{ type = "integer" }] = { "0", "int" }, [{ type = "integer", default = 7 }] = { "7", "int" },
@@ -33,7 +33,7 @@ describe("a schema as config entries", function()
     end
   end)
 
-  it("has types that only july knows; june gets JSON text in a string", function()
+  it("uses types that only july has; june gets JSON text in a string", function()
     local text = { type = "string" }
     for schema, expected in pairs {
       [{ type = "array", items = text }] = { "[]", "stringList", '""' },
@@ -50,7 +50,7 @@ describe("a schema as config entries", function()
     assert.equal('{"key":"x","value":"/","type":"string"}', entry(path, june))
   end)
 
-  it("is JSON text in a string where no release has a type", function()
+  it("is JSON text in a string if no release has a type", function()
     for schema, value in pairs {
       [{ type = "number" }] = '""', [{ type = "number", default = 1.5 }] = '"1.5"', [{}] = '""', [true] = '""',
       [{ type = { "string", "integer" } }] = '""', [{ default = false }] = '"false"', [{ enum = { "a", 1 } }] = '""',
@@ -64,7 +64,7 @@ describe("a schema as config entries", function()
     end
   end)
 
-  it("has flags, where they are wanted", function()
+  it("has flags for commands", function()
     local schema = { type = "integer", description = "How many" }
     assert.equal('{"key":"x","value":0,"type":"int","flag":{"name":"x","shorthand":"","usage":"How many"}}',
       entry(schema, june, {}))
@@ -81,7 +81,7 @@ describe("a schema as config entries", function()
       entry(object {}, july, {}))
   end)
 
-  it("has the required ones first, and says so in the usage", function()
+  it("has required parameters first, and marks them in the usage", function()
     local list = definition.entries(object({ a = { type = "string" }, b = { type = "string", description = "B" },
       c = { type = "string", default = "c" } }, { "c", "b", "b", "unknown" }), june, {})
     local usages = {}
@@ -90,7 +90,7 @@ describe("a schema as config entries", function()
   end)
 end)
 
-describe("config entries that were received", function()
+describe("received config entries", function()
   local schema = object({
     yes = { type = "boolean" }, count = { type = "integer", minimum = 1 }, text = { type = "string", default = "t" },
     name = { type = "string" }, file = { type = "string", format = "path" },
@@ -126,7 +126,7 @@ describe("config entries that were received", function()
     assert.same({}, (arguments.values("config", json.null, schema, june)))
   end)
 
-  it("are left out where nobody has set them", function()
+  it("are left out if they are not set", function()
     assert.same({ text = "", name = "" }, read [[[
       {"key":"yes","value":false,"type":"bool"}, {"key":"count","value":0,"type":"int"},
       {"key":"text","value":"","type":"string"}, {"key":"name","value":"","type":"string"},
@@ -136,7 +136,7 @@ describe("config entries that were received", function()
     assert.same({}, read '[{"key":"name","value":null,"type":"string"}]')
   end)
 
-  it("are refused by their keys", function()
+  it("are refused with their keys", function()
     assert.equal('config: key "count": int expected, got string',
       refused '[{"key":"count","value":"2","type":"string"}]')
     assert.equal('config: key "count": int expected, got string', refused '[{"key":"count","value":"2","type":"int"}]')
@@ -147,7 +147,7 @@ describe("config entries that were received", function()
     assert.matches('^config: key "nope": there is no such key; there are count, factor,', refused '[{"key":"nope"}]')
   end)
 
-  it("are skipped where they are the settings of a command, of whatever type", function()
+  it("are skipped if they are the settings of a command, of any type", function()
     local commands = { sub = true }
     for _, name in ipairs { '"configs"', '"map"', '"int"', "7", "null" } do
       local list = json.decode('[{"key":"sub","value":[{"key":"x","value":1,"type":"int"}],"type":' .. name .. "},"
@@ -159,7 +159,7 @@ describe("config entries that were received", function()
     end
   end)
 
-  it("leave out an optional path of july that is the directory the plugin runs in", function()
+  it("leave out an optional path of july that is the plugin's working directory", function()
     local here = lfs.currentdir()
     local of = object({
       file = { type = "string", format = "path" }, text = { type = "string" },
@@ -177,7 +177,7 @@ describe("config entries that were received", function()
     assert.equal(here, read(list(here):gsub('"path"', '"string"'), june, of).file)
   end)
 
-  it("may have any key where the schema lets them", function()
+  it("may have any key that the schema allows", function()
     local list = '[{"key":"a","value":"[1]","type":"string"},{"key":"b","value":[1],"type":"intList"},'
       .. '{"key":"c","value":true},{"key":"d","value":[{"key":"e","value":1,"type":"int"}],"type":"configs"}]'
     local expected = { a = "[1]", b = { 1 }, c = true, d = { e = 1 } }
@@ -204,7 +204,7 @@ describe("the declaration of a command", function()
     return arguments.values("config", json.decode(sent), schema, release)
   end
 
-  it("lets values through that the schema lets through", function()
+  it("accepts the values that the schema accepts", function()
     local schema = object({
       name = { type = "string" }, count = { type = "integer", default = 1 }, half = { type = "number" },
       any = {}, list = { type = "array", items = { type = "integer" } }, nested = object { a = { type = "string" } },
@@ -220,7 +220,7 @@ describe("the declaration of a command", function()
     end
   end)
 
-  it("is used as far as it goes", function()
+  it("is used as far as it is valid", function()
     assert.equal(true, received.schema(json.null))
     assert.equal(true, received.schema(json.array { 1, { key = 2 } }))
     local schema =
@@ -251,7 +251,7 @@ describe("the declaration of a command", function()
   end)
 end)
 
-describe("whatever is received", function()
+describe("random input", function()
   local WORDS = {
     "int", "bool", "string", "path", "configs", "stringList", "intList", "pathList", "List", "odd", "x", "", "(JSON)",
     "(required)", "{}", "1", "INFO", "message", "greet",
@@ -282,7 +282,7 @@ describe("whatever is received", function()
     ["1"] = {},
   }, { "x" })
 
-  it("is read or refused, and raises nothing", function()
+  it("is read or refused without an error", function()
     for _ = 1, 500 do
       local list = json.array { entry_like(), entry_like(), entry_like(), random(0) }
       local release = math.random(2) == 1 and june or july
@@ -315,7 +315,7 @@ describe("a level of the log", function()
     end
   end)
 
-  it("is one of four here", function()
+  it("is one of four levels of pintle", function()
     local names = {}
     for _, number in ipairs { -8, -1, 0, 3, 4, 7, 8, 100 } do names[#names + 1] = wire.level_name(number) end
     assert.equal("debug debug info info warn warn error error", table.concat(names, " "))

@@ -96,7 +96,7 @@
 ---result or error of a method that the dialect does not define
 ---@field manifest? fun(plugin: pintle.plugin): table, string[]? the manifest for --manifest, and warnings;
 ---raises if the manifest cannot be written
----@field stderr_line? integer bytes from which on a line of stderr is too long for its hosts: lines are folded below that
+---@field stderr_line? integer bytes at which a line of stderr is too long for its hosts: lines are folded below that
 ---@field log fun(server: pintle.server, request: pintle.request?, level: pintle.level, message: string, data: any):
 ---true?, pintle.error?
 ---@field progress fun(server: pintle.server, request: pintle.request, fraction: number, message: string?): true?,
