@@ -55,8 +55,8 @@ local function is_class(value)
   return false
 end
 
----Whether a value is sent as a drop: a userdata, or a table with a metatable that is not one of the JSON codec, or a
----table with functions or an `__index`.
+---Whether a value is sent as a drop: a userdata or table with a metatable that is not one of the JSON codec, or a table
+---with functions or an `__index`.
 ---@param value any
 ---@return boolean
 function objects.is(value)

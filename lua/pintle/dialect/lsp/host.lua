@@ -56,7 +56,7 @@ local PARAMS = json.order {
   "processId", "clientInfo", "rootPath", "rootUri", "capabilities", "initializationOptions", "workspaceFolders",
 }
 
--- What this dialect answers, or a handler of the user.
+-- Capabilities for the requests that this dialect or a handler of the user answers.
 local function client_capabilities(session)
   local handlers = session.handlers or {}
   local own = {

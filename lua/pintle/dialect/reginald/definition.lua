@@ -225,7 +225,7 @@ end
 
 local JUNE_COMMAND = json.order { "name", "usage", "configs" }
 
----What june is told in the answer to handshake.
+---The declarations in the answer to handshake.
 ---@param manifest pintle.manifest
 ---@param release pintle.reginald.release
 ---@return table[] commands, table[] tasks, table[] configs

@@ -87,8 +87,8 @@ local function check_duplicate(found, flag, taken)
   end
   other = flag.shorthand and taken["-" .. flag.shorthand]
   if other then
-    local who = other.operation == flag.operation and "june and july panic" or "july panics"
-    found("%s: %s: the shorthand -%s is also that of %s", flag.where, who, flag.shorthand, other.where)
+    local effect = other.operation == flag.operation and "june and july panic" or "july panics"
+    found("%s: %s: the shorthand -%s is also that of %s", flag.where, effect, flag.shorthand, other.where)
   end
 end
 
