@@ -1,4 +1,4 @@
--- A dialect that nobody speaks: what a plugin needs of one is in the contract, and nothing of gevals is in a plugin.
+-- A toy dialect: the contract of dialects is enough for a plugin to speak it.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
@@ -77,7 +77,7 @@ local function new_plugin(seen)
   return plugin
 end
 
--- A host of the toy dialect, a plugin that serves it, and what the plugin has seen and said.
+-- A host of the toy dialect, a plugin that serves it, and what the plugin has received and logged.
 local function start(options)
   local near, far = core.socketpair()
   local settings = { read = far, write = far, exit = false }
@@ -119,7 +119,7 @@ describe("a dialect", function()
     assert.equal(0, serving:await(children.patience))
   end)
 
-  it("may keep from being handled what is not its own", function()
+  it("may refuse methods that it does not define", function()
     local peer, serving = start()
     peer:call("hello", {})
     peer:notify("gate", { true })
@@ -134,7 +134,7 @@ describe("a dialect", function()
     assert.equal(0, serving:await(children.patience))
   end)
 
-  it("is told when the work on a request is over, however it ends, before that is answered", function()
+  it("is notified of the end of each request before the response", function()
     local peer, serving, _, said = start()
     peer:call("hello", {})
     assert.same({ "done" }, (peer:call("conclude", { "return" })))
@@ -156,7 +156,7 @@ describe("a dialect", function()
     peer:close()
   end)
 
-  it("is named among the others, and not to be mistaken for another", function()
+  it("is found by its name and by its first message", function()
     assert.equal(TOY, dialects.get "toy")
     assert.is_nil(dialects.recognise("hello", {}, "line"))
     assert.equal(TOY, dialects.recognise("hello", {}, "header"))
@@ -167,7 +167,7 @@ describe("a dialect", function()
     assert.matches('^no dialect "toyy"; there are .*gevals.*toy', message)
   end)
 
-  it("handles its own methods, and says so to the author of a plugin that has one of the same name", function()
+  it("handles its own methods, and warns of a declared method of the same name", function()
     local text, status, complaints = extension.run("spec/support/plugins/jealous.lua", {
       '{"jsonrpc":"2.0","id":1,"method":"shutdown","params":{}}',
     })

@@ -32,7 +32,7 @@ describe("the text server", function()
 
   after_each(function() getmetatable(server).__close(server) end)
 
-  it("opens, edits, moves and tells", function()
+  it("opens, edits, moves and returns text", function()
     local function told(message, lines, line, character)
       return { message = message, outputs = { lines = lines, cursor = { line = line, character = character } } }
     end
@@ -46,7 +46,7 @@ describe("the text server", function()
       server:ask '{"version":"0.1","jsonrpc":"2.0","id":"2","method":"text","params":{"name":"a"}}')
   end)
 
-  it("says what is wrong", function()
+  it("reports errors", function()
     local function refused(method, params)
       local err = server:call(method, params).error
       return { err.code, err.message }
@@ -89,7 +89,7 @@ describe("a document", function()
     end
   end)
 
-  it("stays as it is where a position is outside of it", function()
+  it("is not changed by a position outside of it", function()
     assert.equal("line 2 is outside of the text, whose last line is 1", (edited("a\nb", at(2, 0), at(2, 0), "x")))
     assert.equal("line 3 is outside of the text, whose last line is 1", (edited("a\nb", at(0, 0), at(3, 0), "x")))
     assert.equal("character 3 is outside of line 0, which has 2", (edited("äö", at(0, 3), at(0, 3), "x")))

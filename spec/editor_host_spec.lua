@@ -1,4 +1,4 @@
--- The client's side of the editor's protocol, against a server that is played; and both sides together.
+-- The client side of the editor's protocol, against a fake server; and both sides together.
 local cjson = require "cjson"
 local children = require "spec.support.children"
 local core = require "pintle.core"
@@ -26,7 +26,7 @@ local function given(answers)
   return { "lua5.4", "spec/support/editor_server.lua", record, cjson.encode(answers) }
 end
 
--- What the server has read, message by message, and END for the end of its input.
+-- The messages that the server has read, and END for the end of its input.
 local function read()
   local file <close> = assert(io.open(record))
   local lines = {}
@@ -58,7 +58,7 @@ describe("a client of an editor's server, when it opens", function()
     return read()
   end
 
-  it("tells its process, its name, where to look, and what the user wants", function()
+  it("sends its process id, its name, the root path and the config", function()
     assert.same({ initialization(('{"process_id":%d,"client_info":{"name":"pintle"}}'):format(core.getpid())), "END" },
       sends())
     assert.same(initialization(('{"process_id":%d,"client_info":{"name":"ed","version":"2"},"root_path":"/srv",' ..
@@ -69,7 +69,7 @@ describe("a client of an editor's server, when it opens", function()
     assert.equal(initialization '{"client_info":{"name":"pintle"}}', sends({ options = { process_id = false } })[1])
   end)
 
-  it("has the server look in the directory that it is started in", function()
+  it("sends the server's working directory as root path", function()
     local server = lfs.currentdir() .. "/spec/support/editor_server.lua"
     local answers = cjson.encode { initialize = INITIALIZED }
     local lines = sends { cwd = "/tmp", command = { "lua5.4", server, record, answers },
@@ -77,13 +77,13 @@ describe("a client of an editor's server, when it opens", function()
     assert.equal(initialization '{"client_info":{"name":"pintle"},"root_path":"/tmp"}', lines[1])
   end)
 
-  it("refuses options that there are not", function()
+  it("refuses unknown and invalid options", function()
     local host <close> = new_host()
     for message, options in pairs {
-      ['options: there is no "rootpath" in the dialect editor'] = { rootpath = "/" },
+      ['options: there is no "rootpath"'] = { rootpath = "/" },
       ["options.root_path: string expected, got number"] = { root_path = 1 },
       ["options.process_id: boolean expected, got number"] = { process_id = 1 },
-      ["options.client_info: object expected, got string"] = { client_info = "ed" },
+      ["options.client_info: object expected, got \"ed\""] = { client_info = "ed" },
       ["options.client_info: a name expected"] = { client_info = { version = "1" } },
       ["options.client_info.version: string expected, got number"] = { client_info = { name = "ed", version = 1 } },
     } do
@@ -93,7 +93,7 @@ describe("a client of an editor's server, when it opens", function()
     end
   end)
 
-  it("takes any answer, for the document says nothing of it", function()
+  it("accepts any answer, because the document does not define it", function()
     for _, answer in ipairs { "null", "{}", '"ready"', "[1]", '{"capabilities":{"edit":true}}', "false",
       '{"server_info":"x"}', '{"server_info":{"name":7,"version":7}}' } do
       local host <close> = new_host()
@@ -104,7 +104,7 @@ describe("a client of an editor's server, when it opens", function()
     end
   end)
 
-  it("knows what a server tells of itself and of its methods", function()
+  it("reads the server's description and methods", function()
     local logged = {}
     local host <close> = new_host(logged)
     local plugin = assert(start(host, { initialize = '"result":{"server_info":{"name":"real","version":"v7",' ..
@@ -123,7 +123,7 @@ describe("a client of an editor's server, when it opens", function()
     assert.equal(2, #read())
   end)
 
-  it("says that the server refuses, or speaks another version", function()
+  it("reports a refusal and another version", function()
     local host <close> = new_host()
     local _, err = start(host, { initialize = '"error":{"code":-32603,"message":"no paper"}' })
     assert.same({ "remote", "played refused to start: no paper" }, { err.kind, err.message })
@@ -150,7 +150,7 @@ describe("a client of an editor's server", function()
     unused:close()
   end)
 
-  -- The outcome of an operation that is answered like this.
+  -- The outcome of an operation with this answer.
   local function outcome(answer, args, options)
     local host <close> = new_host()
     local plugin = assert(start(host, { edit = answer }))
@@ -173,7 +173,7 @@ describe("a client of an editor's server", function()
     }, read())
   end)
 
-  it("reads results of all kinds, and keeps what came", function()
+  it("reads results of all types, and keeps them whole", function()
     assert.same({ success = true, message = "done", outputs = { line = 3 },
                   result = { message = "done", outputs = { line = 3 } } },
       outcome '"result":{"message":"done","outputs":{"line":3}}')
@@ -185,7 +185,7 @@ describe("a client of an editor's server", function()
     end
   end)
 
-  it("takes the code 1 for an operation that failed, and all others for errors", function()
+  it("reads the code 1 as a failed operation, and all others as errors", function()
     assert.same({ success = false, error = "locked", message = "locked" },
       outcome '"error":{"code":1,"message":"locked"}')
     assert.same({ success = false, error = "locked", message = "Nothing done", outputs = { by = "Ada" },
@@ -196,17 +196,17 @@ describe("a client of an editor's server", function()
     assert.same({ "remote", -32602, "no such line", { 7 } }, { err.kind, err.code, err.message, err.data })
   end)
 
-  it("refuses codes that are no Int", function()
+  it("refuses codes that are not an Int", function()
     for _, code in ipairs { "2147483648", "-2147483649", "1.5" } do
       local result, err = outcome(('"error":{"code":%s,"message":"odd"}'):format(code))
       assert.is_nil(result)
       assert.equal("protocol", err.kind)
-      assert.matches('^its error to "edit" has a code that is no Int: .* %(odd%)$', err.message)
+      assert.matches('^its error response to "edit" has a code that is not an Int: .* %(odd%)$', err.message)
     end
     assert.equal(2147483647, select(2, outcome '"error":{"code":2147483647,"message":"fits"}').code)
   end)
 
-  it("sends no integers that the protocol has not", function()
+  it("sends no integers out of range", function()
     local result, err = outcome('"result":1', { position = { line = 1 << 32 } })
     assert.is_nil(result)
     assert.same({ "invalid", 'Invalid params for "edit": at /position/line: Int or UInt expected, -2147483648 to '
@@ -215,7 +215,7 @@ describe("a client of an editor's server", function()
     assert.is_true(outcome('"result":1', { line = (1 << 32) - 1, shift = -(1 << 31), at = 0.5 }).success)
   end)
 
-  it("stops waiting when the time is over, and says nothing of it", function()
+  it("stops waiting after the timeout, and sends nothing", function()
     local host <close> = new_host()
     local plugin = assert(start(host, { ["move-cursor"] = INITIALIZED }))
     local result, err = plugin:execute("edit", {}, { timeout = 0.05 })
@@ -312,7 +312,7 @@ describe("client and server", function()
 end)
 
 describe("the played server", function()
-  it("takes nothing but what the document has", function()
+  it("accepts only what the document allows", function()
     local function status(bytes)
       local process <close> = assert(core.spawn { command = given {}, stderr = "null" })
       process.stdin:write(bytes)

@@ -1,4 +1,4 @@
--- What docs/dialects/editor.md shows of messages is so.
+-- The messages that docs/dialects/editor.md shows are correct.
 local core = require "pintle.core"
 local editor = require "spec.support.editor"
 
@@ -15,7 +15,7 @@ describe("the page on the editor's protocol", function()
     assert.equal(editor.frame(shown:match "\n\n(.*)$"), (shown:gsub("\n", "\r\n")))
   end)
 
-  it("shows what a server tells of itself", function()
+  it("shows the description of a server", function()
     local server <close> = editor.start "examples/greeter/plugin.lua"
     local told = server:initialize().result
     local shown = core.json.decode(page:match "```json\n(.-)```")

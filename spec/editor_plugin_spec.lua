@@ -1,4 +1,4 @@
--- The server's side of the editor's protocol, in the order of its document.
+-- The server side of the editor's protocol, in the order of its document.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local editor = require "spec.support.editor"
@@ -24,14 +24,14 @@ describe("communication", function()
     assert.same({ "", 0, "" }, { text, status, complaints })
   end)
 
-  it("is not disturbed by what is printed", function()
+  it("is not disturbed by printed text", function()
     local server <close> = editor.opened()
     assert.equal("printed", server:call("print", { text = "content-length: 5" }).result)
     local text, status, complaints = server:finish()
     assert.same({ "", 0, "content-length: 5\nshut down\n" }, { text, status, complaints })
   end)
 
-  it("ends once what was asked is answered", function()
+  it("ends after all requests are answered", function()
     local server <close> = editor.opened()
     server:say '{"version":"0.1","jsonrpc":"2.0","id":"2","method":"sleep","params":{"seconds":0.05}}'
     local text, status, complaints = server:finish()
@@ -39,7 +39,7 @@ describe("communication", function()
       { text, status, complaints })
   end)
 
-  it("is the same if the dialect is told", function()
+  it("is the same if the dialect is given", function()
     local server <close> = editor.start("examples/greeter/plugin.lua", { "--dialect", "editor" })
     server:write(frame(editor.initialization()))
     assert.equal(frame(INITIALIZED), server:frame())
@@ -55,7 +55,7 @@ describe("headers", function()
     return server:frame()
   end
 
-  it("have a content-type that may be left out, for it has a default", function()
+  it("have an optional content-type", function()
     assert.equal(frame(INITIALIZED), answer(("content-length: %d\r\n\r\n%s"):format(#REQUEST, REQUEST)))
   end)
 
@@ -100,7 +100,7 @@ describe("headers", function()
 end)
 
 describe("content", function()
-  -- The document's own example, with what it has in angle brackets filled in.
+  -- The example of the document, with its placeholders filled in.
   local EXAMPLE = [[
 {
     "version": "0.1",
@@ -109,7 +109,7 @@ describe("content", function()
     "params": {"text": "hello"}
 }]]
 
-  it("is found behind the first empty line", function()
+  it("starts after the first empty line", function()
     local server <close> = editor.opened()
     server:say(EXAMPLE)
     server:say(EXAMPLE:gsub('"method"', '"id": "2",\n    "method"'))
@@ -233,7 +233,7 @@ describe("base types", function()
       .. "4294967295" }, message(server, "edit", '{"text":"x","cells":[4294967295]}'))
   end)
 
-  it("has no other integers, wherever they are", function()
+  it("has no other integers, at any depth", function()
     local server <close> = editor.opened()
     for _, method in ipairs { "move-cursor", "count" } do
       assert.is_nil(message(server, method, '{"a":[{"b":4294967295},-2147483648]}'))
@@ -244,7 +244,7 @@ describe("base types", function()
     end
   end)
 
-  it("leaves numbers alone that a schema lets be any number, and those that are no integers", function()
+  it("does not check numbers of the type number, nor those with a fraction", function()
     local server <close> = editor.opened()
     assert.is_nil(message(server, "edit", '{"text":"x","weight":1e300}'))
     assert.is_nil(message(server, "move-cursor", '{"at":5000000000.5}'))
@@ -339,7 +339,7 @@ describe("response message", function()
 end)
 
 describe("notification message", function()
-  it("is acted on, and not answered", function()
+  it("is handled, and not answered", function()
     local server <close> = editor.opened()
     server:say '{"version":"0.1","jsonrpc":"2.0","method":"log"}'
     server:say '{"version":"0.1","jsonrpc":"2.0","method":"none"}'
@@ -388,7 +388,7 @@ describe("initialize - request", function()
     assert.is_table(server:initialize("{}").result)
   end)
 
-  it("tells where to look for files, who asks, and what the user wants", function()
+  it("has the root path, the client's name and the user's options", function()
     local server <close> = editor.opened {
       client_info = { name = "ed", version = "3" }, root_path = "/tmp/x", initialize_options = { theme = "dark" },
     }
@@ -403,7 +403,7 @@ describe("initialize - request", function()
     end
   end)
 
-  it("fails if the server cannot begin, and may be sent again", function()
+  it("fails if the server cannot be initialized, and may be sent again", function()
     local server <close> = editor.plugin()
     assert.same({ code = -32000, message = "no paper" },
       server:initialize({ initialize_options = { fail = "no paper" } }).error)
@@ -418,18 +418,18 @@ describe("initialize - request", function()
       server:initialize("{}").error)
   end)
 
-  it("comes before everything else", function()
+  it("must be first", function()
     local server <close> = editor.plugin()
     for _, method in ipairs { "edit", "count", "none" } do
       server:say(('{"version":"0.1","jsonrpc":"2.0","method":"%s"}'):format(method))
-      assert.same({ code = -32600, message = "Invalid Request: initialize comes first" }, server:call(method).error)
+      assert.same({ code = -32600, message = "Invalid Request: initialize must be first" }, server:call(method).error)
     end
     assert.is_table(server:initialize("{}").result)
     local _, status, complaints = server:finish()
     assert.same({ 0, "shut down\n" }, { status, complaints })
   end)
 
-  it("tells whose end is the server's end", function()
+  it("has the id of the process with which the server ends", function()
     local somebody <close> = assert(core.spawn { command = { "sleep", "600" } })
     local server <close> = editor.opened { process_id = somebody:pid() }
     assert.equal("wrote x", server:call("edit", { text = "x" }).result)
@@ -439,7 +439,7 @@ describe("initialize - request", function()
       server:complaints())
   end)
 
-  it("tells what the server is, and its methods", function()
+  it("returns the description of the server and its methods", function()
     local server <close> = editor.plugin { "described" }
     local told = server:initialize("{}").result
     assert.same({ name = "scribe", version = "2.0.0", description = "Writes" }, told.server_info)
@@ -447,7 +447,7 @@ describe("initialize - request", function()
       { told.methods[1].name, told.methods[1].description, told.methods[1].params.type })
   end)
 
-  it("is the protocol's own, also if an operation has that name", function()
+  it("is not replaced by an operation of that name", function()
     local server <close> = editor.plugin { "hidden" }
     assert.equal("scribe", server:initialize("{}").result.server_info.name)
     local _, _, complaints = server:finish()
@@ -477,7 +477,7 @@ describe("the first message", function()
     assert.not_equal("editor", recognised("initialize", {}, "line", { version = "0.1" }))
   end)
 
-  it("is recognised without one by members that are spelled like no other's", function()
+  it("is recognised without one by members of its own", function()
     local own = require("pintle.dialect.editor").recognises
     assert.is_true(own("initialize", { process_id = 1, root_path = "/" }, "header"))
     assert.equal("perhaps", own("initialize", {}, "header"))

@@ -1,4 +1,4 @@
--- One plugin, unchanged, in every dialect: it finds out by itself which one its host speaks.
+-- One plugin, unchanged, in every dialect: it recognises the dialect of its host.
 local children = require "spec.support.children"
 local dialects = require "pintle.dialect"
 local extension = require "spec.support.extension"
@@ -12,7 +12,7 @@ local nothing_left
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
--- The greeter of the examples, and all that its host was told.
+-- The greeter of the examples, and the log of its host.
 local function start(name, options)
   local said = {}
   local host = hosts { dialect = name, verbosity = "debug", log = function(entry) said[#said + 1] = entry end }
@@ -28,7 +28,7 @@ local function find(said, message)
 end
 
 describe("the names of all dialects", function()
-  it("are these", function()
+  it("are listed", function()
     for _, name in ipairs(NAMES) do assert.is_true(dialects.is_built_in(name), name) end
   end)
 end)
@@ -55,9 +55,9 @@ for _, name in ipairs(NAMES) do
       assert.truthy(find(said, "greeting"), "its log is not heard")
     end
 
-    it("greets when it finds out by itself", function() check() end)
+    it("greets when it recognises the dialect", function() check() end)
 
-    it("greets when it is told", function() check { env = { PINTLE_DIALECT = name } } end)
+    it("greets when the dialect is given", function() check { env = { PINTLE_DIALECT = name } } end)
   end)
 end
 
@@ -90,7 +90,7 @@ describe("arguments whose schema has no type, or a list of types", function()
   end)
 
   for _, name in ipairs(NAMES) do
-    it("are taken and filled in by " .. name, function()
+    it("are accepted and completed by " .. name, function()
       local host <close> = hosts { dialect = name, log = false }
       local plugin = assert(host:start { command = { "lua5.4", UNTYPED } })
       local function said(...) return assert(plugin:execute(...)).message end

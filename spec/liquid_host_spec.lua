@@ -1,5 +1,4 @@
--- The side of the Liquid JSON-RPC protocol that has templates rendered: against a far end that is played here, and
--- against plugins.
+-- The host side of the Liquid JSON-RPC protocol: against a fake engine, and against plugins.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local json = require("pintle.core").json
@@ -21,7 +20,7 @@ end)
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
--- {====== A far end that is played ======
+-- {====== A fake engine ======
 
 local INITIALIZED = { version = "1.0", implementation = "my-liquid", liquid_version = "6.0.0", features = { "core" } }
 
@@ -35,7 +34,7 @@ local function session_on(peer)
   return session
 end
 
--- A session, what its far end was asked, as text, and the far end; what is no function is the answer itself.
+-- A session, the requests that the fake engine got, as text, and the engine. An answer may be a value or a function.
 local function open(answers)
   local near, far = connect.pair({ name = "x" }, { raw = true })
   local asked = {}
@@ -68,7 +67,7 @@ local function execute(session, operation, args, context)
   return liquid.host.execute(session, operation, args, context or {})
 end
 
--- What is sent of these arguments, and what becomes of the answers.
+-- The requests for these arguments, and the outcome.
 local function sent(operation, args, answers)
   local session, asked, far = opened(answers or {})
   local outcome, err = execute(session, operation, args)
@@ -76,7 +75,7 @@ local function sent(operation, args, answers)
   return asked, outcome, err
 end
 
--- What is asked of an environment while it is rendered: `ask` is given a function for that.
+-- Runs a render in which the engine accesses the environment: `ask` gets a function that sends its requests.
 local function asking(environment, ask)
   local result
   local session, _, far = opened {
@@ -97,7 +96,7 @@ end
 -- }======
 
 describe("initialize", function()
-  it("is sent with the version, and tells what the plugin is", function()
+  it("is sent with the version, and returns the plugin's description", function()
     local session, asked, far = open {}
     local told = assert(manifest.read(liquid.host.open(session)))
     assert.same({ 'initialize {"version":"1.0"}' }, asked)
@@ -110,7 +109,7 @@ describe("initialize", function()
     close(session, far)
   end)
 
-  it("may be answered by one that does not say who it is", function()
+  it("may be answered without a name", function()
     local session, _, far = open { initialize = { version = "1.0", features = json.array() } }
     local told = assert(manifest.read(liquid.host.open(session)))
     assert.equal("x", told.name)
@@ -119,7 +118,7 @@ describe("initialize", function()
     close(session, far)
   end)
 
-  it("is told of where the version is another, and refused where it is none of this", function()
+  it("logs another version, and refuses an invalid answer", function()
     local session, _, far = open { initialize = { version = "2.0" } }
     assert(liquid.host.open(session))
     assert.equal("warn", session.logged[1][1])
@@ -143,7 +142,7 @@ describe("compile", function()
       .. '"filesystem":{"a.liquid":"b"}}', asked[1])
   end)
 
-  it("is sent once for a template and what it is compiled with", function()
+  it("is sent once for a template and its options", function()
     local count = 0
     local session, asked, far = opened {
       compile = function()
@@ -160,7 +159,7 @@ describe("compile", function()
     close(session, far)
   end)
 
-  it("is sent again for one that was forgotten, on either side", function()
+  it("is sent again for a template that either side has dropped", function()
     local count, known = 0, {}
     local session, _, far = opened {
       compile = function()
@@ -183,7 +182,7 @@ describe("compile", function()
     close(session, far)
   end)
 
-  it("gives up on one that is not to be had", function()
+  it("gives up on a template that the plugin never knows", function()
     local _, outcome, err = sent("render", { template = "a" },
       { render = function() return nil, { code = -32602, message = "Unknown template_id" } end })
     assert.is_nil(outcome)
@@ -199,7 +198,7 @@ describe("compile", function()
     assert.equal(1, outcome.result.error.line)
   end)
 
-  it("is refused where the answer is none", function()
+  it("refuses an invalid answer", function()
     for _, answer in ipairs { 1, json.array(), { template_id = json.null }, { template_id = 7 } } do
       local _, outcome, err = sent("render", { template = "" }, { compile = answer })
       assert.is_nil(outcome)
@@ -224,7 +223,7 @@ describe("render", function()
     assert.matches('"current_time":"2024-01-01"', asked[2], 1, true)
   end)
 
-  it("refuses arguments that are none, before anything is sent", function()
+  it("refuses invalid arguments before anything is sent", function()
     for pattern, args in pairs {
       ["template is missing"] = {}, ["template: string expected, got number"] = { template = 1 },
       ['there is no "templat"'] = { template = "", templat = 1 },
@@ -242,7 +241,7 @@ describe("render", function()
     assert.matches("environment%.f: a function", err.message)
   end)
 
-  it("gives the output, and the errors that are in it", function()
+  it("returns the output, and the errors in it", function()
     local errors = json.array { { type = "argument_error", message = "no", line = 1 } }
     local _, outcome = sent("render", { template = "" }, { render = { output = "Liquid error: no", errors = errors } })
     assert.is_true(outcome.success)
@@ -250,7 +249,7 @@ describe("render", function()
     assert.same({ output = "Liquid error: no", errors = errors }, outcome.result)
   end)
 
-  it("fails where errors are to be failures, however that is told", function()
+  it("fails with strict_errors, in any form of the answer", function()
     local text = "Liquid error (line 1): divided by 0"
     for _, answer in ipairs {
       function() return nil, { code = -32001, message = text, data = { type = "render_error", line = 1 } } end,
@@ -263,7 +262,7 @@ describe("render", function()
     end
   end)
 
-  it("is an error where it is one of the protocol, or the answer is none", function()
+  it("is an error for a protocol error or an invalid answer", function()
     local _, outcome, err = sent("render", { template = "" },
       { render = function() return nil, { code = -32603, message = "broken" } end })
     assert.is_nil(outcome)
@@ -275,7 +274,7 @@ describe("render", function()
     end
   end)
 
-  it("has one deadline for all that it takes", function()
+  it("has one deadline for compile and render", function()
     local session, _, far = opened {
       render = function()
         pintle.sleep(30)
@@ -301,7 +300,7 @@ describe("an operation", function()
     assert.equal("Hello, Ada", outcome.message)
   end)
 
-  it("that is not there is an unknown tag", function()
+  it("that does not exist is an unknown tag", function()
     local message = "Liquid syntax error (line 1): Unknown tag 'nope'"
     local _, outcome, err = sent("nope", {}, {
       compile = { template_id = json.null, error = { type = "syntax_error", message = message, line = 1 } },
@@ -319,7 +318,7 @@ describe("an operation", function()
     end
   end)
 
-  it("that failed says why, without where", function()
+  it("that failed has the reason without the line", function()
     for _, answer in ipairs {
       function() return nil, { code = -32001, message = "Liquid error (line 1): nobody to greet" } end,
       { output = "Liquid error (line 1): nobody to greet", errors = json.array { { message = "nobody to greet" } } },
@@ -371,7 +370,7 @@ describe("Drop Callbacks", function()
     } do assert.is_false(is_drop(value)) end
   end)
 
-  it("leave all else as it is", function()
+  it("leave other values as they are", function()
     local text = '{"f":1.0,"i":1,"n":null,"s":"\u{1F600}","a":[],"o":{},"l":[1,[2.5,{"x":false}]]}'
     local _, outcome = sent("render", { template = "", environment = json.decode(text, nil, true) },
       { render = function(_, params) return { output = json.encode(params.environment), errors = {} } end })
@@ -403,14 +402,14 @@ describe("Drop Callbacks", function()
       assert.equal('{"value":false}', get(setmetatable({ is = false }, {}), "is"))
     end)
 
-    it("gives what a method returns", function()
+    it("returns the result of a method", function()
       assert.equal('{"value":"ADA"}', get(user "Ada", "shout"))
       assert.equal('{"value":7}', get({ seven = function() return 7 end }, "seven"))
       assert.equal('{"value":"dynamic x"}',
         get(setmetatable({}, { __index = function(_, name) return "dynamic " .. name end }), "x"))
     end)
 
-    it("gives a drop where that is one", function()
+    it("returns a drop for an object", function()
       local object = user "Ada"
       object.address = setmetatable({ city = "Ottawa" }, { __name = "AddressDrop" })
       assert.equal('{"value":{"_rpc_drop":"drop_2","type":"AddressDrop"}}', get(object, "address"))
@@ -421,7 +420,7 @@ describe("Drop Callbacks", function()
       assert.equal('{"value":"Ottawa"}', city)
     end)
 
-    it("answers what is asked of every drop", function()
+    it("answers the properties of every drop", function()
       local list = setmetatable({ "a", "b", "c" }, { __name = "ListDrop" })
       local told = setmetatable({}, { __tostring = function() return "in words" end, __len = function() return 0 end })
       for _, case in ipairs {
@@ -454,7 +453,7 @@ describe("Drop Callbacks", function()
       assert.equal('{"value":true}', get(setmetatable({ new = true }, {}), "new"))
     end)
 
-    it("gives a class as a drop, and hides its metamethods", function()
+    it("returns a class as a drop, and hides its metamethods", function()
       local Class = { __index = {}, name = "Class" }
       local object = setmetatable({ class = Class, items = setmetatable({ print, "b" }, {}) }, { __name = "Object" })
       local answers = asking({ x = object }, function(ask)
@@ -476,7 +475,7 @@ describe("Drop Callbacks", function()
       assert.equal('{"value":null}', get(list, -4))
     end)
 
-    it("tells of what a drop raises, or returns as its error, and goes on", function()
+    it("returns the error that a drop raises or returns, and goes on", function()
       assert.equal('{"error":{"code":-32002,"message":"broken"}}', (get(user "x", "raise"):gsub(
         '{"message":"broken","code":%-32002}', '{"code":-32002,"message":"broken"}')))
       assert.matches("out of order", get(user "x", "fail"))
@@ -498,7 +497,7 @@ describe("Drop Callbacks", function()
       })))
     end)
 
-    it("gives what the method each does, a list or an iterator", function()
+    it("returns the items of the method each, an array or an iterator", function()
       assert.equal('{"items":["a","b"]}', items { each = function() return { "a", "b" } end })
       assert.equal('{"items":["a","b"]}', items { each = function() return ("a b"):gmatch "%a" end })
       assert.equal('{"items":[]}', items { each = function() end })
@@ -509,7 +508,7 @@ describe("Drop Callbacks", function()
       assert.equal('{"items":[{"_rpc_drop":"drop_2","type":"UserDrop"},1]}', items(setmetatable({ user "x", 1 }, {})))
     end)
 
-    it("gives up on one that does not end", function()
+    it("gives up on an iterator that does not end", function()
       assert.matches("more than 1000000 items", items { each = function() return function() return 1 end end })
     end)
   end)
@@ -529,7 +528,7 @@ describe("Drop Callbacks", function()
         { { _rpc_drop = "drop_1" } }))
     end)
 
-    it("tells of one that is not there", function()
+    it("returns an error for a missing method", function()
       assert.matches("UserDrop has no method 'dance'", call(user "x", "dance", {}))
       assert.matches("UserDrop has no method 'name'", call(user "x", "name", {}))
       assert.matches("has no method", call(user "x", json.null))
@@ -560,7 +559,7 @@ describe("Drop Callbacks", function()
     close(session, far)
   end)
 
-  it("may wait for others meanwhile, and be many at once", function()
+  it("may wait, and run many at once", function()
     local slow = { value = function()
       pintle.sleep(0.01)
       return "slept"
@@ -575,7 +574,7 @@ describe("Drop Callbacks", function()
     for i = 1, 20 do assert.equal('{"value":"slept"}', all[i][1] or all[i]) end
   end)
 
-  it("get no answer where they are notifications, and do no harm", function()
+  it("get no answer as notifications, and do no harm", function()
     assert.equal('{"value":"Ada"}', asking({ x = user "Ada" }, function(ask)
       return ask("drop_get", { drop_id = "drop_1", property = "name" })
     end))
@@ -647,7 +646,7 @@ describe("a host of plugins that speak Liquid", function()
     host:stop()
   end)
 
-  it("renders, with objects that are asked meanwhile", function()
+  it("renders with drops", function()
     local host <close>, engine = start(ENGINE)
     local User = { __name = "UserDrop" }
     User.__index = User
@@ -695,7 +694,7 @@ describe("a host of plugins that speak Liquid", function()
     host:stop()
   end)
 
-  it("may speak the protocol by itself", function()
+  it("may send requests of the protocol itself", function()
     local host <close>, engine = start(ENGINE)
     local id = assert(engine:call("compile", { template = "return 'raw'" })).template_id
     assert.equal("raw", assert(engine:call("render", { template_id = id })).output)

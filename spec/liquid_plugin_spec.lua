@@ -1,4 +1,4 @@
--- The side of the template engine in the Liquid JSON-RPC protocol, in the order of its text.
+-- The plugin side of the Liquid JSON-RPC protocol, in the order of the document.
 local children = require "spec.support.children"
 local client = require "spec.support.liquid_client"
 local core = require "pintle.core"
@@ -146,14 +146,14 @@ describe("initialize", function()
     assert.equal("version", plugin:call("initialize", { version = 1 }).error.data.param)
   end)
 
-  it("is answered within the two seconds that the client in use waits", function()
+  it("is answered within the two seconds that liquid-spec waits", function()
     local self <close> = client.start(GREETER, 2)
     assert.equal("1.0", self:initialize().version)
   end)
 end)
 
 describe("Features", function()
-  it("are what the engine declares, and core and runtime_drops where it declares none", function()
+  it("are what the engine declares; default: core and runtime_drops", function()
     local plugin = plugins.new {
       name = "x", version = "1.0.0",
       dialects = { liquid = { compile = function() end, render = function() end } },
@@ -182,7 +182,7 @@ describe("compile", function()
     return json.decode((self:render(id)))
   end
 
-  it("takes options.error_mode, strict2 unless told", function()
+  it("takes options.error_mode; default: strict2", function()
     assert.equal("strict2", options_seen({}).error_mode)
     assert.equal("strict2", options_seen({ error_mode = json.null }).error_mode)
     for _, mode in ipairs { "strict2", "strict", "lax" } do
@@ -190,7 +190,7 @@ describe("compile", function()
     end
   end)
 
-  it("takes the names that errors are to tell, an addition to the protocol", function()
+  it("takes names for errors, an addition to the protocol", function()
     assert.is_nil(options_seen({}).template_name)
     local seen = options_seen { template_name = "home", partial_path = "a/b" }
     assert.equal("home a/b", seen.template_name .. " " .. seen.partial_path)
@@ -211,7 +211,7 @@ describe("compile", function()
     assert.equal("filesystem.a", err.data.param)
   end)
 
-  it("takes null for what is not there", function()
+  it("accepts null for a missing member", function()
     local self <close> = engine()
     assert.equal("tmpl_1", self:request("compile",
       { template = "return ''", options = json.null, filesystem = json.null }).result.template_id)
@@ -280,7 +280,7 @@ describe("render", function()
     assert.equal("2024-01-02T00:00:00Z", seen.current_time)
   end)
 
-  it("always succeeds for a valid template_id, and tells of render errors beside the output", function()
+  it("always succeeds for a valid template_id, and returns render errors beside the output", function()
     local self <close> = engine()
     local id = self:compile [[
       local message = "cannot sort values of incompatible types"
@@ -291,7 +291,7 @@ describe("render", function()
       .. '{"type":"argument_error","message":"cannot sort values of incompatible types","line":1}]}}', line)
   end)
 
-  it("sends a render that failed as an error of its own code", function()
+  it("returns a failed render as an error with a code of its own", function()
     local self <close> = engine()
     local id = self:compile
       "return nil, { type = 'zero_division_error', message = 'Liquid error (line 1): divided by 0', line = 1 }"
@@ -302,7 +302,7 @@ describe("render", function()
     assert.same({ code = -32001, message = "no", data = { type = "render_error" } }, err)
   end)
 
-  it("is an internal error where the engine raises or returns nonsense, and the next one goes on", function()
+  it("is an internal error if the engine raises or returns an invalid value, and the next one works", function()
     local self <close> = engine()
     assert.equal(-32603, select(2, self:show "error 'broken'").code)
     assert.matches("broken", select(2, self:show "error 'broken'").message)
@@ -310,7 +310,7 @@ describe("render", function()
     assert.equal("fine", (self:show "return 'fine'"))
   end)
 
-  it("gives the engine a context to speak with", function()
+  it("gives the engine a context for logging", function()
     local self <close> = engine()
     assert.equal("render", (self:show
       "local _, _, _, ctx = ... ctx:log('info', 'at it') ctx:progress(1) return ctx.method"))
@@ -367,7 +367,7 @@ describe("Drop Callbacks", function()
     assert.equal("Drop", (self:show("return (...).x.type", { x = { _rpc_drop = "drop_9" } })))
   end)
 
-  it("are for the same markers in a large environment, whose places the engine is told", function()
+  it("are for the same markers in a large environment, with a list of their places", function()
     local self <close> = engine()
     local template = [[
       local env, options = ...
@@ -384,7 +384,7 @@ describe("Drop Callbacks", function()
     assert.equal("nil", (self:show("return tostring(select(2, ...).markers)", { user = USER })))
   end)
 
-  it("leave alone what is no marker", function()
+  it("ignore values that are not markers", function()
     local self <close> = engine()
     local environment = '{"a":{"_instantiate":"BooleanDrop","params":{"value":true}},'
       .. '"b":{"_ruby_type":"Range","begin":1,"end":5,"exclude_end":false,"inspect":"1..5"},"c":{"_rpc_drop":7}}'
@@ -401,14 +401,14 @@ describe("Drop Callbacks", function()
         self.asked)
     end)
 
-    it("may give a drop, which is asked in turn", function()
+    it("may return a drop, which has properties again", function()
       local self <close> = with_user { get = { address = { _rpc_drop = "drop_2", type = "AddressDrop" } } }
       self.drops.drop_2 = { get = { city = "Ottawa" } }
       local template = "local a = (...).user:get 'address' return a.type .. ' ' .. a:get 'city'"
       assert.equal("AddressDrop Ottawa", (self:show(template, { user = USER })))
     end)
 
-    it("may give any value, with drops anywhere in it", function()
+    it("may return any value, with drops anywhere in it", function()
       local self <close> = with_user { get = { friends = { { who = USER } }, f = 1.0, n = 1, none = json.null } }
       local template = [[
         local user = (...).user
@@ -434,7 +434,7 @@ describe("Drop Callbacks", function()
       assert.same({ '{"jsonrpc":"2.0","id":1,"method":"drop_iterate","params":{"drop_id":"drop_1"}}' }, self.asked)
     end)
 
-    it("may find none", function()
+    it("may return none", function()
       local self <close> = with_user { items = {} }
       assert.equal("0", (self:show("return tostring(#(...).user:iterate())", { user = USER })))
     end)
@@ -453,7 +453,7 @@ describe("Drop Callbacks", function()
     end)
   end)
 
-  it("tell of a drop that fails, whether as a result or as an error", function()
+  it("report a drop that fails, as a result or as an error", function()
     local self <close> = with_user { get = function() error("no such luck", 0) end }
     local template = "local value, message = (...).user:%s return tostring(value) .. ' ' .. message"
     assert.equal("nil no such luck", (self:show(template:format "get 'x'", { user = USER })))
@@ -462,7 +462,7 @@ describe("Drop Callbacks", function()
       (self:show(template:format "iterate()", { user = { _rpc_drop = "drop_9" } })))
   end)
 
-  it("are answered by others with an error, or with nonsense", function()
+  it("accept errors and invalid answers", function()
     local plugin <close> = extension.start(ENGINE)
     plugin:ask(INITIALIZE)
     local template = "local value, message = (...).u:get 'x' return tostring(value) .. ' ' .. tostring(message)"
@@ -504,7 +504,7 @@ describe("Drop Callbacks", function()
     assert.equal("Alice", (self:show("return (...).user:get 'name'", { user = USER })))
   end)
 
-  it("work where Lua cannot yield, too", function()
+  it("work even if Lua cannot yield", function()
     local self <close> = with_user { get = function(property) return property:upper() end }
     local template = "local u = (...).user return (('a b'):gsub('%a', function(c) return u:get(c) end))"
     assert.equal("A B", (self:show(template, { user = USER })))
@@ -569,7 +569,7 @@ describe("Error Handling", function()
 end)
 
 describe("Time Handling", function()
-  local moment = require "pintle.dialect.liquid.moment"
+  local wire = require "pintle.dialect.liquid.wire"
 
   it("counts from the epoch", function()
     for text, seconds in pairs {
@@ -578,23 +578,23 @@ describe("Time Handling", function()
       ["2024-02-29T19:00:00-0500"] = 1709251200, ["2024-02-29 23:00:00 -01"] = 1709251200, ["2024-03-01"] = 1709251200,
       ["2024-03-01T00:00"] = 1709251200, ["2024-03-01 00:00:00 UTC"] = 1709251200, ["0001-01-01"] = -62135596800,
     } do
-      assert.equal(seconds, moment.seconds(text), text)
-      assert.equal("integer", math.type(moment.seconds(text)), text)
+      assert.equal(seconds, wire.seconds(text), text)
+      assert.equal("integer", math.type(wire.seconds(text)), text)
     end
-    assert.equal(1704067318.25, moment.seconds "2024-01-01T00:01:58.25Z")
+    assert.equal(1704067318.25, wire.seconds "2024-01-01T00:01:58.25Z")
   end)
 
   it("agrees with the system for every day of a long time", function()
     for days = -20000, 60000, 7 do
-      assert.equal(days * 86400, moment.seconds(os.date("!%Y-%m-%dT%H:%M:%SZ", days * 86400)))
+      assert.equal(days * 86400, wire.seconds(os.date("!%Y-%m-%dT%H:%M:%SZ", days * 86400)))
     end
   end)
 
-  it("refuses what is no time", function()
+  it("refuses what is not a timestamp", function()
     for _, text in ipairs {
       "", "now", "2024", "2024-13-01", "2024-02-30", "2023-02-29", "1900-02-29", "2024-01-00", "2024-01-01T25:00:00Z",
       "2024-01-01T00:60:00Z", "2024-01-01Z00:00:00", "2024-01-01T00:00:00+1", "2024-01-01T00:00:00 Mars", "2024-01-01T",
-    } do assert.is_nil(moment.seconds(text), text) end
+    } do assert.is_nil(wire.seconds(text), text) end
     local self <close> = engine()
     local id = self:compile "return ''"
     assert.equal("frozen_time", error_of(self, "render", { template_id = id, frozen_time = "tomorrow" }).data.param)
@@ -604,7 +604,7 @@ describe("Time Handling", function()
 end)
 
 describe("Type Coercion", function()
-  it("tells null, booleans, integers, floats, strings, arrays and objects apart, and gives each back", function()
+  it("distinguishes null, booleans, integers, floats, strings, arrays and objects, and returns each", function()
     local self <close> = engine()
     local id = self:compile "return json.encode((...))"
     for _, text in ipairs {
@@ -620,7 +620,7 @@ describe("Type Coercion", function()
 end)
 
 describe("a hash", function()
-  it("has its members in the order in which they came, in the environment, the options and what drops give", function()
+  it("keeps the order of its members in the environment, the options and the values of drops", function()
     local self <close> = engine()
     local text = '{"zebra":1,"apple":{"d":1,"c":{},"b":[{"y":1,"x":2}]},"mango":null,"fig":2.0,"kiwi":"","date":[]}'
     local id = self:compile [[
@@ -681,18 +681,18 @@ describe("Transport Limitations", function()
     assert.equal("bad \u{FFFD}", err.message)
   end)
 
-  it("a broken sequence is replaced once, and all else stays", function()
-    local valid = require "pintle.dialect.liquid.text"
+  it("an invalid sequence is replaced once, and all else stays", function()
+    local valid_text = require("pintle.dialect.liquid.wire").valid_text
     for given, expected in pairs {
       [""] = "", ["plain ä"] = "plain ä", ["\u{10FFFF}"] = "\u{10FFFF}", ["a\xffb"] = "a?b", ["\xe2\x82"] = "?",
       ["\xe2\x82x"] = "?x", ["\xf0\x9f\x98"] = "?", ["\xf0\x9f\x98\x80"] = "\xf0\x9f\x98\x80", ["\xc0\xaf"] = "??",
       ["\xed\xa0\x80"] = "???", ["\xe0\x80\xaf"] = "???", ["\xf4\x90\x80\x80"] = "????", ["\x80ä\x80"] = "?ä?",
       ["\xc3"] = "?", ["\xc3\xc3\xa4"] = "?ä",
-    } do assert.equal((expected:gsub("%?", "\u{FFFD}")), valid(given)) end
+    } do assert.equal((expected:gsub("%?", "\u{FFFD}")), valid_text(given)) end
     for _ = 1, 2000 do
       local bytes = {}
       for i = 1, math.random(12) do bytes[i] = math.random(0, 255) | math.random(0, 1) * 0x80 end
-      local text = valid(string.char(table.unpack(bytes)))
+      local text = valid_text(string.char(table.unpack(bytes)))
       assert.truthy(utf8.len(text))
       assert.truthy(json.encode(text))
     end
@@ -700,7 +700,7 @@ describe("Transport Limitations", function()
 end)
 
 describe("a plugin of operations", function()
-  it("is one whose operations are tags, with the environment as arguments", function()
+  it("has its operations as tags, with the environment as arguments", function()
     local self <close> = greeter()
     for _, template in ipairs { "{% greet %}", "{%greet%}", "{%- greet -%}", "{%-  greet%}", " {%- greet -%}\n" } do
       assert.equal("Hello, Ada", (self:show(template, { name = "Ada" })), template)
@@ -708,7 +708,7 @@ describe("a plugin of operations", function()
     assert.equal(" Hello, Ada\n", (self:show(" {% greet %}\n", { name = "Ada" })))
   end)
 
-  it("compiles nothing else, and says what it would", function()
+  it("compiles nothing else, and lists its tags", function()
     local self <close> = greeter()
     local function refusal(template)
       local id, err = self:compile(template)
@@ -742,7 +742,7 @@ describe("a plugin of operations", function()
                   data = { type = "render_error", line = 2 } }, err)
   end)
 
-  it("refuses arguments that do not fit, by their place in the environment", function()
+  it("refuses invalid arguments by their place in the environment", function()
     local self <close> = greeter()
     local _, err = self:show("{% greet %}", { name = 7 })
     assert.equal(-32602, err.code)
@@ -752,7 +752,7 @@ describe("a plugin of operations", function()
     assert.equal("environment", err.data.param)
   end)
 
-  it("may have an engine as well: its own operations come first", function()
+  it("may also have an engine: operations come first", function()
     local self <close> = engine()
     local id = self:compile "{% double %}"
     local message = self:request("render", { template_id = id, environment = { n = 21 } })
@@ -763,7 +763,7 @@ describe("a plugin of operations", function()
 end)
 
 describe("a plugin with an engine", function()
-  it("has it as the operation render where a host speaks another protocol", function()
+  it("has the operation render for hosts of other protocols", function()
     local plugin <close> = extension.start(ENGINE)
     local manifest = plugin:call("initialize", { protocolVersion = "0.0.1" }).result
     assert.same({ "template" }, manifest.operations.render.params.required)
@@ -782,11 +782,11 @@ describe("a plugin with an engine", function()
     local text = '{"zebra":{"d":1,"c":[]},"apple":2,"mango":3.0}'
     local printed = render { template = "return json.encode((...).h)", environment = { h = json.raw(text) } }.message
     assert.equal(text, printed)
-    assert.matches("is no time", render { template = "return ''", frozen_time = "x" }.error)
+    assert.matches("is not a timestamp", render { template = "return ''", frozen_time = "x" }.error)
     assert.equal(-32602, plugin:execute("render", {}).error.code)
   end)
 
-  it("is refused where it is declared by halves", function()
+  it("is refused with compile or render alone", function()
     local function nothing() end
     for _, own in ipairs { { compile = nothing }, { render = nothing }, { compile = nothing, render = "x" } } do
       local ok, message = pcall(function()

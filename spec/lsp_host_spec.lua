@@ -1,4 +1,4 @@
--- The client's side of the Language Server Protocol: against a server that takes it strictly, and against pintle's own.
+-- The client side of the Language Server Protocol: against a strict server, and against pintle's own.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local lfs = require "lfs"
@@ -31,7 +31,7 @@ local function start(nature, options)
   return host:start(given)
 end
 
--- What the server has heard, as { method, params }; or only the params of what it heard of one method.
+-- The messages that the server has received, as { method, params }; or only the params of those of one method.
 local function heard(method)
   local list = {}
   for line in io.lines(heard_file) do
@@ -42,7 +42,7 @@ local function heard(method)
 end
 
 describe("a client of a language server, when it opens", function()
-  it("says who it is, where it works, and what it can do", function()
+  it("sends its name, its workspace folder and its capabilities", function()
     assert(start())
     local here = lfs.currentdir()
     assert.same({
@@ -59,17 +59,17 @@ describe("a client of a language server, when it opens", function()
     }, heard "initialize")
   end)
 
-  it("keeps its process id from a server that could not find it", function()
+  it("sends no process id if the option says so", function()
     assert(start("proper", { options = { process_id = false } }))
     assert.equal(json.null, heard("initialize").processId)
   end)
 
-  it("gives its config as initializationOptions", function()
+  it("sends its config as initializationOptions", function()
     assert(start("proper", { config = { a = 1 } }))
     assert.same({ a = 1 }, heard("initialize").initializationOptions)
   end)
 
-  it("works in the directory of the server, or where it is told", function()
+  it("uses the directory of the server as root, or the option root", function()
     local function root_with(options)
       local server <close> = assert(start("proper", options))
       local params = heard "initialize"
@@ -87,7 +87,7 @@ describe("a client of a language server, when it opens", function()
     assert.equal(json.null, heard("initialize").workspaceFolders)
   end)
 
-  it("says what its handlers can do, and what the user says", function()
+  it("sends capabilities for its handlers, and those of the user", function()
     assert(start("proper", {
       handlers = {
         ["textDocument/publishDiagnostics"] = print, ["workspace/applyEdit"] = print, ["window/showDocument"] = print,
@@ -103,7 +103,7 @@ describe("a client of a language server, when it opens", function()
     assert.same({}, told.textDocument.publishDiagnostics)
   end)
 
-  it("says that it is ready, and what the settings are", function()
+  it("sends initialized and the settings", function()
     assert(start("proper", { options = { settings = { a = { b = 1 } } } }))
     turn_until(function() return #heard() == 3 end)
     assert.same({ "initialize", "initialized", "workspace/didChangeConfiguration" }, heard())
@@ -111,7 +111,7 @@ describe("a client of a language server, when it opens", function()
     assert.same({ settings = { a = { b = 1 } } }, heard "workspace/didChangeConfiguration")
   end)
 
-  it("knows the server by what that says, and shows all of it", function()
+  it("takes name and commands from the answer, and keeps all of it", function()
     local server = assert(start())
     assert.same({ "proper server", "14 (of 2022)" }, { server.manifest.name, server.manifest.version })
     assert.same({ "ask", "fail", "give", "refuse", "sleep", "work" }, server.manifest.names)
@@ -119,7 +119,7 @@ describe("a client of a language server, when it opens", function()
     for _, entry in ipairs(entries) do assert.not_matches("semantic version", entry) end
   end)
 
-  it("makes do with what a server leaves out", function()
+  it("accepts an answer without optional members", function()
     local terse = assert(start "terse")
     assert.same({ "server", nil, {} }, { terse.manifest.name, terse.manifest.version, terse.manifest.names })
     assert.same({ capabilities = {} }, terse.told)
@@ -143,8 +143,8 @@ describe("a client of a language server, when it opens", function()
 
   for wrong, options in pairs {
     ['options: there is no "rot"'] = { rot = "/" },
-    ["options.root: a path expected, or false, got number"] = { root = 5 },
-    ["options.settings: table expected, got boolean"] = { settings = true },
+    ["options.root: a path or false expected, got number"] = { root = 5 },
+    ["options.settings: object expected, got boolean"] = { settings = true },
   } do
     it("wants options that it knows: " .. wrong, function()
       local server, err = start("proper", { options = options })
@@ -167,7 +167,7 @@ describe("a client of a language server, when it executes", function()
     assert.matches('"arguments":[]', text, 1, true)
   end)
 
-  it("keeps what came, and reads of it what it knows", function()
+  it("keeps the whole result, and reads message and outputs", function()
     local server = assert(start())
     local function give(value) return assert(server:execute("give", { value })) end
     assert.same({ success = true, message = "text", result = "text" }, give "text")
@@ -178,7 +178,7 @@ describe("a client of a language server, when it executes", function()
     assert.same({ success = true, result = { message = 5, outputs = { 1 } } }, give { message = 5, outputs = { 1 } })
   end)
 
-  it("tells a command that failed from one that was refused", function()
+  it("distinguishes a failed command from a refused one", function()
     local server = assert(start())
     assert.same({ success = false, error = "it failed", message = "it failed" }, (server:execute "fail"))
     local data = { message = "m", outputs = { a = 1 } }
@@ -190,7 +190,7 @@ describe("a client of a language server, when it executes", function()
     assert.same({ nil, "invalid", "give" }, { outcome, err.kind, err.data.suggestion })
   end)
 
-  it("is told of progress", function()
+  it("reports progress", function()
     local server = assert(start())
     local told = {}
     assert.same({ done = true }, assert(server:execute("work", {}, {
@@ -200,7 +200,7 @@ describe("a client of a language server, when it executes", function()
     assert.equal("pintle-1", heard("workspace/executeCommand").workDoneToken)
   end)
 
-  it("is told of the progress of any other call, with all that came", function()
+  it("reports the progress of any other call, with the whole value", function()
     local server = assert(start())
     local told = {}
     local params = assert(server:call("textDocument/references", { x = 1 }, {
@@ -213,7 +213,7 @@ describe("a client of a language server, when it executes", function()
     assert.same({ { "?", "begin" }, { 0.5, "report" }, { "?", "report" }, { 1, "end" } }, told)
   end)
 
-  it("cancels what takes too long, or is not wanted any more", function()
+  it("cancels a call that takes too long or is cancelled", function()
     local server = assert(start())
     local outcome, err = server:execute("sleep", {}, { timeout = 0.05 })
     assert.same({ nil, "timeout" }, { outcome, err.kind })
@@ -226,22 +226,23 @@ describe("a client of a language server, when it executes", function()
   end)
 end)
 
-describe("a client of a language server, when it is asked", function()
+describe("a client of a language server, on requests", function()
   local function answer(method, params, options)
     local server <close> = assert(start("proper", options))
     return assert(server:execute("ask", { method, params })).result
   end
 
-  it("answers what it can, and refuses the rest politely", function()
+  it("answers requests that it supports, and declines the others", function()
     local folder = { uri = "file:///x", name = "x" }
     local root = { options = { root = "/x" } }
     assert.same({ folder }, answer("workspace/workspaceFolders", json.null, root))
     assert.equal(json.null, answer("workspace/workspaceFolders", json.null, { options = { root = false } }))
-    assert.same({ applied = false, failureReason = "nobody here applies edits" }, answer("workspace/applyEdit", {}))
+    assert.same({ applied = false, failureReason = "this client does not apply edits" },
+      answer("workspace/applyEdit", {}))
     assert.same({ success = false }, answer("window/showDocument", { uri = "file:///x" }))
   end)
 
-  it("agrees to what needs nothing of it", function()
+  it("accepts requests that need no action", function()
     local server = assert(start())
     for _, method in ipairs {
       "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
@@ -252,7 +253,7 @@ describe("a client of a language server, when it is asked", function()
     end
   end)
 
-  it("knows nothing of the rest", function()
+  it("refuses unknown requests", function()
     local server = assert(start())
     local _, err = server:execute("ask", { "whatever", {} })
     assert.same({ -32601, "Method not found: whatever" }, { err.code, err.message })
@@ -269,7 +270,7 @@ describe("a client of a language server, when it is asked", function()
     assert.same({}, answer("workspace/configuration", {}))
   end)
 
-  it("leaves it to the user who has a handler", function()
+  it("leaves a request to a handler of the user", function()
     local handlers = {
       ["workspace/applyEdit"] = function(params) return { applied = params.edit } end,
       ["window/showMessageRequest"] = function(params) return params.actions[2] end,
@@ -280,8 +281,8 @@ describe("a client of a language server, when it is asked", function()
   end)
 end)
 
-describe("a client of a language server, when it is told", function()
-  it("logs, each by its level", function()
+describe("a client of a language server, on notifications", function()
+  it("logs messages with their level", function()
     local server = assert(start())
     for number, level in pairs { "error", "warn ", "info ", "debug", "debug", [9] = "info " } do
       for _, method in ipairs { "window/logMessage", "window/showMessage", "window/showMessageRequest" } do
@@ -294,10 +295,10 @@ describe("a client of a language server, when it is told", function()
     server:execute("ask", { "telemetry/event", { a = 1 } })
     server:execute("ask", { "window/logMessage", { text = "m" } })
     assert.same({ 'debug server: telemetry {"a":1}',
-      'warn  server: a message that is not as it should be {"text":"m"}' }, entries)
+      'warn  server: malformed log message {"text":"m"}' }, entries)
   end)
 
-  it("logs what the server does by itself", function()
+  it("logs progress that belongs to no call", function()
     local server = assert(start())
     for _, value in ipairs {
       { kind = "begin", title = "indexing", percentage = 0 }, { kind = "report", message = "3/5", percentage = 60 },
@@ -309,7 +310,7 @@ describe("a client of a language server, when it is told", function()
       "debug server: indexing: 1e+300%", "debug server: indexing: done" }, entries)
   end)
 
-  it("hands on what the user wants to hear", function()
+  it("passes notifications to handlers of the user", function()
     local told
     local server = assert(start("proper", {
       handlers = { ["textDocument/publishDiagnostics"] = function(params) told = params.uri end },
@@ -320,7 +321,7 @@ describe("a client of a language server, when it is told", function()
 end)
 
 describe("a client of a language server, when it stops", function()
-  it("asks for a shutdown, and then says exit", function()
+  it("sends shutdown, then exit", function()
     local server = assert(start())
     local process = server.supervisor.members[1].peer.child
     server:stop()
@@ -328,7 +329,7 @@ describe("a client of a language server, when it stops", function()
     assert.same({ code = 0 }, process.exit)
   end)
 
-  it("says exit also to one that does not answer", function()
+  it("sends exit even if shutdown is not answered", function()
     local server = assert(start("deaf", { ladder = { request = 0.2 } }))
     local process = server.supervisor.members[1].peer.child
     server:stop()
@@ -358,7 +359,7 @@ describe("pintle's client and pintle's server", function()
     assert.same({ nil, -32601 }, { none, err.code })
   end)
 
-  it("tell of progress, each in his own way", function()
+  it("report progress, each in its own way", function()
     local told = {}
     local plugin = greeter()
     assert(plugin:execute("greet", { name = "Ada", times = 2 }, {
@@ -369,7 +370,7 @@ describe("pintle's client and pintle's server", function()
     assert.equal("debug plugin: Say hello: done", entries[#entries])
   end)
 
-  it("cancel, and end well", function()
+  it("cancel, and end with status 0", function()
     local plugin = assert(host:start { command = { "lua5.4", "spec/support/plugins/language.lua" } })
     local process = plugin.supervisor.members[1].peer.child
     local _, err = plugin:execute("sleep", {}, { timeout = 0.05 })

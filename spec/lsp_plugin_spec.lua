@@ -1,4 +1,4 @@
--- The server's side of the Language Server Protocol, in the order of its text, over real pipes and byte by byte.
+-- The server side of the Language Server Protocol, in the order of its specification, over real pipes, byte by byte.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
@@ -42,14 +42,14 @@ describe("recognising the Language Server Protocol", function()
     return dialect and dialect.name
   end
 
-  it("is sure of an initialize with what only this one has", function()
+  it("claims an initialize with members of its own for sure", function()
     for _, params in ipairs { { capabilities = {} }, { processId = 1 }, { processId = json.null } } do
       assert.equal(true, dialects.get "lsp".recognises("initialize", params, "header"))
       assert.is_false(dialects.get "lsp".recognises("initialize", params, "line"))
     end
   end)
 
-  it("takes all else that comes with a header, if nobody else does", function()
+  it("perhaps claims any other message with a header", function()
     assert.equal("perhaps", dialects.get "lsp".recognises("initialize", {}, "header"))
     assert.equal("perhaps", dialects.get "lsp".recognises("shutdown", nil, "header"))
     assert.equal("lsp", recognised("textDocument/hover", nil, "header"))
@@ -83,14 +83,14 @@ describe("a server's lifecycle", function()
     assert.same({}, server:call(1, "$/seen").result.seen)
   end)
 
-  it("takes one initialize", function()
+  it("accepts one initialize", function()
     local server <close> = framed.start(LANGUAGE)
     server:ask(INITIALIZE)
-    assert.equal('{"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"Invalid Request: initialize comes once"}}',
-      server:ask(INITIALIZE))
+    local refusal = '{"code":-32600,"message":"Invalid Request: initialize was sent already"}'
+    assert.equal('{"jsonrpc":"2.0","id":0,"error":' .. refusal .. "}", server:ask(INITIALIZE))
   end)
 
-  it("refuses what comes after shutdown, and drops notifications", function()
+  it("refuses requests after shutdown, and drops notifications", function()
     local server <close> = initialized()
     assert.equal(json.null, server:call(1, "shutdown").result)
     for id, method in ipairs { "textDocument/hover", "workspace/executeCommand", "shutdown", "initialize", "what" } do
@@ -101,7 +101,7 @@ describe("a server's lifecycle", function()
     assert.same({ 0, "", "shut down\nand done\n" }, { server:ending() })
   end)
 
-  it("ends with 1 if nobody has asked for a shutdown", function()
+  it("ends with status 1 on exit without shutdown", function()
     local server <close> = initialized()
     server:say(EXIT)
     assert.same({ 1, "", "shut down\nand done\n" }, { server:ending() })
@@ -110,7 +110,7 @@ describe("a server's lifecycle", function()
     assert.same({ 1, "", "" }, { uninitialized:ending() })
   end)
 
-  it("takes an exit that does not wait for the answer to shutdown", function()
+  it("accepts an exit before shutdown is answered", function()
     local server <close> = initialized()
     server:say(SHUTDOWN, EXIT)
     assert.equal('{"jsonrpc":"2.0","id":9,"result":null}', server:hear())
@@ -122,7 +122,7 @@ describe("a server's lifecycle", function()
     assert.same({ 0, "", "shut down\nand done\n" }, { server:finish() })
   end)
 
-  it("ends when the client's process is gone", function()
+  it("ends when the client's process has ended", function()
     local client <close> = assert(core.spawn { command = { "sleep", "600" } })
     local server <close> = initialized(LANGUAGE, { processId = client:pid() })
     client:close()
@@ -131,7 +131,7 @@ describe("a server's lifecycle", function()
     assert.matches("process %d+, which it serves, is gone", complaints)
   end)
 
-  it("goes on where a client says nonsense of its process", function()
+  it("goes on after an invalid processId", function()
     local server <close> = initialized(LANGUAGE, { processId = "me" })
     assert.equal("hover", server:call(1, "textDocument/hover", {}).result.contents)
     local status, _, complaints = server:finish()
@@ -139,7 +139,7 @@ describe("a server's lifecycle", function()
       { status, complaints })
   end)
 
-  it("may be refused, and tried again", function()
+  it("allows initialize again after a failure", function()
     local server <close> = framed.start(LANGUAGE)
     local err = server:call(1, "initialize", { initializationOptions = { refuse = true } }).error
     assert.same({ code = -32050, message = "not with me", data = { retry = false } }, err)
@@ -147,26 +147,26 @@ describe("a server's lifecycle", function()
     assert.equal("language", server:call(3, "initialize", { capabilities = {} }).result.serverInfo.name)
   end)
 
-  it("begins with initializationOptions, and shows the author what the client says", function()
+  it("passes initializationOptions and the params of initialize to the author", function()
     local server <close> = initialized(LANGUAGE, { initializationOptions = { mark = "marked" }, locale = "eo" })
     local seen = server:call(1, "$/seen").result
     assert.same({ "marked" }, seen.seen)
     assert.equal("eo", seen.client.locale)
   end)
 
-  it("passes over initializationOptions that are no object, and says so", function()
+  it("ignores initializationOptions that are not an object, with a warning", function()
     local server <close> = initialized(LANGUAGE, { initializationOptions = "text" })
     local _, _, complaints = server:finish()
     assert.matches("initializationOptions: an object expected, got string", complaints)
   end)
 
-  it("lets the server speak while it begins", function()
+  it("sends log messages of on_initialize", function()
     local server <close> = framed.start(LANGUAGE)
     assert.equal("beginning", server:call(1, "initialize", { initializationOptions = { log = true } }).params.message)
     assert.equal(1, server:message().id)
   end)
 
-  it("wants an object", function()
+  it("refuses params that are not an object", function()
     local server <close> = framed.start(LANGUAGE)
     server:ask '{"jsonrpc":"2.0","id":1,"method":"textDocument/hover"}'
     assert.equal(-32602, server:call(1, "initialize", { 1 }).error.code)
@@ -175,7 +175,7 @@ describe("a server's lifecycle", function()
 end)
 
 describe("a server's capabilities", function()
-  it("are told by its methods, and by what the author says on top", function()
+  it("follow from its methods, and from what the author adds", function()
     local server <close>, told = initialized(LANGUAGE, { locale = "eo" })
     server:say(EXIT)
     assert.same({
@@ -215,7 +215,7 @@ describe("a server's capabilities", function()
       of { "textDocument/didSave", "textDocument/didChange" })
   end)
 
-  it("are the author's where he says so", function()
+  it("are replaced by those of the author", function()
     local given = { textDocumentSync = 1, positionEncoding = "utf-8" }
     assert.same(given, of({ "textDocument/didOpen" }, { capabilities = given }))
   end)
@@ -252,7 +252,7 @@ describe("a server's commands", function()
     assert.equal('{"jsonrpc":"2.0","id":2,"error":{"code":-32803,"message":"nobody to greet"}}', greeter:hear())
   end)
 
-  it("refuse what they do not know, with what was meant", function()
+  it("refuse an unknown name with a suggestion", function()
     local server <close> = initialized()
     assert.same({ code = -32602, message = "Invalid params: Unknown operation: outputz",
       data = { suggestion = "outputs" } },
@@ -274,13 +274,13 @@ describe("a server's commands", function()
     end
   end)
 
-  it("tell of errors with codes that mean nothing else here", function()
+  it("use error codes that LSP does not define", function()
     local server <close> = initialized()
     assert.equal(-32000, execute(server, "needy").error.code)
     assert.equal(-32603, execute(server, "raise").error.code)
   end)
 
-  it("work where the client does", function()
+  it("run in the client's workspace folder", function()
     for _, params in ipairs {
       { rootUri = "file:///a%20b/c" },
       { rootUri = "file:///other", workspaceFolders = { { uri = "file:///a%20b/c", name = "c" } } },
@@ -294,14 +294,14 @@ describe("a server's commands", function()
 end)
 
 describe("a server's methods", function()
-  it("are the author's, with what he returns", function()
+  it("return what the author returns", function()
     local server <close> = initialized()
     assert.same({ contents = "hover" }, server:call(1, "textDocument/hover", {}).result)
     server:notify("textDocument/didOpen", { textDocument = { uri = "file:///x" } })
     assert.same({ "file:///x" }, server:call(2, "$/seen").result.seen)
   end)
 
-  it("that are not there are not found, and notifications dropped", function()
+  it("that are not declared are refused, and notifications dropped", function()
     local server <close> = initialized()
     assert.same({ -32601, -32601 },
       { server:call(1, "$/unknown").error.code, server:call(2, "textDocument/rename", {}).error.code })
@@ -323,7 +323,7 @@ describe("cancelling a server's work", function()
     assert.equal(-32800, server:message().error.code)
   end)
 
-  it("does nothing to what is not there", function()
+  it("ignores unknown requests", function()
     local server <close> = initialized()
     server:notify("$/cancelRequest", { id = 77 })
     assert.equal(1, server:call(1, "textDocument/hover", {}).id)
@@ -366,7 +366,7 @@ describe("a server's progress", function()
     assert.equal(-32800, server:message().error.code)
   end)
 
-  it("is told to nobody who has not asked for it", function()
+  it("is not sent without a token", function()
     local server <close> = initialized()
     assert.equal(json.null, execute(server, "report", { at = { 0, 1 } }).result)
     assert.equal(json.null, execute(server, "report", { at = { 0 } }, { workDoneToken = { 1 } }).result)
@@ -374,7 +374,7 @@ describe("a server's progress", function()
 
   local WILLING = { capabilities = { window = { workDoneProgress = true } } }
 
-  it("has a token that the client agrees to, where it has said that it would", function()
+  it("uses a token that the client accepts, if the client supports that", function()
     local server <close> = initialized(LANGUAGE, WILLING)
     server:request(1, "workspace/executeCommand", command("report", { at = { 0, 1 } }))
     local create = server:message()
@@ -387,7 +387,7 @@ describe("a server's progress", function()
     assert.equal(json.null, server:message().result)
   end)
 
-  it("is not told with a token that the client refuses", function()
+  it("is not sent with a token that the client refuses", function()
     local server <close> = initialized(LANGUAGE, WILLING)
     server:request(1, "workspace/executeCommand", command("report", { at = { 0, 1 } }))
     server:say(('{"jsonrpc":"2.0","id":%d,"error":{"code":-32601,"message":"no"}}'):format(server:message().id))
@@ -407,7 +407,7 @@ describe("a server's progress", function()
 end)
 
 describe("a server's log", function()
-  it("has the protocol's levels, and data behind the message", function()
+  it("has the levels of LSP, and data appended to the message", function()
     local server <close> = initialized()
     for level, number in pairs { error = 1, warn = 2, info = 3, debug = 4 } do
       server:request(1, "workspace/executeCommand", command("log", { level = level, message = "m", data = { a = 1 } }))
@@ -417,8 +417,8 @@ describe("a server's log", function()
   end)
 end)
 
-describe("what the author gives for this dialect alone", function()
-  it("is looked at: what is not known is told", function()
+describe("dialects.lsp of a plugin", function()
+  it("gets a warning for unknown members", function()
     local script = os.tmpname()
     local file = assert(io.open(script, "w"))
     file:write [[

@@ -26,7 +26,7 @@ local function start(host)
   return assert(host:start { command = { "lua5.4", "examples/greeter/plugin.lua" }, env = ENV })
 end
 
-describe("a dialect that somebody else has written", function()
+describe("a dialect that is not built in", function()
   it("is spoken by a host and an unchanged plugin", function()
     local said = {}
     local host <close> = pintle.host { dialect = "openrpc", log = function(entry) said[#said + 1] = entry end }
@@ -43,7 +43,7 @@ describe("a dialect that somebody else has written", function()
     assert.equal("stderr", said[1].source)
   end)
 
-  it("is told on the command line of a plugin", function()
+  it("is given on the command line of a plugin", function()
     local greeter <close> = extension.start("examples/greeter/plugin.lua", { "--dialect", "openrpc" },
       { LUA_PATH = ENV.LUA_PATH })
     local told = greeter:call("rpc.discover", {}).result
@@ -55,7 +55,7 @@ describe("a dialect that somebody else has written", function()
     assert.equal(0, status)
   end)
 
-  it("is a clear error where it is not there, or no dialect", function()
+  it("is a clear error if it is missing or invalid", function()
     assert.matches('no dialect "nonesuch"; there are .*gevals', select(2, pintle.dialect.get "nonesuch"))
     assert.is_nil((pintle.dialect.get "../openrpc"))
     assert.has_error(function() pintle.dialect.add { name = "half", framing = "line" } end,

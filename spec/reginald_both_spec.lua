@@ -1,4 +1,4 @@
--- Both sides of Reginald's protocol together: what it has no words for comes through all the same.
+-- Both sides of Reginald's protocol together: outcomes and progress arrive, although it has no messages for them.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local pintle = require "pintle"
@@ -17,7 +17,7 @@ local function manifest_of(command)
   return json.decode(text)
 end
 
--- The ways in which a host can come to speak to a plugin.
+-- The ways to start a plugin.
 local WAYS = {
   ["june"] = function() return { options = { release = "june" } } end,
   ["july, with a manifest.json"] = function(command) return { described = manifest_of(command) } end,
@@ -25,7 +25,7 @@ local WAYS = {
   ["neither told"] = function() return {} end,
 }
 
-describe("a host and a plugin of ours", function()
+describe("a pintle host and a pintle plugin", function()
   local nothing_left, host, entries
 
   setup(function() -- what stays from the first start on, such as the watch on signals
@@ -85,7 +85,7 @@ describe("a host and a plugin of ours", function()
         assert.equal(-32603, err.code)
       end)
 
-      it("do not mix up what several runs have to say", function()
+      it("do not mix up the outcomes of several runs", function()
         local plugin = start(WORKBENCH, given(WORKBENCH))
         local running = {}
         for i = 1, 20 do
@@ -116,7 +116,7 @@ describe("a host and a plugin of ours", function()
     end
   end)
 
-  it("tell of progress", function()
+  it("report progress", function()
     local plugin = start(GREETER, {})
     local seen = {}
     assert(plugin:execute("greet", { name = "Ada", times = 4 }, {
@@ -125,7 +125,7 @@ describe("a host and a plugin of ours", function()
     assert.same({ { 0.25 }, { 0.5 }, { 0.75 }, { 1.0 } }, seen)
   end)
 
-  it("have no message where the log is not asked for it", function()
+  it("have no message if the log level is above INFO", function()
     local plugin = start(GREETER, { options = { release = "june", level = "WARN" } })
     assert.same({ success = true }, (plugin:execute("greet", { name = "Ada" })))
     assert.same({ success = false, message = "nobody to greet", error = "nobody to greet" },
@@ -133,7 +133,7 @@ describe("a host and a plugin of ours", function()
     assert.same({}, entries)
   end)
 
-  it("find the message also if the log takes its time", function()
+  it("find the message even if the log is delayed", function()
     local slow = pintle.host { dialect = "reginald", log = function()
       local stop = core.now() + 0.3
       while core.now() < stop do end
@@ -153,7 +153,7 @@ describe("a host and a plugin of ours", function()
     end
   end)
 
-  it("wait for their turn no longer than they may", function()
+  it("wait for another run no longer than their timeout", function()
     local plugin = start(WORKBENCH, { options = { release = "june" } })
     local first = tasks.start(function() return plugin:execute("wait", { ms = 600 }) end)
     local outcome, err = plugin:execute("wait", { ms = 1 }, { timeout = 0.1 })
@@ -166,7 +166,7 @@ describe("a host and a plugin of ours", function()
     assert.equal("waited for 2", third:await().message)
   end)
 
-  it("fail the runs that wait for their turn when the plugin dies", function()
+  it("fail the waiting runs when the plugin dies", function()
     local plugin = start(WORKBENCH, { options = { release = "june" } })
     local running = {}
     for i = 1, 3 do running[i] = tasks.start(function() return plugin:execute("wait", { ms = 60000 }) end) end
@@ -189,14 +189,14 @@ describe("a host and a plugin of ours", function()
     end
   end)
 
-  it("give tasks of june the directory", function()
+  it("send the directory to tasks of june", function()
     local plugin = start(WORKBENCH, { options = { release = "june" } })
     assert.equal("/tmp/x", plugin:execute("task:where", {}, { workdir = "/tmp" }).message)
   end)
 end)
 
 describe("--manifest reginald", function()
-  it("writes a manifest.json that july takes", function()
+  it("writes a manifest.json that july accepts", function()
     local manifest = manifest_of(WORKBENCH)
     local discovery = require "pintle.dialect.reginald.discovery"
     assert(discovery.manifest(manifest))
@@ -228,7 +228,7 @@ describe("--manifest reginald", function()
     }, types)
   end)
 
-  -- What a plugin whose author has made a mistake says.
+  -- The output of a plugin with an invalid declaration.
   local function complaint(plugin_options, operation_options)
     local plugin = pintle.plugin { name = "x", version = "1.0.0", dialects = { reginald = plugin_options } }
     plugin:operation("go", {
@@ -240,12 +240,12 @@ describe("--manifest reginald", function()
     return message
   end
 
-  it("always writes the config of the plugin, for july refuses the settings of its commands without it", function()
+  it("always writes the config of the plugin, without which july refuses the settings of its commands", function()
     local text = children.run { command = { GREETER[1], GREETER[2], "--manifest", "reginald" }, stdin = "null" }
     assert.matches('\n  "config": [],\n', text, 1, true)
   end)
 
-  it("tells authors what is wrong with what they say", function()
+  it("reports invalid declarations", function()
     assert.equal('plugin: dialects.reginald: there is no "domian"', complaint({ domian = "x" }))
     assert.equal("plugin: dialects.reginald: domain: a string expected, got number", complaint({ domain = 1 }))
     local where = 'operation "go": dialects.reginald: '
@@ -257,7 +257,7 @@ describe("--manifest reginald", function()
     assert.equal(where .. 'config.a: there is no "falg"', complaint({}, { config = { a = { falg = "x" } } }))
   end)
 
-  it("and so does the handshake, without ending the plugin", function()
+  it("reports invalid declarations in the handshake, too, without ending the plugin", function()
     local code = [[
       local plugin = require("pintle").plugin { name = "x", version = "1.0.0" }
       plugin:operation("go", { dialects = { reginald = { as = "tusk" } } }, function() end)

@@ -1,27 +1,24 @@
--- Schemas and config entries: one becomes the other, and back.
+-- Conversion between schemas and config entries, in both directions.
+local arguments = require "pintle.dialect.reginald.arguments"
+local definition = require "pintle.dialect.reginald.definition"
 local discovery = require "pintle.dialect.reginald.discovery"
-local entries = require "pintle.dialect.reginald.entries"
 local json = require("pintle.core").json
-local levels = require "pintle.dialect.reginald.level"
 local lfs = require "lfs"
-local log = require "pintle.dialect.reginald.log"
 local manifests = require "pintle.manifest"
-local outcomes = require "pintle.dialect.reginald.outcome"
-local reading = require "pintle.dialect.reginald.reading"
-local releases = require "pintle.dialect.reginald.release"
-local told = require "pintle.dialect.reginald.told"
+local received = require "pintle.dialect.reginald.received"
+local wire = require "pintle.dialect.reginald.wire"
 
-local june, july = releases.by_name.june, releases.by_name.july
+local june, july = wire.releases.june, wire.releases.july
 
 local function object(properties, required) return { type = "object", properties = properties, required = required } end
 
 -- One entry as text.
 local function entry(schema, release, given)
-  return json.encode(entries.of(object { x = schema }, release, given)[1])
+  return json.encode(definition.entries(object { x = schema }, release, given)[1])
 end
 
 describe("a schema as config entries", function()
-  it("has types that both releases know", function()
+  it("uses types of both releases", function()
     for schema, expected in pairs {
       [{ type = "boolean" }] = { "false", "bool" }, [{ type = "boolean", default = true }] = { "true", "bool" },
       [{ type = "integer" }] = { "0", "int" }, [{ type = "integer", default = 7 }] = { "7", "int" },
@@ -36,7 +33,7 @@ describe("a schema as config entries", function()
     end
   end)
 
-  it("has types that only july knows; june gets JSON text in a string", function()
+  it("uses types that only july has; june gets JSON text in a string", function()
     local text = { type = "string" }
     for schema, expected in pairs {
       [{ type = "array", items = text }] = { "[]", "stringList", '""' },
@@ -53,7 +50,7 @@ describe("a schema as config entries", function()
     assert.equal('{"key":"x","value":"/","type":"string"}', entry(path, june))
   end)
 
-  it("is JSON text in a string where no release has a type", function()
+  it("is JSON text in a string if no release has a type", function()
     for schema, value in pairs {
       [{ type = "number" }] = '""', [{ type = "number", default = 1.5 }] = '"1.5"', [{}] = '""', [true] = '""',
       [{ type = { "string", "integer" } }] = '""', [{ default = false }] = '"false"', [{ enum = { "a", 1 } }] = '""',
@@ -67,7 +64,7 @@ describe("a schema as config entries", function()
     end
   end)
 
-  it("has flags, where they are wanted", function()
+  it("has flags for commands", function()
     local schema = { type = "integer", description = "How many" }
     assert.equal('{"key":"x","value":0,"type":"int","flag":{"name":"x","shorthand":"","usage":"How many"}}',
       entry(schema, june, {}))
@@ -84,8 +81,8 @@ describe("a schema as config entries", function()
       entry(object {}, july, {}))
   end)
 
-  it("has the required ones first, and says so in the usage", function()
-    local list = entries.of(object({ a = { type = "string" }, b = { type = "string", description = "B" },
+  it("has required parameters first, and marks them in the usage", function()
+    local list = definition.entries(object({ a = { type = "string" }, b = { type = "string", description = "B" },
       c = { type = "string", default = "c" } }, { "c", "b", "b", "unknown" }), june, {})
     local usages = {}
     for i, item in ipairs(list) do usages[i] = item.key .. item.flag.usage end
@@ -93,7 +90,7 @@ describe("a schema as config entries", function()
   end)
 end)
 
-describe("config entries that were received", function()
+describe("received config entries", function()
   local schema = object({
     yes = { type = "boolean" }, count = { type = "integer", minimum = 1 }, text = { type = "string", default = "t" },
     name = { type = "string" }, file = { type = "string", format = "path" },
@@ -102,7 +99,7 @@ describe("config entries that were received", function()
   }, { "name" })
 
   local function read(text, release, of)
-    return reading.values("config", json.decode(text), of or schema, release or july)
+    return arguments.values("config", json.decode(text), of or schema, release or july)
   end
 
   local function refused(text, release, of)
@@ -125,11 +122,11 @@ describe("config entries that were received", function()
       {"key":"factor","value":2,"type":"int"} ]
     ]], june))
     assert.same({ count = 2 }, read '[{"key":"count","value":2.0,"type":"int"}]')
-    assert.same({}, (reading.values("config", nil, schema, june)))
-    assert.same({}, (reading.values("config", json.null, schema, june)))
+    assert.same({}, (arguments.values("config", nil, schema, june)))
+    assert.same({}, (arguments.values("config", json.null, schema, june)))
   end)
 
-  it("are left out where nobody has set them", function()
+  it("are left out if they are not set", function()
     assert.same({ text = "", name = "" }, read [[[
       {"key":"yes","value":false,"type":"bool"}, {"key":"count","value":0,"type":"int"},
       {"key":"text","value":"","type":"string"}, {"key":"name","value":"","type":"string"},
@@ -139,7 +136,7 @@ describe("config entries that were received", function()
     assert.same({}, read '[{"key":"name","value":null,"type":"string"}]')
   end)
 
-  it("are refused by their keys", function()
+  it("are refused with their keys", function()
     assert.equal('config: key "count": int expected, got string',
       refused '[{"key":"count","value":"2","type":"string"}]')
     assert.equal('config: key "count": int expected, got string', refused '[{"key":"count","value":"2","type":"int"}]')
@@ -147,21 +144,22 @@ describe("config entries that were received", function()
       refused '[{"key":"texts","value":[1],"type":"stringList"}]')
     assert.matches('^config: key "factor": JSON text expected: .*line 1',
       refused '[{"key":"factor","value":"half","type":"string"}]')
-    assert.matches('^config: key "nope": there is none such; there are count, factor,', refused '[{"key":"nope"}]')
+    assert.matches('^config: key "nope": there is no such key; there are count, factor,', refused '[{"key":"nope"}]')
   end)
 
-  it("are skipped where they are the settings of a command, of whatever type", function()
+  it("are skipped if they are the settings of a command, of any type", function()
     local commands = { sub = true }
     for _, name in ipairs { '"configs"', '"map"', '"int"', "7", "null" } do
       local list = json.decode('[{"key":"sub","value":[{"key":"x","value":1,"type":"int"}],"type":' .. name .. "},"
         .. '{"key":"count","value":2,"type":"int"}]')
-      assert.same({ count = 2 }, (reading.values("config", list, schema, july, commands)))
-      assert.same({ count = 2 }, (reading.values("config", list, { type = "object" }, july, commands)))
-      assert.matches('^config: key "sub": there is none such', select(2, reading.values("config", list, schema, july)))
+      assert.same({ count = 2 }, (arguments.values("config", list, schema, july, commands)))
+      assert.same({ count = 2 }, (arguments.values("config", list, { type = "object" }, july, commands)))
+      local _, message = arguments.values("config", list, schema, july)
+      assert.matches('^config: key "sub": there is no such key', message)
     end
   end)
 
-  it("leave out an optional path of july that is the directory the plugin runs in", function()
+  it("leave out an optional path of july that is the plugin's working directory", function()
     local here = lfs.currentdir()
     local of = object({
       file = { type = "string", format = "path" }, text = { type = "string" },
@@ -179,13 +177,13 @@ describe("config entries that were received", function()
     assert.equal(here, read(list(here):gsub('"path"', '"string"'), june, of).file)
   end)
 
-  it("may have any key where the schema lets them", function()
+  it("may have any key that the schema allows", function()
     local list = '[{"key":"a","value":"[1]","type":"string"},{"key":"b","value":[1],"type":"intList"},'
       .. '{"key":"c","value":true},{"key":"d","value":[{"key":"e","value":1,"type":"int"}],"type":"configs"}]'
     local expected = { a = "[1]", b = { 1 }, c = true, d = { e = 1 } }
     assert.same(expected, read(list, july, { type = "object" }))
     local open = object {}
-    assert.matches("none such$", refused(list, july, open))
+    assert.matches("no such key$", refused(list, july, open))
     open.additionalProperties = true
     assert.same(expected, read(list, july, open))
     assert.equal('config: key "a": float expected, got number',
@@ -193,26 +191,26 @@ describe("config entries that were received", function()
   end)
 end)
 
-describe("what was told of a command", function()
-  -- Told by a plugin with this schema, and read by a host: what the host sends for these values.
+describe("the declaration of a command", function()
+  -- Declared by a plugin with this schema, and read by a host: what the host sends for these values.
   local function round(schema, values, release)
-    local list = json.decode(json.encode(entries.of(schema, release, {})))
+    local list = json.decode(json.encode(definition.entries(schema, release, {})))
     local holder = assert(manifests.read {
-      name = "x", version = false, operations = { x = { params = told.schema(list) } },
+      name = "x", version = false, operations = { x = { params = received.schema(list) } },
     })
     local checked, err = holder:check("x", values)
     if not checked then return nil, err.message end
-    local sent = json.encode(assert(told.write(checked, list, release)))
-    return reading.values("config", json.decode(sent), schema, release)
+    local sent = json.encode(assert(received.write(checked, list, release)))
+    return arguments.values("config", json.decode(sent), schema, release)
   end
 
-  it("lets values through that the schema lets through", function()
+  it("accepts the values that the schema accepts", function()
     local schema = object({
       name = { type = "string" }, count = { type = "integer", default = 1 }, half = { type = "number" },
       any = {}, list = { type = "array", items = { type = "integer" } }, nested = object { a = { type = "string" } },
     }, { "name", "half" })
     local all = { name = "n", half = 2, count = 5, any = { 1, "a" }, list = { 3 }, nested = { a = "b" } }
-    for _, release in pairs(releases.by_name) do
+    for _, release in pairs(wire.releases) do
       local function refused(values) return select(2, round(schema, values, release)) end
       assert.same({ name = "n", half = 0.5, count = 1 }, round(schema, { name = "n", half = 0.5 }, release))
       assert.same(all, round(schema, all, release))
@@ -222,13 +220,13 @@ describe("what was told of a command", function()
     end
   end)
 
-  it("is used as far as it goes", function()
-    assert.equal(true, told.schema(json.null))
-    assert.equal(true, told.schema(json.array { 1, { key = 2 } }))
+  it("is used as far as it is valid", function()
+    assert.equal(true, received.schema(json.null))
+    assert.equal(true, received.schema(json.array { 1, { key = 2 } }))
     local schema =
-      told.schema(json.decode '[{"key":"a","value":"x","type":"int"},{"key":"b","type":"odd"},{"key":"c"}]')
+      received.schema(json.decode '[{"key":"a","value":"x","type":"int"},{"key":"b","type":"odd"},{"key":"c"}]')
     assert.same({ a = { type = "integer" }, b = {} }, schema.properties)
-    schema = told.schema(json.decode [[[{"key":"a","value":"","type":"string","flag":{"usage":"(required)"}},
+    schema = received.schema(json.decode [[[{"key":"a","value":"","type":"string","flag":{"usage":"(required)"}},
       {"key":"a","value":1,"type":"int","flag":{"usage":"(required)"}}, {"key":"b","value":[],"type":"configs"},
       {"key":"e","value":"","type":"string"}, {"key":"f","value":"[1]","type":"string"},
       {"key":"g","value":"hi","type":"string"}, {"alternatives":[1,{"key":"h","type":"int"}],"description":"H"},
@@ -243,17 +241,17 @@ describe("what was told of a command", function()
       h = { description = "H" }, i = {},
       c = { default = false, description = "(JSON)" }, d = { description = "(JSON)" },
     }, schema.properties)
-    schema = told.schema(json.decode [[[{"key":"a","type":"int","flag":{"description":"A"},"description":"B"},
+    schema = received.schema(json.decode [[[{"key":"a","type":"int","flag":{"description":"A"},"description":"B"},
       {"key":"b","type":"int","flag":null,"description":"B"}, {"key":"c","type":"int","flag":{"usage":""}}] ]])
     assert.same({ "A", "B" }, { schema.properties.a.description, schema.properties.b.description })
     assert.is_nil(schema.properties.c.description)
-    local sent, err = told.write({ a = print }, nil, june)
+    local sent, err = received.write({ a = print }, nil, june)
     assert.is_nil(sent)
     assert.equal("invalid", err.kind)
   end)
 end)
 
-describe("whatever is received", function()
+describe("random input", function()
   local WORDS = {
     "int", "bool", "string", "path", "configs", "stringList", "intList", "pathList", "List", "odd", "x", "", "(JSON)",
     "(required)", "{}", "1", "INFO", "message", "greet",
@@ -284,21 +282,21 @@ describe("whatever is received", function()
     ["1"] = {},
   }, { "x" })
 
-  it("is read or refused, and raises nothing", function()
+  it("is read or refused without an error", function()
     for _ = 1, 500 do
       local list = json.array { entry_like(), entry_like(), entry_like(), random(0) }
       local release = math.random(2) == 1 and june or july
-      local found = told.operations({ commands = list, tasks = random(0) }, "taskType")
+      local found = received.operations({ commands = list, tasks = random(0) }, "taskType")
       assert(manifests.read { name = "x", version = false, operations = found.operations })
-      assert(manifests.read { name = "x", version = false, operations = { x = { params = told.schema(list) } } })
-      local values, message = reading.values("config", list, SCHEMA, release)
+      assert(manifests.read { name = "x", version = false, operations = { x = { params = received.schema(list) } } })
+      local values, message = arguments.values("config", list, SCHEMA, release)
       assert.truthy(values or message)
-      local written, err = told.write({ x = random(0), int = random(0) }, list, release)
+      local written, err = received.write({ x = random(0), int = random(0) }, list, release)
       assert.truthy(written or err)
-      log.read(random(0))
+      wire.read_log(random(0))
       local fields = { outcome = random(0), outputs = random(0) }
-      outcomes.of_message("m", fields)
-      outcomes.of_failure { message = "m", data = fields }
+      wire.read_outcome("m", fields)
+      wire.read_failure { message = "m", data = fields }
       discovery.manifest { name = "x", executable = "y", config = list, commands = random(0), tasks = random(0) }
     end
   end)
@@ -310,16 +308,16 @@ describe("a level of the log", function()
       TRACE = -8, trace = -8, Debug = -4, INFO = 0, ["info+2"] = 2, ["WARN-4"] = 0, warn = 4, ERROR = 8,
       ["ERROR+100"] = 108,
     } do
-      assert.equal(number, levels.number(text))
+      assert.equal(number, wire.level_number(text))
     end
     for _, text in ipairs { "", "LOUD", "INFO+", "INFO+x", "+2", "INFO 2", 3, "INFO+99999999999999999999" } do
-      assert.is_nil(levels.number(text))
+      assert.is_nil(wire.level_number(text))
     end
   end)
 
-  it("is one of four here", function()
+  it("is one of four levels of pintle", function()
     local names = {}
-    for _, number in ipairs { -8, -1, 0, 3, 4, 7, 8, 100 } do names[#names + 1] = levels.name(number) end
+    for _, number in ipairs { -8, -1, 0, 3, 4, 7, 8, 100 } do names[#names + 1] = wire.level_name(number) end
     assert.equal("debug debug info info warn warn error error", table.concat(names, " "))
   end)
 end)

@@ -9,7 +9,7 @@ local function write(path, text, mode)
   if mode then assert(os.execute(("chmod %s '%s'"):format(mode, path))) end
 end
 
-describe("looking for plugins of Reginald", function()
+describe("discovery of Reginald's plugins", function()
   local nothing_left, directory, host, lines
 
   setup(function() -- what stays from the first start on, such as the watch on signals
@@ -67,8 +67,8 @@ describe("looking for plugins of Reginald", function()
       name = "reginald-echo", command = { directory .. "/reginald-echo" }, dialect = "reginald",
       options = { release = "june" },
     }, found[1])
-    assert.equal("its name does not begin with reginald-", why.other)
-    assert.equal("its name does not begin with reginald-", why["reginald-"])
+    assert.equal("its name does not start with reginald-", why.other)
+    assert.equal("its name does not start with reginald-", why["reginald-"])
     assert.matches("is not executable", why["reginald-notes"])
     assert.equal(3, #lines)
   end)
@@ -94,7 +94,7 @@ describe("looking for plugins of Reginald", function()
       found[1].dialect, found[1].options.release, found[1].described.description })
   end)
 
-  it("passes over what the real program dies of, and goes on with the rest", function()
+  it("skips plugins that end the real program, and finds the rest", function()
     folder("good", '{"name":"good","executable":"run"}')
     folder "empty"
     for name, manifest in pairs {
@@ -118,8 +118,8 @@ describe("looking for plugins of Reginald", function()
       noname = "manifest.json: name is missing", noprogram = "executable: a string expected",
       version = "manifest.json: version: string expected, got number",
       command = "manifest.json: there is no commands[2].commands[1].nam",
-      entry = 'manifest.json: config[1].type: no type of a config entry: "float"',
-      configs = 'manifest.json: config[1].type: no type of a config entry: "configs"',
+      entry = 'manifest.json: config[1].type: unknown type of a config entry: "float"',
+      configs = 'manifest.json: config[1].type: unknown type of a config entry: "configs"',
       typeless = "manifest.json: config[1].type is missing",
       flag = "manifest.json: there is no config[1].flag.short",
       task = "manifest.json: tasks[1].taskType is missing", list = "manifest.json: tasks: array expected, got object",
@@ -129,7 +129,7 @@ describe("looking for plugins of Reginald", function()
     end
   end)
 
-  it("takes no two with the same name, domain or executable", function()
+  it("skips plugins with the same name, domain or executable", function()
     folder("a", '{"name":"one","executable":"first","domain":"d"}', "first")
     folder("b", '{"name":"one","executable":"second"}', "second")
     folder("c", '{"name":"three","executable":"third","domain":"d"}', "third")
@@ -142,7 +142,7 @@ describe("looking for plugins of Reginald", function()
     assert.equal('another plugin has the executable "first": ' .. directory .. "/a/first", why.d)
   end)
 
-  it("passes over directories that are links", function()
+  it("skips links to directories", function()
     local elsewhere = os.tmpname()
     os.remove(elsewhere)
     assert(lfs.mkdir(elsewhere))
@@ -154,7 +154,7 @@ describe("looking for plugins of Reginald", function()
     assert.equal("a link to a directory", why.link)
   end)
 
-  it("looks where Reginald has them unless told", function()
+  it("looks in Reginald's own directory by default", function()
     local function discover(env)
       local code = [[
         local found, err = require("pintle").host { dialect = "reginald", log = false }:discover()
@@ -173,11 +173,11 @@ describe("looking for plugins of Reginald", function()
     assert.equal("reginald-home\n", discover { XDG_DATA_HOME = "", HOME = directory })
     assert.matches("/nowhere/.local/share/reginald/plugins", discover { XDG_DATA_HOME = false, HOME = "/nowhere" }, 1,
       true)
-    assert.equal("where Reginald's plugins are cannot be said: neither XDG_DATA_HOME nor HOME is set\n",
+    assert.equal("the directory of Reginald's plugins is not known: neither XDG_DATA_HOME nor HOME is set\n",
       discover { XDG_DATA_HOME = false, HOME = false })
   end)
 
-  it("has to be told where, in a dialect that has no such place", function()
+  it("needs a directory in a dialect without a default", function()
     local other <close> = pintle.host { log = false }
     local ok, message = pcall(function() other:discover() end)
     assert.is_false(ok)
@@ -185,7 +185,7 @@ describe("looking for plugins of Reginald", function()
       message)
   end)
 
-  it("finds what can be started at once, both kinds", function()
+  it("finds plugins of both kinds that can be started", function()
     program("reginald-sleeper", "spec/support/reginald/june_plugin.lua")
     lfs.mkdir(directory .. "/greeter")
     program("greeter/plugin.lua", "examples/greeter/plugin.lua")

@@ -1,4 +1,4 @@
--- The host's side of Reginald's protocol, against strict plugins of both releases.
+-- The host side of Reginald's protocol, against strict plugins of both releases.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local loop = require "pintle.loop"
@@ -58,7 +58,7 @@ local function start(release, given, ...)
   return host:start(settings)
 end
 
--- The bodies that the plugin was sent; headers are looked at on the way.
+-- The bodies that the plugin has received; headers are checked.
 local function sent()
   local file <close> = assert(io.open(record, "rb"))
   local text, bodies, at = file:read "a", {}, 1
@@ -78,7 +78,7 @@ local function logged(pattern)
 end
 
 describe("a host of june", function()
-  it("sends exactly this", function()
+  it("sends exactly these messages", function()
     local plugin <close> = assert(start("june", { options = { release = "june" } }))
     assert(plugin:execute("sleep", { time = 2 }))
     assert(plugin:execute("echo", { msg = "hi" }, { workdir = "/abs/dir" }))
@@ -99,7 +99,7 @@ describe("a host of june", function()
     }, sent())
   end)
 
-  it("knows what the plugin told it", function()
+  it("lists the operations that the plugin has declared", function()
     local plugin <close> = assert(start "june")
     assert.equal("sleeper 0.1.0", plugin.manifest.name .. " " .. plugin.manifest.version)
     assert.same({ "echo", "fail", "sleep", "task:fail" }, plugin.manifest.names)
@@ -128,7 +128,7 @@ describe("a host of june", function()
     assert.equal(before, #sent())
   end)
 
-  it("configures the plugin, and asks for its log", function()
+  it("sends the config and the log level", function()
     local plugin <close> = assert(start("june", { config = { greeting = "moin" }, options = { level = "debug+2" } }))
     plugin:stop()
     assert.equal('{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"logging":{"enabled":true,'
@@ -147,7 +147,7 @@ describe("a host of june", function()
     end
   end)
 
-  it("takes failures for outcomes, and refusals for errors", function()
+  it("returns failures as outcomes, and refusals as errors", function()
     local plugin <close> = assert(start "june")
     local failure = { success = false, error = "it failed", message = "it failed" }
     assert.same(failure, (plugin:execute("fail", {})))
@@ -159,7 +159,7 @@ describe("a host of june", function()
     assert.matches('^info  june: slept {', logged "slept")
   end)
 
-  it("sends values of which nothing is known by what they are", function()
+  it("sends values without a declared type by the type that they have", function()
     local plugin <close> = assert(start "june")
     assert(plugin:execute("echo", { msg = "hi", n = 1, yes = true, half = 0.5, list = { 1, "a" } }))
     plugin:stop()
@@ -168,7 +168,7 @@ describe("a host of june", function()
       .. '{"key":"n","value":1,"type":"int"},{"key":"yes","value":true,"type":"bool"}]', sent()[4], 1, true)
   end)
 
-  it("lets nobody set up a command before it has run", function()
+  it("does not set up a command again before it has run", function()
     local plugin <close> = assert(start "june")
     local running = {}
     for i = 1, 3 do running[i] = tasks.start(function() return plugin:execute("sleep", { time = i }) end) end
@@ -183,7 +183,7 @@ describe("a host of june", function()
     assert.equal("setup run setup run setup run", table.concat(order, " "))
   end)
 
-  it("answers a plugin that asks something, as it answers everybody", function()
+  it("answers requests of a plugin with its handlers", function()
     local plugin <close> = assert(start("june", { handlers = { weather = function() return "fine" end } }, "asking"))
     assert(plugin:execute("sleep", {}))
     assert.matches('"result":"fine"', logged "weather" or logged "fine", 1, true)
@@ -194,7 +194,7 @@ describe("a host of june", function()
 end)
 
 describe("a host of july", function()
-  it("sends exactly this", function()
+  it("sends exactly these messages", function()
     local plugin <close> = assert(start("july", { described = DESCRIBED }))
     assert(plugin:execute("versions", { yes = false, names = { "a" }, file = "/x", nested = { inner = "j" } }))
     assert(plugin:execute("list.all"))
@@ -217,7 +217,7 @@ describe("a host of july", function()
     assert.matches('^info  july: ran versions {"config":5}', logged "ran versions")
   end)
 
-  it("knows what the manifest.json tells", function()
+  it("lists the operations of the manifest.json", function()
     local plugin <close> = assert(start("july", { described = DESCRIBED }))
     local manifest = plugin.manifest
     assert.same({ "installer", "2.0.0", "Installs" }, { manifest.name, manifest.version, manifest.description })
@@ -231,7 +231,7 @@ describe("a host of july", function()
     assert.matches("at /counts/0", select(2, plugin:execute("versions", { counts = { "x" } })).message)
   end)
 
-  it("sends what has alternatives as the first that fits, and a map as JSON text", function()
+  it("sends an entry with alternatives as the first that fits, and a map as JSON text", function()
     local plugin <close> = assert(start("july", { described = DESCRIBED }))
     assert(plugin:execute("versions", { links = { "a" }, table = { k = 1 } }))
     assert(plugin:execute("versions", { links = { a = { src = "b" } } }))
@@ -241,7 +241,7 @@ describe("a host of july", function()
     assert.matches('{"value":"{\\"a\\":{\\"src\\":\\"b\\"}}","type":"string","key":"links"}]', sent()[3], 1, true)
   end)
 
-  it("takes failures for outcomes, and refusals for errors", function()
+  it("returns failures as outcomes, and refusals as errors", function()
     local plugin <close> = assert(start("july", { described = DESCRIBED }))
     local failure = { success = false, error = "it failed", message = "it failed" }
     assert.same(failure, (plugin:execute("fail", {})))
@@ -251,7 +251,7 @@ describe("a host of july", function()
     assert.same({ "remote", -32002 }, { err.kind, err.code })
   end)
 
-  it("does without a manifest.json, too: then the plugin judges", function()
+  it("sends any arguments without a manifest.json: the plugin checks them", function()
     local plugin <close> = assert(start("july", { options = { release = "july" } }))
     assert.is_nil(plugin.manifest.version)
     assert.is_true(plugin.manifest.is_open)
@@ -262,15 +262,15 @@ describe("a host of july", function()
       true)
   end)
 
-  it("wants the name that the manifest.json has", function()
+  it("refuses a name that differs from the manifest.json", function()
     local described = setmetatable({ name = "other" }, { __index = DESCRIBED })
     local plugin, err = start("july", { described = described })
     assert.is_nil(plugin)
-    assert.same({ "protocol", 'july: it calls itself "installer", and its manifest.json "other"' },
+    assert.same({ "protocol", 'july: its name is "installer" in the handshake, and "other" in its manifest.json' },
       { err.kind, err.message })
   end)
 
-  it("says so if a shutdown is not answered with true", function()
+  it("warns if a shutdown is not answered with true", function()
     local plugin <close> = assert(start("july", { described = DESCRIBED }, "untrue"))
     plugin:stop()
     assert.equal("warn  july: its answer to shutdown: true expected, got object", logged "shutdown")
@@ -281,8 +281,8 @@ describe("a host of july", function()
   end)
 end)
 
-describe("a host that is not told the release", function()
-  it("finds it out on one connection", function()
+describe("a host without the option release", function()
+  it("negotiates the release on one connection", function()
     local plugin <close> = assert(start "june")
     assert.equal("sleeper", plugin.manifest.name)
     local other <close> = assert(start "july")
@@ -294,13 +294,13 @@ describe("a host that is not told the release", function()
     assert.equal("rpp initialize rpp reginald shutdown exit shutdown exit", table.concat(methods, " "))
   end)
 
-  it("says what it was answered if it is neither", function()
+  it("returns the plugin's refusal if it speaks neither release", function()
     local plugin, err = start("july", nil, "refusing")
     assert.is_nil(plugin)
     assert.same({ "remote", -32000, "july refused to start: not that protocol" }, { err.kind, err.code, err.message })
   end)
 
-  it("does not wait for ever", function()
+  it("gives up when the handshake times out", function()
     local begun = core.now()
     local plugin, err = start("july", { handshake_timeout = 0.2 }, "silent")
     assert.is_nil(plugin)
@@ -316,23 +316,23 @@ describe("a host that is not told the release", function()
     assert.truthy(core.now() - begun >= 5)
   end)
 
-  it("does not wait longer for initialize, either", function()
+  it("waits five seconds for initialize, and no longer", function()
     local plugin, err = start("june", { handshake_timeout = 2 }, "idle")
     assert.is_nil(plugin)
     assert.matches('no answer to "initialize" within 2s', err.message)
   end)
 
-  it("refuses a plugin of another release than it is told", function()
+  it("refuses a plugin of another release than the option says", function()
     local plugin, err = start("july", { options = { release = "june" } })
     assert.is_nil(plugin)
     assert.equal("july refused to start: not that protocol", err.message)
   end)
 
-  it("refuses options that are none", function()
+  it("refuses unknown and invalid options", function()
     for options, message in pairs {
       [{ relase = "june" }] = 'odd: options: there is no "relase"',
-      [{ release = "may" }] = 'odd: options: release: "june" or "july" expected, got may',
-      [{ level = "loud" }] = "odd: options: level: TRACE, DEBUG, INFO, WARN or ERROR expected, got loud",
+      [{ release = "may" }] = 'odd: options.release: "june" or "july" expected, got "may"',
+      [{ level = "loud" }] = 'odd: options.level: TRACE, DEBUG, INFO, WARN or ERROR expected, got "loud"',
     } do
       local plugin, err = start("june", { options = options, name = "odd" })
       assert.is_nil(plugin)
@@ -340,7 +340,7 @@ describe("a host that is not told the release", function()
     end
   end)
 
-  -- A plugin that gives one answer to the handshake.
+  -- A plugin with a fixed answer to the handshake.
   local function answering(result)
     local code = [[
       io.read "L" io.read "L"
@@ -352,12 +352,12 @@ describe("a host that is not told the release", function()
     return host:start { command = children.lua(code, result), name = "odd" }
   end
 
-  it("refuses answers that do not keep to the protocol", function()
+  it("refuses invalid answers to the handshake", function()
     for result, message in pairs {
       ["null"] = "odd: its answer to handshake: object expected, got null",
       ['{"name":"x"}'] = 'odd: its answer to handshake: protocol: "rpp" or "reginald" expected, got null',
       ['{"protocol":"rpp","protocolVersion":1}'] =
-        "odd: it speaks version 1 of the protocol, and only 0 is spoken here",
+        "odd: it speaks version 1 of the protocol; supported is 0",
       ['{"protocol":"rpp","protocolVersion":0}'] = "odd: its answer to handshake: name: string expected, got nil",
     } do
       local plugin, err = answering(result)
@@ -366,14 +366,14 @@ describe("a host that is not told the release", function()
     end
   end)
 
-  it("believes a plugin that says what it is, whatever it was asked", function()
+  it("takes the release from the answer to the handshake", function()
     local plugin <close> = assert(answering '{"name":"x","protocol":"reginald","protocolVersion":0}')
     assert.is_true(plugin.manifest.is_open)
   end)
 end)
 
-describe("a host whose plugin repeats itself", function()
-  it("survives answers that come twice, late, or to nobody", function()
+describe("a host whose plugin repeats its answers", function()
+  it("survives duplicate, late and unexpected answers", function()
     for release, operation in pairs { june = "sleep", july = "versions" } do
       local described = release == "july" and DESCRIBED or nil
       local plugin <close> = assert(start(release, { described = described, name = release .. "-twice" }, "double"))
@@ -395,7 +395,7 @@ describe("a host whose plugin repeats itself", function()
 end)
 
 describe("the strict plugins", function()
-  it("die of one member that they do not know", function()
+  it("end at an unknown member", function()
     for release, params in pairs {
       june = { name = "sleep", extra = 1 }, july = { cmd = "versions", pluginConfig = json.array(), extra = 1 },
     } do
@@ -410,8 +410,8 @@ describe("the strict plugins", function()
   end)
 end)
 
-describe("a host of Reginald's", function()
-  it("says so if a log message is none", function()
+describe("a host of Reginald", function()
+  it("warns of a malformed log message", function()
     local code = [[
       local function say(body) io.write("Content-Length: ", #body, "\r\n\r\n", body) io.flush() end
       io.read "L" io.read "L"
@@ -426,13 +426,13 @@ describe("a host of Reginald's", function()
     })
     local lines = {}
     for i, entry in ipairs(entries) do lines[i] = entry.level .. " " .. entry.message end
-    local odd = "warn a log message that is not as it should be"
+    local odd = "warn malformed log message"
     assert.same({ odd, odd, odd, "info fine", "error bad" }, lines)
     assert.truthy(plugin)
   end)
 
-  -- Few handlers may be at work here, and they take their time, so that the log has to wait behind the answer.
-  it("finds what an operation has to say also if the log is held up", function()
+  -- Few handlers may run at once, and they are slow, so that log messages are handled after the response.
+  it("finds the outcome of an operation even if the log is delayed", function()
     local code = [[
       local function say(body) io.write("Content-Length: ", #body, "\r\n\r\n", body) end
       local function hear() local length = io.read "L":match "%d+" io.read "L" io.read(math.tointeger(length)) end

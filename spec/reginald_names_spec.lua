@@ -1,4 +1,4 @@
--- Names that break the real programs of Reginald are refused where a plugin is meant for it.
+-- Names that break the real programs of Reginald are refused in a plugin that is meant for it.
 local children = require "spec.support.children"
 local json = require("pintle.core").json
 local july_host = require "spec.support.reginald.july_host"
@@ -43,7 +43,7 @@ describe("a parameter", function()
     end
   end)
 
-  it("may not have the name of a flag whose value june would take instead", function()
+  it("may not have the name of a flag of june", function()
     assert.matches('^operation "go": parameter "plugin%-dir": june has a flag %-%-plugin%-dir itself, and the plugin '
       .. "would get the value of that one;", problem { go = { "plugin-dir" } })
     local both = problems { go = { "config" } }
@@ -52,7 +52,7 @@ describe("a parameter", function()
     assert.matches("june has a flag %-%-config itself", both[2])
   end)
 
-  it("may, where its flag has another name, or it has none, or is that of a task", function()
+  it("may have such a name if its flag has another name, or it has none, or belongs to a task", function()
     assert.same({}, problems { go = { "verbose", { config = { verbose = { flag = "loud" } } } } })
     assert.same({}, problems { go = { "verbose", { config = { verbose = { flag = false, shorthand = "v" } } } } })
     assert.same({}, problems { go = { "verbose config", { as = "task" } } })
@@ -60,7 +60,7 @@ describe("a parameter", function()
       problem { go = { "loud", { config = { loud = { flag = "verbose" } } } } })
   end)
 
-  it("may not have the flag of another of the command, or of one above it", function()
+  it("may not share a flag with another of its command or of a parent command", function()
     local shared = '%s: the flag --file is also that of %s: july refuses the command ("flag that already exists")'
     local deep = 'operation "link.add.all": parameter "file"'
     local above = 'operation "link": parameter "file"'
@@ -70,7 +70,7 @@ describe("a parameter", function()
     assert.same({}, problems { ["link.add"] = { "file" }, ["link.remove"] = { "file" } })
   end)
 
-  it("may not have the name of a command under its own", function()
+  it("may not have the name of a subcommand", function()
     assert.equal('operation "link": parameter: "add" is also the name of a command, and july has the settings of that '
       .. "under this key", problem { link = { "add" }, ["link.add"] = { "" } })
   end)
@@ -81,7 +81,7 @@ describe("a shorthand", function()
     return problem { go = { "file", { config = { file = { shorthand = letter } } } } }
   end
 
-  it("may not be one of the programs' own", function()
+  it("may not be one of june or july", function()
     for letter in ("c C h p q v"):gmatch "%S" do
       assert.equal(('operation "go": parameter "file": june and july panic: they have the shorthand -%s themselves')
         :format(letter), shorthand(letter))
@@ -97,7 +97,7 @@ describe("a shorthand", function()
     assert.same({}, problems { go = { "file", { config = { file = { shorthand = "" } } } } })
   end)
 
-  it("is used once, by a command and those above it", function()
+  it("is used once by a command and its parents", function()
     local one, two = { config = { file = { shorthand = "f" } } }, { config = { from = { shorthand = "f" } } }
     assert.equal('operation "link.add": parameter "from": july panics: the shorthand -f is also that of '
       .. 'operation "link": parameter "file"', problem { link = { "file", one }, ["link.add"] = { "from", two } })
@@ -109,7 +109,7 @@ describe("a shorthand", function()
 end)
 
 describe("an operation", function()
-  it("may not have the name of a command of the programs", function()
+  it("may not have the name of a command of june or july", function()
     assert.equal('operation "attend": june has a command of that name itself', problem { attend = { "" } })
     local shown = "operation %q: july shows its own version instead of running a command of that name"
     assert.equal(shown:format "version", problem { version = { "" } })
@@ -127,12 +127,12 @@ describe("a plugin", function()
     assert.same({}, problems({}, { domain = "other" }, "core"))
   end)
 
-  it("may not be configured by the name of one of its commands", function()
+  it("may not have a config key with the name of a command", function()
     assert.equal('plugin: config: "link" is also the name of a command, and july has the settings of that under this '
       .. "key", problem({ ["link.add"] = { "" } }, { config = object "link" }))
   end)
 
-  it("is warned of keys that no file can set", function()
+  it("gets a warning for keys that no file can set", function()
     local found, warnings = names.check(new_plugin({ go = { "dry_run dryRun dry-run Dry a1" } },
       { config = object "baseDir root" }).manifest)
     assert.same({}, found)
@@ -186,7 +186,7 @@ describe("a plugin with a name that breaks Reginald", function()
     end
   end)
 
-  it("writes one with a warning where only a file cannot set something", function()
+  it("writes one with a warning for a key that a file cannot set", function()
     local text, complaint, status = describe_itself("", "name", "--manifest", "reginald")
     assert.equal(0, status)
     assert.equal("x", json.decode(text).name)

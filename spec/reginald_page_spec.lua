@@ -1,4 +1,4 @@
--- The plugin of docs/dialects/reginald.md is taken by hosts of both releases.
+-- Hosts of both releases accept the plugin of docs/dialects/reginald.md.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local folders = require "spec.support.folder"

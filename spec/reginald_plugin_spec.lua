@@ -1,4 +1,4 @@
--- The plugin's side of Reginald's protocol, against strict hosts of both releases.
+-- The plugin side of Reginald's protocol, against strict hosts of both releases.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
@@ -20,7 +20,7 @@ local JULY = '{"protocol":"reginald","protocolVersion":0}'
 local LACKING = 'Requirement not met: the command "pintle-no-such-command" is not in PATH'
 local LOGGING = '{"logging":{"enabled":true,"level":"TRACE"}}'
 
--- A host that has shaken hands.
+-- A host after the handshake.
 local function june(command, initialize)
   local host = june_host(command or WORKBENCH)
   assert(host:call("handshake", JUNE))
@@ -45,7 +45,7 @@ local function entry(key, value, type_name)
   return ('{"key":%s,"value":%s,"type":"%s"}'):format(json.encode(key), json.encode(value), type_name)
 end
 
--- What the log says that is not about progress.
+-- The log messages that are not about progress.
 local function said(host)
   local lines = {}
   for _, params in ipairs(host.logged) do
@@ -57,7 +57,7 @@ end
 describe("the exchange of june, byte for byte", function()
   local host
 
-  -- The bodies that come back.
+  -- The bodies of the responses.
   local function ask(count, method, params)
     host.id = host.id + 1
     host:say(('{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}'):format(host.id, method, params))
@@ -124,7 +124,7 @@ describe("the exchange of july, byte for byte", function()
   end)
 end)
 
-describe("a plugin in the hands of a strict host", function()
+describe("a plugin of a strict host", function()
   it("makes no mistake", function()
     for _, start in ipairs { june, july } do
       local host <close> = start()
@@ -138,7 +138,7 @@ describe("a plugin in the hands of a strict host", function()
     end
   end)
 
-  -- A plugin that says one thing whatever it is asked, so that the hosts themselves are tried.
+  -- A plugin with one fixed answer to everything, to test the fake hosts themselves.
   local function parrot(...)
     local code = [[
       io.stdout:setvbuf "no"
@@ -197,7 +197,7 @@ describe("a plugin in the hands of a strict host", function()
     assert.equal(1, host.mistakes)
   end)
 
-  it("takes headers of any case, ending in LF alone, and others beside them, as those hosts do", function()
+  it("accepts headers in any case, with LF alone, and unknown ones, as those hosts do", function()
     local code = [[
       io.write("content-length: 3\nX: y\n\n{} Content-Type: a\r\nCONTENT-LENGTH:2\r\n\r\n{}")
     ]]
@@ -207,7 +207,7 @@ describe("a plugin in the hands of a strict host", function()
 end)
 
 describe("the handshake", function()
-  it("is how a plugin knows that it is Reginald who asks", function()
+  it("makes a plugin recognise Reginald", function()
     local function recognised(params, framing)
       local dialect = dialects.recognise("handshake", params, framing)
       return dialect and dialect.name
@@ -219,7 +219,7 @@ describe("the handshake", function()
     assert.not_equal("reginald", (dialects.recognise("initialize", {}, "header") or {}).name)
   end)
 
-  it("tells the release by the protocol, from one definition", function()
+  it("selects the release by the protocol, with one definition", function()
     local host <close> = june_host(WORKBENCH)
     local told = host:call("handshake", JUNE)
     assert.equal("workbench 1.2.0", told.name .. " " .. told.version)
@@ -228,26 +228,26 @@ describe("the handshake", function()
     assert.is_false(other.hung)
   end)
 
-  it("is refused where another protocol or version is spoken", function()
+  it("is refused for another protocol or version", function()
     local host <close> = june_host(WORKBENCH)
-    assert.same({ -32602, 'Invalid params: version 1 of the protocol "rpp" is not spoken here, only 0' },
+    assert.same({ -32602, 'Invalid params: version 1 of the protocol "rpp" is not supported; supported is 0' },
       error_of(host, "handshake", '{"protocol":"rpp","protocolVersion":1}'))
-    assert.same({ -32000, 'version "0" of the protocol "reginald" is not spoken here, only 0' },
+    assert.same({ -32000, 'version "0" of the protocol "reginald" is not supported; supported is 0' },
       error_of(host, "handshake", '{"protocol":"reginald","protocolVersion":"0"}'))
-    assert.same({ -32602, 'Invalid params: protocol "lsp" is not spoken here, only "rpp" and "reginald"' },
+    assert.same({ -32602, 'Invalid params: protocol "lsp" is not supported; supported are "rpp" and "reginald"' },
       error_of(host, "handshake", '{"protocol":"lsp","protocolVersion":0}'))
-    assert.same({ -32602, 'Invalid params: protocol null is not spoken here, only "rpp" and "reginald"' },
+    assert.same({ -32602, 'Invalid params: protocol null is not supported; supported are "rpp" and "reginald"' },
       error_of(host, "handshake"))
     assert.same({ -32602, "Invalid params: params: object expected, got array" }, error_of(host, "handshake", "[1]"))
     assert(host:call("handshake", JUNE))
-    assert.same({ -32600, "Invalid Request: hands are shaken already" }, error_of(host, "handshake", JUNE))
+    assert.same({ -32600, "Invalid Request: handshake was sent already" }, error_of(host, "handshake", JUNE))
   end)
 
-  it("comes first, whether the dialect is given or recognised", function()
+  it("must be first, whether the dialect is given or recognised", function()
     for _, command in ipairs { WORKBENCH, { "lua5.4", WORKBENCH[2], "--dialect", "reginald" } } do
       for _, method in ipairs { "runCommand", "runTask", "setupCommand", "validateTask" } do
         local host <close> = june_host(command)
-        assert.same({ -32600, "Invalid Request: a handshake has to come first" }, error_of(host, method, "{}"))
+        assert.same({ -32600, "Invalid Request: handshake must be first" }, error_of(host, method, "{}"))
         assert(host:call("handshake", JUNE))
         assert(host:call("runCommand", '{"name":"nothing"}'))
       end
@@ -265,7 +265,7 @@ describe("the handshake", function()
     end
   end)
 
-  it("settles which methods there are", function()
+  it("decides which methods are available", function()
     local host <close> = july()
     for _, method in ipairs { "initialize", "setupCommand", "validateTask", "nonsense" } do
       assert.same({ -32601, "Method not found: " .. method }, error_of(host, method, "{}"))
@@ -274,7 +274,7 @@ describe("the handshake", function()
     assert.same({ -32601, "Method not found: nonsense" }, error_of(other, "nonsense", "{}"))
   end)
 
-  it("tells commands, tasks and configs of june, with flags", function()
+  it("returns commands, tasks and configs to june, with flags", function()
     local host <close> = june_host(WORKBENCH)
     local told = host:call("handshake", JUNE)
     local names, tasks = {}, {}
@@ -300,13 +300,13 @@ describe("initialize", function()
       error_of(host, "initialize", LOGGING))
   end)
 
-  it("fills in what is not told", function()
+  it("fills in defaults", function()
     local host <close> = june(nil, '{"logging":{"enabled":true,"level":"INFO"},"config":[]}')
     host:call("runCommand", '{"name":"where"}')
     assert.same({ greeting = "hi" }, host.logged[1].fields.outputs.config)
   end)
 
-  it("need not come, or say anything: then the command line counts, and the defaults", function()
+  it("is optional: without it the command line and the defaults count", function()
     for initialize, command in pairs {
       [LOGGING] = { WORKBENCH[1], WORKBENCH[2], "--config", '{"depth":4}' },
       [false] = { WORKBENCH[1], WORKBENCH[2], "--config", '{"depth":4}' },
@@ -320,7 +320,7 @@ describe("initialize", function()
     assert.same({ greeting = "hi", depth = 4 }, json.decode(host.logged[#host.logged].attrs[2].value).config)
   end)
 
-  it("refuses what is not right", function()
+  it("refuses invalid params", function()
     local host <close> = june(nil, false)
     for params, message in pairs {
       ['{"logging":1}'] = "Invalid params: logging: object expected, got number",
@@ -330,7 +330,7 @@ describe("initialize", function()
       ['{"config":[' .. entry("depth", "x", "string") .. "]}"] =
         'Invalid params: config: key "depth": int expected, got string',
       ['{"config":[' .. entry("nope", 1, "int") .. "]}"] =
-        'Invalid params: config: key "nope": there is none such; there are depth, greeting',
+        'Invalid params: config: key "nope": there is no such key; there are depth, greeting',
     } do
       assert.same({ -32602, message }, error_of(host, "initialize", params))
     end
@@ -362,7 +362,7 @@ describe("commands of june", function()
   before_each(function() host = june() end)
   after_each(function() host:stop() end)
 
-  it("are set up, and run with that until they are set up anew", function()
+  it("run with the arguments of the last setup", function()
     local function set_up(text)
       assert(host:call("setupCommand", ('{"name":"everything","args":null,"config":[%s]}'):format(
         entry("text", text, "string"))))
@@ -379,7 +379,7 @@ describe("commands of june", function()
     assert.equal("two", text_of_run())
   end)
 
-  it("run at the same time, each with what it began with", function()
+  it("run at the same time, each with the arguments that it started with", function()
     for _, time in ipairs { 1, 0 } do
       host:call("setupCommand", ('{"name":"sleep","config":[%s]}'):format(entry("time", time, "int")))
       host:say(('{"jsonrpc":"2.0","id":%d,"method":"runCommand","params":{"name":"sleep"}}'):format(100 + time))
@@ -392,16 +392,16 @@ describe("commands of june", function()
     assert.equal('{"jsonrpc":"2.0","id":101,"result":{}}', host:hear())
   end)
 
-  it("refuse what they do not know", function()
+  it("refuse unknown names and arguments", function()
     local function setup(name, config, args)
       return error_of(host, "setupCommand", ('{"name":%s,"args":%s,"config":%s}'):format(name, args or "null", config))
     end
     assert.same({ -32602, "Invalid params: Unknown command: nope" }, setup('"nope"', "[]"))
     assert.same({ -32602, "Invalid params: Unknown command: echo" }, setup('"echo"', "[]"))
-    assert.same({ -32602, 'Invalid params: command "remote" only has others under it' }, setup('"remote"', "[]"))
+    assert.same({ -32602, 'Invalid params: command "remote" only has subcommands' }, setup('"remote"', "[]"))
     assert.same({ -32602, "Invalid params: name is missing" }, setup("null", "[]"))
     assert.same({ -32602, "Invalid params: name: string expected, got number" }, setup("1", "[]"))
-    assert.same({ -32602, 'Invalid params for "sleep": config: key "tme": there is none such; there are time' },
+    assert.same({ -32602, 'Invalid params for "sleep": config: key "tme": there is no such key; there are time' },
       setup('"sleep"', "[" .. entry("tme", 1, "int") .. "]"))
     assert.same({ -32602, 'Invalid params for "sleep": config: key "time": int expected, got string' },
       setup('"sleep"', "[" .. entry("time", "1", "string") .. "]"))
@@ -414,20 +414,20 @@ describe("commands of june", function()
       setup('"sleep"', '[{"key":1}]'))
     assert.same({ -32602, 'Invalid params for "sleep": config: key "time": type: string expected, got number' },
       setup('"sleep"', '[{"key":"time","value":1,"type":2}]'))
-    assert.same({ -32602, 'Invalid params for "sleep": it takes no arguments beside its flags' },
+    assert.same({ -32602, 'Invalid params for "sleep": it takes no positional arguments' },
       setup('"sleep"', "[]", '["x"]'))
     assert.same({ -32602, "Invalid params: args: array expected, got string" }, setup('"sleep"', "[]", '"x"'))
     assert.same({ -32602, "Invalid params: Unknown command: nope" }, error_of(host, "runCommand", '{"name":"nope"}'))
   end)
 
-  it("check all that the schema says", function()
+  it("check arguments against the whole schema", function()
     assert.same({ -32602, 'Invalid params for "everything": at /count: expected at least 1, got integer -1' },
       error_of(host, "setupCommand", '{"name":"everything","config":[' .. entry("count", -1, "int") .. "]}"))
     assert.same({ -32602, 'Invalid params for "remote.add": property "url" is missing' },
       error_of(host, "runCommand", '{"name":"remote.add"}'))
   end)
 
-  it("take what is on the command line besides flags, where the author says so", function()
+  it("take positional arguments if the author declares a parameter for them", function()
     host:call("setupCommand", '{"name":"everything","args":["a","b"],"config":[]}')
     host:call("runCommand", '{"name":"everything"}')
     assert.same({ "a", "b" }, host.logged[1].fields.outputs.args.texts)
@@ -446,22 +446,22 @@ describe("commands of june", function()
     assert.matches("boom", crash[2])
   end)
 
-  it("say what they have to say in the log, before the answer", function()
+  it("log their outcome before the answer", function()
     host:call("runCommand", '{"name":"nothing"}')
     assert.same({}, host.logged)
     host:call("setupCommand", '{"name":"anything","config":[' .. entry("a", 1, "int") .. "]}")
     host:call("runCommand", '{"name":"anything"}')
     assert.same({ level = "info", msg = "anything succeeded",
       fields = { request = host.id, outcome = "outputs", outputs = { a = 1 } } }, host.logged[1])
-    assert.matches("^bad%-output succeeded, but what it gave back cannot be sent: ",
+    assert.matches("^bad%-output succeeded, but its outcome cannot be sent: ",
       error_of(host, "runCommand", '{"name":"bad-output"}')[2])
     assert.equal(-32000, error_of(host, "runCommand", '{"name":"bad-utf8"}')[1])
   end)
 
-  it("never ask the host anything", function()
+  it("never send requests to the host", function()
     host:call("runCommand", '{"name":"ask"}')
-    assert.same({ '"ping" was not sent: a Reginald host takes nothing of a plugin but its log; '
-      .. '"hello" was not sent: a Reginald host takes nothing of a plugin but its log; invalid' }, said(host))
+    assert.same({ '"ping" was not sent: a Reginald host accepts only log messages from a plugin; '
+      .. '"hello" was not sent: a Reginald host accepts only log messages from a plugin; invalid' }, said(host))
   end)
 end)
 
@@ -477,7 +477,7 @@ describe("tasks of june", function()
     for config, message in pairs {
       ["[" .. entry("msg", 1, "int") .. "]"] = 'Invalid params for "echo": config: key "msg": string expected, got int',
       ["[" .. entry("mgs", "", "string") .. "]"] =
-        'Invalid params for "echo": config: key "mgs": there is none such; there are msg',
+        'Invalid params for "echo": config: key "mgs": there is no such key; there are msg',
     } do
       assert.same({ -32050, message }, error_of(host, "validateTask", '{"type":"echo","config":' .. config .. "}"))
       assert.same({ -32050, message }, error_of(host, "runTask", '{"type":"echo","config":' .. config .. "}"))
@@ -488,7 +488,7 @@ describe("tasks of june", function()
     assert.same({ -32602, "Invalid params: type is missing" }, error_of(host, "validateTask"))
   end)
 
-  it("may have defaults that are validated alone, with what is required missing", function()
+  it("may have their defaults validated alone, without required parameters", function()
     for _, config in ipairs { "[]", "null", "[" .. entry("level", 2, "int") .. "]" } do
       assert.same({}, host:call("validateTask", '{"type":"strict","config":' .. config .. "}"))
     end
@@ -523,11 +523,11 @@ describe("commands and tasks of july", function()
     host:call("runCommand", '{"cmd":"remote.add",' .. config .. "}")
     host:call("runCommand", '{"cmd":"remote.plus",' .. config .. "}")
     assert.same({ "initialized", "added u", "added u" }, said(host))
-    assert.same({ -32002, 'command "remote" only has others under it' },
+    assert.same({ -32002, 'command "remote" only has subcommands' },
       error_of(host, "runCommand", '{"cmd":"remote"}'))
   end)
 
-  it("refuse what they do not know", function()
+  it("refuse unknown names and arguments", function()
     assert.same({ -32001, "Unknown command: nope" }, error_of(host, "runCommand", '{"cmd":"nope"}'))
     assert.same({ -32602, "Invalid params: Unknown task: nope" }, error_of(host, "runTask", '{"taskType":"nope"}'))
     assert.same({ -32602, "Invalid params: cmd is missing" }, error_of(host, "runCommand", '{"name":"sleep"}'))
@@ -541,13 +541,13 @@ describe("commands and tasks of july", function()
     assert.same({ -32002, LACKING }, error_of(host, "runTask", '{"taskType":"needy"}'))
   end)
 
-  it("fail if the plugin cannot begin", function()
+  it("fail if the plugin cannot be initialized", function()
     assert.same({ -32003, "no such greeting" }, error_of(host, "runCommand",
       '{"cmd":"nothing","pluginConfig":[{"value":"crash","type":"string","key":"greeting"}]}'))
     assert(host:call("runCommand", '{"cmd":"nothing","pluginConfig":[{"value":"","type":"string","key":"greeting"}]}'))
   end)
 
-  it("come with what the plugin is configured with", function()
+  it("come with the config of the plugin", function()
     local function configured(config)
       host.logged = {}
       assert(host:call("runCommand", '{"cmd":"where","pluginConfig":' .. config .. "}"))
@@ -566,11 +566,11 @@ describe("commands and tasks of july", function()
     same(outputs "moin", attrs)
     attrs = configured '[{"value":"ahoi","type":"string","key":"greeting"}]'
     same(outputs "ahoi", attrs)
-    assert.same({ -32602, 'Invalid params: config: key "x": there is none such; there are depth, greeting' },
+    assert.same({ -32602, 'Invalid params: config: key "x": there is no such key; there are depth, greeting' },
       error_of(host, "runCommand", '{"cmd":"where","pluginConfig":[{"value":1,"type":"int","key":"x"}]}'))
   end)
 
-  it("log with time and attributes, and nothing that has members of its own", function()
+  it("log with time and attributes, and tables as JSON text", function()
     host:call("runCommand", '{"cmd":"log"}')
     local first = host.logged[2]
     assert.same({ "at debug", "DEBUG" }, { first.msg, first.level })
@@ -600,7 +600,7 @@ describe("the end", function()
     assert.equal(0, (select(2, host:finish())))
   end)
 
-  it("is the end of input, also while something runs", function()
+  it("is the end of input, also while an operation runs", function()
     local host <close> = june()
     host:call("setupCommand", '{"name":"sleep","config":[' .. entry("time", 600, "int") .. "]}")
     host:say '{"jsonrpc":"2.0","id":9,"method":"runCommand","params":{"name":"sleep"}}'
@@ -611,7 +611,7 @@ describe("the end", function()
     assert.truthy(core.now() - begun < 10)
   end)
 
-  it("stops what runs", function()
+  it("stops running operations", function()
     local host <close> = july()
     host:say('{"jsonrpc":"2.0","id":50,"method":"runCommand","params":{"cmd":"sleep","config":['
       .. '{"value":600,"type":"int","key":"time"}]}}')

@@ -1,5 +1,5 @@
 -- The written specification of Reginald's protocol, version 0, and the draft before it: heading by heading, sentence by
--- sentence. What the programs do beyond it is in the other specs on Reginald.
+-- sentence. What the programs do beyond it is in the other specs about Reginald.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local july_host = require "spec.support.reginald.july_host"
@@ -48,7 +48,7 @@ local function scripted(bytes, record)
   return children.lua(code, bytes, record)
 end
 
--- A host of ours that has started such a plugin, and what it has logged.
+-- A pintle host that has started such a plugin, and its log.
 local function hosting(bytes, record)
   local logged = {}
   local host = pintle.host {
@@ -209,7 +209,7 @@ describe("JSON-RCP Extension", function()
     assert.same({ "warn hello" }, logged)
   end)
 
-  it("of the draft lets the plugin ask, and the client may respond", function()
+  it("of the draft lets the plugin send requests, and the client may respond", function()
     local record = os.tmpname()
     local ours <close>, plugin = hosting(
       framed '{"jsonrpc":"2.0","id":"a","method":"weather","params":null}' .. framed(GREETING), record)
@@ -221,7 +221,7 @@ describe("JSON-RCP Extension", function()
     os.remove(record)
   end)
 
-  it("is used by our plugins for their log alone, for the later text and the programs know no more", function()
+  it("is used by pintle plugins only for the log, as in the later text and the programs", function()
     local host <close> = shaken()
     host:call("runCommand", '{"cmd":"ask"}')
     assert.is_false(host.hung)
@@ -324,7 +324,7 @@ describe("Request", function()
 end)
 
 describe("Response", function()
-  it("has the id of its request, or null where that could not be made out", function()
+  it("has the id of its request, or null if that is not known", function()
     local host <close> = workbench()
     for _, body in ipairs { '{"jsonrpc":"2.0","id":', '{"jsonrpc":"2.0","id":{},"method":"handshake"}' } do
       host:say(body)
@@ -358,7 +358,7 @@ describe("Response", function()
 end)
 
 describe("Error", function()
-  it("has a code and a message, and data only where there is some", function()
+  it("has a code and a message, and data only if there is any", function()
     local host <close> = shaken()
     local _, err = host:call("runCommand", '{"cmd":"failure"}')
     assert.same({ code = -32003, message = "it is broken" }, err)
@@ -399,7 +399,7 @@ describe("Notification", function()
 end)
 
 describe("Reginald Plugin Protocol", function()
-  it("takes null for what is left out", function()
+  it("accepts null for a missing member", function()
     local host <close> = shaken()
     assert(host:call("runCommand", '{"cmd":"nothing","config":null,"pluginConfig":null}'))
     local other <close> = june_host(WORKBENCH)
@@ -409,7 +409,7 @@ describe("Reginald Plugin Protocol", function()
     assert(other:call("runTask", '{"type":"nothing","dir":null,"config":null}'))
   end)
 
-  it("takes an id of null for a notification, which is not answered", function()
+  it("treats an id of null as a notification, which is not answered", function()
     local host <close> = shaken()
     host:say '{"jsonrpc":"2.0","id":null,"method":"runCommand","params":{"cmd":"nope"}}'
     host:say '{"jsonrpc":"2.0","id":null,"method":"nonsense","params":null}'

@@ -30,7 +30,7 @@ local CODE = [[
   plugin:serve()
 ]]
 
--- A host that has shaken hands, and knows the plugin's manifest.json. Without a schema the plugin takes any config.
+-- A host after the handshake that has the plugin's manifest.json. Without a schema the plugin takes any config.
 local function start(file, has_schema)
   local code = ("CONFIG = %s %s"):format(has_schema ~= false, CODE)
   local text, status = children.run { command = children.lua(code, "--manifest", "reginald"), stdin = "null" }
@@ -84,7 +84,7 @@ describe("settings of july", function()
     host:stop()
   end)
 
-  it("have a base directory that is not known where the host has another", function()
+  it("pass on a base directory that the user has set", function()
     local host <close> = start()
     host.directory = "/elsewhere"
     assert.same({ place = "/elsewhere" }, outputs(host, "grow").args)

@@ -1,4 +1,7 @@
--- The protocols, found by name or by the first message. _meta/dialect.lua says what a dialect is.
+-- The dialects, by name and by the first message of a conversation. _meta/dialect.lua has the contract of a dialect.
+
+local errors = require "pintle.error"
+local json = require("pintle.core").json
 
 ---@class pintle.dialects
 local dialects = {}
@@ -28,7 +31,7 @@ function dialects.add(dialect)
   known[dialect.name] = dialect
 end
 
----@return string[] the names of all
+---@return string[] names of all dialects, sorted
 function dialects.names()
   local names = {}
   for _, name in ipairs(NAMES) do names[#names + 1] = name end
@@ -48,14 +51,14 @@ function dialects.is_built_in(name)
   return false
 end
 
--- A dialect that is installed beside pintle's own. Its module may fail to load.
+-- Whether a module pintle.dialect.NAME is installed. Loading it may still fail.
 local function is_installed(name)
   local is_name = type(name) == "string" and name:find "^%a[%w_-]*$"
   return is_name and package.searchpath("pintle.dialect." .. name, package.path) ~= nil
 end
 
----The dialect of a name: one of pintle's own, one that was added, or the module pintle.dialect.NAME. A dialect itself
----is taken as it is.
+---Finds a dialect by its name: a built-in one, one that was added, or the module pintle.dialect.NAME. A dialect is
+---returned as it is.
 ---@param name string|pintle.dialect
 ---@return pintle.dialect?, string? message
 function dialects.get(name)
@@ -67,12 +70,12 @@ function dialects.get(name)
   return nil, ("no dialect %q; there are %s"):format(tostring(name), table.concat(dialects.names(), ", "))
 end
 
----The dialect whose first message this is.
+---Recognises the dialect of a conversation by its first message.
 ---@param method string
 ---@param params any
 ---@param framing string
----@param others? table members of the message that are not JSON-RPC's
----@param declared? table<string, any> by name: the dialects to prefer where the message fits several
+---@param others? table members of the message that JSON-RPC does not define
+---@param declared? table<string, any> by name: the dialects to prefer if the message fits several
 ---@return pintle.dialect?
 function dialects.recognise(method, params, framing, others, declared)
   local perhaps, own
@@ -84,6 +87,27 @@ function dialects.recognise(method, params, framing, others, declared)
     own = own or answer and declared and declared[name] and dialect
   end
   return own or perhaps or nil
+end
+
+local function describe(value) return type(value) == "string" and ("%q"):format(value) or json.kind(value) end
+
+---Checks the `options` of `host:start` for a dialect.
+---@param options table
+---@param allowed table<string, string|fun(value: any): boolean, string> by name: a JSON type, or a function that
+---returns whether the value is valid, and what is expected
+---@return true?, pintle.error?
+function dialects.check_options(options, allowed)
+  for name, value in pairs(options) do
+    local expected = allowed[name]
+    if not expected then return nil, errors.new("invalid", ("options: there is no %q"):format(tostring(name))) end
+    local is_valid = json.kind(value) == expected
+    if type(expected) == "function" then is_valid, expected = expected(value) end
+    if not is_valid then
+      local message = ("options.%s: %s expected, got %s"):format(name, expected, describe(value))
+      return nil, errors.new("invalid", message)
+    end
+  end
+  return true
 end
 
 return dialects

@@ -32,12 +32,6 @@ local metatable = { __name = "pintle.error" }
 ---@class pintle.error.module
 local errors = {}
 
----The codes of JSON-RPC.
-errors.codes = {
-  PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602,
-  INTERNAL_ERROR = -32603,
-}
-
 -- Control characters of Unicode: C1, and those that change the direction in which a text is shown.
 local CONTROLS = { "\xC2[\x80-\x9F]", "\xD8\x9C", "\xE2\x80[\x8E\x8F\xAA-\xAE]", "\xE2\x81[\xA6-\xA9]" }
 

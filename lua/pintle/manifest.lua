@@ -1,6 +1,7 @@
 -- The manifest of a plugin: its name, what it needs, and its operations, described and checked. No I/O.
 
 local errors = require "pintle.error"
+local jsonrpc = require "pintle.jsonrpc"
 local reading = require "pintle.manifest.reading"
 
 ---Something that has to be there for a plugin to work.
@@ -136,14 +137,14 @@ end
 
 local function unknown(self, name)
   local suggestion = self:nearest(name)
-  local fields = { code = errors.codes.METHOD_NOT_FOUND, data = suggestion and { suggestion = suggestion } }
+  local fields = { code = jsonrpc.METHOD_NOT_FOUND, data = suggestion and { suggestion = suggestion } }
   return errors.new("invalid", "Unknown operation: " .. name, fields)
 end
 
 local function invalid(name, err)
   local place = err.instance_path == "" and "" or ("at %s: "):format(err.instance_path)
   return errors.new("invalid", ("Invalid params for %q: %s%s"):format(name, place, err.message), {
-    code = errors.codes.INVALID_PARAMS,
+    code = jsonrpc.INVALID_PARAMS,
     data = { path = err.instance_path, reason = err.message, schema = err.schema_path },
   })
 end

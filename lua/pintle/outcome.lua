@@ -1,15 +1,14 @@
--- What became of an operation, as one plain value: for protocols that leave the form of a result open.
+-- The outcome of an operation as one JSON value: for protocols that do not define the form of a result.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
 
 local outcomes = {}
 
 local VALUE = json.order { "message", "outputs" }
 
----What a plugin sends: the message alone where there is nothing else, and null where there is not even that.
----@param outcome pintle.outcome one that succeeded
+---The result that a plugin sends: an object if there are outputs; otherwise the message, or null without one.
+---@param outcome pintle.outcome of an operation that succeeded
 ---@return any
 function outcomes.value(outcome)
   if outcome.outputs then
@@ -20,29 +19,29 @@ end
 
 local KINDS = { message = "string", outputs = "object" }
 
--- Whether it was a plugin of pintle's that said this.
-local function is_own(value)
-  if members.kind(value) ~= "object" then return false end
+-- Whether a result has the form that pintle plugins send.
+local function has_own_form(value)
+  if json.kind(value) ~= "object" then return false end
   for name, member in pairs(value) do
-    if members.kind(member) ~= KINDS[name] then return false end
+    if json.kind(member) ~= KINDS[name] then return false end
   end
   return true
 end
 
----What a host makes of what it has received. Other programs answer in other ways, so the value itself is in it, too.
+---Reads a received result. Other programs send results of other forms, so the outcome has the value itself, too.
 ---@param value any
 ---@return pintle.outcome
 function outcomes.read(value)
   local outcome = { success = true, result = value }
   if type(value) == "string" then
     outcome.message = value
-  elseif is_own(value) then
+  elseif has_own_form(value) then
     outcome.message, outcome.outputs = value.message, value.outputs
   end
   return outcome
 end
 
----What a plugin sends of an operation that failed, where that is an error. What there is to say besides is in the data.
+---The error response for an operation that failed. Its data has the outputs, and a message that differs from the error.
 ---@param outcome pintle.outcome
 ---@param code integer
 ---@return pintle.error
@@ -54,7 +53,7 @@ function outcomes.failure(outcome, code)
   return errors.new("invalid", problem, { code = code, data = data })
 end
 
----What a host makes of that.
+---Reads such an error response.
 ---@param err pintle.error
 ---@return pintle.outcome
 function outcomes.read_failure(err)

@@ -1,100 +1,101 @@
 ---@meta
--- What a dialect is: the contract between one protocol and the layers of host and plugin. Nothing here runs.
+-- The contract of a dialect: between one protocol and the layers of host and plugin. Nothing here runs.
 
----One protocol, both sides of it.
+---One protocol, both sides.
 ---@class pintle.dialect: pintle.ways
 ---@field name string
 ---@field framing "line"|"header"
----@field declare? fun(plugin: pintle.plugin, own: table): string? called when a plugin is declared that has something
----of its own for this dialect; returns what is wrong with that
+---@field declare? fun(plugin: pintle.plugin, own: table): string? called when a plugin is declared that has
+---declarations for this dialect; returns a message if they are invalid
 ---@field recognises fun(method: string, params: any, framing: string, others: table?): boolean|"perhaps" whether a
----first message is its own; "perhaps" is for what others may claim with better reason. `others` are the members of the
----message that are not JSON-RPC's, if it has any
+---first message belongs to this dialect; "perhaps" if other dialects may claim it for sure. `others` are the members of
+---the message that JSON-RPC does not define, if it has any
 ---@field host pintle.dialect.host
 ---@field plugin pintle.dialect.plugin
 
----What a host does to speak it. Everything may wait.
+---The host side. All functions may wait.
 ---@class pintle.dialect.host
----@field open fun(session: pintle.session): table?, pintle.error?, "again"? shakes hands; gives what the plugin says it
----is: name, version (false where the protocol has none; `is_version_free = true` where it may be any text),
----description, requires, operations by name (`params = true` where the protocol tells nothing of arguments), and
----`is_open = true` where there may be operations that it cannot tell. "again" asks, once, for another process in place
----of one that has not survived the first words
+---@field open fun(session: pintle.session): table?, pintle.error?, "again"? does the handshake; returns the manifest of
+---the plugin: name, version (false if the protocol has none; `is_version_free = true` if it may be any text),
+---description, requires, operations by name (`params = true` if the protocol does not describe arguments), and
+---`is_open = true` if there may be operations that are not listed. "again" asks, once, for a new process if the plugin
+---has not survived the first messages
 ---@field execute fun(session: pintle.session, operation: string, args: table, context: pintle.context):
 ---pintle.outcome?, pintle.error?
 ---@field call? fun(session: pintle.session, method: string, params: any, options: table): any, pintle.error? makes a
----call of the user's own, where there is more to it than its method and params; the peer does it otherwise
----@field close fun(session: pintle.session, seconds: number) asks it to end; what it says to that does not matter
----@field handlers table<string, pintle.dialect.handler> what it cannot do without
----@field defaults? table<string, pintle.dialect.handler> what the user may do himself, with `handlers` of his own
----@field hints? pintle.dialect.hints what the programs that speak it are known by
----@field discovery? pintle.discovery how plugins are found in a directory, where that has rules of its own
+---call of the user, if that takes more than its method and params; default: `peer:call`
+---@field close fun(session: pintle.session, seconds: number) asks the plugin to end; its answer is ignored
+---@field handlers table<string, pintle.dialect.handler> handlers that the user cannot replace
+---@field defaults? table<string, pintle.dialect.handler> handlers that the user can replace with `handlers`
+---@field hints? pintle.dialect.hints how to recognise programs that speak it
+---@field discovery? pintle.discovery how to find plugins in a directory, if the protocol has rules for that
 
----Patterns in small letters that make it likely that a program speaks a dialect: it is then tried first.
+---Lower-case patterns. A dialect whose pattern matches is tried first.
 ---@class pintle.dialect.hints
----@field command? string[] for the words of its command, without their directories
----@field output? string[] for what it prints on stderr, line by line
+---@field command? string[] for the words of the command, without directories
+---@field output? string[] for the lines that the program prints on stderr
 
 ---@alias pintle.dialect.handler fun(session: pintle.session, params: any, ctx: pintle.request): any, any
 
----What `host:discover` does the protocol's own way. What is found is started with what these return added.
+---The rules of a protocol for `host:discover`. The options for `host:start` that these functions return are added to
+---those of the plugin found.
 ---@class pintle.discovery
----@field directory fun(): string?, string? where plugins are unless told; nil and why that cannot be said
----@field program fun(name: string): table?, string? what to start a program in the directory with, by its file's name;
----nil and the reason if it is no plugin
----@field manifest fun(manifest: table): table?, string? the same for a directory, by what its manifest.json says
----@field unique string[] members of a manifest.json that no two plugins may have in common
+---@field directory fun(): string?, string? default directory; nil and a message if it is not known
+---@field program fun(name: string): table?, string? the options for a program in the directory, by the name of its
+---file; nil and the reason if it is not a plugin
+---@field manifest fun(manifest: table): table?, string? the same for a directory, by its manifest.json
+---@field unique string[] members of a manifest.json that must differ between plugins
 
----One plugin as its dialect sees it, on the side of the host.
+---One plugin, as the host side of its dialect sees it.
 ---@class pintle.session
 ---@field peer pintle.peer
 ---@field name string
----@field config any what the plugin is configured with, if anything
----@field options table what only this dialect knows, as the user of the host gave it
----@field described table? what was found in its manifest.json
+---@field config any config of the plugin, if any
+---@field options table options of the dialect, as the user of the host gave them
+---@field described table? its manifest.json
 ---@field cwd string? the directory it was started in, if not the host's
----@field extensions boolean|string[] whether to offer what goes beyond the protocol; a list names more to offer
+---@field extensions boolean|string[] whether to offer extensions of the protocol; a list names more of them
 ---@field handshake_timeout number seconds
----@field handlers table<string, pintle.handler> those of the user
----@field told any what the plugin said of itself, as it came; what `open` returns unless it sets this
----@field verbosity pintle.level|"silent" the lowest level that anybody wants to know of
+---@field handlers table<string, pintle.handler> of the user
+---@field told any the manifest of the plugin as received; default: the result of `open`
+---@field verbosity pintle.level|"silent" the lowest level that the host logs
 ---@field memory table kept from one process of the plugin to the next
----@field renew fun(self: pintle.session, told: table) takes on another manifest, in the form that `open` gives
+---@field renew fun(self: pintle.session, told: table) replaces the manifest; in the form that `open` returns
 ---@field log fun(self: pintle.session, level: pintle.level, message: string, data: any)
----@field running table<any, pintle.context> what executes now, for the dialect to keep by whatever it tells it by
----@field state table for the dialect to keep what it likes
+---@field running table<any, pintle.context> running operations, by a key that the dialect chooses
+---@field state table for the dialect
 
 ---@alias pintle.level "debug"|"info"|"warn"|"error"
 
----What an operation is executed with. A dialect only reads it: calls without options share one.
+---The context of an execution. A dialect only reads it: calls without options share one.
 ---@class pintle.context
----@field is_shared? boolean whether it is the one of calls without options
+---@field is_shared? boolean whether calls without options share it
 ---@field workdir? string
 ---@field phase? string
 ---@field env? table<string, string>
 ---@field agent? table
----@field timeout? number|false seconds that the plugin is told it has, where somebody has set a limit
----@field patience? number|false seconds that the host waits for the answer; as many unless told
+---@field timeout? number|false seconds that the plugin is told, if the user has set a limit
+---@field patience? number|false seconds that the host waits for the response
 ---@field on_progress? fun(fraction: number, message: string?)
 ---@field on_part? fun(part: any)
 
----What became of an operation.
+---The outcome of an operation.
 ---@class pintle.outcome
 ---@field success boolean
 ---@field message? string
 ---@field error? string
 ---@field outputs? table
----@field result? any the whole of what came back, where the protocol leaves its form open
+---@field result? any the whole result, if the protocol does not define its form
 
----What a plugin does to speak it. `log`, `progress` and `part` return nil and an error where something cannot be sent.
+---The plugin side. `log`, `progress` and `part` return nil and an error if the message cannot be sent.
 ---@class pintle.dialect.plugin
 ---@field handlers fun(server: pintle.server): table<string, pintle.handler>
 ---@field admit? fun(server: pintle.server, request: pintle.request, params: any): true?, pintle.error? whether a method
----that is not the dialect's own may be handled now; a notification that may not is dropped
----@field answer? fun(server: pintle.server, request: pintle.request, result: any, err: any): any, any what the result
----or error of a method that is not the dialect's own is sent as
----@field manifest? fun(plugin: pintle.plugin): table, string[]? what it says it is, for --manifest, and warnings to
----show with it; raises if it cannot be written
+---that the dialect does not define may be handled now; a notification that is refused is dropped
+---@field answer? fun(server: pintle.server, request: pintle.request, result: any, err: any): any, any converts the
+---result or error of a method that the dialect does not define
+---@field manifest? fun(plugin: pintle.plugin): table, string[]? the manifest for --manifest, and warnings;
+---raises if the manifest cannot be written
 ---@field stderr_line? integer bytes at which a line of stderr is too long for its hosts: lines are folded below that
 ---@field log fun(server: pintle.server, request: pintle.request?, level: pintle.level, message: string, data: any):
 ---true?, pintle.error?
@@ -102,23 +103,23 @@
 ---pintle.error?
 ---@field part? fun(server: pintle.server, request: pintle.request, part: any): true?, pintle.error?
 
----A plugin at work, as its dialect sees it.
+---A plugin at work, as the plugin side of its dialect sees it.
 ---@class pintle.server
 ---@field peer pintle.peer
 ---@field plugin pintle.plugin its `manifest` has name, version, description, requires, operations and their order, and
----`dialects`, what only one dialect knows, as each operation has
----@field config table what it is configured with
----@field drain number seconds for what is being handled when input ends; for the dialect to shorten
----@field capabilities table<string, true> what was agreed on with the host, for the dialect to set
----@field client? table what the host said of itself, as it came, for the dialect to set
----@field initialize fun(self: pintle.server, config: table?): true?, pintle.error? once; the first `execute` does it
----where nobody else has
----@field enter fun(self: pintle.server, request: pintle.request): pintle.plugin.context?, pintle.error? what a function
----of the author's that is no operation is given as `ctx`; it begins where nobody else has
+---`dialects`, the declarations for single dialects, as each operation has
+---@field config table config of the plugin
+---@field drain number seconds for running handlers when input ends; the dialect may shorten it
+---@field capabilities table<string, true> agreed on with the host; set by the dialect
+---@field client? table the host's description of itself as received; set by the dialect
+---@field initialize fun(self: pintle.server, config: table?): true?, pintle.error? initializes the plugin, once; the
+---first `execute` does it otherwise
+---@field enter fun(self: pintle.server, request: pintle.request): pintle.plugin.context?, pintle.error? the `ctx` for a
+---function of the author that is not an operation; initializes the plugin if that has not happened
 ---@field execute fun(self: pintle.server, operation: string, args: any, context: pintle.context,
----request: pintle.request): pintle.outcome?, pintle.error? arguments are checked; outputs are as the author gave them
----@field note fun(self: pintle.server, level: pintle.level, message: string, data: any) to stderr, for people
----@field shutdown fun(self: pintle.server, request: pintle.request?) ends all work but the request that asks for it
----@field exit fun(self: pintle.server, status: integer?) ends the process once the answers that are due are out
----@field follow fun(self: pintle.server, pid: any): true?, pintle.error? ends with that process
----@field state table for the dialect to keep what it likes
+---request: pintle.request): pintle.outcome?, pintle.error? checks arguments; outputs are as the author returned them
+---@field note fun(self: pintle.server, level: pintle.level, message: string, data: any) writes to stderr
+---@field shutdown fun(self: pintle.server, request: pintle.request?) stops all work except the given request
+---@field exit fun(self: pintle.server, status: integer?) ends the process after sending due responses
+---@field follow fun(self: pintle.server, pid: any): true?, pintle.error? ends the plugin when that process ends
+---@field state table for the dialect

@@ -1,5 +1,7 @@
 -- What was probably meant, where an operation is asked for that does not exist.
 
+local jsonrpc = require "pintle.jsonrpc"
+
 local suggestion = {}
 
 ---@param err pintle.error of the kind "invalid"
@@ -8,7 +10,7 @@ local suggestion = {}
 function suggestion.message(err, manifest)
   local name = type(err.data) == "table" and err.data.suggestion
   if name then return ("%s; did you mean %s?"):format(err.message, name) end
-  if err.code == -32601 and err.kind == "invalid" and #manifest.names > 0 then
+  if err.code == jsonrpc.METHOD_NOT_FOUND and err.kind == "invalid" and #manifest.names > 0 then
     return ("%s; there are %s"):format(err.message, table.concat(manifest.names, ", "))
   end
   return err.message

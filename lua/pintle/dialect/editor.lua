@@ -1,11 +1,11 @@
--- The client-server protocol of an editor, version 0.1, from both sides. docs/dialects/editor.md tells what was decided
--- where its text is silent.
+-- The client-server protocol of an editor, version 0.1, both sides. docs/dialects/editor.md lists the decisions where
+-- the protocol document says nothing.
 
 local lazy = require "pintle.lazy"
 
 local MEMBERS = { process_id = true, client_info = true, root_path = true, initialize_options = true }
 
--- Whether all that is there is the editor's; others spell their members differently.
+-- Whether all params are members of this protocol; other protocols spell theirs differently.
 local function has_own_members(params)
   if type(params) ~= "table" or next(params) == nil then return "perhaps" end
   for name in pairs(params) do
@@ -22,7 +22,7 @@ return {
   extra = { version = "0.1" },
   header = 'content-type: "application/vscode-jsonrpc;charset=utf-8"\r\ncontent-length: ',
   cancellation = false,
-  -- There is no way to tell of it, so nobody is asked to.
+  -- The protocol has no progress messages, so no token is attached.
   progress = { method = "", attach = function(params) return params end, report = function() end },
   recognises = function(method, params, framing, others)
     if framing ~= "header" then return false end

@@ -1,9 +1,9 @@
--- The JSON-RPC protocol of Liquid template engines, version 1.0, from both sides: docs/dialects/liquid.md.
+-- The JSON-RPC protocol of Liquid template engines, version 1.0, both sides: docs/dialects/liquid.md.
 
 local lazy = require "pintle.lazy"
 
 -- The version is optional.
-local function begins_it(params)
+local function is_initialize(params)
   if type(params) ~= "table" or next(params) == nil then return "perhaps" end
   local version = params.protocolVersion == nil and params.version
   return type(version) == "string" and version:find "^%d+%.%d+$" ~= nil or version and "perhaps"
@@ -13,11 +13,11 @@ end
 return {
   name = "liquid",
   framing = "line",
-  cancellation = false, -- it knows of none
-  ordered = true, big_integers = true, -- values are printed as they came
+  cancellation = false, -- the protocol has none
+  ordered = true, big_integers = true, -- values are printed as they were sent
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
-    if method == "initialize" then return begins_it(params) end
+    if method == "initialize" then return is_initialize(params) end
     if method == "compile" then return type(params) == "table" and params.template ~= nil or "perhaps" end
     return (method == "render" or method == "quit") and "perhaps"
   end,

@@ -1,4 +1,4 @@
--- The base of the Language Server Protocol 3.17, from both sides: lifecycle, cancelling, progress, logs, commands.
+-- The base of the Language Server Protocol 3.17, both sides: lifecycle, cancellation, progress, log messages, commands.
 
 local lazy = require "pintle.lazy"
 
@@ -15,9 +15,9 @@ end
 return {
   name = "lsp",
   framing = "header",
-  -- What others have for a requirement means here that there was no initialize.
+  -- The code that other dialects use for an unmet requirement means "not initialized" in this protocol.
   codes = { cancelled = -32800, requirement = -32000 },
-  -- Servers make tokens, too, so those of calls have a form of their own.
+  -- Servers create tokens, too, so the tokens of calls have a prefix.
   progress = {
     method = "$/progress",
     attach = function(params, token)

@@ -1,9 +1,9 @@
--- The plugin protocol of Reginald, version 0, as two of its releases speak it: june and july. docs/dialects/reginald.md
--- tells how they differ. Both sides.
+-- The plugin protocol of Reginald, version 0, both sides, as two of its releases speak it: june and july.
+-- docs/dialects/reginald.md lists the differences.
 
 local lazy = require "pintle.lazy"
 
--- The handshake, and the methods of its own that a host may send too early: they are refused in its words.
+-- The handshake, and the methods that a host may send too early: the dialect refuses them itself.
 local FIRST = { handshake = true, setupCommand = true, runCommand = true, validateTask = true, runTask = true }
 
 ---@type pintle.dialect

@@ -4,6 +4,7 @@ local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
 local exits = require "pintle.exit"
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local peers = require "pintle.peer"
@@ -15,7 +16,6 @@ local work = lazy "pintle.plugin.work"
 core.protect()
 
 local DRAIN = 600 -- seconds for requests that are being handled when input ends
-local INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 
 ---@class pintle.server
 ---@field operations table<string, pintle.operation> those of the plugin
@@ -108,7 +108,7 @@ function methods:guarded(fn, ...)
   end, ...)
   if ok then return result, err end
   if type(result) == "table" and result.message then return nil, result end
-  return nil, errors.new("invalid", "Internal error: " .. tostring(result), { code = INTERNAL_ERROR })
+  return nil, errors.new("invalid", "Internal error: " .. tostring(result), { code = jsonrpc.INTERNAL_ERROR })
 end
 
 local function run_initializers(self)
@@ -120,7 +120,7 @@ local function run_initializers(self)
 end
 
 local function refuse(kind, what)
-  return nil, errors.new(kind, "Invalid Request: the plugin is " .. what, { code = INVALID_REQUEST })
+  return nil, errors.new(kind, "Invalid Request: the plugin is " .. what, { code = jsonrpc.INVALID_REQUEST })
 end
 
 ---Calls the functions of `on_initialize`, once.

@@ -1,6 +1,7 @@
 -- Running operations and methods: checks before, the context that a function is given, and the outcome.
 
 local errors = require "pintle.error"
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local option_checks = require "pintle.options"
@@ -9,7 +10,6 @@ local program = lazy "pintle.plugin.program"
 
 local type = type
 
-local METHOD_NOT_FOUND = -32601
 local LEVELS = { debug = true, info = true, warn = true, error = true }
 local HELD_BACK = 1 << 20 -- unsent bytes past which a function that logs has to wait
 
@@ -358,7 +358,7 @@ end
 function work.refuse(self, params, request)
   local ok, err = admit(self, request, params)
   if not ok or request.id == nil then return nil, err end
-  return nil, errors.new("invalid", "Method not found: " .. request.method, { code = METHOD_NOT_FOUND })
+  return nil, errors.new("invalid", "Method not found: " .. request.method, { code = jsonrpc.METHOD_NOT_FOUND })
 end
 
 -- }======

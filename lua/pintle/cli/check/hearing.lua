@@ -1,6 +1,7 @@
 -- What a plugin says, piece by piece: found to be an answer, a request or a notification, and judged.
 
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local json_text = require "pintle.cli.json_text"
 
 local envelope = require "pintle.cli.check.envelope"
@@ -33,7 +34,9 @@ local function take_request(self, message)
   local handler = self.handlers[message.method]
   local answer = { id = message.id }
   if handler then answer.result = handler(message.params)
-  else answer.error = { code = -32601, message = "Method not found: " .. tostring(message.method) } end
+  else
+    answer.error = { code = jsonrpc.METHOD_NOT_FOUND, message = "Method not found: " .. tostring(message.method) }
+  end
   judge_by(self, self.context.dialect.judge_request, message)
   self.pending_replies[#self.pending_replies + 1] = answer
 end

@@ -3,6 +3,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 
 local breach = require "pintle.cli.check.breach"
 local envelope = require "pintle.cli.check.envelope"
@@ -175,7 +176,10 @@ end
 ---@return any result
 function methods:call(method, params) return self:result(self:ask(method, params)) end
 
-local PROTOCOL_ERRORS = { [-32700] = true, [-32600] = true, [-32601] = true, [-32602] = true }
+local PROTOCOL_ERRORS = {
+  [jsonrpc.PARSE_ERROR] = true, [jsonrpc.INVALID_REQUEST] = true, [jsonrpc.METHOD_NOT_FOUND] = true,
+  [jsonrpc.INVALID_PARAMS] = true,
+}
 
 ---Runs an operation where one that fails is told by an error, too: it must not be one of the protocol's.
 ---@param method string

@@ -4,7 +4,7 @@ local breach = require "pintle.cli.check.breach"
 local json = require("pintle.core").json
 local misfit = require "pintle.cli.check.misfit"
 local processes = require "pintle.process"
-local uri = require "pintle.dialect.lsp.uri"
+local wire = require "pintle.dialect.lsp.wire"
 
 -- {====== The handshake ======
 
@@ -18,13 +18,13 @@ local RESULT = { type = "object", required = { "capabilities" }, properties = {
 
 local function folders_of(root)
   if not root then return nil end
-  return json.array { { uri = uri.of(root), name = root:match "[^/]+$" or root } }
+  return json.array { { uri = wire.uri(root), name = root:match "[^/]+$" or root } }
 end
 
 local function initialize_params(context, pid)
   local root = context.root
   return {
-    processId = pid or json.null, rootUri = root and uri.of(root) or json.null, rootPath = root,
+    processId = pid or json.null, rootUri = root and wire.uri(root) or json.null, rootPath = root,
     workspaceFolders = folders_of(root), capabilities = CAPABILITIES, clientInfo = { name = "pintle check" },
     initializationOptions = context.config,
   }

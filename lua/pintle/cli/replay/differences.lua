@@ -1,7 +1,6 @@
 -- Where two JSON values differ, as paths with what is on either side.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
 
 local MISSING = {}
 
@@ -39,8 +38,8 @@ local function is_empty(value) return next(value) == nil end
 
 -- An empty list is no empty object, but among others a marked list and a plain one are the same.
 local function are_alike(one, other)
-  local kind = members.kind(one)
-  return kind == members.kind(other) and (kind == "array" or kind == "object")
+  local kind = json.kind(one)
+  return kind == json.kind(other) and (kind == "array" or kind == "object")
     and is_empty(one) == is_empty(other)
 end
 
@@ -61,7 +60,7 @@ function compare(one, other, path, ignores, found)
   if one == other or ignores(path) then return end
   if one ~= MISSING and other ~= MISSING and type(one) == "table" and type(other) == "table" then
     if are_alike(one, other) then return compare_members(one, other, path, ignores, found) end
-    if is_empty(one) and is_empty(other) and members.kind(one) == members.kind(other) then return end
+    if is_empty(one) and is_empty(other) and json.kind(one) == json.kind(other) then return end
   end
   found[#found + 1] = { path = path, recorded = text_of(one), now = text_of(other) }
 end

@@ -1,14 +1,14 @@
--- The side of the client.
+-- The host: the client of this protocol.
 
 local core = require "pintle.core"
+local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local members = require "pintle.members"
-local numbers = require "pintle.dialect.editor.numbers"
+local jsonrpc = require "pintle.jsonrpc"
 local outcomes = require "pintle.outcome"
 local wire = require "pintle.dialect.editor.wire"
 
 local json = core.json
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
 local host = { handlers = {} }
 
@@ -21,17 +21,6 @@ local CLIENT_INFO = json.order { "name", "version" }
 
 local OPTIONS = { process_id = "boolean", client_info = "object", root_path = "string" }
 
-local function check_options(options)
-  for name, value in pairs(options) do
-    local expected = OPTIONS[name]
-    if not expected then return invalid("options: there is no %q in the dialect editor", tostring(name)) end
-    if kind(value) ~= expected then
-      return invalid("options.%s: %s expected, got %s", name, expected, kind(value))
-    end
-  end
-  return true
-end
-
 local function client_info_of(info)
   if not info then return { name = "pintle" } end
   if type(info.name) ~= "string" then return invalid "options.client_info: a name expected" end
@@ -41,7 +30,7 @@ local function client_info_of(info)
   return setmetatable({ name = info.name, version = info.version }, CLIENT_INFO)
 end
 
--- A relative path means nothing to somebody who is in that directory already.
+-- A relative directory is left out: the server runs in it already.
 local function root_path_of(session)
   local cwd = session.cwd
   return session.options.root_path or cwd and cwd:sub(1, 1) == "/" and cwd or nil
@@ -49,7 +38,7 @@ end
 
 local function params_of(session)
   local options = session.options
-  local ok, err = check_options(options)
+  local ok, err = dialects.check_options(options, OPTIONS)
   if not ok then return nil, err end
   local info
   info, err = client_info_of(options.client_info)
@@ -64,9 +53,9 @@ end
 
 -- }======
 
--- {====== What the server says it is ======
+-- {====== The answer to initialize ======
 
--- The document says nothing of the result, so anything goes; what our own servers tell is used where it is there.
+-- The document does not define the result, so any result is accepted. The members that our own servers send are used.
 
 local function operations_of(session, methods)
   local operations, schemas = {}, {}
@@ -84,8 +73,8 @@ end
 
 local function text_or(value, default) return type(value) == "string" and value or default end
 
-local function described(session, told)
-  local answer = kind(told) == "object" and told or {}
+local function description(session, result)
+  local answer = kind(result) == "object" and result or {}
   local info = kind(answer.server_info) == "object" and answer.server_info or {}
   local has_methods = kind(answer.methods) == "array"
   local operations, schemas = operations_of(session, has_methods and answer.methods or {})
@@ -101,29 +90,23 @@ end
 function host.open(session)
   local params, err = params_of(session)
   if not params then return nil, err end
-  local told
-  told, err = session.peer:call("initialize", params, { timeout = session.handshake_timeout })
+  local answer
+  answer, err = session.peer:call("initialize", params, { timeout = session.handshake_timeout })
   if err ~= nil then return nil, err end
-  session.told = given(told)
-  return described(session, told)
+  session.told = given(answer)
+  return description(session, answer)
 end
 
 -- }======
 
 -- {====== Execute ======
 
-local function patience_of(context)
-  if context.patience ~= nil then return context.patience end
-  return context.timeout
-end
-
 local function outcome_of(operation, err)
   if err.kind ~= "remote" then return nil, err end
   if err.code == wire.FAILED then return outcomes.read_failure(err) end
-  if numbers.is_int(err.code) then return nil, err end
-  local message = ("its error to %q has a code that is no Int: %s (%s)"):format(operation, tostring(err.code),
-    err.message)
-  return nil, errors.new("protocol", message)
+  if wire.is_int(err.code) then return nil, err end
+  local format = "its error response to %q has a code that is not an Int: %s (%s)"
+  return nil, errors.new("protocol", format:format(operation, tostring(err.code), err.message))
 end
 
 ---@param session pintle.session
@@ -132,17 +115,17 @@ end
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
-  local ok, err = numbers.check(operation, args, session.state.schemas[operation])
+  local ok, err = wire.check_integers(operation, args, session.state.schemas[operation])
   if not ok then return nil, err end
   local result
-  result, err = session.peer:call(operation, args, { timeout = patience_of(context) })
+  result, err = session.peer:call(operation, args, { timeout = context.patience })
   if err ~= nil then return outcome_of(operation, err) end
   return outcomes.read(result)
 end
 
 -- }======
 
----There is no message for it: the end of its input, which follows, is what tells a server to end.
+---Does nothing: the protocol has no message for it. A server ends when its input ends, which follows.
 function host.close() end
 
 return host

@@ -1,9 +1,8 @@
--- The side of the server: each operation is a method, and its arguments are the params.
+-- The plugin: the server of this protocol. Each operation is a method, and its arguments are the params.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
-local numbers = require "pintle.dialect.editor.numbers"
+local jsonrpc = require "pintle.jsonrpc"
 local ordered_schema = require "pintle.manifest.order"
 local outcomes = require "pintle.outcome"
 local wire = require "pintle.dialect.editor.wire"
@@ -11,12 +10,12 @@ local wire = require "pintle.dialect.editor.wire"
 local plugin = {}
 
 local function invalid_params(format, ...)
-  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = wire.INVALID_PARAMS })
+  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
 end
 
--- {====== What it says it is ======
+-- {====== The answer to initialize ======
 
-local TOLD = json.order { "server_info", "methods" }
+local MANIFEST = json.order { "server_info", "methods" }
 local SERVER_INFO = json.order { "name", "version", "description" }
 local METHOD = json.order { "name", "description", "params" }
 
@@ -24,8 +23,8 @@ local function methods_of(manifest)
   local methods = json.array()
   for i, name in ipairs(manifest.names) do
     local operation = manifest.operations[name]
-    local told = { name = name, description = operation.description, params = ordered_schema(operation.params) }
-    methods[i] = setmetatable(told, METHOD)
+    local method = { name = name, description = operation.description, params = ordered_schema(operation.params) }
+    methods[i] = setmetatable(method, METHOD)
   end
   return methods
 end
@@ -36,7 +35,7 @@ end
 function plugin.manifest(self)
   local manifest = self.manifest
   local info = { name = manifest.name, version = manifest.version, description = manifest.description }
-  return setmetatable({ server_info = setmetatable(info, SERVER_INFO), methods = methods_of(manifest) }, TOLD)
+  return setmetatable({ server_info = setmetatable(info, SERVER_INFO), methods = methods_of(manifest) }, MANIFEST)
 end
 
 -- }======
@@ -45,8 +44,8 @@ end
 
 local function check_process_id(pid)
   if pid == nil then return true end
-  if not numbers.is_int(pid) then
-    local got = type(pid) == "number" and json.encode(pid) or members.kind(pid)
+  if not wire.is_int(pid) then
+    local got = type(pid) == "number" and json.encode(pid) or json.kind(pid)
     return invalid_params("process_id: Int expected, got %s", got)
   end
   if pid <= 0 then return invalid_params("process_id: the id of a process expected, got %d", pid) end
@@ -54,23 +53,23 @@ local function check_process_id(pid)
 end
 
 local function check_client_info(info)
-  local ok, err = members.check(info, "object", "client_info")
+  local ok, err = jsonrpc.check(info, "object", "client_info")
   if not ok or info == nil then return ok, err end
-  if members.given(info.name) == nil then return invalid_params "client_info.name is missing" end
-  ok, err = members.check(info.name, "string", "client_info.name")
-  if ok then ok, err = members.check(info.version, "string", "client_info.version") end
+  if jsonrpc.given(info.name) == nil then return invalid_params "client_info.name is missing" end
+  ok, err = jsonrpc.check(info.name, "string", "client_info.name")
+  if ok then ok, err = jsonrpc.check(info.version, "string", "client_info.version") end
   return ok, err
 end
 
--- What was told of the client, without what was told to be nothing.
+-- The params of initialize without null members.
 local function read_initialize(params)
-  local ok, err = members.check(params, "object", "params")
+  local ok, err = jsonrpc.check(params, "object", "params")
   if not ok then return nil, err end
   local client = {}
-  for name, value in pairs(params or {}) do client[name] = members.given(value) end
+  for name, value in pairs(params or {}) do client[name] = jsonrpc.given(value) end
   ok, err = check_process_id(client.process_id)
   if ok then ok, err = check_client_info(client.client_info) end
-  if ok then ok, err = members.check(client.root_path, "string", "root_path") end
+  if ok then ok, err = jsonrpc.check(client.root_path, "string", "root_path") end
   if not ok then return nil, err end
   return client
 end
@@ -90,9 +89,9 @@ end
 
 -- {====== Operations ======
 
-local function refuse_early(server)
+local function check_ready(server)
   if server.state.is_ready then return true end
-  return nil, errors.new("invalid", "Invalid Request: initialize comes first", { code = wire.INVALID_REQUEST })
+  return nil, errors.new("invalid", "Invalid Request: initialize must be first", { code = jsonrpc.INVALID_REQUEST })
 end
 
 ---@param server pintle.server
@@ -100,22 +99,22 @@ end
 ---@param params any
 ---@return true?, pintle.error?
 function plugin.admit(server, request, params)
-  local ok, err = refuse_early(server)
+  local ok, err = check_ready(server)
   if not ok or not server.plugin.methods[request.method] then return ok, err end
-  return numbers.check(request.method, params)
+  return wire.check_integers(request.method, params)
 end
 
--- Arguments have names; an empty list has none to leave out.
+-- Arguments have names; an empty array stands for no arguments.
 local function read_args(server, name, params)
-  if params == nil or members.kind(params) == "array" and #params == 0 then return {} end
-  local ok, err = members.check(params, "object", "params")
-  if ok then ok, err = numbers.check(name, params, server.plugin.manifest.operations[name].params) end
+  if params == nil or json.kind(params) == "array" and #params == 0 then return {} end
+  local ok, err = jsonrpc.check(params, "object", "params")
+  if ok then ok, err = wire.check_integers(name, params, server.plugin.manifest.operations[name].params) end
   if not ok then return nil, err end
   return params
 end
 
 local function execute(server, name, params, request)
-  local ok, err = refuse_early(server)
+  local ok, err = check_ready(server)
   if not ok then return nil, request.id ~= nil and err or nil end
   local args, outcome
   args, err = read_args(server, name, params)
@@ -140,9 +139,9 @@ end
 
 -- }======
 
--- {====== Speaking up ======
+-- {====== Log and progress ======
 
--- The protocol has no messages for either. What is logged goes to stderr; progress would only be noise there.
+-- The protocol has messages for neither. Log messages go to stderr; progress is dropped.
 
 ---@param server pintle.server
 ---@param level pintle.level

@@ -2,6 +2,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local wire = require "pintle.dialect.gevals.wire"
 
@@ -11,15 +12,13 @@ local duration = lazy "pintle.duration"
 
 local type, setmetatable, kind = type, setmetatable, wire.kind
 
-local INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
-
 local execute = {}
 
 local PHASES = { setup = true, verify = true, cleanup = true }
 local RESULT = json.order { "success", "message", "error", "outputs" }
 
 local function wrong(format, ...)
-  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = INVALID_PARAMS })
+  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
 end
 
 -- What is empty was left out: the client that is in use sends `""` for a phase it does not know.
@@ -114,7 +113,7 @@ end
 
 local function blame(operation, name, problem)
   local message = ("Internal error: output %q of operation %q: %s"):format(tostring(name), operation, problem)
-  error(errors.new("invalid", message, { code = INTERNAL_ERROR }), 0)
+  error(errors.new("invalid", message, { code = jsonrpc.INTERNAL_ERROR }), 0)
 end
 
 local function output(server, operation, name, value)

@@ -2,20 +2,18 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
-
-local INVALID_REQUEST = errors.codes.INVALID_REQUEST
+local jsonrpc = require "pintle.jsonrpc"
 
 local wire = { VERSION = "0.0.1" }
 
 -- {====== Members ======
 
-wire.kind, wire.given = members.kind, members.given
+wire.kind, wire.given = json.kind, jsonrpc.given
 
 ---@param name string
 ---@return pintle.error
 function wire.missing(name)
-  return errors.new("invalid", ("Invalid Request: %s is missing"):format(name), { code = INVALID_REQUEST })
+  return errors.new("invalid", ("Invalid Request: %s is missing"):format(name), { code = jsonrpc.INVALID_REQUEST })
 end
 
 ---@param value any
@@ -25,7 +23,7 @@ end
 ---@return true?, pintle.error?
 function wire.check(value, expected, name, is_required)
   if is_required and wire.given(value) == nil then return nil, wire.missing(name) end
-  return members.check(value, expected, name)
+  return jsonrpc.check(value, expected, name)
 end
 
 -- }======

@@ -1,13 +1,14 @@
--- Objects that live at the other side, as the one who renders sees them: what it wants to know of one it asks for.
+-- Drops: objects of the host, as the template engine sees them. Each access is a request to the host.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
+local wire = require "pintle.dialect.liquid.wire"
 
 local GET = json.order { "drop_id", "property" }
 local CALL = json.order { "drop_id", "method", "args" }
 
----An object at the other side, for as long as the render runs that it was given to. Each method returns a value, which
----is `pintle.null` where there is none and may be or hold another drop; or nil and what is wrong.
+---An object of the host, valid while the render runs that it was given to. Each method returns a value, which may be or
+---contain other drops, and is `pintle.null` if there is none; or nil and an error message.
 ---@class pintle.liquid.drop
 ---@field id string
 ---@field type string
@@ -18,19 +19,19 @@ local metatable = { __name = "pintle.liquid.drop", __index = methods }
 
 local drops = {}
 
--- Of large messages it is known which tables have a marker in them.
+-- In large messages the decoder notes which tables have a marker in them.
 local trail = json.watch { "_rpc_drop", "_instantiate", "_ruby_type" }
 
 ---@param value any
 ---@return boolean
 function drops.is(value) return getmetatable(value) == metatable end
 
--- The same object is the same drop as long as one renders.
+-- During one render, an object is always the same drop.
 local function drop_of(marker, scope)
   local id = marker._rpc_drop
   local drop = scope.known[id]
   if drop then return drop end
-  local kind = members.given(marker.type)
+  local kind = jsonrpc.given(marker.type)
   drop = setmetatable({ id = id, type = type(kind) == "string" and kind or "Drop", scope = scope }, metatable)
   scope.known[id] = drop
   return drop
@@ -50,15 +51,15 @@ function unmark_members(container, scope)
   return container
 end
 
----Where there is a marker, or was one: `container[name]`.
+---The place of a marker, or of the drop that has replaced it: `container[name]`.
 ---@class pintle.liquid.place
 ---@field container table
 ---@field name any
 
 local function is_other_marker(value) return value._instantiate ~= nil or value._ruby_type ~= nil end
 
--- Does what unmark does, but goes only where there are markers, and gathers their places. A place inside of a marker
--- is none.
+-- Like unmark, but visits only tables with markers, and collects their places. Markers inside of a marker are not
+-- collected.
 local function unmark_on_trail(container, scope, places)
   for name, member in next, container do
     if trail[member] then
@@ -74,12 +75,12 @@ local function unmark_on_trail(container, scope, places)
   end
 end
 
----Puts drops where an environment that was received has their markers.
+---Replaces the markers in a received environment by drops.
 ---@param environment table changed
 ---@param peer pintle.peer
----@param received? table the params that the environment is a member of
+---@param received? table the params that contain the environment
 ---@return table environment
----@return pintle.liquid.place[]? places of all markers; nil if the whole environment has to be searched for others
+---@return pintle.liquid.place[]? places of all markers; nil if they are not known
 function drops.receive(environment, peer, received)
   local scope = { peer = peer, known = {} }
   if trail[received] == nil then return unmark_members(environment, scope) end
@@ -88,22 +89,17 @@ function drops.receive(environment, peer, received)
   return environment, places
 end
 
-local function text_of(failure)
-  if type(failure) == "table" then failure = failure.message end
-  return type(failure) == "string" and failure or "the drop failed"
-end
-
-local function ask(self, method, params, member, expected)
+local function request(self, method, params, member, expected)
   local result, err = self.scope.peer:call(method, params)
   if err ~= nil then return nil, err.message end
-  if members.kind(result) ~= "object" then
-    return nil, ("the answer to %s: object expected, got %s"):format(method, members.kind(result))
+  if not jsonrpc.is_object(result) then
+    return nil, ("the answer to %s: object expected, got %s"):format(method, json.kind(result))
   end
-  local failure = members.given(result.error)
-  if failure ~= nil then return nil, text_of(failure) end
+  local failure = jsonrpc.given(result.error)
+  if failure ~= nil then return nil, wire.error_text(failure, "the drop failed") end
   local value = result[member]
-  if expected and members.kind(value) ~= expected then
-    return nil, ("the answer to %s: %s: %s expected, got %s"):format(method, member, expected, members.kind(value))
+  if expected and json.kind(value) ~= expected then
+    return nil, ("the answer to %s: %s: %s expected, got %s"):format(method, member, expected, json.kind(value))
   end
   if value == nil then return json.null end
   return type(value) == "table" and unmark(value, self.scope) or value
@@ -112,11 +108,11 @@ end
 ---@param property string|integer
 ---@return any value, string? message
 function methods:get(property)
-  return ask(self, "drop_get", setmetatable({ drop_id = self.id, property = property }, GET), "value")
+  return request(self, "drop_get", setmetatable({ drop_id = self.id, property = property }, GET), "value")
 end
 
 ---@return any[]? items, string? message
-function methods:iterate() return ask(self, "drop_iterate", { drop_id = self.id }, "items", "array") end
+function methods:iterate() return request(self, "drop_iterate", { drop_id = self.id }, "items", "array") end
 
 ---@param method string
 ---@param args? any[]
@@ -125,7 +121,7 @@ function methods:call(method, args)
   local list = json.array()
   for i = 1, #(args or {}) do list[i] = args[i] end
   local params = { drop_id = self.id, method = method, args = list }
-  return ask(self, "drop_call", setmetatable(params, CALL), "value")
+  return request(self, "drop_call", setmetatable(params, CALL), "value")
 end
 
 return drops

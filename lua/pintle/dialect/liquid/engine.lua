@@ -1,20 +1,18 @@
--- A template engine, as the author of a plugin declares one in `dialects.liquid`; and the operation that it is where a
--- host speaks another protocol.
+-- A template engine that an author declares in `dialects.liquid`, and the operation `render` that hosts of other
+-- protocols get for it.
 
 local json = require("pintle.core").json
-local moment = require "pintle.dialect.liquid.moment"
-local problems = require "pintle.dialect.liquid.problems"
-local valid = require "pintle.dialect.liquid.text"
+local wire = require "pintle.dialect.liquid.wire"
 
 ---@class pintle.liquid.engine
----@field liquid_version? string of the reference that it follows
+---@field liquid_version? string version of the reference implementation that it follows
 ---@field features? string[]
----@field operation? boolean false if it is to be no operation elsewhere
+---@field operation? boolean false: no operation for other protocols
 ---@field compile fun(source: string, options: pintle.liquid.compile.options, ctx: pintle.plugin.context): any,
----pintle.liquid.problem? a template, which is anything but nil
+---pintle.liquid.problem? returns a template, which is any value but nil; or nil and an error
 ---@field render fun(template: any, environment: table, options: pintle.liquid.render.options,
----ctx: pintle.plugin.context): string?, pintle.liquid.problem[]|pintle.liquid.problem|nil the output and the errors in
----it; or nil and what made it fail
+---ctx: pintle.plugin.context): string?, pintle.liquid.problem[]|pintle.liquid.problem|nil returns the output and the
+---errors in it; or nil and the error that ended the render
 
 local engine = {}
 
@@ -32,18 +30,18 @@ local PARAMS = {
     strict_variables = { type = "boolean" },
     strict_filters = { type = "boolean" },
     strict_errors = { type = "boolean", description = "Whether an error fails the render" },
-    frozen_time = { type = "string", description = "What counts as now: 2024-01-01T00:01:58Z" },
+    frozen_time = { type = "string", description = "The current time for templates, such as 2024-01-01T00:01:58Z" },
   },
 }
 
 local function failed(err)
-  if problems.is_error(err) then return nil, err end
-  return nil, problems.described(err).message
+  if wire.is_error(err) then return nil, err end
+  return nil, wire.problem(err).message
 end
 
 local function render_options(args)
-  local now = args.frozen_time and moment.seconds(args.frozen_time)
-  if args.frozen_time and not now then return nil, ("frozen_time: %q is no time"):format(args.frozen_time) end
+  local now = args.frozen_time and wire.seconds(args.frozen_time)
+  if args.frozen_time and not now then return nil, ("frozen_time: %q is not a timestamp"):format(args.frozen_time) end
   return {
     strict_variables = args.strict_variables, strict_filters = args.strict_filters,
     strict_errors = args.strict_errors, now = now, current_time = args.frozen_time,
@@ -59,17 +57,17 @@ local function execute(own, args, ctx)
   if template == nil then return failed(err) end
   local output, errors = own.render(template, args.environment or {}, options, ctx)
   if output == nil then return failed(errors) end
-  local outputs = errors and #errors > 0 and { errors = json.encode(problems.listed(errors)) } or nil
-  return { message = valid(output), outputs = outputs }
+  local outputs = errors and #errors > 0 and { errors = json.encode(wire.problem_list(errors)) } or nil
+  return { message = wire.valid_text(output), outputs = outputs }
 end
 
----Makes the engine of a plugin an operation, for hosts that speak anything but Liquid.
+---Adds the operation `render`, for hosts that do not speak Liquid.
 ---@param plugin pintle.plugin
----@return string? problem what is wrong with it
+---@return string? message nil if the declaration is valid
 function engine.declare(plugin)
   local own = plugin.manifest.dialects.liquid
   if type(own.compile) ~= "function" or type(own.render) ~= "function" then
-    return "compile and render are functions, and go together"
+    return "compile and render must both be functions"
   end
   if own.operation == false then return end
   plugin.is_ordered = true

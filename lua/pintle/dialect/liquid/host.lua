@@ -1,46 +1,222 @@
--- The side of the one who has templates rendered. What is executed is the operation `render`, or a tag: a template that
--- is nothing else, with the arguments as its environment.
+-- The host: has templates rendered. It executes the operation `render`, or a tag: a template that is nothing else, with
+-- the arguments as its environment.
 
-local asking = require "pintle.dialect.liquid.asking"
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local objects = require "pintle.dialect.liquid.objects"
-local outcomes = require "pintle.dialect.liquid.outcomes"
-local problems = require "pintle.dialect.liquid.problems"
-local templates = require "pintle.dialect.liquid.templates"
-local words = require "pintle.dialect.liquid.words"
+local wire = require "pintle.dialect.liquid.wire"
 
-local INVALID_PARAMS, UNKNOWN_OPERATION, DROP_ERROR = -32602, -32601, -32002
-local VERSION = "1.0"
+local DROP_ERROR = -32002
+local MOST_TEMPLATES = 256 -- whose ids are kept
 
 local json = core.json
 
 local host = { handlers = {} }
 
--- {====== Initialize ======
+local function invalid(format, ...) return nil, errors.new("invalid", format:format(...)) end
 
-local function text_or(value, otherwise)
-  return type(value) == "string" and value:find "%S" and value or otherwise
+local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
+
+-- {====== Compiled templates ======
+
+-- The ids of templates that the plugin has compiled, by the params of compile, so that each is sent once.
+
+local function new_templates() return { ids = {}, keys = {}, next = 1 } end
+
+local function remember(self, key, id)
+  local old = self.keys[self.next]
+  if old then self.ids[old] = nil end
+  self.ids[key], self.keys[self.next] = id, key
+  self.next = self.next % MOST_TEMPLATES + 1
 end
+
+local function forget_template(self, params) self.ids[json.encode(params)] = nil end
+
+local function read_compiled(result)
+  if not jsonrpc.is_object(result) then
+    return protocol_error("its answer to compile: object expected, got %s", json.kind(result))
+  end
+  if jsonrpc.given(result.error) ~= nil then return nil, nil, result end
+  local id = result.template_id
+  if type(id) == "string" then return id end
+  return protocol_error("its answer to compile: template_id: string expected, got %s", json.kind(id))
+end
+
+-- The id of a template, which is compiled if it is not known. Returns the id, an error, the result of compile if the
+-- template has errors, and whether the template was known.
+local function template_id(self, peer, params, timeout)
+  local key = json.encode(params)
+  if self.ids[key] then return self.ids[key], nil, nil, true end
+  local result, err = peer:call("compile", params, { timeout = timeout })
+  if err ~= nil then return nil, err end
+  local id, problem
+  id, err, problem = read_compiled(result)
+  if id then remember(self, key, id) end
+  return id, err, problem
+end
+
+-- }======
+
+-- {====== Params of compile and render ======
+
+local COMPILE = json.order { "template", "options", "filesystem" }
+local COMPILE_OPTIONS = json.order { "error_mode", "line_numbers" }
+local RENDER = json.order { "template_id", "environment", "options", "frozen_time" }
+local RENDER_OPTIONS = json.order {
+  "strict_variables", "strict_filters", "strict_errors", "resource_limits", "registers",
+}
+
+local TYPES = {
+  template = "string", environment = "table", filesystem = "table", error_mode = "string", line_numbers = "boolean",
+  strict_variables = "boolean", strict_filters = "boolean", strict_errors = "boolean", frozen_time = "string",
+  resource_limits = "table", registers = "table",
+}
+
+local function check_args(args)
+  for name, value in pairs(args) do
+    local expected = TYPES[name]
+    if not expected then return invalid("render: there is no %q", tostring(name)) end
+    if type(value) ~= expected then return invalid("render: %s: %s expected, got %s", name, expected, type(value)) end
+  end
+  if not args.template then return invalid "render: template is missing" end
+  return true
+end
+
+local function valid_files(args)
+  if not args.filesystem then return nil end
+  local files = {}
+  for name, text in pairs(args.filesystem) do
+    if type(name) ~= "string" or type(text) ~= "string" then
+      return invalid("render: filesystem: texts by name expected, got %s at %s", type(text), tostring(name))
+    end
+    files[wire.valid_text(name)] = wire.valid_text(text)
+  end
+  return files
+end
+
+-- The time is sent where each version of the protocol expects it.
+local function registers_with_time(args)
+  if not args.frozen_time then return args.registers end
+  local registers = { current_time = args.frozen_time }
+  for name, value in pairs(args.registers or {}) do registers[name] = value end
+  return registers
+end
+
+-- The params of compile and of render.
+local function render_params(args)
+  local ok, err = check_args(args)
+  if not ok then return nil, err end
+  local files
+  files, err = valid_files(args)
+  if err then return nil, err end
+  local line_numbers = args.line_numbers ~= false
+  return {
+    compile = setmetatable({
+      template = wire.valid_text(args.template), filesystem = files,
+      options = setmetatable({ error_mode = args.error_mode, line_numbers = line_numbers }, COMPILE_OPTIONS),
+    }, COMPILE),
+    render = setmetatable({
+      options = setmetatable({
+        strict_variables = args.strict_variables, strict_filters = args.strict_filters,
+        strict_errors = args.strict_errors, resource_limits = args.resource_limits,
+        registers = registers_with_time(args),
+      }, RENDER_OPTIONS),
+      frozen_time = args.frozen_time,
+    }, RENDER),
+  }
+end
+
+local function tag_params(operation)
+  if operation:find "[%c{}%%]" then return invalid("%q is not a valid tag name", operation) end
+  return render_params { template = ("{%% %s %%}"):format(operation), strict_errors = true }
+end
+
+-- }======
+
+-- {====== Outcomes ======
+
+local function failed_outcome(text, result, outputs)
+  return { success = false, message = text, error = text, result = result, outputs = outputs }
+end
+
+-- The outcome of a template with errors, from the result of compile.
+local function compile_failure(result)
+  return failed_outcome(wire.error_text(result.error, "the template does not compile"), result)
+end
+
+local function object_of(value) return jsonrpc.is_object(value) and value or nil end
+
+-- A failed render is an error response with a code of its own. Any other error is not an outcome.
+local function read_error(err)
+  if err.kind ~= "remote" or err.code ~= wire.RENDER_ERROR then return nil, err end
+  local data = object_of(err.data) or {}
+  local problem = { type = data.type, message = err.message, line = data.line }
+  return failed_outcome(err.message, { errors = { problem } }, object_of(data.outputs))
+end
+
+-- A null member counts as missing.
+local function check_rendered(result)
+  if not jsonrpc.is_object(result) then
+    return protocol_error("its answer to render: object expected, got %s", json.kind(result))
+  end
+  local output, list = jsonrpc.given(result.output), jsonrpc.given(result.errors)
+  if output ~= nil and type(output) ~= "string" then
+    return protocol_error("its answer to render: output: string expected, got %s", json.kind(output))
+  end
+  local is_list = json.kind(list) == "array" or type(list) == "table" and next(list) == nil -- some send {} for none
+  if list ~= nil and not is_list then
+    return protocol_error("its answer to render: errors: array expected, got %s", json.kind(list))
+  end
+  return true
+end
+
+-- `is_strict`: errors in the output are failures, even if the plugin does not support that.
+local function render_outcome(result, err, is_strict)
+  if err ~= nil then return read_error(err) end
+  local ok
+  ok, err = check_rendered(result)
+  if not ok then return nil, err end
+  local first = jsonrpc.given(result.error) or is_strict and (jsonrpc.given(result.errors) or {})[1]
+  local outputs = object_of(result.outputs)
+  if first then return failed_outcome(wire.error_text(first, "the render failed"), result, outputs) end
+  return { success = true, message = jsonrpc.given(result.output) or "", result = result, outputs = outputs }
+end
+
+-- The line says nothing, because the template is one tag.
+local function without_line(text) return text and (text:gsub("^Liquid error %(line %d+%): ", "")) end
+
+local function tag_outcome(result, err)
+  local outcome
+  outcome, err = render_outcome(result, err, true)
+  if not outcome then return nil, err end
+  outcome.error = without_line(outcome.error)
+  if not outcome.success then outcome.message = outcome.error end
+  return outcome
+end
+
+-- }======
+
+-- {====== Initialize ======
 
 ---@param session pintle.session
 ---@return table?, pintle.error?
 function host.open(session)
-  session.state.objects, session.state.templates = objects.new(), templates.new()
-  local told, err = session.peer:call("initialize", { version = VERSION }, { timeout = session.handshake_timeout })
+  session.state.objects, session.state.templates = objects.new(), new_templates()
+  local params, limit = { version = wire.VERSION }, { timeout = session.handshake_timeout }
+  local result, err = session.peer:call("initialize", params, limit)
   if err ~= nil then return nil, err end
-  if members.kind(told) ~= "object" then
-    return nil, errors.new("protocol", "its answer to initialize: object expected, got " .. members.kind(told))
+  if not jsonrpc.is_object(result) then
+    return protocol_error("its answer to initialize: object expected, got %s", json.kind(result))
   end
-  session.told = told
-  if told.version ~= VERSION then
-    session:log("warn", "it may speak another version of the protocol", { version = told.version })
+  session.told = result
+  if result.version ~= wire.VERSION then
+    session:log("warn", "it may speak another version of the protocol", { version = result.version })
   end
   return {
-    name = text_or(told.implementation, session.name),
-    version = text_or(told.liquid_version, false),
-    capabilities = told.features,
+    name = jsonrpc.text(result.implementation) or session.name,
+    version = jsonrpc.text(result.liquid_version) or false,
+    capabilities = result.features,
     operations = { render = { description = "Render a Liquid template", params = true } },
     is_open = true,
   }
@@ -52,51 +228,49 @@ end
 
 local function time_left(deadline) return deadline and math.max(deadline - core.now(), 0) end
 
--- A plugin need not keep a template for ever.
-local function is_forgotten(err)
-  return err and err.code == INVALID_PARAMS and err.message:find "template_id"
+-- A plugin may drop old templates.
+local function is_unknown_template(err)
+  return err and err.code == jsonrpc.INVALID_PARAMS and err.message:find "template_id"
 end
 
-local function render(session, asked, deadline, is_again)
+local function render(session, params, deadline, is_again)
   local state, peer = session.state, session.peer
-  local id, err, problem, is_old = templates.get(state.templates, peer, asked.compile, time_left(deadline))
+  local id, err, problem, is_old = template_id(state.templates, peer, params.compile, time_left(deadline))
   if not id then return nil, err, problem end
-  asked.render.template_id = id
+  params.render.template_id = id
   local result
-  result, err = peer:call("render", asked.render, { timeout = time_left(deadline) })
-  if is_old and not is_again and is_forgotten(err) then
-    templates.forget(state.templates, asked.compile)
-    return render(session, asked, deadline, true)
+  result, err = peer:call("render", params.render, { timeout = time_left(deadline) })
+  if is_old and not is_again and is_unknown_template(err) then
+    forget_template(state.templates, params.compile)
+    return render(session, params, deadline, true)
   end
   return result, err
 end
 
-local function execute(session, asked, environment, context)
+local function execute(session, params, environment, context)
   local scope <close> = objects.scope(session.state.objects)
-  asked.render.environment = scope:environment(environment)
-  local patience = context.patience
-  if patience == nil then patience = context.timeout end
-  return render(session, asked, patience and core.now() + patience or false)
+  params.render.environment = scope:environment(environment)
+  return render(session, params, context.patience and core.now() + context.patience or false)
 end
 
 local function execute_render(session, args, context)
-  local asked, err = words.of_render(args)
-  if not asked then return nil, err end
+  local params, err = render_params(args)
+  if not params then return nil, err end
   local result, problem
-  result, err, problem = execute(session, asked, args.environment or {}, context)
-  if problem then return outcomes.of_refusal(problem) end
-  return outcomes.of_render(result, err, args.strict_errors)
+  result, err, problem = execute(session, params, args.environment or {}, context)
+  if problem then return compile_failure(problem) end
+  return render_outcome(result, err, args.strict_errors)
 end
 
 local function execute_tag(session, operation, args, context)
-  local asked, err = words.of_tag(operation)
-  if not asked then return nil, err end
+  local params, err = tag_params(operation)
+  if not params then return nil, err end
   local result, problem
-  result, err, problem = execute(session, asked, args, context)
+  result, err, problem = execute(session, params, args, context)
   if problem then
-    return nil, errors.new("invalid", outcomes.of_refusal(problem).error, { code = UNKNOWN_OPERATION })
+    return nil, errors.new("invalid", compile_failure(problem).error, { code = jsonrpc.METHOD_NOT_FOUND })
   end
-  return outcomes.of_tag(result, err)
+  return tag_outcome(result, err)
 end
 
 ---@param session pintle.session
@@ -114,44 +288,60 @@ end
 ---@param session pintle.session
 function host.close(session) session.peer:notify("quit", {}) end
 
--- {====== What the plugin asks of objects ======
+-- {====== Access to objects ======
 
-local function entry_for(session, params)
-  local id = members.kind(params) == "object" and params.drop_id
+local function find_object(session, params)
+  local id = jsonrpc.is_object(params) and params.drop_id
   local all = session.state.objects
   local entry = all and all.by_id[id]
   if entry then return entry end
   local message = ("Unknown drop_id '%s'. A drop lives as long as its render."):format(tostring(id or nil))
-  return nil, errors.new("invalid", message, { code = INVALID_PARAMS })
+  return nil, errors.new("invalid", message, { code = jsonrpc.INVALID_PARAMS })
 end
 
--- The answer for an object that raised. A message that the template must not see goes to the log.
-local function failure(session, object, raised)
-  local message, cause = problems.of_object(raised)
+-- Messages that reveal the program: those with a source position, and those of Lua's runtime without one.
+local REVEALING_MESSAGES = {
+  "^[^\n]-:%d+: ", "^attempt to ", "^bad argument #", "stack overflow", "^not enough memory", "stack traceback:",
+  "^[%w_.]+: 0x%x+$",
+}
+
+-- The message for the template of an error that an object raised; and the original, if that must not be shown.
+local function public_message(raised)
+  local text = errors.text(raised)
+  if raised == nil then return "internal", text end
+  for _, pattern in ipairs(REVEALING_MESSAGES) do
+    if text:find(pattern) then return "internal", text end
+  end
+  return text
+end
+
+-- A message that the template must not see goes to the log.
+local function drop_failure(session, object, raised)
+  local message, cause = public_message(raised)
   if cause then session:log("error", ("%s failed: %s"):format(objects.type_of(object), cause)) end
   return { error = { code = DROP_ERROR, message = message } }
 end
 
--- What a drop raises is its result; the conversation goes on.
-local function answer(session, params, member, fn, ...)
-  local entry, err = entry_for(session, params)
+-- An error that a drop raises is sent as its result, so that the render can go on.
+local function access(session, params, member, fn, ...)
+  local entry, err = find_object(session, params)
   if not entry then return nil, err end
   local ok, value = pcall(fn, entry.object, ...)
   if ok then ok, value = pcall(entry.scope.pack, entry.scope, value) end
-  if not ok then return failure(session, entry.object, value) end
+  if not ok then return drop_failure(session, entry.object, value) end
   if value == nil then value = json.null end
   return { [member] = value }
 end
 
 function host.handlers.drop_get(session, params)
-  return answer(session, params, "value", asking.get, type(params) == "table" and params.property)
+  return access(session, params, "value", objects.get, type(params) == "table" and params.property)
 end
 
-function host.handlers.drop_iterate(session, params) return answer(session, params, "items", asking.iterate) end
+function host.handlers.drop_iterate(session, params) return access(session, params, "items", objects.iterate) end
 
 function host.handlers.drop_call(session, params)
-  local args = type(params) == "table" and members.given(params.args) or {}
-  return answer(session, params, "value", asking.call, type(params) == "table" and params.method,
+  local args = type(params) == "table" and jsonrpc.given(params.args) or {}
+  return access(session, params, "value", objects.call, type(params) == "table" and params.method,
     session.state.objects and objects.unpack(session.state.objects, args))
 end
 

@@ -1,17 +1,18 @@
--- Lua objects that are drops at the other side: each is known by an id while the render runs that it was given to.
+-- Lua objects of the host that templates see as drops. Each has an id while the render runs that it was given to.
 
 local json = require("pintle.core").json
-local valid = require "pintle.dialect.liquid.text"
+local wire = require "pintle.dialect.liquid.wire"
 
-local CIRCULAR = "[circular]" -- what stands for a table inside of itself, as for the client that is in use
+local CIRCULAR = "[circular]" -- sent for a table inside of itself, as the reference client does
+local MOST_ITEMS = 1000000 -- of one drop; an iterator need not end
 local MARKER = json.order { "_rpc_drop", "type" }
 
----All objects that one plugin may ask for.
+---All objects that one plugin may access.
 ---@class pintle.liquid.objects
 ---@field last integer
 ---@field by_id table<string, { object: any, scope: pintle.liquid.scope }>
 
----Those that were given to one render.
+---The objects that were given to one render.
 ---@class pintle.liquid.scope
 ---@field objects pintle.liquid.objects
 ---@field ids table<any, string>
@@ -26,7 +27,7 @@ local objects = {}
 function objects.new() return { last = 0, by_id = {} } end
 
 ---@param self pintle.liquid.objects
----@return pintle.liquid.scope to be closed when the render is over
+---@return pintle.liquid.scope to be closed after the render
 function objects.scope(self)
   return setmetatable({ objects = self, ids = {}, is_over = false }, scope_metatable)
 end
@@ -36,7 +37,7 @@ function scope_metatable.__close(self)
   for _, id in pairs(self.ids) do self.objects.by_id[id] = nil end
 end
 
--- {====== What is an object ======
+-- {====== Objects and data ======
 
 local PLAIN = { ["pintle.order"] = true, ["pintle.raw"] = true, ["pintle.bigint"] = true }
 
@@ -54,8 +55,8 @@ local function is_class(value)
   return false
 end
 
----Whether a value is a drop at the other side: a userdata or table with a metatable that is not one of JSON's own, or a
----table with functions or an `__index`.
+---Whether a value is sent as a drop: a userdata or table with a metatable that is not one of the JSON codec, or a table
+---with functions or an `__index`.
 ---@param value any
 ---@return boolean
 function objects.is(value)
@@ -88,30 +89,30 @@ end
 
 local pack
 
-local function pack_table(self, value, around)
-  if around[value] then return CIRCULAR end
-  around[value] = true
+local function pack_table(self, value, parents)
+  if parents[value] then return CIRCULAR end
+  parents[value] = true
   local copy = setmetatable({}, getmetatable(value))
-  for name, member in next, value do copy[name] = pack(self, member, around) end
-  around[value] = nil
+  for name, member in next, value do copy[name] = pack(self, member, parents) end
+  parents[value] = nil
   return copy
 end
 
-function pack(self, value, around)
+function pack(self, value, parents)
   local kind = type(value)
-  if kind == "string" then return valid(value) end
+  if kind == "string" then return wire.valid_text(value) end
   if objects.is(value) then return mark(self, value) end
-  if kind == "table" then return pack_table(self, value, around) end
-  local is_no_number = kind == "number" and (value ~= value or value == math.huge or value == -math.huge)
-  return is_no_number and json.null or value
+  if kind == "table" then return pack_table(self, value, parents) end
+  local is_not_finite = kind == "number" and (value ~= value or value == math.huge or value == -math.huge)
+  return is_not_finite and json.null or value
 end
 
----A value as it is sent: objects marked, and what JSON cannot carry replaced as the protocol has it.
+---A value as it is sent: objects become markers, and what JSON cannot carry is replaced as the protocol requires.
 ---@param value any
 ---@return any
 function scope_methods:pack(value) return pack(self, value, {}) end
 
----The variables of a render; the table that holds them is none of them, whatever its metatable is.
+---The variables of a render. The table itself is not sent as a drop, whatever its metatable is.
 ---@param environment table
 ---@return table
 function scope_methods:environment(environment)
@@ -122,7 +123,7 @@ end
 
 -- }======
 
----The value that was received, with objects in the place of their markers.
+---Replaces the markers in a received value by their objects.
 ---@param self pintle.liquid.objects
 ---@param value any
 ---@return any
@@ -133,5 +134,129 @@ function objects.unpack(self, value)
   for name, member in next, value do value[name] = objects.unpack(self, member) end
   return value
 end
+
+-- {====== Access ======
+
+-- What templates may access of an object: properties, items and methods. Templates are not trusted: metamethods,
+-- constructors and private methods are hidden from them.
+
+local function metamethod(object, name)
+  local metatable = getmetatable(object)
+  return type(metatable) == "table" and metatable[name] or nil
+end
+
+-- A userdata may have no __index.
+local function member(object, name)
+  if type(object) == "table" or metamethod(object, "__index") then return object[name] end
+end
+
+-- A member, unless it is hidden from templates: names that begin with `__`, and functions that are named `new` or begin
+-- with `_`.
+local function public_member(object, name)
+  if name:find "^__" then return nil end
+  local value = member(object, name)
+  local is_private = type(value) == "function" and (name == "new" or name:find "^_")
+  if not is_private then return value end
+end
+
+-- Raises the message of a function that has returned nil and a message.
+local function value_or_raise(value, message)
+  if value == nil and message ~= nil then error(message, 0) end
+  return value
+end
+
+local function length(object)
+  local has_length = type(object) == "table" or metamethod(object, "__len")
+  return has_length and #object or 0
+end
+
+-- Properties of every drop that does not define them.
+local DEFAULTS = {}
+
+function DEFAULTS.to_s(object)
+  return metamethod(object, "__tostring") and tostring(object) or objects.type_of(object)
+end
+
+function DEFAULTS.size(object)
+  local size = length(object)
+  return (size > 0 or metamethod(object, "__len")) and size or nil
+end
+
+function DEFAULTS.first(object) return length(object) > 0 and object[1] or nil end
+
+function DEFAULTS.last(object)
+  local last = length(object)
+  return last > 0 and object[last] or nil
+end
+
+-- Templates count items from 0, and with negative numbers from the end.
+local function item(object, index)
+  if index < 0 then index = length(object) + index end
+  return member(object, index + 1)
+end
+
+-- Functions and threads have no JSON form: they are sent as null.
+local function sendable(value)
+  local kind = type(value)
+  if kind ~= "function" and kind ~= "thread" then return value end
+end
+
+---Reads a property; a method is called without arguments.
+---@param object any
+---@param property string|integer
+---@return any
+function objects.get(object, property)
+  if math.type(property) == "integer" then return sendable(item(object, property)) end
+  if type(property) ~= "string" then error("property: string or integer expected", 0) end
+  local value = public_member(object, property)
+  if type(value) == "function" then return sendable(value_or_raise(value(object))) end
+  if value == nil and DEFAULTS[property] then return DEFAULTS[property](object) end
+  return value
+end
+
+local function add(items, value)
+  if #items >= MOST_ITEMS then error(("more than %d items"):format(MOST_ITEMS), 0) end
+  items[#items + 1] = value
+end
+
+local function collect(iterator, state, control)
+  local items = json.array()
+  for value in iterator, state, control do add(items, value) end
+  return items
+end
+
+---All items: the array or iterator that the method `each` returns; without it, those from 1 on.
+---@param object any
+---@return any[]
+function objects.iterate(object)
+  local each = member(object, "each")
+  if type(each) == "function" then
+    local list, state, control = each(object)
+    if type(list) == "function" then return collect(list, state, control) end
+    object = value_or_raise(list, state) or {}
+  end
+  local items = json.array()
+  for i = 1, length(object) do add(items, object[i]) end
+  return items
+end
+
+---Calls a method.
+---@param object any
+---@param method string
+---@param args any[]
+---@return any
+function objects.call(object, method, args)
+  local fn = type(method) == "string" and public_member(object, method)
+  if type(fn) ~= "function" then
+    error(("%s has no method '%s'"):format(objects.type_of(object), tostring(method)), 0)
+  end
+  local given = {}
+  for i = 1, #args do
+    if args[i] ~= json.null then given[i] = args[i] end
+  end
+  return sendable(value_or_raise(fn(object, table.unpack(given, 1, #args))))
+end
+
+-- }======
 
 return objects

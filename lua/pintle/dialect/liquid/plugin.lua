@@ -1,14 +1,12 @@
--- The side of the template engine: one that the plugin declares, or its operations as tags.
+-- The plugin: a template engine that the plugin declares, or its operations as tags.
 
 local drops = require "pintle.dialect.liquid.drops"
 local json = require("pintle.core").json
-local params = require "pintle.dialect.liquid.params"
-local problems = require "pintle.dialect.liquid.problems"
+local jsonrpc = require "pintle.jsonrpc"
 local requests = require "pintle.dialect.liquid.requests"
-local tags = require "pintle.dialect.liquid.tags"
-local valid = require "pintle.dialect.liquid.text"
+local wire = require "pintle.dialect.liquid.wire"
 
-local MOST_TEMPLATES = 10000 -- that are kept; the protocol has no way to let go of one
+local MOST_TEMPLATES = 10000 -- kept; the protocol has no message to release one
 
 local plugin = {}
 
@@ -22,7 +20,7 @@ function plugin.manifest(self)
   local own = self.manifest.dialects.liquid or {}
   local features = own.features or own.compile and { "core", "runtime_drops" } or {}
   return setmetatable({
-    version = "1.0",
+    version = wire.VERSION,
     implementation = self.manifest.name,
     liquid_version = own.liquid_version or self.manifest.version,
     features = json.array(table.move(features, 1, #features, 1, {})),
@@ -30,7 +28,7 @@ function plugin.manifest(self)
 end
 
 local function initialize(server, received)
-  local given = params.read("initialize", received)
+  local given = requests.read("initialize", received)
   given:optional("version", "string")
   if given.problem then return nil, given.problem end
   local ok, err = server:initialize()
@@ -40,11 +38,97 @@ end
 
 -- }======
 
+-- {====== Tags ======
+
+-- A template that is the tag of an operation and nothing else executes the operation. The environment has its
+-- arguments.
+
+local TAG_DATA = json.order { "type", "line", "outputs" }
+
+---@class pintle.liquid.tag
+---@field operation string
+---@field line integer
+---@field before string the white space before it
+---@field after string
+
+local function is_tag(manifest, name)
+  local operation = manifest.operations[name]
+  local own = operation and operation.dialects.liquid
+  return operation ~= nil and not (own and own.is_engine)
+end
+
+local function line_of(source, at)
+  local _, breaks = source:sub(1, at - 1):gsub("\n", "")
+  return breaks + 1
+end
+
+-- nil if the template is anything else than one tag.
+local function find_tag(manifest, source)
+  local before, trim, name, trim_after, after = source:match "^(%s*){%%(%-?)%s*(.-)%s*(%-?)%%}(%s*)$"
+  if not name or not is_tag(manifest, name) then return nil end
+  return {
+    operation = name, line = line_of(source, #before + 1),
+    before = trim == "" and before or "", after = trim_after == "" and after or "",
+  }
+end
+
+local function list_tags(manifest)
+  local list = {}
+  for _, name in ipairs(manifest.names) do
+    if is_tag(manifest, name) then list[#list + 1] = ("{%% %s %%}"):format(name) end
+  end
+  if #list == 0 then return "there are no tags" end
+  return (#list == 1 and "there is " or "there are ") .. table.concat(list, ", ")
+end
+
+local function tag_error(manifest, name)
+  if not name then return "Only a tag can be rendered; " .. list_tags(manifest) end
+  if not is_tag(manifest, name) then return ("Unknown tag '%s'; %s"):format(name, list_tags(manifest)) end
+  local alone = "Syntax Error in '%s' - it stands alone, and its arguments are the environment: {%% %s %%}"
+  return alone:format(name, name)
+end
+
+-- The error of a template that is not a tag, in a plugin without an engine.
+local function syntax_error(manifest, source)
+  local at, name = source:match "(){%%%-?%s*([^%s%%}]+)"
+  if name then name = name:gsub("%-$", "") end
+  local line = line_of(source, at or 1)
+  local message = ("Liquid syntax error (line %d): %s"):format(line, tag_error(manifest, name))
+  return { type = "syntax_error", message = message, line = line }
+end
+
+-- An invalid argument is reported by its place in the environment.
+local function argument_error(err)
+  if type(err) ~= "table" or err.code ~= jsonrpc.INVALID_PARAMS or type(err.data) ~= "table" or not err.data.path then
+    return err
+  end
+  return requests.error(err.message, "environment" .. err.data.path:gsub("/", "."), err.data.reason)
+end
+
+local function tag_failure(tag, outcome, is_strict)
+  local text = outcome.error or outcome.message or "the operation failed"
+  local inline = ("Liquid error (line %d): %s"):format(tag.line, text)
+  local data = { type = "render_error", line = tag.line, outputs = outcome.outputs }
+  if is_strict then return nil, { code = wire.RENDER_ERROR, message = inline, data = setmetatable(data, TAG_DATA) } end
+  local problem = { type = data.type, message = text, line = tag.line }
+  return tag.before .. inline .. tag.after, { problem }, outcome.outputs
+end
+
+-- Returns the output, its errors and the outputs; or nil and an error.
+local function render_tag(server, tag, environment, options, request)
+  local outcome, err = server:execute(tag.operation, environment, {}, request)
+  if not outcome then return nil, argument_error(err) end
+  if not outcome.success then return tag_failure(tag, outcome, options.strict_errors) end
+  return tag.before .. (outcome.message or "") .. tag.after, nil, outcome.outputs
+end
+
+-- }======
+
 -- {====== Compile ======
 
 local COMPILED = json.order { "template_id", "error" }
 
-local function keep(server, kept)
+local function keep_template(server, kept)
   local state = server.state
   state.templates, state.last = state.templates or {}, (state.last or 0) + 1
   state.templates["tmpl_" .. state.last] = kept
@@ -52,8 +136,8 @@ local function keep(server, kept)
   return setmetatable({ template_id = "tmpl_" .. state.last }, COMPILED)
 end
 
-local function refused(err)
-  return setmetatable({ template_id = json.null, error = problems.described(err, "syntax_error") }, COMPILED)
+local function compile_error(err)
+  return setmetatable({ template_id = json.null, error = wire.problem(err, "syntax_error") }, COMPILED)
 end
 
 local function engine_of(manifest)
@@ -62,20 +146,20 @@ local function engine_of(manifest)
 end
 
 local function compile(server, received, request)
-  local asked, err = requests.compile(received)
-  if not asked then return nil, err end
+  local params, err = requests.compile(received)
+  if not params then return nil, err end
   local manifest = server.plugin.manifest
-  local tag = tags.find(manifest, asked.source)
-  if tag then return keep(server, { tag = tag }) end
+  local tag = find_tag(manifest, params.source)
+  if tag then return keep_template(server, { tag = tag }) end
   local engine = engine_of(manifest)
-  if not engine then return refused(tags.refusal(manifest, asked.source)) end
+  if not engine then return compile_error(syntax_error(manifest, params.source)) end
   local ctx
   ctx, err = server:enter(request)
   if not ctx then return nil, err end
   local template
-  template, err = engine.compile(asked.source, asked.options, ctx)
-  if template == nil then return refused(err) end
-  return keep(server, { template = template, engine = engine })
+  template, err = engine.compile(params.source, params.options, ctx)
+  if template == nil then return compile_error(err) end
+  return keep_template(server, { template = template, engine = engine })
 end
 
 -- }======
@@ -85,28 +169,29 @@ end
 local RENDERED = json.order { "output", "errors", "outputs" }
 
 local function answer(output, errors, outputs)
-  if output == nil then return nil, problems.failure(errors) end
+  if output == nil then return nil, wire.render_error(errors) end
   if type(output) ~= "string" then error("render: the output is a " .. type(output) .. ", not a string", 0) end
-  return setmetatable({ output = valid(output), errors = problems.listed(errors), outputs = outputs }, RENDERED)
+  local result = { output = wire.valid_text(output), errors = wire.problem_list(errors), outputs = outputs }
+  return setmetatable(result, RENDERED)
 end
 
-local function unknown(id)
+local function unknown_template(id)
   local message = ("Unknown template_id '%s'. Call compile first."):format(id)
-  return params.error(message, "template_id", "Expected one that compile gave")
+  return requests.error(message, "template_id", "Expected a template_id from compile")
 end
 
 local function render(server, received, request)
-  local asked, err = requests.render(received)
-  if not asked then return nil, err end
-  local kept = server.state.templates and server.state.templates[asked.template_id]
-  if not kept then return nil, unknown(asked.template_id) end
+  local params, err = requests.render(received)
+  if not params then return nil, err end
+  local kept = server.state.templates and server.state.templates[params.template_id]
+  if not kept then return nil, unknown_template(params.template_id) end
   local environment
-  environment, asked.options.markers = drops.receive(asked.environment, server.peer, received)
-  if kept.tag then return answer(tags.render(server, kept.tag, environment, asked.options, request)) end
+  environment, params.options.markers = drops.receive(params.environment, server.peer, received)
+  if kept.tag then return answer(render_tag(server, kept.tag, environment, params.options, request)) end
   local ctx
   ctx, err = server:enter(request)
   if not ctx then return nil, err end
-  return answer(kept.engine.render(kept.template, environment, asked.options, ctx))
+  return answer(kept.engine.render(kept.template, environment, params.options, ctx))
 end
 
 -- }======
@@ -127,7 +212,7 @@ function plugin.handlers(server)
   }
 end
 
----The client that is in use takes whatever has a method for a question of its own: nothing is sent.
+---Writes to stderr: the reference client takes every message with a method for a request of a drop, so none is sent.
 ---@param server pintle.server
 ---@param level pintle.level
 ---@param message string

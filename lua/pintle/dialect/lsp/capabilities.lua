@@ -1,11 +1,11 @@
--- What a server says it can do: told by the methods that its author has declared, and by what he says himself.
+-- The capabilities of a server: derived from the methods that its author has declared, plus what the author adds.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local wire = require "pintle.dialect.lsp.wire"
 
 local capabilities = {}
 
--- {====== What methods tell ======
+-- {====== Derived from methods ======
 
 local PROVIDERS = {
   ["textDocument/codeAction"] = "codeActionProvider",
@@ -37,12 +37,12 @@ local PROVIDERS = {
   ["workspace/symbol"] = "workspaceSymbolProvider",
 }
 
--- Those that have to be objects.
+-- Providers that have to be objects.
 local OBJECTS = {
   codeLensProvider = true, completionProvider = true, documentLinkProvider = true, signatureHelpProvider = true,
 }
 
--- Methods that only add to what another one provides: to which, and what.
+-- Methods that add a member to another provider.
 local ADDITIONS = {
   ["codeAction/resolve"] = { "codeActionProvider", "resolveProvider" },
   ["codeLens/resolve"] = { "codeLensProvider", "resolveProvider" },
@@ -53,7 +53,7 @@ local ADDITIONS = {
   ["workspaceSymbol/resolve"] = { "workspaceSymbolProvider", "resolveProvider" },
 }
 
-local FULL = 1 -- documents come as a whole
+local FULL = 1 -- the client sends the whole document on each change
 
 local SYNC = {
   ["textDocument/didOpen"] = { "openClose", true },
@@ -64,84 +64,70 @@ local SYNC = {
   ["textDocument/didSave"] = { "save", true },
 }
 
-local function add_providers(told, methods)
+local function add_providers(derived, methods)
   for method, provider in pairs(PROVIDERS) do
-    if methods[method] then told[provider] = OBJECTS[provider] and {} or true end
+    if methods[method] then derived[provider] = OBJECTS[provider] and {} or true end
   end
   for method, addition in pairs(ADDITIONS) do
     local provider, member = addition[1], addition[2]
-    if methods[method] and told[provider] then
-      if told[provider] == true then told[provider] = {} end
-      told[provider][member] = true
+    if methods[method] and derived[provider] then
+      if derived[provider] == true then derived[provider] = {} end
+      derived[provider][member] = true
     end
   end
-  if told.diagnosticProvider then
-    local is_for_all = methods["workspace/diagnostic"] ~= nil
-    told.diagnosticProvider = { interFileDependencies = false, workspaceDiagnostics = is_for_all }
+  if derived.diagnosticProvider then
+    local has_workspace = methods["workspace/diagnostic"] ~= nil
+    derived.diagnosticProvider = { interFileDependencies = false, workspaceDiagnostics = has_workspace }
   end
 end
 
-local function add_sync(told, methods)
+local function add_sync(derived, methods)
   for method, member in pairs(SYNC) do
     if methods[method] then
-      told.textDocumentSync = told.textDocumentSync or {}
-      told.textDocumentSync[member[1]] = member[2]
+      derived.textDocumentSync = derived.textDocumentSync or {}
+      derived.textDocumentSync[member[1]] = member[2]
     end
   end
 end
 
-local function add_workspace(told, methods)
+local function add_workspace(derived, methods)
   if not methods["workspace/didChangeWorkspaceFolders"] then return end
-  told.workspace = { workspaceFolders = { supported = true, changeNotifications = true } }
+  derived.workspace = { workspaceFolders = { supported = true, changeNotifications = true } }
 end
 
-local function add_commands(told, names)
+local function add_commands(derived, names)
   if #names == 0 then return end
   local commands = json.array(table.move(names, 1, #names, 1, {}))
-  told.executeCommandProvider = { commands = commands, workDoneProgress = true }
+  derived.executeCommandProvider = { commands = commands, workDoneProgress = true }
 end
 
 -- }======
 
----One on top of the other; what both have as objects is merged. Neither is touched.
----@param below table
----@param above table
----@return table
-function capabilities.merged(below, above)
-  local all = {}
-  for name, value in pairs(below) do all[name] = value end
-  for name, value in pairs(above) do
-    local is_merged = members.kind(value) == "object" and members.kind(all[name]) == "object"
-    all[name] = is_merged and capabilities.merged(all[name], value) or value
-  end
-  return all
-end
-
--- So that it is written the same way every time.
-local function in_order(value)
-  if members.kind(value) ~= "object" or getmetatable(value) then return value end
+-- With members in alphabetical order, so that the text is always the same.
+local function sort_members(value)
+  if json.kind(value) ~= "object" or getmetatable(value) then return value end
   local names, copy = {}, {}
   for name, member in pairs(value) do
     names[#names + 1] = name
-    copy[name] = in_order(member)
+    copy[name] = sort_members(member)
   end
   table.sort(names)
   return setmetatable(copy, json.order(names))
 end
 
 ---@param plugin pintle.plugin
----@param client table? what the client said of itself; nil where there is none yet
+---@param client table? the params of initialize; nil before that
 ---@return table
 function capabilities.of(plugin, client)
-  local told = {}
-  add_providers(told, plugin.methods)
-  add_sync(told, plugin.methods)
-  add_workspace(told, plugin.methods)
-  add_commands(told, plugin.manifest.names)
+  local derived = {}
+  add_providers(derived, plugin.methods)
+  add_sync(derived, plugin.methods)
+  add_workspace(derived, plugin.methods)
+  add_commands(derived, plugin.manifest.names)
   local own = plugin.manifest.dialects.lsp
   local given = own and own.capabilities
   if type(given) == "function" then given = given(client or {}) end
-  return in_order(given and capabilities.merged(told, given) or told)
+  return sort_members(given and wire.merge(derived, given) or derived)
 end
 
 return capabilities

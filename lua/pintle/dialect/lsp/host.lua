@@ -1,24 +1,100 @@
--- The side of the client.
+-- The host: the client of language servers.
 
-local client = require "pintle.dialect.lsp.client"
-local defaults = require "pintle.dialect.lsp.defaults"
+local core = require "pintle.core"
+local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local json = require("pintle.core").json
-local members = require "pintle.members"
+local json = core.json
+local jsonrpc = require "pintle.jsonrpc"
+local lfs = require "lfs"
 local outcomes = require "pintle.outcome"
+local wire = require "pintle.dialect.lsp.wire"
 
-local REQUEST_FAILED = -32803
-
-local host = { handlers = {}, defaults = defaults }
+local host = { handlers = {}, defaults = {} }
 
 local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
--- {====== Opening ======
+local function object_or_empty(value) return jsonrpc.is_object(value) and value or {} end
 
--- Nothing is told of their arguments.
+-- {====== Options ======
+
+---@class pintle.lsp.options
+---@field root? string|false the workspace folder, as a path or a file URI; default: the directory of the process
+---@field capabilities? table client capabilities in addition to those of this dialect
+---@field settings? table answers to workspace/configuration; also sent after the handshake
+---@field process_id? boolean false: the server is not sent a process id, for example because it runs in a container
+
+local OPTIONS = {
+  root = function(value) return value == false or type(value) == "string", "a path or false" end,
+  capabilities = "object", settings = "object", process_id = "boolean",
+}
+
+-- }======
+
+-- {====== The params of initialize ======
+
+local function absolute(path)
+  if path:sub(1, 1) == "/" then return path end
+  return path == "." and lfs.currentdir() or lfs.currentdir() .. "/" .. path
+end
+
+-- The workspace folder as URI and path; nil if there is none.
+local function root_of(session)
+  local root = session.options.root
+  if root == false then return nil end
+  if root and root:find "^%a[%w+.-]*://" then return root, wire.path(root) end
+  local path = absolute(root or session.cwd or ".")
+  return wire.uri(path), path
+end
+
+local function folders_of(root, path)
+  if not root then return json.null end
+  local name = (path or root):match "([^/]+)/*$" or root
+  return json.array { { uri = root, name = name } }
+end
+
+local PARAMS = json.order {
+  "processId", "clientInfo", "rootPath", "rootUri", "capabilities", "initializationOptions", "workspaceFolders",
+}
+
+-- Capabilities for the requests that this dialect or a handler of the user answers.
+local function client_capabilities(session)
+  local handlers = session.handlers or {}
+  local own = {
+    window = { workDoneProgress = true, showDocument = handlers["window/showDocument"] and { support = true } },
+    workspace = {
+      applyEdit = handlers["workspace/applyEdit"] and true, configuration = true, workspaceFolders = true,
+      executeCommand = {}, didChangeConfiguration = {},
+    },
+    textDocument = {
+      synchronization = { didSave = true },
+      publishDiagnostics = handlers["textDocument/publishDiagnostics"] and {},
+    },
+  }
+  return wire.merge(own, session.options.capabilities or {})
+end
+
+local function initialize_params(session)
+  local root, path = root_of(session)
+  session.state.folders = folders_of(root, path)
+  return setmetatable({
+    processId = session.options.process_id == false and json.null or core.getpid(),
+    clientInfo = { name = "pintle" },
+    rootPath = path or json.null,
+    rootUri = root or json.null,
+    capabilities = client_capabilities(session),
+    initializationOptions = session.config,
+    workspaceFolders = session.state.folders,
+  }, PARAMS)
+end
+
+-- }======
+
+-- {====== Handshake ======
+
+-- The protocol does not describe the arguments of commands.
 local function operations_of(capabilities)
-  local provider = members.given(capabilities.executeCommandProvider)
-  local commands = members.kind(provider) == "object" and members.given(provider.commands)
+  local provider = jsonrpc.given(capabilities.executeCommandProvider)
+  local commands = jsonrpc.is_object(provider) and jsonrpc.given(provider.commands)
   local operations = {}
   for _, name in ipairs(type(commands) == "table" and commands or {}) do
     if type(name) == "string" then operations[name] = { params = true } end
@@ -26,22 +102,20 @@ local function operations_of(capabilities)
   return operations
 end
 
-local function text_of(value) return type(value) == "string" and value:find "%S" and value or nil end
-
-local function description(session, told)
-  local info = members.kind(told.serverInfo) == "object" and told.serverInfo or {}
+local function description(session, result)
+  local info = object_or_empty(result.serverInfo)
   return {
-    name = text_of(info.name) or session.name,
-    version = text_of(info.version) or false,
+    name = jsonrpc.text(info.name) or session.name,
+    version = jsonrpc.text(info.version) or false,
     is_version_free = true,
-    operations = operations_of(told.capabilities),
+    operations = operations_of(result.capabilities),
   }
 end
 
-local function check_told(told)
-  local kind = members.kind(told)
+local function check_result(result)
+  local kind = json.kind(result)
   if kind ~= "object" then return protocol_error("its answer to initialize: object expected, got %s", kind) end
-  kind = members.kind(told.capabilities)
+  kind = json.kind(result.capabilities)
   if kind == "object" then return true end
   return protocol_error("its answer to initialize: capabilities: object expected, got %s", kind)
 end
@@ -49,19 +123,19 @@ end
 ---@param session pintle.session
 ---@return table?, pintle.error?
 function host.open(session)
-  local ok, err = client.check(session.options)
+  local ok, err = dialects.check_options(session.options, OPTIONS)
   if not ok then return nil, err end
-  local told
-  told, err = session.peer:call("initialize", client.params(session), { timeout = session.handshake_timeout })
+  local result
+  result, err = session.peer:call("initialize", initialize_params(session), { timeout = session.handshake_timeout })
   if err then return nil, err end
-  ok, err = check_told(told)
+  ok, err = check_result(result)
   if not ok then return nil, err end
-  session.told = told
+  session.told = result
   ok, err = session.peer:notify("initialized", {})
   local settings = session.options.settings
   if ok and settings then ok, err = session.peer:notify("workspace/didChangeConfiguration", { settings = settings }) end
   if not ok then return nil, err end
-  return description(session, told)
+  return description(session, result)
 end
 
 -- }======
@@ -70,14 +144,14 @@ end
 
 local COMMAND = json.order { "command", "arguments" }
 
--- Arguments are a list in this protocol: a list is sent as it is, and an object as the only item of one.
+-- The arguments of a command are an array: an array is sent as it is, and an object as the only item of one.
 local function arguments_of(args)
   if next(args) == nil then return json.array() end
-  if members.kind(args) == "array" then return args end
+  if json.kind(args) == "array" then return args end
   return json.array { args }
 end
 
--- How far it is may be left out; the callback always knows. That it is over is told by the answer.
+-- A report may come without a percentage; the callback then gets the last one. The response tells the end.
 local function listener_of(context)
   local on_progress, last = context.on_progress, 0
   if not on_progress then return nil end
@@ -95,12 +169,10 @@ end
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
   local params = setmetatable({ command = operation, arguments = arguments_of(args) }, COMMAND)
-  local timeout = context.patience
-  if timeout == nil then timeout = context.timeout end
   local result, err = session.peer:call("workspace/executeCommand", params,
-    { timeout = timeout, on_progress = listener_of(context) })
+    { timeout = context.patience, on_progress = listener_of(context) })
   if err == nil then return outcomes.read(result) end
-  if err.kind == "remote" and err.code == REQUEST_FAILED then return outcomes.read_failure(err) end
+  if err.kind == "remote" and err.code == wire.REQUEST_FAILED then return outcomes.read_failure(err) end
   return nil, err
 end
 
@@ -112,6 +184,91 @@ function host.close(session, seconds)
   session.peer:call("shutdown", nil, { timeout = seconds })
   session.peer:notify "exit"
 end
+
+-- {====== Log messages of the server ======
+
+local function log_message(session, params)
+  params = object_or_empty(params)
+  if type(params.message) == "string" then return session:log(wire.level(params.type), params.message) end
+  session:log("warn", "malformed log message", params)
+end
+
+host.defaults["window/logMessage"] = log_message
+host.defaults["window/showMessage"] = log_message
+
+-- There is no user to choose an action: the result is null.
+host.defaults["window/showMessageRequest"] = log_message
+
+host.defaults["telemetry/event"] = function(session, params) session:log("debug", "telemetry", params) end
+
+host.defaults["$/logTrace"] = function(session, params)
+  params = object_or_empty(params)
+  session:log("debug", tostring(params.message), jsonrpc.given(params.verbose))
+end
+
+-- Only the first report has the title.
+local function title_of(session, token, value)
+  local titles = session.state.titles or {}
+  session.state.titles = titles
+  if token == nil then return "progress" end
+  local title = titles[token] or type(value.title) == "string" and value.title or "progress"
+  titles[token] = value.kind ~= "end" and title or nil
+  return title
+end
+
+-- Progress that belongs to no call of the host. The rest goes to the caller.
+host.defaults["$/progress"] = function(session, params)
+  params = object_or_empty(params)
+  local value = object_or_empty(params.value)
+  local parts = { title_of(session, params.token, value) }
+  if type(value.message) == "string" then parts[#parts + 1] = value.message end
+  if type(value.percentage) == "number" then parts[#parts + 1] = ("%g%%"):format(math.floor(value.percentage)) end
+  if value.kind == "end" then parts[#parts + 1] = "done" end
+  session:log("debug", table.concat(parts, ": "))
+end
+
+-- }======
+
+-- {====== Requests of the server ======
+
+-- The part of the settings that "a.b" names; null if there is none.
+local function section_of(settings, section)
+  local value = settings
+  if type(section) == "string" and section ~= "" then
+    for name in section:gmatch "[^.]+" do value = object_or_empty(value)[name] end
+  end
+  if value == nil then return json.null end
+  return value
+end
+
+host.defaults["workspace/configuration"] = function(session, params)
+  local items = jsonrpc.given(object_or_empty(params).items)
+  local values = json.array()
+  for i, item in ipairs(type(items) == "table" and items or {}) do
+    values[i] = section_of(session.options.settings, object_or_empty(item).section)
+  end
+  return values
+end
+
+host.defaults["workspace/workspaceFolders"] = function(session) return session.state.folders or json.null end
+
+host.defaults["workspace/applyEdit"] = function()
+  return { applied = false, failureReason = "this client does not apply edits" }
+end
+
+host.defaults["window/showDocument"] = function() return { success = false } end
+
+local function accept() return json.null end
+
+for _, method in ipairs {
+  "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
+  "workspace/codeLens/refresh", "workspace/diagnostic/refresh", "workspace/foldingRange/refresh",
+  "workspace/inlayHint/refresh", "workspace/inlineValue/refresh", "workspace/semanticTokens/refresh",
+} do
+  host.defaults[method] = accept
+end
+
+-- }======
 
 host.hints = {
   command = {

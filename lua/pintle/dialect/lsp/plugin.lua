@@ -1,37 +1,109 @@
--- The side of the server.
+-- The plugin: a language server.
 
 local capabilities = require "pintle.dialect.lsp.capabilities"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local lazy = require "pintle.lazy"
-local log = require "pintle.dialect.lsp.log"
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
+local outcomes = require "pintle.outcome"
+local wire = require "pintle.dialect.lsp.wire"
 
-local commands = lazy "pintle.dialect.lsp.commands"
-local progress = lazy "pintle.dialect.lsp.progress"
-
-local NOT_INITIALIZED, INVALID_REQUEST = -32002, -32600
+local NOT_INITIALIZED = -32002
+local TOKEN_TIMEOUT = 5 -- seconds in which a client may accept a progress token
 
 local plugin = {}
 
 local RESULT = json.order { "capabilities", "serverInfo" }
 local INFO = json.order { "name", "version" }
 
-local function result(self, client)
+local function initialize_result(self, client)
   local info = setmetatable({ name = self.manifest.name, version = self.manifest.version }, INFO)
   return setmetatable({ capabilities = capabilities.of(self, client), serverInfo = info }, RESULT)
 end
 
 ---@param self pintle.plugin
 ---@return table
-function plugin.manifest(self) return result(self) end
+function plugin.manifest(self) return initialize_result(self) end
+
+-- {====== Progress ======
+
+-- Reported with the token of the request, or else with a token that the client has accepted.
+
+local PROGRESS = json.order { "token", "value" }
+local VALUE = json.order { "kind", "title", "cancellable", "message", "percentage" }
+
+local function is_token(value) return type(value) == "string" or math.type(value) == "integer" end
+
+local function keep_token(request, params)
+  local token = jsonrpc.is_object(params) and params.workDoneToken
+  request.work_token = is_token(token) and token or nil
+end
+
+local function accepts_tokens(server)
+  local client = server.client and server.client.capabilities
+  local window = jsonrpc.is_object(client) and client.window
+  return jsonrpc.is_object(window) and window.workDoneProgress == true
+end
+
+local function create_token(server, request)
+  if not accepts_tokens(server) then return false end
+  local state = server.state
+  state.last_token = (state.last_token or 0) + 1
+  local token = ("%s-%d"):format(server.plugin.manifest.name, state.last_token)
+  local _, err = request:call("window/workDoneProgress/create", { token = token }, { timeout = TOKEN_TIMEOUT })
+  if err then return false end
+  return token
+end
+
+local function send_progress(server, request, value)
+  local params = { token = request.work_token, value = setmetatable(value, VALUE) }
+  return server.peer:notify("$/progress", setmetatable(params, PROGRESS))
+end
+
+local function end_progress(server, request)
+  local reporting = server.state.reporting
+  if not reporting or reporting[request.work_token] ~= request then return end
+  reporting[request.work_token] = nil
+  send_progress(server, request, { kind = "end" })
+end
+
+local function begin_progress(server, request, percentage, message)
+  local had_token = request.work_token ~= nil
+  if not had_token then request.work_token = create_token(server, request) end
+  if not request.work_token then return true end
+  server.state.reporting = server.state.reporting or {}
+  server.state.reporting[request.work_token] = request
+  request.concluding = function() end_progress(server, request) end
+  return send_progress(server, request, {
+    kind = "begin", title = request.title or request.method, cancellable = not had_token or nil,
+    message = message, percentage = percentage,
+  })
+end
+
+local function report(server, request, fraction, message)
+  if request.work_token == false then return true end
+  local percentage = math.floor(fraction * 100 + 0.5)
+  local reporting = server.state.reporting
+  local is_begun = request.work_token ~= nil and reporting and reporting[request.work_token] == request
+  if not is_begun then return begin_progress(server, request, percentage, message) end
+  return send_progress(server, request, { kind = "report", message = message, percentage = percentage })
+end
+
+-- window/workDoneProgress/cancel
+local function cancel_work(server, params)
+  local token = jsonrpc.is_object(params) and params.token
+  local request = is_token(token) and server.state.reporting and server.state.reporting[token]
+  if request then request:stop(errors.new("cancelled", "Cancelled")) end
+end
+
+-- }======
 
 -- {====== Lifecycle ======
 
--- Where it stands: nil before initialize, "opening" while that is handled, "open", "closing" and "closed" by shutdown.
+-- The stage is nil before initialize, "opening" while that is handled, then "open"; shutdown makes it "closing", then
+-- "closed".
 local REFUSALS = {
   opening = { NOT_INITIALIZED, "Server not initialized" },
-  closing = { INVALID_REQUEST, "Invalid Request: the server is shutting down" },
+  closing = { jsonrpc.INVALID_REQUEST, "Invalid Request: the server is shutting down" },
 }
 REFUSALS.closed = REFUSALS.closing
 
@@ -49,30 +121,31 @@ end
 function plugin.admit(server, request, params)
   local ok, err = check_open(server)
   if not ok then return nil, err end
-  progress.note(request, params)
+  keep_token(request, params)
   return true
 end
 
--- Some clients send what they like; only what is a table can be what a plugin is configured with.
+-- Some clients send other values; a plugin is configured with an object.
 local function config_of(server, params)
-  local options = members.given(params.initializationOptions)
+  local options = jsonrpc.given(params.initializationOptions)
   if options == nil or type(options) == "table" then return options end
-  server:note("warn", "initializationOptions: an object expected, got " .. members.kind(options))
+  server:note("warn", "initializationOptions: an object expected, got " .. json.kind(options))
 end
 
 local function follow_client(server, pid)
-  if members.given(pid) == nil then return end
+  if jsonrpc.given(pid) == nil then return end
   local ok, err = server:follow(pid)
   if not ok then server:note("warn", "processId: " .. err.message) end
 end
 
 local function initialize(server, params)
   if server.state.stage then
-    return nil, errors.new("invalid", "Invalid Request: initialize comes once", { code = INVALID_REQUEST })
+    local message = "Invalid Request: initialize was sent already"
+    return nil, errors.new("invalid", message, { code = jsonrpc.INVALID_REQUEST })
   end
-  local ok, err = members.check(params or json.null, "object", "params")
+  local ok, err = jsonrpc.check(params or json.null, "object", "params")
   if not ok then return nil, err end
-  server.state.stage, server.client = "opening", members.given(params) or {}
+  server.state.stage, server.client = "opening", jsonrpc.given(params) or {}
   ok, err = server:initialize(config_of(server, server.client))
   if not ok then
     server.state.stage, server.client = nil, nil
@@ -80,10 +153,10 @@ local function initialize(server, params)
   end
   server.state.stage = "open"
   follow_client(server, server.client.processId)
-  return result(server.plugin, server.client)
+  return initialize_result(server.plugin, server.client)
 end
 
--- An exit that does not wait for the answer has to wait here.
+-- An exit notification that arrives before shutdown is answered is carried out here.
 local function shutdown(server, request)
   local ok, err = check_open(server)
   if not ok then return nil, err end
@@ -98,6 +171,63 @@ local function exit(server)
   local state = server.state
   state.is_to_exit = true
   if state.stage ~= "closing" then server:exit(state.stage == "closed" and 0 or 1) end
+end
+
+-- }======
+
+-- {====== Commands ======
+
+local function invalid_params(format, ...)
+  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
+end
+
+-- The arguments of a command are an array, those of an operation have names: the only item is the object with all.
+local function args_of(list)
+  if #list > 1 then return invalid_params("arguments: one object expected, got %d items", #list) end
+  local args = jsonrpc.given(list[1])
+  if args == nil then return {} end
+  if jsonrpc.is_object(args) then return args end
+  return invalid_params("arguments[0]: object expected, got %s", json.kind(args))
+end
+
+local function read_command(params)
+  if not jsonrpc.is_object(params) then return invalid_params("object expected, got %s", json.kind(params)) end
+  if type(params.command) ~= "string" then
+    return invalid_params("command: string expected, got %s", json.kind(params.command))
+  end
+  local ok, err = jsonrpc.check(params.arguments, "array", "arguments")
+  if not ok then return nil, err end
+  return args_of(jsonrpc.given(params.arguments) or {})
+end
+
+local function find_operation(server, name)
+  local operation = server.plugin.manifest.operations[name]
+  if operation then return operation end
+  local _, err = server.plugin.manifest:check(name)
+  err.code, err.message = jsonrpc.INVALID_PARAMS, "Invalid params: " .. err.message
+  return nil, err
+end
+
+-- The first workspace folder of the client; older clients send rootUri.
+local function workdir(client)
+  local folders = jsonrpc.given(client.workspaceFolders)
+  local first = json.kind(folders) == "array" and folders[1]
+  return jsonrpc.is_object(first) and wire.path(first.uri) or wire.path(client.rootUri)
+end
+
+-- workspace/executeCommand
+local function execute_command(server, params, request)
+  local args, err = read_command(params)
+  if not args then return nil, err end
+  local operation
+  operation, err = find_operation(server, params.command)
+  if not operation then return nil, err end
+  request.title = operation.description or operation.name
+  local outcome
+  outcome, err = server:execute(operation.name, args, { workdir = workdir(server.client) }, request)
+  if not outcome then return nil, err end
+  if outcome.success then return outcomes.value(outcome) end
+  return nil, outcomes.failure(outcome, wire.REQUEST_FAILED)
 end
 
 -- }======
@@ -120,16 +250,16 @@ function plugin.handlers(server)
     shutdown = function(_, request) return shutdown(server, request) end,
     exit = function() exit(server) end,
   }
-  -- What the author may want to see to himself.
+  -- The author may declare these.
   if not declared.initialized then handlers.initialized = ignore end
   if not declared["window/workDoneProgress/cancel"] then
-    handlers["window/workDoneProgress/cancel"] = function(params) progress.cancel(server, params) end
+    handlers["window/workDoneProgress/cancel"] = function(params) cancel_work(server, params) end
   end
   if #manifest.names > 0 or not declared["workspace/executeCommand"] then
     handlers["workspace/executeCommand"] = function(params, request)
       local ok, err = plugin.admit(server, request, params)
       if not ok then return nil, err end
-      return commands.answer(server, params, request)
+      return execute_command(server, params, request)
     end
   end
   return handlers
@@ -142,7 +272,7 @@ end
 ---@return true?, pintle.error?
 function plugin.log(server, _, level, message, data)
   if not server.client then return server:note(level, message, data) end
-  local params, problem = log.params(level, message, data)
+  local params, problem = wire.log_params(level, message, data)
   if not params then return nil, errors.new("invalid", "log: " .. problem) end
   return server.peer:notify("window/logMessage", params)
 end
@@ -154,7 +284,7 @@ end
 ---@return true?, pintle.error?
 function plugin.progress(server, request, fraction, message)
   if not server.client then return true end
-  return progress.tell(server, request, fraction, message)
+  return report(server, request, fraction, message)
 end
 
 return plugin

@@ -3,7 +3,7 @@
 local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
 local json = core.json
@@ -52,9 +52,9 @@ local function context_of(session, method)
 end
 
 local function respond(session, name, asked)
-  if members.kind(asked) ~= "object" then return protocol_error("its input request %q is no object", name) end
+  if json.kind(asked) ~= "object" then return protocol_error("its input request %q is no object", name) end
   local context = context_of(session, asked.method)
-  local result, err = client.answer(session, asked.method, members.given(asked.params), context)
+  local result, err = client.answer(session, asked.method, jsonrpc.given(asked.params), context)
   if result ~= nil then return result end
   local why = errors.text(err or "there is no answer")
   return nil, errors.new("invalid", ("it asks for %s: %s"):format(tostring(asked.method), why))
@@ -72,12 +72,12 @@ end
 
 -- The same params with what the server has asked for.
 local function completed(session, params, result)
-  local requests, state = members.given(result.inputRequests), members.given(result.requestState)
+  local requests, state = jsonrpc.given(result.inputRequests), jsonrpc.given(result.requestState)
   local full = {}
   for name, value in pairs(params or {}) do full[name] = value end
   full.inputResponses, full.requestState = nil, state
   if requests == nil then return full end
-  if members.kind(requests) ~= "object" then return protocol_error "its inputRequests are no object" end
+  if json.kind(requests) ~= "object" then return protocol_error "its inputRequests are no object" end
   local err
   full.inputResponses, err = responses_to(session, requests)
   if err then return nil, err end
@@ -121,7 +121,7 @@ end
 ---@param options? { timeout?: number|false, on_progress?: fun(...) }
 ---@return any result, pintle.error?
 function ask.call(session, method, params, options)
-  local is_plain = not session.state.is_modern or params ~= nil and members.kind(params) ~= "object"
+  local is_plain = not session.state.is_modern or params ~= nil and json.kind(params) ~= "object"
   if is_plain then return session.peer:call(method, params, options) end
   local begun = core.now()
   local result, err = session.peer:call(method, wire.with_meta(params, ask.meta(session)), options)

@@ -2,7 +2,8 @@
 
 local ask = require "pintle.dialect.mcp.ask"
 local errors = require "pintle.error"
-local members = require "pintle.members"
+local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 
 local MOST_PAGES = 1000
 
@@ -18,11 +19,11 @@ local function add(session, operations, tool)
 end
 
 local function read_page(session, operations, page)
-  if members.kind(page) ~= "object" or members.kind(page.tools) ~= "array" then
+  if json.kind(page) ~= "object" or json.kind(page.tools) ~= "array" then
     return protocol_error "its answer to tools/list has no list of tools"
   end
   for _, tool in ipairs(page.tools) do add(session, operations, tool) end
-  return members.given(page.nextCursor) or false
+  return jsonrpc.given(page.nextCursor) or false
 end
 
 ---All that it tells of, page by page. A list without an end is cut.

@@ -2,7 +2,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
 local client = {}
@@ -123,7 +123,7 @@ function client.answer(session, method, params, request)
   local handler = session.handlers[method]
   if handler then return handler(params, request) end
   if method == "roots/list" then return client.list_roots(session) end
-  return wire.unknown_method(tostring(members.given(method)))
+  return wire.unknown_method(tostring(jsonrpc.given(method)))
 end
 
 -- }======

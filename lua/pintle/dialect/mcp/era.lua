@@ -3,10 +3,10 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
-local type, kind_of = type, members.kind
+local type, kind_of = type, json.kind
 local MODERN, RANK = wire.MODERN, wire.RANK
 local VERSION, CAPABILITIES, CLIENT = wire.META.version, wire.META.capabilities, wire.META.client
 local LEVEL = wire.META.level
@@ -36,15 +36,15 @@ local function unsupported(version)
 end
 
 local function check_level(level)
-  if members.given(level) == nil or RANK[level] then return true end
-  return wire.refuse(wire.INVALID_PARAMS, "Invalid params: _meta: %s: there is no %s", LEVEL, tostring(level))
+  if jsonrpc.given(level) == nil or RANK[level] then return true end
+  return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: _meta: %s: there is no %s", LEVEL, tostring(level))
 end
 
 local function is_token(token) return type(token) == "string" or type(token) == "number" end
 
 local function check_token(token)
   if token == nil or is_token(token) then return true end
-  return wire.refuse(wire.INVALID_PARAMS,
+  return wire.refuse(jsonrpc.INVALID_PARAMS,
     "Invalid params: _meta: progressToken: string or number expected, got %s", kind_of(token))
 end
 
@@ -53,23 +53,24 @@ local function check_modern(meta)
   local ok, err = wire.need(meta[VERSION], "string", "_meta: " .. VERSION)
   if ok and meta[VERSION] ~= MODERN then ok, err = unsupported(meta[VERSION]) end
   if ok then ok, err = wire.need(meta[CAPABILITIES], "object", "_meta: " .. CAPABILITIES) end
-  if ok then ok, err = members.check(meta[CLIENT], "object", "_meta: " .. CLIENT) end
+  if ok then ok, err = jsonrpc.check(meta[CLIENT], "object", "_meta: " .. CLIENT) end
   if ok then ok, err = check_level(meta[LEVEL]) end
   return ok, err
 end
 
 local function check_classic(server, method)
   if server.state.is_classic or BEFORE_HANDSHAKE[method] then return true end
-  return wire.refuse(wire.INVALID_PARAMS, "Invalid params: _meta: %s is missing, and there was no initialize", VERSION)
+  return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: _meta: %s is missing, and there was no initialize",
+    VERSION)
 end
 
 local NOTHING = {}
 
 local function find_fault(server, request, params)
-  local ok, err = members.check(params, "object", "params")
-  local given = members.given(params)
-  local meta = ok and given and members.given(given._meta) or NOTHING
-  if ok then ok, err = members.check(meta, "object", "_meta") end
+  local ok, err = jsonrpc.check(params, "object", "params")
+  local given = jsonrpc.given(params)
+  local meta = ok and given and jsonrpc.given(given._meta) or NOTHING
+  if ok then ok, err = jsonrpc.check(meta, "object", "_meta") end
   if ok then ok, err = check_token(meta.progressToken) end
   if ok and meta[VERSION] ~= nil then
     ok, err = check_modern(meta)

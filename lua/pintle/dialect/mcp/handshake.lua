@@ -6,7 +6,7 @@ local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
 local PROBE = 0.25 -- the part of the time for a handshake after which silence is taken for an answer
@@ -29,12 +29,12 @@ function handshake.time_left(session) return math.max(session.state.deadline - c
 local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
 local function check_told(told, method)
-  if members.kind(told) ~= "object" then
-    return protocol_error("its answer to %s: object expected, got %s", method, members.kind(told))
+  if json.kind(told) ~= "object" then
+    return protocol_error("its answer to %s: object expected, got %s", method, json.kind(told))
   end
-  local capabilities = members.given(told.capabilities)
-  if capabilities ~= nil and members.kind(capabilities) ~= "object" then
-    return protocol_error("its capabilities: object expected, got %s", members.kind(capabilities))
+  local capabilities = jsonrpc.given(told.capabilities)
+  if capabilities ~= nil and json.kind(capabilities) ~= "object" then
+    return protocol_error("its capabilities: object expected, got %s", json.kind(capabilities))
   end
   return told
 end
@@ -42,8 +42,8 @@ end
 -- {====== Without a handshake ======
 
 local function speaks_modern(told)
-  local versions = members.given(told.supportedVersions)
-  if members.kind(versions) ~= "array" then return false end
+  local versions = jsonrpc.given(told.supportedVersions)
+  if json.kind(versions) ~= "array" then return false end
   for _, version in ipairs(versions) do
     if version == wire.MODERN then return true end
   end

@@ -5,7 +5,7 @@ local catalog = require "pintle.dialect.mcp.catalog"
 local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
 local handshake = require "pintle.dialect.mcp.handshake"
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local outcomes = require "pintle.dialect.mcp.outcome"
 local wire = require "pintle.dialect.mcp.wire"
 
@@ -28,8 +28,8 @@ local function adopt(session)
 end
 
 local function info_of(told)
-  local meta = members.given(told._meta)
-  local info = members.given(told.serverInfo) or type(meta) == "table" and members.given(meta[wire.META.server])
+  local meta = jsonrpc.given(told._meta)
+  local info = jsonrpc.given(told.serverInfo) or type(meta) == "table" and jsonrpc.given(meta[wire.META.server])
   return type(info) == "table" and info or {}
 end
 
@@ -76,7 +76,7 @@ function host.open(session)
   if not told then return nil, err, again end
   adopt(session)
   session.told = told
-  local capabilities = members.given(told.capabilities) or {}
+  local capabilities = jsonrpc.given(told.capabilities) or {}
   set_level(session, capabilities)
   if capabilities.tools == nil then return manifest_of(session, {}) end
   listen(session, capabilities)
@@ -170,9 +170,9 @@ host.defaults["roots/list"] = client.list_roots
 
 -- A text, or what pintle sends: a text and something for programs.
 local function read_data(data)
-  if members.kind(data) == "object" and type(data.message) == "string" then
+  if json.kind(data) == "object" and type(data.message) == "string" then
     local is_only_data = next(data, next(data)) == nil or data.data ~= nil and next(data, next(data, next(data))) == nil
-    if is_only_data then return data.message, members.given(data.data) end
+    if is_only_data then return data.message, jsonrpc.given(data.data) end
     return data.message, data
   end
   local ok, encoded = pcall(json.encode, data)

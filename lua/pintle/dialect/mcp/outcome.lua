@@ -2,7 +2,7 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 
 local type = type
 
@@ -48,11 +48,11 @@ local function check_outputs(session, operation, outcome)
 end
 
 local function read(session, operation, result)
-  if members.kind(result) ~= "object" then return protocol_error(operation, "no object") end
-  local kind = members.given(result.resultType)
+  if json.kind(result) ~= "object" then return protocol_error(operation, "no object") end
+  local kind = jsonrpc.given(result.resultType)
   if kind ~= nil and kind ~= "complete" then return protocol_error(operation, "of the type %s", tostring(kind)) end
-  local content, structured = members.given(result.content), members.given(result.structuredContent)
-  if content ~= nil and members.kind(content) ~= "array" then return protocol_error(operation, "content is no list") end
+  local content, structured = jsonrpc.given(result.content), jsonrpc.given(result.structuredContent)
+  if content ~= nil and json.kind(content) ~= "array" then return protocol_error(operation, "content is no list") end
   local message = message_of(content or {}, structured)
   local success = result.isError ~= true
   return check_outputs(session, operation, {

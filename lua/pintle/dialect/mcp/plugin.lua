@@ -3,8 +3,8 @@
 local era = require "pintle.dialect.mcp.era"
 local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
-local members = require "pintle.members"
 local results = require "pintle.dialect.mcp.result"
 local subscriptions = lazy "pintle.dialect.mcp.subscriptions"
 local tools = lazy "pintle.dialect.mcp.tools"
@@ -21,8 +21,8 @@ local INITIALIZED = json.order { "protocolVersion", "capabilities", "serverInfo"
 local function read_initialize(params)
   local ok, err = wire.need(params, "object", "params")
   if ok then ok, err = wire.need(params.protocolVersion, "string", "protocolVersion") end
-  if ok then ok, err = members.check(params.capabilities, "object", "capabilities") end
-  if ok then ok, err = members.check(params.clientInfo, "object", "clientInfo") end
+  if ok then ok, err = jsonrpc.check(params.capabilities, "object", "capabilities") end
+  if ok then ok, err = jsonrpc.check(params.clientInfo, "object", "clientInfo") end
   return ok, err
 end
 
@@ -42,9 +42,9 @@ end
 local function begin(server, client)
   local state, capabilities = server.state, server.capabilities
   if state.is_classic then
-    return wire.refuse(wire.INVALID_REQUEST, "Invalid Request: initialize was sent already")
+    return wire.refuse(jsonrpc.INVALID_REQUEST, "Invalid Request: initialize was sent already")
   end
-  state.is_classic, state.client_capabilities = true, members.given(client.capabilities) or {}
+  state.is_classic, state.client_capabilities = true, jsonrpc.given(client.capabilities) or {}
   server.client, server.capabilities = client, names_of(state.client_capabilities)
   local ok, err = run_initializers(server)
   if ok then return true end
@@ -97,7 +97,7 @@ local function set_level(server, params)
   if not ok then return nil, err end
   local rank = RANK[params.level]
   if not rank then
-    return wire.refuse(wire.INVALID_PARAMS, "Invalid params: level: there is no %q", params.level)
+    return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: level: there is no %q", params.level)
   end
   server.state.rank = rank
   return {}

@@ -3,7 +3,7 @@
 local errors = require "pintle.error"
 local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
 local results = {}
@@ -30,7 +30,7 @@ function results.meta(server)
 end
 
 local function meta_of(server, meta)
-  if members.given(meta) == nil then return results.meta(server) end
+  if jsonrpc.given(meta) == nil then return results.meta(server) end
   local full = { [wire.META.server] = identity.info(server.plugin) }
   for name, value in pairs(meta) do full[name] = value end
   return full
@@ -49,15 +49,15 @@ end
 
 -- A result is an object here.
 local function check(request, result)
-  local kind = members.kind(result)
+  local kind = json.kind(result)
   if kind == "object" then return end
   error(("method %q returned %s; an object expected"):format(request.method, kind), 0)
 end
 
 -- The code for a resource that is not there is the classic era's own; what has no code is an internal error.
 local function code_of(is_modern, err)
-  if err.code == wire.RESOURCE_NOT_FOUND and is_modern then return wire.INVALID_PARAMS end
-  return err.code or wire.CODES[err.kind] or wire.INTERNAL_ERROR
+  if err.code == wire.RESOURCE_NOT_FOUND and is_modern then return jsonrpc.INVALID_PARAMS end
+  return err.code or wire.CODES[err.kind] or jsonrpc.INTERNAL_ERROR
 end
 
 ---@param is_modern boolean

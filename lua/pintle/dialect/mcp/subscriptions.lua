@@ -3,7 +3,7 @@
 
 local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
 local MOST = 64 -- requests that listen
@@ -38,7 +38,7 @@ local function granted(server, asked)
     local capability = capabilities[names[2]]
     if asked[names[1]] == true and capability and capability.listChanged then filter[names[1]] = true end
   end
-  local resources = members.given(asked.resourceSubscriptions)
+  local resources = jsonrpc.given(asked.resourceSubscriptions)
   if resources and capabilities.resources and capabilities.resources.subscribe then
     filter.resourceSubscriptions = json.array(table.move(resources, 1, #resources, 1, {}))
   end
@@ -57,10 +57,10 @@ end
 function subscriptions.listen(server, params, request)
   local ok, err = wire.need(params.notifications, "object", "notifications")
   local asked = ok and params.notifications
-  if ok then ok, err = members.check(asked.resourceSubscriptions, "array", "notifications.resourceSubscriptions") end
+  if ok then ok, err = jsonrpc.check(asked.resourceSubscriptions, "array", "notifications.resourceSubscriptions") end
   if not ok then return nil, err end
   local list = listeners(server)
-  if #list >= MOST then return wire.refuse(wire.INVALID_REQUEST, "Invalid Request: %d listen already", MOST) end
+  if #list >= MOST then return wire.refuse(jsonrpc.INVALID_REQUEST, "Invalid Request: %d listen already", MOST) end
   local filter = granted(server, asked)
   local listener = { id = plain(request.id), filter = filter, uris = set_of(filter.resourceSubscriptions or {}) }
   list[#list + 1] = listener

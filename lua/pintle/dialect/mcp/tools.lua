@@ -4,12 +4,12 @@ local era = require "pintle.dialect.mcp.era"
 local errors = require "pintle.error"
 local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local ordered_schema = require "pintle.manifest.order"
 local results = require "pintle.dialect.mcp.result"
 local wire = require "pintle.dialect.mcp.wire"
 
-local setmetatable, kind_of, VERSION = setmetatable, members.kind, wire.META.version
+local setmetatable, kind_of, VERSION = setmetatable, json.kind, wire.META.version
 
 local tools = {}
 
@@ -57,19 +57,19 @@ local function read_cursor(cursor, count)
   if cursor == nil then return 0 end
   local listed = math.tointeger(tonumber(cursor:match "^after%-(%d+)$"))
   if listed and listed > 0 and listed < count then return listed end
-  return wire.refuse(wire.INVALID_PARAMS, "Invalid params: cursor: there is no %q", cursor)
+  return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: cursor: there is no %q", cursor)
 end
 
 ---@param server pintle.server
 ---@param params table?
 ---@return table?, pintle.error?
 function tools.list(server, params)
-  local given = members.given(params) or {}
-  local ok, err = members.check(given.cursor, "string", "cursor")
+  local given = jsonrpc.given(params) or {}
+  local ok, err = jsonrpc.check(given.cursor, "string", "cursor")
   if not ok then return nil, err end
   local manifest = server.plugin.manifest
   local listed
-  listed, err = read_cursor(members.given(given.cursor), #manifest.names)
+  listed, err = read_cursor(jsonrpc.given(given.cursor), #manifest.names)
   if not listed then return nil, err end
   local last = listed + (identity.declared(server.plugin).page_size or PAGE)
   return setmetatable({
@@ -89,17 +89,17 @@ local UNKNOWN = json.order { "tool", "suggestion" }
 local function unknown(manifest, name)
   local suggestion = manifest:nearest(name)
   return nil, errors.new("invalid", "Unknown tool: " .. name, {
-    code = wire.INVALID_PARAMS, data = setmetatable({ tool = name, suggestion = suggestion }, UNKNOWN),
+    code = jsonrpc.INVALID_PARAMS, data = setmetatable({ tool = name, suggestion = suggestion }, UNKNOWN),
   })
 end
 
 local function read_call(server, params)
   local ok, err = wire.need(params, "object", "params")
   if ok then ok, err = wire.need(params.name, "string", "name") end
-  if ok then ok, err = members.check(params.arguments, "object", "arguments") end
+  if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
   if not ok then return nil, err end
   if not server.operations[params.name] then return unknown(server.plugin.manifest, params.name) end
-  return members.given(params.arguments) or {}
+  return jsonrpc.given(params.arguments) or {}
 end
 
 local NO_CONTEXT = {}

@@ -2,13 +2,9 @@
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
-
-local codes = errors.codes
+local jsonrpc = require "pintle.jsonrpc"
 
 local wire = {
-  INVALID_REQUEST = codes.INVALID_REQUEST, METHOD_NOT_FOUND = codes.METHOD_NOT_FOUND,
-  INVALID_PARAMS = codes.INVALID_PARAMS, INTERNAL_ERROR = codes.INTERNAL_ERROR,
   UNSUPPORTED_VERSION = -32022,
   RESOURCE_NOT_FOUND = -32002, -- of the classic era alone
 }
@@ -58,7 +54,7 @@ function wire.with_meta(params, meta)
   local all, full = {}, setmetatable({}, META_ORDER)
   copy(params or {}, all)
   copy(meta, full)
-  copy(members.given(all._meta) or {}, full)
+  copy(jsonrpc.given(all._meta) or {}, full)
   all._meta = full
   return setmetatable(all, getmetatable(params))
 end
@@ -110,8 +106,8 @@ wire.PROGRESS = {
 ---All that has no better one is an internal error: what is free for servers to use elsewhere is not here.
 ---@type table<string, integer>
 wire.CODES = {
-  cancelled = wire.INTERNAL_ERROR, timeout = wire.INTERNAL_ERROR, requirement = wire.INTERNAL_ERROR,
-  full = wire.INTERNAL_ERROR, closed = wire.INTERNAL_ERROR, invalid = wire.INVALID_PARAMS,
+  cancelled = jsonrpc.INTERNAL_ERROR, timeout = jsonrpc.INTERNAL_ERROR, requirement = jsonrpc.INTERNAL_ERROR,
+  full = jsonrpc.INTERNAL_ERROR, closed = jsonrpc.INTERNAL_ERROR, invalid = jsonrpc.INVALID_PARAMS,
 }
 
 -- }======
@@ -125,13 +121,15 @@ end
 
 ---@param method string
 ---@return nil, pintle.error
-function wire.unknown_method(method) return wire.refuse(wire.METHOD_NOT_FOUND, "Method not found: %s", method) end
+function wire.unknown_method(method) return wire.refuse(jsonrpc.METHOD_NOT_FOUND, "Method not found: %s", method) end
 
 ---Whether a member is there and of a kind.
 ---@return true?, pintle.error?
 function wire.need(value, expected, name)
-  if members.given(value) == nil then return wire.refuse(wire.INVALID_PARAMS, "Invalid params: %s is missing", name) end
-  return members.check(value, expected, name)
+  if jsonrpc.given(value) == nil then
+    return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: %s is missing", name)
+  end
+  return jsonrpc.check(value, expected, name)
 end
 
 -- }======

@@ -1,15 +1,15 @@
--- How Reginald finds its plugins: june by their names, july by a manifest.json in which nothing may be that it does not
--- know. There one mistake ends the program; here it only costs the plugin that has made it.
+-- How Reginald finds its plugins: june by the names of programs, july by a manifest.json without unknown members. An
+-- invalid manifest.json ends the real program; here only that plugin is skipped.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
-local releases = require "pintle.dialect.reginald.release"
+local jsonrpc = require "pintle.jsonrpc"
+local wire = require "pintle.dialect.reginald.wire"
 
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
 local discovery = { unique = { "name", "domain", "executable" } }
 
--- {====== Where, and by which names ======
+-- {====== Directory and programs ======
 
 local function variable(name)
   local value = os.getenv(name)
@@ -21,19 +21,19 @@ function discovery.directory()
   local data, home = variable "XDG_DATA_HOME", variable "HOME"
   if data then return data .. "/reginald/plugins" end
   if home then return home .. "/.local/share/reginald/plugins" end
-  return nil, "where Reginald's plugins are cannot be said: neither XDG_DATA_HOME nor HOME is set"
+  return nil, "the directory of Reginald's plugins is not known: neither XDG_DATA_HOME nor HOME is set"
 end
 
 ---@param name string of a file
 ---@return table?, string? reason
 function discovery.program(name)
   if name:find "^reginald%-." then return { dialect = "reginald", options = { release = "june" } } end
-  return nil, "its name does not begin with reginald-"
+  return nil, "its name does not start with reginald-"
 end
 
 -- }======
 
--- {====== What a manifest.json may have ======
+-- {====== manifest.json ======
 
 local check_members
 
@@ -64,18 +64,18 @@ local function object(known, ...)
 end
 
 local function entry_type(value, where)
-  if releases.by_name.july.types[value] then return true end
-  return nil, ("%s: no type of a config entry: %s"):format(where, json.encode(value))
+  if wire.releases.july.types[value] then return true end
+  return nil, ("%s: unknown type of a config entry: %s"):format(where, json.encode(value))
 end
 
--- A flag has a description; june called it its usage, and manifests written for june may still have that.
+-- A flag has a description. june has a usage instead, which manifests written for june may still have.
 local ENTRY = {
   key = text, value = anything, type = entry_type, description = text, envOverride = text, flagOnly = boolean,
   flag = object { name = text, shorthand = text, description = text, usage = text },
   alternatives = anything, keyType = text, values = anything,
 }
 
--- The types of an entry with alternatives, or of a map, are those of the entries in it.
+-- An entry with alternatives, or a map, has its types in the entries inside.
 local function entry(value, where)
   local required = { "key", "type" }
   if kind(value) == "object" and given(value.alternatives) ~= nil then

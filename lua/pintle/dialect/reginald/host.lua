@@ -1,51 +1,35 @@
--- The side of the host.
+-- The host: Reginald itself, as june or as july.
 
-local check_settings = require "pintle.dialect.reginald.settings"
+local core = require "pintle.core"
+local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local execute = require "pintle.dialect.reginald.execute"
-local json = require("pintle.core").json
+local json = core.json
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
-local levels = require "pintle.dialect.reginald.level"
-local log = require "pintle.dialect.reginald.log"
-local members = require "pintle.members"
-local outcomes = require "pintle.dialect.reginald.outcome"
-local releases = require "pintle.dialect.reginald.release"
-local told = require "pintle.dialect.reginald.told"
+local loop = require "pintle.loop"
+local received = require "pintle.dialect.reginald.received"
+local types = require "pintle.dialect.reginald.types"
+local wire = require "pintle.dialect.reginald.wire"
 
-local kind, given = members.kind, members.given
-local june, july = releases.by_name.june, releases.by_name.july
+local kind, given = json.kind, jsonrpc.given
+local june, july = wire.releases.june, wire.releases.july
 
-local HANDSHAKE = 5 -- seconds for the handshake, and as many to initialize
+local HANDSHAKE = 5 -- seconds for handshake, and the same for initialize
+local LOG_TIMEOUT = 1 -- seconds for log messages that came before a response and are still queued
 local LEVEL = "TRACE"
 
 local host = { handlers = {}, discovery = lazy "pintle.dialect.reginald.discovery" }
 
 local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
--- {====== Options ======
-
 ---@class pintle.reginald.options
----@field release? "june"|"july" july for what has a manifest.json, else what the plugin says
----@field level? string the lowest level of the log that a plugin of june is asked for: TRACE
+---@field release? "june"|"july" default: july for a plugin with a manifest.json; otherwise negotiated
+---@field level? string minimum log level that a plugin of june is asked for; default: TRACE
 
-local CHECKS = {
-  release = function(value) return releases.by_name[value] ~= nil, '"june" or "july" expected' end,
-  level = function(value) return levels.number(value) ~= nil, "TRACE, DEBUG, INFO, WARN or ERROR expected" end,
+local OPTIONS = {
+  release = function(value) return wire.releases[value] ~= nil, '"june" or "july"' end,
+  level = function(value) return wire.level_number(value) ~= nil, "TRACE, DEBUG, INFO, WARN or ERROR" end,
 }
-
-local function check_options(options)
-  for name, value in pairs(options) do
-    local check = CHECKS[name]
-    if not check then return nil, errors.new("invalid", ("options: there is no %q"):format(tostring(name))) end
-    local ok, expected = check(value)
-    if not ok then
-      return nil, errors.new("invalid", ("options: %s: %s, got %s"):format(name, expected, tostring(value)))
-    end
-  end
-  return true
-end
-
--- }======
 
 -- {====== Handshake ======
 
@@ -59,14 +43,14 @@ local function check_answer(answer)
   if kind(answer) ~= "object" then
     return protocol_error("its answer to handshake: object expected, got %s", kind(answer))
   end
-  local release = releases.by_protocol[answer.protocol]
+  local release = wire.by_protocol[answer.protocol]
   if not release then
     return protocol_error('its answer to handshake: protocol: "rpp" or "reginald" expected, got %s',
       json.encode(answer.protocol or json.null))
   end
-  if answer.protocolVersion ~= releases.VERSION then
-    return protocol_error("it speaks version %s of the protocol, and only %d is spoken here",
-      json.encode(answer.protocolVersion or json.null), releases.VERSION)
+  if answer.protocolVersion ~= wire.VERSION then
+    return protocol_error("it speaks version %s of the protocol; supported is %d",
+      json.encode(answer.protocolVersion or json.null), wire.VERSION)
   end
   if type(answer.name) ~= "string" then
     return protocol_error("its answer to handshake: name: string expected, got %s", kind(answer.name))
@@ -74,9 +58,9 @@ local function check_answer(answer)
   return release
 end
 
--- The answer tells which release the plugin is of, whatever it was asked for.
+-- The answer tells the release of the plugin, which may differ from that of the request.
 local function shake_hands(session, release)
-  local params = setmetatable({ protocol = release.protocol, protocolVersion = releases.VERSION }, HELLO)
+  local params = setmetatable({ protocol = release.protocol, protocolVersion = wire.VERSION }, HELLO)
   local answer, err = session.peer:call("handshake", params, { timeout = limit(session) })
   if err ~= nil then return nil, err end
   local spoken
@@ -85,17 +69,17 @@ local function shake_hands(session, release)
   return answer, spoken
 end
 
--- What the plugin as a whole is configured with, as config entries: what is told of it is checked and completed.
+-- The config of the plugin as config entries, checked against the declared ones, and with their defaults.
 local function config_of(session, list, release)
   local values = session.config
   if values ~= nil and kind(values) ~= "object" then
     return nil, errors.new("invalid", "config: an object expected, got " .. kind(values))
   end
-  local schema = told.schema(list)
+  local schema = received.schema(list)
   if schema == true and values == nil then return json.array() end
-  local full, err = check_settings(schema, values or {})
+  local full, err = types.check(schema, values or {})
   if not full then return nil, err end
-  return told.write(full, list, release)
+  return received.write(full, list, release)
 end
 
 local function initialize(session, config)
@@ -108,9 +92,9 @@ local function initialize(session, config)
   return true
 end
 
-local function settle(session, release, from, member)
-  local found = told.operations(from, member)
-  session.state.release, session.state.ways, session.state.queues = release, found.ways, {}
+local function init_state(session, release, from, member)
+  local found = received.operations(from, member)
+  session.state.release, session.state.targets, session.state.queues = release, found.targets, {}
   return found.operations
 end
 
@@ -120,14 +104,15 @@ local function open_june(session, answer)
   local ok
   ok, err = initialize(session, config)
   if not ok then return nil, err end
-  local operations = settle(session, june, answer, "type")
+  local operations = init_state(session, june, answer, "type")
   return { name = answer.name, version = given(answer.version) or false, operations = operations }
 end
 
 local function open_july(session, answer)
   local described = session.described
   if described and described.name ~= nil and described.name ~= answer.name then
-    return protocol_error("it calls itself %q, and its manifest.json %q", answer.name, tostring(described.name))
+    return protocol_error("its name is %q in the handshake, and %q in its manifest.json", answer.name,
+      tostring(described.name))
   end
   local from = described or {}
   local config, err = config_of(session, from.config, july)
@@ -135,18 +120,18 @@ local function open_july(session, answer)
   session.state.config = config
   return {
     name = answer.name, version = given(from.version) or false, description = given(from.description),
-    operations = settle(session, july, from, "taskType"), is_open = not described,
+    operations = init_state(session, july, from, "taskType"), is_open = not described,
   }
 end
 
 local OPEN = { june = open_june, july = open_july }
 
 local function expected_release(session)
-  return releases.by_name[session.options.release or session.described and "july"]
+  return wire.releases[session.options.release or session.described and "july"]
 end
 
--- One that does not know the one may know the other.
-local function find_out(session)
+-- A plugin that does not support june may support july.
+local function negotiate(session)
   local answer, spoken = shake_hands(session, june)
   if answer then return answer, spoken end
   if spoken.kind ~= "remote" and spoken.kind ~= "timeout" then return nil, spoken end
@@ -159,30 +144,144 @@ end
 ---@param session pintle.session
 ---@return table?, pintle.error?
 function host.open(session)
-  local ok, err = check_options(session.options)
+  local ok, err = dialects.check_options(session.options, OPTIONS)
   if not ok then return nil, err end
   local expected = expected_release(session)
   local answer, spoken
   if expected then
     answer, spoken = shake_hands(session, expected)
   else
-    answer, spoken = find_out(session)
+    answer, spoken = negotiate(session)
   end
   if not answer then return nil, spoken end
   if expected and spoken ~= expected then
-    return protocol_error("it speaks the protocol %q, and was asked for %q", spoken.protocol, expected.protocol)
+    return protocol_error("it speaks the protocol %q instead of %q", spoken.protocol, expected.protocol)
   end
   return OPEN[spoken.name](session, answer)
 end
 
 -- }======
 
+-- {====== Execute ======
+
+local function leave_queue(queue, waiter)
+  for i, other in ipairs(queue) do
+    if other == waiter then return table.remove(queue, i) end
+  end
+end
+
+local function release_lock(lock)
+  local waiter = table.remove(lock.queue, 1)
+  if waiter then return waiter:set(true) end
+  lock.queues[lock.name] = nil
+end
+
+local lock_metatable = { __close = release_lock }
+
+-- Waits until no other run has the lock of a command. Closing the lock releases it.
+local function take_lock(queues, name, seconds)
+  local queue = queues[name]
+  if queue then
+    local waiter = loop.event()
+    queue[#queue + 1] = waiter
+    local late = seconds and errors.new("timeout", ("%q has been running for %gs already"):format(name, seconds))
+    local ok, err = waiter:wait(seconds or nil, late)
+    if not ok then
+      leave_queue(queue, waiter)
+      return nil, err
+    end
+  else
+    queues[name] = {}
+  end
+  return setmetatable({ queues = queues, name = name, queue = queues[name] }, lock_metatable)
+end
+
+local SETUP = json.order { "name", "args", "config" }
+local JUNE_TASK = json.order { "type", "dir", "config" }
+local JULY_COMMAND = json.order { "cmd", "config", "pluginConfig" }
+local JULY_TASK = json.order { "taskType", "config" }
+
+local function time_left(deadline)
+  if deadline then return math.max(deadline - core.now(), 0) end
+  return deadline
+end
+
+local function is_empty(result)
+  if type(result) == "table" then return next(result) == nil end
+  return result == nil or result == json.null
+end
+
+-- A failure of the operation is an outcome. Any other error means that it was not run.
+local function outcome_of(session, role, result, err, context)
+  if err == nil then
+    local outcome = context.outcome or { success = true }
+    outcome.result = not is_empty(result) and result or nil
+    return outcome
+  end
+  local is_failure = err.kind == "remote" and err.code == session.state.release.codes[role]
+  if is_failure then return wire.read_failure(err) end
+  return nil, err
+end
+
+-- The outcome comes before the response, in the log.
+local function call(session, role, method, params, deadline, listener)
+  local begun = session.peer:begin(method, params, { timeout = time_left(deadline) })
+  local context = { on_progress = listener.on_progress }
+  if begun.id then session.running[begun.id] = context end
+  local result, err = begun:wait()
+  if session.peer.backlog_count > 0 then session.peer:idle(LOG_TIMEOUT) end
+  if begun.id then session.running[begun.id] = nil end
+  if not begun:is_done() then begun:cancel(err and err.message) end
+  return outcome_of(session, role, result, err, context)
+end
+
+local run = { june = {}, july = {} }
+
+-- The lock covers both requests, so that no other run sets up the same command in between.
+function run.june.command(session, target, config, deadline, context)
+  local lock <close>, err = take_lock(session.state.queues, target.name, time_left(deadline))
+  if not lock then return nil, err end
+  local setup = setmetatable({ name = target.name, args = json.null, config = config }, SETUP)
+  local _
+  _, err = session.peer:call("setupCommand", setup, { timeout = time_left(deadline) })
+  if err ~= nil then return nil, err end
+  return call(session, "command", "runCommand", { name = target.name }, deadline, context)
+end
+
+function run.june.task(session, target, config, deadline, context)
+  local params = setmetatable({ type = target.name, config = config }, JUNE_TASK)
+  local _, err = session.peer:call("validateTask", params, { timeout = time_left(deadline) })
+  if err ~= nil then return nil, err end
+  params.dir = context.workdir
+  return call(session, "task", "runTask", params, deadline, context)
+end
+
+function run.july.command(session, target, config, deadline, context)
+  local params = setmetatable({
+    cmd = target.name, config = #config > 0 and config or nil, pluginConfig = session.state.config,
+  }, JULY_COMMAND)
+  return call(session, "command", "runCommand", params, deadline, context)
+end
+
+function run.july.task(session, target, config, deadline, context)
+  local params = setmetatable({ taskType = target.name, config = config }, JULY_TASK)
+  return call(session, "task", "runTask", params, deadline, context)
+end
+
 ---@param session pintle.session
 ---@param operation string
 ---@param args table
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
-function host.execute(session, operation, args, context) return execute(session, operation, args, context) end
+function host.execute(session, operation, args, context)
+  local target, release = session.state.targets[operation] or received.guess(operation), session.state.release
+  local config, err = received.write(args, target.config, release)
+  if not config then return nil, err end
+  local deadline = context.patience and core.now() + context.patience
+  return run[release.name][target.role](session, target, config, deadline, context)
+end
+
+-- }======
 
 ---@param session pintle.session
 ---@param seconds number
@@ -195,13 +294,13 @@ function host.close(session, seconds)
   session.peer:notify("exit", json.null)
 end
 
--- {====== What the plugin says ======
+-- {====== Log messages of the plugin ======
 
--- Whether it is about something that runs, and was taken note of.
-local function take_note(session, message, data)
-  local context = kind(data) == "object" and data.request ~= nil and session.running[data.request]
+-- Takes the outcome or the progress of a running operation from a log message. Returns whether there was any.
+local function take_report(session, message, data)
+  local context = jsonrpc.is_object(data) and data.request ~= nil and session.running[data.request]
   if not context then return false end
-  local outcome = outcomes.of_message(message, data)
+  local outcome = wire.read_outcome(message, data)
   if outcome then
     context.outcome = outcome
   elseif type(data.progress) == "number" and context.on_progress then
@@ -212,12 +311,12 @@ local function take_note(session, message, data)
   return true
 end
 
--- A plugin whose language has no other way writes null for an id that is not there; it wants no answer.
+-- Some languages write null for a missing id: such a message is a notification.
 function host.handlers.log(session, params, ctx)
   if ctx.id == json.null then ctx.id = nil end
-  local level, message, data = log.read(params)
-  if not level then return session:log("warn", "a log message that is not as it should be", params) end
-  if not take_note(session, message, data) then session:log(level, message, data) end
+  local level, message, data = wire.read_log(params)
+  if not level then return session:log("warn", "malformed log message", params) end
+  if not take_report(session, message, data) then session:log(level, message, data) end
 end
 
 -- }======

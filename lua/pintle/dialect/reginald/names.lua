@@ -1,5 +1,5 @@
--- Names that the real programs cannot take, as running them has shown: a flag, shorthand, command or domain of their
--- own, or two of the plugin's that meet. A problem breaks a release; a warning only takes something away.
+-- Names that the real programs refuse, found by running them: a flag, shorthand, command or domain that they have
+-- themselves, or that a plugin has twice. A problem breaks the plugin in a release; a warning disables a feature.
 
 local definition = require "pintle.dialect.reginald.definition"
 
@@ -11,7 +11,7 @@ local function set(text)
   return all
 end
 
--- {====== What the programs have themselves ======
+-- {====== Names of the programs ======
 
 local JULY_FLAGS = set [[
   config version help verbose quiet color directory log debug strict interactive plugin-paths
@@ -31,7 +31,7 @@ local JUNE_COMMAND, JULY_COMMAND, JULY_DOMAIN = "attend", "version", "core"
 ---@field operation string
 ---@field parameter string
 
--- The flags of a command, in the order of their parameters' names.
+-- The flags of a command, sorted by parameter.
 local function flags_of(command)
   local flags, given = {}, command.given.config or {}
   for parameter in pairs(command.operation.params.properties or {}) do
@@ -72,14 +72,14 @@ local function check_shorthand(found, flag)
   end
 end
 
-local function take(taken, flag)
+local function add_flag(taken, flag)
   local name, letter = "--" .. flag.name, flag.shorthand and "-" .. flag.shorthand
   taken[name] = taken[name] or flag
   if letter then taken[letter] = taken[letter] or flag end
 end
 
--- `taken` has the flags and shorthands of the command itself, and of those above it.
-local function check_meeting(found, flag, taken)
+-- `taken` has the flags and shorthands of the command and of its parents.
+local function check_duplicate(found, flag, taken)
   local other = taken["--" .. flag.name]
   if other then
     found("%s: the flag --%s is also that of %s: july refuses the command (\"flag that already exists\")", flag.where,
@@ -87,28 +87,28 @@ local function check_meeting(found, flag, taken)
   end
   other = flag.shorthand and taken["-" .. flag.shorthand]
   if other then
-    local who = other.operation == flag.operation and "june and july panic" or "july panics"
-    found("%s: %s: the shorthand -%s is also that of %s", flag.where, who, flag.shorthand, other.where)
+    local effect = other.operation == flag.operation and "june and july panic" or "july panics"
+    found("%s: %s: the shorthand -%s is also that of %s", flag.where, effect, flag.shorthand, other.where)
   end
 end
 
--- In july a command has the flags of those above it as well.
-local function taken_above(commands, name)
+-- In july a command also has the flags of its parents.
+local function parent_flags(commands, name)
   local taken, group = {}, name:match "^(.*)%.[^.]*$"
   while group do
-    for _, flag in ipairs(commands[group] and flags_of(commands[group]) or {}) do take(taken, flag) end
+    for _, flag in ipairs(commands[group] and flags_of(commands[group]) or {}) do add_flag(taken, flag) end
     group = group:match "^(.*)%.[^.]*$"
   end
   return taken
 end
 
 local function check_flags(found, command, commands)
-  local taken = taken_above(commands, command.operation.name)
+  local taken = parent_flags(commands, command.operation.name)
   for _, flag in ipairs(flags_of(command)) do
     check_flag_name(found, flag)
     check_shorthand(found, flag)
-    check_meeting(found, flag, taken)
-    take(taken, flag)
+    check_duplicate(found, flag, taken)
+    add_flag(taken, flag)
   end
 end
 
@@ -119,9 +119,9 @@ local function check_command_name(found, name)
   end
 end
 
--- july puts the settings of a command beside these, under the command's name.
-local function check_keys(found, where, schema, under)
-  for key in pairs(under or {}) do
+-- july puts the settings of a subcommand among these, under the name of the subcommand.
+local function check_keys(found, where, schema, subcommands)
+  for key in pairs(subcommands or {}) do
     if schema.properties and schema.properties[key] ~= nil then
       found("%s: %q is also the name of a command, and july has the settings of that under this key", where, key)
     end
@@ -130,7 +130,7 @@ end
 
 -- }======
 
--- {====== Keys in files ======
+-- {====== Keys in config files ======
 
 local function is_snake_case(key) return key:find "^%l[%l%d_]*$" ~= nil end
 
@@ -149,13 +149,13 @@ local function collector()
   return list, function(format, ...) list[#list + 1] = format:format(...) end
 end
 
-local function check_plugin(found, warn, manifest, under)
+local function check_plugin(found, warn, manifest, subcommands)
   local domain, config = definition.plugin(manifest).domain or manifest.name, definition.config(manifest)
   if domain == JULY_DOMAIN then
     found("plugin: july has a domain %q itself and takes no plugin beside it; give another with "
       .. "dialects.reginald.domain", domain)
   end
-  check_keys(found, "plugin: config", config, under[""])
+  check_keys(found, "plugin: config", config, subcommands[""])
   check_case(warn, "plugin: config", config)
 end
 
@@ -165,20 +165,20 @@ local function by_name(list)
   return found
 end
 
----What is wrong with the names that a plugin has declared. Both lists are sorted.
+---Checks the names that a plugin has declared. Both lists are sorted.
 ---@param manifest pintle.manifest
 ---@return string[] problems, string[] warnings
 function names.check(manifest)
   local problems, found = collector()
   local warnings, warn = collector()
-  local list, under = definition.all(manifest, "command"), definition.names(manifest).under
+  local list, subcommands = definition.all(manifest, "command"), definition.names(manifest).subcommands
   local commands = by_name(list)
-  check_plugin(found, warn, manifest, under)
+  check_plugin(found, warn, manifest, subcommands)
   for _, command in ipairs(list) do
     local name = command.operation.name
     check_command_name(found, name)
     check_flags(found, command, commands)
-    check_keys(found, ("operation %q: parameter"):format(name), command.operation.params, under[name])
+    check_keys(found, ("operation %q: parameter"):format(name), command.operation.params, subcommands[name])
   end
   for _, name in ipairs(manifest.names) do
     check_case(warn, ("operation %q: parameter"):format(name), manifest.operations[name].params)
@@ -188,7 +188,7 @@ function names.check(manifest)
   return problems, warnings
 end
 
----Whether the author has declared anything for Reginald, so that the plugin is meant for it.
+---Whether the author has declared anything for Reginald.
 ---@param manifest pintle.manifest
 ---@return boolean
 function names.is_meant_for_reginald(manifest)

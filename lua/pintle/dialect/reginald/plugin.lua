@@ -1,23 +1,18 @@
--- The side of the plugin: june and july are told apart by the handshake.
+-- The plugin: the handshake tells whether the host is june or july.
 
+local arguments = require "pintle.dialect.reginald.arguments"
 local definition = require "pintle.dialect.reginald.definition"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
-local levels = require "pintle.dialect.reginald.level"
-local log = require "pintle.dialect.reginald.log"
-local members = require "pintle.members"
 local names = lazy "pintle.dialect.reginald.names"
-local releases = require "pintle.dialect.reginald.release"
-local run = require "pintle.dialect.reginald.run"
+local wire = require "pintle.dialect.reginald.wire"
 
-local RELEASES = { june = lazy "pintle.dialect.reginald.june", july = lazy "pintle.dialect.reginald.july" }
+local INVALID_REQUEST, INVALID_PARAMS = jsonrpc.INVALID_REQUEST, jsonrpc.INVALID_PARAMS
+local END_OF_INPUT = 1 -- seconds for running handlers when input ends, which means exit in this protocol
 
-local INVALID_REQUEST, INVALID_PARAMS = releases.INVALID_REQUEST, releases.INVALID_PARAMS
-local INTERNAL_ERROR = releases.INTERNAL_ERROR
-local END_OF_INPUT = 1 -- seconds for what is being handled when input ends, which means exit in this protocol
-
-local given, refuse = members.given, run.refuse
+local given, refuse = jsonrpc.given, arguments.refuse
 
 local plugin = { stderr_line = 64 << 10 }
 
@@ -29,40 +24,215 @@ local ANSWERS = {
 }
 
 local function agree(params)
-  local release = releases.by_protocol[params.protocol]
+  local release = wire.by_protocol[params.protocol]
   if not release then
-    return refuse(INVALID_PARAMS, 'protocol %s is not spoken here, only "rpp" and "reginald"',
+    return refuse(INVALID_PARAMS, 'protocol %s is not supported; supported are "rpp" and "reginald"',
       json.encode(params.protocol or json.null))
   end
-  if params.protocolVersion == releases.VERSION then return release end
-  return refuse(release.codes.handshake, "version %s of the protocol %q is not spoken here, only %d",
-    json.encode(params.protocolVersion or json.null), release.protocol, releases.VERSION)
+  if params.protocolVersion == wire.VERSION then return release end
+  return refuse(release.codes.handshake, "version %s of the protocol %q is not supported; supported is %d",
+    json.encode(params.protocolVersion or json.null), release.protocol, wire.VERSION)
 end
 
--- A plugin that is not meant for Reginald is served as far as it goes.
+-- Names are checked only in a plugin that is meant for Reginald. Any other is served as far as possible.
 local function check_names(manifest, release)
   local problems = names.is_meant_for_reginald(manifest) and names.check(manifest) or {}
   if #problems == 0 then return release end
-  return refuse(INTERNAL_ERROR, "%s", table.concat(problems, "; "))
+  return refuse(jsonrpc.INTERNAL_ERROR, "%s", table.concat(problems, "; "))
 end
 
-local handlers = {}
+local handlers = { june = {}, july = {} } ---@type table<string, any> those of both releases, and of each
 
 function handlers.handshake(server, params)
-  if server.state.release then return refuse(INVALID_REQUEST, "Invalid Request: hands are shaken already") end
+  if server.state.release then return refuse(INVALID_REQUEST, "Invalid Request: handshake was sent already") end
   local manifest = server.plugin.manifest
   local release, err = agree(params)
   if release then release, err = check_names(manifest, release) end
   if not release then return nil, err end
-  local answer = { protocol = release.protocol, protocolVersion = releases.VERSION, name = manifest.name }
+  local answer = { protocol = release.protocol, protocolVersion = wire.VERSION, name = manifest.name }
   if release.name == "june" then
     answer.version = manifest.version
-    answer.commands, answer.tasks, answer.configs = definition.told(manifest, release)
+    answer.commands, answer.tasks, answer.configs = definition.june(manifest, release)
   end
   server.state.names, server.state.setups = definition.names(manifest), {}
   server.state.release, server.state.command_line_config = release, server.config
-  server.config = run.config(server) or server.config
+  server.config = arguments.config(server) or server.config
   return setmetatable(answer, ANSWERS[release.name])
+end
+
+-- }======
+
+-- {====== Running operations ======
+
+-- `member` is the name of the param in messages.
+local function find_command(server, name, member)
+  local ok, err = jsonrpc.check(name, "string", member)
+  if not ok then return nil, err end
+  if given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
+  local known, codes = server.state.names, server.state.release.codes
+  local operation = server.plugin.manifest.operations[known.commands[name]]
+  if operation then return operation end
+  if known.subcommands[name] then return refuse(codes.group, "command %q only has subcommands", name) end
+  return refuse(codes.unknown, "Unknown command: %s", name)
+end
+
+local function find_task(server, name, member)
+  local ok, err = jsonrpc.check(name, "string", member)
+  if not ok then return nil, err end
+  if given(name) == nil then return refuse(INVALID_PARAMS, "Invalid params: %s is missing", member) end
+  local operation = server.plugin.manifest.operations[server.state.names.tasks[name]]
+  if operation then return operation end
+  return refuse(INVALID_PARAMS, "Unknown task: %s", name)
+end
+
+-- An error with the code of the release for it. An error of the author with a code stays as it is.
+local function with_release_code(server, err, role)
+  if type(err) ~= "table" then err = errors.new("remote", tostring(err)) end
+  if err.code ~= nil then return err end
+  local codes = server.state.release.codes
+  local code = err.kind == "requirement" and codes.lacking or codes[role]
+  return errors.new(err.kind or "remote", err.message, { code = code, data = err.data })
+end
+
+local function log_outcome(server, request, operation, outcome)
+  local message, fields = wire.outcome_message(operation.name, request.id, outcome)
+  if not message then return true end
+  return server:log("info", message, fields, request)
+end
+
+-- Runs an operation. The result is {}: the outcome goes to the log.
+local function execute(server, request, role, operation, args, context)
+  local outcome, err = server:execute(operation.name, args, context, request)
+  if not outcome then return nil, with_release_code(server, err, role) end
+  local code = server.state.release.codes[role]
+  if not outcome.success then return nil, wire.failure(operation.name, outcome, code) end
+  local ok
+  ok, err = log_outcome(server, request, operation, outcome)
+  if ok then return {} end
+  return refuse(code, "%s succeeded, but its outcome cannot be sent: %s", operation.name, err.message)
+end
+
+-- }======
+
+-- {====== Requests of june ======
+
+local function read_logging(logging)
+  local ok, err = jsonrpc.check(logging, "object", "logging")
+  if not ok then return nil, err end
+  logging = given(logging) or {}
+  ok, err = jsonrpc.check(logging.enabled, "boolean", "logging.enabled")
+  if not ok then return nil, err end
+  if given(logging.enabled) == false then return math.huge end
+  if given(logging.level) == nil then return -math.huge end
+  local threshold = wire.level_number(logging.level)
+  if threshold then return threshold end
+  return refuse(INVALID_PARAMS, "Invalid params: logging.level: TRACE, DEBUG, INFO, WARN or ERROR expected, got %s",
+    json.encode(logging.level))
+end
+
+function handlers.june.initialize(server, params)
+  local threshold, err = read_logging(params.logging)
+  if not threshold then return nil, err end
+  local config
+  config, err = arguments.config(server, params.config)
+  if not config then return nil, err end
+  local before, ok = server.state.threshold
+  server.state.threshold = threshold
+  ok, err = server:initialize(config)
+  if ok then return {} end
+  server.state.threshold = before
+  return nil, err
+end
+
+local function positional_args(operation, list)
+  local ok, err = jsonrpc.check(list, "array", "args")
+  if not ok then return nil, err end
+  if given(list) == nil or #list == 0 then return {} end
+  local name = definition.options(operation).positional
+  if name then return { [name] = list } end
+  return refuse(INVALID_PARAMS, "Invalid params for %q: it takes no positional arguments", operation.name)
+end
+
+-- A setup counts for all runs until the next setup; a run keeps the arguments that it has started with.
+function handlers.june.setupCommand(server, params)
+  local operation, err = find_command(server, params.name, "name")
+  if not operation then return nil, err end
+  local values
+  values, err = positional_args(operation, params.args)
+  if not values then return nil, err end
+  local args
+  args, err = arguments.read(server, operation, params.config, INVALID_PARAMS)
+  if not args then return nil, err end
+  for name, value in pairs(values) do args[name] = value end
+  args, err = arguments.check(server, operation, args, INVALID_PARAMS)
+  if not args then return nil, err end
+  server.state.setups[operation.name] = args
+  return {}
+end
+
+function handlers.june.runCommand(server, params, request)
+  local operation, err = find_command(server, params.name, "name")
+  if not operation then return nil, err end
+  return execute(server, request, "command", operation, server.state.setups[operation.name] or {}, {})
+end
+
+-- The host also validates the defaults of a task type alone, which may be incomplete. `runTask` checks all of them.
+function handlers.june.validateTask(server, params)
+  local operation, err = find_task(server, params.type, "type")
+  if not operation then return nil, err end
+  local code = server.state.release.codes.config
+  local args
+  args, err = arguments.read(server, operation, params.config, code)
+  if not args then return nil, err end
+  local ok
+  ok, err = arguments.check_each(operation, args, code)
+  if ok then return {} end
+  return nil, err
+end
+
+function handlers.june.runTask(server, params, request)
+  local operation, err = find_task(server, params.type, "type")
+  if not operation then return nil, err end
+  local ok
+  ok, err = jsonrpc.check(params.dir, "string", "dir")
+  if not ok then return nil, err end
+  local code = server.state.release.codes.config
+  local args
+  args, err = arguments.read(server, operation, params.config, code)
+  if args then args, err = arguments.check(server, operation, args, code) end
+  if not args then return nil, err end
+  return execute(server, request, "task", operation, args, { workdir = given(params.dir) })
+end
+
+-- }======
+
+-- {====== Requests of july ======
+
+-- Each request has the config of the plugin. The settings of commands are among it, and those of subcommands among the
+-- settings of their parent.
+local function run_operation(server, params, request, role, operation)
+  local subcommands = server.state.names.subcommands
+  local own = role == "command" and subcommands[operation.name] or nil
+  local args, err = arguments.read(server, operation, params.config, INVALID_PARAMS, own)
+  if args then args, err = arguments.check(server, operation, args, INVALID_PARAMS) end
+  if not args then return nil, err end
+  local config
+  config, err = arguments.config(server, params.pluginConfig, subcommands[""])
+  if not config then return nil, err end
+  server.config = config
+  return execute(server, request, role, operation, args, {})
+end
+
+function handlers.july.runCommand(server, params, request)
+  local operation, err = find_command(server, params.cmd, "cmd")
+  if not operation then return nil, err end
+  return run_operation(server, params, request, "command", operation)
+end
+
+function handlers.july.runTask(server, params, request)
+  local operation, err = find_task(server, params.taskType, "taskType")
+  if not operation then return nil, err end
+  return run_operation(server, params, request, "task", operation)
 end
 
 -- }======
@@ -73,39 +243,39 @@ function handlers.shutdown(server, _, request)
   return server.state.release.shutdown
 end
 
--- {====== Who may ask what, when ======
+-- {====== Dispatch ======
 
-local function check_turn(server, method)
+local function check_method(server, method)
   if server.state.is_over then return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down") end
   local release = server.state.release
   if method == "handshake" then return true end
-  if not release then return refuse(INVALID_REQUEST, "Invalid Request: a handshake has to come first") end
+  if not release then return refuse(INVALID_REQUEST, "Invalid Request: handshake must be first") end
   if release.methods[method] then return true end
-  return refuse(releases.METHOD_NOT_FOUND, "Method not found: %s", method)
+  return refuse(jsonrpc.METHOD_NOT_FOUND, "Method not found: %s", method)
 end
 
--- A program whose language has no other way writes null for an id that is not there.
-local function see_notification(request)
+-- Some languages write null for a missing id: such a message is a notification.
+local function drop_null_id(request)
   if request.id == json.null then request.id = nil end
 end
 
 local function handle(server, method, params, request)
-  see_notification(request)
-  local ok, err = check_turn(server, method)
+  drop_null_id(request)
+  local ok, err = check_method(server, method)
   params = given(params)
-  if ok then ok, err = members.check(params, "object", "params") end
+  if ok then ok, err = jsonrpc.check(params, "object", "params") end
   if not ok then return nil, err end
-  local handler = handlers[method] or RELEASES[server.state.release.name][method]
+  local handler = handlers[method] or handlers[server.state.release.name][method]
   return handler(server, params or {}, request)
 end
 
--- A host that is asked something, or told what it does not know, ends the plugin or hangs.
-local function keep_to_answers(server)
+-- A host that receives a request or an unknown notification ends the plugin or hangs.
+local function block_sending(server)
   local peer = server.peer
   server.state.notify = peer.notify
   local function refuse_to_send(_, method)
-    return nil, errors.new("invalid", ("%q was not sent: a Reginald host takes nothing of a plugin but its log"):format(
-      tostring(method)))
+    local format = "%q was not sent: a Reginald host accepts only log messages from a plugin"
+    return nil, errors.new("invalid", format:format(tostring(method)))
   end
   peer.call, peer.notify = refuse_to_send, refuse_to_send
   function peer.begin(_, method) error(select(2, refuse_to_send(nil, method)).message, 2) end
@@ -114,14 +284,14 @@ end
 ---@param server pintle.server
 ---@return table<string, pintle.handler>
 function plugin.handlers(server)
-  keep_to_answers(server)
+  block_sending(server)
   server.drain = math.min(server.drain, END_OF_INPUT)
   local all = {}
-  for method in pairs(releases.METHODS) do
+  for method in pairs(wire.METHODS) do
     all[method] = function(params, request) return handle(server, method, params, request) end
   end
   function all.exit(_, request)
-    see_notification(request)
+    drop_null_id(request)
     server:exit(0)
   end
   return all
@@ -131,14 +301,14 @@ end
 ---@param request pintle.request
 ---@return true?, pintle.error?
 function plugin.admit(server, request)
-  see_notification(request)
+  drop_null_id(request)
   if not server.state.is_over then return true end
   return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down")
 end
 
 -- }======
 
--- {====== Speaking up ======
+-- {====== Log and progress ======
 
 ---@param server pintle.server
 ---@param level pintle.level
@@ -148,8 +318,8 @@ end
 function plugin.log(server, _, level, message, data)
   local state = server.state
   if not state.release then return server:note(level, message, data) end
-  if levels.number(level) < (state.threshold or -math.huge) then return true end
-  local params, err = log.write(state.release, level, message, data)
+  if wire.level_number(level) < (state.threshold or -math.huge) then return true end
+  local params, err = wire.log_params(state.release, level, message, data)
   if not params then return nil, err end
   return state.notify(server.peer, "log", params)
 end
@@ -169,11 +339,13 @@ end
 
 -- }======
 
+---july's manifest.json.
 ---@param self pintle.plugin
----@return table described, string[] warnings
+---@return table, string[] warnings
 function plugin.manifest(self)
-  local describe = require "pintle.dialect.reginald.manifest"
-  return describe(self.manifest)
+  local problems, warnings = names.check(self.manifest)
+  if #problems > 0 then error(table.concat(problems, "\n"), 0) end
+  return definition.july(self.manifest), warnings
 end
 
 return plugin

@@ -1,18 +1,22 @@
--- What a config entry can hold, and what a schema becomes there. What no type of a release can hold goes as JSON text
--- in a string.
+-- The types of config entries, and the type for a schema. A value without a type in a release is sent as JSON text in
+-- a string.
 
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local manifests = require "pintle.manifest"
 
-local kind = members.kind
+local kind = json.kind
 
 ---@class pintle.reginald.form
 ---@field type string
 ---@field is_json boolean? whether the string holds JSON text
 
-local types = {}
+local types = {
+  ---Appended to the usage of a flag, for users and for our own host: its text is JSON, or the flag is required. The
+  ---protocol has no other place for that.
+  JSON_MARK = "(JSON)", REQUIRED_MARK = "(required)",
+}
 
--- {====== Of schemas ======
+-- {====== Schemas ======
 
 local KINDS = { boolean = "boolean", string = "string", number = "number", table = "table" }
 
@@ -26,7 +30,7 @@ local function kind_of_values(list)
   return found
 end
 
--- The type of a schema; one that may be null as well may be left out instead.
+-- The type in a schema. Null is ignored: an optional value is left out instead.
 local function kind_of_schema(schema)
   local given = schema.type
   if type(given) ~= "table" then
@@ -54,11 +58,11 @@ local function list_type(schema)
   return item and item .. "List"
 end
 
----How a release holds what a schema describes.
+---The form of values of a schema in a release.
 ---@param schema table|boolean
 ---@param release pintle.reginald.release
 ---@return pintle.reginald.form
-function types.of(schema, release)
+function types.form(schema, release)
   local name = scalar(schema) or list_type(schema)
   if name == "path" and not release.types.path then name = "string" end
   if name and release.types[name] then return { type = name } end
@@ -67,11 +71,11 @@ end
 
 -- }======
 
--- {====== Of values ======
+-- {====== Values ======
 
 local ZEROS = { bool = false, int = 0, string = "", path = "" }
 
----What stands for nothing.
+---The value that means "not set".
 ---@param name string of a type
 ---@return any
 function types.zero(name)
@@ -118,7 +122,7 @@ end
 ---@return boolean
 function types.is_known(name) return READ[name] ~= nil or item_of(name) ~= nil end
 
----A value that was received as one of a type.
+---Reads a received value as one of a type.
 ---@param name string of a type
 ---@param value any
 ---@return boolean ok, any value
@@ -129,23 +133,23 @@ function types.read(name, value)
   return false
 end
 
--- A string may be a path, and the other way round.
+-- Strings and paths are interchangeable.
 local function family(name) return (name:gsub("^path", "string")) end
 
 ---@param one string
 ---@param other string
 ---@return boolean
-function types.fit(one, other) return family(one) == family(other) end
+function types.are_compatible(one, other) return family(one) == family(other) end
 
----What a value is called in a complaint: its type as far as it is one, else what JSON calls it.
+---The name of a value's type in messages: that of the config entry, or else that of JSON.
 ---@param value any
 ---@return string
-function types.name(value)
+function types.describe(value)
   if math.type(value) == "integer" then return "int" end
   return type(value) == "boolean" and "bool" or kind(value)
 end
 
----The type of a value that nothing is known about, and the value as it is sent then.
+---The type of a value without a declared type, and the value in the form it is sent in.
 ---@param value any
 ---@return string name, any value
 function types.guess(value)
@@ -156,5 +160,18 @@ function types.guess(value)
 end
 
 -- }======
+
+---Checks values that are not the arguments of a declared operation, and fills in defaults: the config of a plugin, or
+---incomplete arguments.
+---@param schema table|boolean
+---@param values table
+---@param name? string of the values in messages; default: "config"
+---@return table?, pintle.error?
+function types.check(schema, values, name)
+  name = name or "config"
+  local holder, err = manifests.read { name = name, version = false, operations = { [name] = { params = schema } } }
+  if not holder then return nil, err end
+  return holder:check(name, values)
+end
 
 return types

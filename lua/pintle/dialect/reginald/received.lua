@@ -1,15 +1,14 @@
--- What a plugin has told of its commands and tasks, as the operations of a host: july's in its manifest.json, june's in
--- the handshake. It is trusted with nothing, and used as far as it goes.
+-- What a plugin has declared, as the operations of a host: in july's manifest.json, or in june's answer to handshake.
+-- It is not trusted, and used as far as it is valid.
 
-local entries = require "pintle.dialect.reginald.entries"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
-local members = require "pintle.members"
+local jsonrpc = require "pintle.jsonrpc"
 local types = require "pintle.dialect.reginald.types"
 
-local kind, given = members.kind, members.given
+local kind, given = json.kind, jsonrpc.given
 
-local told = {}
+local received = {}
 
 -- {====== Config entries as a schema ======
 
@@ -18,12 +17,10 @@ local SCHEMAS = {
   path = { type = "string", format = "path" },
 }
 
-local function text_of(value) return type(value) == "string" and value ~= "" and value or nil end
-
--- june has it as the usage of the flag, july as its description, and where that has none, as the entry's own.
+-- june has a usage in the flag, july a description in the flag or in the entry.
 local function usage_of(entry)
   local flag = kind(given(entry.flag)) == "object" and entry.flag or {}
-  return text_of(flag.usage) or text_of(flag.description) or text_of(entry.description)
+  return jsonrpc.text(flag.usage) or jsonrpc.text(flag.description) or jsonrpc.text(entry.description)
 end
 
 local function is_marked(entry, mark)
@@ -31,8 +28,8 @@ local function is_marked(entry, mark)
   return usage ~= nil and usage:find(mark, 1, true) ~= nil
 end
 
--- Our own plugins say so where a string holds what has no type of its own.
-local function is_json(entry) return entry.type == "string" and is_marked(entry, entries.JSON) end
+-- Our own plugins mark a string that has JSON text because the value has no type.
+local function is_json(entry) return entry.type == "string" and is_marked(entry, types.JSON_MARK) end
 
 local function copy(schema)
   local new = {}
@@ -42,14 +39,14 @@ end
 
 local function default_of(entry)
   local value = given(entry.value)
-  if value == nil or is_marked(entry, entries.REQUIRED) then return nil end
+  if value == nil or is_marked(entry, types.REQUIRED_MARK) then return nil end
   local ok, read = types.read(entry.type, value)
   if not ok or read == "" and is_json(entry) then return nil end
   if is_json(entry) then read = json.decode(read) end
   return given(read)
 end
 
--- An entry without a flag, such as those of tasks, has no place to say that its text is JSON. Its value may show it.
+-- An entry without a flag, such as those of tasks, cannot be marked. Its value may show that its text is JSON.
 local function may_be_json(entry)
   if entry.type ~= "string" or usage_of(entry) or kind(given(entry.flag)) == "object" then return false end
   return entry.value == "" or type(entry.value) == "string" and type(json.decode(entry.value)) == "table"
@@ -65,7 +62,7 @@ local function property_of(entry)
   return property
 end
 
--- What an entry can hold that has no type of its own: one with alternatives, or a map, of which no type is known.
+-- The alternatives of an entry without a type; none for a map, whose type is not known.
 local function choices_of(entry)
   if kind(entry.alternatives) == "array" then return entry.alternatives end
   if entry.keyType ~= nil or entry.values ~= nil then return {} end
@@ -85,11 +82,11 @@ local function usable_entry(entry)
   return key and { key = key, description = entry.description, choices = choices } or nil
 end
 
----The entries of a list that can be used; of those with one key the first. One with `choices` instead of a type may be
----any of them, or something else.
+---The valid entries of a list; of several with the same key, the first. An entry with `choices` instead of a type may
+---have the type of any of them, or another one.
 ---@param list any
 ---@return table[]
-function told.entries(list)
+function received.entries(list)
   local usable, taken = {}, {}
   for _, item in ipairs(kind(list) == "array" and list or {}) do
     local entry = usable_entry(item)
@@ -98,16 +95,16 @@ function told.entries(list)
   return usable
 end
 
----What config entries say about arguments. Where there are none nothing is known, and the plugin will judge.
+---The schema of arguments from config entries.
 ---@param list any
----@return table|boolean
-function told.schema(list)
-  local usable = told.entries(list)
+---@return table|boolean schema true if there are no entries: the plugin checks the arguments
+function received.schema(list)
+  local usable = received.entries(list)
   if #usable == 0 then return true end
   local schema = { type = "object", properties = {}, required = json.array(), additionalProperties = false }
   for _, entry in ipairs(usable) do
     schema.properties[entry.key] = property_of(entry)
-    if is_marked(entry, entries.REQUIRED) then table.insert(schema.required, entry.key) end
+    if is_marked(entry, types.REQUIRED_MARK) then table.insert(schema.required, entry.key) end
   end
   return schema
 end
@@ -124,10 +121,10 @@ local function sorted_keys(values)
 end
 
 local function new_entry(release, key, name, value)
-  return setmetatable({ key = key, value = value, type = name }, release.entry)
+  return setmetatable({ key = key, value = value, type = name }, release.entry_order)
 end
 
-local function write_untold(values, release)
+local function write_undeclared(values, release)
   local list = json.array()
   for i, key in ipairs(sorted_keys(values)) do list[i] = new_entry(release, key, types.guess(values[key])) end
   return list
@@ -150,8 +147,8 @@ local function write_value(entry, value)
 end
 
 local function write(values, list, release)
-  local usable = told.entries(list)
-  if #usable == 0 then return write_untold(values, release) end
+  local usable = received.entries(list)
+  if #usable == 0 then return write_undeclared(values, release) end
   local written = json.array()
   for _, entry in ipairs(usable) do
     local value = values[entry.key]
@@ -160,12 +157,12 @@ local function write(values, list, release)
   return written
 end
 
----Values as config entries, of the types that were told.
+---Writes values as config entries of the declared types.
 ---@param values table
----@param list any what the plugin told; where it told nothing, values go by what they are
+---@param list any the declared entries; without any, the types follow from the values
 ---@param release pintle.reginald.release
 ---@return table[]?, pintle.error?
-function told.write(values, list, release)
+function received.write(values, list, release)
   local ok, written = pcall(write, values, list, release)
   if ok then return written end
   return nil, errors.new("invalid", "config: " .. tostring(written))
@@ -175,25 +172,26 @@ end
 
 -- {====== Operations ======
 
----@class pintle.reginald.told
----@field way "command"|"task"
+---@class pintle.reginald.target
+---@field role "command"|"task"
 ---@field name string
----@field config any the entries it told
+---@field config any the declared entries
 
-local TASK = "task:"
+local TASK_PREFIX = "task:"
 
----What an operation that was not told of must be.
+---The target of an operation that is not declared.
 ---@param operation string
----@return pintle.reginald.told
-function told.guess(operation)
-  if operation:sub(1, #TASK) == TASK then return { way = "task", name = operation:sub(#TASK + 1) } end
-  return { way = "command", name = operation }
+---@return pintle.reginald.target
+function received.guess(operation)
+  local task = operation:match("^" .. TASK_PREFIX .. "(.*)$")
+  if task then return { role = "task", name = task } end
+  return { role = "command", name = operation }
 end
 
-local function add(found, operation, way, name, config, description)
-  found.ways[operation] = { way = way, name = name, config = config }
+local function add(found, operation, role, name, config, description)
+  found.targets[operation] = { role = role, name = name, config = config }
   found.operations[operation] = {
-    params = told.schema(config), description = type(description) == "string" and description or nil,
+    params = received.schema(config), description = type(description) == "string" and description or nil,
   }
 end
 
@@ -214,19 +212,19 @@ local function add_commands(found, list, prefix)
   end
 end
 
--- A task that is called like a command is found behind a prefix.
+-- A task with the name of a command gets a prefix.
 local function add_tasks(found, list, member)
   for _, task in each_object(list, member) do
     local name = task[member]
-    add(found, found.ways[name] and TASK .. name or name, "task", name, task.config, task.description)
+    add(found, found.targets[name] and TASK_PREFIX .. name or name, "task", name, task.config, task.description)
   end
 end
 
----@param from table where commands and tasks are listed
----@param member "type"|"taskType" what a task has as its name
----@return { ways: table<string, pintle.reginald.told>, operations: table }
-function told.operations(from, member)
-  local found = { ways = {}, operations = {} }
+---@param from table with the lists of commands and tasks
+---@param member "type"|"taskType" the member with the name of a task
+---@return { targets: table<string, pintle.reginald.target>, operations: table }
+function received.operations(from, member)
+  local found = { targets = {}, operations = {} }
   add_commands(found, from.commands, "")
   add_tasks(found, from.tasks, member)
   return found
@@ -234,4 +232,4 @@ end
 
 -- }======
 
-return told
+return received

@@ -1,0 +1,249 @@
+-- What both sides know of the messages: the two releases of Reginald, log messages, and outcomes.
+
+local errors = require "pintle.error"
+local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
+
+local kind, given = json.kind, jsonrpc.given
+
+local wire = { VERSION = 0 }
+
+-- {====== Releases ======
+
+local function set(names)
+  local all = {}
+  for name in names:gmatch "%S+" do all[name] = true end
+  return all
+end
+
+---@class pintle.reginald.release
+---@field name "june"|"july"
+---@field protocol string name in the handshake
+---@field methods table<string, true> that a plugin answers
+---@field types table<string, true> types of config entries
+---@field entry_order table order of the members of a config entry
+---@field flag_order table order of the members of a flag
+---@field usage_member "usage"|"description" the member of a flag that describes it; hosts refuse the other one
+---@field resolves_paths? boolean the host sends absolute paths, and its base directory for a path that is not set
+---@field shutdown any result of shutdown
+---@field codes pintle.reginald.codes
+
+---@class pintle.reginald.codes
+---@field handshake integer unsupported protocol or version
+---@field unknown integer unknown command
+---@field group integer a command that only has subcommands
+---@field lacking integer? an unmet requirement of the command or task; default: the code of a failure
+---@field config integer invalid config of a task
+---@field command integer the command failed
+---@field task integer the task failed
+
+---The methods of both releases.
+wire.METHODS = set "handshake initialize setupCommand runCommand validateTask runTask shutdown exit"
+
+---@type table<string, pintle.reginald.release> by name
+wire.releases = {
+  june = {
+    name = "june",
+    protocol = "rpp",
+    methods = wire.METHODS,
+    types = set "bool int string",
+    entry_order = json.order { "key", "value", "type", "flag", "envOverride", "flagOnly" },
+    flag_order = json.order { "name", "shorthand", "usage" },
+    usage_member = "usage",
+    shutdown = json.null,
+    codes = {
+      handshake = jsonrpc.INVALID_PARAMS, unknown = jsonrpc.INVALID_PARAMS, group = jsonrpc.INVALID_PARAMS,
+      config = -32050, command = -32000, task = jsonrpc.INTERNAL_ERROR,
+    },
+  },
+  july = {
+    name = "july",
+    protocol = "reginald",
+    methods = set "handshake runCommand runTask shutdown exit",
+    types = set "bool int string path boolList intList stringList pathList",
+    entry_order = json.order { "value", "type", "key", "flag", "envOverride", "flagOnly" },
+    flag_order = json.order { "name", "shorthand", "description" },
+    usage_member = "description",
+    resolves_paths = true,
+    shutdown = true,
+    codes = {
+      handshake = -32000, unknown = -32001, group = -32002, lacking = -32002, config = jsonrpc.INVALID_PARAMS,
+      command = -32003, task = -32003,
+    },
+  },
+}
+
+---@type table<string, pintle.reginald.release> by the protocol in the handshake
+wire.by_protocol = { rpp = wire.releases.june, reginald = wire.releases.july }
+
+-- }======
+
+-- {====== Log levels ======
+
+-- A level is a name with an optional offset, such as "WARN" or "info+2".
+local NUMBERS = { TRACE = -8, DEBUG = -4, INFO = 0, WARN = 4, ERROR = 8 }
+
+---@param text any
+---@return integer? number the higher, the more severe; nil if it is not a level
+function wire.level_number(text)
+  if type(text) ~= "string" then return nil end
+  local name, offset = text:match "^(%a+)([+-]%d+)$"
+  local number, more = NUMBERS[(name or text):upper()], math.tointeger(tonumber(offset or 0))
+  return number and more and number + more
+end
+
+---@param number integer
+---@return pintle.level
+function wire.level_name(number)
+  if number < NUMBERS.INFO then return "debug" end
+  if number < NUMBERS.WARN then return "info" end
+  return number < NUMBERS.ERROR and "warn" or "error"
+end
+
+-- }======
+
+-- {====== Log messages ======
+
+local JUNE = json.order { "level", "msg", "fields" }
+local JULY = json.order { "time", "msg", "attrs", "level" }
+local ATTRIBUTE = json.order { "key", "value" }
+
+local function names_of(data)
+  local names = {}
+  for name in pairs(data) do names[#names + 1] = name end
+  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
+  return names
+end
+
+-- A host that decodes strictly may refuse a table, so that is sent as JSON text.
+local function attribute_value(value)
+  if type(value) == "table" then return json.encode(value) end
+  return value
+end
+
+local function attributes_of(data)
+  local list = json.array()
+  for i, name in ipairs(data and names_of(data) or {}) do
+    list[i] = setmetatable({ key = tostring(name), value = attribute_value(data[name]) }, ATTRIBUTE)
+  end
+  return list
+end
+
+local log_params = {}
+
+function log_params.june(level, message, data)
+  return setmetatable({ level = level, msg = message, fields = data }, JUNE)
+end
+
+function log_params.july(level, message, data)
+  return setmetatable({
+    time = os.date "!%Y-%m-%dT%H:%M:%SZ", msg = message, attrs = attributes_of(data), level = level:upper(),
+  }, JULY)
+end
+
+---The params of a log message.
+---@param release pintle.reginald.release
+---@param level pintle.level
+---@param message string
+---@param data any
+---@return table?, pintle.error?
+function wire.log_params(release, level, message, data)
+  if data ~= nil and kind(data) ~= "object" then data = { value = data } end
+  local ok, params = pcall(log_params[release.name], level, message, data)
+  if not ok then return nil, errors.new("invalid", "log: " .. tostring(params)) end
+  return params
+end
+
+local function read_attributes(list)
+  if kind(list) ~= "array" or #list == 0 then return nil end
+  local data = {}
+  for _, attribute in ipairs(list) do
+    if kind(attribute) == "object" and type(attribute.key) == "string" then data[attribute.key] = attribute.value end
+  end
+  return data
+end
+
+---Reads a log message of either release.
+---@param params any
+---@return pintle.level? level nil if the message is malformed
+---@return string? message
+---@return any data
+function wire.read_log(params)
+  if kind(params) ~= "object" or type(params.msg) ~= "string" then return nil end
+  local number = wire.level_number(params.level)
+  if not number then return nil end
+  return wire.level_name(number), params.msg, given(params.fields) or read_attributes(params.attrs)
+end
+
+-- }======
+
+-- {====== Outcomes ======
+
+-- The response to a Reginald host is {} whatever an operation returns. So the outcome of an operation goes to the log,
+-- where users see it: as the last message before the response, with the id of the request among its fields. Our own
+-- host finds it by that id, also when several operations run at once. A failure is an error response with all of it.
+
+local FIELDS = json.order { "request", "outcome", "outputs" }
+
+---The log message of an operation that succeeded.
+---@param operation string
+---@param id pintle.id? of the request
+---@param outcome pintle.outcome
+---@return string? message nil if there is neither a message nor outputs
+---@return table? fields
+function wire.outcome_message(operation, id, outcome)
+  if not outcome.message and not outcome.outputs then return nil end
+  return outcome.message or operation .. " succeeded", setmetatable({
+    request = math.type(id) == "integer" and id or nil,
+    outcome = outcome.message and "message" or "outputs",
+    outputs = outcome.outputs,
+  }, FIELDS)
+end
+
+-- Only what the text does not contain.
+local function failure_data(outcome, text)
+  local message = outcome.message ~= text and outcome.message or nil
+  if not message and not outcome.outputs then return nil end
+  return { message = message, outputs = outcome.outputs }
+end
+
+---The error response for an operation that failed.
+---@param operation string
+---@param outcome pintle.outcome
+---@param code integer
+---@return pintle.error
+function wire.failure(operation, outcome, code)
+  local text = outcome.error or outcome.message or operation .. " failed"
+  return errors.new("remote", text, { code = code, data = failure_data(outcome, text) })
+end
+
+local function outputs_of(value)
+  if type(value) == "string" then value = json.decode(value) end
+  return json.kind(value) == "object" and value or nil
+end
+
+---The outcome in a log message, if there is one.
+---@param message string
+---@param fields any
+---@return pintle.outcome?
+function wire.read_outcome(message, fields)
+  if fields.outcome ~= "message" and fields.outcome ~= "outputs" then return nil end
+  return {
+    success = true, message = fields.outcome == "message" and message or nil, outputs = outputs_of(fields.outputs),
+  }
+end
+
+---The outcome in the error response of a failed operation.
+---@param err pintle.error
+---@return pintle.outcome
+function wire.read_failure(err)
+  local data = json.kind(err.data) == "object" and err.data or {}
+  return {
+    success = false, error = err.message,
+    message = type(data.message) == "string" and data.message or err.message, outputs = outputs_of(data.outputs),
+  }
+end
+
+-- }======
+
+return wire
