@@ -104,21 +104,21 @@ describe("pintle bench", function()
     local out, err, status = cli.run(cli.words("bench", "-n", "4", cli.GREETER, "--", "greet", "name="))
     assert.same({ "pintle: 4 times: nobody to greet\n", 1 }, { err, status })
     local first, heads = out:match "^([^\n]*)\n\n([^\n]*)\n"
-    assert.truthy(first:find "^greet: 4 calls in %d+%.%d%d%d s, %d+ a second; 1 in flight, 4 errors$", first)
+    assert.truthy(first:find "^greet: 4 calls in %d+%.%d%d%d s, %d+ per second; 1 in flight, 4 errors$", first)
     assert.same({ "MIN", "MEDIAN", "P90", "P99", "MAX" }, cli.words(heads:match "(%S+) +(%S+) +(%S+) +(%S+) +(%S+)"))
     assert.truthy(out:find "\n%s*UP TO  CALLS\n")
   end)
 
   it("ends with 64 where it makes no sense", function()
     local WRONG = {
-      [{ "true" }] = "either an operation, behind --, or --method METHOD",
-      [{ "--method", "m", "true", "--", "go" }] = "either an operation, behind --, or --method METHOD",
-      [{ "--params", "{}", "true", "--", "go" }] = "--params belong to --method METHOD",
-      [{ "--args", "{}", "--method", "m", "true" }] = "--args belong to an operation",
-      [{ "-k", "0", "true", "--", "go" }] = "--in-flight: from 1 to 10000",
-      [{ "-n", "0", "true", "--", "go" }] = "--calls: at least 1",
+      [{ "true" }] = "either an operation after --, or --method METHOD expected",
+      [{ "--method", "m", "true", "--", "go" }] = "either an operation after --, or --method METHOD expected",
+      [{ "--params", "{}", "true", "--", "go" }] = "--params needs --method METHOD",
+      [{ "--args", "{}", "--method", "m", "true" }] = "--args needs an operation",
+      [{ "-k", "0", "true", "--", "go" }] = "--in-flight: 1 to 10000 expected",
+      [{ "-n", "0", "true", "--", "go" }] = "--calls: at least 1 expected",
       [cli.words("-d", "gevals", cli.GREETER, "--", "great")] = "Unknown operation: great",
-      [cli.words("-d", "gevals", cli.GREETER, "--", "greet", "name")] = '"name" is not key=value, nor key:=JSON',
+      [cli.words("-d", "gevals", cli.GREETER, "--", "greet", "name")] = '"name" is neither key=value nor key:=JSON',
     }
     for words, message in pairs(WRONG) do
       assert.same({ "", ("pintle: %s\n"):format(message), 64 }, cli.outcome(cli.words("bench", words)))
@@ -140,7 +140,7 @@ describe("pintle bench", function()
 end)
 
 describe("the histogram", function()
-  local histogram = require "pintle.cli.bench.histogram"
+  local histogram = require("pintle.cli.bench").histogram
 
   it("has steps of 1, 2 and 5, without those at its ends that are empty", function()
     assert.same({}, histogram {})

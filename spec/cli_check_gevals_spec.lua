@@ -47,14 +47,14 @@ describe("an extension of gevals", function()
     return probe.verdict, probe.reason
   end
 
-  local NOT_NOW = "in the specification of 0.0.1, and not in the document of July 2026"
+  local NOT_NOW = "only in the specification of 0.0.1, not in the document of July 2026"
 
   it("may have an operation without a schema, as the SDK for Go tells it, and the check goes on", function()
     local answers = { initialize = manifest "true", go = '"result":{"success":true}' }
     local names = { "handshake", "manifest", "schema-objects", "unknown-operation", "outcome" }
     local verdicts, status, report = check("-d", "gevals", "--run", "go", only(table.unpack(names)), extension(answers))
     assert.same({ { "warn schema-objects" }, 0, 4 }, { verdicts, status, report.passed })
-    assert.equal("operations.go.params: an object expected, got true, by which all arguments go",
+    assert.equal("operations.go.params: an object expected, got true, which accepts any arguments",
       find(report, "schema-objects").reason)
   end)
 
@@ -99,9 +99,9 @@ describe("an extension of gevals", function()
   end)
 
   it("may die of what is not JSON, or say nothing to it: only the specification has codes for that", function()
-    assert.same({ "warn", "it does not survive that: it has ended with status 2 (-32700: " .. NOT_NOW .. ")" },
+    assert.same({ "warn", "the plugin did not survive it: it exited with status 2 (-32700: " .. NOT_NOW .. ")" },
       { judged("bad-json", {}) })
-    assert.same({ "warn", "it is answered with the code -32601, not -32600 (-32600: " .. NOT_NOW .. ")" },
+    assert.same({ "warn", "the error has the code -32601, not -32600 (-32600: " .. NOT_NOW .. ")" },
       { judged("invalid-request", {}) })
   end)
 
@@ -116,7 +116,7 @@ describe("an extension of gevals", function()
       return { probe.verdict, probe.reason }
     end
     assert.same({ "pass" }, verdict_of(65536))
-    assert.same({ "warn", "a line of 65537 bytes, and hosts read no more than 65536 (in outcome)" }, verdict_of(65537))
+    assert.same({ "warn", "a line of 65537 bytes; hosts read no more than 65536 (in outcome)" }, verdict_of(65537))
   end)
 end)
 
@@ -141,7 +141,7 @@ describe("the configuration", function()
   it("is given to a plugin that is used once on its command line, which it need not know", function()
     local verdicts, _, report = verdicts_in(begun.unheard)
     assert.same({ "warn one-shot" }, verdicts)
-    assert.equal("execute is not answered: it has ended with status 2, if it is started with --config",
+    assert.equal("execute is not answered: it exited with status 2, if it is started with --config",
       find(report, "one-shot").reason)
   end)
 

@@ -161,8 +161,8 @@ describe("a bad plugin", function()
     silent = "initialize is not answered within 1s",
     deaf = "initialize is not answered within 1s",
     slow = "initialize is not answered within 1s",
-    crash_before = "initialize is not answered: it has ended with status 3",
-    crash_in_handshake = "initialize is not answered: it has ended with status 4",
+    crash_before = "initialize is not answered: it exited with status 3",
+    crash_in_handshake = "initialize is not answered: it exited with status 4",
     nameless = "the manifest: at the root: property \"name\" is missing",
     other_version = "the manifest: at /protocolVersion: expected \"0.0.1\", got string \"9.9.9\"",
     refusing = "initialize is refused: no licence (code -32603)",
@@ -231,7 +231,7 @@ describe("the end of input", function()
   it("has to be the end with status 0 in gevals", function()
     assert.same({}, (check("-d", "gevals", only "eof", ending_with(0))))
     local verdicts, _, report = check("-d", "gevals", only "eof", ending_with(3))
-    assert.same({ { "fail eof" }, "it has ended with status 3, not with 0" }, { verdicts, report.probes[1].reason })
+    assert.same({ { "fail eof" }, "it exited with status 3, not with 0" }, { verdicts, report.probes[1].reason })
   end)
 end)
 
@@ -276,19 +276,19 @@ describe("what a plugin writes to its stdout", function()
   it("may be right", function() assert.same({}, judge "write(answer(request))") end)
 
   it("may not have headers that end in a line feed alone", function()
-    assert.same({ { "fail framing", "a header line ends in a line feed alone (in handshake)" } },
+    assert.same({ { "fail framing", "a header line ends with LF, not CR LF (in handshake)" } },
       judge [[local text = answer(request) write(text, ("Content-Length: %d\n\n"):format(#text))]])
   end)
 
   it("may not have lines between messages", function()
-    assert.same({ { "fail stdout", "on stdout is what is no message: no header line (in handshake)" } },
+    assert.same({ { "fail stdout", "stdout has something that is not a message: not a header line (in handshake)" } },
       judge [[print "ready" write(answer(request))]])
   end)
 
   it("has to be of JSON-RPC 2.0", function()
-    assert.same({ { "fail envelope", 'it has no "jsonrpc":"2.0" (in handshake)' } },
+    assert.same({ { "fail envelope", 'no "jsonrpc":"2.0" (in handshake)' } },
       judge [[write((answer(request):gsub("2%.0", "1.0")))]])
-    assert.same({ { "warn envelope", '"error":null stands beside a result (in handshake)' } },
+    assert.same({ { "warn envelope", 'both "error":null and a result (in handshake)' } },
       judge [[write(answer(request, request.method == "initialize" and '"result":{"capabilities":{}},"error":null'))]])
     assert.same({ { "fail envelope", "error.code is not an integer (in unknown-method)" } },
       { judge [[write((answer(request):gsub("%-32601", '"x"')))]] [2] })
@@ -309,11 +309,11 @@ describe("what a plugin writes to its stdout", function()
     assert.same({ "fail handshake", "fail stdout" }, verdicts)
     assert.same({
       { from = "host", kind = "closed", text = "" }, { from = "host", kind = "killed", text = "" },
-      { from = "plugin", kind = "noise", text = "/xtbMzFt", encoding = "base64", problem = "a line that does not end" },
+      { from = "plugin", kind = "noise", text = "/xtbMzFt", encoding = "base64", problem = "an incomplete line" },
       { from = "plugin", kind = "exit", text = "signal KILL" },
     }, { table.unpack(find(report, "stdout").exchange, 2) })
     local out = cli.run(cli.words("check", words))
-    assert.truthy(out:find("\n      ← ? ??[31m  (a line that does not end)\n", 1, true), out)
+    assert.truthy(out:find("\n      ← ? ??[31m  (an incomplete line)\n", 1, true), out)
   end)
 
   it("is not read for ever", function()
@@ -346,13 +346,13 @@ describe("what a plugin writes to its stdout", function()
     assert.equal([[
 Speaks gevals.
 fail  unknown-operation  an unknown operation is refused with -32601, or fails
-      execute is not answered: it has ended with status 5
+      execute is not answered: it exited with status 5
       → {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}
       ← MANIFEST
       → {"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"pintle-check-no-such-operation",]]
       .. [["args":{},"context":{"workdir":"/tmp","phase":"setup"}}}
       ← (ended with status 5)
-      → (the end of input)
+      → (end of input)
       | out of cheese
 0 passed, 1 failed, 0 warnings, 0 skipped
 ]], (out:gsub("← {[^\n]*", "← MANIFEST")))
@@ -402,7 +402,7 @@ describe("what a plugin says that has no form at all", function()
 
   local TOOLS_SERVER = '"result":{"protocolVersion":"2025-11-25","capabilities":{},'
     .. '"serverInfo":{"name":"p","version":"1"}}'
-  local NOTHING_REQUIRED = "greet has no argument that is required"
+  local NOTHING_REQUIRED = "greet has no required argument"
 
   it("may be a schema that requires what is no list of names", function()
     for _, required in ipairs { "5", "null", "[1]" } do
@@ -420,7 +420,7 @@ describe("what a plugin says that has no form at all", function()
 
   it("may be methods of an editor's server that are none", function()
     for _, methods in ipairs { "5", "null", "[1]", '[{"name":"greet","params":null}]' } do
-      assert.same({ "greet has no parameter known to be required" }, reasons("editor", "header", {
+      assert.same({ "greet has no required parameter that is known" }, reasons("editor", "header", {
         initialize = ('"result":{"methods":%s}'):format(methods), greet = '"result":null',
       }, "missing-argument"))
     end
@@ -439,14 +439,14 @@ describe("what a plugin says that has no form at all", function()
   end)
 
   it("may be a method that is no text", function()
-    assert.same({ "its method is not a string (in classic/handshake)", "none" }, reasons("mcp", "line", {
+    assert.same({ "the method is not a string (in classic/handshake)", "none" }, reasons("mcp", "line", {
       initialize = '{"jsonrpc":"2.0","method":null} ' .. TOOLS_SERVER,
     }, "envelope", "traffic"))
   end)
 
   it("may be a code that is no number", function()
     for _, code in ipairs { '"x"', "null", "1.5" } do
-      assert.same({ "the code of an error is no Int" }, reasons("editor", "header", {
+      assert.same({ "the code of an error is not an Int" }, reasons("editor", "header", {
         initialize = '"result":null', unknown = ('"error":{"code":%s,"message":"no"}'):format(code),
       }, "error-code"))
     end
@@ -496,11 +496,11 @@ describe("pintle check", function()
     local WRONG = {
       [{}] = "missing argument 'command'",
       [{ "-d", "nix", "true" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
-      [{ "--args", "{}", "true" }] = "--args belong to --run OPERATION",
+      [{ "--args", "{}", "true" }] = "--args needs --run OPERATION",
       [{ "--run", "x", "--args", "5", "true" }] = "--args: a JSON object expected",
       [{ "--run", "x", "--args", "[]", "true" }] = "--args: a JSON object expected",
-      [{ "-d", "gevals", "--only", "nix", "true" }] = "--only nix: gevals has no such probe",
-      [{ "-d", "gevals", "--root", ".", "true" }] = "--root: there is no workspace in gevals",
+      [{ "-d", "gevals", "--only", "nix", "true" }] = "--only nix: no probe of gevals matches",
+      [{ "-d", "gevals", "--root", ".", "true" }] = "--root: gevals has no workspace",
       [{ "--list", "-d", "nix" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
     }
     for words, message in pairs(WRONG) do
@@ -546,9 +546,9 @@ describe("pintle check", function()
     assert.equal(root, initializations(report)[1].root_path)
   end)
 
-  it("refuses a workspace that is no directory", function()
+  it("refuses a workspace that is not a directory", function()
     for given, message in pairs {
-      ["README.md"] = "README.md is no directory", ["/no/such"] = "No such file or directory", [""] = "No such file",
+      ["README.md"] = "README.md is not a directory", ["/no/such"] = "No such file or directory", [""] = "No such file",
     } do
       local out, err, status = cli.run { "check", "-d", "lsp", "--root", given, "true" }
       assert.same({ "", 64 }, { out, status })

@@ -34,7 +34,7 @@ describe("pintle doctor", function()
   it("is content where everything is there", function()
     local out, err, status = examine { luv = "return {}", rex_pcre2 = "return {}" }
     assert.same({ "", 0 }, { err, status })
-    assert.truthy(out:find "^WHAT +STATE +VERSION +MEANING\nlua +ok +5.4 +runs everything\npintle.core +ok +scm ", out)
+    assert.truthy(out:find "^WHAT +STATE +VERSION +MEANING\nlua +ok +5.4 +the interpreter\npintle.core +ok +scm ", out)
     for _, name in ipairs(dialects.names()) do
       assert.truthy(out:find(("\ndialect %s +ok "):format(name)), out)
     end
@@ -44,7 +44,7 @@ describe("pintle doctor", function()
   it("tells what is broken, what that means and what to do", function()
     local out, err, status = examine { lfs = "error 'not today'" }
     assert.same({ "", 1 }, { err, status })
-    assert.truthy(out:find "\nlfs +broken +finds plugins in directories; hosts need it\n", out)
+    assert.truthy(out:find "\nlfs +broken +plugin discovery in hosts\n", out)
     assert.truthy(out:find("\nlfs is broken: " .. folder .. "/lfs.lua:1: not today\n", 1, true), out)
     local advice = "\nFor lfs: apt-get install lua-filesystem, or luarocks install luafilesystem\n"
     assert.truthy(out:find(advice, 1, true), out)
@@ -64,7 +64,7 @@ describe("pintle doctor", function()
     assert.is_false(told.ok)
     assert.same({
       what = "cjson", state = "broken", needed = true, detail = folder .. "/cjson.lua:1: not today",
-      meaning = "the codec that values are shared with",
+      meaning = "JSON values that other libraries share",
       advice = "apt-get install lua-cjson, or luarocks install lua-cjson",
     }, find(told.findings, "cjson"))
     assert.same({ "ok", true, "scm" }, (function(finding)

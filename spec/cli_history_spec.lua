@@ -4,10 +4,9 @@ local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local folders = require "spec.support.folder"
 local histories = require "pintle.cli.run.history"
-local is_secret = require "pintle.cli.run.secrets"
+local is_secret = require("pintle.cli.run.shell").is_secret
 local lfs = require "lfs"
-local searches = require "pintle.cli.run.search"
-local width = require "pintle.cli.run.width"
+local terminal = require "pintle.cli.run.terminal"
 
 local nothing_left
 
@@ -134,7 +133,7 @@ end)
 
 describe("a search", function()
   it("finds the last that fits, and the ones before", function()
-    local search = searches { "tea one", "milk", "tea two", "tea two", "sugar" }
+    local search = histories.search { "tea one", "milk", "tea two", "tea two", "sugar" }
     assert.is_nil(search:found())
     search:type "t"
     assert.equal("tea two", search:found())
@@ -153,17 +152,19 @@ describe("a search", function()
   end)
 end)
 
-describe("the width of a text", function()
-  it("is that of a terminal", function()
+describe("the width of text", function()
+  local width, first, last = terminal.width, terminal.first_columns, terminal.last_columns
+
+  it("is counted in columns of a terminal", function()
     assert.same({ 0, 3, 1, 6, 2, 1, 3 }, {
-      width.of "", width.of "abc", width.of "ü", width.of "日本茶", width.of "😀", width.of "e\u{301}", width.of "\xFFab",
+      width "", width "abc", width "ü", width "日本茶", width "😀", width "e\u{301}", width "\xFFab",
     })
   end)
 
-  it("is kept to at both ends, by whole characters", function()
+  it("limits text at either end, by whole characters", function()
     assert.same({ "日", "日本", "", "ab" },
-      { width.first("日本茶", 3), width.first("日本茶", 4), width.first("日", 1), width.first("ab", 9) })
+      { first("日本茶", 3), first("日本茶", 4), first("日", 1), first("ab", 9) })
     assert.same({ "茶", "本茶", "", "ab", "" },
-      { width.last("日本茶", 3), width.last("日本茶", 4), width.last("日", 1), width.last("ab", 9), width.last("ab", 0) })
+      { last("日本茶", 3), last("日本茶", 4), last("日", 1), last("ab", 9), last("ab", 0) })
   end)
 end)

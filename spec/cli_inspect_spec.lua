@@ -19,7 +19,7 @@ greet                                             Say hello
            name       string   yes
            times      integer  no        1
 ]]
-    local agreed = "Agrees to bytes, cancel, parts, progress.\n"
+    local agreed = "Supports bytes, cancel, parts, progress.\n"
     assert.same({ "greeter 1.0.0: Says hello\nSpeaks gevals (recognised).\n" .. agreed .. table_of_it, "", 0 },
       inspect(cli.GREETER))
     assert.same({ "greeter 1.0.0: Says hello\nSpeaks gevals.\n" .. agreed .. table_of_it, "", 0 },
@@ -58,14 +58,14 @@ greet                                             Say hello
 p 1.0.0
 Speaks gevals (recognised).
 Requires sh, ls.
-Agrees to bytes, cancel, parts, progress.
+Supports bytes, cancel, parts, progress.
 
 OPERATION  PARAMETER  TYPE             REQUIRED  DEFAULT    DESCRIPTION
 all
            b          string or null   yes                  either
            a          one of "x", 1    yes
            c          array of number  no        [1,2.5]
-           d          anything         no
+           d          any              no
            e          object           no        {"k":"v"}
 none                                                        does ?[31mnothing
 ]], "", 0 }, inspect(children.lua(plugin)))
@@ -90,9 +90,9 @@ none                                                        does ?[31mnothing
     end
     lines[2] = tried
     lines[3] = "  stderr    cannot find my configuration"
-    lines[4] = "If you know which it is, say so with --dialect NAME; --patience gives it more time.\n"
+    lines[4] = "To skip recognition use --dialect NAME; to wait longer use --start-timeout TIME.\n"
     assert.equal(table.concat(lines, "\n"), err)
-    out, err, status = table.unpack(inspect("--patience", "0.2s", cli.bad "silent"))
+    out, err, status = table.unpack(inspect("--start-timeout", "0.2s", cli.bad "silent"))
     assert.same({ "", 2 }, { out, status })
     assert.truthy(err:find('gevals    bad_plugin: no answer to "initialize" within 0.2s\n', 1, true), err)
   end)
@@ -104,7 +104,7 @@ none                                                        does ?[31mnothing
     assert.same({ "", "info  bad_plugin stderr| cannot find my configuration\n" .. message, 2 },
       inspect("-d", "gevals", "--log", "info", cli.bad "crash_before"))
     assert.same({ "", 'pintle: bad_plugin: no answer to "initialize" within 0.2s\n', 3 },
-      inspect("-d", "gevals", "--patience", "200ms", cli.bad "silent"))
+      inspect("-d", "gevals", "--start-timeout", "200ms", cli.bad "silent"))
     assert.same({ "", 'pintle: no dialect "french"; there are '
       .. table.concat(dialects.names(), ", ") .. "\n", 64 }, inspect("-d", "french", cli.GREETER))
     assert.same({ "", 'pintle: cannot run "no-such-program": No such file or directory\n', 2 },
@@ -112,7 +112,8 @@ none                                                        does ?[31mnothing
   end)
 
   it("ends in order at Ctrl-C", function()
-    local started <close> = cli.start(cli.words("inspect", "--patience", "10m", cli.bad "silent"), { stdin = "null" })
+    local words = cli.words("inspect", "--start-timeout", "10m", cli.bad "silent")
+    local started <close> = cli.start(words, { stdin = "null" })
     cli.await_child(started.process:pid(), "silent")
     started.process:kill "INT"
     assert.same({ "", "", 130 }, { started:finish() })

@@ -3,7 +3,7 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
-local files = require "pintle.cli.new.files"
+local new = require "pintle.cli.new"
 local folders = require "spec.support.folder"
 local hosts = require "pintle.host"
 local lfs = require "lfs"
@@ -90,7 +90,7 @@ describe("pintle new", function()
     assert(lfs.mkdir(folder.path .. "/empty"))
     assert(lfs.link("nowhere", folder.path .. "/link", true))
     for _, name in ipairs { "file", "empty", "link" } do
-      assert.same({ "", ("pintle: %s: it is there already; nothing was made\n"):format(name), 64 },
+      assert.same({ "", ("pintle: %s: it exists already; nothing was created\n"):format(name), 64 },
         pintle(folder, "new", name))
     end
     assert.equal("precious", cli.slurp(folder.path .. "/file"))
@@ -113,12 +113,12 @@ describe("pintle new", function()
   it("leaves nothing behind where it cannot go on", function()
     local folder <close> = folders.new()
     local outcome = pintle(folder, "new", "no/tea")
-    assert.same({ "", "pintle: no/tea: No such file or directory; nothing was made\n", 64 }, outcome)
+    assert.same({ "", "pintle: no/tea: No such file or directory; nothing was created\n", 64 }, outcome)
     local path = folder.path .. "/tea"
     local list = { { path = "a", text = "" }, { path = "b/c", text = "" }, { path = "b/d", text = "" } }
-    local ok, message = files.make(path, list)
+    local ok, message = new.make_files(path, list)
     assert.is_nil(ok)
-    assert.equal(path .. "/b: it is there already", message)
+    assert.equal(path .. "/b: it exists already", message)
     assert.is_nil(lfs.attributes(path))
   end)
 end)

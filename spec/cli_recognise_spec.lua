@@ -4,7 +4,7 @@ local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
 local lfs = require "lfs"
 local loop = require "pintle.loop"
-local recognise = require "pintle.cli.recognise"
+local recognition = require "pintle.cli.recognition"
 local tasks = require "pintle.task"
 
 local nothing_left
@@ -49,10 +49,11 @@ local function plugin(framing, delay, ...)
   return children.lua(code, framing, tostring(delay), ...)
 end
 
-local function find(command, patience)
+local function find(command, start_timeout)
   local heard = {}
-  local found, dialect = tasks.run(recognise, {
-    start = { command = command, ladder = { request = 0.5, eof = 5 } }, patience = patience or 20, verbosity = "info",
+  local found, dialect = tasks.run(recognition.start, {
+    start = { command = command, ladder = { request = 0.5, eof = 5 } }, start_timeout = start_timeout or 20,
+    verbosity = "info",
     log = function(entry) heard[#heard + 1] = entry.message end,
   })
   if found then
@@ -83,7 +84,7 @@ describe("a plugin of an unknown dialect", function()
     for _, name in ipairs { "gevals", "aa-lines", "cc-lines" } do
       assert.truthy(err.message:find(("\n  %s +[^\n]*Method not found"):format((name:gsub("-", "%%-")))), err.message)
     end
-    assert.matches("\n  bb%-header its messages are not in header framing\n", err.message)
+    assert.matches("\n  bb%-header its messages do not use header framing\n", err.message)
   end)
 
   it("is not told apart from a program that cannot be run", function()
@@ -93,8 +94,8 @@ describe("a plugin of an unknown dialect", function()
   end)
 
   it("is left alone when the search is cancelled", function()
-    local task = tasks.start(recognise, {
-      start = { command = plugin("line", 0, "nothing"), ladder = { request = 0.5, eof = 0.5 } }, patience = 20,
+    local task = tasks.start(recognition.start, {
+      start = { command = plugin("line", 0, "nothing"), ladder = { request = 0.5, eof = 0.5 } }, start_timeout = 20,
       verbosity = "info", log = function() end,
     })
     task:cancel "enough"
@@ -271,7 +272,7 @@ describe("a program that is tried", function()
     local dialect, err = find(program { framing = "header", knows = "nothing", greets = true }, 20)
     assert.is_nil(dialect)
     for _, name in ipairs { "gevals", "mcp", "aa%-lines" } do
-      assert.matches(("\n  %s +its messages are not in line framing\n"):format(name), err.message)
+      assert.matches(("\n  %s +its messages do not use line framing\n"):format(name), err.message)
     end
   end)
 

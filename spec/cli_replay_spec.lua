@@ -3,7 +3,7 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
-local differences = require "pintle.cli.replay.differences"
+local differences = require("pintle.cli.replay.player").differences
 local hosts = require "pintle.host"
 local json_text = require "pintle.cli.json_text"
 
@@ -59,7 +59,7 @@ describe("a recorded plugin", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'), '{"from":"host","closed":"stdin"}',
       '{"exit":{"code":0}}')
     assert.same({ '{"jsonrpc":"2.0","id":5,"result":1}\n', ([[
-%s:2: the host deviates: request hello #5 is not as recorded
+%s:2: the host deviates: request hello #5 differs from the recording
   - /params/a/1/b: 2
   + /params/a/1/b: 3
   - /params/c: null
@@ -80,11 +80,11 @@ describe("a recorded plugin", function()
     local refusal = '{"jsonrpc":"2.0","id":3,"error":{"code":-32603,'
       .. '"message":"Internal error: the recording has no answer to this"}}\n'
     assert.same({ refusal, ([[
-%s:2: the host deviates: request hello #1 was expected, but request other #3 came
+%s:2: the host deviates: request hello #1 was expected, but request other #3 arrived
 0 messages of the host, and 1 deviation
 ]]):format(path), 1 }, play '{"jsonrpc":"2.0","id":3,"method":"other"}\n')
     assert.same({ "", ([[
-%s:2: the host deviates: request hello #1 was expected, but notification hello came
+%s:2: the host deviates: request hello #1 was expected, but notification hello arrived
 0 messages of the host, and 1 deviation
 ]]):format(path), 1 }, play '{"jsonrpc":"2.0","method":"hello"}\n')
   end)
@@ -92,19 +92,19 @@ describe("a recorded plugin", function()
   it("misses what a host does not say", function()
     write(HELLO)
     local expected = ([[
-%s:2: the host deviates: request hello #1 was expected, but nothing follows
+%s:2: the host deviates: request hello #1 was expected, but the input ended
 0 messages of the host, and 1 deviation
 ]]):format(path)
     assert.same({ "", expected, 1 }, play "")
     assert.same({ "", expected, 1 }, play "no message\n")
     local started <close> = cli.start { "replay", "-t", "100ms", path }
-    assert.same({ "", (expected:gsub("nothing follows", "nothing was said in time")), 1 }, { started:finish() })
+    assert.same({ "", (expected:gsub("the input ended", "no message arrived in time")), 1 }, { started:finish() })
   end)
 
   it("notes what a host says too much", function()
     write(HELLO, '{"from":"host","closed":"stdin"}')
     assert.same({ "", ([[
-%s:3: the host deviates: the end was expected, but notification more came
+%s:3: the host deviates: the end was expected, but notification more arrived
 1 message of the host, and 1 deviation
 ]]):format(path), 1 }, play(HELLO_NOW .. '{"jsonrpc":"2.0","method":"more"}\n'))
   end)
@@ -146,7 +146,7 @@ describe("a recorded plugin", function()
     local _, err, status = table.unpack(play('{"jsonrpc":"2.0","id":1,"method":"hello"}\n', "--json"))
     assert.equal(1, status)
     assert.same({ ok = false, heard = 1, deviations = { {
-      line = 2, what = "request hello #1 is not as recorded",
+      line = 2, what = "request hello #1 differs from the recording",
       differences = { { path = "/params", recorded = { a = { 1, { b = 2 } }, c = json.null } } },
     } } }, json.decode(err))
   end)
@@ -209,27 +209,27 @@ describe("a recorded host", function()
       '{"from":"host","closed":"stdin"}', '{"exit":{"code":0}}')
     local code = [[read line; echo '{"jsonrpc":"2.0","id":1,"result":1}'; cat; exit 4]]
     assert.same({ ([[
-%s:5: the plugin deviates: it ended with status 4, and in the recording with status 0
+%s:5: the plugin deviates: it ended with status 4, but in the recording with status 0
 1 message of the plugin, and 1 deviation
 ]]):format(path), "", 1 }, replay(path, "--", table.unpack(children.sh(code))))
     local out = replay("--json", path, "--", table.unpack(children.sh(code)))[1]
-    assert.equal("it ended with status 4, and in the recording with status 0", json.decode(out).deviations[1].what)
+    assert.equal("it ended with status 4, but in the recording with status 0", json.decode(out).deviations[1].what)
   end)
 
   it("says what cannot be", function()
     write(HELLO)
     assert.same({ "", 'pintle: cannot run "no-such-program": No such file or directory\n', 2 }, replay(path))
-    assert.same({ "", "pintle: a plugin to talk to is for --as host\n", 64 },
+    assert.same({ "", "pintle: a command needs --as host\n", 64 },
       cli.outcome { "replay", path, "--", "cat" })
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 }, replay "/no/such/file")
     local folder = path:match "^.*/"
     assert.same({ "", ("pintle: %s: Is a directory\n"):format(folder), 64 }, replay(folder))
     write '{"framing":"morse"}'
-    local complaint = 'pintle: no framing "morse" is known here\n'
+    local complaint = 'pintle: unknown framing "morse"\n'
     assert.same({ "", complaint, 64 }, replay(path, "--", "cat"))
     assert.same({ "", complaint, 64 }, cli.outcome { "replay", path })
     cli.write(path, '{"trace":1,"time":0}\n')
-    assert.same({ "", ("pintle: %s does not tell the command; name one, behind --\n"):format(path), 64 }, replay(path))
+    assert.same({ "", ("pintle: %s does not contain the command; give one after --\n"):format(path), 64 }, replay(path))
   end)
 
   it("says again what is no message, too", function()

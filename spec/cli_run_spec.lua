@@ -2,11 +2,11 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local editors = require "pintle.cli.run.editor"
+local new_editor = require("pintle.cli.run.prompt").editor
 local folders = require "spec.support.folder"
-local keys = require "pintle.cli.run.keys"
+local new_keys = require("pintle.cli.run.terminal").keys
 local lfs = require "lfs"
-local split = require "pintle.cli.run.words"
+local split = require("pintle.cli.run.shell").split
 local terminals = require "spec.support.terminal"
 
 local nothing_left
@@ -99,10 +99,10 @@ A cup of lapsang souchong
     assert.same({ "A cup of assam\n", [[
 pintle: brew failed: no leaf
 pintle: Unknown operation: brow; did you mean brew?
-pintle: no plugin or command coffee; `help` tells more
-pintle: help takes no words
-pintle: nothing ends the '
-pintle: "leaf" is not key=value, nor key:=JSON
+pintle: no plugin or command coffee; try `help`
+pintle: help takes no arguments
+pintle: unterminated '
+pintle: "leaf" is neither key=value nor key:=JSON
 ]], 1 }, run(folder, [[
 tea brew leaf=none
 tea brow
@@ -142,7 +142,7 @@ tea brew leaf=assam
     assert(os.execute("chmod +x " .. folder.plugins .. "/bad"))
     local out, err, status = table.unpack(run(folder, "tea brew leaf=a\n"))
     assert.same({ "A cup of a\n", 2 }, { out, status })
-    assert.truthy(err:find("pintle: bad does not run: bad ended with status 3\n", 1, true), err)
+    assert.truthy(err:find("pintle: bad failed to start: bad ended with status 3\n", 1, true), err)
   end)
 
   it("says so where there is nothing to run", function()
@@ -169,7 +169,7 @@ tea brew leaf=assam
     local plugin = cli.await_child(started.process:pid(), "tea")
     started.process:kill "INT"
     local _, err, status = started:finish()
-    assert.same({ "pintle: interrupted; it was cancelled\n", 130 }, { err, status })
+    assert.same({ "pintle: interrupted: the operation was cancelled\n", 130 }, { err, status })
     assert.equal("true", cli.slurp(folder.note))
     assert.is_false(cli.is_running(plugin))
   end)
@@ -314,7 +314,7 @@ describe("pintle run, at a terminal,", function()
     terminal:say "tea bring\n"
     terminal:expect "on its way\r\n"
     terminal:say "\3"
-    terminal:expect "pintle: interrupted; it was cancelled\r\n"
+    terminal:expect "pintle: interrupted: the operation was cancelled\r\n"
     terminal:expect "pintle> "
     cli.await(function() return lfs.attributes(folder.note, "size") == 4 end)
     terminal:say "tea brew leaf=assam\n"
@@ -327,13 +327,13 @@ describe("pintle run, at a terminal,", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "reload\n\3"
-    terminal:expect "pintle: interrupted; it was cancelled\r\n"
+    terminal:expect "pintle: interrupted: the operation was cancelled\r\n"
     terminal:say "reload\n"
     terminal:expect "reload\r\n"
     terminal:say "tea brew leaf=assam\n"
     terminal:expect "A cup of assam\r\n"
     terminal:say "tea die\n"
-    terminal:expect "tea ended with status 4; `reload` starts it again\r\n"
+    terminal:expect "tea ended with status 4; `reload` restarts it\r\n"
     terminal:say "reload\ntea brew leaf=sencha\n"
     terminal:expect "A cup of sencha\r\n"
     terminal:say "\4"
@@ -386,14 +386,14 @@ describe("the words of a line", function()
     assert.same({ "a", "b=c d", 'e"f', "g\\h i", "", "j k" }, split [[ a b='c d'  e\"f "g\\h i" '' j\ k ]])
     assert.same({}, split "  ")
     assert.same({ 'say "hi"' }, split [["say \"hi\""]])
-    assert.same({ nil, "nothing ends the \"" }, { split 'a "b' })
-    assert.same({ nil, "nothing ends the \\" }, { split "a \\" })
+    assert.same({ nil, "unterminated \"" }, { split 'a "b' })
+    assert.same({ nil, "unterminated \\" }, { split "a \\" })
   end)
 end)
 
 describe("keys", function()
   local function names(bytes)
-    local reader, list = keys(), {}
+    local reader, list = new_keys(), {}
     for byte in bytes:gmatch "." do
       local key, character = reader:feed(byte)
       list[#list + 1] = key or character
@@ -417,7 +417,7 @@ end)
 
 describe("a line that is edited", function()
   it("survives every key at every place, whole characters at a time", function()
-    local editor = editors()
+    local editor = new_editor()
     local all = {
       "left", "right", "home", "end", "backspace", "delete", "kill", "kill-back", "kill-word", "up", "down",
       "word-left", "word-right", "kill-next-word", "yank",
@@ -432,7 +432,7 @@ describe("a line that is edited", function()
   end)
 
   it("goes from word to word, and puts back what was taken away", function()
-    local editor = editors()
+    local editor = new_editor()
     editor:insert "tea brew  leaf=grün"
     local function press(...)
       for _, key in ipairs { ... } do editor:press(key) end
@@ -448,7 +448,7 @@ describe("a line that is edited", function()
   end)
 
   it("comes back as it was from the history", function()
-    local editor = editors()
+    local editor = new_editor()
     for _, line in ipairs { "one", "two", "two", "  " } do
       editor:insert(line)
       editor:enter()

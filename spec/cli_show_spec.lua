@@ -55,7 +55,7 @@ describe("pintle show", function()
    0.000000   started my plugin
    0.001000   line framing
    0.001000 → initialize #1 {"b":1,"a":[2.50]}
-   0.001000   the dialect is gevals
+   0.001000   dialect: gevals
    0.002000 ← | starting ?[31mup
    0.011000 ← initialize #1 = {"name":"p"}  (10.000 ms)
    0.012000 ← ? oops
@@ -69,10 +69,10 @@ describe("pintle show", function()
    1.600000 → log
    1.600000 → execute #3
    1.601000 ← execute #3 = 1  (1.000 ms)
-   1.602000 ← no JSON-RPC message "text"
+   1.602000 ← not a JSON-RPC message "text"
    1.700000 → signal TERM
-   1.700000 → has closed stdin
-   1.700000 → does not read any more: stdout
+   1.700000 → closed stdin
+   1.700000 → stopped reading stdout
    1.800000   ended with signal TERM
             ← never answered: ask #1
 ]], "", 0 }, show())
@@ -96,7 +96,7 @@ describe("pintle show", function()
    0.012000 ← ? oops
    0.012000 ← ? base64 AP8= (header line 1)
    1.520000 ← execute #"a" ! -32601 no [1]  (1.500 s)
-   1.602000 ← no JSON-RPC message "text"
+   1.602000 ← not a JSON-RPC message "text"
    1.800000   ended with signal TERM
             ← never answered: ask #1
 ]], "", 0 }, show "--errors")
@@ -142,24 +142,24 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
       cli.outcome { "show", "/no/such/file" })
     assert.same({ "", "pintle: spec: Is a directory\n", 64 }, cli.outcome { "show", "spec" })
     write { '{"time":1,"hello":2}' }
-    assert.same({ "", ("pintle: %s: line 1: this is nothing that `pintle trace` has written\n"):format(path), 64 },
+    assert.same({ "", ("pintle: %s: line 1: not a recording of `pintle trace`\n"):format(path), 64 },
       cli.outcome { "show", path })
     write { START, "nonsense" }
     local out, err, status = cli.run { "show", path }
     assert.same({ "   0.000000   started my plugin\n", 64 }, { out, status })
     assert.equal(("pintle: %s: line 2: not JSON: invalid value at line 1, column 1\n"):format(path), err)
     write { (START:gsub('"trace":1', '"trace":2')) }
-    assert.truthy(cli.outcome { "show", path }[2]:find "version 2 of the form, and only 1 is known here")
+    assert.truthy(cli.outcome { "show", path }[2]:find "unknown version 2 of the format; this pintle reads version 1")
   end)
 
   it("says which member of a record is not what it has to be", function()
     for record, complaint in pairs {
       ['{"time":1,"from":"me","message":1}'] = "from: host or plugin expected",
       ['{"time":1,"message":1}'] = "from: missing beside message",
-      ['{"time":1,"from":"host","noise":[]}'] = "noise: text expected",
-      ['{"time":1,"command":"true"}'] = "command: a list of texts expected",
-      ['{"time":1,"command":[1]}'] = "command: a list of texts expected",
-      ['{"time":1,"command":[]}'] = "command: a list of texts expected",
+      ['{"time":1,"from":"host","noise":[]}'] = "noise: a string expected",
+      ['{"time":1,"command":"true"}'] = "command: a list of strings expected",
+      ['{"time":1,"command":[1]}'] = "command: a list of strings expected",
+      ['{"time":1,"command":[]}'] = "command: a list of strings expected",
       ['{"time":1,"exit":{}}'] = "exit: a code or a signal expected",
     } do
       write { START, record }

@@ -270,10 +270,11 @@ describe("the record", function()
     local started <close> = cli.start { "trace", "-o", "/dev/full", "cat" }
     assert.equal("hello\nthere\n", converse(started, "hello\nthere\n"))
     local _, err, status = started:finish()
-    assert.same({ "pintle trace: nothing is recorded any more: No space left on device\n", 0 }, { err, status })
+    assert.same({ "pintle trace: recording stopped: No space left on device\n", 0 }, { err, status })
     local out
     out, err, status = cli.run { "trace", "-o", "/no/such/place", "cat" }
-    assert.same({ "", "pintle: cannot record: /no/such/place: No such file or directory\n", 64 }, { out, err, status })
+    assert.same({ "", "pintle: cannot write the recording: /no/such/place: No such file or directory\n", 64 },
+      { out, err, status })
   end)
 end)
 

@@ -46,7 +46,7 @@ local ROWS = {
   { 0.001, "", "event", "line framing", null, null, null, null, null },
   { 0.001, "host", "request", '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":[2.50]}}', "initialize", "1",
     null, null, null },
-  { 0.001, "", "event", "the dialect is gevals", null, null, null, null, null },
+  { 0.001, "", "event", "dialect: gevals", null, null, null, null, null },
   { 0.002, "plugin", "stderr", "starting", null, null, null, null, null },
   { 0.011, "plugin", "result", '{"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890.10}}', "initialize", "1",
     2, null, null },
@@ -58,7 +58,7 @@ local ROWS = {
     null },
   { 0.04, "plugin", "other", '"text"', null, null, null, null, null },
   { 0.05, "host", "signal", "signal TERM", null, null, null, null, null },
-  { 0.05, "host", "closed", "has closed stdin", null, null, null, null, null },
+  { 0.05, "host", "closed", "closed stdin", null, null, null, null, null },
   { 0.06, "", "failure", "ended with signal TERM", null, null, null, null, null },
 }
 
@@ -205,7 +205,7 @@ end)
 describe("pintle view, when something is wrong,", function()
   it("makes no page of what is no recording", function()
     write { '{"time":1,"hello":2}' }
-    assert.same({ "", ("pintle: %s: line 1: this is nothing that `pintle trace` has written\n"):format(path), 64 },
+    assert.same({ "", ("pintle: %s: line 1: not a recording of `pintle trace`\n"):format(path), 64 },
       cli.outcome { "view", path })
     cli.write(path, "")
     assert.same({ "", ("pintle: %s: the file is empty\n"):format(path), 64 }, cli.outcome { "view", path })
@@ -222,7 +222,7 @@ describe("pintle view, when something is wrong,", function()
     local rows = rows_of(page)
     assert.equal(4, #rows)
     assert.same({ 0.001, "", "failure" }, { table.unpack(rows[4], 1, 3) })
-    assert.truthy(rows[4][4]:find "^the recording breaks off: .*line 4: not JSON")
+    assert.truthy(rows[4][4]:find "^the recording ends early: .*line 4: not JSON")
     assert.truthy(page:find "</html>\n$")
   end)
 
@@ -238,12 +238,12 @@ describe("pintle view, when something is wrong,", function()
     local place = folder .. "/no/such/folder.html"
     assert.same({ "", ("pintle: %s: No such file or directory\n"):format(place), 64 },
       cli.outcome { "view", path, "-o", place })
-    assert.same({ "", "pintle: the page cannot be written: No space left on device\n", 2 },
+    assert.same({ "", "pintle: cannot write the page: No space left on device\n", 2 },
       cli.outcome { "view", path, "-o", "/dev/full" })
     assert.equal("char device", lfs.attributes("/dev/full", "mode"))
     local command = ('ulimit -f 1; trap "" XFSZ; exec bin/pintle view %s'):format(path)
     local _, err, status = cli.run({}, { command = { "sh", "-c", command } })
-    assert.same({ "pintle: the page cannot be written: File too large\n", 2 }, { err, status })
+    assert.same({ "pintle: cannot write the page: File too large\n", 2 }, { err, status })
     assert.is_nil(lfs.attributes(folder .. "/talk.html"))
   end)
 

@@ -23,7 +23,7 @@ function methods:finish()
   while open[1] do
     local first, last = process[open[1]], process[open[#open]]
     local is_first_ready, is_last_ready = core.poll(children.patience, first, "r", last, "r")
-    assert(is_first_ready or is_last_ready, "nothing was said in time")
+    assert(is_first_ready or is_last_ready, "no message arrived in time")
     local at = is_first_ready and 1 or #open
     local name, data = open[at], process[open[at]]:read()
     if data == "" or data == nil then

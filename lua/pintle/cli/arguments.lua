@@ -1,51 +1,52 @@
--- Arguments of an operation from words: key=value, of the type that the schema asks for, and key:=JSON.
+-- Arguments of an operation, read from words of the command line: key=value, converted to the type in the schema, and
+-- key:=JSON.
 
 local json = require("pintle.core").json
 
 local arguments = {}
 
--- {====== A value ======
+-- {====== Values ======
 
-local function decoded(text)
+local function decode(text)
   local value, message = json.decode(text)
   if message then return nil end
   return value
 end
 
-local function number_of(text)
-  local value = decoded(text)
+local function read_number(text)
+  local value = decode(text)
   return type(value) == "number" and value or nil
 end
 
-local function whole_number_of(text) return math.tointeger(number_of(text)) end
+local function read_integer(text) return math.tointeger(read_number(text)) end
 
 local BOOLEANS = { ["true"] = true, ["false"] = false }
 
-local function table_of(text)
-  local value = decoded(text)
+local function read_table(text)
+  local value = decode(text)
   return type(value) == "table" and value or nil
 end
 
 local READERS = {
-  integer = whole_number_of,
-  number = number_of,
+  integer = read_integer,
+  number = read_number,
   boolean = function(text) return BOOLEANS[text] end,
   null = function(text) return text == "null" and json.null or nil end,
-  array = table_of,
-  object = table_of,
+  array = read_table,
+  object = read_table,
 }
 
--- Where several types are allowed, the narrowest that fits is meant; a string is what is left.
+-- If a schema allows several types, the narrowest that fits is used; a string fits always.
 local ORDER = { "null", "boolean", "integer", "number", "array", "object" }
 
 local function types_of(schema)
   local types = {}
-  local told = type(schema) == "table" and schema.type
-  for _, name in ipairs(type(told) == "table" and told or { told or nil }) do types[name] = true end
+  local declared = type(schema) == "table" and schema.type
+  for _, name in ipairs(type(declared) == "table" and declared or { declared or nil }) do types[name] = true end
   return types
 end
 
--- What does not fit is left a string, and whoever checks the arguments says what is wrong.
+-- A value that fits no type stays a string; the check of the arguments reports it.
 local function value_of(text, schema)
   local types = types_of(schema)
   for _, name in ipairs(ORDER) do
@@ -66,8 +67,8 @@ end
 local function read_word(word, properties)
   local key, text = word:match "^(.-):=(.*)$"
   local plain_key, plain_text = word:match "^(.-)=(.*)$"
-  if not plain_key then return nil, ("%q is not key=value, nor key:=JSON"):format(word) end
-  if plain_key == "" or key == "" then return nil, ("%q has no name before the ="):format(word) end
+  if not plain_key then return nil, ("%q is neither key=value nor key:=JSON"):format(word) end
+  if plain_key == "" or key == "" then return nil, ("%q has no name before ="):format(word) end
   if not key or #plain_key < #key then return plain_key, value_of(plain_text, properties[plain_key]) end
   local value, message = json.decode(text)
   if message then return nil, ("%s: not JSON: %s"):format(key, message) end
@@ -75,7 +76,7 @@ local function read_word(word, properties)
 end
 
 ---@param words string[]
----@param schema any of the operation's arguments, as far as it is known
+---@param schema any JSON Schema of the arguments, if the operation is known
 ---@return table?, string? message
 function arguments.read(words, schema)
   local args, properties = {}, properties_of(schema)
@@ -88,7 +89,7 @@ function arguments.read(words, schema)
   return args
 end
 
----@param given any what `--args` says, if it does
+---@param given any value of `--args`, if it is given
 ---@return boolean? ok, string? message
 function arguments.check(given)
   local is_object = type(given) == "table" and getmetatable(given) ~= json.array_mt
@@ -96,9 +97,9 @@ function arguments.check(given)
   return nil, "--args: a JSON object expected"
 end
 
----All arguments of an operation: those that have words of their own, and those that are given at once.
+---Merges the arguments given as words with those given as one JSON object.
 ---@param words string[]
----@param given any what was given at once, if anything
+---@param given any value of `--args`, if it is given
 ---@param schema any
 ---@return table?, string? message
 function arguments.gather(words, given, schema)
@@ -112,6 +113,19 @@ function arguments.gather(words, given, schema)
     args[name] = value
   end
   return args
+end
+
+---The message of an error about an operation, with a suggestion if the operation does not exist.
+---@param err pintle.error of kind "invalid"
+---@param manifest pintle.manifest
+---@return string message
+function arguments.explain_error(err, manifest)
+  local name = type(err.data) == "table" and err.data.suggestion
+  if name then return ("%s; did you mean %s?"):format(err.message, name) end
+  if err.code == -32601 and err.kind == "invalid" and #manifest.names > 0 then
+    return ("%s; available: %s"):format(err.message, table.concat(manifest.names, ", "))
+  end
+  return err.message
 end
 
 return arguments

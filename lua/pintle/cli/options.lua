@@ -1,4 +1,4 @@
--- Options that several subcommands have, and how their values are read.
+-- Options that several subcommands share, and conversion of option values.
 
 local lazy = require "pintle.lazy"
 
@@ -34,25 +34,60 @@ local function absolute(path)
 end
 
 ---@param text string
----@return string? path absolute
+---@return string? path made absolute
 ---@return string? message
 function options.directory(text)
   local mode, message = lfs.attributes(text, "mode")
   if not mode then return nil, message end
-  if mode ~= "directory" then return nil, text .. " is no directory" end
+  if mode ~= "directory" then return nil, text .. " is not a directory" end
   return absolute(text)
 end
 
----What a plugin is started with, by whoever uses `pintle.cli.starting`.
+---Compiles a pattern with wildcards: `*` matches any text, `?` any character.
+---@param pattern string
+---@return fun(name: string): boolean
+function options.glob(pattern)
+  local escaped = pattern:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".")
+  local whole = "^" .. escaped .. "$"
+  return function(name) return name:find(whole) ~= nil end
+end
+
+---A predicate that is true for names matching at least one of the patterns.
+---@param patterns string[]
+---@return fun(name: string): boolean
+function options.any_glob(patterns)
+  local matchers = {}
+  for i, pattern in ipairs(patterns) do matchers[i] = options.glob(pattern) end
+  return function(name)
+    for _, matches in ipairs(matchers) do
+      if matches(name) then return true end
+    end
+    return false
+  end
+end
+
+local LEVELS = { "debug", "info", "warn", "error", "silent" }
+
 ---@param parser table
----@param verbosity string the lowest level that is shown, unless told
-function options.define_starting(parser, verbosity)
-  parser:option("-d --dialect", "The protocol it speaks; without it all that pintle knows are tried."):argname "NAME"
-  parser:option("--config", "What it is configured with, as JSON."):argname "JSON":convert(options.json)
-  parser:option("--patience", "How long it may take to start, such as 30s.", "10s"):argname "TIME"
+---@param default string
+function options.define_log(parser, default)
+  parser:option("--log", "Minimum log level shown on stderr.", default):argname "LEVEL":choices(LEVELS)
+end
+
+---@param parser table
+function options.define_start_timeout(parser)
+  parser:option("--start-timeout", "How long the plugin may take to start.", "10s"):argname "TIME"
     :convert(options.seconds)
-  parser:option("--log", "The lowest level of what it says that is shown on stderr.", verbosity):argname "LEVEL"
-    :choices { "debug", "info", "warn", "error", "silent" }
+end
+
+---Defines the options that `pintle.cli.starting` uses.
+---@param parser table
+---@param log_level string default of `--log`
+function options.define_starting(parser, log_level)
+  parser:option("-d --dialect", "The protocol of the plugin (default: pintle tries all it knows)."):argname "NAME"
+  parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
+  options.define_start_timeout(parser)
+  options.define_log(parser, log_level)
 end
 
 return options

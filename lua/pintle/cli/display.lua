@@ -1,31 +1,32 @@
--- What a plugin says of itself, for people and for programs.
+-- Manifests and outcomes of operations, as text for people and as JSON for programs.
 
+local bytes = require "pintle.bytes"
+local harmless = require("pintle.cli.console").harmless_line
+local indent = require("pintle.plugin.command").indent
 local json = require("pintle.core").json
 local order = require "pintle.manifest.order"
 
-local description = {}
-
-local harmless = require("pintle.host.log").harmless
+local display = {}
 
 -- {====== Parameters ======
 
-local function list_of(values)
+local function encode_list(values)
   local texts = {}
   for i, value in ipairs(values) do texts[i] = json.encode(value) end
   return table.concat(texts, ", ")
 end
 
----The type of a value as a schema has it, in a word or some.
+---The type of a parameter in words, as its schema declares it.
 ---@param schema any
 ---@return string
 local function type_of(schema)
-  if type(schema) ~= "table" then return "anything" end
-  if type(schema.enum) == "table" then return "one of " .. list_of(schema.enum) end
+  if type(schema) ~= "table" then return "any" end
+  if type(schema.enum) == "table" then return "one of " .. encode_list(schema.enum) end
   if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
   if schema.type == "array" and type(schema.items) == "table" and schema.items.type then
     return "array of " .. type_of(schema.items)
   end
-  return type(schema.type) == "string" and schema.type or "anything"
+  return type(schema.type) == "string" and schema.type or "any"
 end
 
 local function set_of(list)
@@ -34,7 +35,7 @@ local function set_of(list)
   return set
 end
 
--- The required ones first, as they are listed, then the others by name.
+-- Required parameters first, in the order of the list, then the others by name.
 local function parameter_names(params, required)
   local names, others = {}, {}
   for _, name in ipairs(type(params.required) == "table" and params.required or {}) do
@@ -47,12 +48,12 @@ local function parameter_names(params, required)
   return table.move(others, 1, #others, #names + 1, names)
 end
 
-local function text_of(value) return type(value) == "string" and value or "" end
+local function string_or_empty(value) return type(value) == "string" and value or "" end
 
 local function parameter_row(name, schema, is_required)
   local facts = type(schema) == "table" and schema or {}
   local default = facts.default ~= nil and json.encode(facts.default) or ""
-  return { "", name, type_of(schema), is_required and "yes" or "no", default, text_of(facts.description) }
+  return { "", name, type_of(schema), is_required and "yes" or "no", default, string_or_empty(facts.description) }
 end
 
 local function add_parameters(rows, params)
@@ -65,6 +66,8 @@ end
 
 -- }======
 
+-- {====== Manifests as text ======
+
 local function clean(rows)
   for _, row in ipairs(rows) do
     for i, cell in ipairs(row) do row[i] = harmless(cell) end
@@ -72,15 +75,15 @@ local function clean(rows)
   return rows
 end
 
----A row for each operation and for each of its parameters: operation, parameter, type, required, default, description.
+---One row for each operation and each parameter: operation, parameter, type, required, default, description.
 ---@param manifest pintle.manifest
 ---@return string[][]
-function description.rows(manifest)
+function display.manifest_rows(manifest)
   local rows = {}
   for _, name in ipairs(manifest.names) do
     local operation = manifest.operations[name]
-    local words = operation.problem and "cannot be used: " .. operation.problem or operation.description or ""
-    rows[#rows + 1] = { name, "", "", "", "", words }
+    local text = operation.problem and "cannot be used: " .. operation.problem or operation.description or ""
+    rows[#rows + 1] = { name, "", "", "", "", text }
     add_parameters(rows, operation.params)
   end
   return clean(rows)
@@ -110,20 +113,22 @@ end
 ---@param dialect string
 ---@param is_recognised boolean
 ---@return string[]
-function description.lines(manifest, dialect, is_recognised)
+function display.manifest_lines(manifest, dialect, is_recognised)
   local lines = { title(manifest), ("Speaks %s%s."):format(dialect, is_recognised and " (recognised)" or "") }
   local function add(format, list)
     if #list > 0 then lines[#lines + 1] = format:format(table.concat(list, ", ")) end
   end
   add("Requires %s.", commands_of(manifest))
-  add("Agrees to %s.", capabilities_of(manifest))
-  if manifest.is_open then lines[#lines + 1] = "There may be more operations than it tells of." end
-  if #manifest.names == 0 then lines[#lines + 1] = "It tells of no operations." end
+  add("Supports %s.", capabilities_of(manifest))
+  if manifest.is_open then lines[#lines + 1] = "It may offer more operations than it lists." end
+  if #manifest.names == 0 then lines[#lines + 1] = "It lists no operations." end
   for i, line in ipairs(lines) do lines[i] = harmless(line) end
   return lines
 end
 
--- {====== For programs ======
+-- }======
+
+-- {====== Manifests as JSON ======
 
 local OPERATION = json.order { "name", "description", "params", "requires", "problem" }
 local MANIFEST = json.order {
@@ -140,7 +145,7 @@ end
 ---@param manifest pintle.manifest
 ---@param dialect string
 ---@return table
-function description.value(manifest, dialect)
+function display.manifest_value(manifest, dialect)
   local operations = json.array()
   for i, name in ipairs(manifest.names) do operations[i] = operation_value(manifest.operations[name]) end
   return setmetatable({
@@ -152,4 +157,75 @@ end
 
 -- }======
 
-return description
+-- {====== Outcomes as JSON ======
+
+local function pick(from, names)
+  local copy = {}
+  for _, name in ipairs(names) do copy[name] = from[name] end
+  return setmetatable(copy, json.order(names))
+end
+
+---@param outcome pintle.outcome
+---@param parts any[] parts of the result that arrived before
+---@return table
+function display.outcome_value(outcome, parts)
+  local value = pick(outcome, { "success", "message", "error", "outputs", "result", "parts" })
+  if #parts > 0 then value.parts = json.array(parts) end
+  return value
+end
+
+---@param err pintle.error
+---@return table
+function display.error_value(err)
+  local value = pick(err, { "kind", "message", "code", "data", "exit", "stderr" })
+  if value.stderr then value.stderr = json.array(table.move(value.stderr, 1, #value.stderr, 1, {})) end
+  return { error = value }
+end
+
+-- }======
+
+-- {====== Outcomes as text ======
+
+local function text_of(value)
+  if bytes.is(value) then return tostring(value) end
+  if type(value) == "string" then return value end
+  return indent(json.encode(value))
+end
+
+local function sorted_names(map)
+  local names = {}
+  for name in pairs(map) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+---Prints and flushes at once, because the next part may take a while.
+---@param part any
+---@param console pintle.cli.console
+function display.show_part(part, console)
+  console:print_foreign(text_of(part))
+  console:flush()
+end
+
+---Prints the message and the outputs on stdout, and the reason of a failure on stderr.
+---@param outcome pintle.outcome
+---@param operation string
+---@param console pintle.cli.console
+function display.show_outcome(outcome, operation, console)
+  local message = outcome.message
+  if not outcome.success then
+    local reason = outcome.error or message or "no reason given"
+    console:warn(("%s failed: %s"):format(operation, reason))
+    if message == reason then message = nil end
+  end
+  if message then console:print_foreign(message) end
+  for _, name in ipairs(sorted_names(outcome.outputs or {})) do
+    console:print_foreign(("%s: %s"):format(name, text_of(outcome.outputs[name])))
+  end
+  local is_shown = outcome.message or next(outcome.outputs or {})
+  if not is_shown and outcome.result ~= nil then console:print_foreign(text_of(outcome.result)) end
+end
+
+-- }======
+
+return display
