@@ -1,4 +1,4 @@
--- What shells complete, tried in the shells; and the manual page, read by man.
+-- Completion, tested in the shells themselves; and the manual page, rendered by man.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -31,7 +31,7 @@ local function script_for(shell, folder)
   return path
 end
 
--- A folder with something in it to complete.
+-- A folder with files to complete.
 local function stage()
   local folder = folders.new()
   cli.write(folder.path .. "/talk.jsonl", "")
@@ -40,7 +40,7 @@ local function stage()
   return folder
 end
 
--- The words before the cursor, as readline cuts them, and what is offered there.
+-- The words before the cursor, as readline splits them, and the expected candidates.
 local CASES = {
   { { "pintle", "ins" }, "inspect" },
   { { "pintle", "--v" }, "--version" },
@@ -189,7 +189,7 @@ describe("the manual page", function()
     assert.truthy(text:find "CMD… +is a program", text)
   end)
 
-  it("is plain ASCII, and has the statuses of the command", function()
+  it("is plain ASCII, and lists all exit statuses", function()
     local page = cli.run { "manual" }
     assert.is_nil(page:find "[\x80-\xFF]")
     for _, number in pairs(require "pintle.cli.status") do

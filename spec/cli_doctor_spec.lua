@@ -18,7 +18,7 @@ after_each(function()
   nothing_left()
 end)
 
--- Examines with these modules in front of all others.
+-- Runs the doctor with these modules found before all others.
 local function examine(modules, ...)
   for name, code in pairs(modules) do cli.write(("%s/%s.lua"):format(folder, name), code) end
   return cli.run({ "doctor", ... }, { env = { LUA_PATH = folder .. "/?.lua;" .. os.getenv "LUA_PATH" } })
@@ -31,7 +31,7 @@ local function find(findings, what)
 end
 
 describe("pintle doctor", function()
-  it("is content where everything is there", function()
+  it("reports no problem when everything is installed", function()
     local out, err, status = examine { luv = "return {}", rex_pcre2 = "return {}" }
     assert.same({ "", 0 }, { err, status })
     assert.truthy(out:find "^WHAT +STATE +VERSION +MEANING\nlua +ok +5.4 +the interpreter\npintle.core +ok +scm ", out)
@@ -41,7 +41,7 @@ describe("pintle doctor", function()
     assert.is_nil(out:find "For ")
   end)
 
-  it("tells what is broken, what that means and what to do", function()
+  it("reports a broken module, its purpose and how to fix it", function()
     local out, err, status = examine { lfs = "error 'not today'" }
     assert.same({ "", 1 }, { err, status })
     assert.truthy(out:find "\nlfs +broken +plugin discovery in hosts\n", out)
@@ -50,14 +50,14 @@ describe("pintle doctor", function()
     assert.truthy(out:find(advice, 1, true), out)
   end)
 
-  it("does not mind what is optional", function()
+  it("exits with 0 when an optional module is missing", function()
     local out, _, status = examine { rex_pcre2 = "error 'none'" }
     assert.equal(0, status)
     local advice = "\nFor rex_pcre2: apt-get install lua-rex-pcre2, or luarocks install lrexlib-pcre2\n"
     assert.truthy(out:find(advice, 1, true), out)
   end)
 
-  it("tells the same to programs", function()
+  it("prints the report as JSON", function()
     local out, err, status = examine({ cjson = "error 'not today'" }, "--json")
     assert.same({ "", 1 }, { err, status })
     local told = core.json.decode(out)

@@ -1,4 +1,4 @@
--- What is kept of what was entered at the prompt of `pintle run`, where, and how it is found again.
+-- The history of the prompt of `pintle run`: saving, secrets, searching; and the width of text.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -20,7 +20,7 @@ local function lines_of(path)
 end
 
 describe("the history of the prompt", function()
-  it("is in a file that only its owner can read, in a folder likewise", function()
+  it("is in a file and a folder that only the owner can read", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/a/b/history"
     local history = histories.new(path)
@@ -33,7 +33,7 @@ describe("the history of the prompt", function()
     assert.same({ "one", "two ü" }, histories.new(path).lines)
   end)
 
-  it("is closed to others before anything more is written to it", function()
+  it("sets the permissions before it writes", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     cli.write(path, "one\n")
@@ -43,7 +43,7 @@ describe("the history of the prompt", function()
     assert.same({ "one", "two" }, lines_of(path))
   end)
 
-  it("has each line once in a row, and none that is no line", function()
+  it("drops repeated lines and those with control characters", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     local history = histories.new(path)
@@ -63,7 +63,7 @@ describe("the history of the prompt", function()
     assert.same({ "a", "b", "c" }, histories.new(path).lines)
   end)
 
-  it("is bounded", function()
+  it("is limited in length", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     local text = {}
@@ -79,14 +79,14 @@ describe("the history of the prompt", function()
     assert.is_nil(lfs.attributes(path .. ".new"))
   end)
 
-  it("does without where there is no place for it", function()
+  it("is not saved if there is no place for it", function()
     local history = histories.new "/dev/null/nowhere/history"
     history:keep "one"
     assert.same({}, history.lines)
     histories.new(nil):keep "one"
   end)
 
-  it("leaves alone what is no file", function()
+  it("leaves a path alone that is not a regular file", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     assert(os.execute("mkfifo -m 644 " .. path))
@@ -97,7 +97,7 @@ describe("the history of the prompt", function()
     assert.equal("rw-r--r--", lfs.attributes(path, "permissions"))
   end)
 
-  it("is where XDG has it, unless told", function()
+  it("follows XDG by default", function()
     local function path_with(env)
       local given = { PINTLE_HISTORY = false, XDG_STATE_HOME = false, HOME = "/home/ada" }
       for name, value in pairs(env) do given[name] = value end
@@ -114,7 +114,7 @@ describe("the history of the prompt", function()
 end)
 
 describe("a line", function()
-  it("is secret by the names in it, by the schema, or by a space before it", function()
+  it("is secret by argument names, by the schema, or by a leading space", function()
     for _, line in ipairs {
       "db open password=x", "db open userPassword='a b'", "db open API_KEY:=5", "db open a=b access-token=x",
       'db open auth={}', "db open login='{\"token\":\"x\"}'", "db open password='not ended", " db open a=b",
@@ -132,7 +132,7 @@ describe("a line", function()
 end)
 
 describe("a search", function()
-  it("finds the last that fits, and the ones before", function()
+  it("finds the newest matching line, then older ones", function()
     local search = histories.search { "tea one", "milk", "tea two", "tea two", "sugar" }
     assert.is_nil(search:found())
     search:type "t"

@@ -11,7 +11,7 @@ after_each(function() nothing_left() end)
 local function inspect(...) return cli.outcome(cli.words("inspect", ...)) end
 
 describe("pintle inspect", function()
-  it("shows who a plugin is and what it offers", function()
+  it("shows the manifest of a plugin", function()
     local table_of_it = [[
 
 OPERATION  PARAMETER  TYPE     REQUIRED  DEFAULT  DESCRIPTION
@@ -26,7 +26,7 @@ greet                                             Say hello
       inspect("--dialect", "gevals", cli.GREETER))
   end)
 
-  it("shows the same for programs", function()
+  it("prints the manifest as JSON", function()
     local out, err, status = table.unpack(inspect("--json", cli.GREETER))
     assert.same({ "", 0 }, { err, status })
     assert.same({
@@ -43,7 +43,7 @@ greet                                             Say hello
     assert.truthy(out:find('"requires": [],', 1, true))
   end)
 
-  it("shows what a plugin requires, and schemas of every kind", function()
+  it("shows requirements, and schemas of every kind", function()
     local plugin = [[
       local pintle = require "pintle"
       local plugin = pintle.plugin { name = "p", version = "1.0.0", requires = { "sh", "ls" } }
@@ -71,14 +71,14 @@ none                                                        does ?[31mnothing
 ]], "", 0 }, inspect(children.lua(plugin)))
   end)
 
-  it("shows an operation that cannot be used, and says so", function()
+  it("shows why an operation cannot be used", function()
     local out, err, status = table.unpack(inspect(cli.bad "bad_schema"))
     assert.equal(0, status)
     assert.truthy(out:find('\nbroken +cannot be used: operations.broken.params: .-strnig', 1), out)
     assert.truthy(err:find("warn  bad_plugin: its manifest:", 1, true), err)
   end)
 
-  it("says what was tried where nothing fits", function()
+  it("lists the result of each dialect when none fits", function()
     local out, err, status = table.unpack(inspect(cli.bad "crash_before"))
     assert.same({ "", 2 }, { out, status })
     local command = table.concat(cli.bad "crash_before", " ")
@@ -97,7 +97,7 @@ none                                                        does ?[31mnothing
     assert.truthy(err:find('gevals    bad_plugin: no answer to "initialize" within 0.2s\n', 1, true), err)
   end)
 
-  it("says what is wrong with a plugin whose dialect is told", function()
+  it("reports why a plugin of a given dialect fails to start", function()
     local message = "pintle: bad_plugin ended with status 3: cannot find my configuration\n"
     assert.same({ "", message .. "  stderr    cannot find my configuration\n", 2 },
       inspect("-d", "gevals", cli.bad "crash_before"))
@@ -111,7 +111,7 @@ none                                                        does ?[31mnothing
       inspect "no-such-program")
   end)
 
-  it("ends in order at Ctrl-C", function()
+  it("stops the plugin on Ctrl-C", function()
     local words = cli.words("inspect", "--start-timeout", "10m", cli.bad "silent")
     local started <close> = cli.start(words, { stdin = "null" })
     cli.await_child(started.process:pid(), "silent")

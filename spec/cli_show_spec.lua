@@ -50,7 +50,7 @@ local function show(...)
 end
 
 describe("pintle show", function()
-  it("prints a recording readably", function()
+  it("prints a recording", function()
     assert.same({ [[
    0.000000   started my plugin
    0.001000   line framing
@@ -91,7 +91,7 @@ describe("pintle show", function()
     assert.truthy(show("-m", "a*")[1]:find "never answered: ask #1\n$")
   end)
 
-  it("shows what went wrong", function()
+  it("shows only errors with --errors", function()
     assert.same({ [[
    0.012000 ← ? oops
    0.012000 ← ? base64 AP8= (header line 1)
@@ -102,7 +102,7 @@ describe("pintle show", function()
 ]], "", 0 }, show "--errors")
   end)
 
-  it("tells how long answers took", function()
+  it("shows latencies", function()
     assert.same({ [[
 METHOD      ASKED   COUNT  ERRORS        MIN     MEDIAN        P95        MAX
 execute     plugin      3       1   1.000 ms   3.000 ms    1.500 s    1.500 s
@@ -126,7 +126,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.equal(show()[1], show("--width", "0")[1])
   end)
 
-  it("prints records for programs, with what belongs together", function()
+  it("prints records as JSON, with method and latency of answers", function()
     assert.same({ table.concat({
       RECORDING[9], RECORDING[10],
       RECORDING[13]:sub(1, -2) .. ',"method":"execute","latency":0.003}',
@@ -137,7 +137,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.equal(#RECORDING, select(2, show "--json"[1]:gsub("\n", "")))
   end)
 
-  it("says what is wrong with a file", function()
+  it("reports invalid files", function()
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 },
       cli.outcome { "show", "/no/such/file" })
     assert.same({ "", "pintle: spec: Is a directory\n", 64 }, cli.outcome { "show", "spec" })
@@ -152,10 +152,10 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.truthy(cli.outcome { "show", path }[2]:find "unknown version 2 of the format; this pintle reads version 1")
   end)
 
-  it("says which member of a record is not what it has to be", function()
+  it("reports invalid members of records", function()
     for record, complaint in pairs {
       ['{"time":1,"from":"me","message":1}'] = "from: host or plugin expected",
-      ['{"time":1,"message":1}'] = "from: missing beside message",
+      ['{"time":1,"message":1}'] = "from: missing, but required with message",
       ['{"time":1,"from":"host","noise":[]}'] = "noise: a string expected",
       ['{"time":1,"command":"true"}'] = "command: a list of strings expected",
       ['{"time":1,"command":[1]}'] = "command: a list of strings expected",
@@ -175,7 +175,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.same({ "   0.000000   started my plugin\n", "", 0 }, { started:finish() })
   end)
 
-  it("follows a recording that is being written, up to the end of the program", function()
+  it("follows a growing recording until the program exits", function()
     write { START }
     local started <close> = cli.start({ "show", "-f", path }, { stdin = "null" })
     started:read "started my plugin\n"
@@ -195,7 +195,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     }, { started:finish() })
   end)
 
-  it("stops in the middle at Ctrl-C", function()
+  it("stops in the middle on Ctrl-C", function()
     local lines = { START }
     for i = 2, 200000 do lines[i] = RECORDING[3] end
     write(lines)
@@ -207,7 +207,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.is_true(select(2, out:gsub("\n", "")) < 199999)
   end)
 
-  it("stops following at Ctrl-C", function()
+  it("stops following on Ctrl-C", function()
     write { START }
     local started <close> = cli.start({ "show", "-f", path }, { stdin = "null" })
     started:read "started my plugin\n"

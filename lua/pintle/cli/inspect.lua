@@ -1,4 +1,4 @@
--- pintle inspect: shows what a plugin is and which operations it offers.
+-- pintle inspect: shows the manifest of a plugin: its name, dialect and operations.
 
 local consoles = require "pintle.cli.console"
 local lazy = require "pintle.lazy"

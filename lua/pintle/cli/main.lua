@@ -15,7 +15,7 @@ local dialects = lazy "pintle.dialect"
 ---followed by `--` and further arguments. The command is `args.command` then.
 ---@field define fun(parser: table) defines options and arguments of the argparse parser
 ---@field run fun(args: table, console: pintle.cli.console): integer?, pintle.error? returns the exit status or an
----error; the message of an error with `is_text` has several lines and is printed as it is
+---error; the message of an error with `is_text` has several lines and is printed unchanged
 
 local COMMANDS = {
   "inspect", "call", "check", "bench", "run", "new", "trace", "show", "view", "replay", "doctor", "completion",

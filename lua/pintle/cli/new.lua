@@ -32,7 +32,7 @@ local plugin = pintle.plugin {
 @declaration@}
 
 plugin:operation("greet", {
-  description = "Say hello to somebody",
+  description = "Say hello to someone",
   params = {
     type = "object", required = { "name" }, additionalProperties = false,
     properties = { name = { type = "string", minLength = 1, description = "Whom to greet" } },
@@ -287,7 +287,7 @@ Earlier releases start every program there whose name begins with `reginald-`: l
     {
       "name": "greet",
       "usage": "greet [options]",
-      "description": "Say hello to somebody",
+      "description": "Say hello to someone",
       "config": [
         {
           "value": "",
@@ -305,7 +305,7 @@ Earlier releases start every program there whose name begins with `reginald-`: l
   "tasks": [
     {
       "taskType": "greet",
-      "description": "Say hello to somebody",
+      "description": "Say hello to someone",
       "config": [
         {
           "value": "",

@@ -63,7 +63,7 @@ local function check_members(record, name, number)
   end
   for _, member in ipairs(NEED_FROM) do
     if record[member] ~= nil and not record.from then
-      return invalid(name, number, "from: missing beside %s", member)
+      return invalid(name, number, "from: missing, but required with %s", member)
     end
   end
   return record

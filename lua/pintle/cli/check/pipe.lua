@@ -222,7 +222,7 @@ local function await_room(self)
   return answer
 end
 
----Writes all of it. A closed pipe is ignored: it shows in the answers that do not arrive.
+---Writes all of the data. A closed pipe is ignored: the missing answers show it.
 ---@param data string
 ---@param kind? string kind of the piece in the report (default: "message")
 ---@param text? string text of the piece in the report

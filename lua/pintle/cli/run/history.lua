@@ -77,11 +77,11 @@ end
 
 -- Writes a new file and renames it, so that readers see either the old or the new one.
 local function rewrite(path, lines)
-  local beside = path .. ".new"
-  local file <close> = open(beside, "w")
+  local temporary = path .. ".new"
+  local file <close> = open(temporary, "w")
   if not file then return end
   local ok = file:write(table.concat(lines, "\n"), "\n") and file:flush()
-  if ok then os.rename(beside, path) else os.remove(beside) end
+  if ok then os.rename(temporary, path) else os.remove(temporary) end
 end
 
 -- }======

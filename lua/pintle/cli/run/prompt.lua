@@ -125,7 +125,7 @@ function editor_methods:drop()
   self.place, self.draft = nil, nil
 end
 
----@param history? string[] what was entered before; it grows
+---@param history? string[] lines entered before; entered lines are appended
 ---@return pintle.cli.run.editor
 function prompts.editor(history)
   return setmetatable({ left = "", right = "", history = history or {} }, editor_metatable)
@@ -318,7 +318,7 @@ end
 
 ---@param input pintle.cli.run.input
 ---@param complete_line fun(left: string): string[], integer
----@param history? string[] what was entered before; it grows
+---@param history? string[] lines entered before; entered lines are appended
 ---@return pintle.cli.run.prompt
 function prompts.new(input, complete_line, history)
   return setmetatable({

@@ -12,10 +12,7 @@ local json = core.json
 -- {====== Scripts, styles and policy ======
 
 local STYLES = { "page", "diagram", "panes" }
-local SCRIPTS = {
-  "text", "model", "json", "search", "mark", "virtual", "row", "overview", "payload", "details", "latencies", "page",
-  "keys", "main",
-}
+local SCRIPTS = { "text", "model", "list", "overview", "details", "latencies", "page" }
 
 local _, own_path = ...
 local folder = own_path:match "^(.*)/" or "."
