@@ -48,7 +48,6 @@ function methods:flush()
   return self.failure
 end
 
-
 ---Prints text that comes from a plugin or a recording: unchanged for programs, without control sequences on a terminal.
 ---@param text string
 function methods:print_foreign(text) self:print(self.is_terminal and harmless(text) or text) end

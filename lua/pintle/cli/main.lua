@@ -39,9 +39,20 @@ local function show_version()
   os.exit(0)
 end
 
+-- argparse appends defaults after the period of a description; they belong inside the sentence.
+local function describe_defaults(parser)
+  for _, option in ipairs(parser._options) do
+    if option._default then
+      option:description(("%s (default: %s)."):format(option._description:gsub("%.$", ""), option._default))
+      option:show_default(false)
+    end
+  end
+end
+
 local function add_command(parser, command)
   local sub = parser:command(command.name, command.summary)
   command.define(sub)
+  describe_defaults(sub)
   return sub
 end
 

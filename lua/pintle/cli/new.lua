@@ -443,7 +443,7 @@ local function name_of(path)
     ("%q is not a name for a plugin: it needs a letter, then letters, digits, dashes and underscores"):format(name))
 end
 
-local function tell(folder, name, dialect, made, console)
+local function print_summary(folder, name, dialect, made, console)
   console:print(("Created %s, a plugin for hosts that speak %s:"):format(name, dialect))
   local rows = {}
   for i, file in ipairs(made) do rows[i] = { "  " .. folder .. "/" .. file.path, file.meaning } end
@@ -465,7 +465,7 @@ function new.run(args, console)
   local list = files_of(name, args.dialect)
   local ok, message = new.make_files(folder, list)
   if not ok then return nil, errors.new("invalid", message .. "; nothing was created") end
-  tell(folder, name, args.dialect, list, console)
+  print_summary(folder, name, args.dialect, list, console)
   return status.DONE
 end
 

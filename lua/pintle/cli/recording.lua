@@ -5,8 +5,6 @@ local json = require("pintle.core").json
 local json_text = require "pintle.cli.json_text"
 local lfs = require "lfs"
 
-
-
 local VERSION = 1
 
 ---A line of a recording; docs/trace.md describes the format.

@@ -153,7 +153,7 @@ end
 
 -- {====== As the host ======
 
-local LADDER = { eof = 2, term = 1 } -- seconds of each stage of stopping the plugin
+local STOP_TIMEOUTS = { eof = 2, term = 1 } -- seconds of each stage of stopping the plugin
 
 local function start(args, records, console)
   local command = #args.command > 0 and args.command or first(records, "command")
@@ -169,7 +169,7 @@ local function same_exit(one, other) return one.code == other.code and one.signa
 -- Compares how the plugin ended with the recording.
 local function check_end(player, child, records, report)
   local was = first(records, "exit")
-  local is = child:stop { ladder = LADDER, close_input = function() player.wire:close_output() end }
+  local is = child:stop { ladder = STOP_TIMEOUTS, close_input = function() player.wire:close_output() end }
   if not was or not is or same_exit(was, is) or #player.deviations > 0 then return end
   local deviation = { line = #records, what = ("it ended with %s, but in the recording with %s"):format(
     errors.describe_exit(is), errors.describe_exit(was)) }

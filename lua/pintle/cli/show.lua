@@ -133,7 +133,7 @@ end
 -- }======
 
 ---@param record pintle.cli.record
----@param items pintle.cli.item[] of its message, if it has one
+---@param items pintle.cli.item[] messages of the record
 function transcript:record(record, items)
   local wanted = wanted_items(self, record, items)
   local is_wanted = #wanted > 0 or record.message == nil and wants(self, record)
@@ -221,14 +221,14 @@ end
 
 local function show_all(args, console)
   local exchange, latencies = recording.new_exchange(), latency.new()
-  local script = new_transcript(args, console)
+  local output = new_transcript(args, console)
   local ok, err = each_record(args.file, args.follow, function(record)
     local items = record.message ~= nil and exchange:items(record) or {}
     for _, item in ipairs(items) do latencies:add(item, record.from) end
-    if not args.latency then script:record(record, items) end
+    if not args.latency then output:record(record, items) end
   end)
   if not ok then return nil, err end
-  if args.latency then show_latencies(latencies, args, console) else script:unanswered(exchange:unanswered()) end
+  if args.latency then show_latencies(latencies, args, console) else output:unanswered(exchange:unanswered()) end
   return status.DONE
 end
 

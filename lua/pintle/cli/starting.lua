@@ -10,7 +10,7 @@ local recognition = lazy "pintle.cli.recognition"
 local starting = {}
 
 ---Stages of stopping a plugin, in seconds: short, because a user is waiting.
-starting.LADDER = { request = 1, eof = 1, term = 1 }
+starting.STOP_TIMEOUTS = { request = 1, eof = 1, term = 1 }
 
 -- {====== The environment of plugins ======
 
@@ -58,7 +58,7 @@ end
 function starting.start(args, console)
   local terminal = log.terminal()
   local start = { command = args.command, config = args.config, env = starting.environment(console),
-    ladder = starting.LADDER }
+    ladder = starting.STOP_TIMEOUTS }
   local plugin, dialect
   if args.dialect then
     plugin, dialect = start_known(args, start, terminal)

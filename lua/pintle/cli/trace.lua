@@ -22,7 +22,7 @@ function trace.define(parser)
   parser:usage "Usage: pintle trace [-o FILE] [--] CMD…"
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   parser:option("-o --output", "The file to write; %p in it becomes the process id of the program"
-      .. " (default: pintle-trace-DATE-TIME-PID.jsonl)."):argname "FILE"
+    .. " (default: pintle-trace-DATE-TIME-PID.jsonl)."):argname "FILE"
 end
 
 local SIGNALS = { "INT", "TERM", "HUP", "QUIT", "USR1", "USR2" }

@@ -54,8 +54,8 @@ complete -c pintle -n '__pintle_at inspect 0' -s h -l help -d 'Show this help me
 complete -c pintle -n '__pintle_at inspect 0' -l json -d 'Print the manifest as JSON'
 complete -c pintle -n '__pintle_at inspect 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
 complete -c pintle -n '__pintle_at inspect 0' -l config -x -d 'The plugin\'s configuration, as JSON'
-complete -c pintle -n '__pintle_at inspect 0' -l start-timeout -x -d 'How long the plugin may take to start'
-complete -c pintle -n '__pintle_at inspect 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr'
+complete -c pintle -n '__pintle_at inspect 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
+complete -c pintle -n '__pintle_at inspect 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: warn)'
 complete -c pintle -n '__pintle_at inspect 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at inspect +' -F
 
@@ -65,8 +65,8 @@ complete -c pintle -n '__pintle_at call 0' -s t -l timeout -x -d 'How long the o
 complete -c pintle -n '__pintle_at call 0' -l json -d 'Print the outcome or the error as JSON'
 complete -c pintle -n '__pintle_at call 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
 complete -c pintle -n '__pintle_at call 0' -l config -x -d 'The plugin\'s configuration, as JSON'
-complete -c pintle -n '__pintle_at call 0' -l start-timeout -x -d 'How long the plugin may take to start'
-complete -c pintle -n '__pintle_at call 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr'
+complete -c pintle -n '__pintle_at call 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
+complete -c pintle -n '__pintle_at call 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
 complete -c pintle -n '__pintle_at call 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at call +' -F
 
@@ -77,8 +77,8 @@ complete -c pintle -n '__pintle_at check 0' -l args -x -d 'The arguments of the 
 complete -c pintle -n '__pintle_at check 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at check 0' -l root -x -a '(__fish_complete_directories (commandline -ct))' -d 'The workspace of a language server or an editor server'
 complete -c pintle -n '__pintle_at check 0' -l only -x -d 'Run only these probes; * and ? are wildcards'
-complete -c pintle -n '__pintle_at check 0' -s t -l timeout -x -d 'How long each answer, and the exit, may take, such as 10s'
-complete -c pintle -n '__pintle_at check 0' -l start-timeout -x -d 'How long the plugin may take to start'
+complete -c pintle -n '__pintle_at check 0' -s t -l timeout -x -d 'How long each answer, and the exit, may take, such as 10s (default: 5s)'
+complete -c pintle -n '__pintle_at check 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at check 0' -l strict -d 'Treat warnings as failures'
 complete -c pintle -n '__pintle_at check 0' -l list -d 'List the probes and exit'
 complete -c pintle -n '__pintle_at check 0' -l json -d 'Print the results as JSON'
@@ -91,27 +91,27 @@ complete -c pintle -n '__pintle_at bench 0' -l method -x -d 'Call this method of
 complete -c pintle -n '__pintle_at bench 0' -l params -x -d 'The params of the method, as JSON'
 complete -c pintle -n '__pintle_at bench 0' -s n -l calls -x -d 'Number of calls (default: 1000, or no limit with --seconds)'
 complete -c pintle -n '__pintle_at bench 0' -l seconds -x -d 'Start no call after this time, such as 10s'
-complete -c pintle -n '__pintle_at bench 0' -s k -l in-flight -x -d 'Number of concurrent calls'
-complete -c pintle -n '__pintle_at bench 0' -l warm-up -x -d 'Number of calls before the measurement'
+complete -c pintle -n '__pintle_at bench 0' -s k -l in-flight -x -d 'Number of concurrent calls (default: 1)'
+complete -c pintle -n '__pintle_at bench 0' -l warm-up -x -d 'Number of calls before the measurement (default: 10)'
 complete -c pintle -n '__pintle_at bench 0' -s t -l timeout -x -d 'How long a call may take, such as 1m30s (default: 60s)'
 complete -c pintle -n '__pintle_at bench 0' -l json -d 'Print the results as JSON'
 complete -c pintle -n '__pintle_at bench 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
 complete -c pintle -n '__pintle_at bench 0' -l config -x -d 'The plugin\'s configuration, as JSON'
-complete -c pintle -n '__pintle_at bench 0' -l start-timeout -x -d 'How long the plugin may take to start'
-complete -c pintle -n '__pintle_at bench 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr'
+complete -c pintle -n '__pintle_at bench 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
+complete -c pintle -n '__pintle_at bench 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: silent)'
 complete -c pintle -n '__pintle_at bench 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at bench +' -F
 
 complete -c pintle -n '__pintle_at run' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugins'
+complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugins (default: gevals)'
 complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an operation may take, such as 1m30s (default: 60s)'
-complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start'
-complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr'
+complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
+complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
 complete -c pintle -n '__pintle_at run' -l no-history -d 'Do not save entered lines'
 complete -c pintle -n '__pintle_at run 0' -x -a '(__fish_complete_directories (commandline -ct))'
 
 complete -c pintle -n '__pintle_at new' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin'
+complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: gevals)'
 complete -c pintle -n '__pintle_at new 0' -x
 
 complete -c pintle -n '__pintle_at trace 0' -s h -l help -d 'Show this help message and exit'
@@ -135,9 +135,9 @@ complete -c pintle -n '__pintle_at view' -l payload -x -d 'Maximum bytes of each
 complete -c pintle -n '__pintle_at view 0' -r -F
 
 complete -c pintle -n '__pintle_at replay' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at replay' -l as -x -a 'plugin host' -d 'The side to play'
+complete -c pintle -n '__pintle_at replay' -l as -x -a 'plugin host' -d 'The side to play (default: plugin)'
 complete -c pintle -n '__pintle_at replay' -s i -l ignore -x -d 'A value that may differ, as a JSON pointer in which * and ? are wildcards, such as /params/processId'
-complete -c pintle -n '__pintle_at replay' -s t -l timeout -x -d 'How long to wait for the next message'
+complete -c pintle -n '__pintle_at replay' -s t -l timeout -x -d 'How long to wait for the next message (default: 10s)'
 complete -c pintle -n '__pintle_at replay' -l json -d 'Print the report as JSON'
 complete -c pintle -n '__pintle_at replay 0' -r -F
 complete -c pintle -n '__pintle_at replay 1' -x -a '(__fish_complete_command)'

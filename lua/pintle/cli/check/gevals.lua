@@ -3,8 +3,8 @@
 -- both, conforming to the specification is only a remark.
 
 local failure = require "pintle.cli.check.failure"
-local messages = require "pintle.cli.check.message"
 local json = require("pintle.core").json
+local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
 local versions = require "pintle.manifest.version"
 

@@ -1,9 +1,9 @@
 -- Probes for servers of the Model Context Protocol over stdio, in both eras.
 
 local failure = require "pintle.cli.check.failure"
-local sessions = require "pintle.cli.check.session"
 local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
+local sessions = require "pintle.cli.check.session"
 
 local OWN = "io.modelcontextprotocol/"
 local CLASSIC = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }

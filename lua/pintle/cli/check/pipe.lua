@@ -20,7 +20,6 @@ local failure = require "pintle.cli.check.failure"
 ---@field finish fun(self: pintle.cli.check.framer): pintle.cli.check.piece? an incomplete message at the end
 
 -- Methods of both framings.
-
 local shared = {}
 
 function shared:feed(data)
@@ -45,7 +44,6 @@ end
 local function noise(text, problem) return { kind = "noise", text = text, problem = problem } end
 
 -- One message per line.
-
 local line_methods = setmetatable({}, { __index = shared })
 
 function line_methods:next()
@@ -62,7 +60,6 @@ function line_methods:finish()
 end
 
 -- A header before each message.
-
 local header_methods = setmetatable({}, { __index = shared })
 
 local function read_header_line(self, line)

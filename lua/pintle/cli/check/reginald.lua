@@ -1,8 +1,8 @@
 -- Probes for plugins of Reginald, in both releases.
 
 local failure = require "pintle.cli.check.failure"
-local messages = require "pintle.cli.check.message"
 local json = require("pintle.core").json
+local messages = require "pintle.cli.check.message"
 
 -- {====== Schemas ======
 

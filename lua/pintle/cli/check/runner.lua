@@ -14,7 +14,7 @@ local runner = {}
 ---@class pintle.cli.check.watch a probe that watches the messages of all others
 ---@field name string also the rule that violations are recorded under
 ---@field rule string
----@field framing? "line"|"header" if it is for that alone
+---@field framing? "line"|"header" if it applies to that framing only
 ---@field only? string member of a dialect that the watch needs
 ---@field level? "fail"|"warn"
 
@@ -36,7 +36,7 @@ local WATCHES = {
 ---@field run fun(session: pintle.cli.check.session): string? raises a failure, or returns, perhaps with a remark
 ---@field is_raw? boolean whether the probe runs without a handshake before
 ---@field needs_run? boolean whether it needs an operation given with --run
----@field framing? "line"|"header" if it is for that alone
+---@field framing? "line"|"header" if it applies to that framing only
 ---@field variant? string the variant of the dialect that it applies to
 ---@field arguments? fun(context: pintle.cli.check.context): string[] additional arguments of the plugin
 
