@@ -1,7 +1,7 @@
-local arguments = require "pintle.cli.arguments"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local options = require "pintle.cli.options"
 
 local json = core.json
 local nothing_left
@@ -142,7 +142,7 @@ describe("arguments from words", function()
     o = { type = "object" }, s = { type = "string" }, any = {}, mixed = { type = { "integer", "string", "null" } },
   } }
 
-  local function read(...) return arguments.read({ ... }, SCHEMA) end
+  local function read(...) return options.read_arguments({ ... }, SCHEMA) end
 
   it("are converted to the type in the schema", function()
     assert.same({ i = 3, n = 2.5, b = false, a = { 1, "x" }, o = { k = json.null }, s = "3" },
@@ -155,7 +155,7 @@ describe("arguments from words", function()
   it("are strings if no type is known or fits", function()
     assert.same({ any = "3", other = "true", i = "3.5", b = "yes", a = "{", s = "a=b:=c", n = "0x10" },
       read("any=3", "other=true", "i=3.5", "b=yes", "a={", "s=a=b:=c", "n=0x10"))
-    assert.same({ x = "1" }, arguments.read({ "x=1" }, true))
+    assert.same({ x = "1" }, options.read_arguments({ "x=1" }, true))
   end)
 
   it("are any JSON with :=", function()

@@ -5,7 +5,6 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local arguments = lazy "pintle.cli.arguments"
 local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local latency = lazy "pintle.cli.latency"
@@ -71,7 +70,7 @@ local function caller_of(args, plugin)
     end
   end
   local operation = plugin.manifest.operations[args.operation]
-  local given, message = arguments.gather(args.words, args.args, operation and operation.params)
+  local given, message = options.gather_arguments(args.words, args.args, operation and operation.params)
   if not given then return invalid(message) end
   return function()
     local outcome, err = plugin:execute(args.operation, given, timing)

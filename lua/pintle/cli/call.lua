@@ -4,7 +4,6 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local arguments = lazy "pintle.cli.arguments"
 local display = lazy "pintle.cli.display"
 local errors = lazy "pintle.error"
 local starting = lazy "pintle.cli.starting"
@@ -30,13 +29,13 @@ local function invalid(message) return nil, errors.new("invalid", message) end
 
 local function args_of(args, manifest)
   local operation = manifest.operations[args.operation]
-  local read, message = arguments.gather(args.words, args.args, operation and operation.params)
+  local read, message = options.gather_arguments(args.words, args.args, operation and operation.params)
   if not read then return invalid(message) end
   return read
 end
 
 local function check(args)
-  local ok, message = arguments.check(args.args)
+  local ok, message = options.check_arguments(args.args)
   if not ok then return invalid(message) end
   return true
 end
@@ -59,7 +58,7 @@ local function execute(started, args, on_part)
     end or nil,
   })
   terminal.clear()
-  if err and err.kind == "invalid" then err.message = arguments.explain_error(err, plugin.manifest) end
+  if err and err.kind == "invalid" then err.message = display.error_message(err, plugin.manifest) end
   return outcome, err
 end
 

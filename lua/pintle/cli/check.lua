@@ -5,7 +5,6 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local arguments = lazy "pintle.cli.arguments"
 local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
 local errors = lazy "pintle.error"
@@ -98,7 +97,7 @@ local function invalid(message) return nil, errors.new("invalid", message) end
 
 local function check_args(args)
   if not args.command or #args.command == 0 then return invalid "missing argument 'command'" end
-  local ok, message = arguments.check(args.args)
+  local ok, message = options.check_arguments(args.args)
   if not ok then return invalid(message) end
   if args.args and not args.run then return invalid "--args needs --run OPERATION" end
   return true

@@ -226,6 +226,19 @@ function display.show_outcome(outcome, operation, console)
   if not is_shown and outcome.result ~= nil then console:print_foreign(text_of(outcome.result)) end
 end
 
+---The message of an error about an operation, with a suggestion if the operation does not exist.
+---@param err pintle.error of kind "invalid"
+---@param manifest pintle.manifest
+---@return string message
+function display.error_message(err, manifest)
+  local name = type(err.data) == "table" and err.data.suggestion
+  if name then return ("%s; did you mean %s?"):format(err.message, name) end
+  if err.code == -32601 and err.kind == "invalid" and #manifest.names > 0 then
+    return ("%s; available: %s"):format(err.message, table.concat(manifest.names, ", "))
+  end
+  return err.message
+end
+
 -- }======
 
 return display

@@ -1,4 +1,4 @@
--- Options that several subcommands share, and conversion of option values.
+-- Options that several subcommands share, conversion of their values, and arguments of operations.
 
 local lazy = require "pintle.lazy"
 
@@ -89,5 +89,115 @@ function options.define_starting(parser, log_level)
   options.define_start_timeout(parser)
   options.define_log(parser, log_level)
 end
+
+-- {====== Arguments of operations: key=value, converted to the type in the schema, and key:=JSON ======
+
+local function decode(text)
+  local value, message = core.json.decode(text)
+  if message then return nil end
+  return value
+end
+
+local function read_number(text)
+  local value = decode(text)
+  return type(value) == "number" and value or nil
+end
+
+local function read_integer(text) return math.tointeger(read_number(text)) end
+
+local BOOLEANS = { ["true"] = true, ["false"] = false }
+
+local function read_table(text)
+  local value = decode(text)
+  return type(value) == "table" and value or nil
+end
+
+local READERS = {
+  integer = read_integer,
+  number = read_number,
+  boolean = function(text) return BOOLEANS[text] end,
+  null = function(text) return text == "null" and core.json.null or nil end,
+  array = read_table,
+  object = read_table,
+}
+
+-- If a schema allows several types, the narrowest that fits is used; a string fits always.
+local ORDER = { "null", "boolean", "integer", "number", "array", "object" }
+
+local function types_of(schema)
+  local types = {}
+  local declared = type(schema) == "table" and schema.type
+  for _, name in ipairs(type(declared) == "table" and declared or { declared or nil }) do types[name] = true end
+  return types
+end
+
+-- A value that fits no type stays a string; the check of the arguments reports it.
+local function value_of(text, schema)
+  local types = types_of(schema)
+  for _, name in ipairs(ORDER) do
+    local value
+    if types[name] then value = READERS[name](text) end
+    if value ~= nil then return value end
+  end
+  return text
+end
+
+local function properties_of(schema)
+  local properties = type(schema) == "table" and schema.properties
+  return type(properties) == "table" and properties or {}
+end
+
+local function read_word(word, properties)
+  local key, text = word:match "^(.-):=(.*)$"
+  local plain_key, plain_text = word:match "^(.-)=(.*)$"
+  if not plain_key then return nil, ("%q is neither key=value nor key:=JSON"):format(word) end
+  if plain_key == "" or key == "" then return nil, ("%q has no name before ="):format(word) end
+  if not key or #plain_key < #key then return plain_key, value_of(plain_text, properties[plain_key]) end
+  local value, message = core.json.decode(text)
+  if message then return nil, ("%s: not JSON: %s"):format(key, message) end
+  return key, value
+end
+
+---@param words string[]
+---@param schema any JSON Schema of the arguments, if the operation is known
+---@return table?, string? message
+function options.read_arguments(words, schema)
+  local args, properties = {}, properties_of(schema)
+  for _, word in ipairs(words) do
+    local key, value = read_word(word, properties)
+    if not key then return nil, value end
+    if args[key] ~= nil then return nil, ("%s is given twice"):format(key) end
+    args[key] = value
+  end
+  return args
+end
+
+---@param given any value of `--args`, if it is given
+---@return boolean? ok, string? message
+function options.check_arguments(given)
+  local is_object = type(given) == "table" and getmetatable(given) ~= core.json.array_mt
+  if given == nil or is_object then return true end
+  return nil, "--args: a JSON object expected"
+end
+
+---Merges the arguments given as words with those given as one JSON object.
+---@param words string[]
+---@param given any value of `--args`, if it is given
+---@param schema any
+---@return table?, string? message
+function options.gather_arguments(words, given, schema)
+  local ok, message = options.check_arguments(given)
+  if not ok then return nil, message end
+  local args
+  args, message = options.read_arguments(words, schema)
+  if not args then return nil, message end
+  for name, value in pairs(given or {}) do
+    if args[name] ~= nil then return nil, name .. " is given twice" end
+    args[name] = value
+  end
+  return args
+end
+
+-- }======
 
 return options

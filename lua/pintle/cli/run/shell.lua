@@ -1,9 +1,9 @@
 -- The commands of the prompt of `pintle run`, for a host and the plugins it found in a directory.
 
-local arguments = require "pintle.cli.arguments"
 local consoles = require "pintle.cli.console"
 local display = require "pintle.cli.display"
 local loop = require "pintle.loop"
+local options = require "pintle.cli.options"
 local starting = require "pintle.cli.starting"
 local status = require "pintle.cli.status"
 
@@ -190,7 +190,7 @@ end
 
 local function execute(self, plugin, operation, words)
   local declared = plugin.manifest.operations[operation]
-  local args, message = arguments.read(words, declared and declared.params)
+  local args, message = options.read_arguments(words, declared and declared.params)
   if not args then return self:refuse(message) end
   local terminal = self.terminal
   local outcome, err = plugin:execute(operation, args, {
@@ -205,7 +205,7 @@ local function execute(self, plugin, operation, words)
     display.show_outcome(outcome, operation, self.console)
     return outcome.success and status.DONE or status.FAILED
   end
-  if err.kind == "invalid" then err.message = arguments.explain_error(err, plugin.manifest) end
+  if err.kind == "invalid" then err.message = display.error_message(err, plugin.manifest) end
   return nil, err
 end
 
