@@ -1,4 +1,4 @@
--- pintle bench: counts what it calls, and tells how long that took.
+-- `pintle bench`: number and duration of calls.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -17,7 +17,7 @@ local function bench(...)
   return report, status, err
 end
 
--- A plugin of pintle's with one operation, `go`.
+-- A plugin with one operation, `go`.
 local function plugin(code)
   return children.lua([[
     local pintle = require "pintle"
@@ -42,7 +42,7 @@ local function total(histogram)
 end
 
 describe("pintle bench", function()
-  it("makes as many calls as it is told, and tells how long they took", function()
+  it("makes the given number of calls, and reports how long they took", function()
     local report, status = bench("--calls", "50", cli.GREETER, "--", "greet", "name=Ada")
     assert.same({ "greet", "gevals", 1, 50, 0, 0, {} }, { report.what, report.dialect, report.in_flight, report.calls,
       report.errors, status, report.problems })
@@ -51,25 +51,25 @@ describe("pintle bench", function()
     assert.equal(report.calls / report.seconds, report.rate)
   end)
 
-  it("goes on for as long as it is told", function()
+  it("makes calls for the given time", function()
     local report, status = bench("--seconds", "200ms", cli.GREETER, "--", "greet", "name=Ada")
     assert.truthy(report.seconds >= 0.2 and report.calls > 0 and status == 0, json.encode(report))
   end)
 
-  it("counts the operations that fail, and tells why", function()
+  it("counts failed operations, and reports why they failed", function()
     local report, status = bench("-n", "7", cli.GREETER, "--", "greet", "name=")
     assert.same({ 7, 7, 1 }, { report.calls, report.errors, status })
     assert.same({ { message = "nobody to greet", count = 7 } }, report.problems)
   end)
 
-  it("calls methods as they are", function()
+  it("calls methods of the protocol", function()
     local params = '{"operation":"nix","args":{},"context":{}}'
     local report, status = bench("-n", "5", "--method", "execute", "--params", params, cli.GREETER)
     assert.same({ "execute", 5, 5, 1 }, { report.what, report.calls, report.errors, status })
     assert.same({ { message = "Unknown operation: nix (code -32601)", count = 5 } }, report.problems)
   end)
 
-  it("has as many in flight as it is told", function()
+  it("keeps the given number of calls in flight", function()
     local code = [[
       waiting = (waiting or 0) + 1
       while waiting < 3 do
@@ -85,7 +85,7 @@ describe("pintle bench", function()
     assert.same({ 1, 1 }, { report.calls, report.errors })
   end)
 
-  it("warms up with calls that do not count", function()
+  it("makes warm-up calls that do not count", function()
     local code = "calls = (calls or 0) + 1 return calls > 4 or nil, 'not yet warm'"
     local report = bench("-n", "3", "--warm-up", "4", plugin(code), "--", "go")
     assert.same({ 3, 0 }, { report.calls, report.errors })
@@ -93,32 +93,32 @@ describe("pintle bench", function()
     assert.same({ 3, 1 }, { report.calls, report.errors })
   end)
 
-  it("tells what it has measured of a plugin that dies", function()
+  it("reports the results so far when the plugin dies", function()
     local code = "calls = (calls or 0) + 1 if calls > 5 then os.exit(9, true) end"
     local report, status, err = bench("--warm-up", "2", plugin(code), "--", "go")
     assert.same({ 3, 2 }, { report.calls, status })
     assert.truthy(err:find("ended with status 9", 1, true), err)
   end)
 
-  it("is for people, too", function()
+  it("prints a table and a histogram", function()
     local out, err, status = cli.run(cli.words("bench", "-n", "4", cli.GREETER, "--", "greet", "name="))
     assert.same({ "pintle: 4 times: nobody to greet\n", 1 }, { err, status })
     local first, heads = out:match "^([^\n]*)\n\n([^\n]*)\n"
-    assert.truthy(first:find "^greet: 4 calls in %d+%.%d%d%d s, %d+ a second; 1 in flight, 4 errors$", first)
+    assert.truthy(first:find "^greet: 4 calls in %d+%.%d%d%d s, %d+ per second; 1 in flight, 4 errors$", first)
     assert.same({ "MIN", "MEDIAN", "P90", "P99", "MAX" }, cli.words(heads:match "(%S+) +(%S+) +(%S+) +(%S+) +(%S+)"))
     assert.truthy(out:find "\n%s*UP TO  CALLS\n")
   end)
 
-  it("ends with 64 where it makes no sense", function()
+  it("exits with 64 on usage errors", function()
     local WRONG = {
-      [{ "true" }] = "either an operation, behind --, or --method METHOD",
-      [{ "--method", "m", "true", "--", "go" }] = "either an operation, behind --, or --method METHOD",
-      [{ "--params", "{}", "true", "--", "go" }] = "--params belong to --method METHOD",
-      [{ "--args", "{}", "--method", "m", "true" }] = "--args belong to an operation",
-      [{ "-k", "0", "true", "--", "go" }] = "--in-flight: from 1 to 10000",
-      [{ "-n", "0", "true", "--", "go" }] = "--calls: at least 1",
+      [{ "true" }] = "either an operation after --, or --method METHOD expected",
+      [{ "--method", "m", "true", "--", "go" }] = "either an operation after --, or --method METHOD expected",
+      [{ "--params", "{}", "true", "--", "go" }] = "--params needs --method METHOD",
+      [{ "--args", "{}", "--method", "m", "true" }] = "--args needs an operation",
+      [{ "-k", "0", "true", "--", "go" }] = "--in-flight: 1 to 10000 expected",
+      [{ "-n", "0", "true", "--", "go" }] = "--calls: at least 1 expected",
       [cli.words("-d", "gevals", cli.GREETER, "--", "great")] = "Unknown operation: great",
-      [cli.words("-d", "gevals", cli.GREETER, "--", "greet", "name")] = '"name" is not key=value, nor key:=JSON',
+      [cli.words("-d", "gevals", cli.GREETER, "--", "greet", "name")] = '"name" is neither key=value nor key:=JSON',
     }
     for words, message in pairs(WRONG) do
       assert.same({ "", ("pintle: %s\n"):format(message), 64 }, cli.outcome(cli.words("bench", words)))
@@ -126,7 +126,7 @@ describe("pintle bench", function()
     assert.equal(64, (select(3, cli.run { "bench", "-n", "many", "true", "--", "go" })))
   end)
 
-  it("tells what it has measured when it is interrupted", function()
+  it("reports the results so far when it is interrupted", function()
     local path <close> = cli.scratch()
     local code = ("local file <close> = io.open(%q, 'a') file:write 'x'"):format(path.path)
     local words = cli.words("bench", "-d", "gevals", "--json", "--seconds", "10m", plugin(code), "--", "go")
@@ -140,9 +140,9 @@ describe("pintle bench", function()
 end)
 
 describe("the histogram", function()
-  local histogram = require "pintle.cli.bench.histogram"
+  local histogram = require("pintle.cli.bench").histogram
 
-  it("has steps of 1, 2 and 5, without those at its ends that are empty", function()
+  it("has steps of 1, 2 and 5, and no empty bars at its ends", function()
     assert.same({}, histogram {})
     assert.same({ { upto = 0.001, count = 1 } }, histogram { 0.001 })
     assert.same({

@@ -1,7 +1,7 @@
-local arguments = require "pintle.cli.arguments"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local options = require "pintle.cli.options"
 
 local json = core.json
 local nothing_left
@@ -22,7 +22,7 @@ local function plugin(code, params)
 end
 
 describe("pintle call", function()
-  it("runs an operation: its result on stdout, what it says on stderr", function()
+  it("prints the result of an operation on stdout and the log on stderr", function()
     assert.same({ "Hello, Ada\n", 'info  plugin: greeting {"name":"Ada"}\n', 0 },
       call(cli.GREETER, "--", "greet", "name=Ada", "times=2"))
     assert.same({ "Hello, Ada\n", "", 0 },
@@ -38,7 +38,7 @@ describe("pintle call", function()
       json.decode(out))
   end)
 
-  it("prints parts as they come, also where it is no terminal that they go to", function()
+  it("prints parts as they arrive, also when stdout is not a terminal", function()
     local words = cli.words("call", "-d", "gevals", plugin 'ctx:part "one" ctx:sleep(600)', "--", "go")
     local started <close> = cli.start(words, { stdin = "null" })
     assert.equal("one\n", started:read "\n")
@@ -46,7 +46,7 @@ describe("pintle call", function()
     assert.equal(130, (select(3, started:finish())))
   end)
 
-  it("ends with 1 where the operation failed", function()
+  it("exits with 1 when the operation fails", function()
     assert.same({ "", "pintle: greet failed: nobody to greet\n", 1 },
       call("--log", "silent", cli.GREETER, "--", "greet", "name="))
     local out, err, status = table.unpack(call("--log", "silent", cli.GREETER, "--", "greet", "name=", "--json"))
@@ -56,7 +56,7 @@ describe("pintle call", function()
       call(plugin 'return nil, { error = "no", message = "but this", outputs = { n = 1 } }', "--", "go"))
   end)
 
-  it("ends with 2 where it could not be run or was not answered", function()
+  it("exits with 2 when the operation cannot be run or is not answered", function()
     assert.same({ "", "pintle: bad_plugin ended with status 5: out of cheese\n", 2 },
       call("--log", "silent", cli.bad "crash_during", "--", "go"))
     local out, err, status = table.unpack(call("--json", plugin 'return nil, { code = 7, message = "x" }', "--", "go"))
@@ -64,15 +64,15 @@ describe("pintle call", function()
     assert.same({ error = { kind = "remote", message = "x", code = 7 } }, json.decode(out))
   end)
 
-  it("ends with 3 where the time is over", function()
+  it("exits with 3 after a timeout", function()
     local out, err, status = table.unpack(call("-t", "0.2s", cli.bad "slow_operation", "--", "go"))
     assert.same({ "", 'pintle: bad_plugin: no answer to "execute" within 0.2s\n', 3 }, { out, err, status })
   end)
 
-  it("ends with 64 where that makes no sense, and says what would", function()
+  it("exits with 64 on usage errors, and suggests what would work", function()
     assert.same({ "", "pintle: Unknown operation: great; did you mean greet?\n", 64 },
       call(cli.GREETER, "--", "great"))
-    assert.same({ "", "pintle: Unknown operation: sing; there are greet\n", 64 }, call(cli.GREETER, "--", "sing"))
+    assert.same({ "", "pintle: Unknown operation: sing; available: greet\n", 64 }, call(cli.GREETER, "--", "sing"))
     assert.same({ "", 'pintle: Invalid params for "greet": at /times: expected integer, got string "x"\n', 64 },
       call(cli.GREETER, "--", "greet", "name=Ada", "times=x"))
     assert.same({ "", "pintle: name is given twice\n", 64 }, call(cli.GREETER, "--", "greet", "name=a", "name=b"))
@@ -87,7 +87,7 @@ describe("pintle call", function()
     end
   end)
 
-  it("cancels politely at Ctrl-C, and ends with 130", function()
+  it("cancels the operation on Ctrl-C, and exits with 130", function()
     local scratch <close> = cli.scratch()
     local code = ([[
       ctx:log("info", "begun")
@@ -100,12 +100,12 @@ describe("pintle call", function()
     local heard = children.read(started.process.stderr, "begun\n")
     started.process:kill "INT"
     local out, err, status = started:finish()
-    assert.same({ "", "pintle: interrupted; go was cancelled\n", 130 }, { out, err, status })
+    assert.same({ "", "pintle: interrupted: go was cancelled\n", 130 }, { out, err, status })
     assert.truthy(heard:find "begun")
     assert.equal("true", cli.slurp(scratch.path))
   end)
 
-  it("ends at once at the second Ctrl-C, and takes the plugin with it", function()
+  it("ends at once on the second Ctrl-C, and kills the plugin", function()
     local deaf = [[
       local core = require "pintle.core"
       local function answer(result) print(core.json.encode { jsonrpc = "2.0", id = 1, result = result }) io.flush() end
@@ -120,19 +120,19 @@ describe("pintle call", function()
     local pid = started.process:pid()
     local child = children.read(started.process.stderr, "\n"):match "begun (%d+)"
     started.process:kill "INT"
-    -- Once the first is taken, the next does what it always does.
+    -- After the first signal, the next has its default effect.
     cli.await(function() return tonumber(select(3, children.signals(pid)), 16) & 2 == 0 end)
     started.process:kill "INT"
     assert.equal("INT", (select(3, started:finish())))
     cli.await(function() return not cli.is_running(child) end)
   end)
 
-  it("ends with 143 when it is terminated", function()
+  it("exits with 143 when it is terminated", function()
     local started <close> = cli.start(cli.words("call", plugin 'ctx:log("info", "begun") ctx:sleep(600)', "--", "go"),
       { stdin = "null" })
     children.read(started.process.stderr, "begun\n")
     started.process:kill "TERM"
-    assert.same({ "", "pintle: interrupted; go was cancelled\n", 143 }, { started:finish() })
+    assert.same({ "", "pintle: interrupted: go was cancelled\n", 143 }, { started:finish() })
   end)
 end)
 
@@ -142,9 +142,9 @@ describe("arguments from words", function()
     o = { type = "object" }, s = { type = "string" }, any = {}, mixed = { type = { "integer", "string", "null" } },
   } }
 
-  local function read(...) return arguments.read({ ... }, SCHEMA) end
+  local function read(...) return options.read_arguments({ ... }, SCHEMA) end
 
-  it("have the type that the schema asks for", function()
+  it("are converted to the type in the schema", function()
     assert.same({ i = 3, n = 2.5, b = false, a = { 1, "x" }, o = { k = json.null }, s = "3" },
       read("i=3", "n=2.5", "b=false", 'a=[1,"x"]', 'o={"k":null}', "s=3"))
     assert.equal("integer", math.type(read "i=3.0".i))
@@ -152,20 +152,20 @@ describe("arguments from words", function()
     assert.same({ 7, "seven" }, { read "mixed=7".mixed, read "mixed=seven".mixed })
   end)
 
-  it("are strings where nothing else is known or fits", function()
+  it("are strings if no type is known or fits", function()
     assert.same({ any = "3", other = "true", i = "3.5", b = "yes", a = "{", s = "a=b:=c", n = "0x10" },
       read("any=3", "other=true", "i=3.5", "b=yes", "a={", "s=a=b:=c", "n=0x10"))
-    assert.same({ x = "1" }, arguments.read({ "x=1" }, true))
+    assert.same({ x = "1" }, options.read_arguments({ "x=1" }, true))
   end)
 
-  it("are what the JSON is where that is given", function()
+  it("are any JSON with :=", function()
     assert.same({ any = 3, s = json.null, o = {} }, read("any:=3", "s:=null", "o:=[]"))
     assert.equal("[]", json.encode(read "o:=[]".o))
     assert.same({ nil, "s: not JSON: invalid value at line 1, column 1" }, { read "s:=x" })
   end)
 
-  it("are refused where they are none", function()
-    assert.same({ nil, '"name" is not key=value, nor key:=JSON' }, { read "name" })
-    assert.same({ nil, '"=x" has no name before the =' }, { read "=x" })
+  it("are refused if they are malformed", function()
+    assert.same({ nil, '"name" is neither key=value nor key:=JSON' }, { read "name" })
+    assert.same({ nil, '"=x" has no name before =' }, { read "=x" })
   end)
 end)

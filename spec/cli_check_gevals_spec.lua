@@ -1,4 +1,4 @@
--- pintle check of extensions of gevals, which are judged by two documents; and the configuration, in every dialect.
+-- `pintle check` of extensions of gevals, which has two documents; and the configuration, in every dialect.
 local checks = require "spec.support.checks"
 local children = require "spec.support.children"
 local json = require("pintle.core").json
@@ -18,7 +18,7 @@ local GREET = checks.GREET
 describe("an extension of gevals", function()
   takes_stock()
 
-  -- It answers each method, and each operation, by the JSON that it is told.
+  -- A plugin that answers each method and each operation with the given JSON.
   local function extension(answers)
     return children.lua([[
       local json = require "pintle.core".json
@@ -39,7 +39,7 @@ describe("an extension of gevals", function()
       :format(params, more or "")
   end
 
-  -- The verdict of a probe, and why.
+  -- The verdict of a probe, and its reason.
   local function judged(name, answers)
     answers.initialize = answers.initialize or manifest '{"type":"object"}'
     local _, _, report = check("-d", "gevals", "--run", "go", only(name), extension(answers))
@@ -47,18 +47,18 @@ describe("an extension of gevals", function()
     return probe.verdict, probe.reason
   end
 
-  local NOT_NOW = "in the specification of 0.0.1, and not in the document of July 2026"
+  local NOT_NOW = "only in the specification of 0.0.1, not in the document of July 2026"
 
-  it("may have an operation without a schema, as the SDK for Go tells it, and the check goes on", function()
+  it("gets a warning for an operation without a schema, as the SDK for Go sends it", function()
     local answers = { initialize = manifest "true", go = '"result":{"success":true}' }
     local names = { "handshake", "manifest", "schema-objects", "unknown-operation", "outcome" }
     local verdicts, status, report = check("-d", "gevals", "--run", "go", only(table.unpack(names)), extension(answers))
     assert.same({ { "warn schema-objects" }, 0, 4 }, { verdicts, status, report.passed })
-    assert.equal("operations.go.params: an object expected, got true, by which all arguments go",
+    assert.equal("operations.go.params: an object expected, got true, which accepts any arguments",
       find(report, "schema-objects").reason)
   end)
 
-  it("must have a schema that is one", function()
+  it("fails if a schema is not valid", function()
     for params, reason in pairs {
       ["5"] = "operations.go.params: schema at the root: ",
       ['{"type":"strin"}'] = "operations.go.params: schema at /type: ",
@@ -71,7 +71,7 @@ describe("an extension of gevals", function()
       { judged("manifest", { initialize = manifest('{}'):gsub('"params":{}', "") }) })
   end)
 
-  it("is judged by both documents where it does not know an operation", function()
+  it("may refuse or fail an unknown operation, as either document says", function()
     assert.same({ "pass", "-32601 for an unknown operation: " .. NOT_NOW }, { judged("unknown-operation", {}) })
     assert.same({ "warn",
       '"success":false is by the document of July 2026; the specification of 0.0.1 has an error -32601' },
@@ -98,14 +98,14 @@ describe("an extension of gevals", function()
       { judged("outcome", { go = '"error":{"code":-32000,"message":"no"}' }) })
   end)
 
-  it("may die of what is not JSON, or say nothing to it: only the specification has codes for that", function()
-    assert.same({ "warn", "it does not survive that: it has ended with status 2 (-32700: " .. NOT_NOW .. ")" },
+  it("gets a warning if it dies of invalid JSON or ignores it: only the specification has codes for that", function()
+    assert.same({ "warn", "the plugin did not survive it: it exited with status 2 (-32700: " .. NOT_NOW .. ")" },
       { judged("bad-json", {}) })
-    assert.same({ "warn", "it is answered with the code -32601, not -32600 (-32600: " .. NOT_NOW .. ")" },
+    assert.same({ "warn", "the error has the code -32601, not -32600 (-32600: " .. NOT_NOW .. ")" },
       { judged("invalid-request", {}) })
   end)
 
-  it("is warned of lines that the program does not read", function()
+  it("gets a warning for lines that gevals cannot read", function()
     local before = #'{"jsonrpc":"2.0","id":2,"result":{"success":true,"message":""}}\n'
     local function verdict_of(bytes)
       local long = ('"result":{"success":true,"message":"%d times"}'):format(bytes - before)
@@ -116,7 +116,7 @@ describe("an extension of gevals", function()
       return { probe.verdict, probe.reason }
     end
     assert.same({ "pass" }, verdict_of(65536))
-    assert.same({ "warn", "a line of 65537 bytes, and hosts read no more than 65536 (in outcome)" }, verdict_of(65537))
+    assert.same({ "warn", "a line of 65537 bytes; hosts read no more than 65536 (in outcome)" }, verdict_of(65537))
   end)
 end)
 
@@ -132,16 +132,16 @@ describe("the configuration", function()
   end
 
   begun.missing = checking("-d", "gevals", only "one-shot", GREET, NEEDY)
-  it("is missed where it is not given", function()
+  it("makes probes fail when it is missing", function()
     assert.same({ "fail handshake" }, (verdicts_in(begun.missing)))
   end)
 
   begun.unheard = checking("-d", "gevals", "--config", "{}", only "one-shot", "sh", "-c",
     '[ "$1" != --config ] || exit 2; exec lua5.4 examples/greeter/plugin.lua', "sh")
-  it("is given to a plugin that is used once on its command line, which it need not know", function()
+  it("is given on the command line to a plugin that is used once, which need not accept it", function()
     local verdicts, _, report = verdicts_in(begun.unheard)
     assert.same({ "warn one-shot" }, verdicts)
-    assert.equal("execute is not answered: it has ended with status 2, if it is started with --config",
+    assert.equal("execute is not answered: it exited with status 2, if it is started with --config",
       find(report, "one-shot").reason)
   end)
 

@@ -1,4 +1,4 @@
--- pintle check: good plugins pass, and bad ones fail where they are bad.
+-- `pintle check`: good plugins pass, and bad plugins fail exactly the right probes.
 local checks = require "spec.support.checks"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
@@ -35,7 +35,7 @@ describe("a good plugin", function()
   local SKIPPED = { liquid = { "skip render", "skip drop" } } -- it has tags and no engine
 
   for _, dialect in ipairs { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" } do
-    it("passes everything in " .. dialect, function()
+    it("passes all probes of " .. dialect, function()
       local verdicts, status, report = check("-d", dialect, GREET, cli.GREETER)
       assert.same({ SKIPPED[dialect] or {}, 0, dialect }, { verdicts, status, report.dialect })
       local names = {}
@@ -45,21 +45,21 @@ describe("a good plugin", function()
     end)
   end
 
-  it("passes when its dialect is found out", function()
+  it("passes when its dialect is recognised", function()
     local verdicts, status, report = check(GREET, cli.GREETER)
     assert.same({ {}, 0, "gevals" }, { verdicts, status, report.dialect })
   end)
 
-  it("is not asked to do anything unless it may be", function()
+  it("runs no operation without --run", function()
     assert.same({ "skip outcome", "skip empty-phase", "skip missing-argument" }, (check("-d", "gevals", cli.GREETER)))
   end)
 
-  it("may leave out the names of flags that are called like their keys", function()
+  it("may leave out the names of flags that equal their keys", function()
     local command = { "lua5.4", "spec/support/reginald/june_plugin.lua" }
     assert.same({}, (check("-d", "reginald", "--only", "june/handshake", command)))
   end)
 
-  it("may die of a member that another release of its protocol has", function()
+  it("may die of a member that belongs to another release of its protocol", function()
     for release, command in pairs { june = "sleep", july = "versions" } do
       local probes = {}
       for i, name in ipairs { "other-protocol", "unknown-command", "outcome", "shutdown", "late-request", "exit" } do
@@ -77,7 +77,7 @@ describe("a good plugin", function()
     assert.same({}, (check("-d", "lsp", "--run", "todo.count", "--args", args, command)))
   end)
 
-  it("may be a server of tools", function()
+  it("may be a server of MCP tools", function()
     local folder <close> = cli.scratch()
     os.remove(folder.path)
     assert(lfs.mkdir(folder.path))
@@ -85,7 +85,7 @@ describe("a good plugin", function()
     assert.same({}, (check("-d", "mcp", "--run", "search", "--args", '{"query":"x"}', command)))
   end)
 
-  it("may be an editor's server, whose operation fails", function()
+  it("may be an editor server whose operation fails", function()
     local command = { "lua5.4", "examples/editor/server.lua" }
     assert.same({}, (check("-d", "editor", "--run", "text", "--args", '{"name":"x"}', command)))
   end)
@@ -98,7 +98,7 @@ describe("a good plugin in another language", function()
   }
   local begun = {}
 
-  -- The one behind whatever chooses among several of them, which would be started each time.
+  -- The real interpreter, not the wrapper that selects a version each time it is started.
   local function program_of(interpreter)
     if interpreter ~= "python3" then return interpreter end
     return (children.run { command = { interpreter, "-c", "import sys; print(sys.executable)" } }):match "%C+"
@@ -110,7 +110,7 @@ describe("a good plugin in another language", function()
       local command = { program_of(interpreter), "examples/greeter/plugin." .. ending }
       begun[interpreter] = cli.words("check", "-d", "gevals", "-t", "30s", GREET, command)
     end
-    it("may be written for " .. interpreter, function()
+    it("may be run by " .. interpreter, function()
       if not begun[interpreter] then return pending(interpreter .. " is not here") end
       local verdicts, _, status = verdicts_of(begun[interpreter])
       assert.same({ expected, code }, { verdicts, status })
@@ -123,13 +123,13 @@ end)
 describe("a bad plugin", function()
   local begun = {}
 
-  -- What it does not do at all: the plain one knows nothing but handshake, shutdown and its operation.
+  -- Probes that the plain plugin fails: it has only a handshake, shutdown and its operation.
   local PLAIN = {
     "fail unknown-method", "fail unknown-notification", "warn bad-json", "warn invalid-request", "warn stray-answer",
     "warn empty-lines", "fail unknown-operation", "fail no-operation", "fail bad-params",
   }
 
-  -- Those of the plain one and these, in the order of the report.
+  -- The failures of the plain plugin and these, in the order of the report.
   local function with(...)
     local added, list = { ... }, { "skip missing-argument" }
     table.move(PLAIN, 1, #PLAIN, 2, list)
@@ -150,7 +150,7 @@ describe("a bad plugin", function()
 
   for behaviour, expected in pairs(WHOLE) do
     begun["all of " .. behaviour] = checking("-d", "gevals", "--run", "go", cli.bad(behaviour))
-    it("is seen through when it is " .. behaviour, function()
+    it("is detected when it is " .. behaviour, function()
       local verdicts, status = verdicts_in(begun["all of " .. behaviour])
       table.sort(verdicts)
       assert.same({ expected, 1 }, { verdicts, status })
@@ -161,8 +161,8 @@ describe("a bad plugin", function()
     silent = "initialize is not answered within 1s",
     deaf = "initialize is not answered within 1s",
     slow = "initialize is not answered within 1s",
-    crash_before = "initialize is not answered: it has ended with status 3",
-    crash_in_handshake = "initialize is not answered: it has ended with status 4",
+    crash_before = "initialize is not answered: it exited with status 3",
+    crash_in_handshake = "initialize is not answered: it exited with status 4",
     nameless = "the manifest: at the root: property \"name\" is missing",
     other_version = "the manifest: at /protocolVersion: expected \"0.0.1\", got string \"9.9.9\"",
     refusing = "initialize is refused: no licence (code -32603)",
@@ -171,7 +171,7 @@ describe("a bad plugin", function()
   for behaviour, reason in pairs(HANDSHAKES) do
     local timeout = reason:match "within (.*)" or "30s"
     begun["handshake of " .. behaviour] = checking("-d", "gevals", "-t", timeout, only "handshake", cli.bad(behaviour))
-    it("does not come to terms when it is " .. behaviour, function()
+    it("fails the handshake when it is " .. behaviour, function()
       local verdicts, status, report = verdicts_in(begun["handshake of " .. behaviour])
       assert.same({ { "fail handshake" }, 1 }, { verdicts, status })
       assert.equal(reason, report.probes[1].reason)
@@ -198,7 +198,7 @@ describe("a bad plugin", function()
     local path = os.tmpname()
     begun[i] = checking("-d", "gevals", "-t", timeout, "--run", "go", only(table.unpack(names)),
       cli.bad(behaviour, path))
-    it(("fails only where it is bad when it is %s, in %s"):format(behaviour, table.concat(names, ", ")), function()
+    it(("fails only the right probes when it is %s, in %s"):format(behaviour, table.concat(names, ", ")), function()
       finally(function() os.remove(path) end)
       assert.same({ expected, #expected > 0 and 1 or 0 }, { table.unpack({ verdicts_in(begun[i]) }, 1, 2) })
     end)
@@ -210,7 +210,7 @@ end)
 describe("the handshake", function()
   takes_stock()
 
-  it("is told of where it fails, also if nobody has asked for it", function()
+  it("is reported when it fails, also if it was not selected", function()
     assert.same({ "fail handshake" }, (check("-d", "gevals", only "manifest", cli.bad "crash_before")))
   end)
 end)
@@ -228,17 +228,17 @@ describe("the end of input", function()
       os.exit(]] .. status .. ")")
   end
 
-  it("has to be the end with status 0 in gevals", function()
+  it("requires status 0 in gevals", function()
     assert.same({}, (check("-d", "gevals", only "eof", ending_with(0))))
     local verdicts, _, report = check("-d", "gevals", only "eof", ending_with(3))
-    assert.same({ { "fail eof" }, "it has ended with status 3, not with 0" }, { verdicts, report.probes[1].reason })
+    assert.same({ { "fail eof" }, "it exited with status 3, not with 0" }, { verdicts, report.probes[1].reason })
   end)
 end)
 
 describe("what a plugin writes to its stdout", function()
   takes_stock()
 
-  -- A server of a line a message, or with headers, that answers everything by what the code says.
+  -- A server, with line or header framing, that runs this code for each request.
   local function server(code)
     return children.lua([[
       local json = require "pintle.core".json
@@ -273,34 +273,34 @@ describe("what a plugin writes to its stdout", function()
     return told
   end
 
-  it("may be right", function() assert.same({}, judge "write(answer(request))") end)
+  it("may be correct", function() assert.same({}, judge "write(answer(request))") end)
 
-  it("may not have headers that end in a line feed alone", function()
-    assert.same({ { "fail framing", "a header line ends in a line feed alone (in handshake)" } },
+  it("fails if header lines end with LF alone", function()
+    assert.same({ { "fail framing", "a header line ends with LF, not CR LF (in handshake)" } },
       judge [[local text = answer(request) write(text, ("Content-Length: %d\n\n"):format(#text))]])
   end)
 
-  it("may not have lines between messages", function()
-    assert.same({ { "fail stdout", "on stdout is what is no message: no header line (in handshake)" } },
+  it("fails if it has lines between messages", function()
+    assert.same({ { "fail stdout", "stdout has something that is not a message: not a header line (in handshake)" } },
       judge [[print "ready" write(answer(request))]])
   end)
 
-  it("has to be of JSON-RPC 2.0", function()
-    assert.same({ { "fail envelope", 'it has no "jsonrpc":"2.0" (in handshake)' } },
+  it("has to be valid JSON-RPC 2.0", function()
+    assert.same({ { "fail envelope", 'no "jsonrpc":"2.0" (in handshake)' } },
       judge [[write((answer(request):gsub("2%.0", "1.0")))]])
-    assert.same({ { "warn envelope", '"error":null stands beside a result (in handshake)' } },
+    assert.same({ { "warn envelope", 'both "error":null and a result (in handshake)' } },
       judge [[write(answer(request, request.method == "initialize" and '"result":{"capabilities":{}},"error":null'))]])
     assert.same({ { "fail envelope", "error.code is not an integer (in unknown-method)" } },
       { judge [[write((answer(request):gsub("%-32601", '"x"')))]] [2] })
   end)
 
-  it("has each id as it came", function()
+  it("has to return ids unchanged", function()
     local told = judge [[write((answer(request):gsub('"id":(%d+)', '"id":%1.0')))]]
     assert.equal("fail handshake", told[1][1])
     assert.same({ "fail envelope", "fail answers" }, { told[2][1], told[3][1] })
   end)
 
-  it("may be no text, may have no end, and does not steer the terminal", function()
+  it("is shown without control sequences, also if it is binary and incomplete", function()
     local weird = children.lua [[
       io.write "\xff\27[31m" io.flush() io.read "a"
       require "pintle.core".poll(600)]]
@@ -309,21 +309,21 @@ describe("what a plugin writes to its stdout", function()
     assert.same({ "fail handshake", "fail stdout" }, verdicts)
     assert.same({
       { from = "host", kind = "closed", text = "" }, { from = "host", kind = "killed", text = "" },
-      { from = "plugin", kind = "noise", text = "/xtbMzFt", encoding = "base64", problem = "a line that does not end" },
+      { from = "plugin", kind = "noise", text = "/xtbMzFt", encoding = "base64", problem = "an incomplete line" },
       { from = "plugin", kind = "exit", text = "signal KILL" },
     }, { table.unpack(find(report, "stdout").exchange, 2) })
     local out = cli.run(cli.words("check", words))
-    assert.truthy(out:find("\n      ← ? ??[31m  (a line that does not end)\n", 1, true), out)
+    assert.truthy(out:find("\n      ← ? ??[31m  (an incomplete line)\n", 1, true), out)
   end)
 
-  it("is not read for ever", function()
+  it("is read up to a limit", function()
     local flood = children.lua [[while true do io.write(("x"):rep(1000), "\n") end]]
     local verdicts, _, report = check("-d", "gevals", "-t", "30s", flood)
     assert.same({ "fail handshake", "fail stdout" }, verdicts)
     assert.equal("initialize is not answered: it has written more than 32 MiB", report.probes[1].reason)
   end)
 
-  it("is shown, with what was sent and the end of stderr", function()
+  it("is in the report, with what was sent and the end of stderr", function()
     local code = [[io.stderr:write "careful\n" write(answer(request, '"result":{"capabilities":5}'))]]
     local _, _, report = check("-d", "lsp", only "handshake", server(code))
     local probe = report.probes[1]
@@ -339,30 +339,30 @@ describe("what a plugin writes to its stdout", function()
     }, { table.unpack(probe.exchange, 2) })
   end)
 
-  it("is shown to people, too", function()
+  it("is printed in the text report, too", function()
     local words = { "check", "-d", "gevals", "-t", "30s", only "unknown-operation", cli.bad "crash_during" }
     local out, err, status = cli.run(cli.words(words))
     assert.same({ "", 1 }, { err, status })
     assert.equal([[
 Speaks gevals.
 fail  unknown-operation  an unknown operation is refused with -32601, or fails
-      execute is not answered: it has ended with status 5
+      execute is not answered: it exited with status 5
       → {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}
       ← MANIFEST
       → {"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"pintle-check-no-such-operation",]]
       .. [["args":{},"context":{"workdir":"/tmp","phase":"setup"}}}
       ← (ended with status 5)
-      → (the end of input)
+      → (end of input)
       | out of cheese
 0 passed, 1 failed, 0 warnings, 0 skipped
 ]], (out:gsub("← {[^\n]*", "← MANIFEST")))
   end)
 end)
 
-describe("what a plugin says that has no form at all", function()
+describe("malformed content from a plugin", function()
   takes_stock()
 
-  -- A server that answers each method by the JSON that it is told, with everything before the answer that stands there.
+  -- A server that answers each method with the given JSON, after the given other messages.
   local function server(framing, answers)
     return children.lua([[
       local json = require "pintle.core".json
@@ -392,7 +392,7 @@ describe("what a plugin says that has no form at all", function()
       end]], framing, json.encode(answers))
   end
 
-  -- Why the probe is not passed, by name, of those that are looked at.
+  -- The reasons of the probes that did not pass, by name.
   local function reasons(dialect, framing, answers, ...)
     local _, _, report = check("-d", dialect, GREET, only(...), server(framing, answers))
     local list = {}
@@ -402,9 +402,9 @@ describe("what a plugin says that has no form at all", function()
 
   local TOOLS_SERVER = '"result":{"protocolVersion":"2025-11-25","capabilities":{},'
     .. '"serverInfo":{"name":"p","version":"1"}}'
-  local NOTHING_REQUIRED = "greet has no argument that is required"
+  local NOTHING_REQUIRED = "greet has no required argument"
 
-  it("may be a schema that requires what is no list of names", function()
+  it("may be a schema whose required list is malformed", function()
     for _, required in ipairs { "5", "null", "[1]" } do
       local schema = ('{"type":"object","required":%s}'):format(required)
       assert.same({ NOTHING_REQUIRED }, reasons("gevals", "line", {
@@ -418,15 +418,15 @@ describe("what a plugin says that has no form at all", function()
     end
   end)
 
-  it("may be methods of an editor's server that are none", function()
+  it("may be malformed methods of an editor server", function()
     for _, methods in ipairs { "5", "null", "[1]", '[{"name":"greet","params":null}]' } do
-      assert.same({ "greet has no parameter known to be required" }, reasons("editor", "header", {
+      assert.same({ "greet has no required parameter that is known" }, reasons("editor", "header", {
         initialize = ('"result":{"methods":%s}'):format(methods), greet = '"result":null',
       }, "missing-argument"))
     end
   end)
 
-  it("may be tools that are none", function()
+  it("may be malformed tools", function()
     for tools, reason in pairs {
       ["null"] = "the result of tools/list: at the root: expected object, got null",
       ['{"tools":[1]}'] = "the result of tools/list: at /tools/0: expected object, got integer 1",
@@ -438,15 +438,15 @@ describe("what a plugin says that has no form at all", function()
     end
   end)
 
-  it("may be a method that is no text", function()
-    assert.same({ "its method is not a string (in classic/handshake)", "none" }, reasons("mcp", "line", {
+  it("may be a method that is not a string", function()
+    assert.same({ "the method is not a string (in classic/handshake)", "none" }, reasons("mcp", "line", {
       initialize = '{"jsonrpc":"2.0","method":null} ' .. TOOLS_SERVER,
     }, "envelope", "traffic"))
   end)
 
-  it("may be a code that is no number", function()
+  it("may be an error code that is not a number", function()
     for _, code in ipairs { '"x"', "null", "1.5" } do
-      assert.same({ "the code of an error is no Int" }, reasons("editor", "header", {
+      assert.same({ "the code of an error is not an Int" }, reasons("editor", "header", {
         initialize = '"result":null', unknown = ('"error":{"code":%s,"message":"no"}'):format(code),
       }, "error-code"))
     end
@@ -455,7 +455,7 @@ describe("what a plugin says that has no form at all", function()
     }, "unknown-method"))
   end)
 
-  it("may be a question to a drop that names none", function()
+  it("may be a request to a drop that has no id", function()
     for params, reason in pairs {
       [""] = "drop_get: at the root: expected object, got nothing (in drop)",
       [',"params":{"property":"name"}'] = 'drop_get: at the root: property "drop_id" is missing (in drop)',
@@ -473,17 +473,17 @@ end)
 describe("pintle check", function()
   takes_stock()
 
-  it("lets warnings pass, unless it is to be strict", function()
+  it("exits with 0 despite warnings, unless --strict is given", function()
     local words = { "-d", "gevals", only "empty-lines", cli.bad "good" }
     assert.same({ { "warn empty-lines" }, 0 }, { table.unpack({ check(table.unpack(words)) }, 1, 2) })
     assert.same({ { "warn empty-lines" }, 1 }, { table.unpack({ check("--strict", table.unpack(words)) }, 1, 2) })
   end)
 
-  it("runs what it needs to see what is found on the way", function()
+  it("runs all probes if only a watch is selected", function()
     assert.same({ "fail answers" }, (check("-d", "gevals", only "answers", cli.bad "twice")))
   end)
 
-  it("ends with 2 where it cannot be done", function()
+  it("exits with 2 when the plugin cannot be tested", function()
     local out, err, status = cli.run { "check", "-d", "gevals", "/no/such/program" }
     assert.same({ "Speaks gevals.\n", 2 }, { out, status })
     assert.truthy(err:find("/no/such/program", 1, true), err)
@@ -492,15 +492,15 @@ describe("pintle check", function()
     assert.truthy(err:find("true speaks none of the dialects that were tried", 1, true), err)
   end)
 
-  it("ends with 64 where it makes no sense", function()
+  it("exits with 64 on usage errors", function()
     local WRONG = {
       [{}] = "missing argument 'command'",
       [{ "-d", "nix", "true" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
-      [{ "--args", "{}", "true" }] = "--args belong to --run OPERATION",
+      [{ "--args", "{}", "true" }] = "--args needs --run OPERATION",
       [{ "--run", "x", "--args", "5", "true" }] = "--args: a JSON object expected",
       [{ "--run", "x", "--args", "[]", "true" }] = "--args: a JSON object expected",
-      [{ "-d", "gevals", "--only", "nix", "true" }] = "--only nix: gevals has no such probe",
-      [{ "-d", "gevals", "--root", ".", "true" }] = "--root: there is no workspace in gevals",
+      [{ "-d", "gevals", "--only", "nix", "true" }] = "--only nix: no probe of gevals matches",
+      [{ "-d", "gevals", "--root", ".", "true" }] = "--root: gevals has no workspace",
       [{ "--list", "-d", "nix" }] = 'no dialect "nix"; there are editor, gevals, liquid, lsp, mcp, reginald',
     }
     for words, message in pairs(WRONG) do
@@ -508,7 +508,7 @@ describe("pintle check", function()
     end
   end)
 
-  -- The params of all that are initialized.
+  -- The params of all initialize requests.
   local function initializations(report)
     local list = {}
     for _, probe in ipairs(report.probes) do
@@ -520,7 +520,7 @@ describe("pintle check", function()
     return list
   end
 
-  it("tells a language server of its workspace, in every probe", function()
+  it("gives a language server its workspace in every probe", function()
     local folder <close> = folders.new()
     local root = folder.path .. "/a b"
     assert(lfs.mkdir(root))
@@ -537,7 +537,7 @@ describe("pintle check", function()
     end
   end)
 
-  it("takes a workspace that is below the current directory, also for the editor's servers", function()
+  it("accepts a relative path as workspace, also for editor servers", function()
     local words = { "--root", "spec/../spec", only "handshake" }
     local root = lfs.currentdir() .. "/spec"
     local _, _, report = check("-d", "lsp", words, "lua5.4", "examples/todo-lsp/plugin.lua")
@@ -546,9 +546,9 @@ describe("pintle check", function()
     assert.equal(root, initializations(report)[1].root_path)
   end)
 
-  it("refuses a workspace that is no directory", function()
+  it("refuses a workspace that is not a directory", function()
     for given, message in pairs {
-      ["README.md"] = "README.md is no directory", ["/no/such"] = "No such file or directory", [""] = "No such file",
+      ["README.md"] = "README.md is not a directory", ["/no/such"] = "No such file or directory", [""] = "No such file",
     } do
       local out, err, status = cli.run { "check", "-d", "lsp", "--root", given, "true" }
       assert.same({ "", 64 }, { out, status })
@@ -556,7 +556,7 @@ describe("pintle check", function()
     end
   end)
 
-  it("leaves nothing behind of a plugin that does not want to end", function()
+  it("kills a plugin that does not exit", function()
     local code = [[io.stderr:write(io.open "/proc/self/stat":read "n", "\n")
       require "pintle.core".poll(600)]]
     local _, _, report = check("-d", "gevals", "-t", "1s", children.lua(code))
@@ -565,7 +565,7 @@ describe("pintle check", function()
     assert.is_false(cli.is_running(pid))
   end)
 
-  it("ends by Ctrl-C, and the plugin with it", function()
+  it("ends on Ctrl-C, and kills the plugin", function()
     local words = cli.words("check", "-d", "gevals", "-t", "60s", cli.bad "silent")
     local started <close> = cli.start(words, { stdin = "null" })
     local pid = cli.await_child(started.process:pid(), "bad_plugin")

@@ -1,13 +1,12 @@
--- What is kept of what was entered at the prompt of `pintle run`, where, and how it is found again.
+-- The history of the prompt of `pintle run`: saving, secrets, searching; and the width of text.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local folders = require "spec.support.folder"
 local histories = require "pintle.cli.run.history"
-local is_secret = require "pintle.cli.run.secrets"
+local is_secret = require("pintle.cli.run.shell").is_secret
 local lfs = require "lfs"
-local searches = require "pintle.cli.run.search"
-local width = require "pintle.cli.run.width"
+local terminal = require "pintle.cli.run.terminal"
 
 local nothing_left
 
@@ -21,7 +20,7 @@ local function lines_of(path)
 end
 
 describe("the history of the prompt", function()
-  it("is in a file that only its owner can read, in a folder likewise", function()
+  it("is in a file and a folder that only the owner can read", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/a/b/history"
     local history = histories.new(path)
@@ -34,7 +33,7 @@ describe("the history of the prompt", function()
     assert.same({ "one", "two ü" }, histories.new(path).lines)
   end)
 
-  it("is closed to others before anything more is written to it", function()
+  it("sets the permissions before it writes", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     cli.write(path, "one\n")
@@ -44,7 +43,7 @@ describe("the history of the prompt", function()
     assert.same({ "one", "two" }, lines_of(path))
   end)
 
-  it("has each line once in a row, and none that is no line", function()
+  it("drops repeated lines and those with control characters", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     local history = histories.new(path)
@@ -64,7 +63,7 @@ describe("the history of the prompt", function()
     assert.same({ "a", "b", "c" }, histories.new(path).lines)
   end)
 
-  it("is bounded", function()
+  it("is limited in length", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     local text = {}
@@ -80,14 +79,14 @@ describe("the history of the prompt", function()
     assert.is_nil(lfs.attributes(path .. ".new"))
   end)
 
-  it("does without where there is no place for it", function()
+  it("is not saved if there is no place for it", function()
     local history = histories.new "/dev/null/nowhere/history"
     history:keep "one"
     assert.same({}, history.lines)
     histories.new(nil):keep "one"
   end)
 
-  it("leaves alone what is no file", function()
+  it("leaves a path alone that is not a regular file", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     assert(os.execute("mkfifo -m 644 " .. path))
@@ -98,7 +97,7 @@ describe("the history of the prompt", function()
     assert.equal("rw-r--r--", lfs.attributes(path, "permissions"))
   end)
 
-  it("is where XDG has it, unless told", function()
+  it("follows XDG by default", function()
     local function path_with(env)
       local given = { PINTLE_HISTORY = false, XDG_STATE_HOME = false, HOME = "/home/ada" }
       for name, value in pairs(env) do given[name] = value end
@@ -115,7 +114,7 @@ describe("the history of the prompt", function()
 end)
 
 describe("a line", function()
-  it("is secret by the names in it, by the schema, or by a space before it", function()
+  it("is secret by argument names, by the schema, or by a leading space", function()
     for _, line in ipairs {
       "db open password=x", "db open userPassword='a b'", "db open API_KEY:=5", "db open a=b access-token=x",
       'db open auth={}', "db open login='{\"token\":\"x\"}'", "db open password='not ended", " db open a=b",
@@ -133,8 +132,8 @@ describe("a line", function()
 end)
 
 describe("a search", function()
-  it("finds the last that fits, and the ones before", function()
-    local search = searches { "tea one", "milk", "tea two", "tea two", "sugar" }
+  it("finds the newest matching line, then older ones", function()
+    local search = histories.search { "tea one", "milk", "tea two", "tea two", "sugar" }
     assert.is_nil(search:found())
     search:type "t"
     assert.equal("tea two", search:found())
@@ -153,17 +152,19 @@ describe("a search", function()
   end)
 end)
 
-describe("the width of a text", function()
-  it("is that of a terminal", function()
+describe("the width of text", function()
+  local width, first, last = terminal.width, terminal.first_columns, terminal.last_columns
+
+  it("is counted in columns of a terminal", function()
     assert.same({ 0, 3, 1, 6, 2, 1, 3 }, {
-      width.of "", width.of "abc", width.of "ü", width.of "日本茶", width.of "😀", width.of "e\u{301}", width.of "\xFFab",
+      width "", width "abc", width "ü", width "日本茶", width "😀", width "e\u{301}", width "\xFFab",
     })
   end)
 
-  it("is kept to at both ends, by whole characters", function()
+  it("limits text at either end, by whole characters", function()
     assert.same({ "日", "日本", "", "ab" },
-      { width.first("日本茶", 3), width.first("日本茶", 4), width.first("日", 1), width.first("ab", 9) })
+      { first("日本茶", 3), first("日本茶", 4), first("日", 1), first("ab", 9) })
     assert.same({ "茶", "本茶", "", "ab", "" },
-      { width.last("日本茶", 3), width.last("日本茶", 4), width.last("日", 1), width.last("ab", 9), width.last("ab", 0) })
+      { last("日本茶", 3), last("日本茶", 4), last("日", 1), last("ab", 9), last("ab", 0) })
   end)
 end)

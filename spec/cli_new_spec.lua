@@ -1,9 +1,9 @@
--- What `pintle new` makes runs, passes its own spec, and is clean, whatever the dialect.
+-- Plugins made by `pintle new` run, pass their own specs and luacheck, in every dialect.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
-local files = require "pintle.cli.new.files"
+local new = require "pintle.cli.new"
 local folders = require "spec.support.folder"
 local hosts = require "pintle.host"
 local lfs = require "lfs"
@@ -15,7 +15,7 @@ after_each(function() nothing_left() end)
 
 local ROOT = lfs.currentdir()
 
--- Runs the command in a folder, from the checkout.
+-- Runs the command of the checkout in a folder.
 local function pintle(folder, ...)
   return cli.outcome({}, { command = { ROOT .. "/bin/pintle", ... }, cwd = folder.path })
 end
@@ -28,7 +28,7 @@ local BUSTED = [[exec lua5.4 -e 'require "busted.runner" { standalone = false }'
 
 for _, name in ipairs(dialects.names()) do
   describe("a new plugin that speaks " .. name, function()
-    it("runs as the command says, and is found by hosts", function()
+    it("runs as the output says, and is found by hosts", function()
       local folder <close> = folders.new()
       local made = pintle(folder, "new", "tea", "--dialect", name)
       assert.same({ "", 0 }, { made[2], made[3] })
@@ -64,7 +64,7 @@ for _, name in ipairs(dialects.names()) do
       assert.truthy(text:find "0 warnings / 0 errors in 3 files", text)
     end)
 
-    it("leaves no word unfilled, and tells how to test it", function()
+    it("has no unfilled placeholder, and explains how to test it", function()
       local folder <close> = folders.new()
       pintle(folder, "new", "-d", name, "tea")
       for _, file in ipairs { "plugin.lua", "spec/plugin_spec.lua", "README.md", "manifest.json" } do
@@ -78,7 +78,7 @@ for _, name in ipairs(dialects.names()) do
 end
 
 describe("pintle new", function()
-  it("makes it where a path says", function()
+  it("creates the directory at a path", function()
     local folder <close> = folders.new()
     assert.equal(0, pintle(folder, "new", folder.path .. "/tea/")[3])
     assert.truthy(cli.slurp(folder.path .. "/tea/plugin.lua"):find('name = "tea"', 1, true))
@@ -90,14 +90,14 @@ describe("pintle new", function()
     assert(lfs.mkdir(folder.path .. "/empty"))
     assert(lfs.link("nowhere", folder.path .. "/link", true))
     for _, name in ipairs { "file", "empty", "link" } do
-      assert.same({ "", ("pintle: %s: it is there already; nothing was made\n"):format(name), 64 },
+      assert.same({ "", ("pintle: %s: it exists already; nothing was created\n"):format(name), 64 },
         pintle(folder, "new", name))
     end
     assert.equal("precious", cli.slurp(folder.path .. "/file"))
     assert.is_nil(lfs.attributes(folder.path .. "/empty/plugin.lua"))
   end)
 
-  it("refuses names that others could not use, and dialects that it does not know", function()
+  it("refuses invalid names and unknown dialects", function()
     local folder <close> = folders.new()
     for _, name in ipairs { "", "/", "..", "1st", "a b", "a.b", "-", "a\nb" } do
       local outcome = pintle(folder, "new", "--", name)
@@ -110,15 +110,15 @@ describe("pintle new", function()
     assert.is_nil(lfs.attributes(folder.path .. "/tea"))
   end)
 
-  it("leaves nothing behind where it cannot go on", function()
+  it("leaves nothing behind when it fails", function()
     local folder <close> = folders.new()
     local outcome = pintle(folder, "new", "no/tea")
-    assert.same({ "", "pintle: no/tea: No such file or directory; nothing was made\n", 64 }, outcome)
+    assert.same({ "", "pintle: no/tea: No such file or directory; nothing was created\n", 64 }, outcome)
     local path = folder.path .. "/tea"
     local list = { { path = "a", text = "" }, { path = "b/c", text = "" }, { path = "b/d", text = "" } }
-    local ok, message = files.make(path, list)
+    local ok, message = new.make_files(path, list)
     assert.is_nil(ok)
-    assert.equal(path .. "/b: it is there already", message)
+    assert.equal(path .. "/b: it exists already", message)
     assert.is_nil(lfs.attributes(path))
   end)
 end)

@@ -1,9 +1,9 @@
--- A recording plays the plugin for a host, or the host for a plugin.
+-- `pintle replay`: a recording plays the plugin for a host, or the host for a plugin.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
-local differences = require "pintle.cli.replay.differences"
+local differences = require("pintle.cli.replay.player").differences
 local hosts = require "pintle.host"
 local json_text = require "pintle.cli.json_text"
 
@@ -28,7 +28,7 @@ end
 
 local function from(whom, message) return ('{"from":"%s","message":%s}'):format(whom, message) end
 
--- What is played to these lines of a host.
+-- The output of the recorded plugin for these lines of a host.
 local function play(lines, ...)
   local started <close> = cli.start(cli.words("replay", { ... }, path))
   started:say(lines)
@@ -40,7 +40,7 @@ local HELLO = from("host", '{"jsonrpc":"2.0","id":1,"method":"hello","params":{"
 local HELLO_NOW = '{"id":"now","method":"hello","params":{"c":null,"a":[1,{"b":2}]},"jsonrpc":"2.0"}\n'
 
 describe("a recorded plugin", function()
-  it("answers as recorded, with the ids of now, and ends as recorded", function()
+  it("answers with the ids of the current requests, and exits as recorded", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","method":"log","params":{"id":1,"n":1.0}}'),
       from("plugin", '{ "result" : {"z":1,"y":1.50} ,"id":1, "jsonrpc":"2.0"}'), '{"from":"plugin","stderr":"bye"}',
       '{"from":"plugin","noise":"noise"}', '{"from":"plugin","noise":"/w==","encoding":"base64"}',
@@ -55,11 +55,11 @@ describe("a recorded plugin", function()
     assert.same({ "", "", 2 }, play(HELLO_NOW))
   end)
 
-  it("says what a host says differently, and goes on where it can", function()
+  it("reports differences in messages of the host, and continues", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'), '{"from":"host","closed":"stdin"}',
       '{"exit":{"code":0}}')
     assert.same({ '{"jsonrpc":"2.0","id":5,"result":1}\n', ([[
-%s:2: the host deviates: request hello #5 is not as recorded
+%s:2: the host deviates: request hello #5 differs from the recording
   - /params/a/1/b: 2
   + /params/a/1/b: 3
   - /params/c: null
@@ -68,48 +68,48 @@ describe("a recorded plugin", function()
 ]]):format(path), 1 }, play('{"jsonrpc":"2.0","id":5,"method":"hello","params":{"a":[1,{"b":3}],"d/e":[]}}\n'))
   end)
 
-  it("may be told what does not matter", function()
+  it("ignores differences at the given paths", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'))
     assert.same({ '{"jsonrpc":"2.0","id":5,"result":1}\n', "", 0 },
       play('{"jsonrpc":"2.0","id":5,"method":"hello","params":{"a":[1,{"b":3}],"d/e":[]}}\n',
         "--ignore", "/params/a/*", "-i", "/params/c", "-i", "/params/d~1e"))
   end)
 
-  it("leaves a host that goes its own way, but not without an answer", function()
+  it("ends when the host sends another message, and answers a request with an error", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'))
     local refusal = '{"jsonrpc":"2.0","id":3,"error":{"code":-32603,'
       .. '"message":"Internal error: the recording has no answer to this"}}\n'
     assert.same({ refusal, ([[
-%s:2: the host deviates: request hello #1 was expected, but request other #3 came
+%s:2: the host deviates: request hello #1 was expected, but request other #3 arrived
 0 messages of the host, and 1 deviation
 ]]):format(path), 1 }, play '{"jsonrpc":"2.0","id":3,"method":"other"}\n')
     assert.same({ "", ([[
-%s:2: the host deviates: request hello #1 was expected, but notification hello came
+%s:2: the host deviates: request hello #1 was expected, but notification hello arrived
 0 messages of the host, and 1 deviation
 ]]):format(path), 1 }, play '{"jsonrpc":"2.0","method":"hello"}\n')
   end)
 
-  it("misses what a host does not say", function()
+  it("reports messages that do not arrive", function()
     write(HELLO)
     local expected = ([[
-%s:2: the host deviates: request hello #1 was expected, but nothing follows
+%s:2: the host deviates: request hello #1 was expected, but the input ended
 0 messages of the host, and 1 deviation
 ]]):format(path)
     assert.same({ "", expected, 1 }, play "")
     assert.same({ "", expected, 1 }, play "no message\n")
     local started <close> = cli.start { "replay", "-t", "100ms", path }
-    assert.same({ "", (expected:gsub("nothing follows", "nothing was said in time")), 1 }, { started:finish() })
+    assert.same({ "", (expected:gsub("the input ended", "no message arrived in time")), 1 }, { started:finish() })
   end)
 
-  it("notes what a host says too much", function()
+  it("reports additional messages", function()
     write(HELLO, '{"from":"host","closed":"stdin"}')
     assert.same({ "", ([[
-%s:3: the host deviates: the end was expected, but notification more came
+%s:3: the host deviates: the end was expected, but notification more arrived
 1 message of the host, and 1 deviation
 ]]):format(path), 1 }, play(HELLO_NOW .. '{"jsonrpc":"2.0","method":"more"}\n'))
   end)
 
-  it("asks as recorded, and compares the answers", function()
+  it("sends recorded requests, and compares the answers", function()
     write(HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"method":"ask"}'),
       from("host", '{"jsonrpc":"2.0","id":1,"result":"yes"}'), from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'))
     local said = '{"jsonrpc":"2.0","id":1,"method":"ask"}\n{"jsonrpc":"2.0","id":"now","result":1}\n'
@@ -119,7 +119,7 @@ describe("a recorded plugin", function()
     assert.truthy(err:find("  - /id: 1\n  + /id: 2\n  - /result: \"yes\"\n  + /result: \"no\"\n", 1, true), err)
   end)
 
-  it("knows the ids that cancellations speak of", function()
+  it("translates the ids in cancellations", function()
     write(HELLO, from("host", '{"jsonrpc":"2.0","method":"cancel","params":{"id":1}}'),
       from("plugin", '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"cancelled"}}'))
     assert.same({ '{"jsonrpc":"2.0","id":"now","error":{"code":1,"message":"cancelled"}}\n', "", 0 },
@@ -127,31 +127,31 @@ describe("a recorded plugin", function()
     assert.equal(1, play(HELLO_NOW .. '{"jsonrpc":"2.0","method":"cancel","params":{"id":1}}\n')[3])
   end)
 
-  it("answers batches as batches", function()
+  it("answers batches with batches", function()
     write(from("host", '[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"b"}]'),
       from("plugin", '[{"jsonrpc":"2.0","id":2,"result":"b"},{"jsonrpc":"2.0","id":1,"result":"a"}]'))
     assert.same({ '[{"jsonrpc":"2.0","id":8,"result":"b"},{"jsonrpc":"2.0","id":7,"result":"a"}]\n', "", 0 },
       play '[{"jsonrpc":"2.0","id":7,"method":"a"},{"jsonrpc":"2.0","id":8,"method":"b"}]\n')
   end)
 
-  it("speaks with headers if that was recorded", function()
+  it("uses header framing if it was recorded", function()
     write('{"framing":"header"}', HELLO, from("plugin", '{"jsonrpc":"2.0","id":1,"result":"ä"}'))
     local peer = assert(connect.open { command = { "bin/pintle", "replay", path }, framing = "header" })
     assert.equal("ä", peer:call("hello", { a = { 1, { b = 2 } }, c = json.null }))
     peer:close()
   end)
 
-  it("reports for programs", function()
+  it("prints the report as JSON", function()
     write(HELLO)
     local _, err, status = table.unpack(play('{"jsonrpc":"2.0","id":1,"method":"hello"}\n', "--json"))
     assert.equal(1, status)
     assert.same({ ok = false, heard = 1, deviations = { {
-      line = 2, what = "request hello #1 is not as recorded",
+      line = 2, what = "request hello #1 differs from the recording",
       differences = { { path = "/params", recorded = { a = { 1, { b = 2 } }, c = json.null } } },
     } } }, json.decode(err))
   end)
 
-  it("stands in for the real one", function()
+  it("replaces the real plugin", function()
     local host <close> = hosts { log = false }
     local function greet(...)
       local plugin = assert(host:start { command = { ... } })
@@ -176,7 +176,7 @@ describe("a recorded host", function()
     plugin:stop()
   end
 
-  it("asks the plugin it was recorded with, or another, and compares", function()
+  it("starts the recorded plugin or another, and compares its messages", function()
     record(cli.GREETER)
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path))
     assert.same({ "9 messages of the plugin, all as recorded\n", "", 0 }, replay(path, "--", cli.GREETER))
@@ -204,35 +204,35 @@ describe("a recorded host", function()
       replay("-i", "/result/version", "-i", "/result/error", "-i", "/result/message", path, "--", table.unpack(other)))
   end)
 
-  it("notes another end", function()
+  it("reports another exit status", function()
     write(from("host", '{"jsonrpc":"2.0","id":1,"method":"x"}'), from("plugin", '{"jsonrpc":"2.0","id":1,"result":1}'),
       '{"from":"host","closed":"stdin"}', '{"exit":{"code":0}}')
     local code = [[read line; echo '{"jsonrpc":"2.0","id":1,"result":1}'; cat; exit 4]]
     assert.same({ ([[
-%s:5: the plugin deviates: it ended with status 4, and in the recording with status 0
+%s:5: the plugin deviates: it ended with status 4, but in the recording with status 0
 1 message of the plugin, and 1 deviation
 ]]):format(path), "", 1 }, replay(path, "--", table.unpack(children.sh(code))))
     local out = replay("--json", path, "--", table.unpack(children.sh(code)))[1]
-    assert.equal("it ended with status 4, and in the recording with status 0", json.decode(out).deviations[1].what)
+    assert.equal("it ended with status 4, but in the recording with status 0", json.decode(out).deviations[1].what)
   end)
 
-  it("says what cannot be", function()
+  it("reports usage errors", function()
     write(HELLO)
     assert.same({ "", 'pintle: cannot run "no-such-program": No such file or directory\n', 2 }, replay(path))
-    assert.same({ "", "pintle: a plugin to talk to is for --as host\n", 64 },
+    assert.same({ "", "pintle: a command needs --as host\n", 64 },
       cli.outcome { "replay", path, "--", "cat" })
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 }, replay "/no/such/file")
     local folder = path:match "^.*/"
     assert.same({ "", ("pintle: %s: Is a directory\n"):format(folder), 64 }, replay(folder))
     write '{"framing":"morse"}'
-    local complaint = 'pintle: no framing "morse" is known here\n'
+    local complaint = 'pintle: unknown framing "morse"\n'
     assert.same({ "", complaint, 64 }, replay(path, "--", "cat"))
     assert.same({ "", complaint, 64 }, cli.outcome { "replay", path })
     cli.write(path, '{"trace":1,"time":0}\n')
-    assert.same({ "", ("pintle: %s does not tell the command; name one, behind --\n"):format(path), 64 }, replay(path))
+    assert.same({ "", ("pintle: %s does not contain the command; give one after --\n"):format(path), 64 }, replay(path))
   end)
 
-  it("says again what is no message, too", function()
+  it("sends recorded noise", function()
     write(from("host", "[1]"), from("host", "5"), from("plugin", "[1]"), from("plugin", "5"))
     assert.same({ "2 messages of the plugin, all as recorded\n", "", 0 }, replay(path, "--", "cat"))
   end)
@@ -257,7 +257,7 @@ describe("differences", function()
     return found
   end
 
-  it("are found wherever they are", function()
+  it("are found at every depth", function()
     assert.same({}, between('{"a":[1,{"b":null}],"c":{}}', '{"c":{},"a":[1,{"b":null}]}'))
     assert.same({ "/a/1 2 3", "/a/2 nil 4" }, between('{"a":[1,2]}', '{"a":[1,3,4]}'))
     assert.same({ "/a null nil", "/b nil null" }, between('{"a":null}', '{"b":null}'))
@@ -268,7 +268,7 @@ describe("differences", function()
   end)
 end)
 
-describe("places in JSON text", function()
+describe("positions in JSON text", function()
   it("are found past strings and containers", function()
     local text = ' { "a\\"b" : "}{\\\\" , "id":[ {"id":1} , "]"], "x":-1.5e3,"\\u0069d" : true } '
     local function member(name)

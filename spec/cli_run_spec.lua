@@ -2,11 +2,11 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local editors = require "pintle.cli.run.editor"
+local new_editor = require("pintle.cli.run.prompt").editor
 local folders = require "spec.support.folder"
-local keys = require "pintle.cli.run.keys"
+local new_keys = require("pintle.cli.run.terminal").keys
 local lfs = require "lfs"
-local split = require "pintle.cli.run.words"
+local split = require("pintle.cli.run.shell").split
 local terminals = require "spec.support.terminal"
 
 local nothing_left
@@ -37,7 +37,7 @@ plugin:operation("bring", {}, function(_, ctx)
   file:close()
 end)
 
--- Says something on stderr when a file is there, whatever else is going on.
+-- Writes to stderr as soon as a file exists.
 plugin:operation("call_later", {}, function()
   pintle.task(function()
     while not io.open(os.getenv "NOTE") do pintle.sleep(0.01) end
@@ -51,7 +51,7 @@ plugin:operation("die", {}, function() os.exit(4) end)
 plugin:serve()
 ]]
 
--- A folder with the plugin `tea` in it.
+-- A folder with the plugin `tea`.
 local function stage()
   local folder = folders.new()
   folder.plugins, folder.note = folder.path .. "/plugins", folder.path .. "/note"
@@ -69,7 +69,7 @@ local function run(folder, script, ...)
 end
 
 describe("pintle run, with a script,", function()
-  it("runs operations, and tells of plugins", function()
+  it("runs operations, and lists plugins", function()
     local folder <close> = stage()
     assert.same({ [[
 PLUGIN  VERSION  OPERATIONS
@@ -79,14 +79,14 @@ A cup of lapsang souchong
 ]], "", 0 }, run(folder, "plugins\n\n# a remark\ntea brew leaf=assam milk=true\n tea  brew leaf='lapsang souchong'"))
   end)
 
-  it("shows names without what would turn the direction of the text", function()
+  it("prints names without characters that change the text direction", function()
     local folder <close> = stage()
     cli.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
     assert.same({ "PLUGIN  VERSION  OPERATIONS\ntea     1.2.3    brew br? call_later die\n", "", 0 },
       run(folder, "plugins"))
   end)
 
-  it("describes a plugin, and itself", function()
+  it("describes a plugin, and prints help", function()
     local folder <close> = stage()
     local out = run(folder, "tea\nhelp\n")[1]
     assert.truthy(out:find "\nbrew +Brew a cup\n", out)
@@ -94,15 +94,15 @@ A cup of lapsang souchong
     assert.truthy(out:find "\nreload +stop all", out)
   end)
 
-  it("goes on after what fails, and ends with the status of the first that did", function()
+  it("continues after failures, and exits with the status of the first", function()
     local folder <close> = stage()
     assert.same({ "A cup of assam\n", [[
 pintle: brew failed: no leaf
 pintle: Unknown operation: brow; did you mean brew?
-pintle: no plugin or command coffee; `help` tells more
-pintle: help takes no words
-pintle: nothing ends the '
-pintle: "leaf" is not key=value, nor key:=JSON
+pintle: no plugin or command coffee; try `help`
+pintle: help takes no arguments
+pintle: unterminated '
+pintle: "leaf" is neither key=value nor key:=JSON
 ]], 1 }, run(folder, [[
 tea brew leaf=none
 tea brow
@@ -114,7 +114,7 @@ tea brew leaf=assam
 ]]))
   end)
 
-  it("ends at quit, and reads commands from files, too", function()
+  it("ends at quit, and reads commands from a file", function()
     local folder <close> = stage()
     cli.write(folder.path .. "/script", "tea brew leaf=a\nquit\ntea brew leaf=b\n")
     local text, code = children.run {
@@ -124,7 +124,7 @@ tea brew leaf=assam
     assert.same({ "", "", 0 }, run(folder, ""))
   end)
 
-  it("looks again at reload", function()
+  it("searches the directory again on reload", function()
     local folder <close> = stage()
     local started <close> = cli.start({ "run", folder.plugins }, { env = { NOTE = folder.note } })
     started:say "plugins\n"
@@ -136,16 +136,16 @@ tea brew leaf=assam
     assert.truthy(out:find "\ncoffee +1.2.3 .*\ntea +1.2.3 ", out)
   end)
 
-  it("tells of plugins that do not start, and runs the others", function()
+  it("reports plugins that fail to start, and runs the others", function()
     local folder <close> = stage()
     cli.write(folder.plugins .. "/bad", "#!/bin/sh\nexit 3\n")
     assert(os.execute("chmod +x " .. folder.plugins .. "/bad"))
     local out, err, status = table.unpack(run(folder, "tea brew leaf=a\n"))
     assert.same({ "A cup of a\n", 2 }, { out, status })
-    assert.truthy(err:find("pintle: bad does not run: bad ended with status 3\n", 1, true), err)
+    assert.truthy(err:find("pintle: bad failed to start: bad ended with status 3\n", 1, true), err)
   end)
 
-  it("says so where there is nothing to run", function()
+  it("reports an empty directory", function()
     local folder <close> = stage()
     os.remove(folder.plugins .. "/tea")
     assert.same({ "", ("pintle: no plugins in %s\n"):format(folder.plugins), 2 }, run(folder, ""))
@@ -156,12 +156,12 @@ tea brew leaf=assam
     assert.truthy(outcome[2]:find("No such file or directory", 1, true), outcome[2])
   end)
 
-  it("speaks the dialect that it is told", function()
+  it("speaks the given dialect", function()
     local folder <close> = stage()
     assert.same({ "A cup of a\n", "", 0 }, run(folder, "tea brew leaf=a\n", "--dialect", "mcp"))
   end)
 
-  it("cancels what runs when it is interrupted, stops all, and ends with 130", function()
+  it("cancels the operation when interrupted, stops all plugins, and exits with 130", function()
     local folder <close> = stage()
     local started <close> = cli.start({ "run", folder.plugins }, { env = { NOTE = folder.note } })
     started:say "tea bring\n"
@@ -169,7 +169,7 @@ tea brew leaf=assam
     local plugin = cli.await_child(started.process:pid(), "tea")
     started.process:kill "INT"
     local _, err, status = started:finish()
-    assert.same({ "pintle: interrupted; it was cancelled\n", 130 }, { err, status })
+    assert.same({ "pintle: interrupted: the operation was cancelled\n", 130 }, { err, status })
     assert.equal("true", cli.slurp(folder.note))
     assert.is_false(cli.is_running(plugin))
   end)
@@ -187,7 +187,7 @@ describe("pintle run, at a terminal,", function()
     return terminal
   end
 
-  try("completes plugins, operations and arguments by Tab", function()
+  try("completes plugins, operations and arguments on Tab", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "t\t"
@@ -205,7 +205,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("completes no names that cannot be shown", function()
+  try("does not complete names with control characters", function()
     local folder <close> = stage()
     cli.write(folder.plugins .. "/tea", (PLUGIN:gsub('"bring"', '"br\\u{202E}"')))
     local terminal <close> = at_terminal(folder)
@@ -215,7 +215,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("edits the line, and goes through what was entered before", function()
+  try("edits the line, and walks through the history", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "brew leaf=grün\1tea \n"
@@ -230,7 +230,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("has in the next run what was entered in this one, but for what is secret", function()
+  try("keeps the history for the next run, except secrets", function()
     local folder <close> = stage()
     local path = folder.path .. "/state/pintle/history"
     local first <close> = at_terminal(folder)
@@ -253,7 +253,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, second:finish())
   end)
 
-  try("keeps nothing where it is told so", function()
+  try("saves no history with --no-history", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder, "--no-history")
     terminal:say "tea brew leaf=assam\n"
@@ -265,7 +265,7 @@ describe("pintle run, at a terminal,", function()
     assert.is_nil(lfs.attributes(folder.path .. "/state"))
   end)
 
-  try("searches what was entered before at Ctrl-R", function()
+  try("searches the history on Ctrl-R", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "tea brew leaf=assam\ntea brew leaf=sencha\n"
@@ -282,7 +282,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("knows which characters are wide", function()
+  try("knows the width of characters", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "tea brew leaf=日本茶\2\2"
@@ -293,7 +293,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("prints what is said meanwhile above the line, which stays", function()
+  try("prints the log above the line", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "tea call_later\n"
@@ -308,13 +308,13 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("cancels what runs at Ctrl-C, and goes on", function()
+  try("cancels the operation on Ctrl-C, and continues", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "tea bring\n"
     terminal:expect "on its way\r\n"
     terminal:say "\3"
-    terminal:expect "pintle: interrupted; it was cancelled\r\n"
+    terminal:expect "pintle: interrupted: the operation was cancelled\r\n"
     terminal:expect "pintle> "
     cli.await(function() return lfs.attributes(folder.note, "size") == 4 end)
     terminal:say "tea brew leaf=assam\n"
@@ -323,24 +323,24 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("has a plugin back that died, by reload, which can be interrupted", function()
+  try("restarts a dead plugin on reload, which can be interrupted", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "reload\n\3"
-    terminal:expect "pintle: interrupted; it was cancelled\r\n"
+    terminal:expect "pintle: interrupted: the operation was cancelled\r\n"
     terminal:say "reload\n"
     terminal:expect "reload\r\n"
     terminal:say "tea brew leaf=assam\n"
     terminal:expect "A cup of assam\r\n"
     terminal:say "tea die\n"
-    terminal:expect "tea ended with status 4; `reload` starts it again\r\n"
+    terminal:expect "tea ended with status 4; `reload` restarts it\r\n"
     terminal:say "reload\ntea brew leaf=sencha\n"
     terminal:expect "A cup of sencha\r\n"
     terminal:say "\4"
     assert.equal(0, terminal:finish())
   end)
 
-  try("keeps what is typed while something runs", function()
+  try("keeps input that arrives during an operation", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say "tea bring\n"
@@ -351,7 +351,7 @@ describe("pintle run, at a terminal,", function()
     assert.equal(0, terminal:finish())
   end)
 
-  try("leaves the terminal as it was, also when it is terminated", function()
+  try("restores the terminal, also when it is terminated", function()
     local folder <close> = stage()
     local shell = ([[stty -g > D/before; sh -c 'echo $$ > D/pid; exec bin/pintle run D/plugins'; stty -g > D/after]])
       :gsub("D/", folder.path .. "/")
@@ -367,7 +367,7 @@ describe("pintle run, at a terminal,", function()
     end
   end)
 
-  try("shows the part of a long line that is around the cursor", function()
+  try("shows the part of a long line around the cursor", function()
     local folder <close> = stage()
     local terminal <close> = at_terminal(folder)
     terminal:say("tea brew leaf=" .. ("x"):rep(100))
@@ -382,18 +382,18 @@ describe("pintle run, at a terminal,", function()
 end)
 
 describe("the words of a line", function()
-  it("are cut at spaces, but not in quotes", function()
+  it("are separated by spaces outside of quotes", function()
     assert.same({ "a", "b=c d", 'e"f', "g\\h i", "", "j k" }, split [[ a b='c d'  e\"f "g\\h i" '' j\ k ]])
     assert.same({}, split "  ")
     assert.same({ 'say "hi"' }, split [["say \"hi\""]])
-    assert.same({ nil, "nothing ends the \"" }, { split 'a "b' })
-    assert.same({ nil, "nothing ends the \\" }, { split "a \\" })
+    assert.same({ nil, "unterminated \"" }, { split 'a "b' })
+    assert.same({ nil, "unterminated \\" }, { split "a \\" })
   end)
 end)
 
 describe("keys", function()
   local function names(bytes)
-    local reader, list = keys(), {}
+    local reader, list = new_keys(), {}
     for byte in bytes:gmatch "." do
       local key, character = reader:feed(byte)
       list[#list + 1] = key or character
@@ -401,23 +401,23 @@ describe("keys", function()
     return table.concat(list, " ")
   end
 
-  it("have names, or are characters", function()
+  it("are names or characters", function()
     assert.equal("a ü € 😀 left up delete home end enter interrupt",
       names "aü€😀\27[D\27OA\27[3~\27[1~\27[F\r\3")
     assert.equal("word-left word-right word-left word-right kill-next-word kill-word yank search give-up",
       names "\27b\27f\27[1;5D\27[1;5C\27d\27\127\25\18\7")
   end)
 
-  it("that nobody knows do nothing, and do not swallow the next", function()
+  it("that are unknown are ignored, and do not affect the next", function()
     assert.equal("a b c d", names "a\27[15~b\27[1;9Zc\27xd")
     assert.equal("a b", names "a\xFF\xFF\xFF\xFFb")
     assert.equal("enter", names "\xC3\n")
   end)
 end)
 
-describe("a line that is edited", function()
-  it("survives every key at every place, whole characters at a time", function()
-    local editor = editors()
+describe("the line editor", function()
+  it("handles every key at every position, by whole characters", function()
+    local editor = new_editor()
     local all = {
       "left", "right", "home", "end", "backspace", "delete", "kill", "kill-back", "kill-word", "up", "down",
       "word-left", "word-right", "kill-next-word", "yank",
@@ -431,8 +431,8 @@ describe("a line that is edited", function()
     end
   end)
 
-  it("goes from word to word, and puts back what was taken away", function()
-    local editor = editors()
+  it("moves by words, and inserts deleted text again", function()
+    local editor = new_editor()
     editor:insert "tea brew  leaf=grün"
     local function press(...)
       for _, key in ipairs { ... } do editor:press(key) end
@@ -447,8 +447,8 @@ describe("a line that is edited", function()
     assert.equal("tea| leaf=grünbrew", press "yank")
   end)
 
-  it("comes back as it was from the history", function()
-    local editor = editors()
+  it("restores the draft after walking through the history", function()
+    local editor = new_editor()
     for _, line in ipairs { "one", "two", "two", "  " } do
       editor:insert(line)
       editor:enter()

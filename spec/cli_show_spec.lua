@@ -50,12 +50,12 @@ local function show(...)
 end
 
 describe("pintle show", function()
-  it("prints a recording readably", function()
+  it("prints a recording", function()
     assert.same({ [[
    0.000000   started my plugin
    0.001000   line framing
    0.001000 → initialize #1 {"b":1,"a":[2.50]}
-   0.001000   the dialect is gevals
+   0.001000   dialect: gevals
    0.002000 ← | starting ?[31mup
    0.011000 ← initialize #1 = {"name":"p"}  (10.000 ms)
    0.012000 ← ? oops
@@ -69,10 +69,10 @@ describe("pintle show", function()
    1.600000 → log
    1.600000 → execute #3
    1.601000 ← execute #3 = 1  (1.000 ms)
-   1.602000 ← no JSON-RPC message "text"
+   1.602000 ← not a JSON-RPC message "text"
    1.700000 → signal TERM
-   1.700000 → has closed stdin
-   1.700000 → does not read any more: stdout
+   1.700000 → closed stdin
+   1.700000 → stopped reading stdout
    1.800000   ended with signal TERM
             ← never answered: ask #1
 ]], "", 0 }, show())
@@ -91,18 +91,18 @@ describe("pintle show", function()
     assert.truthy(show("-m", "a*")[1]:find "never answered: ask #1\n$")
   end)
 
-  it("shows what went wrong", function()
+  it("shows only errors with --errors", function()
     assert.same({ [[
    0.012000 ← ? oops
    0.012000 ← ? base64 AP8= (header line 1)
    1.520000 ← execute #"a" ! -32601 no [1]  (1.500 s)
-   1.602000 ← no JSON-RPC message "text"
+   1.602000 ← not a JSON-RPC message "text"
    1.800000   ended with signal TERM
             ← never answered: ask #1
 ]], "", 0 }, show "--errors")
   end)
 
-  it("tells how long answers took", function()
+  it("shows latencies", function()
     assert.same({ [[
 METHOD      ASKED   COUNT  ERRORS        MIN     MEDIAN        P95        MAX
 execute     plugin      3       1   1.000 ms   3.000 ms    1.500 s    1.500 s
@@ -126,7 +126,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.equal(show()[1], show("--width", "0")[1])
   end)
 
-  it("prints records for programs, with what belongs together", function()
+  it("prints records as JSON, with method and latency of answers", function()
     assert.same({ table.concat({
       RECORDING[9], RECORDING[10],
       RECORDING[13]:sub(1, -2) .. ',"method":"execute","latency":0.003}',
@@ -137,29 +137,29 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.equal(#RECORDING, select(2, show "--json"[1]:gsub("\n", "")))
   end)
 
-  it("says what is wrong with a file", function()
+  it("reports invalid files", function()
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 },
       cli.outcome { "show", "/no/such/file" })
     assert.same({ "", "pintle: spec: Is a directory\n", 64 }, cli.outcome { "show", "spec" })
     write { '{"time":1,"hello":2}' }
-    assert.same({ "", ("pintle: %s: line 1: this is nothing that `pintle trace` has written\n"):format(path), 64 },
+    assert.same({ "", ("pintle: %s: line 1: not a recording of `pintle trace`\n"):format(path), 64 },
       cli.outcome { "show", path })
     write { START, "nonsense" }
     local out, err, status = cli.run { "show", path }
     assert.same({ "   0.000000   started my plugin\n", 64 }, { out, status })
     assert.equal(("pintle: %s: line 2: not JSON: invalid value at line 1, column 1\n"):format(path), err)
     write { (START:gsub('"trace":1', '"trace":2')) }
-    assert.truthy(cli.outcome { "show", path }[2]:find "version 2 of the form, and only 1 is known here")
+    assert.truthy(cli.outcome { "show", path }[2]:find "unknown version 2 of the format; this pintle reads version 1")
   end)
 
-  it("says which member of a record is not what it has to be", function()
+  it("reports invalid members of records", function()
     for record, complaint in pairs {
       ['{"time":1,"from":"me","message":1}'] = "from: host or plugin expected",
-      ['{"time":1,"message":1}'] = "from: missing beside message",
-      ['{"time":1,"from":"host","noise":[]}'] = "noise: text expected",
-      ['{"time":1,"command":"true"}'] = "command: a list of texts expected",
-      ['{"time":1,"command":[1]}'] = "command: a list of texts expected",
-      ['{"time":1,"command":[]}'] = "command: a list of texts expected",
+      ['{"time":1,"message":1}'] = "from: missing, but required with message",
+      ['{"time":1,"from":"host","noise":[]}'] = "noise: a string expected",
+      ['{"time":1,"command":"true"}'] = "command: a list of strings expected",
+      ['{"time":1,"command":[1]}'] = "command: a list of strings expected",
+      ['{"time":1,"command":[]}'] = "command: a list of strings expected",
       ['{"time":1,"exit":{}}'] = "exit: a code or a signal expected",
     } do
       write { START, record }
@@ -175,7 +175,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.same({ "   0.000000   started my plugin\n", "", 0 }, { started:finish() })
   end)
 
-  it("follows a recording that is being written, up to the end of the program", function()
+  it("follows a growing recording until the program exits", function()
     write { START }
     local started <close> = cli.start({ "show", "-f", path }, { stdin = "null" })
     started:read "started my plugin\n"
@@ -195,7 +195,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     }, { started:finish() })
   end)
 
-  it("stops in the middle at Ctrl-C", function()
+  it("stops in the middle on Ctrl-C", function()
     local lines = { START }
     for i = 2, 200000 do lines[i] = RECORDING[3] end
     write(lines)
@@ -207,7 +207,7 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.is_true(select(2, out:gsub("\n", "")) < 199999)
   end)
 
-  it("stops following at Ctrl-C", function()
+  it("stops following on Ctrl-C", function()
     write { START }
     local started <close> = cli.start({ "show", "-f", path }, { stdin = "null" })
     started:read "started my plugin\n"

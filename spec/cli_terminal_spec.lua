@@ -1,9 +1,9 @@
--- Colours and bars are for terminals, and for those who want them.
+-- Output on a terminal: colours, progress bars, and no control sequences of plugins.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 
--- What the command prints where both outputs are a terminal.
+-- The output of the command when stdout and stderr are a terminal.
 local function on_terminal(words, env)
   local quoted = {}
   for i, word in ipairs(words) do quoted[i] = "'" .. word:gsub("'", "'\\''") .. "'" end
@@ -18,7 +18,7 @@ end
 local try = core.which "script" and it or pending -- it makes terminals
 
 describe("on a terminal", function()
-  try("heads are bold, unless NO_COLOR says no", function()
+  try("heads are bold, unless NO_COLOR is set", function()
     local inspection = cli.words("inspect", cli.GREETER)
     local plain = cli.run(inspection)
     local text, code = on_terminal(inspection)
@@ -29,7 +29,7 @@ describe("on a terminal", function()
     assert.equal(plain, (on_terminal(inspection, { TERM = "dumb" })))
   end)
 
-  try("progress is a bar", function()
+  try("progress is shown as a bar", function()
     local calling = cli.words("call", cli.GREETER, "--", "greet", "name=Ada", "times=2")
     local text, code = on_terminal(calling)
     assert.equal(0, code)
@@ -39,7 +39,7 @@ describe("on a terminal", function()
     assert.is_nil((on_terminal(cli.words("call", "--log", "silent", cli.GREETER, "--", "greet", "name=Ada"))):find "%%")
   end)
 
-  try("nothing that a plugin says steers it, and a pipe gets it as it is", function()
+  try("output of a plugin has no control sequences, and is unchanged in a pipe", function()
     local code = [[
       local plugin = require "pintle".plugin { name = "p", version = "1.0.0" }
       plugin:operation("say", {}, function() return "a\27[31mb\u{9b}32mc\nd\té" end)
@@ -66,7 +66,7 @@ describe("on a terminal", function()
     return false
   end
 
-  -- It says them wherever it can.
+  -- A plugin that has these characters everywhere in its output.
   local TURNER = [[
     local B = "\u{202E}\u{2066}\u{200F}\u{61C}"
     local plugin = require "pintle".plugin { name = "p" .. B, version = "1.0.0", description = B }
@@ -84,7 +84,7 @@ describe("on a terminal", function()
     plugin:serve()
   ]]
 
-  try("nothing that a plugin says turns the direction of a text", function()
+  try("output of a plugin cannot change the text direction", function()
     local plugin = { "-d", "gevals", "lua5.4", "-e", TURNER }
     for _, words in ipairs {
       { "inspect", "--log", "debug", plugin }, { "inspect", "--json", plugin },
@@ -99,7 +99,7 @@ describe("on a terminal", function()
     assert.is_true(turns((cli.run(cli.words("call", plugin, "--", "say")))))
   end)
 
-  try("nothing that was recorded turns it either", function()
+  try("recorded text cannot change the text direction", function()
     local path = os.tmpname()
     local request = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
     local tracing = ("printf '%%s\\n' '%s' | bin/pintle trace -o %s -- lua5.4 -e '%s'"):format(request, path, TURNER)
@@ -116,7 +116,7 @@ describe("on a terminal", function()
     os.remove(path)
   end)
 
-  try("the doctor's findings have colours, and the same text", function()
+  try("the doctor's report has colours", function()
     local text = on_terminal { "doctor" }
     assert.truthy(text:find("\27[32mok\27[0m", 1, true), text)
     assert.equal((cli.run { "doctor" }), (text:gsub("\27%[%d*m", "")))

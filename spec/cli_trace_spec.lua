@@ -1,4 +1,4 @@
--- The tracer stands in between and nobody can tell: every byte, signal and status gets through, and is written down.
+-- `pintle trace` forwards every byte, signal and status unchanged, and records them.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -22,7 +22,7 @@ end)
 
 local function trace(...) return cli.words("trace", "-o", path, "--", ...) end
 
--- The lines of the recording, without what is different every time.
+-- The lines of the recording, without the parts that differ each time.
 local function recorded()
   local lines = {}
   for line in io.lines(path) do
@@ -43,7 +43,7 @@ local function start_line(command)
     json.encode(lfs.currentdir()))
 end
 
--- Sends all of it and reads what comes meanwhile, to the end.
+-- Sends all of the data while reading, and returns everything that was read.
 local function converse(started, text)
   local stdin, stdout = started.process.stdin, started.process.stdout
   local answer, at, data = {}, 1, nil
@@ -70,7 +70,7 @@ local function random_bytes(count)
 end
 
 describe("a traced conversation", function()
-  it("passes any bytes, both ways", function()
+  it("forwards any bytes in both directions", function()
     local words = {
       "Content-Length: 12\r\n\r\n", "\n", '{"jsonrpc":"2.0"}\n', "\r\n", "\0", "Content-Length: 99999\r\n\r\n",
     }
@@ -87,7 +87,7 @@ describe("a traced conversation", function()
   local function header(body) return ("Content-Length: %d\r\n\r\n%s"):format(#body, body) end
 
   for name, frame in pairs { line = line, header = header } do
-    it("passes messages of any size, and records them: " .. name, function()
+    it("forwards and records messages of any size: " .. name, function()
       local bodies = {}
       for i, size in ipairs { 0, 1, 100, 4095, 4096, 4097, 65535, 65536, 1 << 20, 9 << 20 } do
         bodies[i] = ('{"jsonrpc":"2.0","method":"m%d","params":["%s"]}'):format(i, ("x"):rep(size))
@@ -107,13 +107,13 @@ describe("a traced conversation", function()
     end)
   end
 
-  it("passes both directions at the same time, however full they are", function()
+  it("forwards both directions at the same time when both are full", function()
     local started <close> = cli.start(trace(children.sh "head -c 3000000 /dev/zero & cat >/dev/null; wait"))
     assert.equal(3000000, #converse(started, ("y"):rep(3000000)))
     assert.equal(0, (started.process:wait(children.patience)))
   end)
 
-  it("holds the host up while the plugin does not read, and loses nothing", function()
+  it("blocks the host while the plugin does not read, and loses nothing", function()
     local waiting = "trap 'go=1' USR1; echo ready; while [ -z \"$go\" ]; do sleep 0.01; done; exec cat"
     local started <close> = cli.start(trace(children.sh(waiting)))
     started:read "ready\n"
@@ -129,7 +129,7 @@ describe("a traced conversation", function()
     assert.equal(0, (started.process:wait(children.patience)))
   end)
 
-  it("passes what comes at once, not when there is more", function()
+  it("forwards bytes at once", function()
     local started <close> = cli.start(trace "cat")
     for _, piece in ipairs { "a", "\n", '{"half":', "Content-", "Length" } do
       started:say(piece)
@@ -139,7 +139,7 @@ describe("a traced conversation", function()
     assert.same({ "", "", 0 }, { started:finish() })
   end)
 
-  it("works where host and plugin are real", function()
+  it("works with a real host and plugin", function()
     local host <close> = hosts { log = false }
     local plugin = assert(host:start { command = cli.words("bin/pintle", trace(cli.GREETER)) })
     assert.same({ success = true, message = "Hello, Ada" }, assert(plugin:execute("greet", { name = "Ada" })))
@@ -173,7 +173,7 @@ describe("a traced conversation", function()
   end)
 end)
 
-describe("the record", function()
+describe("the recording", function()
   local function lines_of(command, input)
     local started <close> = cli.start(trace(command))
     started:say(input or "")
@@ -184,7 +184,7 @@ describe("the record", function()
     return lines, out, err, status
   end
 
-  it("has noise, bytes and half messages as what they are", function()
+  it("contains noise, binary data and incomplete messages", function()
     local command = children.sh [[cat; printf 'hello\n\377\n{"jsonrpc":"2.0",\n  "method" : "m" }\nhalf']]
     local lines, out = lines_of(command, '{"jsonrpc":"2.0","id":1.0,"method":"a\\u0041"}\nnot a message\n')
     assert.equal('{"jsonrpc":"2.0","id":1.0,"method":"a\\u0041"}\nnot a message\n'
@@ -202,7 +202,7 @@ describe("the record", function()
     }, said)
   end)
 
-  it("has messages over several lines on one, and frames that are refused", function()
+  it("puts messages of several lines on one line, and contains refused frames", function()
     local body = '{"jsonrpc":"2.0",\r\n\t"method":"m"}'
     local rest = "Content-Length: -1\r\n\r\nContent-Length: 3\r\n\r\n{]}"
     local lines = lines_of({ "cat" }, ("Content-Length: %d\r\n\r\n%s%s"):format(#body, body, rest))
@@ -216,7 +216,7 @@ describe("the record", function()
     }, table.move(lines, 1, 4, 1, {}))
   end)
 
-  it("has stderr by lines, and passes it on as it is", function()
+  it("contains stderr by lines, which is forwarded unchanged", function()
     local lines, _, err = lines_of(children.sh "printf 'one\\r\\ntwo\\377\\nthree' >&2")
     assert.equal("one\r\ntwo\xff\nthree", err)
     local said = {}
@@ -227,7 +227,7 @@ describe("the record", function()
       '{"from":"plugin","stderr":"three"}' }, said)
   end)
 
-  it("has times that grow, in seconds since the start", function()
+  it("has increasing times, in seconds since the start", function()
     local started <close> = cli.start(trace(children.sh "sleep 0.2; echo hi"), { stdin = "null" })
     started:finish()
     local last = 0
@@ -238,7 +238,7 @@ describe("the record", function()
     assert.is_true(last >= 0.2 and last < children.patience)
   end)
 
-  it("is there even if the tracer is killed, and the plugin is not left behind", function()
+  it("is written even if the tracer is killed, and the plugin is killed, too", function()
     local started <close> = cli.start(trace(children.sh "echo $$; exec sleep 600"))
     local pid = started:read "\n":match "%d+"
     cli.await(function() return cli.slurp(path):find "noise" end)
@@ -248,14 +248,14 @@ describe("the record", function()
     assert.equal('{"from":"plugin","noise":"' .. pid .. '"}', recorded()[2])
   end)
 
-  it("goes where it is told to, by the process id of the plugin", function()
+  it("goes to the given file, with the process id of the plugin in its name", function()
     local started <close> = cli.start({ "trace", "-o", path .. ".%p", "sh", "-c", "echo $$" }, { stdin = "null" })
     local pid = started:finish():match "%d+"
     assert.truthy(cli.slurp(path .. "." .. pid):find('"pid":' .. pid, 1, true))
     os.remove(path .. "." .. pid)
   end)
 
-  it("goes to a file of its own if not told", function()
+  it("goes to a new file by default", function()
     os.remove(path)
     assert(lfs.mkdir(path))
     local command = { lfs.currentdir() .. "/bin/pintle", "trace", "true" }
@@ -266,22 +266,23 @@ describe("the record", function()
     os.remove(path .. "/" .. names[1])
   end)
 
-  it("may fail without anybody noticing in the conversation", function()
+  it("may fail without affecting the conversation", function()
     local started <close> = cli.start { "trace", "-o", "/dev/full", "cat" }
     assert.equal("hello\nthere\n", converse(started, "hello\nthere\n"))
     local _, err, status = started:finish()
-    assert.same({ "pintle trace: nothing is recorded any more: No space left on device\n", 0 }, { err, status })
+    assert.same({ "pintle trace: recording stopped: No space left on device\n", 0 }, { err, status })
     local out
     out, err, status = cli.run { "trace", "-o", "/no/such/place", "cat" }
-    assert.same({ "", "pintle: cannot record: /no/such/place: No such file or directory\n", 64 }, { out, err, status })
+    assert.same({ "", "pintle: cannot write the recording: /no/such/place: No such file or directory\n", 64 },
+      { out, err, status })
   end)
 end)
 
 describe("the end of a traced program", function()
-  it("is passed on: its status, its signal, and that it could not be run", function()
+  it("is forwarded: status, signal, and a failure to start", function()
     assert.equal(7, (select(3, cli.run(trace(children.sh "exit 7")))))
     assert.equal('{"exit":{"code":7}}', recorded()[#recorded()])
-    -- This one has no name.
+    -- This signal has no name.
     assert.equal(128 + 40, (select(3, cli.run(trace(children.sh "kill -40 $$")))))
     assert.equal('{"exit":{"signal":"40"}}', recorded()[#recorded()])
     for _, signal in ipairs { "TERM", "KILL", "INT", "HUP" } do
@@ -293,28 +294,28 @@ describe("the end of a traced program", function()
     assert.equal(126, (select(3, cli.run(trace "/"))))
   end)
 
-  it("leaves nothing unsaid", function()
+  it("comes after all of its output", function()
     local started <close> = cli.start(trace(children.sh "head -c 200000 /dev/zero; echo bye >&2"), { stdin = "null" })
     cli.await(function() return cli.slurp(path):find "bye" end)
     local out, err, status = started:finish()
     assert.same({ 200000, "bye\n", 0 }, { #out, err, status })
   end)
 
-  it("is not put off by whoever holds its output", function()
+  it("is not delayed by another process that holds its output", function()
     local started <close> = cli.start(trace(children.sh "sleep 600 & echo $!"), { stdin = "null" })
     local out, _, status = started:finish()
     assert.equal(0, status)
     assert(os.execute("kill " .. out)) -- what it has left behind is its own business
   end)
 
-  it("comes when the host is gone", function()
+  it("follows when the host is gone", function()
     local started <close> = cli.start(trace(children.sh "cat; exit 5"))
     started.process.stdin:close()
     assert.equal(5, (select(3, started:finish())))
     assert.truthy(table.concat(recorded(), "\n"):find('{"from":"host","closed":"stdin"}', 1, true))
   end)
 
-  it("comes when nobody reads what it says", function()
+  it("follows when its output is not read", function()
     local started <close> = cli.start(trace(children.sh "while echo x; do :; done; exit 6"), { stderr = "null" })
     started:read "x\n"
     started.process.stdout:close()
@@ -323,7 +324,7 @@ describe("the end of a traced program", function()
     assert.truthy(table.concat(recorded(), "\n"):find('{"from":"host","closed":"stdout"}', 1, true))
   end)
 
-  it("is not the end of its input", function()
+  it("is independent of the end of its input", function()
     local started <close> = cli.start(trace(children.sh "exec <&-; echo closed; sleep 600"))
     started:read "closed\n"
     cli.await(function() return started.process.stdin:write "x" == nil end)
@@ -332,7 +333,7 @@ describe("the end of a traced program", function()
 end)
 
 describe("a signal to the tracer", function()
-  it("is passed on, each time", function()
+  it("is forwarded, each time", function()
     local code = "trap 'echo got INT' INT; trap 'echo got TERM' TERM; trap 'echo got USR1' USR1; trap 'exit 9' HUP;"
       .. "echo ready; while :; do sleep 0.01; done"
     local started <close> = cli.start(trace(children.sh(code)), { stdin = "null" })
@@ -349,7 +350,7 @@ describe("a signal to the tracer", function()
     assert.same({ "INT", "TERM", "INT", "USR1", "INT", "HUP" }, signals)
   end)
 
-  it("ends a plugin that does nothing about it, and then the tracer in the same way", function()
+  it("ends a plugin that does not handle it, and then the tracer in the same way", function()
     for _, signal in ipairs { "INT", "TERM" } do
       local started <close> = cli.start(trace(children.sh "echo ready; exec sleep 600"), { stdin = "null" })
       started:read "ready\n"
@@ -358,7 +359,7 @@ describe("a signal to the tracer", function()
     end
   end)
 
-  it("stops it the way a host stops a plugin", function()
+  it("allows a host to stop it like a plugin", function()
     local host <close> = hosts { log = false, ladder = { request = 0.1, eof = 0.1, term = 10 } }
     local plugin = assert(host:start { command = cli.words("bin/pintle", trace(cli.bad "slow_operation")) })
     local call = require "pintle.task".start(plugin.execute, plugin, "go", {})

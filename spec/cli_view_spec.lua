@@ -1,4 +1,4 @@
--- What can be told of a page without a browser; spec/interop/view_interop.lua looks at it with one.
+-- The page of `pintle view`, without a browser; spec/interop/view_interop.lua tests it in one.
 local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
@@ -46,7 +46,7 @@ local ROWS = {
   { 0.001, "", "event", "line framing", null, null, null, null, null },
   { 0.001, "host", "request", '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":[2.50]}}', "initialize", "1",
     null, null, null },
-  { 0.001, "", "event", "the dialect is gevals", null, null, null, null, null },
+  { 0.001, "", "event", "dialect: gevals", null, null, null, null, null },
   { 0.002, "plugin", "stderr", "starting", null, null, null, null, null },
   { 0.011, "plugin", "result", '{"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890.10}}', "initialize", "1",
     2, null, null },
@@ -58,13 +58,13 @@ local ROWS = {
     null },
   { 0.04, "plugin", "other", '"text"', null, null, null, null, null },
   { 0.05, "host", "signal", "signal TERM", null, null, null, null, null },
-  { 0.05, "host", "closed", "has closed stdin", null, null, null, null, null },
+  { 0.05, "host", "closed", "closed stdin", null, null, null, null, null },
   { 0.06, "", "failure", "ended with signal TERM", null, null, null, null, null },
 }
 
 local function write(lines) cli.write(path, table.concat(lines, "\n") .. "\n") end
 
--- The page of these lines, after options of `view`.
+-- The page made of these lines, with the given options.
 local function page_of(lines, ...)
   write(lines)
   local out, err, status = cli.run(cli.words("view", { ... }, "-o", "-", path))
@@ -91,7 +91,7 @@ local function message(text)
 end
 
 describe("pintle view", function()
-  it("has everything that was recorded in the page, as it came, with what belongs together", function()
+  it("writes every record to the page, unchanged, with answers linked to requests", function()
     local page = page_of(RECORDING)
     assert.same(ROWS, rows_of(page))
     local summary = blocks_of(page, "summary")[1]
@@ -102,7 +102,7 @@ describe("pintle view", function()
     assert.equal(1, summary.latencies[2].errors)
   end)
 
-  it("writes beside the recording unless told otherwise", function()
+  it("writes beside the recording by default", function()
     write(RECORDING)
     assert.same({ "", "", 0 }, cli.outcome { "view", path })
     local page = cli.slurp(folder .. "/talk.html")
@@ -116,7 +116,7 @@ describe("pintle view", function()
     assert.same({ page, "", 0 }, { started:finish() })
   end)
 
-  it("bears the title that it is told, or the command", function()
+  it("uses the given title, or the command", function()
     assert.truthy(page_of(RECORDING):find("<title>my plugin</title>", 1, true))
     assert.truthy(page_of(RECORDING, "--title", [[</title>{{data}}&"']])
       :find("<title>&lt;/title&gt;{{data}}&amp;&quot;&#39;</title>", 1, true))
@@ -129,7 +129,7 @@ describe("a page", function()
     "\u{2028}\u{2029}\u{202E}", "\0\r\n\t\27[31m", "`${alert(1)}`", "\\", '"',
   }
 
-  it("has nothing of a recording as markup", function()
+  it("contains nothing of a recording as markup", function()
     local harmless, lines = page_of { START }, {}
     local text = core.json.encode(table.concat(HOSTILE))
     lines[1] = ('{"trace":1,"time":0,"command":[%s],"at":%s}'):format(text, text)
@@ -148,7 +148,7 @@ describe("a page", function()
     assert.is_nil(page:find "[\0\r\27]")
   end)
 
-  it("lets nothing run but its own scripts, and fetches nothing", function()
+  it("runs only its own scripts, and fetches nothing", function()
     local page = page_of(RECORDING)
     local policy = page:match 'http%-equiv="Content%-Security%-Policy" content="([^"]*)"'
     assert.truthy(policy:find("default-src 'none'", 1, true))
@@ -162,13 +162,13 @@ describe("a page", function()
         count = count + 1
       end
     end
-    assert.is_true(count > 10)
+    assert.equal(10, count)
     assert.is_nil(page:find "https?://")
     assert.is_nil(page:find " src=")
     assert.is_nil(page:find "innerHTML")
   end)
 
-  it("is cut where texts are long, at whole characters, and tells how long they were", function()
+  it("cuts long texts at whole characters, and keeps their length", function()
     local long = '"' .. ("ä"):rep(1000) .. '"'
     local whole = ('{"jsonrpc":"2.0","method":"say","params":%s}'):format(long)
     for _, limit in ipairs { 100, 101, #whole - 1 } do
@@ -186,7 +186,7 @@ describe("a page", function()
     assert.equal(1 << 20, #row[4])
   end)
 
-  it("is written as the recording is read, however long that is", function()
+  it("is written while the recording is read", function()
     local lines = { START }
     for i = 2, 400 do lines[i] = message('"' .. ("x"):rep(100000) .. '"') end
     write(lines)
@@ -202,10 +202,10 @@ describe("a page", function()
   end)
 end)
 
-describe("pintle view, when something is wrong,", function()
-  it("makes no page of what is no recording", function()
+describe("pintle view, on errors,", function()
+  it("makes no page of a file that is not a recording", function()
     write { '{"time":1,"hello":2}' }
-    assert.same({ "", ("pintle: %s: line 1: this is nothing that `pintle trace` has written\n"):format(path), 64 },
+    assert.same({ "", ("pintle: %s: line 1: not a recording of `pintle trace`\n"):format(path), 64 },
       cli.outcome { "view", path })
     cli.write(path, "")
     assert.same({ "", ("pintle: %s: the file is empty\n"):format(path), 64 }, cli.outcome { "view", path })
@@ -213,7 +213,7 @@ describe("pintle view, when something is wrong,", function()
     assert.equal(64, (select(3, cli.run { "view", folder .. "/nothing" })))
   end)
 
-  it("makes a page of a recording up to where it breaks off, and says so", function()
+  it("makes a page up to the point where the recording breaks off, and reports it", function()
     write { RECORDING[1], RECORDING[2], RECORDING[3], '{"time":0.5,"from":"plu' }
     local out, err, status = cli.run { "view", path }
     assert.same({ "", 64 }, { out, status })
@@ -222,32 +222,32 @@ describe("pintle view, when something is wrong,", function()
     local rows = rows_of(page)
     assert.equal(4, #rows)
     assert.same({ 0.001, "", "failure" }, { table.unpack(rows[4], 1, 3) })
-    assert.truthy(rows[4][4]:find "^the recording breaks off: .*line 4: not JSON")
+    assert.truthy(rows[4][4]:find "^the recording ends early: .*line 4: not JSON")
     assert.truthy(page:find "</html>\n$")
   end)
 
-  it("leaves the recording alone", function()
+  it("does not overwrite the recording", function()
     write(RECORDING)
     assert.same({ "", ("pintle: %s: this is the recording itself\n"):format(path), 64 },
       cli.outcome { "view", path, "-o", path })
     assert.equal(table.concat(RECORDING, "\n") .. "\n", cli.slurp(path))
   end)
 
-  it("says where it cannot write, and leaves no half of a page", function()
+  it("reports where it cannot write, and leaves no partial page", function()
     write(RECORDING)
     local place = folder .. "/no/such/folder.html"
     assert.same({ "", ("pintle: %s: No such file or directory\n"):format(place), 64 },
       cli.outcome { "view", path, "-o", place })
-    assert.same({ "", "pintle: the page cannot be written: No space left on device\n", 2 },
+    assert.same({ "", "pintle: cannot write the page: No space left on device\n", 2 },
       cli.outcome { "view", path, "-o", "/dev/full" })
     assert.equal("char device", lfs.attributes("/dev/full", "mode"))
     local command = ('ulimit -f 1; trap "" XFSZ; exec bin/pintle view %s'):format(path)
     local _, err, status = cli.run({}, { command = { "sh", "-c", command } })
-    assert.same({ "pintle: the page cannot be written: File too large\n", 2 }, { err, status })
+    assert.same({ "pintle: cannot write the page: File too large\n", 2 }, { err, status })
     assert.is_nil(lfs.attributes(folder .. "/talk.html"))
   end)
 
-  it("stops in the middle at Ctrl-C, and leaves no half of a page", function()
+  it("stops in the middle on Ctrl-C, and leaves no partial page", function()
     local lines = { START }
     for i = 2, 200000 do lines[i] = RECORDING[3] end
     write(lines)
@@ -259,7 +259,7 @@ describe("pintle view, when something is wrong,", function()
     assert.is_nil(lfs.attributes(place))
   end)
 
-  it("does not take a number of bytes that is none", function()
+  it("refuses an invalid number of bytes", function()
     write(RECORDING)
     for _, given in ipairs { "-1", "x", "1.5" } do
       assert.equal(64, (select(3, cli.run { "view", path, "--payload=" .. given })))

@@ -1,12 +1,12 @@
--- docs/trace.md tells how a recording plays either side. Its other examples are tried by spec/pages_spec.lua.
+-- The examples of `pintle replay` in docs/trace.md. spec/pages_spec.lua runs the others.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 
 local REQUEST = '{"jsonrpc":"2.0","id":%d,"method":"execute","params":{"operation":"greet",'
   .. '"args":{"name":"Ada"},"context":{}}}\n'
 
-describe("the page on recordings", function()
-  it("tells how to play either side", function()
+describe("docs/trace.md", function()
+  it("has examples that play either side", function()
     local recording <close> = cli.scratch()
     local command = { "trace", "-o", recording.path, "--", table.unpack(cli.GREETER) }
     local answers = {}

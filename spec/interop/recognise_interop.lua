@@ -17,7 +17,7 @@ end
 
 local function inspect(...)
   local begun = core.now()
-  local out, err, status = cli.run(cli.words("inspect", "--log", "silent", "--patience", "60s", ...))
+  local out, err, status = cli.run(cli.words("inspect", "--log", "silent", "--start-timeout", "60s", ...))
   assert(status == 0, err)
   return out:match "Speaks (%l+)", core.now() - begun
 end

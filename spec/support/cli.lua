@@ -1,4 +1,4 @@
--- The pintle command as a process of its own.
+-- Runs the pintle command as a process.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 
@@ -7,14 +7,14 @@ local cli = {}
 local methods = {}
 local metatable = { __index = methods }
 
--- Starts `pintle` with these words; options are those of core.spawn.
+-- Starts `pintle` with these arguments; options are those of core.spawn.
 function cli.start(words, options)
   local given = { command = { "bin/pintle", table.unpack(words) }, stderr = "pipe" }
   for name, value in pairs(options or {}) do given[name] = value end
   return setmetatable({ process = assert(core.spawn(given)) }, metatable)
 end
 
--- Both outputs to their ends, at the same time, and the status, or the signal that ended it.
+-- Reads both outputs to their ends; returns them and the status, or the signal that ended the process.
 function methods:finish()
   local process, open, texts = self.process, {}, { stdout = "", stderr = "" }
   for name in pairs(texts) do
@@ -23,7 +23,7 @@ function methods:finish()
   while open[1] do
     local first, last = process[open[1]], process[open[#open]]
     local is_first_ready, is_last_ready = core.poll(children.patience, first, "r", last, "r")
-    assert(is_first_ready or is_last_ready, "nothing was said in time")
+    assert(is_first_ready or is_last_ready, "no message arrived in time")
     local at = is_first_ready and 1 or #open
     local name, data = open[at], process[open[at]]:read()
     if data == "" or data == nil then
@@ -37,7 +37,7 @@ function methods:finish()
   return texts.stdout, texts.stderr, code or signal
 end
 
--- Writes, and takes it that the other side reads.
+-- Writes all of the text; the other side has to read it.
 function methods:say(text)
   local at, stdin = 1, self.process.stdin
   while at <= #text do
@@ -50,12 +50,12 @@ function methods:say(text)
   end
 end
 
--- What it writes to stdout, until that ends like this.
+-- Reads stdout until it ends with this text.
 function methods:read(ending) return children.read(self.process.stdout, ending) end
 
 function metatable.__close(self) self.process:close() end
 
--- Runs it without input: what it printed to stdout and stderr, and its status.
+-- Runs the command without input; returns stdout, stderr and the status.
 function cli.run(words, options)
   local given = { stdin = "null" }
   for name, value in pairs(options or {}) do given[name] = value end
@@ -63,10 +63,10 @@ function cli.run(words, options)
   return started:finish()
 end
 
--- As one table, for comparing.
+-- The same as one table, for comparing.
 function cli.outcome(words, options) return { cli.run(words, options) } end
 
--- A file that the spec is done with at its end.
+-- A temporary file, removed when it is closed.
 function cli.scratch()
   local path = os.tmpname()
   return setmetatable({ path = path }, { __close = function() os.remove(path) end })
@@ -82,12 +82,12 @@ function cli.slurp(path)
   return file:read "a"
 end
 
--- The words that start the greeter, or a bad plugin.
+-- The commands of the greeter and of a bad plugin.
 cli.GREETER = { "lua5.4", "examples/greeter/plugin.lua" }
 
 function cli.bad(...) return { "lua5.4", "spec/support/bad_plugin.lua", ... } end
 
--- Looks again and again until it is so.
+-- Polls until the condition is true.
 function cli.await(condition)
   local deadline = core.now() + children.patience
   while not condition() do
@@ -101,7 +101,7 @@ function cli.is_running(pid)
   return file ~= nil
 end
 
--- The first child of a process, once it has one that runs this.
+-- Waits for the first child of a process that runs this program.
 function cli.await_child(pid, name)
   local child
   cli.await(function()
@@ -111,7 +111,7 @@ function cli.await_child(pid, name)
   return child
 end
 
--- Lists of words, one behind the other.
+-- Concatenates words and lists of words.
 function cli.words(...)
   local all = {}
   for _, list in ipairs { ... } do

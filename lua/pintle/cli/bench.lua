@@ -1,19 +1,20 @@
--- pintle bench: how long the calls of a plugin take, and how many it can take.
+-- pintle bench: measures how long calls of a plugin take.
 
+local consoles = require "pintle.cli.console"
 local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local arguments = lazy "pintle.cli.arguments"
+local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
-local interrupt = lazy "pintle.cli.interrupt"
-local reports = lazy "pintle.cli.bench.report"
+local latency = lazy "pintle.cli.latency"
 local starting = lazy "pintle.cli.starting"
+local tasks = lazy "pintle.task"
 
-local CALLS = 1000 -- unless told
-local MOST_IN_FLIGHT = 10000
+local CALLS = 1000 -- default of --calls
+local MAX_IN_FLIGHT = 10000
 
-local bench = { name = "bench", summary = "Measure how long the calls of a plugin take.", takes_command = "first" }
+local bench = { name = "bench", summary = "Measure how long calls of a plugin take.", takes_command = "first" }
 
 local function whole_number(text)
   local number = math.tointeger(tonumber(text))
@@ -27,39 +28,39 @@ Usage: pintle bench [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] 
        pintle bench [-d NAME] --method METHOD [--params JSON] [OPTIONS] [--] CMD…]]
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   parser:argument("operation", "The operation to run."):args "?"
-  parser:argument("words", "An argument, as for pintle call."):argname "key=value":args "*"
-  parser:option("--args", "All arguments at once, as a JSON object."):argname "JSON":convert(options.json)
-  parser:option("--method", "A method of the protocol to call, instead of an operation."):argname "METHOD"
-  parser:option("--params", "The params of that method."):argname "JSON":convert(options.json)
-  parser:option("-n --calls", ("How many calls; %d unless told, or as many as --seconds allow."):format(CALLS))
+  parser:argument("words", "An argument, as for `pintle call`."):argname "key=value":args "*"
+  parser:option("--args", "All arguments, as a JSON object."):argname "JSON":convert(options.json)
+  parser:option("--method", "Call this method of the protocol instead of an operation."):argname "METHOD"
+  parser:option("--params", "The params of the method, as JSON."):argname "JSON":convert(options.json)
+  parser:option("-n --calls", ("Number of calls (default: %d, or no limit with --seconds)."):format(CALLS))
     :argname "N":convert(whole_number)
-  parser:option("--seconds", "For how long, such as 10s."):argname "TIME":convert(options.seconds)
-  parser:option("-k --in-flight", "How many at a time.", "1"):argname "K":convert(whole_number)
-  parser:option("--warm-up", "How many calls come before, and do not count.", "10"):argname "N":convert(whole_number)
-  parser:option("-t --timeout", "How long a call may take, such as 1m30s; 60s unless told."):argname "TIME"
+  parser:option("--seconds", "Start no call after this time, such as 10s."):argname "TIME":convert(options.seconds)
+  parser:option("-k --in-flight", "Number of concurrent calls.", "1"):argname "K":convert(whole_number)
+  parser:option("--warm-up", "Number of calls before the measurement.", "10"):argname "N":convert(whole_number)
+  parser:option("-t --timeout", "How long a call may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
-  parser:flag("--json", "Print it for programs to read.")
+  parser:flag("--json", "Print the results as JSON.")
   options.define_starting(parser, "silent")
 end
 
--- {====== What is called ======
+-- {====== The call ======
 
 local function invalid(message) return nil, errors.new("invalid", message) end
 
 local function check(args)
   if (args.method == nil) == (args.operation == nil) then
-    return invalid "either an operation, behind --, or --method METHOD"
+    return invalid "either an operation after --, or --method METHOD expected"
   end
-  if args.params ~= nil and not args.method then return invalid "--params belong to --method METHOD" end
-  if args.args ~= nil and not args.operation then return invalid "--args belong to an operation" end
-  if args.in_flight < 1 or args.in_flight > MOST_IN_FLIGHT then
-    return invalid(("--in-flight: from 1 to %d"):format(MOST_IN_FLIGHT))
+  if args.params ~= nil and not args.method then return invalid "--params needs --method METHOD" end
+  if args.args ~= nil and not args.operation then return invalid "--args needs an operation" end
+  if args.in_flight < 1 or args.in_flight > MAX_IN_FLIGHT then
+    return invalid(("--in-flight: 1 to %d expected"):format(MAX_IN_FLIGHT))
   end
-  if args.calls == 0 then return invalid "--calls: at least 1" end
+  if args.calls == 0 then return invalid "--calls: at least 1 expected" end
   return true
 end
 
--- A call goes wrong by an error, and an operation by failing, too.
+-- A call fails with an error; an operation may also report a failure.
 local function caller_of(args, plugin)
   local timing = { timeout = args.timeout }
   if args.method then
@@ -69,7 +70,7 @@ local function caller_of(args, plugin)
     end
   end
   local operation = plugin.manifest.operations[args.operation]
-  local given, message = arguments.gather(args.words, args.args, operation and operation.params)
+  local given, message = options.gather_arguments(args.words, args.args, operation and operation.params)
   if not given then return invalid(message) end
   return function()
     local outcome, err = plugin:execute(args.operation, given, timing)
@@ -82,20 +83,193 @@ end
 
 -- {====== Measuring ======
 
+---@class pintle.cli.bench.plan
+---@field calls? integer number of calls (default: no limit)
+---@field seconds? number no call starts after this time
+---@field in_flight integer number of concurrent calls
+
+---@class pintle.cli.bench.measured
+---@field times number[] seconds of each call that was answered, also with an error
+---@field seconds number total duration
+---@field errors integer
+---@field problems { message: string, count: integer }[] the errors, each once, in the order of their first occurrence
+---@field ended? pintle.error the error that ended the measurement early
+
+local function note_problem(measured, message)
+  measured.errors = measured.errors + 1
+  local known = measured.problems[message]
+  if known then known.count = known.count + 1 return end
+  known = { message = message, count = 1 }
+  measured.problems[message] = known
+  table.insert(measured.problems, known)
+end
+
+-- Kinds of errors after which no further call makes sense.
+local FINAL = { closed = true, cancelled = true, spawn = true, invalid = true }
+
+local function call_repeatedly(call, measured, may_begin)
+  local now = core.now
+  while may_begin() do
+    local began = now()
+    local ok, problem, kind = call()
+    if FINAL[kind] then
+      measured.ended = measured.ended or problem
+      return
+    end
+    measured.times[#measured.times + 1] = now() - began
+    if not ok then note_problem(measured, tostring(problem)) end
+  end
+end
+
+---@param call fun(): boolean, any, string? success; else the error or message, and the kind of an error
+---@param plan pintle.cli.bench.plan
+---@return pintle.cli.bench.measured
+local function measure_calls(call, plan)
+  local measured = { times = {}, errors = 0, problems = {} }
+  local began, begun = core.now(), 0
+  local latest = plan.seconds and began + plan.seconds or math.huge
+  local function may_begin()
+    if measured.ended or begun >= (plan.calls or math.huge) or core.now() >= latest then return false end
+    begun = begun + 1
+    return true
+  end
+  local workers = {}
+  for i = 1, plan.in_flight do
+    workers[i] = function() call_repeatedly(call, measured, may_begin) end
+  end
+  local _, err = tasks.all(workers)
+  measured.ended = measured.ended or err
+  measured.seconds = core.now() - began
+  return measured
+end
+
+-- }======
+
+-- {====== Results ======
+
+local STEPS = { 1, 2, 5 }
+local FIRST_POWER = -9 -- power of ten of the first bound, in seconds
+
+---@class pintle.cli.bench.bar
+---@field upto number upper bound in seconds
+---@field count integer
+
+-- The n-th bound, as the number closest to its decimal notation.
+local function bound(n)
+  local power = FIRST_POWER + (n - 1) // #STEPS
+  return tonumber(("%de%d"):format(STEPS[(n - 1) % #STEPS + 1], power))
+end
+
+---@param sorted number[] seconds
+---@return pintle.cli.bench.bar[] bars without the empty ones at both ends
+function bench.histogram(sorted)
+  local bars, n = {}, 1
+  for _, seconds in ipairs(sorted) do
+    while seconds > bound(n) do
+      n = n + 1
+      if #bars > 0 then bars[#bars + 1] = { upto = bound(n), count = 0 } end
+    end
+    if #bars == 0 then bars[1] = { upto = bound(n), count = 0 } end
+    bars[#bars].count = bars[#bars].count + 1
+  end
+  return bars
+end
+
+local BAR = 50 -- columns of the longest bar
+
+---@class pintle.cli.bench.summary
+---@field what string name of the operation or method
+---@field dialect string
+---@field in_flight integer
+---@field calls integer number of answered calls
+---@field errors integer
+---@field seconds number total duration
+---@field rate number calls per second
+---@field min? number seconds, as the following; nil if no call was answered
+---@field median? number
+---@field p90? number
+---@field p99? number
+---@field max? number
+---@field histogram pintle.cli.bench.bar[]
+---@field problems { message: string, count: integer }[]
+
+local MEMBERS = {
+  "what", "dialect", "in_flight", "calls", "errors", "seconds", "rate", "min", "median", "p90", "p99", "max",
+  "histogram", "problems",
+}
+
+---@param measured pintle.cli.bench.measured
+---@param about { what: string, dialect: string, in_flight: integer }
+---@return pintle.cli.bench.summary
+local function summarise(measured, about)
+  local sorted = measured.times
+  table.sort(sorted)
+  return setmetatable({
+    what = about.what, dialect = about.dialect, in_flight = about.in_flight, calls = #sorted,
+    errors = measured.errors, seconds = measured.seconds, rate = #sorted / measured.seconds, min = sorted[1],
+    median = #sorted > 0 and latency.median(sorted) or nil, p90 = latency.percentile(sorted, 0.9),
+    p99 = latency.percentile(sorted, 0.99), max = sorted[#sorted], histogram = core.json.array(bench.histogram(sorted)),
+    problems = core.json.array(table.move(measured.problems, 1, #measured.problems, 1, {})),
+  }, core.json.order(MEMBERS))
+end
+
+-- {====== Results as text ======
+
+local function milliseconds(seconds) return ("%.3f ms"):format(seconds * 1000) end
+
+local function show_times(summary, console)
+  local row = {}
+  for i, name in ipairs { "min", "median", "p90", "p99", "max" } do row[i] = milliseconds(summary[name]) end
+  local right = { true, true, true, true, true }
+  local lines = consoles.table_lines({ "MIN", "MEDIAN", "P90", "P99", "MAX" }, { row }, right)
+  for _, line in ipairs(lines) do console:print(line) end
+end
+
+local function show_bars(bars, console)
+  local most, rows = 0, {}
+  for _, bar in ipairs(bars) do most = math.max(most, bar.count) end
+  for i, bar in ipairs(bars) do
+    local length = math.ceil(bar.count / most * BAR)
+    rows[i] = { ("%g ms"):format(bar.upto * 1000), tostring(bar.count), ("#"):rep(length) }
+  end
+  for _, line in ipairs(consoles.table_lines({ "UP TO", "CALLS", "" }, rows, { true, true })) do console:print(line) end
+end
+
+---@param summary pintle.cli.bench.summary
+---@param console pintle.cli.console
+local function show(summary, console)
+  console:print(("%s: %d call%s in %.3f s, %.0f per second; %d in flight, %d error%s"):format(summary.what,
+    summary.calls, summary.calls == 1 and "" or "s", summary.seconds, summary.rate, summary.in_flight, summary.errors,
+    summary.errors == 1 and "" or "s"))
+  if summary.calls == 0 then return end
+  console:print ""
+  show_times(summary, console)
+  console:print ""
+  show_bars(summary.histogram, console)
+  for _, problem in ipairs(summary.problems) do
+    console:warn(("%d times: %s"):format(problem.count, problem.message))
+  end
+end
+
+-- }======
+
+-- }======
+
+-- {====== Running ======
+
 local function measure(args, started)
-  local run = require "pintle.cli.bench.measure"
   local call, err = caller_of(args, started.plugin)
   if not call then return nil, err end
-  local warm_up = run(call, { calls = args.warm_up, in_flight = args.in_flight })
+  local warm_up = measure_calls(call, { calls = args.warm_up, in_flight = args.in_flight })
   if warm_up.ended then return nil, warm_up.ended end
   local calls = args.calls or not args.seconds and CALLS or nil
-  return run(call, { calls = calls, seconds = args.seconds, in_flight = args.in_flight })
+  return measure_calls(call, { calls = calls, seconds = args.seconds, in_flight = args.in_flight })
 end
 
 local function report(measured, args, dialect, console)
   local about = { what = args.operation or args.method, dialect = dialect, in_flight = args.in_flight }
-  local summary = reports.summary(measured, about)
-  if args.json then console:json(summary) else reports.show(summary, console) end
+  local summary = summarise(measured, about)
+  if args.json then console:json(summary) else show(summary, console) end
 end
 
 ---@param args table
@@ -105,7 +279,7 @@ function bench.run(args, console)
   local ok, wrong = check(args)
   if not ok then return nil, wrong end
   local started
-  local signal, measured, err = interrupt.run(function()
+  local signal, measured, err = status.run_interruptible(function()
     local problem
     started, problem = starting.start(args, console)
     if not started then return nil, problem end

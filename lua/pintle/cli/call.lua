@@ -1,15 +1,12 @@
 -- pintle call: runs one operation of a plugin.
 
 local lazy = require "pintle.lazy"
+local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local arguments = lazy "pintle.cli.arguments"
+local display = lazy "pintle.cli.display"
 local errors = lazy "pintle.error"
-local interrupt = lazy "pintle.cli.interrupt"
-local outcomes = lazy "pintle.cli.outcome"
-local options = require "pintle.cli.options"
 local starting = lazy "pintle.cli.starting"
-local suggestion = lazy "pintle.cli.suggestion"
 
 local call = { name = "call", summary = "Run one operation of a plugin.", takes_command = "first" }
 
@@ -17,12 +14,12 @@ function call.define(parser)
   parser:usage "Usage: pintle call [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] [key:=JSON…]"
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   parser:argument("operation", "The operation to run.")
-  parser:argument("words", "An argument: of the type that the operation asks for, or with key:=JSON as it stands.")
+  parser:argument("words", "An argument, converted to the type in the operation's schema; key:=JSON takes any JSON.")
     :argname "key=value":args "*"
-  parser:option("--args", "All arguments at once, as a JSON object."):argname "JSON":convert(options.json)
-  parser:option("-t --timeout", "How long it may take, such as 1m30s; 60s unless told."):argname "TIME"
+  parser:option("--args", "All arguments, as a JSON object."):argname "JSON":convert(options.json)
+  parser:option("-t --timeout", "How long the operation may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
-  parser:flag("--json", "Print the outcome, or the error, for programs to read.")
+  parser:flag("--json", "Print the outcome or the error as JSON.")
   options.define_starting(parser, "info")
 end
 
@@ -32,20 +29,20 @@ local function invalid(message) return nil, errors.new("invalid", message) end
 
 local function args_of(args, manifest)
   local operation = manifest.operations[args.operation]
-  local read, message = arguments.gather(args.words, args.args, operation and operation.params)
+  local read, message = options.gather_arguments(args.words, args.args, operation and operation.params)
   if not read then return invalid(message) end
   return read
 end
 
 local function check(args)
-  local ok, message = arguments.check(args.args)
+  local ok, message = options.check_arguments(args.args)
   if not ok then return invalid(message) end
   return true
 end
 
 -- }======
 
--- {====== Running it ======
+-- {====== Running ======
 
 local function execute(started, args, on_part)
   local plugin, terminal = started.plugin, started.terminal
@@ -61,15 +58,15 @@ local function execute(started, args, on_part)
     end or nil,
   })
   terminal.clear()
-  if err and err.kind == "invalid" then err.message = suggestion.message(err, plugin.manifest) end
+  if err and err.kind == "invalid" then err.message = display.error_message(err, plugin.manifest) end
   return outcome, err
 end
 
 local function report(outcome, err, args, parts, console)
   if args.json then
-    console:json(outcome and outcomes.value(outcome, parts) or outcomes.error_value(err))
+    console:json(outcome and display.outcome_value(outcome, parts) or display.error_value(err))
   elseif outcome then
-    outcomes.show(outcome, args.operation, console)
+    display.show_outcome(outcome, args.operation, console)
   end
   if not outcome then return nil, err end
   return outcome.success and status.DONE or status.FAILED
@@ -84,9 +81,9 @@ function call.run(args, console)
   local started
   local parts = {}
   local function on_part(part)
-    if args.json then parts[#parts + 1] = part else outcomes.show_part(part, console) end
+    if args.json then parts[#parts + 1] = part else display.show_part(part, console) end
   end
-  local signal, outcome, err = interrupt.run(function()
+  local signal, outcome, err = status.run_interruptible(function()
     local problem
     started, problem = starting.start(args, console)
     if not started then return nil, problem end
@@ -94,7 +91,7 @@ function call.run(args, console)
   end)
   if started then started.plugin:stop() end
   if signal and not outcome then
-    console:complain(("interrupted; %s was cancelled"):format(args.operation))
+    console:warn(("interrupted: %s was cancelled"):format(args.operation))
     return status.of_signal(signal)
   end
   return report(outcome, err, args, parts, console)

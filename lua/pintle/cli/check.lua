@@ -1,65 +1,52 @@
--- pintle check: whether a plugin, in whatever language, is a good citizen of its dialect.
+-- pintle check: tests whether a plugin, in any language, conforms to the protocol of its dialect.
 
+local consoles = require "pintle.cli.console"
 local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local arguments = lazy "pintle.cli.arguments"
-local catalog = lazy "pintle.cli.check.catalog"
-local columns = require "pintle.cli.columns"
 local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
-local environment = require "pintle.cli.environment"
 local errors = lazy "pintle.error"
-local glob = require "pintle.cli.glob"
-local interrupt = lazy "pintle.cli.interrupt"
 local reports = lazy "pintle.cli.check.report"
 local runner = lazy "pintle.cli.check.runner"
 local starting = lazy "pintle.cli.starting"
 
-local check = { name = "check", summary = "Find out whether a plugin keeps to its protocol.", takes_command = true }
+local check = { name = "check", summary = "Test whether a plugin conforms to its protocol.", takes_command = true }
 
 function check.define(parser)
   parser:usage "Usage: pintle check [-d NAME] [--run OPERATION [--args JSON]] [OPTIONS] [--] CMD…"
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…":args "?"
-  parser:option("-d --dialect", "The protocol it speaks; without it all that pintle knows are tried."):argname "NAME"
-  parser:option("--run", "An operation that may be run. Without it none is."):argname "OPERATION"
-  parser:option("--args", "The arguments of that operation, as a JSON object."):argname "JSON":convert(options.json)
-  parser:option("--config", "What the plugin is configured with, as JSON."):argname "JSON":convert(options.json)
-  parser:option("--root", "The workspace that a language server, or one of the editor's, is given."):argname "DIR"
+  parser:option("-d --dialect", "The protocol of the plugin (default: pintle tries all it knows)."):argname "NAME"
+  parser:option("--run", "An operation that may be run (default: none is run)."):argname "OPERATION"
+  parser:option("--args", "The arguments of the operation, as a JSON object."):argname "JSON":convert(options.json)
+  parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
+  parser:option("--root", "The workspace of a language server or an editor server."):argname "DIR"
     :convert(options.directory)
-  parser:option("--only", "Only these probes; * and ? are wildcards. May be given more than once.")
+  parser:option("--only", "Run only these probes; * and ? are wildcards. May be repeated.")
     :argname "PATTERN":count "*"
-  parser:option("-t --timeout", "How long each answer may take, and the end, such as 10s.", "5s"):argname "TIME"
+  parser:option("-t --timeout", "How long each answer, and the exit, may take, such as 10s.", "5s"):argname "TIME"
     :convert(options.seconds)
-  parser:option("--patience", "How long it may take to start while its dialect is found out.", "10s"):argname "TIME"
-    :convert(options.seconds)
-  parser:flag("--strict", "Let warnings be failures.")
-  parser:flag("--list", "Show what plugins are probed for, and end.")
-  parser:flag("--json", "Print it for programs to read.")
+  options.define_start_timeout(parser)
+  parser:flag("--strict", "Treat warnings as failures.")
+  parser:flag("--list", "List the probes and exit.")
+  parser:flag("--json", "Print the results as JSON.")
 end
 
 local function selector(patterns)
   if #patterns == 0 then return function() return true end end
-  local selectors = {}
-  for i, pattern in ipairs(patterns) do selectors[i] = glob(pattern) end
-  return function(name)
-    for _, selects in ipairs(selectors) do
-      if selects(name) then return true end
-    end
-    return false
-  end
+  return options.any_glob(patterns)
 end
 
--- {====== What there is ======
+-- {====== The list of probes ======
 
 local ROW = { "dialect", "name", "level", "rule" }
 
 local function rows_of(name)
-  local dialect, err = catalog.dialect(name)
+  local dialect, err = runner.dialect(name)
   if not dialect then return nil, err end
   local rows = {}
-  for i, probe in ipairs(catalog.list(dialect)) do
+  for i, probe in ipairs(runner.list(dialect)) do
     rows[i] = { name, probe.name, probe.level, probe.rule }
   end
   return rows
@@ -98,7 +85,7 @@ local function show_list(args, console)
     for _, row in ipairs(rows) do print_row(row, console) end
     return status.DONE
   end
-  for _, line in ipairs(columns({ "DIALECT", "PROBE", "ELSE", "RULE" }, rows)) do console:print(line) end
+  for _, line in ipairs(consoles.table_lines({ "DIALECT", "PROBE", "LEVEL", "RULE" }, rows)) do console:print(line) end
   return status.DONE
 end
 
@@ -108,18 +95,18 @@ end
 
 local function invalid(message) return nil, errors.new("invalid", message) end
 
-local function check_words(args)
+local function check_args(args)
   if not args.command or #args.command == 0 then return invalid "missing argument 'command'" end
-  local ok, message = arguments.check(args.args)
+  local ok, message = options.check_arguments(args.args)
   if not ok then return invalid(message) end
-  if args.args and not args.run then return invalid "--args belong to --run OPERATION" end
+  if args.args and not args.run then return invalid "--args needs --run OPERATION" end
   return true
 end
 
--- Which dialect it speaks, where nobody says.
+-- Starts the plugin to recognise its dialect.
 local function recognise(args, console)
   local started, err = starting.start({
-    command = args.command, config = args.config, patience = args.patience, log = "silent",
+    command = args.command, config = args.config, start_timeout = args.start_timeout, log = "silent",
   }, console)
   if not started then return nil, err end
   started.plugin:stop()
@@ -128,7 +115,7 @@ end
 
 local function width_of(dialect, selects)
   local width = 0
-  for _, probe in ipairs(catalog.list(dialect)) do
+  for _, probe in ipairs(runner.list(dialect)) do
     if selects(probe.name) then width = math.max(width, #probe.name) end
   end
   return width
@@ -139,22 +126,23 @@ local function probe_all(args, console)
   if not name then name, err = recognise(args, console) end
   if not name then return nil, err end
   local dialect
-  dialect, err = catalog.dialect(name)
+  dialect, err = runner.dialect(name)
   if not dialect then return nil, err end
-  if args.root and not dialect.has_root then return invalid(("--root: there is no workspace in %s"):format(name)) end
+  if args.root and not dialect.has_root then return invalid(("--root: %s has no workspace"):format(name)) end
   local selects = selector(args.only)
   local report = reports.new(console, args.json, width_of(dialect, selects))
-  if report.width == 0 then return invalid(("--only %s: %s has no such probe"):format(args.only[1], name)) end
+  if report.width == 0 then return invalid(("--only %s: no probe of %s matches"):format(args.only[1], name)) end
   if not args.json then console:print(("Speaks %s%s."):format(name, args.dialect and "" or " (recognised)")) end
   console:flush()
-  local came_to_terms = runner.run({
-    command = args.command, env = environment(console), timeout = args.timeout, config = args.config, root = args.root,
+  local has_handshake = runner.run({
+    command = args.command, env = starting.environment(console), timeout = args.timeout, config = args.config,
+    root = args.root,
     run = args.run and { name = args.run, args = args.args or {} }, dialect = dialect, selects = selects,
   }, function(result)
     report:add(result)
-    console:flush() -- it takes a while, and each verdict stands by itself
+    console:flush() -- probes take a while, so each result is shown at once
   end)
-  report:finish(args.command, name, came_to_terms)
+  report:finish(args.command, name, has_handshake)
   return report.count
 end
 
@@ -163,9 +151,9 @@ end
 ---@return integer?, pintle.error?
 function check.run(args, console)
   if args.list then return show_list(args, console) end
-  local ok, wrong = check_words(args)
+  local ok, wrong = check_args(args)
   if not ok then return nil, wrong end
-  local signal, count, err = interrupt.run(function()
+  local signal, count, err = status.run_interruptible(function()
     local done, result, problem = pcall(probe_all, args, console)
     if done then return result, problem end
     if errors.is(result) then return nil, result end

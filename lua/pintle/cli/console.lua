@@ -1,4 +1,4 @@
--- What the command says: results on stdout, everything else on stderr. Colours are for terminals.
+-- Output of the command: results on stdout, everything else on stderr; colours for terminals; text in columns.
 
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
@@ -11,58 +11,64 @@ local STYLES = {
 local PLAIN = "\27[0m"
 
 ---@class pintle.cli.console
----@field checkout? string the folder of the checkout that the command runs from
----@field is_terminal boolean whether a person reads stdout
----@field failure? string why something could not be written to stdout
+---@field checkout? string root of the checkout that the command runs from
+---@field is_terminal boolean whether stdout is a terminal
+---@field failure? string the first error of writing to stdout
 local methods = {}
 
 local metatable = { __name = "pintle.cli.console", __index = methods }
 
 local console = {}
 
--- Whoever reads it may go when he has seen enough; that is no failure.
+-- Text with its control characters replaced, except line ends and tabs.
+local function harmless(text) return errors.harmless(text, "\n\t") end
+
+---Makes text safe to print as part of one line on a terminal.
+---@param text string
+---@return string
+function console.harmless_line(text) return errors.harmless(text, "\t") end
+
+-- A reader that closes the pipe early is not a failure.
 local EPIPE = 32
 
-local function note(self, ok, message, errno)
+local function note_failure(self, ok, message, errno)
   if not ok and errno ~= EPIPE then self.failure = self.failure or message end
 end
 
 ---@param ... string
-function methods:write(...) note(self, self.out:write(...)) end
+function methods:write(...) note_failure(self, self.out:write(...)) end
 
 ---@param ... string
-function methods:print(...) note(self, self.out:write(..., "\n")) end
+function methods:print(...) note_failure(self, self.out:write(..., "\n")) end
 
----Writes what is still to be written.
----@return string? message why not all that was to be on stdout is there
+---Writes all buffered output.
+---@return string? message the first error of writing to stdout, if there was one
 function methods:flush()
-  note(self, self.out:flush())
+  note_failure(self, self.out:flush())
   return self.failure
 end
 
-local function harmless(text) return errors.harmless(text, "\n\t") end
-
----What somebody else has said: as it is for programs, and on a terminal nothing that steers it.
+---Prints text that comes from a plugin or a recording: unchanged for programs, without control sequences on a terminal.
 ---@param text string
-function methods:tell(text) self:print(self.is_terminal and harmless(text) or text) end
+function methods:print_foreign(text) self:print(self.is_terminal and harmless(text) or text) end
 
----What went wrong, or has to be said beside the result.
+---Prints an error or a remark on stderr.
 ---@param message string
-function methods:complain(message) self.err:write("pintle: ", harmless(message), "\n") end
+function methods:warn(message) self.err:write("pintle: ", harmless(message), "\n") end
 
----A line of the stderr of a plugin: as it is for programs, and on a terminal nothing that steers it.
+---Prints a line of a plugin's stderr: unchanged for programs, without control sequences on a terminal.
 ---@param line string
-function methods:pass_on(line) self.err:write(core.isatty(2) and harmless(line) or line, "\n") end
+function methods:print_stderr(line) self.err:write(core.isatty(2) and harmless(line) or line, "\n") end
 
----A value for programs to read, broken into lines.
+---Prints a value as indented JSON.
 ---@param value any
 function methods:json(value)
-  self:tell(require("pintle.plugin.command").indent(core.json.encode(value)))
+  self:print_foreign(require("pintle.plugin.command").indent(core.json.encode(value)))
 end
 
----The same on a line of its own, for one of many.
+---Prints a value as JSON on one line.
 ---@param value any
-function methods:json_line(value) self:tell(core.json.encode(value)) end
+function methods:json_line(value) self:print_foreign(core.json.encode(value)) end
 
 ---@param style string
 ---@param text string
@@ -71,7 +77,7 @@ function methods:paint(style, text)
   return self.has_colour and STYLES[style] .. text .. PLAIN or text
 end
 
----@return integer? columns of the terminal that stdout is
+---@return integer? columns width of the terminal; nil if stdout is not a terminal
 function methods:columns() return self.is_terminal and core.columns(1) or nil end
 
 ---@param checkout? string
@@ -84,5 +90,44 @@ function console.new(checkout)
     has_colour = is_terminal and (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb",
   }, metatable)
 end
+
+-- {====== Text in columns ======
+
+local GAP = "  "
+
+-- Columns on a terminal, ignoring that some characters are wide.
+local function width(text) return utf8.len(text) or #text end
+
+local function widths_of(rows)
+  local widths = {}
+  for _, row in ipairs(rows) do
+    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, width(cell)) end
+  end
+  return widths
+end
+
+local function pad(cell, columns, is_right)
+  local space = (" "):rep(columns - width(cell))
+  return is_right and space .. cell or cell .. space
+end
+
+local function format_row(row, widths, right)
+  local cells = {}
+  for i, cell in ipairs(row) do cells[i] = pad(cell, widths[i], right[i]) end
+  return (table.concat(cells, GAP):gsub("%s+$", ""))
+end
+
+---@param heads string[]
+---@param rows string[][] each with as many cells as there are heads
+---@param right? table<integer, true> columns that are aligned to the right
+---@return string[] lines the heads first
+function console.table_lines(heads, rows, right)
+  local all = table.move(rows, 1, #rows, 2, { heads })
+  local widths, lines = widths_of(all), {}
+  for i, row in ipairs(all) do lines[i] = format_row(row, widths, right or {}) end
+  return lines
+end
+
+-- }======
 
 return console

@@ -1,6 +1,6 @@
--- pintle doctor: what is installed, what is missing, and what that means. It must run with nothing but Lua.
+-- pintle doctor: reports what is installed and what is missing. It has to run with nothing but Lua itself.
 
-local columns = require "pintle.cli.columns"
+local consoles = require "pintle.cli.console"
 local status = require "pintle.cli.status"
 
 ---@class pintle.cli.finding
@@ -8,25 +8,25 @@ local status = require "pintle.cli.status"
 ---@field state "ok"|"missing"|"broken"
 ---@field needed boolean
 ---@field version? string
----@field detail? string what is wrong, or where it is
----@field meaning string what it is for
----@field advice? string what to do about it
+---@field detail? string the error, or the path
+---@field meaning string its purpose
+---@field advice? string how to fix it
 
 local INSTALL = "apt-get install %s, or luarocks install %s"
 
--- Modules that others make, in the order in which they are told.
+-- Third-party modules, in the order of the report.
 local MODULES = {
-  { "argparse", needed = true, meaning = "reads the command line of `pintle`", "lua-argparse", "argparse" },
-  { "cjson", needed = true, meaning = "the codec that values are shared with", "lua-cjson", "lua-cjson" },
-  { "lfs", needed = true, meaning = "finds plugins in directories; hosts need it", "lua-filesystem", "luafilesystem" },
-  { "rex_pcre2", needed = false, meaning = "`pattern` in JSON Schemas; those that have none work without",
+  { "argparse", needed = true, meaning = "parses the command line of `pintle`", "lua-argparse", "argparse" },
+  { "cjson", needed = true, meaning = "JSON values that other libraries share", "lua-cjson", "lua-cjson" },
+  { "lfs", needed = true, meaning = "plugin discovery in hosts", "lua-filesystem", "luafilesystem" },
+  { "rex_pcre2", needed = false, meaning = "`pattern` in JSON Schemas",
     "lua-rex-pcre2", "lrexlib-pcre2" },
-  { "luv", needed = false, meaning = "the example that is driven by another loop", "lua-luv", "luv" },
+  { "luv", needed = false, meaning = "the example with another event loop", "lua-luv", "luv" },
 }
 
 local function first_line(text) return (tostring(text):match "[^\n]*") end
 
--- {====== What is looked at ======
+-- {====== Checks ======
 
 local function place_of(name)
   return package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
@@ -36,13 +36,13 @@ local function version_of(module)
   if type(module) ~= "table" then return nil end
   local version = module._VERSION or module.version
   if type(version) == "function" then
-    local ok, told = pcall(version)
-    version = ok and told or nil
+    local ok, value = pcall(version)
+    version = ok and value or nil
   end
   return type(version) == "string" and version:match "%d[%w.-]*" or nil
 end
 
-local function look_at_module(name)
+local function check_module(name)
   local place = place_of(name)
   if not place then return { what = name, state = "missing" } end
   local ok, module = pcall(require, name)
@@ -50,54 +50,54 @@ local function look_at_module(name)
   return { what = name, state = "ok", version = version_of(module), detail = place }
 end
 
-local function look_at_lua()
+local function check_lua()
   return { what = "lua", state = "ok", needed = true, version = _VERSION:match "[%d.]+", detail = arg and arg[-1],
-    meaning = "runs everything" }
+    meaning = "the interpreter" }
 end
 
-local function look_at_core()
-  local finding = look_at_module "pintle.core"
+local function check_core()
+  local finding = check_module "pintle.core"
   finding.needed, finding.meaning = true, "the C core: frames, JSON, processes"
   finding.version = require "pintle.version"
   if finding.state ~= "ok" then finding.advice = "run `make` in a checkout, or luarocks make" end
   return finding
 end
 
-local function look_at_others(list)
+local function check_others(list)
   for _, module in ipairs(MODULES) do
-    local finding = look_at_module(module[1])
+    local finding = check_module(module[1])
     finding.needed, finding.meaning = module.needed, module.meaning
     if finding.state ~= "ok" then finding.advice = INSTALL:format(module[2], module[3]) end
     list[#list + 1] = finding
   end
 end
 
-local function look_at_dialect(dialects, name)
+local function check_dialect(dialects, name)
   local ok, dialect, message = pcall(dialects.get, name)
-  local is_right = ok and dialect ~= nil
+  local is_usable = ok and dialect ~= nil
   return {
-    what = "dialect " .. name, needed = true, state = is_right and "ok" or "broken",
-    detail = is_right and dialect.framing .. " framing" or first_line(ok and message or dialect),
-    meaning = "a protocol that plugins and hosts speak", advice = not is_right and "install pintle again" or nil,
+    what = "dialect " .. name, needed = true, state = is_usable and "ok" or "broken",
+    detail = is_usable and dialect.framing .. " framing" or first_line(ok and message or dialect),
+    meaning = "a protocol of plugins and hosts", advice = not is_usable and "reinstall pintle" or nil,
   }
 end
 
-local function look_at_dialects(list)
+local function check_dialects(list)
   local dialects = require "pintle.dialect"
-  for _, name in ipairs(dialects.names()) do list[#list + 1] = look_at_dialect(dialects, name) end
+  for _, name in ipairs(dialects.names()) do list[#list + 1] = check_dialect(dialects, name) end
 end
 
 ---@return pintle.cli.finding[]
 local function examine()
-  local list = { look_at_lua(), look_at_core() }
-  look_at_others(list)
-  look_at_dialects(list)
+  local list = { check_lua(), check_core() }
+  check_others(list)
+  check_dialects(list)
   return list
 end
 
 -- }======
 
--- {====== What is told ======
+-- {====== The report ======
 
 local COLOURS = { ok = "green", missing = "yellow", broken = "red" }
 
@@ -107,7 +107,7 @@ local function show(findings, console)
     local state = finding.state == "missing" and not finding.needed and "missing, optional" or finding.state
     rows[i] = { finding.what, state, finding.version or "", finding.meaning }
   end
-  for i, line in ipairs(columns({ "WHAT", "STATE", "VERSION", "MEANING" }, rows)) do
+  for i, line in ipairs(consoles.table_lines({ "WHAT", "STATE", "VERSION", "MEANING" }, rows)) do
     local style = i == 1 and "bold" or COLOURS[findings[i - 1].state]
     console:print(i == 1 and console:paint(style, line) or line:gsub(findings[i - 1].state, function(state)
       return console:paint(style, state)
@@ -117,12 +117,14 @@ end
 
 local function advise(findings, console)
   for _, finding in ipairs(findings) do
-    if finding.state == "broken" then console:tell(("%s is broken: %s"):format(finding.what, finding.detail)) end
-    if finding.advice then console:tell(("For %s: %s"):format(finding.what, finding.advice)) end
+    if finding.state == "broken" then
+      console:print_foreign(("%s is broken: %s"):format(finding.what, finding.detail))
+    end
+    if finding.advice then console:print_foreign(("For %s: %s"):format(finding.what, finding.advice)) end
   end
 end
 
-local function is_well(findings)
+local function is_complete(findings)
   for _, finding in ipairs(findings) do
     if finding.needed and finding.state ~= "ok" then return false end
   end
@@ -131,7 +133,7 @@ end
 
 local NAMES = { "what", "state", "needed", "version", "detail", "meaning", "advice" }
 
--- Where the core is missing, the other codec has to do, if that is there.
+-- Without the core, cjson encodes the report, if it is there.
 local function show_json(findings, is_fine, console)
   local ok, core = pcall(require, "pintle.core")
   if not ok then return console:print(require "cjson".encode { ok = is_fine, findings = findings }) end
@@ -145,13 +147,13 @@ end
 ---@type pintle.cli.command
 return {
   name = "doctor",
-  summary = "Tell what is installed, what is missing, and what that means.",
+  summary = "Show what is installed and what is missing.",
   define = function(parser)
-    parser:flag("--json", "Print it for programs to read.")
+    parser:flag("--json", "Print the report as JSON.")
   end,
   run = function(args, console)
     local findings = examine()
-    local is_fine = is_well(findings)
+    local is_fine = is_complete(findings)
     if args.json then
       show_json(findings, is_fine, console)
     else

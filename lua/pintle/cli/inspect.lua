@@ -1,33 +1,32 @@
--- pintle inspect: who a plugin is and what it offers.
+-- pintle inspect: shows the manifest of a plugin: its name, dialect and operations.
 
+local consoles = require "pintle.cli.console"
 local lazy = require "pintle.lazy"
-
-local columns = require "pintle.cli.columns"
-local description = lazy "pintle.cli.description"
-local interrupt = lazy "pintle.cli.interrupt"
 local options = require "pintle.cli.options"
-local starting = lazy "pintle.cli.starting"
 local status = require "pintle.cli.status"
 
-local inspect = { name = "inspect", summary = "Start a plugin, and show who it is and what it offers.",
+local display = lazy "pintle.cli.display"
+local starting = lazy "pintle.cli.starting"
+
+local inspect = { name = "inspect", summary = "Start a plugin, and show its manifest.",
   takes_command = true }
 
 function inspect.define(parser)
   parser:usage "Usage: pintle inspect [-d NAME] [--json] [OPTIONS] [--] CMD…"
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
-  parser:flag("--json", "Print it for programs to read.")
+  parser:flag("--json", "Print the manifest as JSON.")
   options.define_starting(parser, "warn")
 end
 
 local function show(started, console)
   local manifest = started.plugin.manifest
-  for i, line in ipairs(description.lines(manifest, started.dialect, started.is_recognised)) do
+  for i, line in ipairs(display.manifest_lines(manifest, started.dialect, started.is_recognised)) do
     console:print(i == 1 and console:paint("bold", line) or line)
   end
-  local rows = description.rows(manifest)
+  local rows = display.manifest_rows(manifest)
   if #rows == 0 then return end
   console:print ""
-  local lines = columns({ "OPERATION", "PARAMETER", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION" }, rows)
+  local lines = consoles.table_lines({ "OPERATION", "PARAMETER", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION" }, rows)
   for i, line in ipairs(lines) do console:print(i == 1 and console:paint("bold", line) or line) end
 end
 
@@ -35,10 +34,10 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function inspect.run(args, console)
-  local signal, started, err = interrupt.run(function() return starting.start(args, console) end)
+  local signal, started, err = status.run_interruptible(function() return starting.start(args, console) end)
   if started then
     if args.json then
-      console:json(description.value(started.plugin.manifest, started.dialect))
+      console:json(display.manifest_value(started.plugin.manifest, started.dialect))
     else
       show(started, console)
     end

@@ -1,4 +1,4 @@
--- Places in JSON text: values are looked at and replaced without touching the rest. The text has to be right.
+-- Positions of values in JSON text: values are found and replaced without changing the rest. The text has to be valid.
 
 local json = require("pintle.core").json
 
@@ -30,7 +30,7 @@ local function skip_container(text, at)
   return at
 end
 
--- Behind the value that begins here.
+-- Position after the value that begins at `at`.
 local function skip_value(text, at)
   local sign = text:sub(at, at)
   if sign == '"' then return skip_string(text, at) end
@@ -38,7 +38,7 @@ local function skip_value(text, at)
   return text:find("[%s,%]}]", at) or #text + 1
 end
 
--- The values of a container: name (of an object's), first, last.
+-- Iterates over the values of a container: name (false in an array), first, last.
 local function each(text, at, is_object)
   return coroutine.wrap(function()
     at = skip_space(text, at + 1)
@@ -57,8 +57,8 @@ local function each(text, at, is_object)
   end)
 end
 
----The value of a member, of several the last.
----@param text string what is no object has none
+---Position of the value of a member; of duplicate members the last.
+---@param text string JSON; if it is not an object, the result is nil
 ---@param name string
 ---@return integer? first, integer? last
 function json_text.member(text, name)
@@ -82,7 +82,7 @@ function json_text.elements(text)
 end
 
 ---@param text string an object
----@param name string of a member that it has
+---@param name string of an existing member
 ---@param value string JSON
 ---@return string
 function json_text.replace(text, name, value)

@@ -1,4 +1,7 @@
--- How long answers take, by method and by who was asked.
+-- How long answers take, by method and by the side that was asked.
+
+local consoles = require "pintle.cli.console"
+local json = require("pintle.core").json
 
 local methods = {}
 
@@ -6,16 +9,16 @@ local metatable = { __name = "pintle.cli.latency", __index = methods }
 
 ---@class pintle.cli.latencies
 ---@field method string
----@field asked "host"|"plugin" who was asked
+---@field asked "host"|"plugin" the side that was asked
 ---@field count integer
 ---@field errors integer
----@field min number seconds, as are the others
+---@field min number seconds, as the following
 ---@field median number
 ---@field p95 number
 ---@field max number
 
----@param item pintle.cli.item an answer
----@param from string who has answered
+---@param item pintle.cli.item an answer; anything else is ignored
+---@param from string the side that answered
 function methods:add(item, from)
   if not item.latency then return end
   local name = from .. " " .. item.method
@@ -30,7 +33,7 @@ end
 
 local latency = {}
 
----The smallest that so large a part of them does not exceed.
+---The smallest value that the given part of all values does not exceed.
 ---@param sorted number[]
 ---@param part number from 0 to 1
 ---@return number?
@@ -44,7 +47,7 @@ function latency.median(sorted)
   return (sorted[middle] + sorted[middle + 1]) / 2
 end
 
-local function summary(entry)
+local function summarise(entry)
   local sorted = table.move(entry.times, 1, #entry.times, 1, {})
   table.sort(sorted)
   return {
@@ -53,10 +56,10 @@ local function summary(entry)
   }
 end
 
----@return pintle.cli.latencies[] by method
+---@return pintle.cli.latencies[] sorted by method
 function methods:summaries()
   local list = {}
-  for _, entry in pairs(self.entries) do list[#list + 1] = summary(entry) end
+  for _, entry in pairs(self.entries) do list[#list + 1] = summarise(entry) end
   table.sort(list, function(a, b)
     if a.method ~= b.method then return a.method < b.method end
     return a.asked > b.asked
@@ -65,5 +68,43 @@ function methods:summaries()
 end
 
 function latency.new() return setmetatable({ entries = {} }, metatable) end
+
+---@param seconds number
+---@return string
+function latency.duration_text(seconds)
+  if seconds < 1 then return ("%.3f ms"):format(seconds * 1000) end
+  return ("%.3f s"):format(seconds)
+end
+
+-- {====== Summaries as JSON and as text ======
+
+local LATENCY = json.order { "method", "asked", "count", "errors", "min", "median", "p95", "max" }
+
+---@param summaries pintle.cli.latencies[]
+---@return table
+function latency.values(summaries)
+  local list = json.array()
+  for i, summary in ipairs(summaries) do list[i] = setmetatable(summary, LATENCY) end
+  return list
+end
+
+local HEADS = { "METHOD", "ASKED", "COUNT", "ERRORS", "MIN", "MEDIAN", "P95", "MAX" }
+local NUMBERS = { [3] = true, [4] = true, [5] = true, [6] = true, [7] = true, [8] = true }
+
+---@param summaries pintle.cli.latencies[]
+---@return string[]
+function latency.lines(summaries)
+  local rows = {}
+  for i, summary in ipairs(summaries) do
+    local method = consoles.harmless_line(summary.method)
+    rows[i] = { method, summary.asked, tostring(summary.count), tostring(summary.errors) }
+    for _, name in ipairs { "min", "median", "p95", "max" } do
+      table.insert(rows[i], latency.duration_text(summary[name]))
+    end
+  end
+  return consoles.table_lines(HEADS, rows, NUMBERS)
+end
+
+-- }======
 
 return latency

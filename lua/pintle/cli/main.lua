@@ -1,19 +1,21 @@
--- The pintle command: finds the subcommand, has it run, and ends with its status.
+-- The pintle command: parses the command line, runs the subcommand and returns its exit status.
 
 local consoles = require "pintle.cli.console"
 local errors = require "pintle.error"
+local lazy = require "pintle.lazy"
 local status = require "pintle.cli.status"
-local words = require "pintle.cli.words"
 
----A subcommand: a file pintle.cli.NAME.
+local dialects = lazy "pintle.dialect"
+
+---A subcommand, in the module pintle.cli.NAME.
 ---@class pintle.cli.command
 ---@field name string
----@field summary string a line
----@field takes_command? boolean|"first" whether its words end with the command of a plugin, or with "first" have that
----before something else, behind `--`; it is `args.command` then
----@field define fun(parser: table) options and arguments, as argparse has them
----@field run fun(args: table, console: pintle.cli.console): integer?, pintle.error? status, or why there is none; an
----error that `is_text` is written by pintle and has several lines
+---@field summary string one line
+---@field takes_command? boolean|"first" whether the arguments end with the command of a plugin; "first": the command is
+---followed by `--` and further arguments. The command is `args.command` then.
+---@field define fun(parser: table) defines options and arguments of the argparse parser
+---@field run fun(args: table, console: pintle.cli.console): integer?, pintle.error? returns the exit status or an
+---error; the message of an error with `is_text` has several lines and is printed unchanged
 
 local COMMANDS = {
   "inspect", "call", "check", "bench", "run", "new", "trace", "show", "view", "replay", "doctor", "completion",
@@ -37,18 +39,29 @@ local function show_version()
   os.exit(0)
 end
 
+-- argparse appends defaults after the period of a description; they belong inside the sentence.
+local function describe_defaults(parser)
+  for _, option in ipairs(parser._options) do
+    if option._default then
+      option:description(("%s (default: %s)."):format(option._description:gsub("%.$", ""), option._default))
+      option:show_default(false)
+    end
+  end
+end
+
 local function add_command(parser, command)
   local sub = parser:command(command.name, command.summary)
   command.define(sub)
+  describe_defaults(sub)
   return sub
 end
 
----The whole command line as argparse has it, for parsing, and for whoever describes it in other forms.
+---The parser of the whole command line; also used to generate completions and the manual page.
 ---@return table parser, table<string, pintle.cli.command> commands, table<string, table> parsers by name
 function main.parser()
-  local parser = require "argparse"("pintle", "Looks at plugins, calls them, and records what they say.")
+  local parser = require "argparse"("pintle", "Inspects, calls, tests and traces plugins.")
   parser:help_max_width(100):command_target "name"
-  parser:flag("--version", "Show the version and end."):action(show_version)
+  parser:flag("--version", "Print the version and exit."):action(show_version)
   parser:add_help_command()
   local commands, parsers = {}, {}
   for _, name in ipairs(COMMANDS) do
@@ -56,16 +69,74 @@ function main.parser()
     parsers[name] = add_command(parser, commands[name])
   end
   parser.error = fail
-  for _, sub in ipairs(parser._commands) do sub.error = fail end -- `help` complains by itself
+  for _, sub in ipairs(parser._commands) do sub.error = fail end -- `help` reports its own errors
   return parser, commands, parsers
 end
 
 -- }======
 
+-- {====== The command of a plugin ======
+
+-- Stands for the whole command of the plugin when pintle's own words are parsed.
+local PLACEHOLDER = "CMD"
+
+-- Number of arguments of each option, by its names.
+local function arities(parser)
+  local by_name = {}
+  for _, option in ipairs(parser._options) do
+    for _, alias in ipairs(option._aliases) do by_name[alias] = option._maxargs end
+  end
+  return by_name
+end
+
+local function is_option(word) return word:sub(1, 1) == "-" and #word > 1 end
+
+-- In a cluster of short options only the last can have an argument.
+local function arity_of(by_name, word)
+  if word:sub(1, 2) == "--" then return by_name[word] or 0 end
+  return by_name["-" .. word:sub(-1)] or 0
+end
+
+-- Position of the first word that is neither an option nor the argument of one.
+local function skip_options(parser, list, first)
+  local by_name = arities(parser)
+  local at = first
+  while list[at] and is_option(list[at]) and list[at] ~= "--" do at = at + 1 + arity_of(by_name, list[at]) end
+  return math.min(at, #list + 1)
+end
+
+local function last_dashes(list, first)
+  for i = #list, first, -1 do
+    if list[i] == "--" then return i end
+  end
+  return #list + 1
+end
+
+---Splits the command of a plugin off the words of a subcommand. It begins at the first word that is not an option of
+---pintle, and ends at the last `--` if `has_more`, else at the end. The first word is the name of the subcommand.
+---@param parser table parser of the subcommand
+---@param list string[]
+---@param has_more boolean whether arguments of the subcommand follow, after `--`
+---@return string[] own with a placeholder for the command, string[] command
+local function split_words(parser, list, has_more)
+  local stop = skip_options(parser, list, 2)
+  local own = table.move(list, 1, stop - 1, 1, {})
+  local first = list[stop] == "--" and stop + 1 or stop
+  local last = has_more and last_dashes(list, first) - 1 or #list
+  local command = table.move(list, first, last, 1, {})
+  if #command > 0 then own[#own + 1] = PLACEHOLDER end
+  table.move(list, last + 2, #list, #own + 1, own)
+  return own, command
+end
+
+-- }======
+
+-- {====== Running ======
+
 local function read_words(list, parser, commands, parsers)
   local command = commands[list[1]]
   if not command or not command.takes_command then return parser:parse(list) end
-  local own, plugin_command = words.split(parsers[command.name], list, command.takes_command == "first")
+  local own, plugin_command = split_words(parsers[command.name], list, command.takes_command == "first")
   local args = parser:parse(own)
   args.command = plugin_command
   return args
@@ -85,24 +156,24 @@ local function run(list, console)
   error(err, 0)
 end
 
--- What the doctor looks for may be what the command line is read with.
+-- The doctor also has to work when argparse is the missing module.
 local function run_without_parser(list, console)
   if list[1] == "doctor" then return load "doctor".run({ json = list[2] == "--json" }, console) end
-  console:complain "the module argparse is missing, with which the command line is read; `pintle doctor` tells more"
+  console:warn "the module argparse is missing; run `pintle doctor` for details"
   return status.BROKEN
 end
 
--- What `lua` itself makes of Ctrl-C, where nobody has taken it over.
+-- The error that `lua` raises on Ctrl-C when nothing handles the signal.
 local function is_interrupt(err) return type(err) == "string" and err:find("interrupted!", 1, true) ~= nil end
 
 local function explain(err, console)
   if is_interrupt(err) then return status.of_signal "INT" end
   if errors.is(err) then
-    console:complain(err.is_text and err.message or tostring(err))
+    console:warn(err.is_text and err.message or tostring(err))
     return status.of(err)
   end
-  console:complain("this should not have happened: " .. tostring(err))
-  console:complain "`pintle doctor` tells whether something is missing"
+  console:warn("internal error: " .. tostring(err))
+  console:warn "run `pintle doctor` to see whether something is missing"
   return status.BUG
 end
 
@@ -111,16 +182,16 @@ local function with_traceback(err)
   return debug.traceback(errors.text(err), 2)
 end
 
--- What was to be printed and is not there has not been done.
+-- Output that could not be written makes the command fail.
 local function finish(code, console)
   local message = console:flush()
   if not message then return code end
-  console:complain("cannot write to stdout: " .. message)
+  console:warn("cannot write to stdout: " .. message)
   return code > status.FAILED and code or status.BROKEN
 end
 
----@param given string[] the words of the command line
----@param checkout? string the folder of the checkout that it runs from
+---@param given string[] arguments of the command line
+---@param checkout? string root of the checkout that the command runs from
 ---@return integer status
 function main.run(given, checkout)
   local console = consoles.new(checkout)
@@ -130,5 +201,104 @@ function main.run(given, checkout)
   if ok then return finish(code, console) end
   return explain(code, console)
 end
+
+-- }======
+
+-- {====== The command line as data ======
+
+---The value of an option or an argument.
+---@class pintle.cli.outline.value
+---@field label string its name in the usage: FILE, TIME
+---@field kind "words"|"file"|"directory"|"program"|"other"
+---@field words string[] the allowed values, if kind is "words"
+
+---@class pintle.cli.outline.option
+---@field names string[] the short names first
+---@field description string
+---@field value pintle.cli.outline.value? nil for a flag
+
+---@class pintle.cli.outline.argument
+---@field value pintle.cli.outline.value
+---@field description string
+---@field is_many boolean
+
+---@class pintle.cli.outline.command
+---@field name string
+---@field description string
+---@field usage string
+---@field options pintle.cli.outline.option[]
+---@field arguments pintle.cli.outline.argument[]
+---@field takes_command boolean whether everything from the first argument on is the command of a plugin
+
+---@class pintle.cli.outline
+---@field description string
+---@field options pintle.cli.outline.option[]
+---@field commands pintle.cli.outline.command[]
+
+-- Kinds of values, by their names in the usage.
+local KINDS = { FILE = "file", DIR = "directory", ["CMD…"] = "program" }
+
+local function value_of(element, target)
+  local label = element._argname or element._name
+  local words = element._choices
+  if target == "dialect" then words = dialects.names() end
+  return { label = label, words = words or {}, kind = words and "words" or KINDS[label] or "other" }
+end
+
+local function by_length(a, b) return #a < #b end
+
+local function options_of(parser)
+  local list = {}
+  for _, option in ipairs(parser._options) do
+    local names = table.move(option._aliases, 1, #option._aliases, 1, {})
+    table.sort(names, by_length)
+    list[#list + 1] = {
+      names = names, description = option:_get_description(),
+      value = option._maxargs > 0 and value_of(option, option._target or names[#names]:match "%w+") or nil,
+    }
+  end
+  return list
+end
+
+local function arguments_of(parser)
+  local list = {}
+  for i, argument in ipairs(parser._arguments) do
+    list[i] = {
+      value = value_of(argument), description = argument:_get_description(), is_many = argument._maxargs > 1,
+    }
+  end
+  return list
+end
+
+local function names_of(commands)
+  local names = {}
+  for i, command in ipairs(commands) do names[i] = command.name end
+  return names
+end
+
+---The command line as plain data, for generating completions and the manual page.
+---@return pintle.cli.outline
+function main.outline()
+  local parser, modules = main.parser()
+  local outline = { description = parser._description, options = options_of(parser), commands = {} }
+  for i, command in ipairs(parser._commands) do
+    local module = modules[command._name]
+    outline.commands[i] = {
+      name = command._name, description = command:_get_description(),
+      usage = command:get_usage():gsub("^Usage: ", ""):gsub("%s+", " "),
+      options = options_of(command), arguments = arguments_of(command),
+      takes_command = module ~= nil and module.takes_command ~= nil,
+    }
+    if command._is_help_command then
+      outline.commands[i].arguments[1].value = { label = "COMMAND", kind = "words", words = {} }
+    end
+  end
+  for _, command in ipairs(outline.commands) do
+    if command.name == "help" then command.arguments[1].value.words = names_of(outline.commands) end
+  end
+  return outline
+end
+
+-- }======
 
 return main

@@ -1,4 +1,4 @@
--- Options that several subcommands have, and how their values are read.
+-- Options that several subcommands share, conversion of their values, and arguments of operations.
 
 local lazy = require "pintle.lazy"
 
@@ -34,25 +34,170 @@ local function absolute(path)
 end
 
 ---@param text string
----@return string? path absolute
+---@return string? path made absolute
 ---@return string? message
 function options.directory(text)
   local mode, message = lfs.attributes(text, "mode")
   if not mode then return nil, message end
-  if mode ~= "directory" then return nil, text .. " is no directory" end
+  if mode ~= "directory" then return nil, text .. " is not a directory" end
   return absolute(text)
 end
 
----What a plugin is started with, by whoever uses `pintle.cli.starting`.
----@param parser table
----@param verbosity string the lowest level that is shown, unless told
-function options.define_starting(parser, verbosity)
-  parser:option("-d --dialect", "The protocol it speaks; without it all that pintle knows are tried."):argname "NAME"
-  parser:option("--config", "What it is configured with, as JSON."):argname "JSON":convert(options.json)
-  parser:option("--patience", "How long it may take to start, such as 30s.", "10s"):argname "TIME"
-    :convert(options.seconds)
-  parser:option("--log", "The lowest level of what it says that is shown on stderr.", verbosity):argname "LEVEL"
-    :choices { "debug", "info", "warn", "error", "silent" }
+---Compiles a pattern with wildcards: `*` matches any text, `?` any character.
+---@param pattern string
+---@return fun(name: string): boolean
+function options.glob(pattern)
+  local escaped = pattern:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".")
+  local whole = "^" .. escaped .. "$"
+  return function(name) return name:find(whole) ~= nil end
 end
+
+---A predicate that is true for names matching at least one of the patterns.
+---@param patterns string[]
+---@return fun(name: string): boolean
+function options.any_glob(patterns)
+  local matchers = {}
+  for i, pattern in ipairs(patterns) do matchers[i] = options.glob(pattern) end
+  return function(name)
+    for _, matches in ipairs(matchers) do
+      if matches(name) then return true end
+    end
+    return false
+  end
+end
+
+local LEVELS = { "debug", "info", "warn", "error", "silent" }
+
+---@param parser table
+---@param default string
+function options.define_log(parser, default)
+  parser:option("--log", "Minimum log level shown on stderr.", default):argname "LEVEL":choices(LEVELS)
+end
+
+---@param parser table
+function options.define_start_timeout(parser)
+  parser:option("--start-timeout", "How long the plugin may take to start.", "10s"):argname "TIME"
+    :convert(options.seconds)
+end
+
+---Defines the options that `pintle.cli.starting` uses.
+---@param parser table
+---@param log_level string default of `--log`
+function options.define_starting(parser, log_level)
+  parser:option("-d --dialect", "The protocol of the plugin (default: pintle tries all it knows)."):argname "NAME"
+  parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
+  options.define_start_timeout(parser)
+  options.define_log(parser, log_level)
+end
+
+-- {====== Arguments of operations: key=value, converted to the type in the schema, and key:=JSON ======
+
+local function decode(text)
+  local value, message = core.json.decode(text)
+  if message then return nil end
+  return value
+end
+
+local function read_number(text)
+  local value = decode(text)
+  return type(value) == "number" and value or nil
+end
+
+local function read_integer(text) return math.tointeger(read_number(text)) end
+
+local BOOLEANS = { ["true"] = true, ["false"] = false }
+
+local function read_table(text)
+  local value = decode(text)
+  return type(value) == "table" and value or nil
+end
+
+local READERS = {
+  integer = read_integer,
+  number = read_number,
+  boolean = function(text) return BOOLEANS[text] end,
+  null = function(text) return text == "null" and core.json.null or nil end,
+  array = read_table,
+  object = read_table,
+}
+
+-- If a schema allows several types, the narrowest that fits is used; a string fits always.
+local ORDER = { "null", "boolean", "integer", "number", "array", "object" }
+
+local function types_of(schema)
+  local types = {}
+  local declared = type(schema) == "table" and schema.type
+  for _, name in ipairs(type(declared) == "table" and declared or { declared or nil }) do types[name] = true end
+  return types
+end
+
+-- A value that fits no type stays a string; the check of the arguments reports it.
+local function value_of(text, schema)
+  local types = types_of(schema)
+  for _, name in ipairs(ORDER) do
+    local value
+    if types[name] then value = READERS[name](text) end
+    if value ~= nil then return value end
+  end
+  return text
+end
+
+local function properties_of(schema)
+  local properties = type(schema) == "table" and schema.properties
+  return type(properties) == "table" and properties or {}
+end
+
+local function read_word(word, properties)
+  local key, text = word:match "^(.-):=(.*)$"
+  local plain_key, plain_text = word:match "^(.-)=(.*)$"
+  if not plain_key then return nil, ("%q is neither key=value nor key:=JSON"):format(word) end
+  if plain_key == "" or key == "" then return nil, ("%q has no name before ="):format(word) end
+  if not key or #plain_key < #key then return plain_key, value_of(plain_text, properties[plain_key]) end
+  local value, message = core.json.decode(text)
+  if message then return nil, ("%s: not JSON: %s"):format(key, message) end
+  return key, value
+end
+
+---@param words string[]
+---@param schema any JSON Schema of the arguments, if the operation is known
+---@return table?, string? message
+function options.read_arguments(words, schema)
+  local args, properties = {}, properties_of(schema)
+  for _, word in ipairs(words) do
+    local key, value = read_word(word, properties)
+    if not key then return nil, value end
+    if args[key] ~= nil then return nil, ("%s is given twice"):format(key) end
+    args[key] = value
+  end
+  return args
+end
+
+---@param given any value of `--args`, if it is given
+---@return boolean? ok, string? message
+function options.check_arguments(given)
+  local is_object = type(given) == "table" and getmetatable(given) ~= core.json.array_mt
+  if given == nil or is_object then return true end
+  return nil, "--args: a JSON object expected"
+end
+
+---Merges the arguments given as words with those given as one JSON object.
+---@param words string[]
+---@param given any value of `--args`, if it is given
+---@param schema any
+---@return table?, string? message
+function options.gather_arguments(words, given, schema)
+  local ok, message = options.check_arguments(given)
+  if not ok then return nil, message end
+  local args
+  args, message = options.read_arguments(words, schema)
+  if not args then return nil, message end
+  for name, value in pairs(given or {}) do
+    if args[name] ~= nil then return nil, name .. " is given twice" end
+    args[name] = value
+  end
+  return args
+end
+
+-- }======
 
 return options

@@ -1,42 +1,190 @@
--- pintle show: prints what `pintle trace` has recorded.
+-- pintle show: prints a recording.
 
+local consoles = require "pintle.cli.console"
 local lazy = require "pintle.lazy"
+local options = require "pintle.cli.options"
+local status = require "pintle.cli.status"
 
+local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
-local exchange = lazy "pintle.cli.exchange"
-local interrupt = lazy "pintle.cli.interrupt"
+local json_text = lazy "pintle.cli.json_text"
 local latency = lazy "pintle.cli.latency"
 local loop = lazy "pintle.loop"
 local recording = lazy "pintle.cli.recording"
-local status = require "pintle.cli.status"
-local transcript = lazy "pintle.cli.transcript"
 
-local LOOK_AGAIN = 0.05 -- seconds, while a recording grows
+local POLL_INTERVAL = 0.05 -- seconds, with --follow
 
-local show = { name = "show", summary = "Print what was recorded, readably." }
+local show = { name = "show", summary = "Print a recording." }
 
 function show.define(parser)
-  parser:argument("file", "What `pintle trace` has written; - is stdin."):argname "FILE"
-  parser:flag("-f --follow", "Go on while it is written to, up to the end of the program.")
-  parser:option("-m --method", "Only messages of this method, and their answers; * and ? are wildcards.")
+  parser:argument("file", "A recording of `pintle trace`; - is stdin."):argname "FILE"
+  parser:flag("-f --follow", "Keep reading while the recording grows, until the program exits.")
+  parser:option("-m --method", "Show only messages of this method and their answers; * and ? are wildcards.")
     :argname "GLOB"
-  parser:flag("-e --errors", "Only what went wrong.")
-  parser:flag("-l --latency", "How long answers took, by method, instead of what was said.")
-  parser:option("-w --width", "Columns of a line; 0 is all of it. The terminal's unless told.")
+  parser:flag("-e --errors", "Show only errors, noise and failed exits.")
+  parser:flag("-l --latency", "Show how long answers took, by method, instead of messages.")
+  parser:option("-w --width", "Cut lines at this width; 0 never cuts (default: the terminal's width).")
     :argname "COLUMNS":convert(function(text) return math.tointeger(tonumber(text)), "a number of columns expected" end)
-  parser:flag("--json", "Print it for programs to read: an object a line, or one list of latencies.")
+  parser:flag("--json", "Print JSON: one object per line, or one list of latencies.")
+end
+
+local ARROWS = { host = "→", plugin = "←" }
+
+---@class pintle.cli.transcript
+local transcript = {}
+
+local transcript_metatable = { __name = "pintle.cli.transcript", __index = transcript }
+
+-- {====== Lines ======
+
+-- Cuts at a number of columns, never inside a character.
+local function cut(text, width)
+  if not width or (utf8.len(text) or #text) <= width then return text end
+  local stop = utf8.len(text) and utf8.offset(text, width) or width
+  return text:sub(1, stop - 1) .. "…"
+end
+
+local function name_of(item)
+  local name = item.method or (item.kind == "other" and "not a JSON-RPC message" or "?")
+  return item.id and ("%s #%s"):format(name, item.id) or name
+end
+
+local MEMBERS = { request = "params", notification = "params", result = "result", error = "error" }
+
+local function payload_of(item)
+  local member = MEMBERS[item.kind]
+  if not member then return item.text end
+  local first, last = json_text.member(item.text, member)
+  return first and item.text:sub(first, last) or ""
+end
+
+local function error_text(item)
+  local err = item.payload
+  if type(err) ~= "table" or err.message == nil then return payload_of(item) end
+  local text = ("%s %s"):format(tostring(err.code), tostring(err.message))
+  return err.data ~= nil and text .. " " .. core.json.encode(err.data) or text
+end
+
+local function item_text(item)
+  local after = item.latency and ("  (%s)"):format(latency.duration_text(item.latency)) or ""
+  if item.kind == "result" then return ("%s = %s"):format(name_of(item), payload_of(item)), after end
+  if item.kind == "error" then return ("%s ! %s"):format(name_of(item), error_text(item)), after end
+  local payload = payload_of(item)
+  return payload == "" and name_of(item) or ("%s %s"):format(name_of(item), payload), after
+end
+
+local function noise_text(record)
+  local text = record.encoding and record.encoding .. " " .. record.noise or record.noise
+  return record.problem and ("? %s (%s)"):format(text, record.problem) or "? " .. text
+end
+
+local COLOURS = { request = "cyan", result = "green", error = "red", other = "red" }
+
+local function put(self, record, text, after, style)
+  local time = ("%11.6f %s "):format(record.time, ARROWS[record.from] or " ")
+  local room = self.width and math.max(self.width - utf8.len(time) - utf8.len(after), 8)
+  local line = cut(consoles.harmless_line(text), room)
+  if style then line = self.console:paint(style, line) end
+  self.console:print(time .. line .. self.console:paint("dim", after))
+end
+
+-- }======
+
+-- {====== Filters ======
+
+local function is_trouble(record)
+  local exit = record.exit
+  return record.noise ~= nil or exit ~= nil and exit.code ~= 0
+end
+
+local function wants(self, record, item)
+  if item then
+    local is_right_method = not self.matches or item.method ~= nil and self.matches(item.method)
+    local is_error = item.kind == "error" or item.kind == "other"
+    return is_right_method and (not self.only_errors or is_error)
+  end
+  if self.matches then return false end
+  return not self.only_errors or is_trouble(record)
+end
+
+local function wanted_items(self, record, items)
+  local wanted = {}
+  for _, item in ipairs(items) do
+    if wants(self, record, item) then wanted[#wanted + 1] = item end
+  end
+  return wanted
+end
+
+-- }======
+
+-- {====== JSON ======
+
+local function put_json(self, record, items)
+  local line = record.line
+  local answer = #items == 1 and items[1].latency and items[1]
+  if answer then
+    local extra = (',"method":%s,"latency":%s}'):format(core.json.encode(answer.method),
+      core.json.encode(math.floor(answer.latency * 1e6 + 0.5) / 1e6))
+    line = line:gsub("}%s*$", function() return extra end)
+  end
+  self.console:print_foreign(line)
+end
+
+-- }======
+
+---@param record pintle.cli.record
+---@param items pintle.cli.item[] messages of the record
+function transcript:record(record, items)
+  local wanted = wanted_items(self, record, items)
+  local is_wanted = #wanted > 0 or record.message == nil and wants(self, record)
+  if not is_wanted then return end
+  if self.json then return put_json(self, record, wanted) end
+  for _, item in ipairs(wanted) do
+    local text, after = item_text(item)
+    put(self, record, text, after, COLOURS[item.kind])
+  end
+  if record.noise then return put(self, record, noise_text(record), "", "yellow") end
+  if record.stderr then return put(self, record, "| " .. record.stderr, "", "dim") end
+  if record.message == nil then put(self, record, recording.describe_event(record), "", "bold") end
+end
+
+---@param list table[] requests without an answer
+function transcript:unanswered(list)
+  if self.json then return end
+  for _, request in ipairs(list) do
+    if not self.matches or self.matches(request.method) then
+      local line = ("never answered: %s #%s"):format(consoles.harmless_line(request.method),
+        consoles.harmless_line(request.id))
+      self.console:print((" "):rep(12) .. ARROWS[request.from] .. " " .. self.console:paint("red", line))
+    end
+  end
+end
+
+local function width_of(args, console)
+  if args.width == 0 then return nil end
+  return args.width or console:columns()
+end
+
+---@param args { method?: string, errors?: boolean, width?: integer, json?: boolean }
+---@param console pintle.cli.console
+---@return pintle.cli.transcript
+local function new_transcript(args, console)
+  return setmetatable({
+    console = console, json = args.json, only_errors = args.errors, width = width_of(args, console),
+    matches = args.method and options.glob(args.method),
+  }, transcript_metatable)
 end
 
 -- {====== Reading ======
 
--- What has come since is looked at now and then. A line without its end is left until that has come.
+-- Polls the file. A line without its end is left until the rest has been written.
 local function wait_for_line(file)
   local place = file:seek()
   local line = file:read "L"
   while not line or line:sub(-1) ~= "\n" do
     io.stdout:flush()
     if place then file:seek("set", place) end
-    local ok, err = loop.sleep(LOOK_AGAIN)
+    local ok, err = loop.sleep(POLL_INTERVAL)
     if not ok then return nil, err end
     line = file:read "L"
   end
@@ -46,7 +194,7 @@ end
 local function each_record(path, follows, visit)
   local file <close>, name = recording.open(path)
   if not file then return nil, name end
-  follows = follows and file:seek() ~= nil -- what cannot be read again ends by itself
+  follows = follows and file:seek() ~= nil -- a pipe ends by itself
   local number = 0
   while true do
     local line, err
@@ -63,24 +211,24 @@ end
 
 -- }======
 
-local function show_latencies(counts, args, console)
-  local summaries = counts:summaries()
-  if args.json then return console:json(transcript.latency_values(summaries)) end
-  for i, line in ipairs(transcript.latency_lines(summaries)) do
+local function show_latencies(latencies, args, console)
+  local summaries = latencies:summaries()
+  if args.json then return console:json(latency.values(summaries)) end
+  for i, line in ipairs(latency.lines(summaries)) do
     console:print(i == 1 and console:paint("bold", line) or line)
   end
 end
 
 local function show_all(args, console)
-  local talk, counts = exchange.new(), latency.new()
-  local script = transcript.new(args, console)
+  local exchange, latencies = recording.new_exchange(), latency.new()
+  local output = new_transcript(args, console)
   local ok, err = each_record(args.file, args.follow, function(record)
-    local items = record.message ~= nil and talk:items(record) or {}
-    for _, item in ipairs(items) do counts:add(item, record.from) end
-    if not args.latency then script:record(record, items) end
+    local items = record.message ~= nil and exchange:items(record) or {}
+    for _, item in ipairs(items) do latencies:add(item, record.from) end
+    if not args.latency then output:record(record, items) end
   end)
   if not ok then return nil, err end
-  if args.latency then show_latencies(counts, args, console) else script:unanswered(talk:unanswered()) end
+  if args.latency then show_latencies(latencies, args, console) else output:unanswered(exchange:unanswered()) end
   return status.DONE
 end
 
@@ -90,7 +238,7 @@ end
 function show.run(args, console)
   if args.width and args.width < 0 then return nil, errors.new("invalid", "--width: 0 or more expected") end
   if not args.follow then return show_all(args, console) end
-  local signal, code, err = interrupt.run(function() return show_all(args, console) end)
+  local signal, code, err = status.run_interruptible(function() return show_all(args, console) end)
   if signal then return status.of_signal(signal) end
   return code, err
 end

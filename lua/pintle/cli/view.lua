@@ -1,4 +1,4 @@
--- pintle view: makes a page of what `pintle trace` has recorded, to be looked at with a browser.
+-- pintle view: makes an HTML page of a recording.
 
 local lazy = require "pintle.lazy"
 
@@ -8,9 +8,9 @@ local page = lazy "pintle.cli.view.page"
 local recording = lazy "pintle.cli.recording"
 local status = require "pintle.cli.status"
 
-local PAYLOAD = 1024 * 1024 -- bytes of a message that are in the page unless told
+local PAYLOAD = 1024 * 1024 -- default of --payload, in bytes
 
-local view = { name = "view", summary = "Make a page of what was recorded, for a browser." }
+local view = { name = "view", summary = "Make an HTML page of a recording." }
 
 local function size(text)
   local number = math.tointeger(tonumber(text))
@@ -19,15 +19,15 @@ local function size(text)
 end
 
 function view.define(parser)
-  parser:argument("file", "What `pintle trace` has written; - is stdin."):argname "FILE"
-  parser:option("-o --output", "Where to write the page; - is stdout. Unless told, beside FILE, with .html.")
+  parser:argument("file", "A recording of `pintle trace`; - is stdin."):argname "FILE"
+  parser:option("-o --output", "The page to write; - is stdout (default: FILE with the extension .html).")
     :argname "FILE"
-  parser:option("-t --title", "The title of the page. The command that was recorded unless told."):argname "TEXT"
-  parser:option("--payload", ("Bytes of each text that are in the page; 0 is all of it. %d unless told.")
+  parser:option("-t --title", "The title of the page (default: the recorded command)."):argname "TEXT"
+  parser:option("--payload", ("Maximum bytes of each message in the page; 0 is no limit (default: %d).")
     :format(PAYLOAD)):argname "BYTES":convert(size)
 end
 
--- {====== Where to ======
+-- {====== The output file ======
 
 local function output_of(args)
   if args.output then return args.output end
@@ -48,15 +48,17 @@ local function open_output(path, input)
   return file
 end
 
--- Half a page is of no use. What is no file of its own, such as a device, is left alone.
-local function take_back(draft)
+-- Removes an incomplete page. A device or a pipe is left alone.
+local function remove_incomplete(draft)
   if not draft.is_whole and draft.path ~= "-" and lfs.attributes(draft.path, "mode") == "file" then
     os.remove(draft.path)
   end
 end
 
--- What is taken back unless it is whole in the end.
-local function new_draft(path) return setmetatable({ path = path, is_whole = false }, { __close = take_back }) end
+-- Closing the draft removes the file unless `is_whole` is set.
+local function new_draft(path)
+  return setmetatable({ path = path, is_whole = false }, { __close = remove_incomplete })
+end
 
 -- }======
 
@@ -66,14 +68,14 @@ local function first_record(input, name)
   return recording.parse(line, name, 1)
 end
 
--- Up to the end, or to the first line that is none: whoever was killed while he recorded leaves half a line.
+-- Reads to the end or to the first invalid line: a tracer that was killed leaves half a line.
 local function add_records(sheet, input, name)
   local number = 1
   for line in input:lines() do
     number = number + 1
     local record, err = recording.parse(line, name, number)
     if not record then
-      sheet:break_off(err.message)
+      sheet:add_break(err.message)
       return err
     end
     sheet:add(record)

@@ -1,9 +1,8 @@
--- What the editor's client-server protocol 0.1 asks of a server.
+-- Probes for servers of the editor's client-server protocol 0.1.
 
-local breach = require "pintle.cli.check.breach"
-local envelope = require "pintle.cli.check.envelope"
+local failure = require "pintle.cli.check.failure"
+local messages = require "pintle.cli.check.message"
 local processes = require "pintle.process"
-local required = require "pintle.cli.check.required"
 
 local function initialize_params(context, pid)
   return {
@@ -12,82 +11,83 @@ local function initialize_params(context, pid)
   }
 end
 
--- What the result is, the document does not say.
-local function greet(life) return life:call("initialize", initialize_params(life.context)) end
+-- The document does not define the result.
+local function greet(session) return session:call("initialize", initialize_params(session.context)) end
 
 -- {====== Parameters ======
 
-local function bare_initialize(life) life:call("initialize", { initialize_options = life.context.config }) end
+local function bare_initialize(session) session:call("initialize", { initialize_options = session.context.config }) end
 
-local function wrong_process_id(life)
-  life:refused("initialize", { process_id = 2147483648, initialize_options = life.context.config }, -32602)
+local function wrong_process_id(session)
+  session:refused("initialize", { process_id = 2147483648, initialize_options = session.context.config }, -32602)
 end
 
-local function nameless_client(life)
-  life:refused("initialize", { client_info = { version = "1" }, initialize_options = life.context.config }, -32602)
+local function nameless_client(session)
+  local params = { client_info = { version = "1" }, initialize_options = session.context.config }
+  session:refused("initialize", params, -32602)
 end
 
-local function run(life) life:carry_out(life.context.run.name, life.context.run.args) end
+local function run(session) session:execute(session.context.run.name, session.context.run.args) end
 
--- Whatever a server tells of itself is its own affair.
-local function list_in(told, name)
-  local list = envelope.is_object(told) and told[name]
+-- The content of the result is up to the server.
+local function list_in(manifest, name)
+  local list = messages.is_object(manifest) and manifest[name]
   return type(list) == "table" and list or {}
 end
 
-local function missing_argument(life)
-  local told, wanted = life.context.told, life.context.run
+local function missing_argument(session)
+  local manifest, wanted = session.context.manifest, session.context.run
   local name
-  for _, method in ipairs(list_in(told, "methods")) do
-    if envelope.is_object(method) and method.name == wanted.name then name = required(method.params) end
+  for _, method in ipairs(list_in(manifest, "methods")) do
+    if messages.is_object(method) and method.name == wanted.name then name = messages.first_required(method.params) end
   end
-  if not name then breach.skip("%s has no parameter known to be required", wanted.name) end
-  life:refused(wanted.name, {}, -32602)
+  if not name then failure.skip("%s has no required parameter that is known", wanted.name) end
+  session:refused(wanted.name, {}, -32602)
 end
 
 -- }======
 
 -- {====== The envelope ======
 
-local function other_version(life)
-  life.takes_unasked = true
-  local text, key = life:request(life.context.dialect.question.method)
-  life:send((text:gsub('"version":"0.1"', '"version":"9.9"')))
-  local message = life:complaint(key)
+local function other_version(session)
+  session.takes_unasked = true
+  local text, key = session:new_request(session.context.dialect.question.method)
+  session:send((text:gsub('"version":"0.1"', '"version":"9.9"')))
+  local message = session:await_error(key)
   local code = message and type(message.error) == "table" and message.error.code
-  if code ~= -32600 then breach.raise("another version is answered with the code %s, not -32600", tostring(code)) end
+  if code ~= -32600 then failure.raise("another version is refused with the code %s, not -32600", tostring(code)) end
 end
 
-local function other_charset(life)
-  life.takes_unasked = true
-  local text, key = life:request(life.context.dialect.question.method)
-  life:write(("content-type: \"application/vscode-jsonrpc;charset=utf-16\"\r\ncontent-length: %d\r\n\r\n%s")
+local function other_charset(session)
+  session.takes_unasked = true
+  local text, key = session:new_request(session.context.dialect.question.method)
+  session:write(("content-type: \"application/vscode-jsonrpc;charset=utf-16\"\r\ncontent-length: %d\r\n\r\n%s")
     :format(#text, text))
-  local message = life:complaint(key)
+  local message = session:await_error(key)
   local code = message and type(message.error) == "table" and message.error.code
-  if code == -32601 or not code then breach.raise "a charset that is not utf-8 is not refused" end
+  if code == -32601 or not code then failure.raise "a charset other than utf-8 is not refused" end
 end
 
-local function plain_header(life)
-  local text, key = life:request(life.context.dialect.question.method)
-  life:write(("content-length: %d\r\n\r\n%s"):format(#text, text))
-  life:answer(key)
+local function plain_header(session)
+  local text, key = session:new_request(session.context.dialect.question.method)
+  session:write(("content-length: %d\r\n\r\n%s"):format(#text, text))
+  session:answer(key)
 end
 
-local function small_codes(life)
-  local err = life:refused("pintle-check")
+local function small_codes(session)
+  local err = session:refused("pintle-check")
   local code = math.type(err.code) == "integer" and err.code
-  if not code or code < -2147483648 or code > 2147483647 then breach.raise "the code of an error is no Int" end
+  if not code or code < -2147483648 or code > 2147483647 then failure.raise "the code of an error is not an Int" end
 end
 
 -- }======
 
--- The client is a process of its own here, which is killed.
-local function orphan(life)
+-- The client is a separate process here, which is killed.
+local function orphan(session)
   local client <close> = assert(processes.start { command = { "sleep", "600" }, stdin = "null", stdout = "null" })
-  life:call("initialize", initialize_params(life.context, client.pid))
+  session:call("initialize", initialize_params(session.context, client.pid))
   client:close()
-  life:ended()
+  session:ended()
 end
 
 ---@type pintle.cli.check.dialect
@@ -97,20 +97,20 @@ return {
   question = { method = "pintle-check-question" },
   levels = { ["integer-ids"] = "warn" },
   probes = {
-    { name = "bare-initialize", rule = "all params of initialize may be left out", is_raw = true,
+    { name = "bare-initialize", rule = "all params of initialize are optional", is_raw = true,
       run = bare_initialize },
-    { name = "wrong-process-id", rule = "a process_id that is no Int is refused with -32602", is_raw = true,
+    { name = "wrong-process-id", rule = "a process_id that is not an Int is refused with -32602", is_raw = true,
       run = wrong_process_id },
-    { name = "nameless-client", rule = "a client_info without name is refused with -32602", is_raw = true,
+    { name = "nameless-client", rule = "a client_info without a name is refused with -32602", is_raw = true,
       run = nameless_client },
     { name = "other-version", rule = "a message of another version is refused with -32600", run = other_version },
-    { name = "other-charset", rule = "a charset that is not utf-8 is refused", level = "warn", run = other_charset },
-    { name = "plain-header", rule = "the content-type may be left out", run = plain_header },
-    { name = "error-code", rule = "the codes of errors are Ints", run = small_codes },
-    { name = "outcome", rule = "a method is carried out", needs_run = true, run = run },
+    { name = "other-charset", rule = "a charset other than utf-8 is refused", level = "warn", run = other_charset },
+    { name = "plain-header", rule = "the content-type header is optional", run = plain_header },
+    { name = "error-code", rule = "error codes are Ints", run = small_codes },
+    { name = "outcome", rule = "a method is executed", needs_run = true, run = run },
     { name = "missing-argument", rule = "a missing parameter is refused with -32602", needs_run = true,
       run = missing_argument },
-    { name = "orphan", rule = "it ends with the process that is its client", level = "warn", is_raw = true,
+    { name = "orphan", rule = "it exits when its client process dies", level = "warn", is_raw = true,
       run = orphan },
   },
 }

@@ -1,107 +1,207 @@
--- Probes that every dialect has: what JSON-RPC asks of both sides, and the end of input.
+-- Probes for every dialect: what JSON-RPC 2.0 asks of both sides, framing, and the end of input.
 
 local json = require("pintle.core").json
+local loop = require "pintle.loop"
 
-local breach = require "pintle.cli.check.breach"
+local failure = require "pintle.cli.check.failure"
 
-local AT_ONCE = 20
+local CONCURRENT = 20
 
 -- {====== Requests ======
 
-local function unknown_method(life) life:refused("pintle-check", nil, -32601) end
+local function unknown_method(session) session:refused("pintle-check", nil, -32601) end
 
-local function unknown_notification(life)
-  life.takes_unasked = true
-  life:tell("pintle-check", {})
-  life:catch_up()
-  if #life.unasked > 0 then breach.raise "a notification is answered" end
+local function unknown_notification(session)
+  session.takes_unasked = true
+  session:notify("pintle-check", {})
+  session:catch_up()
+  if #session.unasked > 0 then failure.raise "a notification is answered" end
 end
 
--- The greatest that fits into 32 bits, and the least.
-local function integer_ids(life)
-  local question = life.context.dialect.question
-  for _, id in ipairs { 2147483647, 0 } do life:answer(life:ask(question.method, question.params, id)) end
+-- The greatest 32-bit integer, and zero.
+local function integer_ids(session)
+  local question = session.context.dialect.question
+  for _, id in ipairs { 2147483647, 0 } do session:answer(session:ask(question.method, question.params, id)) end
 end
 
-local function string_ids(life)
-  local question = life.context.dialect.question
-  for _, id in ipairs { "pintle-1", "7", 'é"\\ 😀' } do life:answer(life:ask(question.method, question.params, id)) end
+local function string_ids(session)
+  local question = session.context.dialect.question
+  for _, id in ipairs { "pintle-1", "7", 'é"\\ 😀' } do
+    session:answer(session:ask(question.method, question.params, id))
+  end
 end
 
-local function at_once(life)
-  local question, keys = life.context.dialect.question, {}
-  for i = 1, AT_ONCE do keys[i] = life:ask(question.method, question.params) end
-  for _, key in ipairs(keys) do life:answer(key) end
+local function at_once(session)
+  local question, keys = session.context.dialect.question, {}
+  for i = 1, CONCURRENT do keys[i] = session:ask(question.method, question.params) end
+  for _, key in ipairs(keys) do session:answer(key) end
 end
 
 -- }======
 
--- {====== What is no request ======
+-- {====== Invalid messages ======
 
--- It is answered by an error, and the conversation goes on. The id may be null, or what could be made out.
-local function expect_complaint(life, code, key)
-  local message = life:complaint(key)
+-- Expects an error, and that the plugin goes on. The id of the error may be null or that of the message.
+local function expect_error(session, code, key)
+  local message = session:await_error(key)
   if not message then
-    if life.pipe.is_over then breach.raise("it does not survive that: %s", life.pipe:describe_end()) end
-    breach.raise "it says nothing to that"
+    if session.pipe.is_over then failure.raise("the plugin did not survive it: %s", session.pipe:describe_end()) end
+    failure.raise "there is no answer"
   end
   local got = type(message.error) == "table" and message.error.code
-  if got ~= code then breach.raise("it is answered with the code %s, not %d", tostring(got), code) end
-  life:catch_up()
+  if got ~= code then failure.raise("the error has the code %s, not %d", tostring(got), code) end
+  session:catch_up()
 end
 
--- A request that is spoilt.
-local function spoil(life, pattern, replacement)
-  life.takes_unasked = true
-  local text, key = life:request "pintle-check"
-  life:send((text:gsub(pattern, replacement)))
+-- Sends a request after a replacement in its text.
+local function send_corrupted(session, pattern, replacement)
+  session.takes_unasked = true
+  local text, key = session:new_request "pintle-check"
+  session:send((text:gsub(pattern, replacement)))
   return key
 end
 
-local function bad_json(life) expect_complaint(life, -32700, spoil(life, "}$", "")) end
+local function bad_json(session) expect_error(session, -32700, send_corrupted(session, "}$", "")) end
 
-local function invalid_request(life)
-  expect_complaint(life, -32600, spoil(life, '"method":"pintle%-check"', '"method":1'))
+local function invalid_request(session)
+  expect_error(session, -32600, send_corrupted(session, '"method":"pintle%-check"', '"method":1'))
 end
 
-local function batch(life)
-  life.takes_unasked = true
-  local question = life.context.dialect.question
-  local one, one_key = life:request(question.method, question.params)
-  local other, other_key = life:request(question.method, question.params)
-  life:send(("[%s,%s]"):format(one, other))
-  if not life:complaint(one_key) then
-    if life.pipe.is_over then breach.raise("it does not survive a batch: %s", life.pipe:describe_end()) end
-    breach.raise "a batch is neither answered nor refused"
+local function batch(session)
+  session.takes_unasked = true
+  local question = session.context.dialect.question
+  local one, one_key = session:new_request(question.method, question.params)
+  local other, other_key = session:new_request(question.method, question.params)
+  session:send(("[%s,%s]"):format(one, other))
+  if not session:await_error(one_key) then
+    if session.pipe.is_over then
+      failure.raise("the plugin did not survive a batch: %s", session.pipe:describe_end())
+    end
+    failure.raise "the batch is neither answered nor refused"
   end
-  if life.answers[one_key] then life:answer(other_key) end
-  life:catch_up()
+  if session.answers[one_key] then session:answer(other_key) end
+  session:catch_up()
 end
 
-local function stray_answer(life)
-  local id = life.context.dialect.ids == "string" and "4711" or 4711
-  local key = life:send_unasked { id = id, result = json.null }
-  life:catch_up()
-  if life.answers[key] then breach.raise "an answer is answered" end
+local function stray_answer(session)
+  local id = session.context.dialect.ids == "string" and "4711" or 4711
+  local key = session:send_unasked { id = id, result = json.null }
+  session:catch_up()
+  if session.answers[key] then failure.raise "an answer is answered" end
 end
 
 -- }======
 
--- {====== The end ======
+-- {====== End of input ======
 
-local function end_of_input(life)
-  life:close_input()
-  local exit, status = life:ended(), life.context.dialect.end_status
+local function end_of_input(session)
+  session:close_input()
+  local exit, status = session:ended(), session.context.dialect.end_status
   if exit.code == 0 then return end
   local how = exit.code and "status " .. exit.code or "signal " .. exit.signal
-  breach.of(status == 0 and "fail" or "warn", "it has ended with %s, not with 0", how)
+  failure.raise_with(status == 0 and "fail" or "warn", "it exited with %s, not with 0", how)
 end
 
-local function last_answer(life)
-  local question = life.context.dialect.question
-  local key = life:ask(question.method, question.params)
-  life:close_input()
-  life:answer(key)
+local function last_answer(session)
+  local question = session.context.dialect.question
+  local key = session:ask(question.method, question.params)
+  session:close_input()
+  session:answer(key)
+end
+
+-- }======
+
+-- {====== Framing ======
+
+local PAUSE = 0.005 -- seconds between two writes, so that they are probably read one by one
+local LARGE = 1024 * 1024
+
+-- The question of the dialect, as bytes that are to be sent in some other way.
+local function framed_question(session)
+  local asked = session.context.dialect.question
+  local text, key = session:new_request(asked.method, asked.params)
+  return session:frame(text), key, text
+end
+
+local function write_in_pieces(session, data, cuts)
+  local from = 1
+  for _, cut in ipairs(cuts) do
+    session:write(data:sub(from, cut))
+    loop.sleep(PAUSE)
+    from = cut + 1
+  end
+  session:write(data:sub(from))
+end
+
+-- Positions after each of the first and last bytes, and some in between.
+local function many_cuts(size)
+  local cuts = {}
+  for at = 1, size - 1 do
+    if at <= 24 or at > size - 8 or at % 16 == 0 then cuts[#cuts + 1] = at end
+  end
+  return cuts
+end
+
+local function two_writes(session)
+  local data, key = framed_question(session)
+  local body = data:find("\r\n\r\n", 1, true)
+  write_in_pieces(session, data, { body and body + 3 or #data // 2 })
+  session:answer(key)
+end
+
+local function many_writes(session)
+  local data, key = framed_question(session)
+  write_in_pieces(session, data, many_cuts(#data))
+  session:answer(key)
+end
+
+local function one_write(session)
+  local one, one_key = framed_question(session)
+  local other, other_key = framed_question(session)
+  session:write(one .. other)
+  session:answer(one_key)
+  session:answer(other_key)
+end
+
+-- Spaces between the tokens, and the members in another order.
+local function spaces(session)
+  local _, key, text = framed_question(session)
+  local members = text:match "^{(.*)}$"
+  local head, tail = members:match '^("jsonrpc":"2.0"),(.*)$'
+  session:send(("{ %s , \t%s }"):format(tail, head:gsub(":", " : ")))
+  session:answer(key)
+end
+
+local function large(session)
+  local key = session:ask("pintle-check", { filler = ("x"):rep(LARGE) })
+  session:answer(key)
+  session:catch_up()
+end
+
+local function empty_lines(session)
+  session:write "\n\r\n\n"
+  session:catch_up()
+end
+
+local function carriage_returns(session)
+  local data, key = framed_question(session)
+  session:write((data:gsub("\n$", "\r\n")))
+  session:answer(key)
+end
+
+-- The header in the other case of letters.
+local function header_case(session)
+  local _, key, text = framed_question(session)
+  local name = (session.context.dialect.header or ""):find "content%-length" and "Content-Length" or "content-length"
+  session:write(("%s: %d\r\n\r\n%s"):format(name, #text, text))
+  session:answer(key)
+end
+
+local function header_type(session)
+  local _, key, text = framed_question(session)
+  session:write(("Content-Length: %d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n%s")
+    :format(#text, text))
+  session:answer(key)
 end
 
 -- }======
@@ -109,18 +209,29 @@ end
 ---@type pintle.cli.check.probe[]
 return {
   { name = "unknown-method", rule = "an unknown method is refused with -32601", run = unknown_method },
-  { name = "unknown-notification", rule = "an unknown notification is dropped, and nothing is said to it",
+  { name = "unknown-notification", rule = "an unknown notification is ignored and not answered",
     run = unknown_notification },
-  { name = "integer-ids", rule = "an id that is an integer comes back as it was sent", run = integer_ids },
-  { name = "string-ids", rule = "an id that is a string comes back as it was sent", run = string_ids },
-  { name = "at-once", rule = ("%d requests at once are each answered"):format(AT_ONCE), run = at_once },
-  { name = "bad-json", rule = "what is not JSON is answered with -32700, and it goes on", run = bad_json },
-  { name = "invalid-request", rule = "what is no request is answered with -32600, and it goes on",
+  { name = "integer-ids", rule = "an integer id is returned unchanged", run = integer_ids },
+  { name = "string-ids", rule = "a string id is returned unchanged", run = string_ids },
+  { name = "at-once", rule = ("%d concurrent requests are all answered"):format(CONCURRENT), run = at_once },
+  { name = "bad-json", rule = "invalid JSON is answered with -32700, and the plugin goes on", run = bad_json },
+  { name = "invalid-request", rule = "an invalid request is answered with -32600, and the plugin goes on",
     run = invalid_request },
-  { name = "batch", rule = "a batch is answered or refused, and it goes on", level = "warn", run = batch },
-  { name = "stray-answer", rule = "an answer that nobody waits for is passed over", level = "warn",
+  { name = "batch", rule = "a batch is answered or refused, and the plugin goes on", level = "warn", run = batch },
+  { name = "stray-answer", rule = "an unexpected answer is ignored", level = "warn",
     run = stray_answer },
-  { name = "eof", rule = "it ends with its input", run = end_of_input },
-  { name = "eof-answer", rule = "what was asked before the end of input is answered", level = "warn",
+  { name = "eof", rule = "it exits at the end of input", run = end_of_input },
+  { name = "eof-answer", rule = "requests sent before the end of input are answered", level = "warn",
     run = last_answer },
+  { name = "two-writes", rule = "a message in two writes is one message", run = two_writes },
+  { name = "many-writes", rule = "a message in many small writes is one message", run = many_writes },
+  { name = "one-write", rule = "two messages in one write are two messages", run = one_write },
+  { name = "spaces", rule = "JSON may have spaces, and members in any order", run = spaces },
+  { name = "large", rule = "a message of 1 MiB is read", level = "warn", run = large },
+  { name = "empty-lines", rule = "empty lines are ignored", level = "warn", framing = "line", run = empty_lines },
+  { name = "crlf", rule = "a line may end with CR LF", level = "warn", framing = "line", run = carriage_returns },
+  { name = "header-case", rule = "header names are case-insensitive", level = "warn", framing = "header",
+    run = header_case },
+  { name = "header-type", rule = "a Content-Type header is accepted", level = "warn", framing = "header",
+    run = header_type },
 }

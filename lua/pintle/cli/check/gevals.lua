@@ -1,16 +1,14 @@
--- What the extension protocol of gevals asks of a plugin, by two documents that differ: the specification of 0.0.1, and
--- the document of July 2026. What breaks both is a failure, what breaks one of them a warning. Where a plugin cannot
--- keep to both, that it keeps to the specification is no more than a remark.
+-- Probes for the extension protocol of gevals, which has two documents that differ: the specification of 0.0.1, and the
+-- document of July 2026. A violation of both is a failure, of one of them a warning. If a plugin cannot conform to
+-- both, conforming to the specification is only a remark.
 
-local breach = require "pintle.cli.check.breach"
-local envelope = require "pintle.cli.check.envelope"
+local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
-local misfit = require "pintle.cli.check.misfit"
-local required = require "pintle.cli.check.required"
+local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
 local versions = require "pintle.manifest.reading"
 
--- {====== Forms ======
+-- {====== Schemas ======
 
 local TEXT = { type = "string" }
 
@@ -35,18 +33,18 @@ local LOG = { type = "object", required = { "level", "message" }, properties = {
 
 -- {====== Documents ======
 
-local BEFORE, NOW = "the specification of 0.0.1", "the document of July 2026"
-local ONLY_BEFORE = "%s: in " .. BEFORE .. ", and not in " .. NOW
+local OLD, NEW = "the specification of 0.0.1", "the document of July 2026"
+local ONLY_OLD = "%s: only in " .. OLD .. ", not in " .. NEW
 
 local function is_failure(message)
-  return envelope.is_object(message.result) and message.result.success == false
+  return messages.is_object(message.result) and message.result.success == false
 end
 
--- A request that is refused with one of the codes, or whose result is a failure, as it is now.
-local function refused(life, params, ...)
-  local key = life:ask("execute", params)
-  if not is_failure(life:answer(key)) then return life:refusal(key, ...) end
-  breach.warn('"success":false is by %s; %s has an error %s', NOW, BEFORE, table.concat({ ... }, " or "))
+-- Expects an error with one of the codes, or a failed result as in the new document.
+local function refused(session, params, ...)
+  local key = session:ask("execute", params)
+  if not is_failure(session:answer(key)) then return session:refusal(key, ...) end
+  failure.warn('"success":false is by %s; %s has an error %s', NEW, OLD, table.concat({ ... }, " or "))
 end
 
 -- }======
@@ -55,47 +53,50 @@ end
 
 local HELLO = json.order { "protocolVersion", "config" }
 
-local function greet(life)
-  local told = life:call("initialize", setmetatable({ protocolVersion = "0.0.1", config = life.context.config }, HELLO))
-  life:fits(told, MANIFEST, "the manifest")
-  return told
+local function greet(session)
+  local params = setmetatable({ protocolVersion = "0.0.1", config = session.context.config }, HELLO)
+  local manifest = session:call("initialize", params)
+  session:check_schema(manifest, MANIFEST, "the manifest")
+  return manifest
 end
 
-local function manifest(life)
-  local told = life.context.told
-  if not versions.is_semantic(told.version) then breach.raise("version: %q is no semantic version", told.version) end
-  for name, operation in pairs(told.operations) do
-    if operation.params == nil then breach.raise("operations.%s.params is missing", name) end
+local function check_manifest(session)
+  local manifest = session.context.manifest
+  if not versions.is_semantic(manifest.version) then
+    failure.raise("version: %q is not a semantic version", manifest.version)
+  end
+  for name, operation in pairs(manifest.operations) do
+    if operation.params == nil then failure.raise("operations.%s.params is missing", name) end
     local ok, message = schema.compile(operation.params)
-    if not ok then breach.raise("operations.%s.params: %s", name, message) end
+    if not ok then failure.raise("operations.%s.params: %s", name, message) end
   end
 end
 
--- true is a JSON Schema, too, and what the SDK for Go sends for an operation that has none.
-local function schema_objects(life)
+-- true is a JSON Schema, too; the SDK for Go sends it for an operation without a schema.
+local function schema_objects(session)
   local names = {}
-  for name, operation in pairs(life.context.told.operations) do
-    if not envelope.is_object(operation.params) then names[#names + 1] = name end
+  for name, operation in pairs(session.context.manifest.operations) do
+    if not messages.is_object(operation.params) then names[#names + 1] = name end
   end
   if #names == 0 then return end
   table.sort(names)
-  breach.raise("operations.%s.params: an object expected, got %s, by which all arguments go", names[1],
-    json.encode(life.context.told.operations[names[1]].params))
+  failure.raise("operations.%s.params: an object expected, got %s, which accepts any arguments", names[1],
+    json.encode(session.context.manifest.operations[names[1]].params))
 end
 
-local function requirements(life)
-  local list = life.context.told.requires
+local function requirements(session)
+  local list = session.context.manifest.requires
   if list == nil or list == json.null then return nil end
-  local problem = misfit(list, REQUIRES)
-  if problem then breach.raise("requires: %s", problem) end
-  return ONLY_BEFORE:format "requires"
+  local problem = messages.schema_problem(list, REQUIRES)
+  if problem then failure.raise("requires: %s", problem) end
+  return ONLY_OLD:format "requires"
 end
 
 -- }======
 
 -- {====== Operations ======
 
--- As the document writes them: not everybody reads JSON as JSON, and that has a probe of its own.
+-- Members in the order of the document: some plugins do not parse JSON properly, and another probe tests that.
 local PARAMS, CONTEXT = json.order { "operation", "args", "context" }, json.order { "workdir", "phase" }
 
 local function params_of(operation, args, phase)
@@ -105,74 +106,74 @@ end
 
 local UNKNOWN = params_of("pintle-check-no-such-operation", {})
 
-local function unknown_operation(life)
-  refused(life, UNKNOWN, -32601)
-  return ONLY_BEFORE:format "-32601 for an unknown operation"
+local function unknown_operation(session)
+  refused(session, UNKNOWN, -32601)
+  return ONLY_OLD:format "-32601 for an unknown operation"
 end
 
-local function no_operation(life) refused(life, { args = {}, context = {} }, -32602, -32600) end
+local function no_operation(session) refused(session, { args = {}, context = {} }, -32602, -32600) end
 
-local function bad_params(life) refused(life, { "pintle-check" }, -32602, -32600) end
+local function bad_params(session) refused(session, { "pintle-check" }, -32602, -32600) end
 
 local REQUIREMENT_NOT_MET = -32002
 
-local function run(life, phase)
-  local wanted = life.context.run
-  local key = life:ask("execute", params_of(wanted.name, wanted.args, phase))
-  local err = life:answer(key).error
-  if envelope.is_object(err) and err.code == REQUIREMENT_NOT_MET then
-    breach.warn("%s: %s", ONLY_BEFORE:format "-32002, a requirement that is not met", tostring(err.message))
+local function run(session, phase)
+  local wanted = session.context.run
+  local key = session:ask("execute", params_of(wanted.name, wanted.args, phase))
+  local err = session:answer(key).error
+  if messages.is_object(err) and err.code == REQUIREMENT_NOT_MET then
+    failure.warn("%s: %s", ONLY_OLD:format "-32002, a requirement that is not met", tostring(err.message))
   end
-  life:fits(life:result(key), OUTCOME, "the result")
+  session:check_schema(session:result(key), OUTCOME, "the result")
 end
 
-local function empty_phase(life) run(life, "") end
+local function empty_phase(session) run(session, "") end
 
 local function required_of(context)
-  local operation = context.told.operations[context.run.name]
-  local name = operation and required(operation.params)
-  if not name then breach.skip("%s has no argument that is required", context.run.name) end
+  local operation = context.manifest.operations[context.run.name]
+  local name = operation and messages.first_required(operation.params)
+  if not name then failure.skip("%s has no required argument", context.run.name) end
   return name
 end
 
-local function missing_argument(life)
-  local name, args = required_of(life.context), {}
-  for key, value in pairs(life.context.run.args) do
+local function missing_argument(session)
+  local name, args = required_of(session.context), {}
+  for key, value in pairs(session.context.run.args) do
     if key ~= name then args[key] = value end
   end
-  life:refused("execute", params_of(life.context.run.name, args), -32602)
+  session:refused("execute", params_of(session.context.run.name, args), -32602)
 end
 
 -- }======
 
 -- {====== The end ======
 
-local function shut_down(life)
-  life:fits(life:call("shutdown", {}), { type = "object" }, "the result")
-  life:ended_with(0)
+local function shut_down(session)
+  session:check_schema(session:call("shutdown", {}), { type = "object" }, "the result")
+  session:ended_with(0)
 end
 
-local function expect_one_shot(life, params)
-  local key = life:ask("execute", params)
-  life:close_input()
-  life:answer(key)
-  life:ended_with(0)
-  if #life.notifications > 0 then
-    breach.warn("besides the answer there is a %s on stdout", life.notifications[1].method)
+local function expect_one_shot(session, params)
+  local key = session:ask("execute", params)
+  session:close_input()
+  session:answer(key)
+  session:ended_with(0)
+  if #session.notifications > 0 then
+    failure.warn("stdout has a %s besides the answer", session.notifications[1].method)
   end
 end
 
-local function one_shot(life)
-  local wanted = life.context.run
-  expect_one_shot(life, wanted and params_of(wanted.name, wanted.args) or UNKNOWN)
+local function one_shot(session)
+  local wanted = session.context.run
+  expect_one_shot(session, wanted and params_of(wanted.name, wanted.args) or UNKNOWN)
 end
 
--- There is no other way to configure a plugin that is used once; but the protocol does not know it.
-local function one_shot_as_configured(life)
-  local ok, problem = pcall(one_shot, life)
+-- --config is the only way to configure a plugin that is used once, but it is not in the protocol.
+local function one_shot_as_configured(session)
+  local ok, problem = pcall(one_shot, session)
   if ok then return end
-  if not breach.is(problem) or life.context.config == nil then error(problem, 0) end
-  breach.of(problem.level or "warn", "%s, if it is started with --config", problem.reason)
+  if not failure.is(problem) or session.context.config == nil then error(problem, 0) end
+  failure.raise_with(problem.level or "warn", "%s, if it is started with --config", problem.reason)
 end
 
 local function config_argument(context) return { "--config", json.encode(context.config or {}) } end
@@ -182,13 +183,15 @@ local function config_argument_if_any(context) return context.config ~= nil and 
 -- }======
 
 local function judge_notification(method, params)
-  if method ~= "log" then return ("it sends %s, which the protocol does not know"):format(method), "warn" end
-  local problem = misfit(params, LOG)
+  if method ~= "log" then
+    return ("it sends the notification %s, which is not in the protocol"):format(method), "warn"
+  end
+  local problem = messages.schema_problem(params, LOG)
   return problem and "log: " .. problem
 end
 
 local function judge_request(method)
-  return ("it asks for %s, which the protocol does not know"):format(method), "warn"
+  return ("it sends the request %s, which is not in the protocol"):format(method), "warn"
 end
 
 ---@type pintle.cli.check.dialect
@@ -200,30 +203,30 @@ return {
   judge_request = judge_request,
   levels = { ["string-ids"] = "warn", ["bad-json"] = "warn", ["invalid-request"] = "warn" },
   remarks = {
-    ["bad-json"] = ONLY_BEFORE:format "-32700", ["invalid-request"] = ONLY_BEFORE:format "-32600",
-    requires = ONLY_BEFORE:format "requires",
+    ["bad-json"] = ONLY_OLD:format "-32700", ["invalid-request"] = ONLY_OLD:format "-32600",
+    requires = ONLY_OLD:format "requires",
   },
-  most_bytes_of_line = 64 * 1024, -- beyond that the program's reader does not go on
+  max_line = 64 * 1024, -- the reader of gevals stops at longer lines
   probes = {
-    { name = "manifest", rule = "the version is a semantic one, and each operation has a JSON Schema",
-      run = manifest },
+    { name = "manifest", rule = "the version is semantic, and each operation has a JSON Schema",
+      run = check_manifest },
     { name = "schema-objects", rule = "the JSON Schema of each operation is an object", level = "warn",
       run = schema_objects },
-    { name = "requires", rule = "what it requires are commands", level = "warn", run = requirements },
+    { name = "requires", rule = "the requirements are commands", level = "warn", run = requirements },
     { name = "unknown-operation", rule = "an unknown operation is refused with -32601, or fails",
       run = unknown_operation },
-    { name = "no-operation", rule = "an execute without operation is refused with -32602 or -32600, or fails",
+    { name = "no-operation", rule = "execute without an operation is refused with -32602 or -32600, or fails",
       run = no_operation },
-    { name = "bad-params", rule = "params that are a list are refused with -32602 or -32600, or fail",
+    { name = "bad-params", rule = "an array as params is refused with -32602 or -32600, or fails",
       run = bad_params },
-    { name = "outcome", rule = "an operation has a result in its form", needs_run = true, run = run },
-    { name = "empty-phase", rule = "a phase that is empty is taken", needs_run = true, run = empty_phase },
+    { name = "outcome", rule = "the result of an operation matches its schema", needs_run = true, run = run },
+    { name = "empty-phase", rule = "an empty phase is accepted", needs_run = true, run = empty_phase },
     { name = "missing-argument", rule = "a missing argument is refused with -32602", needs_run = true,
       run = missing_argument },
-    { name = "shutdown", rule = "shutdown is answered with an object, and it ends with 0", run = shut_down },
-    { name = "one-shot", rule = "one execute and the end of input: one answer, and it ends with 0", is_raw = true,
+    { name = "shutdown", rule = "shutdown is answered with an object, and the status is 0", run = shut_down },
+    { name = "one-shot", rule = "after one execute and the end of input: one answer, status 0", is_raw = true,
       arguments = config_argument_if_any, run = one_shot_as_configured },
-    { name = "config-argument", rule = "it takes --config JSON on its command line", level = "warn", is_raw = true,
+    { name = "config-argument", rule = "it accepts --config JSON on its command line", level = "warn", is_raw = true,
       arguments = config_argument, run = one_shot },
   },
 }

@@ -1,10 +1,10 @@
--- What liquid-spec asks of a template engine.
+-- Probes for template engines of liquid-spec.
 
-local breach = require "pintle.cli.check.breach"
+local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
-local misfit = require "pintle.cli.check.misfit"
+local messages = require "pintle.cli.check.message"
 
--- {====== Forms ======
+-- {====== Schemas ======
 
 local TEXT = { type = "string" }
 
@@ -25,75 +25,76 @@ local RENDERED = { type = "object", required = { "output", "errors" },
 
 -- }======
 
-local function greet(life)
-  local told = life:call("initialize", { version = "1.0" })
-  life:fits(told, MANIFEST, "the result")
-  return told
+local function greet(session)
+  local manifest = session:call("initialize", { version = "1.0" })
+  session:check_schema(manifest, MANIFEST, "the result")
+  return manifest
 end
 
 -- {====== Compile and render ======
 
-local function broken_template(life)
-  local result = life:call("compile", { template = "{% pintle_check_no_such_tag %}" })
-  life:fits(result, REFUSED, "the result")
+local function broken_template(session)
+  local result = session:call("compile", { template = "{% pintle_check_no_such_tag %}" })
+  session:check_schema(result, REFUSED, "the result")
 end
 
-local function no_template(life) life:refused("compile", { options = {} }, -32602) end
+local function no_template(session) session:refused("compile", { options = {} }, -32602) end
 
-local function wrong_template(life) life:refused("compile", { template = 5 }, -32602) end
+local function wrong_template(session) session:refused("compile", { template = 5 }, -32602) end
 
-local function wrong_mode(life)
-  life:refused("compile", { template = "x", options = { error_mode = "pintle" } }, -32602)
+local function wrong_mode(session)
+  session:refused("compile", { template = "x", options = { error_mode = "pintle" } }, -32602)
 end
 
-local function unknown_template(life)
-  life:refused("render", { template_id = "pintle-check", environment = {} }, -32602)
+local function unknown_template(session)
+  session:refused("render", { template_id = "pintle-check", environment = {} }, -32602)
 end
 
-local function no_template_id(life) life:refused("render", { environment = {} }, -32602) end
+local function no_template_id(session) session:refused("render", { environment = {} }, -32602) end
 
--- Whoever has tags of its own and nothing else cannot render this.
-local function compile(life, template)
-  local result = life:call("compile", { template = template, options = { error_mode = "strict", line_numbers = true } })
+-- An engine that has only tags of its own cannot render this.
+local function compile(session, template)
+  local options = { error_mode = "strict", line_numbers = true }
+  local result = session:call("compile", { template = template, options = options })
   if type(result) == "table" and result.template_id == json.null then
-    life:fits(result, REFUSED, "the result of compile")
-    breach.skip("it does not take the template %s", template)
+    session:check_schema(result, REFUSED, "the result of compile")
+    failure.skip("it does not accept the template %s", template)
   end
-  life:fits(result, COMPILED, "the result of compile")
+  session:check_schema(result, COMPILED, "the result of compile")
   return result.template_id
 end
 
-local function render(life)
-  local id = compile(life, "Hello, {{ name }}!")
-  local result = life:call("render", { template_id = id, environment = { name = "Ada" }, options = {} })
-  life:fits(result, RENDERED, "the result")
-  if result.output ~= "Hello, Ada!" then breach.raise("the output is %q", result.output) end
+local function render(session)
+  local id = compile(session, "Hello, {{ name }}!")
+  local result = session:call("render", { template_id = id, environment = { name = "Ada" }, options = {} })
+  session:check_schema(result, RENDERED, "the result")
+  if result.output ~= "Hello, Ada!" then failure.raise("the output is %q", result.output) end
 end
 
-local function call_back(life)
-  local id = compile(life, "{{ user.name }}")
-  life.handlers.drop_get = function(params)
+local function call_back(session)
+  local id = compile(session, "{{ user.name }}")
+  session.handlers.drop_get = function(params)
     return { value = type(params) == "table" and params.property == "name" and "Ada" or json.null }
   end
   local user = { _rpc_drop = "drop_1", type = "UserDrop" }
-  local result = life:call("render", { template_id = id, environment = { user = user }, options = {} })
-  life:fits(result, RENDERED, "the result")
-  if result.output ~= "Ada" then breach.raise("a drop whose name is Ada is rendered as %q", result.output) end
+  local result = session:call("render", { template_id = id, environment = { user = user }, options = {} })
+  session:check_schema(result, RENDERED, "the result")
+  if result.output ~= "Ada" then failure.raise("a drop whose name is Ada is rendered as %q", result.output) end
 end
 
-local function run(life)
-  local wanted = life.context.run
-  local id = compile(life, ("{%% %s %%}"):format(wanted.name))
-  local result = life:call("render", { template_id = id, environment = wanted.args, options = {} })
-  life:fits(result, RENDERED, "the result")
+local function run(session)
+  local wanted = session.context.run
+  local id = compile(session, ("{%% %s %%}"):format(wanted.name))
+  local result = session:call("render", { template_id = id, environment = wanted.args, options = {} })
+  session:check_schema(result, RENDERED, "the result")
 end
 
 -- }======
 
-local function quit(life)
-  life:tell("quit", {})
-  life:ended()
-  if #life.unasked > 0 then breach.raise "quit is answered" end
+local function quit(session)
+  session:notify("quit", {})
+  session:ended()
+  if #session.unasked > 0 then failure.raise "quit is answered" end
 end
 
 local ASKED = {
@@ -102,12 +103,14 @@ local ASKED = {
   drop_call = { type = "object", required = { "drop_id", "method" }, properties = { drop_id = TEXT, method = TEXT } },
 }
 
--- The client takes whatever it is told for a question.
-local function judge_notification(method) return ("it sends %s, and clients take no notifications"):format(method) end
+-- The client treats every message as a request.
+local function judge_notification(method)
+  return ("it sends the notification %s, but clients accept none"):format(method)
+end
 
 local function judge_request(method, params)
-  if not ASKED[method] then return ("it asks for %s, which the protocol does not know"):format(method) end
-  local problem = misfit(params, ASKED[method])
+  if not ASKED[method] then return ("it sends the request %s, which is not in the protocol"):format(method) end
+  local problem = messages.schema_problem(params, ASKED[method])
   return problem and ("%s: %s"):format(method, problem)
 end
 
@@ -119,15 +122,15 @@ return {
   judge_request = judge_request,
   levels = { ["string-ids"] = "warn" },
   probes = {
-    { name = "broken-template", rule = "a template that is wrong has a result that says so", run = broken_template },
-    { name = "no-template", rule = "a compile without template is refused with -32602", run = no_template },
-    { name = "wrong-template", rule = "a template that is no text is refused with -32602", run = wrong_template },
+    { name = "broken-template", rule = "an invalid template is reported in the result", run = broken_template },
+    { name = "no-template", rule = "compile without a template is refused with -32602", run = no_template },
+    { name = "wrong-template", rule = "a template that is not a string is refused with -32602", run = wrong_template },
     { name = "wrong-mode", rule = "an unknown error_mode is refused with -32602", run = wrong_mode },
     { name = "unknown-template", rule = "an unknown template_id is refused with -32602", run = unknown_template },
-    { name = "no-template-id", rule = "a render without template_id is refused with -32602", run = no_template_id },
+    { name = "no-template-id", rule = "render without a template_id is refused with -32602", run = no_template_id },
     { name = "render", rule = "a template is compiled and rendered", run = render },
-    { name = "drop", rule = "a drop is asked for its properties", run = call_back },
+    { name = "drop", rule = "the properties of a drop are requested", run = call_back },
     { name = "outcome", rule = "a tag is rendered", needs_run = true, run = run },
-    { name = "quit", rule = "quit ends it, and is not answered", run = quit },
+    { name = "quit", rule = "it exits after quit, which is not answered", run = quit },
   },
 }

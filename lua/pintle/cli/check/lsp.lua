@@ -1,8 +1,8 @@
--- What the base of the Language Server Protocol asks of a server.
+-- Probes for the base of the Language Server Protocol.
 
-local breach = require "pintle.cli.check.breach"
+local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
-local misfit = require "pintle.cli.check.misfit"
+local messages = require "pintle.cli.check.message"
 local processes = require "pintle.process"
 local wire = require "pintle.dialect.lsp.wire"
 
@@ -30,90 +30,90 @@ local function initialize_params(context, pid)
   }
 end
 
-local function greet(life)
-  local told = life:call("initialize", initialize_params(life.context))
-  life:fits(told, RESULT, "the result")
-  life:tell("initialized", {})
-  return told
+local function greet(session)
+  local manifest = session:call("initialize", initialize_params(session.context))
+  session:check_schema(manifest, RESULT, "the result")
+  session:notify("initialized", {})
+  return manifest
 end
 
-local function early_request(life)
-  life:refused("textDocument/hover", {
+local function early_request(session)
+  session:refused("textDocument/hover", {
     textDocument = { uri = "file:///nowhere" }, position = { line = 0, character = 0 },
   }, -32002)
-  greet(life)
+  greet(session)
 end
 
-local function early_notification(life)
-  life:tell("textDocument/didClose", { textDocument = { uri = "file:///nowhere" } })
-  greet(life)
+local function early_notification(session)
+  session:notify("textDocument/didClose", { textDocument = { uri = "file:///nowhere" } })
+  greet(session)
 end
 
-local function second_initialize(life) life:refused("initialize", initialize_params(life.context)) end
+local function second_initialize(session) session:refused("initialize", initialize_params(session.context)) end
 
 -- }======
 
 -- {====== Requests ======
 
-local function optional_request(life) life:refused("$/pintle-check", {}, -32601) end
+local function optional_request(session) session:refused("$/pintle-check", {}, -32601) end
 
-local function optional_notification(life)
-  life:tell("$/pintle-check", {})
-  life:catch_up()
+local function optional_notification(session)
+  session:notify("$/pintle-check", {})
+  session:catch_up()
 end
 
-local function cancel(life)
-  local key = life:ask("workspace/symbol", { query = "pintle" })
-  life:tell("$/cancelRequest", { id = life.last_id })
-  life:answer(key)
-  life:catch_up()
+local function cancel(session)
+  local key = session:ask("workspace/symbol", { query = "pintle" })
+  session:notify("$/cancelRequest", { id = session.last_id })
+  session:answer(key)
+  session:catch_up()
 end
 
-local function late_cancel(life)
-  life:catch_up()
-  life:tell("$/cancelRequest", { id = life.last_id })
-  life:tell("$/cancelRequest", { id = "pintle-nobody" })
-  life:catch_up()
+local function late_cancel(session)
+  session:catch_up()
+  session:notify("$/cancelRequest", { id = session.last_id })
+  session:notify("$/cancelRequest", { id = "pintle-nobody" })
+  session:catch_up()
 end
 
-local function unknown_command(life)
-  life:refused("workspace/executeCommand", { command = "pintle-check.no-such", arguments = json.array() })
+local function unknown_command(session)
+  session:refused("workspace/executeCommand", { command = "pintle-check.no-such", arguments = json.array() })
 end
 
-local function run(life)
-  local wanted = life.context.run
-  life:carry_out("workspace/executeCommand", { command = wanted.name, arguments = json.array { wanted.args } })
+local function run(session)
+  local wanted = session.context.run
+  session:execute("workspace/executeCommand", { command = wanted.name, arguments = json.array { wanted.args } })
 end
 
 -- }======
 
 -- {====== The end ======
 
-local function shut_down(life)
-  if life:call "shutdown" ~= json.null then breach.warn "the result of shutdown is not null" end
-  life:tell "exit"
-  life:ended_with(0)
+local function shut_down(session)
+  if session:call "shutdown" ~= json.null then failure.warn "the result of shutdown is not null" end
+  session:notify "exit"
+  session:ended_with(0)
 end
 
-local function exit_alone(life)
-  life:tell "exit"
-  life:ended_with(1)
+local function exit_alone(session)
+  session:notify "exit"
+  session:ended_with(1)
 end
 
-local function late_request(life)
-  life:call "shutdown"
-  life:refused("textDocument/hover", {
+local function late_request(session)
+  session:call "shutdown"
+  session:refused("textDocument/hover", {
     textDocument = { uri = "file:///nowhere" }, position = { line = 0, character = 0 },
   }, -32600)
 end
 
--- The client is a process of its own here, which is killed.
-local function orphan(life)
+-- The client is a separate process here, which is killed.
+local function orphan(session)
   local client <close> = assert(processes.start { command = { "sleep", "600" }, stdin = "null", stdout = "null" })
-  life:fits(life:call("initialize", initialize_params(life.context, client.pid)), RESULT, "the result")
-  life:tell("initialized", {})
+  session:check_schema(session:call("initialize", initialize_params(session.context, client.pid)), RESULT, "the result")
+  session:notify("initialized", {})
   client:close()
-  life:ended()
+  session:ended()
 end
 
 -- }======
@@ -125,7 +125,7 @@ local PROGRESS = { type = "object", required = { "token", "value" },
 local FORMS = { ["window/logMessage"] = LOG, ["window/showMessage"] = LOG, ["$/progress"] = PROGRESS }
 
 local function judge_notification(method, params)
-  local problem = FORMS[method] and misfit(params, FORMS[method])
+  local problem = FORMS[method] and messages.schema_problem(params, FORMS[method])
   return problem and ("%s: %s"):format(method, problem)
 end
 
@@ -137,21 +137,21 @@ return {
   judge_notification = judge_notification,
   levels = { ["bad-json"] = "warn", ["invalid-request"] = "warn", ["header-type"] = "fail", eof = "warn" },
   probes = {
-    { name = "early-request", rule = "before initialize requests are refused with -32002", is_raw = true,
+    { name = "early-request", rule = "requests before initialize are refused with -32002", is_raw = true,
       run = early_request },
-    { name = "early-notification", rule = "before initialize notifications are dropped", is_raw = true,
+    { name = "early-notification", rule = "notifications before initialize are ignored", is_raw = true,
       run = early_notification },
     { name = "second-initialize", rule = "a second initialize is refused", level = "warn", run = second_initialize },
     { name = "optional-request", rule = "an unknown $/ request is refused with -32601", run = optional_request },
-    { name = "optional-notification", rule = "an unknown $/ notification is dropped", run = optional_notification },
-    { name = "cancel", rule = "a request that was cancelled is answered, once", run = cancel },
-    { name = "late-cancel", rule = "cancelling what is not under way does nothing", run = late_cancel },
+    { name = "optional-notification", rule = "an unknown $/ notification is ignored", run = optional_notification },
+    { name = "cancel", rule = "a cancelled request is answered once", run = cancel },
+    { name = "late-cancel", rule = "cancelling an unknown request is ignored", run = late_cancel },
     { name = "unknown-command", rule = "an unknown command is refused", run = unknown_command },
-    { name = "outcome", rule = "a command is carried out", needs_run = true, run = run },
-    { name = "late-request", rule = "after shutdown requests are refused with -32600", run = late_request },
-    { name = "shutdown", rule = "shutdown is answered, and exit ends it with 0", run = shut_down },
-    { name = "exit", rule = "exit without shutdown ends it with 1", run = exit_alone },
-    { name = "orphan", rule = "it ends with the process that is its client", level = "warn", is_raw = true,
+    { name = "outcome", rule = "a command is executed", needs_run = true, run = run },
+    { name = "late-request", rule = "requests after shutdown are refused with -32600", run = late_request },
+    { name = "shutdown", rule = "shutdown is answered, and after exit the status is 0", run = shut_down },
+    { name = "exit", rule = "after exit without shutdown the status is 1", run = exit_alone },
+    { name = "orphan", rule = "it exits when its client process dies", level = "warn", is_raw = true,
       run = orphan },
   },
 }

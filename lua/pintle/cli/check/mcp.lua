@@ -1,16 +1,15 @@
--- What the Model Context Protocol asks of a server over stdio, in either era.
+-- Probes for servers of the Model Context Protocol over stdio, in both eras.
 
-local breach = require "pintle.cli.check.breach"
-local lives = require "pintle.cli.check.life"
-local misfit = require "pintle.cli.check.misfit"
-local required = require "pintle.cli.check.required"
+local failure = require "pintle.cli.check.failure"
+local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
+local sessions = require "pintle.cli.check.session"
 
 local OWN = "io.modelcontextprotocol/"
 local CLASSIC = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
 local MODERN = "2026-07-28"
 
--- {====== Forms ======
+-- {====== Schemas ======
 
 local TEXT, OBJECT = { type = "string" }, { type = "object" }
 
@@ -50,25 +49,25 @@ local PROGRESS = { type = "object", required = { "progressToken", "progress" }, 
 
 -- }======
 
--- {====== The handshake, or none ======
+-- {====== The handshake ======
 
 local CLIENT = { name = "pintle check", version = "1" }
 
-local function initialize(life, version)
-  return life:call("initialize", { protocolVersion = version, capabilities = {}, clientInfo = CLIENT })
+local function initialize(session, version)
+  return session:call("initialize", { protocolVersion = version, capabilities = {}, clientInfo = CLIENT })
 end
 
-local function greet_classic(life)
-  local told = initialize(life, CLASSIC[1])
-  life:fits(told, INITIALIZED, "the result")
-  life:tell "notifications/initialized"
-  return told
+local function greet_classic(session)
+  local manifest = initialize(session, CLASSIC[1])
+  session:check_schema(manifest, INITIALIZED, "the result")
+  session:notify "notifications/initialized"
+  return manifest
 end
 
-local function greet_modern(life)
-  local told = life:call "server/discover"
-  life:fits(told, DISCOVERED, "the result")
-  return told
+local function greet_modern(session)
+  local manifest = session:call "server/discover"
+  session:check_schema(manifest, DISCOVERED, "the result")
+  return manifest
 end
 
 local function with_meta(params)
@@ -80,116 +79,118 @@ local function with_meta(params)
   return all
 end
 
-local function older_versions(life)
+local function older_versions(session)
   for i = 2, #CLASSIC do
-    local fresh <close> = assert(lives.start(life.context))
-    fresh:fits(initialize(fresh, CLASSIC[i]), INITIALIZED, "the result for " .. CLASSIC[i])
+    local fresh <close> = assert(sessions.start(session.context))
+    fresh:check_schema(initialize(fresh, CLASSIC[i]), INITIALIZED, "the result for " .. CLASSIC[i])
   end
 end
 
-local function unknown_version(life)
-  life:fits(initialize(life, "1999-12-31"), INITIALIZED, "the result")
+local function unknown_version(session)
+  session:check_schema(initialize(session, "1999-12-31"), INITIALIZED, "the result")
 end
 
-local function ping(life) life:fits(life:call "ping", OBJECT, "the result") end
+local function ping(session) session:check_schema(session:call "ping", OBJECT, "the result") end
 
 -- }======
 
 -- {====== Tools ======
 
-local function need_tools(life)
-  if life.context.told.capabilities.tools == nil then breach.skip "it has no tools" end
+local function need_tools(session)
+  if session.context.manifest.capabilities.tools == nil then failure.skip "it has no tools" end
 end
 
-local function list_tools(life)
-  need_tools(life)
-  local told = life:call "tools/list"
-  life:fits(told, TOOLS, "the result")
-  if life.context.variant.wrap then life:fits(told, COMPLETE, "the result") end
-  for _, tool in ipairs(told.tools) do
+local function list_tools(session)
+  need_tools(session)
+  local manifest = session:call "tools/list"
+  session:check_schema(manifest, TOOLS, "the result")
+  if session.context.variant.wrap then session:check_schema(manifest, COMPLETE, "the result") end
+  for _, tool in ipairs(manifest.tools) do
     for _, member in ipairs { "inputSchema", "outputSchema" } do
       local ok, message = true, nil
       if tool[member] ~= nil then ok, message = schema.compile(tool[member]) end
-      if not ok then breach.raise("%s of %s: %s", member, tool.name, message) end
+      if not ok then failure.raise("%s of %s: %s", member, tool.name, message) end
     end
   end
 end
 
--- The document has both: an error is the better one, for no tool was run.
-local function unknown_tool(life)
-  need_tools(life)
-  local key = life:ask("tools/call", { name = "pintle-check-no-such-tool", arguments = {} })
-  local message = life:answer(key)
+-- The document allows both; an error is better, because no tool was run.
+local function unknown_tool(session)
+  need_tools(session)
+  local key = session:ask("tools/call", { name = "pintle-check-no-such-tool", arguments = {} })
+  local message = session:answer(key)
   if type(message.result) == "table" and message.result.isError == true then
-    breach.warn "an unknown tool is a result with isError, not an error"
+    failure.warn "an unknown tool is answered with a result with isError, not with an error"
   end
-  life:refusal(key)
+  session:refusal(key)
 end
 
-local function nameless_tool(life)
-  need_tools(life)
-  life:refused("tools/call", { arguments = {} })
+local function nameless_tool(session)
+  need_tools(session)
+  session:refused("tools/call", { arguments = {} })
 end
 
-local function run(life)
-  local wanted = life.context.run
-  local result = life:call("tools/call", { name = wanted.name, arguments = wanted.args })
-  life:fits(result, CALLED, "the result")
-  if life.context.variant.wrap then life:fits(result, COMPLETE, "the result") end
+local function run(session)
+  local wanted = session.context.run
+  local result = session:call("tools/call", { name = wanted.name, arguments = wanted.args })
+  session:check_schema(result, CALLED, "the result")
+  if session.context.variant.wrap then session:check_schema(result, COMPLETE, "the result") end
 end
 
-local function find_tool(life, name)
-  local told = life:call "tools/list"
-  life:fits(told, TOOLS, "the result of tools/list")
-  for _, tool in ipairs(told.tools) do
+local function find_tool(session, name)
+  local manifest = session:call "tools/list"
+  session:check_schema(manifest, TOOLS, "the result of tools/list")
+  for _, tool in ipairs(manifest.tools) do
     if tool.name == name then return tool end
   end
-  return breach.skip("there is no tool %s in the first page of tools/list", name)
+  return failure.skip("no tool %s on the first page of tools/list", name)
 end
 
-local function missing_argument(life)
-  local wanted = life.context.run
-  local name = required(find_tool(life, wanted.name).inputSchema)
-  if not name then breach.skip("%s has no argument that is required", wanted.name) end
+local function missing_argument(session)
+  local wanted = session.context.run
+  local name = messages.first_required(find_tool(session, wanted.name).inputSchema)
+  if not name then failure.skip("%s has no required argument", wanted.name) end
   local args = {}
   for key, value in pairs(wanted.args) do
     if key ~= name then args[key] = value end
   end
-  local message = life:answer(life:ask("tools/call", { name = wanted.name, arguments = args }))
+  local message = session:answer(session:ask("tools/call", { name = wanted.name, arguments = args }))
   local is_refused = message.error ~= nil or type(message.result) == "table" and message.result.isError == true
-  if not is_refused then breach.raise "it is run without an argument that is required" end
+  if not is_refused then failure.raise "it is run without a required argument" end
 end
 
 -- }======
 
--- A request that was cancelled need not be answered.
-local function cancel(life)
-  life:ask "tools/list"
-  life:tell("notifications/cancelled", { requestId = life.last_id, reason = "pintle check" })
-  life:catch_up()
+-- A cancelled request need not be answered.
+local function cancel(session)
+  session:ask "tools/list"
+  session:notify("notifications/cancelled", { requestId = session.last_id, reason = "pintle check" })
+  session:catch_up()
 end
 
-local function late_cancel(life)
-  life:tell("notifications/cancelled", { requestId = 4711 })
-  life:tell("notifications/cancelled", { requestId = "pintle-nobody" })
-  life:catch_up()
+local function late_cancel(session)
+  session:notify("notifications/cancelled", { requestId = 4711 })
+  session:notify("notifications/cancelled", { requestId = "pintle-nobody" })
+  session:catch_up()
 end
 
--- As if it were of the other era, before any handshake.
-local function metaless(life)
-  life.context = setmetatable({ variant = {} }, { __index = life.context })
-  life:refused "tools/list"
+-- Sends a request of the other era, before any handshake.
+local function metaless(session)
+  session.context = setmetatable({ variant = {} }, { __index = session.context })
+  session:refused "tools/list"
 end
 
-local FORMS = { ["notifications/message"] = MESSAGE, ["notifications/progress"] = PROGRESS }
+local SCHEMAS = { ["notifications/message"] = MESSAGE, ["notifications/progress"] = PROGRESS }
 
 local function judge_notification(method, params)
-  local problem = FORMS[method] and misfit(params, FORMS[method])
+  local problem = SCHEMAS[method] and messages.schema_problem(params, SCHEMAS[method])
   if problem then return ("%s: %s"):format(method, problem) end
-  if not method:find "^notifications/" then return ("it sends %s, which the protocol does not know"):format(method) end
+  if not method:find "^notifications/" then
+    return ("it sends the notification %s, which is not in the protocol"):format(method)
+  end
 end
 
-local function both(list)
+local function for_both_eras(list)
   local all = {}
   for _, era in ipairs { "classic", "modern" } do
     for _, probe in ipairs(list) do
@@ -202,24 +203,24 @@ local function both(list)
   return all
 end
 
-local probes = both {
-  { name = "tools", rule = "tools/list has tools, each with a name and a schema", run = list_tools },
+local probes = for_both_eras {
+  { name = "tools", rule = "tools/list returns tools with names and schemas", run = list_tools },
   { name = "unknown-tool", rule = "an unknown tool is refused", run = unknown_tool },
-  { name = "nameless-tool", rule = "a tools/call without a name is refused", run = nameless_tool },
-  { name = "outcome", rule = "a tool has a result in its form", needs_run = true, run = run },
-  { name = "missing-argument", rule = "a missing argument is told as an error", needs_run = true,
+  { name = "nameless-tool", rule = "tools/call without a name is refused", run = nameless_tool },
+  { name = "outcome", rule = "the result of a tool matches its schema", needs_run = true, run = run },
+  { name = "missing-argument", rule = "a missing argument is an error", needs_run = true,
     run = missing_argument },
-  { name = "cancel", rule = "a request that was cancelled is answered once, or not", run = cancel },
-  { name = "late-cancel", rule = "cancelling what is not under way does nothing", run = late_cancel },
+  { name = "cancel", rule = "a cancelled request is answered at most once", run = cancel },
+  { name = "late-cancel", rule = "cancelling an unknown request is ignored", run = late_cancel },
 }
 
 for _, probe in ipairs {
   { name = "classic/ping", rule = "ping is answered", variant = "classic", run = ping },
-  { name = "classic/older-versions", rule = "older versions of the protocol are answered by one that it has",
+  { name = "classic/older-versions", rule = "older versions are answered with a supported version",
     variant = "classic", is_raw = true, run = older_versions },
-  { name = "classic/unknown-version", rule = "an unknown version is answered by one that it has",
+  { name = "classic/unknown-version", rule = "an unknown version is answered with a supported version",
     variant = "classic", is_raw = true, run = unknown_version },
-  { name = "modern/metaless", rule = "a request that tells no version is refused", variant = "modern",
+  { name = "modern/metaless", rule = "a request without a version is refused", variant = "modern",
     level = "warn", is_raw = true, run = metaless },
 } do probes[#probes + 1] = probe end
 

@@ -1,20 +1,122 @@
--- A process of the plugin and the raw bytes to and from it. All that passes is kept, for whoever has to be shown it.
+-- A process of the plugin and the raw bytes to and from it. A strict framer reports what a lenient reader would ignore.
+-- Everything that passes is kept, to be shown in the report.
 
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
 local processes = require "pintle.process"
 
-local breach = require "pintle.cli.check.breach"
-local framers = require "pintle.cli.check.framer"
+local failure = require "pintle.cli.check.failure"
 
-local MOST = 32 * 1024 * 1024 -- bytes of output that are read of one process
-local KEPT = 200 -- pieces that are kept to be shown
-local FAREWELL = 1 -- seconds that a process has to end once its input has
-local LAST_WORDS = 0.5 -- seconds between the end of its output and its own
+-- {====== The framer ======
+
+---@class pintle.cli.check.piece
+---@field kind "message"|"noise"
+---@field text string
+---@field problem? string what is wrong with the frame, or why it is not a message
+
+---@class pintle.cli.check.framer
+---@field feed fun(self: pintle.cli.check.framer, data: string)
+---@field next fun(self: pintle.cli.check.framer): pintle.cli.check.piece?
+---@field finish fun(self: pintle.cli.check.framer): pintle.cli.check.piece? an incomplete message at the end
+
+-- Methods of both framings.
+local shared = {}
+
+function shared:feed(data)
+  self.rest = self.rest:sub(self.at) .. data
+  self.at = 1
+end
+
+local function bytes_left(self) return #self.rest - self.at + 1 end
+
+local function take(self, bytes)
+  local text = self.rest:sub(self.at, self.at + bytes - 1)
+  self.at = self.at + bytes
+  return text
+end
+
+-- The next line with its line end.
+local function take_line(self)
+  local stop = self.rest:find("\n", self.at, true)
+  return stop and take(self, stop - self.at + 1)
+end
+
+local function noise(text, problem) return { kind = "noise", text = text, problem = problem } end
+
+-- One message per line.
+local line_methods = setmetatable({}, { __index = shared })
+
+function line_methods:next()
+  local line = take_line(self)
+  if not line then return nil end
+  local text = line:gsub("\r?\n$", "")
+  if text == "" then return noise("", "an empty line") end
+  return { kind = "message", text = text }
+end
+
+function line_methods:finish()
+  local rest = take(self, bytes_left(self))
+  return rest ~= "" and noise(rest, "an incomplete line") or nil
+end
+
+-- A header before each message.
+local header_methods = setmetatable({}, { __index = shared })
+
+local function read_header_line(self, line)
+  local name, value = line:match "^(%a[%w-]*):[ \t]*([^\r\n]*)\r?\n$"
+  if not name then
+    self.length, self.problem = nil, nil
+    return noise((line:gsub("\r?\n$", "")), "not a header line")
+  end
+  if not line:find "\r\n$" then self.problem = "a header line ends with LF, not CR LF" end
+  if name:lower() == "content-length" then
+    self.length = math.tointeger(value:match "^%d+$" and tonumber(value))
+    if not self.length then self.problem = "Content-Length is not a number" end
+  end
+end
+
+local function read_header(self)
+  while not self.is_in_body do
+    local line = take_line(self)
+    if not line then return nil end
+    if line:find "^\r?\n$" and self.length then
+      self.is_in_body = true
+    else
+      local piece = read_header_line(self, line)
+      if piece then return piece end
+    end
+  end
+end
+
+function header_methods:next()
+  local piece = read_header(self)
+  if piece or not self.is_in_body or bytes_left(self) < self.length then return piece end
+  piece = { kind = "message", text = take(self, self.length), problem = self.problem }
+  self.is_in_body, self.length, self.problem = false, nil, nil
+  return piece
+end
+
+function header_methods:finish()
+  local rest = take(self, bytes_left(self))
+  return (rest ~= "" or self.length) and noise(rest, "an incomplete message") or nil
+end
+
+local METATABLES = { line = { __index = line_methods }, header = { __index = header_methods } }
+
+---@param framing "line"|"header"
+---@return pintle.cli.check.framer
+local function new_framer(framing) return setmetatable({ rest = "", at = 1 }, METATABLES[framing]) end
+
+-- }======
+
+local MAX_OUTPUT = 32 * 1024 * 1024 -- bytes read from one process
+local MAX_PIECES = 200 -- kept for the report
+local EXIT_TIMEOUT = 1 -- seconds after the end of input
+local EXIT_DELAY = 0.5 -- seconds between the end of output and the exit
 
 ---@class pintle.cli.check.pipe
----@field exit pintle.exit? how it has ended
----@field is_over boolean whether it says nothing more
+---@field exit pintle.exit? set when the process has ended
+---@field is_over boolean whether the output has ended
 ---@field pieces { from: "host"|"plugin", kind: string, text: string, problem?: string }[]
 local methods = {}
 
@@ -27,18 +129,18 @@ local pipes = {}
 ---@param text string
 ---@param problem? string
 function methods:note(from, kind, text, problem)
-  if #self.pieces >= KEPT then self.left_out = (self.left_out or 0) + 1 return end
+  if #self.pieces >= MAX_PIECES then self.left_out = (self.left_out or 0) + 1 return end
   self.pieces[#self.pieces + 1] = { from = from, kind = kind, text = text, problem = problem }
 end
 
 -- {====== Reading ======
 
-local function ring(self)
+local function notify(self)
   if self.event then self.event:set(true) end
   self.event = nil
 end
 
-local function hand_out(self)
+local function deliver(self)
   for piece in self.framer.next, self.framer do self.on_piece(piece) end
 end
 
@@ -50,23 +152,23 @@ local function stop_reading(self)
   if left then self.on_piece(left) end
 end
 
--- Whether there may be more at once.
+-- Whether there may be more to read immediately.
 local function read(self)
   if self.is_over then return false end
   local data = self.stdout:read()
   if data == false then return false end
   self.received = self.received + #(data or "")
-  if data and data ~= "" then self.framer:feed(data) hand_out(self) end
-  if not data or data == "" or self.received > MOST then stop_reading(self) end
-  ring(self)
+  if data and data ~= "" then self.framer:feed(data) deliver(self) end
+  if not data or data == "" or self.received > MAX_OUTPUT then stop_reading(self) end
+  notify(self)
   return not self.is_over
 end
 
-local function bury(self, exit)
+local function on_exit_of(self, exit)
   while read(self) do end
   self.exit = exit
   self:note("plugin", "exit", errors.describe_exit(exit))
-  ring(self)
+  notify(self)
 end
 
 -- }======
@@ -75,10 +177,10 @@ end
 
 local LATE = errors.new("timeout", "late")
 
----Waits until it is so.
+---Waits until the condition is true.
 ---@param condition fun(): any
----@param seconds? number as many as a probe may wait unless told
----@return any what the condition says then; nil when the time is over
+---@param seconds? number default: the timeout of the probe
+---@return any value of the condition; nil after a timeout
 function methods:await(condition, seconds)
   local deadline = loop.now() + (seconds or self.timeout)
   while true do
@@ -93,7 +195,7 @@ function methods:await(condition, seconds)
 end
 
 ---@param seconds? number
----@return pintle.exit? nil if it has not ended in time
+---@return pintle.exit? exit nil after a timeout
 function methods:await_exit(seconds)
   return self:await(function() return self.exit end, seconds)
 end
@@ -108,7 +210,7 @@ local function await_room(self)
   function watcher.on_ready()
     has_room = true
     loop.unwatch(descriptor, watcher)
-    ring(self)
+    notify(self)
   end
   assert(loop.watch(descriptor, "w", watcher))
   local ok, answer = pcall(self.await, self, function() return has_room or self.exit end)
@@ -117,10 +219,10 @@ local function await_room(self)
   return answer
 end
 
----Writes all of it. That nobody reads it any more is no news: it shows in what does not come back.
+---Writes all of the data. A closed pipe is ignored: the missing answers show it.
 ---@param data string
----@param kind? string what it is, for those who are shown it: a message unless told
----@param text? string how they are shown it
+---@param kind? string kind of the piece in the report (default: "message")
+---@param text? string text of the piece in the report
 function methods:write(data, kind, text)
   self:note("host", kind or "message", text or data)
   local at = 1
@@ -129,12 +231,12 @@ function methods:write(data, kind, text)
     if written == nil then return end
     at = at + (written or 0)
     if not written and not await_room(self) then
-      breach.raise("it has read no more than %d of %d bytes within %gs", at - 1, #data, self.timeout)
+      failure.raise("it has read only %d of %d bytes within %gs", at - 1, #data, self.timeout)
     end
   end
 end
 
----It sees the end of its input.
+---Closes the plugin's input.
 function methods:close_input()
   if self.stdin:closed() then return end
   self:note("host", "closed", "")
@@ -143,22 +245,22 @@ end
 
 -- }======
 
----How it has ended, where it says nothing more.
+---Why the output has ended.
 ---@return string
 function methods:describe_end()
-  if self.received > MOST then return ("it has written more than %d MiB"):format(MOST // 1024 // 1024) end
-  local exit = self:await_exit(LAST_WORDS)
-  return exit and "it has ended with " .. errors.describe_exit(exit) or "it has closed its stdout"
+  if self.received > MAX_OUTPUT then return ("it has written more than %d MiB"):format(MAX_OUTPUT // 1024 // 1024) end
+  local exit = self:await_exit(EXIT_DELAY)
+  return exit and "it exited with " .. errors.describe_exit(exit) or "it has closed its stdout"
 end
 
----Lets go of it, politely as far as that goes.
+---Closes the input, and kills the process if it does not exit.
 function methods:finish()
   self:close_input()
-  if not self:await_exit(FAREWELL) then self:note("host", "killed", "") end
+  if not self:await_exit(EXIT_TIMEOUT) then self:note("host", "killed", "") end
   self:close()
 end
 
----Ends it, and whatever it has left behind.
+---Kills the process and its group.
 function methods:close()
   if self.is_closed then return end
   self.is_closed = true
@@ -179,11 +281,12 @@ metatable.__close = methods.close
 ---@return pintle.cli.check.pipe?, pintle.error?
 function pipes.start(given)
   local self = setmetatable({
-    framer = framers.new(given.framing), timeout = given.timeout, on_piece = given.on_piece, pieces = {},
+    framer = new_framer(given.framing), timeout = given.timeout, on_piece = given.on_piece, pieces = {},
     received = 0, is_over = false,
   }, metatable)
   local child, err = processes.start {
-    command = given.command, env = given.env, on_stderr = function() end, on_exit = function(exit) bury(self, exit) end,
+    command = given.command, env = given.env, on_stderr = function() end,
+    on_exit = function(exit) on_exit_of(self, exit) end,
   }
   if not child then return nil, err end
   self.child, self.stdin, self.stdout = child, child.process.stdin, child.process.stdout

@@ -1,11 +1,10 @@
--- What Reginald asks of a plugin, in either release.
+-- Probes for plugins of Reginald, in both releases.
 
-local breach = require "pintle.cli.check.breach"
-local envelope = require "pintle.cli.check.envelope"
+local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
-local misfit = require "pintle.cli.check.misfit"
+local messages = require "pintle.cli.check.message"
 
--- {====== Forms ======
+-- {====== Schemas ======
 
 local TEXT, NOTHING = { type = "string" }, json.null
 
@@ -13,14 +12,14 @@ local function exactly(required, properties)
   return { type = "object", required = required, properties = properties, additionalProperties = false }
 end
 
--- A flag without a name has that of its key.
+-- A flag without a name has the name of its key.
 local ENTRY = exactly({ "key", "value", "type" }, {
   key = TEXT, value = true, type = { enum = { "bool", "int", "string" } }, envOverride = TEXT,
   flag = exactly(nil, { name = TEXT, shorthand = TEXT, usage = TEXT }), flagOnly = { type = "boolean" },
 })
 local ENTRIES = { type = { "array", "null" }, items = ENTRY }
 
-local HANDS = {
+local HANDSHAKES = {
   june = exactly({ "protocol", "protocolVersion", "name", "version" }, {
     protocol = { const = "rpp" }, protocolVersion = { const = 0 }, name = { type = "string", minLength = 1 },
     version = TEXT, configs = ENTRIES,
@@ -49,10 +48,10 @@ local LOGS = {
 
 -- {====== The handshake ======
 
-local function shake(life, protocol)
-  local told = life:call("handshake", { protocol = protocol, protocolVersion = 0 })
-  life:fits(told, HANDS[life.context.variant.name], "the result")
-  return told
+local function handshake(session, protocol)
+  local manifest = session:call("handshake", { protocol = protocol, protocolVersion = 0 })
+  session:check_schema(manifest, HANDSHAKES[session.context.variant.name], "the result")
+  return manifest
 end
 
 local TYPES = { boolean = "bool", integer = "int", string = "string" }
@@ -61,63 +60,64 @@ local function entries_of(values)
   local entries = json.array()
   for key, value in pairs(values or {}) do
     local kind = TYPES[math.type(value) or type(value)]
-    if not kind then breach.skip("%s cannot be told by an entry of a bool, an int or a string", key) end
+    if not kind then failure.skip("%s is not a bool, an int or a string", key) end
     entries[#entries + 1] = { key = key, value = value, type = kind }
   end
   return entries
 end
 
-local function config_of(life)
-  local config = life.context.config
-  if config ~= nil and not envelope.is_object(config) then breach.skip "--config is no object, as it has to be here" end
+local function config_of(session)
+  local config = session.context.config
+  if config ~= nil and not messages.is_object(config) then failure.skip "--config is not an object" end
   return entries_of(config)
 end
 
-local function greet_june(life)
-  local told, config = shake(life, "rpp"), config_of(life)
-  local result = life:call("initialize", {
+local function greet_june(session)
+  local manifest, config = handshake(session, "rpp"), config_of(session)
+  local result = session:call("initialize", {
     logging = { enabled = true, level = "TRACE" }, config = #config > 0 and config or nil,
   })
-  life:fits(result, { type = { "object", "null" } }, "the result of initialize")
-  return told
+  session:check_schema(result, { type = { "object", "null" } }, "the result of initialize")
+  return manifest
 end
 
-local function greet_july(life) return shake(life, "reginald") end
+local function greet_july(session) return handshake(session, "reginald") end
 
-local function other_protocol(life) life:refused("handshake", { protocol = "pintle", protocolVersion = 0 }) end
+local function other_protocol(session) session:refused("handshake", { protocol = "pintle", protocolVersion = 0 }) end
 
-local function other_version(life)
-  local protocol = life.context.variant.name == "june" and "rpp" or "reginald"
-  life:refused("handshake", { protocol = protocol, protocolVersion = 4711 })
+local function other_version(session)
+  local protocol = session.context.variant.name == "june" and "rpp" or "reginald"
+  session:refused("handshake", { protocol = protocol, protocolVersion = 4711 })
 end
 
 -- }======
 
 -- {====== Commands ======
 
-local NOBODY = "pintle-check-no-such-command"
+local UNKNOWN = "pintle-check-no-such-command"
 
--- The params of a run of an unknown command, with the members of the release and no others.
+-- The params of running an unknown command, with exactly the members of the release.
 local RUN_UNKNOWN = {
-  june = function() return { name = NOBODY } end,
-  july = function(life) return { cmd = NOBODY, config = json.array(), pluginConfig = config_of(life) } end,
+  june = function() return { name = UNKNOWN } end,
+  july = function(session) return { cmd = UNKNOWN, config = json.array(), pluginConfig = config_of(session) } end,
 }
 
-local function unknown_june(life)
-  life:refused("setupCommand", { name = NOBODY, args = NOTHING, config = json.array() }, -32602)
+local function unknown_june(session)
+  session:refused("setupCommand", { name = UNKNOWN, args = NOTHING, config = json.array() }, -32602)
 end
 
-local function unknown_july(life) life:refused("runCommand", RUN_UNKNOWN.july(life)) end
+local function unknown_july(session) session:refused("runCommand", RUN_UNKNOWN.july(session)) end
 
-local function run_june(life)
-  local wanted = life.context.run
-  life:call("setupCommand", { name = wanted.name, args = NOTHING, config = entries_of(wanted.args) })
-  life:carry_out("runCommand", { name = wanted.name })
+local function run_june(session)
+  local wanted = session.context.run
+  session:call("setupCommand", { name = wanted.name, args = NOTHING, config = entries_of(wanted.args) })
+  session:execute("runCommand", { name = wanted.name })
 end
 
-local function run_july(life)
-  local wanted = life.context.run
-  life:carry_out("runCommand", { cmd = wanted.name, config = entries_of(wanted.args), pluginConfig = config_of(life) })
+local function run_july(session)
+  local wanted = session.context.run
+  local params = { cmd = wanted.name, config = entries_of(wanted.args), pluginConfig = config_of(session) }
+  session:execute("runCommand", params)
 end
 
 -- }======
@@ -126,31 +126,31 @@ end
 
 local SHUT_DOWN = { june = NOTHING, july = true }
 
-local function shut_down(life)
-  local wanted = SHUT_DOWN[life.context.variant.name]
-  local result = life:call("shutdown", NOTHING)
+local function shut_down(session)
+  local wanted = SHUT_DOWN[session.context.variant.name]
+  local result = session:call("shutdown", NOTHING)
   if result ~= wanted then
-    breach.raise("the result of shutdown is %s, not %s", json.encode(result), json.encode(wanted))
+    failure.raise("the result of shutdown is %s, not %s", json.encode(result), json.encode(wanted))
   end
-  life:tell("exit", NOTHING)
-  life:ended()
+  session:notify("exit", NOTHING)
+  session:ended()
 end
 
-local function late_request(life)
-  life:call("shutdown", NOTHING)
-  life:refused("runCommand", RUN_UNKNOWN[life.context.variant.name](life), -32600)
+local function late_request(session)
+  session:call("shutdown", NOTHING)
+  session:refused("runCommand", RUN_UNKNOWN[session.context.variant.name](session), -32600)
 end
 
-local function exit_alone(life)
-  life:tell("exit", NOTHING)
-  life:ended()
+local function exit_alone(session)
+  session:notify("exit", NOTHING)
+  session:ended()
 end
 
 -- }======
 
 local function judge_notification(method, params, context)
-  if method ~= "log" then return ("it sends %s, and hosts know nothing but log"):format(method) end
-  local problem = misfit(params, LOGS[context.variant.name])
+  if method ~= "log" then return ("it sends the notification %s, but hosts accept only log"):format(method) end
+  local problem = messages.schema_problem(params, LOGS[context.variant.name])
   return problem and "log: " .. problem
 end
 
@@ -168,12 +168,12 @@ for _, release in ipairs { "june", "july" } do
   add(release, "other-version", "an unknown version is refused", other_version, { is_raw = true })
   add(release, "unknown-command", "an unknown command is refused" .. (is_june and " with -32602" or ""),
     is_june and unknown_june or unknown_july)
-  add(release, "outcome", "a command is carried out", is_june and run_june or run_july, { needs_run = true })
-  add(release, "shutdown", ("shutdown is answered with %s, and exit ends it"):format(is_june and "null" or "true"),
-    shut_down)
-  add(release, "late-request", "after shutdown requests are refused with -32600", late_request,
+  add(release, "outcome", "a command is executed", is_june and run_june or run_july, { needs_run = true })
+  add(release, "shutdown",
+    ("shutdown is answered with %s, and it exits after exit"):format(is_june and "null" or "true"), shut_down)
+  add(release, "late-request", "requests after shutdown are refused with -32600", late_request,
     { level = is_june and "fail" or "warn" })
-  add(release, "exit", "exit ends it without a shutdown, too", exit_alone)
+  add(release, "exit", "it exits after exit without shutdown", exit_alone)
 end
 
 ---@type pintle.cli.check.dialect
@@ -183,6 +183,6 @@ return {
   is_null_an_error = true,
   is_exact = true,
   judge_notification = judge_notification,
-  judge_request = function(method) return ("it asks for %s, and hosts answer nothing"):format(method) end,
+  judge_request = function(method) return ("it sends the request %s, but hosts answer none"):format(method) end,
   probes = probes,
 }

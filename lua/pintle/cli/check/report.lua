@@ -1,12 +1,12 @@
--- What was found, for people and for programs.
+-- The report of `pintle check`, as text and as JSON.
 
 local bytes = require "pintle.bytes"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 
-local MOST = 2000 -- bytes of a message that programs are shown
-local WIDTH = 200 -- columns that people are
-local LAST = 12 -- pieces of an exchange that people are shown, and lines of stderr
+local MAX_BYTES = 2000 -- of a message in JSON
+local MAX_COLUMNS = 200 -- of a message in text
+local MAX_LINES = 12 -- messages, and lines of stderr, in text
 
 local reports = {}
 
@@ -14,7 +14,7 @@ local methods = {}
 
 local metatable = { __name = "pintle.cli.check.report", __index = methods }
 
--- {====== For programs ======
+-- {====== JSON ======
 
 local function cut(text, most)
   if #text <= most then return text end
@@ -26,8 +26,8 @@ local RESULT = json.order { "name", "verdict", "rule", "reason", "exchange", "le
 local REPORT = json.order { "command", "dialect", "passed", "warnings", "failed", "skipped", "probes" }
 
 local function value_of_piece(piece)
-  local text, encoding = cut(piece.text, MOST), nil
-  if not utf8.len(text) then text, encoding = bytes.new(piece.text:sub(1, MOST))["$bytes"], "base64" end
+  local text, encoding = cut(piece.text, MAX_BYTES), nil
+  if not utf8.len(text) then text, encoding = bytes.new(piece.text:sub(1, MAX_BYTES))["$bytes"], "base64" end
   local value = { from = piece.from, kind = piece.kind, text = text, encoding = encoding, problem = piece.problem }
   return setmetatable(value, PIECE)
 end
@@ -49,7 +49,7 @@ end
 
 -- }======
 
--- {====== For people ======
+-- {====== Text ======
 
 local STYLES = { pass = "green", fail = "red", warn = "yellow", skip = "dim" }
 local SIGNS = { message = "", bytes = "bytes ", noise = "? " }
@@ -59,17 +59,17 @@ local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 local function harmless(text) return errors.harmless((text:gsub("[\n\r\t]", ESCAPES))) end
 
 local function line_of(piece)
-  if piece.kind == "closed" then return "→ (the end of input)" end
+  if piece.kind == "closed" then return "→ (end of input)" end
   if piece.kind == "killed" then return "→ (killed)" end
   if piece.kind == "exit" then return "← (ended with " .. piece.text .. ")" end
   local problem = piece.problem and ("  (%s)"):format(piece.problem) or ""
   return ("%s %s%s%s"):format(piece.from == "host" and "→" or "←", SIGNS[piece.kind],
-    harmless(printable(cut(piece.text, WIDTH))), harmless(problem))
+    harmless(printable(cut(piece.text, MAX_COLUMNS))), harmless(problem))
 end
 
--- The last of the list, and how many are before them.
+-- The last elements of a list, and the number of those before.
 local function last_of(list)
-  local first = math.max(#list - LAST + 1, 1)
+  local first = math.max(#list - MAX_LINES + 1, 1)
   return table.move(list, first, #list, 1, {}), first - 1
 end
 
@@ -79,7 +79,7 @@ local function show_exchange(self, result)
   for _, piece in ipairs(pieces) do self.console:print("      " .. line_of(piece)) end
   if result.left_out then self.console:print(("      (%d more)"):format(result.left_out)) end
   for _, line in ipairs((last_of(result.stderr or {}))) do
-    self.console:print("      | " .. harmless(cut(printable(line), WIDTH)))
+    self.console:print("      | " .. harmless(cut(printable(line), MAX_COLUMNS)))
   end
 end
 
@@ -104,18 +104,18 @@ function methods:add(result)
 end
 
 local function summary(count)
-  local function several(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
-  return ("%d passed, %d failed, %s, %d skipped"):format(count.pass, count.fail, several(count.warn, "warning"),
+  local function plural(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
+  return ("%d passed, %d failed, %s, %d skipped"):format(count.pass, count.fail, plural(count.warn, "warning"),
     count.skip)
 end
 
 ---@param command string[]
 ---@param dialect string
----@param came_to_terms boolean
-function methods:finish(command, dialect, came_to_terms)
+---@param has_handshake boolean
+function methods:finish(command, dialect, has_handshake)
   local count = self.count
   if not self.is_json then
-    self.console:print(summary(count) .. (came_to_terms and "" or "; nothing else was tried"))
+    self.console:print(summary(count) .. (has_handshake and "" or "; the handshake failed, so no other probe was run"))
     return
   end
   local probes = json.array()
@@ -128,7 +128,7 @@ end
 
 ---@param console pintle.cli.console
 ---@param is_json boolean
----@param width integer columns of the longest name
+---@param width integer columns of the longest name of a probe
 function reports.new(console, is_json, width)
   return setmetatable({
     console = console, is_json = is_json, width = width, results = {},

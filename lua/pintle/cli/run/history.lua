@@ -1,16 +1,16 @@
--- What was entered at the prompt, kept from one run to the next: a file that only its owner can read, with the last
--- lines, oldest first. That it cannot be read or written is no reason not to have a prompt.
+-- History of the prompt, kept between runs in a file that only its owner can read, oldest line first. Failing to read
+-- or write it does not keep the prompt from working.
 
 local core = require "pintle.core"
 local lfs = require "lfs"
 
-local MOST_LINES = 1000
-local MOST_BYTES = 4096 -- of a line; longer ones are not kept
-local MOST_FILE = 1 << 20 -- bytes that are read of its end
-local SLACK = 2 -- times as many lines are there before the file is written anew
+local MAX_LINES = 1000
+local MAX_LINE = 4096 -- bytes; longer lines are not saved
+local MAX_FILE = 1 << 20 -- bytes read from the end of the file
+local SLACK = 2 -- the file is rewritten when it has more than this many times MAX_LINES
 
 ---@class pintle.cli.run.history
----@field lines string[] the last at the end
+---@field lines string[] oldest first
 local methods = {}
 
 local metatable = { __name = "pintle.cli.run.history", __index = methods }
@@ -20,22 +20,22 @@ local history = {}
 -- {====== The file ======
 
 local function directory(name, fallback)
-  local told = os.getenv(name)
-  if told and told:sub(1, 1) == "/" then return told end
+  local path = os.getenv(name)
+  if path and path:sub(1, 1) == "/" then return path end
   local home = os.getenv "HOME"
   return home and home:sub(1, 1) == "/" and home .. fallback or nil
 end
 
----Where it is unless told: by the rules of XDG, below the folder of states.
----@return string? path nil if nobody wants one, or there is no place for it
+---The path of the file: `PINTLE_HISTORY`, or below the XDG directory for state.
+---@return string? path nil if `PINTLE_HISTORY` is empty or there is no home directory
 function history.path()
-  local told = os.getenv "PINTLE_HISTORY"
-  if told then return told ~= "" and told or nil end
+  local path = os.getenv "PINTLE_HISTORY"
+  if path then return path ~= "" and path or nil end
   local folder = directory("XDG_STATE_HOME", "/.local/state")
   return folder and folder .. "/pintle/history"
 end
 
--- Made or narrowed before anything is written: nobody else may read it, not even for a moment.
+-- Permissions are set before anything is written: no other user may read it, not even for a moment.
 local PREPARE = [[umask 077 && mkdir -p -- "$(dirname -- "$1")" && : >> "$1" && chmod 600 -- "$1"]]
 
 local function prepare(path)
@@ -45,48 +45,48 @@ local function prepare(path)
   return process and process:wait(5) == 0
 end
 
-local function is_ours(path)
+local function is_private(path)
   local attributes = lfs.attributes(path)
   return attributes and attributes.mode == "file" and attributes.permissions == "rw-------"
 end
 
--- What is there and no file, such as /dev/null, is left alone.
+-- An existing path that is not a regular file, such as /dev/null, is left alone.
 local function may_prepare(path) return (lfs.attributes(path, "mode") or "file") == "file" end
 
 local function open(path, mode)
-  if not is_ours(path) and not (may_prepare(path) and prepare(path)) then return nil end
-  return is_ours(path) and io.open(path, mode)
+  if not is_private(path) and not (may_prepare(path) and prepare(path)) then return nil end
+  return is_private(path) and io.open(path, mode)
 end
 
-local function is_line(text) return #text <= MOST_BYTES and utf8.len(text) and not text:find "[%c\127]" end
+local function is_line(text) return #text <= MAX_LINE and utf8.len(text) and not text:find "[%c\127]" end
 
--- Its lines, and whether there is more in it than is read.
+-- The lines, and whether the file has more than was read.
 local function read(path)
   local lines = {}
   if lfs.attributes(path, "mode") ~= "file" then return lines, false end
   local file <close> = io.open(path)
   if not file then return lines, false end
-  local is_long = file:seek "end" > MOST_FILE
-  file:seek(is_long and "end" or "set", is_long and -MOST_FILE or 0)
-  if is_long then file:read "l" end -- it may have begun before
+  local is_long = file:seek "end" > MAX_FILE
+  file:seek(is_long and "end" or "set", is_long and -MAX_FILE or 0)
+  if is_long then file:read "l" end -- this line may be incomplete
   for line in file:lines() do
     if is_line(line) then lines[#lines + 1] = line end
   end
   return lines, is_long
 end
 
--- Beside it and then in its place, so that whoever reads it sees all or nothing.
-local function write_anew(path, lines)
-  local beside = path .. ".new"
-  local file <close> = open(beside, "w")
+-- Writes a new file and renames it, so that readers see either the old or the new one.
+local function rewrite(path, lines)
+  local temporary = path .. ".new"
+  local file <close> = open(temporary, "w")
   if not file then return end
   local ok = file:write(table.concat(lines, "\n"), "\n") and file:flush()
-  if ok then os.rename(beside, path) else os.remove(beside) end
+  if ok then os.rename(temporary, path) else os.remove(temporary) end
 end
 
 -- }======
 
----Writes a line behind the others, in one go: several prompts may share the file.
+---Appends a line in one write: several prompts may share the file.
 ---@param line string
 function methods:keep(line)
   if not self.path or line == self.last or not is_line(line) then return end
@@ -96,18 +96,73 @@ function methods:keep(line)
   self.last = line
 end
 
-local function last_of(lines, count)
+local function last_lines(lines, count)
   return table.move(lines, math.max(#lines - count + 1, 1), #lines, 1, {})
 end
 
----@param path? string nil keeps nothing
+---@param path? string nil saves nothing
 ---@return pintle.cli.run.history
 function history.new(path)
   local lines, is_long = {}, false
   if path then lines, is_long = read(path) end
-  local kept = last_of(lines, MOST_LINES)
-  if is_long or #lines > MOST_LINES * SLACK then write_anew(path, kept) end
+  local kept = last_lines(lines, MAX_LINES)
+  if is_long or #lines > MAX_LINES * SLACK then rewrite(path, kept) end
   return setmetatable({ path = path, lines = kept, last = kept[#kept] }, metatable)
 end
+
+-- {====== Searching ======
+
+---@class pintle.cli.run.search
+---@field query string
+---@field place integer position of the line that is shown; one after the last if none is
+local search_methods = {}
+
+local search_metatable = { __name = "pintle.cli.run.search", __index = search_methods }
+
+-- Searches from a position towards the oldest line.
+local function look(self, from)
+  for place = math.min(from, #self.history), 1, -1 do
+    local line = self.history[place]
+    if line ~= self.history[self.place] and line:find(self.query, 1, true) then
+      self.place = place
+      return
+    end
+  end
+end
+
+---Extends the query; the shown line is kept if it still matches.
+---@param text string
+function search_methods:type(text)
+  self.query = self.query .. text
+  local shown = self.history[self.place]
+  if not (shown and shown:find(self.query, 1, true)) then look(self, self.place) end
+end
+
+---Deletes the last character of the query, and searches again from the newest line.
+function search_methods:erase()
+  self.query = self.query:sub(1, (utf8.offset(self.query, -1) or 1) - 1)
+  self.place = #self.history + 1
+  if self.query ~= "" then look(self, #self.history) end
+end
+
+---Shows the next older line that matches and differs.
+function search_methods:older()
+  if self.query ~= "" then look(self, self.place - 1) end
+end
+
+---@return string? line nil if no line matches
+function search_methods:found()
+  local line = self.history[self.place]
+  return line and line:find(self.query, 1, true) and line or nil
+end
+
+---Starts a search: the newest line that contains the query is shown first.
+---@param lines string[] oldest first
+---@return pintle.cli.run.search
+function history.search(lines)
+  return setmetatable({ history = lines, query = "", place = #lines + 1 }, search_metatable)
+end
+
+-- }======
 
 return history

@@ -1,54 +1,180 @@
--- Lines from a person at a terminal: edited, completed by Tab, and never disturbed by what is printed meanwhile.
+-- The prompt of `pintle run`: a line editor with completion and search. Other output is printed above the line.
 
-local columns_of = require "pintle.cli.columns"
+local consoles = require "pintle.cli.console"
 local core = require "pintle.core"
-local editors = require "pintle.cli.run.editor"
-local keys = require "pintle.cli.run.keys"
-local searches = require "pintle.cli.run.search"
-local width = require "pintle.cli.run.width"
+local histories = require "pintle.cli.run.history"
+local terminal = require "pintle.cli.run.terminal"
+
+local prompts = {}
+
+-- {====== The line being edited; this part draws nothing ======
+
+---@class pintle.cli.run.editor
+---@field left string
+---@field right string
+---@field history string[] lines entered before, oldest first
+---@field place integer? position of the line of the history that is shown
+---@field killed string? the text that was deleted last
+local editor_methods = {}
+
+local editor_metatable = { __name = "pintle.cli.run.editor", __index = editor_methods }
+
+local MAX_HISTORY = 1000
+
+local function last_character(text) return utf8.offset(text, -1) or 1 end
+
+local function set(self, text) self.left, self.right = text, "" end
+
+-- Words are separated by spaces, as in the commands of the prompt.
+local function word_before(text) return text:match "%S*%s*$" end
+local function word_after(text) return text:match "^%s*%S*" end
+
+-- Deleted text can be inserted again.
+local function kill(self, text)
+  if text ~= "" then self.killed = text end
+end
+
+local function show_history(self, place)
+  if place < 1 or place > #self.history + 1 then return end
+  if not self.place then self.draft = self:text() end
+  self.place = place
+  set(self, self.history[place] or self.draft)
+end
+
+local EDITING = {
+  left = function(self)
+    if self.left == "" then return end
+    local at = last_character(self.left)
+    self.left, self.right = self.left:sub(1, at - 1), self.left:sub(at) .. self.right
+  end,
+  right = function(self)
+    if self.right == "" then return end
+    local after = utf8.offset(self.right, 2)
+    self.left, self.right = self.left .. self.right:sub(1, after - 1), self.right:sub(after)
+  end,
+  home = function(self) self.left, self.right = "", self.left .. self.right end,
+  ["end"] = function(self) set(self, self.left .. self.right) end,
+  backspace = function(self)
+    if self.left ~= "" then self.left = self.left:sub(1, last_character(self.left) - 1) end
+  end,
+  delete = function(self)
+    if self.right ~= "" then self.right = self.right:sub(utf8.offset(self.right, 2)) end
+  end,
+  ["word-left"] = function(self)
+    local word = word_before(self.left)
+    self.left, self.right = self.left:sub(1, #self.left - #word), word .. self.right
+  end,
+  ["word-right"] = function(self)
+    local word = word_after(self.right)
+    self.left, self.right = self.left .. word, self.right:sub(#word + 1)
+  end,
+  kill = function(self)
+    kill(self, self.right)
+    self.right = ""
+  end,
+  ["kill-back"] = function(self)
+    kill(self, self.left)
+    self.left = ""
+  end,
+  ["kill-word"] = function(self)
+    local word = word_before(self.left)
+    kill(self, word)
+    self.left = self.left:sub(1, #self.left - #word)
+  end,
+  ["kill-next-word"] = function(self)
+    local word = word_after(self.right)
+    kill(self, word)
+    self.right = self.right:sub(#word + 1)
+  end,
+  yank = function(self) self.left = self.left .. (self.killed or "") end,
+  up = function(self) show_history(self, (self.place or #self.history + 1) - 1) end,
+  down = function(self)
+    if self.place then show_history(self, self.place + 1) end
+  end,
+}
+
+---@param key string name of a key; keys that do not edit the line are ignored
+function editor_methods:press(key)
+  if EDITING[key] then EDITING[key](self) end
+end
+
+---@param text string
+function editor_methods:insert(text) self.left = self.left .. text end
+
+---Replaces the line, with the cursor at its end.
+---@param text string
+function editor_methods:replace(text) set(self, text) end
+
+---@return string
+function editor_methods:text() return self.left .. self.right end
+
+---Returns the line, adds it to the history, and begins the next.
+---@return string
+function editor_methods:enter()
+  local text = self:text()
+  local history = self.history
+  if text:find "%S" and history[#history] ~= text then history[#history + 1] = text end
+  if #history > MAX_HISTORY then table.remove(history, 1) end
+  self:drop()
+  return text
+end
+
+---Clears the line.
+function editor_methods:drop()
+  set(self, "")
+  self.place, self.draft = nil, nil
+end
+
+---@param history? string[] lines entered before; entered lines are appended
+---@return pintle.cli.run.editor
+function prompts.editor(history)
+  return setmetatable({ left = "", right = "", history = history or {} }, editor_metatable)
+end
+
+-- }======
 
 local MARK = "pintle> "
 local CLEAR_LINE, CLEAR_SCREEN = "\r\27[K", "\27[H\27[2J"
 local GAP = 2
 
 ---@class pintle.cli.run.prompt
----@field complete fun(left: string): string[], integer candidates for what ends there, and where that begins
+---@field complete fun(left: string): string[], integer candidates, and the position where the completed word begins
 local methods = {}
 
 local metatable = { __name = "pintle.cli.run.prompt", __index = methods }
 
 -- {====== Drawing ======
 
--- A terminal may not know how wide it is.
+-- Some terminals report no width.
 local function columns()
-  local told = core.columns(1)
-  return told and told > 0 and told or 80
+  local width = core.columns(1)
+  return width and width > 0 and width or 80
 end
 
--- What stands before the line; whoever searches sees what for.
+-- The text before the line; during a search it shows the query.
 local function mark_of(self)
-  return self.search and ("search %s> "):format(width.last(self.search.query, columns() // 3)) or MARK
+  return self.search and ("search %s> "):format(terminal.last_columns(self.search.query, columns() // 3)) or MARK
 end
 
--- Of a line that is too long the part around the cursor.
+-- Of a line that is too long, the part around the cursor is shown.
 local function draw(self)
   local editor, mark = self.editor, mark_of(self)
-  local room = math.max(columns() - width.of(mark) - 1, 1)
-  local left = width.last(editor.left, math.max(room - width.of(editor.right), room // 2))
-  local right = width.first(editor.right, room - width.of(left))
-  local back = width.of(right)
+  local room = math.max(columns() - terminal.width(mark) - 1, 1)
+  local left = terminal.last_columns(editor.left, math.max(room - terminal.width(editor.right), room // 2))
+  local right = terminal.first_columns(editor.right, room - terminal.width(left))
+  local back = terminal.width(right)
   io.stdout:write(CLEAR_LINE, mark, left, right, back > 0 and ("\27[%dD"):format(back) or "")
   io.stdout:flush()
 end
 
----Takes the line away, so that something else can be printed.
+---Removes the line from the screen, so that other output can be printed.
 function methods:hide()
   if not self.is_shown then return end
   io.stdout:write(CLEAR_LINE)
   io.stdout:flush()
 end
 
----Puts it back.
+---Draws the line again.
 function methods:show()
   if self.is_shown then draw(self) end
 end
@@ -67,7 +193,7 @@ end
 
 local function list_candidates(candidates)
   local room, widest = columns(), 0
-  for _, text in ipairs(candidates) do widest = math.max(widest, width.of(text) + GAP) end
+  for _, text in ipairs(candidates) do widest = math.max(widest, terminal.width(text) + GAP) end
   local in_row = math.max(room // widest, 1)
   local rows, heads = {}, {}
   for i, text in ipairs(candidates) do
@@ -76,7 +202,7 @@ local function list_candidates(candidates)
     table.insert(rows[row], text)
   end
   for i = 1, in_row do heads[i] = "" end
-  for i, line in ipairs(columns_of(heads, rows)) do
+  for i, line in ipairs(consoles.table_lines(heads, rows)) do
     if i > 1 then io.stdout:write(line, "\n") end
   end
 end
@@ -108,10 +234,10 @@ local SEARCHING = {
 local function show_found(self) self.editor:replace(self.search:found() or self.before_search) end
 
 local function begin_search(self)
-  self.search, self.before_search = searches(self.editor.history), self.editor:text()
+  self.search, self.before_search = histories.search(self.editor.history), self.editor:text()
 end
 
--- Whether the key belongs to the search. Any other ends it, with the line that was found.
+-- Whether the key belongs to the search. Any other key ends the search and keeps the line that was found.
 local function search_takes(self, key, character)
   local search = self.search
   if not search then return false end
@@ -138,7 +264,8 @@ local function finish(self, line)
   return line
 end
 
--- What keys do that are about more than the line. What they return is the outcome of the whole.
+-- Keys that do more than edit the line. A result other than nil ends the reading: the line, or false for the end of
+-- input.
 local ACTIONS = {
   enter = function(self)
     self.editor:press "end"
@@ -158,7 +285,7 @@ local ACTIONS = {
   clear = function() io.stdout:write(CLEAR_SCREEN) end,
 }
 
--- Returns the outcome, if that is it.
+-- Returns the line if the key ends it, false at the end of input, else nil.
 local function handle(self, byte)
   local key, character = self.keys:feed(byte)
   if not key and not character then return nil end
@@ -177,7 +304,7 @@ local function handle(self, byte)
 end
 
 ---Waits for a line.
----@return string? line nil at the end
+---@return string? line nil at the end of input
 function methods:read()
   self.is_shown = true
   draw(self)
@@ -191,10 +318,12 @@ end
 
 ---@param input pintle.cli.run.input
 ---@param complete_line fun(left: string): string[], integer
----@param history? string[] what was entered before; it grows
+---@param history? string[] lines entered before; entered lines are appended
 ---@return pintle.cli.run.prompt
-return function(input, complete_line, history)
+function prompts.new(input, complete_line, history)
   return setmetatable({
-    input = input, complete = complete_line, editor = editors(history), keys = keys(), is_shown = false,
+    input = input, complete = complete_line, editor = prompts.editor(history), keys = terminal.keys(), is_shown = false,
   }, metatable)
 end
+
+return prompts

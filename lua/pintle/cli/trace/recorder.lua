@@ -1,4 +1,4 @@
--- What passes by, one JSON object a line. docs/trace.md has the form.
+-- Writes a recording: one JSON object per line. docs/trace.md describes the format.
 
 local bytes = require "pintle.bytes"
 local core = require "pintle.core"
@@ -10,7 +10,7 @@ local ORDER = json.order {
   "trace", "time", "from", "message", "noise", "stderr", "encoding", "problem", "closed", "signal", "dialect",
   "framing", "command", "cwd", "pid", "at", "pintle", "exit",
 }
-local LINE_LIMIT = 64 * 1024 -- bytes of a line of stderr; what is longer becomes several
+local LINE_LIMIT = 64 * 1024 -- bytes of a line of stderr; a longer one becomes several
 
 ---@class pintle.cli.recorder
 local methods = {}
@@ -23,11 +23,11 @@ local recorders = {}
 
 local function elapsed(self, at) return math.floor((at - self.began) * 1e6 + 0.5) / 1e6 end
 
--- A file that cannot be written does not keep anybody from talking.
+-- A file that cannot be written must not stop the forwarding.
 local function give_up(self, message)
   if self.is_broken then return end
   self.is_broken = true
-  io.stderr:write("pintle trace: nothing is recorded any more: ", message, "\n")
+  io.stderr:write("pintle trace: recording stopped: ", message, "\n")
 end
 
 local function put(self, at, record)
@@ -37,14 +37,14 @@ local function put(self, at, record)
   if not ok then give_up(self, message) end
 end
 
----Does something that must not keep anybody from talking, whatever is wrong with it.
+---Runs a job whose failure must not stop the forwarding.
 ---@param job fun()
 function methods:attempt(job)
   local ok, message = pcall(job)
   if not ok then give_up(self, tostring(message)) end
 end
 
----Sees to it that what was recorded is in the file.
+---Writes the buffered records to the file.
 function methods:flush()
   local ok, message = self.file:flush()
   if not ok then give_up(self, message) end
@@ -70,7 +70,7 @@ local function note_framing(self, at, framing)
   put(self, at, { framing = framing })
 end
 
--- The host's first message tells what is spoken.
+-- The dialect is recognised by the host's first message.
 local function recognise(self, at, raw, framing)
   if self.is_recognised then return end
   self.is_recognised = true
@@ -99,7 +99,7 @@ local function take_frames(self, at, from)
   end
 end
 
----@param at number by the clock of `core.now`
+---@param at number time of `core.now`
 ---@param from "host"|"plugin"
 ---@param data string
 function methods:bytes(at, from, data)
@@ -107,7 +107,7 @@ function methods:bytes(at, from, data)
   take_frames(self, at, from)
 end
 
----Nothing more comes from there.
+---Ends one direction.
 ---@param at number
 ---@param from "host"|"plugin"
 function methods:finish(at, from)
@@ -117,7 +117,7 @@ end
 
 -- }======
 
--- {====== Everything else ======
+-- {====== Other records ======
 
 local function put_line(self, at, line)
   local text, encoding = text_of((line:gsub("\r$", "")))
@@ -143,7 +143,7 @@ function methods:finish_stderr(at)
 end
 
 ---@param at number
----@param record table what happened
+---@param record table members of the record
 function methods:event(at, record) put(self, at, record) end
 
 function methods:close()
@@ -154,8 +154,8 @@ end
 -- }======
 
 ---@param file file*
----@param began number by the clock of `core.now`
----@param start table how it began
+---@param began number time of `core.now`
+---@param start table members of the first record
 ---@return pintle.cli.recorder
 function recorders.new(file, began, start)
   local self = setmetatable({

@@ -1,7 +1,7 @@
 "use strict";
-// How long answers took, by method, as a table that can be sorted.
+// Latencies by method, as a table that can be sorted.
 
-const MOST = 500; // methods: a recording may have any number, and nobody reads further
+const MAX_METHODS = 500; // methods shown in the table, because a recording may have any number
 
 const COLUMNS = [
   { name: "Method", key: "method" }, { name: "Asked", key: "asked" }, { name: "Count", key: "count", show: number },
@@ -65,8 +65,9 @@ class Latencies {
     COLUMNS.forEach((column, i) => {
       find("thead tr", this.element).children[i].ariaSort = column.key === key ? "descending" : "none";
     });
-    find("tbody", this.element).replaceChildren(...this.entries.slice(0, MOST).map((entry) => this.drawEntry(entry)));
-    const rest = this.entries.length - MOST;
+    const shown = this.entries.slice(0, MAX_METHODS);
+    find("tbody", this.element).replaceChildren(...shown.map((entry) => this.drawEntry(entry)));
+    const rest = this.entries.length - MAX_METHODS;
     find("p", this.element).textContent = rest > 0 ? `And ${plural(rest, "more method")}.` : "";
     if (!this.entries.length) find("p", this.element).textContent = "No request was answered.";
   }

@@ -1,11 +1,11 @@
 "use strict";
-// The whole time at a glance: how much either side said when, what went wrong, and which calls were open.
+// The overview of the whole time: the number of messages of each side, errors, and open calls.
 
 const AXIS = 14; // pixels at the top, for the times
-const LANE = 15; // pixels for what a side said
+const LANE = 15; // pixels for the messages of a side
 const CALL = 4; // pixels for a row of calls
 const CALL_ROWS = 6;
-const COLOURS = ["line", "faint", "host", "plugin", "wrong"]; // those of the style that are drawn with
+const COLOURS = ["line", "faint", "host", "plugin", "wrong"]; // colours of the style sheet used here
 const STEPS = [1, 2, 5];
 
 const niceStep = (span, most) => {
@@ -67,7 +67,7 @@ class Overview {
     if (times) this.stretch(box, ...times);
   }
 
-  // What is asked for, and what can be seen of it.
+  // The selected time, and the visible part of it.
   showRange(times) { this.place(find("#range", this.element), times); }
   showWindow(times) { this.place(find("#window", this.element), times); }
 
@@ -102,7 +102,7 @@ class Overview {
     }
   }
 
-  // How many messages there are at each pixel, of the host upwards and of the plugin downwards.
+  // The number of messages at each pixel: upwards for the host, downwards for the plugin.
   drawSaid(width) {
     const counts = { host: new Uint32Array(width + 1), plugin: new Uint32Array(width + 1) };
     const wrong = { host: new Uint8Array(width + 1), plugin: new Uint8Array(width + 1) };
@@ -127,7 +127,7 @@ class Overview {
 
   drawCalls(width) {
     const top = AXIS + 2 * LANE + 5;
-    const painted = new Array(CALL_ROWS).fill(-1); // up to which pixel each row of calls is
+    const painted = new Array(CALL_ROWS).fill(-1); // the last painted pixel of each row of calls
     const until = new Array(CALL_ROWS).fill(-1);
     for (const index of this.found) {
       const call = this.model.rows[index];

@@ -1,7 +1,7 @@
 "use strict";
-// The page: what is shown of the recording, and which row is chosen.
+// The page: which rows are shown, and which row is selected.
 
-const ROW = 24; // pixels, as the style has it
+const ROW = 24; // pixels, as in the style sheet
 
 class Page {
   constructor(model) {
@@ -30,7 +30,7 @@ class Page {
 
   rowAt(place) { return this.model.rows[this.found[place]]; }
 
-  // Where a row is among those that are shown, or the first behind it.
+  // Position of a row among the shown rows, or of the first shown row after it.
   placeOf(index) {
     let low = 0;
     let high = this.found.length;
@@ -75,7 +75,7 @@ class Page {
     this.update();
   }
 
-  // {====== What is shown ======
+  // {====== Shown rows ======
 
   want(change) {
     Object.assign(this.wanted, change);
@@ -108,7 +108,7 @@ class Page {
 
   // }======
 
-  // {====== What is chosen ======
+  // {====== The selected row ======
 
   choose(place, isCentred = false) {
     if (place < 0 || place >= this.found.length) return;
@@ -119,7 +119,7 @@ class Page {
     if (!this.details.element.hidden) this.details.show(this.chosen);
   }
 
-  // To a row that may not be shown now: then everything is.
+  // Goes to a row; if it is not shown, all rows are shown.
   goTo(index) {
     if (index < 0) return;
     if (!this.isShown(index)) this.showAll();
@@ -131,7 +131,7 @@ class Page {
     this.choose(place < 0 ? this.found.length - 1 : place, true);
   }
 
-  // From where to go on: between two rows, if the chosen one is not shown now.
+  // The position to move from: between two rows if the selected row is not shown.
   startFor(by) {
     if (!this.chosen) return by > 0 ? -1 : this.found.length;
     const place = this.placeOf(this.chosen.index);
@@ -172,3 +172,69 @@ class Page {
 
   toggleLatencies() { this.showPane(this.latencies.element.hidden ? "latencies" : null); }
 }
+
+// Keys and clicks.
+
+const MOVES = new Set(["Enter", " ", "ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"]);
+
+const keysOf = (page) => {
+  const down = () => page.step(1);
+  const up = () => page.step(-1);
+  const first = () => page.choose(0);
+  const last = () => page.choose(page.found.length - 1);
+  return {
+    j: down, ArrowDown: down, k: up, ArrowUp: up, g: first, Home: first, G: last, End: last,
+    PageDown: () => page.stepPage(1), PageUp: () => page.stepPage(-1), " ": () => page.stepPage(1),
+    Enter: () => page.showPane("details"), l: () => page.toggleLatencies(),
+    e: () => page.nextTrouble(1), E: () => page.nextTrouble(-1),
+    p: () => page.chosen && page.goTo(otherHalf(page.chosen)),
+    "/": () => {
+      page.search.focus();
+      page.search.select();
+    },
+  };
+};
+
+// Esc: leaves the field, then closes the side pane, then shows all rows.
+const goBack = (page) => {
+  const isSearching = document.activeElement === page.search;
+  if (isSearching && !page.search.value) find("#list").focus();
+  else if (!isSearching && page.hasPane) page.showPane(null);
+  else page.showAll();
+};
+
+const pressInSearch = (page, event) => {
+  if (event.key !== "Enter" && event.key !== "ArrowDown") return;
+  event.preventDefault();
+  find("#list").focus();
+  if (!page.chosen || !page.isShown(page.chosen.index)) page.choose(0);
+};
+
+const press = (page, keys, event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") return goBack(page);
+  if (event.target === page.search) return pressInSearch(page, event);
+  const isOwn = event.target.closest("button, .payload, .table") && MOVES.has(event.key);
+  if (isOwn || !Object.hasOwn(keys, event.key)) return;
+  event.preventDefault();
+  keys[event.key]();
+};
+
+const listen = (page) => {
+  const keys = keysOf(page);
+  document.addEventListener("keydown", (event) => press(page, keys, event));
+  page.search.addEventListener("input", coalesce(() => page.want({ query: page.search.value })));
+  find("#latency-button").addEventListener("click", () => page.toggleLatencies());
+  find("#list").addEventListener("click", (event) => {
+    const row = event.target.closest(".row");
+    if (!row) return;
+    page.choose(page.placeOf(Number(row.dataset.index)));
+    page.showPane("details");
+  });
+  find("#list").focus({ preventScroll: true });
+};
+
+// All scripts are loaded: start.
+
+const page = new Page(readModel());
+listen(page);

@@ -1,37 +1,35 @@
--- One life of the plugin, from the start of a process to its end, as probes lead it. Whatever the plugin says is judged
--- on the way; what is wrong with it is kept in `offences`, for it is wrong whatever the probe is about.
+-- One process of the plugin, from start to end, as a probe drives it. Every message of the plugin is checked;
+-- violations are collected in `violations`, because they are wrong whatever the probe is about.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 
-local breach = require "pintle.cli.check.breach"
-local envelope = require "pintle.cli.check.envelope"
-local hear = require "pintle.cli.check.hearing"
-local misfit = require "pintle.cli.check.misfit"
+local failure = require "pintle.cli.check.failure"
+local messages = require "pintle.cli.check.message"
 local pipes = require "pintle.cli.check.pipe"
 
--- Seconds for saying something to what is wrong, before the next question is asked.
+-- Seconds to wait for an answer to an invalid message, before the next question is asked.
 local GRACE = 1
 
----@class pintle.cli.check.life
+---@class pintle.cli.check.session
 ---@field context pintle.cli.check.context
----@field offences { rule: string, level: "fail"|"warn", reason: string }[]
----@field notifications { method: string, params: any }[] that the plugin has sent
----@field handlers table<string, fun(params: any): any> what requests of the plugin are answered by
----@field unasked table[] answers without an id, which is how they are told that what was sent cannot be read
----@field takes_unasked boolean whether they are waited for, and batches, too: something odd was sent
+---@field violations { rule: string, level: "fail"|"warn", reason: string }[]
+---@field notifications { method: string, params: any }[] notifications of the plugin
+---@field handlers table<string, fun(params: any): any> handlers for requests of the plugin
+---@field unasked table[] errors without an id, which report an unreadable message
+---@field takes_unasked boolean whether such errors, and batches, are expected because an odd message was sent
 local methods = {}
 
-local metatable = { __name = "pintle.cli.check.life", __index = methods }
+local metatable = { __name = "pintle.cli.check.session", __index = methods }
 
-local lives = {}
+local sessions = {}
 
--- {====== What is sent ======
+-- {====== Sending ======
 
 local ORDER = json.order { "jsonrpc", "version", "id", "method", "params", "result", "error" }
 
--- With the members in an order that is always the same, for whoever compares two runs.
+-- Sorts the members, so that two runs send the same text.
 local function in_order(value)
   if type(value) ~= "table" then return value end
   local copy, names = {}, {}
@@ -44,7 +42,7 @@ local function in_order(value)
   return setmetatable(copy, json.order(names))
 end
 
----The JSON of a message: what it is given, and what every message has.
+---The JSON of a message, with the members that every message of the dialect has.
 ---@param message table
 ---@return string
 function methods:text(message)
@@ -54,7 +52,7 @@ function methods:text(message)
   return json.encode(in_order(setmetatable(whole, ORDER)))
 end
 
----The bytes of a message.
+---A message with its frame.
 ---@param text string
 ---@return string
 function methods:frame(text)
@@ -63,15 +61,15 @@ function methods:frame(text)
   return ("%s%d\r\n\r\n%s"):format(dialect.header or "Content-Length: ", #text, text)
 end
 
----Sends a message as it stands.
+---Sends a message.
 ---@param text string
 function methods:send(text) self.pipe:write(self:frame(text), "message", text) end
 
----Sends bytes that are no message, or not in one go.
+---Sends bytes that are not one whole message.
 ---@param data string
 function methods:write(data) self.pipe:write(data, "bytes") end
 
--- Requests of the plugin are answered before anything else is said.
+-- Requests of the plugin are answered before anything else is sent.
 local function reply(self)
   local replies = self.pending_replies
   self.pending_replies = {}
@@ -89,14 +87,14 @@ local function params_of(self, params)
   return params
 end
 
----A request that is to be answered, without sending it.
+---Prepares a request without sending it.
 ---@param method string
 ---@param params any
 ---@param id? string|integer
 ---@return string text, string key of its answer
-function methods:request(method, params, id)
+function methods:new_request(method, params, id)
   id = id or new_id(self)
-  local key = envelope.key(id, json.encode(id))
+  local key = messages.key(id, json.encode(id))
   self.open[key], self.methods[key] = true, method
   return self:text { id = id, method = method, params = params_of(self, params) }, key
 end
@@ -106,14 +104,14 @@ end
 ---@param id? string|integer
 ---@return string key of its answer
 function methods:ask(method, params, id)
-  local text, key = self:request(method, params, id)
+  local text, key = self:new_request(method, params, id)
   self:send(text)
   return key
 end
 
 ---@param method string
 ---@param params any
-function methods:tell(method, params) self:send(self:text { method = method, params = params }) end
+function methods:notify(method, params) self:send(self:text { method = method, params = params }) end
 
 function methods:close_input() self.pipe:close_input() end
 
@@ -121,7 +119,7 @@ function methods:close_input() self.pipe:close_input() end
 
 -- {====== Waiting ======
 
--- Until it is so, or the plugin says nothing more.
+-- Waits until the condition is true, or the plugin's output ends.
 local function await(self, condition, seconds)
   return self.pipe:await(function()
     if #self.pending_replies > 0 then reply(self) end
@@ -129,11 +127,11 @@ local function await(self, condition, seconds)
   end, seconds)
 end
 
----A message with an id that nobody should answer.
+---Sends a message with an id that must not be answered.
 ---@param message table
----@return string key of the answer that it gets all the same
+---@return string key of an answer, if there is one
 function methods:send_unasked(message)
-  local key = envelope.key(message.id, json.encode(message.id))
+  local key = messages.key(message.id, json.encode(message.id))
   self.open[key] = true
   self:send(self:text(message))
   return key
@@ -143,16 +141,16 @@ end
 ---@return table message
 function methods:answer(key)
   local method = self.methods[key]
-  local function complaint() return not self.takes_unasked and self.unasked[1] and self.unasked[1].error end
-  await(self, function() return self.answers[key] or complaint() end)
+  local function unasked_error() return not self.takes_unasked and self.unasked[1] and self.unasked[1].error end
+  await(self, function() return self.answers[key] or unasked_error() end)
   local message = self.answers[key]
   if message then return message end
-  if complaint() then breach.raise("%s is answered, but not by its id", method) end
-  if self.pipe.is_over then breach.raise("%s is not answered: %s", method, self.pipe:describe_end()) end
-  return breach.raise("%s is not answered within %gs", method, self.pipe.timeout)
+  if unasked_error() then failure.raise("the answer to %s does not have its id", method) end
+  if self.pipe.is_over then failure.raise("%s is not answered: %s", method, self.pipe:describe_end()) end
+  return failure.raise("%s is not answered within %gs", method, self.pipe.timeout)
 end
 
--- A text that looks like a number is none.
+-- A string that looks like a number is shown as a string.
 local function code_of(err) return type(err.code) == "string" and json.encode(err.code) or tostring(err.code) end
 
 local function describe(err)
@@ -166,7 +164,7 @@ end
 function methods:result(key)
   local message = self:answer(key)
   if message.error ~= nil and message.error ~= json.null then
-    breach.raise("%s is refused: %s", self.methods[key], describe(message.error))
+    failure.raise("%s is refused: %s", self.methods[key], describe(message.error))
   end
   return message.result
 end
@@ -181,29 +179,29 @@ local PROTOCOL_ERRORS = {
   [jsonrpc.INVALID_PARAMS] = true,
 }
 
----Runs an operation where one that fails is told by an error, too: it must not be one of the protocol's.
+---Runs an operation. An error is allowed, because it can mean that the operation failed, but not a protocol error.
 ---@param method string
 ---@param params any
-function methods:carry_out(method, params)
+function methods:execute(method, params)
   local err = self:answer(self:ask(method, params)).error
   if type(err) == "table" and PROTOCOL_ERRORS[err.code] then
-    breach.raise("%s is refused: %s", method, describe(err))
+    failure.raise("%s is refused: %s", method, describe(err))
   end
 end
 
----A request that has to be refused, with one of the codes if there are some.
+---The error of a request that has to be refused, with one of the codes if there are any.
 ---@param key string of its answer
 ---@param ... integer
 ---@return table err
 function methods:refusal(key, ...)
   local message, codes = self:answer(key), { ... }
   local err = message.error
-  if not envelope.is_object(err) then breach.raise("%s is not refused", self.methods[key]) end
+  if not messages.is_object(err) then failure.raise("%s is not refused", self.methods[key]) end
   if #codes == 0 then return err end
   for _, code in ipairs(codes) do
     if err.code == code then return err end
   end
-  return breach.raise("%s is refused with the code %s, not %s", self.methods[key], code_of(err),
+  return failure.raise("%s is refused with the code %s, not %s", self.methods[key], code_of(err),
     table.concat(codes, " or "))
 end
 
@@ -213,18 +211,18 @@ end
 ---@return table err
 function methods:refused(method, params, ...) return self:refusal(self:ask(method, params), ...) end
 
----What is said to something odd: an error that has no id, or an answer with this key. Where nothing is, that shows by
----the answer to a question that comes after it.
+---Waits for the answer to an odd message: an error without an id, or an answer with this key. A question that is asked
+---afterwards shows when there is none.
 ---@param key string
 ---@return table? message
-function methods:complaint(key)
+function methods:await_error(key)
   local function found() return self.unasked[1] or self.answers[key] end
   await(self, found, math.min(GRACE, self.pipe.timeout))
   if not found() and not self.pipe.is_over then self:catch_up() end
   return found()
 end
 
----Asks something that is answered in any case: when that has come, so has all that was due before.
+---Asks the question of the dialect: when its answer arrives, all earlier answers have arrived.
 function methods:catch_up()
   local question = self.context.dialect.question
   return self:answer(self:ask(question.method, question.params))
@@ -234,14 +232,14 @@ end
 function methods:ended()
   local exit = self.pipe:await_exit()
   if exit then return exit end
-  return breach.raise("it has not ended within %gs", self.pipe.timeout)
+  return failure.raise("it has not exited within %gs", self.pipe.timeout)
 end
 
 ---@param status integer
 function methods:ended_with(status)
   local exit = self:ended()
   if exit.code == status then return end
-  breach.raise("it has ended with %s, not with %d", errors.describe_exit(exit), status)
+  failure.raise("it exited with %s, not with %d", errors.describe_exit(exit), status)
 end
 
 -- }======
@@ -249,15 +247,15 @@ end
 ---@param value any
 ---@param form table a JSON Schema
 ---@param what string
-function methods:fits(value, form, what) -- luacheck: ignore 212
-  local problem = misfit(value, form)
-  if problem then breach.form("%s: %s", what, problem) end
+function methods:check_schema(value, form, what) -- luacheck: ignore 212
+  local problem = messages.schema_problem(value, form)
+  if problem then failure.raise_malformed("%s: %s", what, problem) end
 end
 
----Lets go of the plugin, politely as far as that goes.
+---Ends the session: closes the input, and kills the plugin if it does not exit.
 function methods:finish() self.pipe:finish() end
 
----@param ... string arguments besides
+---@param ... string additional arguments
 ---@return string[]
 local function command_with(command, ...)
   local extra = { ... }
@@ -265,17 +263,17 @@ local function command_with(command, ...)
 end
 
 ---@param context pintle.cli.check.context
----@param ... string arguments beside those of the command
----@return pintle.cli.check.life?, pintle.error?
-function lives.start(context, ...)
+---@param ... string additional arguments of the plugin
+---@return pintle.cli.check.session?, pintle.error?
+function sessions.start(context, ...)
   local self = setmetatable({
-    context = context, offences = {}, notifications = {}, handlers = {}, pending_replies = {}, open = {},
+    context = context, violations = {}, notifications = {}, handlers = {}, pending_replies = {}, open = {},
     answers = {}, unasked = {}, methods = {}, last_id = 0, takes_unasked = false,
   }, metatable)
   local err
   self.pipe, err = pipes.start {
     command = command_with(context.command, ...), env = context.env, timeout = context.timeout,
-    framing = context.dialect.framing, on_piece = function(piece) hear(self, piece) end,
+    framing = context.dialect.framing, on_piece = function(piece) messages.receive(self, piece) end,
   }
   if not self.pipe then return nil, err end
   return self
@@ -283,4 +281,4 @@ end
 
 metatable.__close = function(self) self.pipe:close() end
 
-return lives
+return sessions

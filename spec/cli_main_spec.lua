@@ -1,4 +1,4 @@
--- The frame of the command: what it is called with, what it ends with, and where it finds itself.
+-- The command as a whole: its command line, exit statuses, and finding its modules.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local lfs = require "lfs"
@@ -9,11 +9,11 @@ before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
 describe("pintle", function()
-  it("tells its version", function()
+  it("prints its version", function()
     assert.same({ ("pintle %s\n"):format(require "pintle.version"), "", 0 }, cli.outcome { "--version" })
   end)
 
-  it("explains itself and each of its subcommands", function()
+  it("prints help for itself and each subcommand", function()
     local help, complaint, status = cli.run { "help" }
     assert.same({ "", 0 }, { complaint, status })
     for name in help:match "Commands:\n(.*)$":gmatch "\n   (%l+) " do
@@ -27,7 +27,7 @@ describe("pintle", function()
     assert.truthy(help:find "\n   inspect ")
   end)
 
-  it("says what is wrong with a command line, and where to read more", function()
+  it("reports usage errors, and names the help command", function()
     local out, err, status = cli.run { "inspct" }
     assert.same({ "", 64 }, { out, status })
     assert.truthy(err:find("pintle: unknown command 'inspct'\nDid you mean 'inspect'?", 1, true), err)
@@ -46,7 +46,7 @@ More: pintle help help
     assert.equal(64, (select(3, cli.run { "inspect", "--nonsense", "true" })))
   end)
 
-  it("says so where the name of the program is empty", function()
+  it("refuses an empty program name", function()
     for _, words in ipairs {
       { "inspect", "" }, { "call", "-d", "gevals", "", "--", "greet" }, { "check", "-d", "gevals", "" },
       { "bench", "", "--", "greet" }, { "trace", "" }, { "replay", "--as", "host", "nowhere.jsonl", "--", "" },
@@ -57,7 +57,7 @@ More: pintle help help
     end
   end)
 
-  it("leaves the options of a plugin to the plugin", function()
+  it("passes options after the program to the plugin", function()
     local code = "assert(arg[1] == '--json' and arg[2] == '-d') os.exit(7)"
     for _, dashes in ipairs { {}, { "--" } } do
       local command = cli.words("inspect", "-d", "gevals", "--log=silent", dashes, children.lua(code, "--json", "-d"))
@@ -68,14 +68,14 @@ More: pintle help help
   end)
 end)
 
-describe("pintle, whose output nobody takes", function()
+describe("pintle, when stdout cannot be written,", function()
   local function outcome(redirection, ...)
     local script = ('exec bin/pintle "$@" %s'):format(redirection)
     local started <close> = cli.start({}, { command = cli.words("sh", "-c", script, "sh", ...), stdin = "null" })
     return select(2, started:finish())
   end
 
-  it("says so, and does not end with 0", function()
+  it("reports the error, and does not exit with 0", function()
     local full = "pintle: cannot write to stdout: No space left on device\n"
     for _, words in ipairs {
       { "manual" }, { "doctor", "--json" }, { "check", "--list" }, { "inspect", "-d", "gevals", cli.GREETER },
@@ -87,12 +87,12 @@ describe("pintle, whose output nobody takes", function()
     assert.same({ "pintle: cannot write to stdout: Bad file descriptor\n", 2 }, { outcome(">&-", "manual") })
   end)
 
-  it("says nothing where a reader has seen enough", function()
+  it("ignores a closed pipe", function()
     assert.same({ "", 0 }, { outcome("| true", "inspect", "-d", "gevals", cli.GREETER) })
   end)
 end)
 
-describe("pintle, where it finds itself", function()
+describe("pintle, finding its modules,", function()
   local folder
 
   before_each(function()
@@ -103,13 +103,13 @@ describe("pintle, where it finds itself", function()
 
   after_each(function() os.execute("rm -r " .. folder) end)
 
-  -- Without what script/lua has set.
+  -- Without the variables that script/lua sets.
   local function bare(env)
     for _, name in ipairs { "LUA_PATH", "LUA_CPATH", "LUA_PATH_5_4", "LUA_CPATH_5_4" } do env[name] = false end
     return env
   end
 
-  it("runs from a checkout, through a link and from elsewhere, and so do plugins", function()
+  it("works from a checkout, through a link and from another directory, as do its plugins", function()
     assert(lfs.link(lfs.currentdir() .. "/bin/pintle", folder .. "/linked", true))
     local greeter = lfs.currentdir() .. "/examples/greeter/plugin.lua"
     for _, command in ipairs { folder .. "/linked", "./linked" } do
@@ -120,10 +120,10 @@ describe("pintle, where it finds itself", function()
     end
   end)
 
-  it("says to build what is not built", function()
+  it("asks to build the core if it is not built", function()
     assert(os.execute(("mkdir %s/bin && cp bin/pintle %s/bin && cp -r lua %s"):format(folder, folder, folder)))
     local env = bare { PINTLE_BUILD = false }
-    assert.same({ "", "pintle: its C core is not built yet: run `make` in the checkout first\n", 2 },
+    assert.same({ "", "pintle: the C core is not built: run `make` in the checkout\n", 2 },
       cli.outcome({}, { command = { folder .. "/bin/pintle", "inspect", "true" }, env = env }))
     local out, err, status = cli.run({}, { command = { folder .. "/bin/pintle", "doctor" }, env = env })
     assert.same({ "", 1 }, { err, status })
@@ -131,7 +131,7 @@ describe("pintle, where it finds itself", function()
     assert.truthy(out:find("\nFor pintle.core: run `make` in a checkout, or luarocks make\n", 1, true), out)
   end)
 
-  it("says what is missing to read command lines with, and has the doctor run all the same", function()
+  it("reports a missing argparse, and still runs the doctor", function()
     cli.write(folder .. "/argparse.lua", "error 'broken on purpose'")
     local env = { LUA_PATH = folder .. "/?.lua;" .. os.getenv "LUA_PATH" }
     local _, err, status = cli.run({ "inspect", "true" }, { env = env })

@@ -1,26 +1,25 @@
--- Which dialect a program speaks, where the user does not say. The dialects of one framing are tried one after the
--- other, the likely ones first: on the same process for as long as it only refuses, on a new one after anything else.
--- The dialects of the other framing have a process of their own, which is started when the first is silent for a while.
--- So two processes run at most, and usually one.
+-- Recognising the dialect of a program when the user does not name it. The dialects of one framing are tried one after
+-- the other, the likely ones first. They are tried on the same process while it only refuses, and on a new process
+-- after any other failure. The dialects of the other framing have a process of their own, which is started when the
+-- first process is silent for a while. So at most two processes run, and usually one.
 
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local hosts = require "pintle.host"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
 
--- The order in which dialects are tried where nothing makes one of them likely. What is not here comes behind.
+-- The order in which dialects are tried when none is likely. Dialects that are not listed follow by name.
 local ORDER = { "gevals", "mcp", "liquid", "lsp", "reginald", "editor" }
 
--- Seconds of silence before the other framing is tried; or the part of the patience where the command makes a dialect
--- likely.
+-- Seconds of silence before the other framing is tried; if the command makes a dialect likely, this fraction of the
+-- start timeout instead.
 local STAGGER, HINTED_STAGGER = 0.4, 0.3
 
--- The part of the patience for a further dialect, once it is known how quick the program is, or that it was silent for
--- the whole patience; and how much slower than one that has answered a new process may be.
+-- Fraction of the start timeout for each further dialect, once a process has answered or was silent for the whole
+-- start timeout; and how many times slower than an earlier process a new one may be.
 local FURTHER, SLOWER = 0.2, 3
 
--- Seconds for the first framing, once the other has come to terms: as long as that took, within bounds.
+-- Seconds that the first framing has left once the other has succeeded: as long as that took, within these bounds.
 local LEAST_GRACE, MOST_GRACE = 0.3, 1
 
 -- {====== Likely dialects ======
@@ -43,7 +42,7 @@ local function matches(text, patterns)
   return false
 end
 
--- The dialect that this text makes likely, by its hints of one kind.
+-- The dialect that this text makes likely, by the hints of this kind.
 local function hinted(text, kind)
   for _, name in ipairs(ordered_names()) do
     local hints = dialects.get(name).host.hints
@@ -51,7 +50,7 @@ local function hinted(text, kind)
   end
 end
 
--- A word of code is no name. The scope of an npm package belongs to its name.
+-- Words with spaces are code, not names. The scope of an npm package is part of its name.
 local function hinted_by_command(command)
   for _, word in ipairs(command) do
     local name = not word:find "%s" and (word:match "@[^/]+/[^/]+" or word:match "([^/]+)/*$")
@@ -76,21 +75,21 @@ end
 
 ---@class pintle.cli.lane
 ---@field framing string
----@field queue string[] dialects still to be tried
----@field errs table<string, pintle.error> what became of those that were
----@field doubtful string[] those that failed and may have failed only for the state of their process
----@field current string? the dialect being tried, or the last that was
----@field attempt pintle.task? its handshake
----@field plugin pintle.hosted? if one came to terms
----@field err pintle.error? why no process could be started
----@field entries? pintle.entry[] what the process said meanwhile; nil once that is forwarded
----@field begun number? when it began
----@field is_done boolean nothing more comes of it
----@field is_over boolean nobody waits for it any more
----@field is_used boolean the process has heard another dialect before
----@field was_silent boolean? a process has not answered in time
----@field is_second_round boolean the doubtful are tried again
----@field is_foreign boolean? the program speaks the other framing
+---@field queue string[] dialects that are not tried yet
+---@field errs table<string, pintle.error> errors of the dialects that failed
+---@field doubtful string[] dialects that may have failed only because of the state of their process
+---@field current string? the dialect that is tried, or was tried last
+---@field attempt pintle.task? the handshake in progress
+---@field plugin pintle.hosted? set when a handshake has succeeded
+---@field err pintle.error? set when no process could be started
+---@field entries? pintle.entry[] log entries of the process, until they are forwarded
+---@field begun number? time of the start
+---@field is_done boolean whether the lane has finished
+---@field is_over boolean whether its result is no longer needed
+---@field is_used boolean whether the process has received another dialect before
+---@field was_silent boolean? whether a process has timed out
+---@field is_second_round boolean whether the doubtful dialects are tried again
+---@field is_foreign boolean? whether the program uses the other framing
 ---@field answered_after number? seconds that a process took to answer
 
 local function has_answered(session)
@@ -98,22 +97,23 @@ local function has_answered(session)
   return stats.received + stats.invalid > 0
 end
 
--- A program that has said nothing yet may be slow to start. One that has answered is quick from then on, and a new
--- process of it starts about as fast as the one that has.
+-- A program that has not answered yet may be slow to start. One that has answered is fast from then on, and a new
+-- process of it takes about as long to start.
 local function time_for(search, lane, session)
-  local least = search.patience * FURTHER
+  local least = search.start_timeout * FURTHER
   if has_answered(session) then return least end
-  if not lane.was_silent and not lane.is_second_round then return search.patience end
-  return math.min(math.max(least, (lane.answered_after or 0) * SLOWER), search.patience)
+  if not lane.was_silent and not lane.is_second_round then return search.start_timeout end
+  return math.min(math.max(least, (lane.answered_after or 0) * SLOWER), search.start_timeout)
 end
 
--- A process that has only refused can be asked in another dialect; and one that was asked something unlikely.
+-- A process can be used for another dialect if it refused the last one, or if the attempt was cancelled for a likelier
+-- one.
 local function may_go_on(lane, err)
   if lane.is_over or lane.is_second_round or not lane.queue[1] then return false end
   return err.kind == "remote" or err.kind == "cancelled"
 end
 
--- A refusal means less on a process that has heard other dialects, and silence of one that was still starting.
+-- A refusal is doubtful on a process that has received other dialects; silence is doubtful if it was still starting.
 local function note_failure(lane, name, err)
   if lane.is_second_round or not lane.errs[name] then lane.errs[name] = err end
   if lane.is_used or err.kind == "timeout" or err.kind == "cancelled" then table.insert(lane.doubtful, name) end
@@ -127,28 +127,28 @@ local function attempt(search, lane, session)
   session:speak(dialect)
   session.handshake_timeout = time_for(search, lane, session)
   lane.attempt = tasks.start(dialect.host.open, session)
-  local told, err, again = lane.attempt:await()
+  local manifest, err, again = lane.attempt:await()
   lane.attempt = nil
   if has_answered(session) then lane.answered_after = lane.answered_after or loop.now() - begun end
-  if told then return told end
+  if manifest then return manifest end
   if not again then note_failure(lane, name, session:blame(err)) end
   lane.is_used = true
   lane.was_silent = lane.was_silent or err.kind == "timeout"
   return nil, err, again
 end
 
--- Tries on one process what can be tried on it.
+-- Tries dialects on one process for as long as that is possible.
 local function try_each(search, lane, session)
-  local told, err, again
+  local manifest, err, again
   lane.is_used = false
   search.listen(lane, session)
   repeat
-    told, err, again = attempt(search, lane, session)
-  until told or again or not may_go_on(lane, err)
-  return told, err, again
+    manifest, err, again = attempt(search, lane, session)
+  until manifest or again or not may_go_on(lane, err)
+  return manifest, err, again
 end
 
--- In place of a dialect, until it is known which it is.
+-- A placeholder dialect, used until the real one is known.
 local function unknown_dialect(search, lane)
   return {
     name = lane.framing, framing = lane.framing, plugin = {}, recognises = function() return false end,
@@ -159,14 +159,13 @@ local function unknown_dialect(search, lane)
   }
 end
 
--- What may have failed only for the state of its process is tried again, once, each on a new one. A program that never
--- answers is not.
+-- Doubtful dialects are tried once more, each on a new process, unless the program never answers.
 local function begin_second_round(lane)
   if lane.is_second_round or lane.is_foreign or not lane.answered_after then return end
   lane.is_second_round, lane.queue, lane.doubtful = true, lane.doubtful, {}
 end
 
--- A process that could not be started is the end of all that would have been tried.
+-- If no process can be started, all remaining dialects fail with that error.
 local function note_end(lane, err)
   if lane.current then
     lane.errs[lane.current] = lane.errs[lane.current] or err
@@ -188,14 +187,14 @@ local function run(search, lane)
     if not lane.queue[1] then begin_second_round(lane) end
   until plugin or lane.err or lane.is_over or not lane.queue[1]
   lane.is_done = true
-  search.ring()
+  search.notify()
 end
 
 local function new_lane(framing)
   return { framing = framing, queue = {}, errs = {}, doubtful = {}, is_done = false, is_over = false }
 end
 
--- What is said is kept until it is known whether it is shown.
+-- Log entries are kept until it is known whether they are shown.
 local function log_of(lane, log)
   return function(entry)
     if lane.entries then table.insert(lane.entries, entry) else log(entry) end
@@ -205,8 +204,8 @@ end
 local function begin(search, lane)
   if lane.begun then return end
   lane.begun = loop.now()
-  lane.host = hosts { log = log_of(lane, search.log), verbosity = search.verbosity, extensions = true,
-    handshake_timeout = search.patience }
+  lane.host = require "pintle.host" { log = log_of(lane, search.log), verbosity = search.verbosity, extensions = true,
+    handshake_timeout = search.start_timeout }
   tasks.start(run, search, lane)
 end
 
@@ -224,19 +223,19 @@ end
 
 -- }======
 
--- {====== What the program says ======
+-- {====== Output of the program ======
 
 local FOREIGN = { line = "^[Cc]ontent%-[Ll]ength%s*:", header = '^%s*{.*"jsonrpc"' }
 
-local function give_up(lane)
-  local err = errors.new("protocol", ("its messages are not in %s framing"):format(lane.framing))
+local function abandon(lane)
+  local err = errors.new("protocol", ("its messages do not use %s framing"):format(lane.framing))
   if lane.attempt then lane.errs[lane.current] = err end
   for _, name in ipairs(lane.queue) do lane.errs[name] = err end
   lane.queue, lane.is_foreign = {}, true
   if lane.attempt then lane.attempt:cancel() end
 end
 
--- Each hint counts once, and none for what is being tried or has been.
+-- Each hint is followed once, and only for a dialect that was not tried yet.
 local function follow_hint(search, name)
   if search.followed[name] then return end
   search.followed[name] = true
@@ -247,16 +246,16 @@ local function follow_hint(search, name)
   end
 end
 
--- Bytes outside of any message that look like one in the other framing.
+-- Whether noise on stdout looks like a message in the other framing.
 local function is_foreign(lane, session, text)
   local before, now = lane.noise or 0, session.peer.stream:stats().noise
   lane.noise = now
   return now > before and type(text) == "string" and text:find(FOREIGN[lane.framing])
 end
 
-local function hear(search, lane, session, source, message, text)
+local function on_output(search, lane, session, source, message, text)
   if source == "stdout" and is_foreign(lane, session, text) then
-    give_up(lane)
+    abandon(lane)
     for _, other in ipairs(search.lanes) do begin(search, other) end
   elseif source == "stderr" then
     local name = hinted(message, "output")
@@ -268,7 +267,7 @@ local function listen(search, lane, session)
   local say = session.say
   lane.noise = 0
   function session:say(source, level, message, data)
-    hear(search, lane, self, source, message, data)
+    on_output(search, lane, self, source, message, data)
     return say(self, source, level, message, data)
   end
 end
@@ -292,10 +291,10 @@ local function lanes_of(command)
   return lanes, names, likely
 end
 
--- A bell that rings whenever something has changed.
-local function new_bell()
+-- Returns a function that signals a change, and one that waits for the next change.
+local function new_signal()
   local event
-  local function ring()
+  local function notify()
     if event then event:set(true) end
   end
   local function wait(seconds)
@@ -305,25 +304,25 @@ local function new_bell()
     event = nil
     return ok, err
   end
-  return ring, wait
+  return notify, wait
 end
 
 local function grace_after(seconds) return math.min(math.max(seconds, LEAST_GRACE), MOST_GRACE) end
 
--- When to look again if nothing changes: at the end of the grace for the first, or when the next is to begin.
-local function next_look(search, best)
+-- Seconds until the next decision if nothing changes: the end of the grace period, or the start of the next lane.
+local function seconds_to_next(search, best)
   if best then
     best.grace_end = best.grace_end or loop.now() + grace_after(loop.now() - best.begun)
     return best.grace_end - loop.now()
   end
-  local stagger = search.is_hinted and HINTED_STAGGER * search.patience or STAGGER
+  local stagger = search.is_hinted and HINTED_STAGGER * search.start_timeout or STAGGER
   for i, lane in ipairs(search.lanes) do
     if not lane.begun then return search.lanes[i - 1].begun + stagger - loop.now() end
   end
 end
 
--- The first that has come to terms, and whether one before it may still do so.
-local function best_of(lanes)
+-- The first lane that has succeeded, and whether an earlier one may still succeed.
+local function find_best(lanes)
   local is_open = false
   for _, lane in ipairs(lanes) do
     if lane.plugin then return lane, is_open end
@@ -342,9 +341,9 @@ end
 local function choose(search, wait_for_change)
   begin_next(search)
   while true do
-    local best, is_open = best_of(search.lanes)
+    local best, is_open = find_best(search.lanes)
     if not is_open or search.lanes[1].err or best and search.followed[best.current] then return best end
-    local ok, err = wait_for_change(next_look(search, best))
+    local ok, err = wait_for_change(seconds_to_next(search, best))
     if not ok and err.kind ~= "timeout" then return nil, err end
     if not ok and best then return best end
     if not ok or search.lanes[1].is_done and not search.lanes[1].plugin then begin_next(search) end
@@ -362,26 +361,28 @@ local function refusal(search, names)
     end
   end
   for _, line in ipairs(stderr or {}) do lines[#lines + 1] = "  stderr    " .. line end
-  lines[#lines + 1] = "If you know which it is, say so with --dialect NAME; --patience gives it more time."
+  lines[#lines + 1] = "To skip recognition use --dialect NAME; to wait longer use --start-timeout TIME."
   return errors.new("protocol", table.concat(lines, "\n"), { is_text = true })
 end
 
 -- }======
 
----@class pintle.cli.recognising
+local recognition = {}
+
+---@class pintle.cli.recognition.options
 ---@field start pintle.start.options
----@field patience number seconds for a handshake
----@field log fun(entry: pintle.entry) told of what the plugin says that is kept
+---@field start_timeout number seconds for a handshake
+---@field log fun(entry: pintle.entry) called with the log entries of the plugin that is kept
 ---@field verbosity string
 
----@param given pintle.cli.recognising
+---@param given pintle.cli.recognition.options
 ---@return pintle.hosted?, string|pintle.error dialect_or_err
-return function(given)
-  local ring, wait_for_change = new_bell()
+function recognition.start(given)
+  local notify, wait_for_change = new_signal()
   local lanes, names, likely = lanes_of(given.start.command)
   local search = {
-    lanes = lanes, start = given.start, patience = given.patience, log = given.log, verbosity = given.verbosity,
-    is_hinted = likely ~= nil, followed = {}, ring = ring,
+    lanes = lanes, start = given.start, start_timeout = given.start_timeout, log = given.log,
+    verbosity = given.verbosity, is_hinted = likely ~= nil, followed = {}, notify = notify,
   }
   function search.listen(lane, session) listen(search, lane, session) end
   if likely then search.followed[likely] = true end
@@ -392,3 +393,5 @@ return function(given)
   if best then return keep(best, given.log) end
   return nil, err or lanes[1].err or refusal(search, names)
 end
+
+return recognition

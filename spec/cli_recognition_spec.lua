@@ -1,10 +1,10 @@
--- How a host finds out what a plugin speaks, with dialects of the spec's own.
+-- Recognising the dialect of a plugin, with dialects that only this spec has.
 local children = require "spec.support.children"
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
 local lfs = require "lfs"
 local loop = require "pintle.loop"
-local recognise = require "pintle.cli.recognise"
+local recognition = require "pintle.cli.recognition"
 local tasks = require "pintle.task"
 
 local nothing_left
@@ -12,7 +12,7 @@ local nothing_left
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
--- Opens with `method`, and takes whatever answer it gets to it.
+-- A dialect whose handshake is `method`, with any answer.
 local function add(name, framing, method, hints)
   dialects.add {
     name = name, framing = framing, recognises = function() return false end, plugin = {},
@@ -35,7 +35,7 @@ add("aa-lines", "line", "hello-lines")
 add("bb-header", "header", "hello-header")
 add("cc-lines", "line", "hello-lines", { command = { "^speaks%-cc" }, output = { "speaking cc" } })
 
--- A plugin that knows these methods; it says so on stderr when it begins.
+-- A plugin that has these methods; it writes to stderr when it starts.
 local function plugin(framing, delay, ...)
   local code = [[
     local pintle = require "pintle"
@@ -49,10 +49,11 @@ local function plugin(framing, delay, ...)
   return children.lua(code, framing, tostring(delay), ...)
 end
 
-local function find(command, patience)
+local function find(command, start_timeout)
   local heard = {}
-  local found, dialect = tasks.run(recognise, {
-    start = { command = command, ladder = { request = 0.5, eof = 5 } }, patience = patience or 20, verbosity = "info",
+  local found, dialect = tasks.run(recognition.start, {
+    start = { command = command, ladder = { request = 0.5, eof = 5 } }, start_timeout = start_timeout or 20,
+    verbosity = "info",
     log = function(entry) heard[#heard + 1] = entry.message end,
   })
   if found then
@@ -66,35 +67,35 @@ local function find(command, patience)
 end
 
 describe("a plugin of an unknown dialect", function()
-  it("is spoken to in the one that it knows", function()
+  it("is recognised", function()
     local dialect, name, heard = find(plugin("header", 0, "hello-header"))
     assert.same({ "bb-header", "hello-header" }, { dialect, name })
     assert.same({ "begun", "opened by bb-header" }, heard)
   end)
 
-  it("is spoken to in the first that fits, even if another fits earlier", function()
+  it("is recognised as the first that fits in order, even if a later one answers earlier", function()
     assert.equal("aa-lines", (find(plugin("line", 0.1, "hello-lines"))))
   end)
 
-  it("is told apart from all that do not fit", function()
+  it("is refused with the result of each dialect when none fits", function()
     local dialect, err = find(plugin("line", 0, "nothing"), 0.5)
     assert.is_nil(dialect)
     assert.equal("protocol", err.kind)
     for _, name in ipairs { "gevals", "aa-lines", "cc-lines" } do
       assert.truthy(err.message:find(("\n  %s +[^\n]*Method not found"):format((name:gsub("-", "%%-")))), err.message)
     end
-    assert.matches("\n  bb%-header its messages are not in header framing\n", err.message)
+    assert.matches("\n  bb%-header its messages do not use header framing\n", err.message)
   end)
 
-  it("is not told apart from a program that cannot be run", function()
+  it("is refused with the system's error when the program cannot be run", function()
     local dialect, err = find({ "no-such-program" }, 0.5)
     assert.is_nil(dialect)
     assert.same({ "spawn", 'cannot run "no-such-program": No such file or directory' }, { err.kind, err.message })
   end)
 
-  it("is left alone when the search is cancelled", function()
-    local task = tasks.start(recognise, {
-      start = { command = plugin("line", 0, "nothing"), ladder = { request = 0.5, eof = 0.5 } }, patience = 20,
+  it("is stopped when the search is cancelled", function()
+    local task = tasks.start(recognition.start, {
+      start = { command = plugin("line", 0, "nothing"), ladder = { request = 0.5, eof = 0.5 } }, start_timeout = 20,
       verbosity = "info", log = function() end,
     })
     task:cancel "enough"
@@ -116,7 +117,7 @@ describe("a plugin that serves one dialect only", function()
   end
 end)
 
--- A program with ways of its own. It notes its process and each method that it is asked, and answers `knows` alone.
+-- A program with the given behaviour. It logs its process id and each method, and answers only `knows`.
 local PROGRAM = [[
   local pintle = require "pintle"
   local ways = load("return " .. arg[1])()
@@ -162,7 +163,7 @@ describe("a program that is tried", function()
 
   local function program(ways, ...) return children.lua(PROGRAM, quoted(ways), ...) end
 
-  -- What it was asked, process by process, as lists of methods by process.
+  -- The methods that it received, as a list for each process.
   local function asked()
     local by_process, count = {}, 0
     for line in io.lines(notes) do
@@ -184,7 +185,7 @@ describe("a program that is tried", function()
     end
   end
 
-  -- The most children that this process has at any time while the function runs.
+  -- The maximum number of children of this process while the function runs.
   local function count_children(fn)
     local most, timer = 0, nil
     local function look()
@@ -199,13 +200,13 @@ describe("a program that is tried", function()
     return most
   end
 
-  it("is asked in further dialects on the process that has refused the first", function()
+  it("gets further dialects on the process that refused the first", function()
     assert.equal("aa-lines", (find(program { framing = "line", knows = "hello-lines" })))
     assert.same({ "initialize", "server/discover", "initialize" },
       table.move(process_that_heard "hello-lines", 1, 3, 1, {}))
   end)
 
-  it("has two processes at most, whatever it does", function()
+  it("has at most two processes, whatever it does", function()
     for _, ways in ipairs {
       { framing = "header", knows = "hello-header", slow = 0.6 }, { framing = "line", knows = "nothing" },
       { framing = "line", knows = "hello-lines", dies = true }, { framing = "line", knows = "x", goes_deaf = true },
@@ -221,7 +222,7 @@ describe("a program that is tried", function()
     assert.equal("protocol", err.kind)
   end)
 
-  it("has one process where it answers soon", function()
+  it("has one process if it answers soon", function()
     local count = 3
     for _ = 1, 10 do -- a busy machine may take longer than that, now and then
       if count == 1 then break end
@@ -237,7 +238,7 @@ describe("a program that is tried", function()
     ["refuses everything after a first message that it does not know"] = { turns_sour = true },
   } do
     for _, framing in ipairs { "line", "header" } do
-      it(("is found although it %s: %s"):format(what, framing), function()
+      it(("is recognised although it %s: %s"):format(what, framing), function()
         ways.framing = framing
         ways.knows = framing == "line" and "hello-lines" or "hello-header"
         assert.equal(framing == "line" and "aa-lines" or "bb-header", (find(program(ways))))
@@ -249,13 +250,13 @@ describe("a program that is tried", function()
     ["goes deaf at a first message that it does not know"] = { goes_deaf = true },
     ["ignores messages that it does not know"] = { ignores = true },
   } do
-    it("is found although it " .. what, function()
+    it("is recognised although it " .. what, function()
       ways.framing, ways.knows = "line", "hello-lines"
       assert.equal("aa-lines", (find(program(ways), 4)))
     end)
   end
 
-  it("is waited for while it starts", function()
+  it("gets the start timeout while it starts", function()
     for _, framing in ipairs { "line", "header" } do
       local knows = framing == "line" and "hello-lines" or "hello-header"
       assert.equal(framing == "line" and "aa-lines" or "bb-header",
@@ -263,26 +264,26 @@ describe("a program that is tried", function()
     end
   end)
 
-  it("is asked first what its command makes likely", function()
+  it("is asked first in the dialect that its command makes likely", function()
     local command = program({ framing = "line", knows = "hello-lines" }, "bin/speaks-cc-2.1")
     assert.equal("cc-lines", (find(command)))
     assert.same({ "hello-lines" }, process_that_heard "hello-lines")
   end)
 
-  it("is asked at once what it makes likely on stderr", function()
+  it("is asked at once in the dialect that its stderr makes likely", function()
     local ways = { framing = "line", knows = "hello-lines", ignores = true, says = "Speaking CC now" }
     assert.equal("cc-lines", (find(program(ways), 600)))
   end)
 
-  it("is known by messages in the other framing", function()
+  it("is recognised by messages in the other framing", function()
     local dialect, err = find(program { framing = "header", knows = "nothing", greets = true }, 20)
     assert.is_nil(dialect)
     for _, name in ipairs { "gevals", "mcp", "aa%-lines" } do
-      assert.matches(("\n  %s +its messages are not in line framing\n"):format(name), err.message)
+      assert.matches(("\n  %s +its messages do not use line framing\n"):format(name), err.message)
     end
   end)
 
-  it("is given up in time when it never answers", function()
+  it("is given up in time if it never answers", function()
     local begun = loop.now()
     local dialect, err = find({ "sleep", "1000" }, 0.5)
     assert.is_nil(dialect)
@@ -290,7 +291,7 @@ describe("a program that is tried", function()
     assert.truthy(loop.now() - begun < children.patience)
   end)
 
-  it("is given up at once when it ends at once", function()
+  it("is given up at once if it exits at once", function()
     local dialect, err = find(program { ends = true }, 600)
     assert.is_nil(dialect)
     for _, name in ipairs(dialects.names()) do
@@ -300,7 +301,7 @@ describe("a program that is tried", function()
 end)
 
 describe("a command", function()
-  -- What a program of that name is asked first.
+  -- The first method sent to a program of that name.
   local function first_dialect(...)
     local directory = os.tmpname()
     os.remove(directory)
