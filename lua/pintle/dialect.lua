@@ -1,7 +1,9 @@
 -- The dialects, by name and by the first message of a conversation. _meta/dialect.lua has the contract of a dialect.
 
 local errors = require "pintle.error"
-local json = require("pintle.core").json
+local lazy = require "pintle.lazy"
+
+local core = lazy "pintle.core" -- `pintle doctor` works without it
 
 ---@class pintle.dialects
 local dialects = {}
@@ -89,7 +91,7 @@ function dialects.recognise(method, params, framing, others, declared)
   return own or perhaps or nil
 end
 
-local function describe(value) return type(value) == "string" and ("%q"):format(value) or json.kind(value) end
+local function describe(value) return type(value) == "string" and ("%q"):format(value) or core.json.kind(value) end
 
 ---Checks the `options` of `host:start` for a dialect.
 ---@param options table
@@ -100,7 +102,7 @@ function dialects.check_options(options, allowed)
   for name, value in pairs(options) do
     local expected = allowed[name]
     if not expected then return nil, errors.new("invalid", ("options: there is no %q"):format(tostring(name))) end
-    local is_valid = json.kind(value) == expected
+    local is_valid = core.json.kind(value) == expected
     if type(expected) == "function" then is_valid, expected = expected(value) end
     if not is_valid then
       local message = ("options.%s: %s expected, got %s"):format(name, expected, describe(value))
