@@ -1,9 +1,9 @@
 /*
 ** A Lua state for the targets that need one: made at the first input and again
 ** after many, so that inputs do not build on each other for long. Memory that
-** is left when a state was closed is a leak. It is looked for then, and not
-** after every input: a state always has more than before, so that libFuzzer
-** would search all memory each time.
+** is left when a state was closed, in its pool or outside, is a leak. It is
+** looked for then, and not after every input: a state always has more than
+** before, so that libFuzzer would search all memory each time.
 */
 #ifndef FUZZ_STATE_H
 #define FUZZ_STATE_H
@@ -14,6 +14,7 @@
 #include <sanitizer/lsan_interface.h>
 
 #include "fuzz.h"
+#include "pool.h"
 
 #define FUZZ_STATE_INPUTS 4000
 
@@ -45,8 +46,10 @@ static inline void fuzz_load(lua_State *L, const char *file) {
   lua_setglobal(L, "run");
 }
 
-static inline lua_State *fuzz_open(const char *harness) {
-  lua_State *L = luaL_newstate();
+static inline lua_State *fuzz_open(fuzz_pool *pool, const char *harness) {
+  lua_State *L;
+  pool_open(pool);
+  L = lua_newstate(pool_alloc, pool);
   fuzz_check(L != NULL);
   luaL_openlibs(L);
   luaL_requiref(L, "pintle.core", luaopen_pintle_core, 0);
@@ -59,15 +62,17 @@ static inline lua_State *fuzz_open(const char *harness) {
 /* The state, with nothing on its stack and `core` as a global. A new one loads
 ** the file `harness`, unless that is NULL. */
 static inline lua_State *fuzz_state(const char *harness) {
+  static fuzz_pool pool;
   static lua_State *L;
   static int inputs;
   if (L != NULL && ++inputs == FUZZ_STATE_INPUTS) {
     lua_close(L);
     L = NULL;
+    fuzz_check(pool.live == 0);
     __lsan_do_leak_check();
   }
   if (L == NULL) {
-    L = fuzz_open(harness);
+    L = fuzz_open(&pool, harness);
     inputs = 0;
   }
   lua_settop(L, 0);
@@ -83,9 +88,9 @@ static inline void fuzz_stress(lua_State *L, int stress) {
 }
 
 /* The same with young objects alone, so that it costs little where much Lua is
-** loaded; else as the program `lua` has it. */
+** loaded; else seldom, when the state has doubled. */
 static inline void fuzz_stress_young(lua_State *L, int stress) {
-  lua_gc(L, LUA_GCGEN, stress ? 1 : 20, 100);
+  lua_gc(L, LUA_GCGEN, stress ? 2 : 100, 100);
 }
 
 #endif

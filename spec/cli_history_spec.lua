@@ -93,7 +93,7 @@ describe("the history of the prompt", function()
     local begun = core.now()
     local history = histories.new(path)
     history:keep "one" -- to open it would be to wait for a reader
-    assert.is_true(core.now() - begun < 4)
+    assert.is_true(core.now() - begun < children.patience)
     assert.equal("rw-r--r--", lfs.attributes(path, "permissions"))
   end)
 

@@ -88,15 +88,17 @@ describe("core.poll", function()
       assert.is_true(took >= seconds)
       assert.is_true(select(2, timed(core.poll, seconds)) >= seconds)
     end
-    assert.is_true(select(2, timed(core.poll, 0, empty, "r")) < 0.05)
+    local shortest = math.huge -- once it may be delayed by others
+    for _ = 1, 20 do shortest = math.min(shortest, (select(2, timed(core.poll, 0, empty, "r")))) end
+    assert.is_true(shortest < 0.05)
   end)
 
   it("ends early for a descriptor, told to wait for ever or too long to count", function()
     local r = full_pipe()
-    for _, seconds in ipairs { 5, -1, -0.5, 1e300, math.huge } do
+    for _, seconds in ipairs { 60, -1, -0.5, 1e300, math.huge } do
       local ready, took = timed(core.poll, seconds, r, "r")
       assert.equal("r", ready)
-      assert.is_true(took < 1)
+      assert.is_true(took < children.patience)
     end
     assert.equal("r", core.poll(nil, r, "r"))
   end)
@@ -373,9 +375,9 @@ describe("the loop, for the descriptors that it watches,", function()
       assert.is_true(watch(number, "r", "file"))
       assert.same({ file = "r" }, ready())
       file:read("a")
-      local now, seconds = timed(ready, 10)
+      local now, seconds = timed(ready, 60)
       assert.same({ file = "r" }, now)
-      assert.is_true(seconds < 1)
+      assert.is_true(seconds < children.patience)
       watch(number, "rw", "file")
       assert.same({ file = "rw" }, ready())
       unwatch(number)

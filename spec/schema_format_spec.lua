@@ -66,7 +66,7 @@ describe("a format", function()
     for _, name in ipairs { "ipv6", "uri", "email" } do
       schemas.fits({ format = name }, { "not", json.encode(("1"):rep(50000) .. "_") }, { formats = true })
     end
-    assert.truthy(os.clock() - before < 2)
+    assert.truthy(os.clock() - before < 10)
   end)
 
   it("checks mail addresses", function()
