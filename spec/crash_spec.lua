@@ -6,7 +6,7 @@ local crash = require "pintle.process.crash"
 
 local function summary_of(text)
   local reports = crash.new()
-  for line in text:gmatch "([^\n]*)\n" do reports:take(line) end
+  for line in text:gmatch "([^\n]*)\n" do reports:add_line(line) end
   return reports:summary()
 end
 
