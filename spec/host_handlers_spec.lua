@@ -67,7 +67,7 @@ describe("a host that is asked", function()
 
   it("tells both sides of a handler that raises", function()
     assert.equal("-32603", ask("raise").outputs.code)
-    assert.matches("error curious: handling its raise failed: .*on purpose", table.concat(entries, "\n"))
+    assert.matches("error curious: handler of raise failed: .*on purpose", table.concat(entries, "\n"))
   end)
 
   it("ends what it is doing for a plugin that dies", function()

@@ -48,10 +48,10 @@ describe("the options of a plugin", function()
     for message, given in pairs {
       ['no option "pol"'] = { command = { "ls" }, pol = 1 },
       ["command: the program and its arguments are missing"] = {},
-      ["command: a list expected, got string; what is needed is a list of strings, the program first"] =
+      ["command: a list expected, got string; a list of strings expected, the program first"] =
         { command = "ls -l" },
-      ["command: it is empty; what is needed is a list of strings, the program first"] = { command = {} },
-      ["command: 2: string expected, got number; what is needed is a list of strings, the program first"] =
+      ["command: it is empty; a list of strings expected, the program first"] = { command = {} },
+      ["command: 2: string expected, got number; a list of strings expected, the program first"] =
         { command = { "ls", 1 } },
       ["name: a name expected, got  "] = { command = { "ls" }, name = " " },
       ["env: HOME: string expected, got number"] = { command = { "ls" }, env = { HOME = 1 } },

@@ -85,7 +85,7 @@ describe("a host", function()
       turn_until(function() return next(gated.supervisor.opening) end)
       in_time(gated.stop, gated)
       in_time(tasks.run)
-      assert.is_nil(said "is back")
+      assert.is_nil(said "restarted")
     end)
 
     it("does not start a plugin again that dies of being stopped", function()
@@ -270,7 +270,7 @@ describe("a host", function()
         { command = plugin "good", name = "a" }, { command = plugin "good", name = "a" },
       }
       assert.equal(1, #started)
-      assert.equal("a plugin called a runs already", failed.a.message)
+      assert.equal("a plugin called a is already running", failed.a.message)
     end)
 
     it("and is done with if the one who asks is cancelled", function()
@@ -363,7 +363,7 @@ describe("a host", function()
     local good = assert(host:start { command = command, extensions = true })
     local outcome = assert(good:execute("go", {}, { on_progress = function() error "on purpose" end }))
     assert.is_true(outcome.success)
-    assert.truthy(said "handling its progress failed: .*on purpose")
+    assert.truthy(said "handler of progress failed: .*on purpose")
     host:stop()
     local complaints = children.run { command = { "sh", "-c", 'exec lua5.4 -e "$1" 2>&1', "sh", [[
       local host = require "pintle.host" { log = function() error "full" end }
@@ -371,7 +371,7 @@ describe("a host", function()
       print(assert(plugin:execute "go").success)
       host:stop()
     ]] } }
-    assert.matches("pintle: the host's log failed: .*full", complaints)
+    assert.matches("pintle: the host's log function failed: .*full", complaints)
     assert.matches("true\n$", complaints)
   end)
 

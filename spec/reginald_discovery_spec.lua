@@ -181,7 +181,7 @@ describe("looking for plugins of Reginald", function()
     local other <close> = pintle.host { log = false }
     local ok, message = pcall(function() other:discover() end)
     assert.is_false(ok)
-    assert.matches("spec/reginald_discovery_spec.lua:%d+: discover: a directory expected: gevals has none of its own",
+    assert.matches("spec/reginald_discovery_spec.lua:%d+: discover: the dialect gevals has no default directory",
       message)
   end)
 
