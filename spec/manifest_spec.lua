@@ -2,7 +2,6 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local manifest = require "pintle.manifest"
 local order = require "pintle.manifest.order"
-local reading = require "pintle.manifest.reading"
 
 local GREET = {
   description = "Say hello",
@@ -57,7 +56,7 @@ describe("a declared manifest", function()
       new { name = "x", version = "1.0" })
     assert_blames("plugin: description: a string expected, got table",
       new { name = "x", version = "1.0.0", description = {} })
-    assert_blames('plugin: there is no "nmae"', new { name = "x", version = "1.0.0", nmae = "x" })
+    assert_blames('plugin: there is no option "nmae"', new { name = "x", version = "1.0.0", nmae = "x" })
   end)
 
   it("blames it for wrong requirements and capabilities", function()
@@ -81,9 +80,9 @@ describe("a declared manifest", function()
     local function add(name, spec) return function() declared():add(name, spec) end end
     assert_blames("operation: name is missing", add(nil, {}))
     assert_blames("operation: name is blank", add("", {}))
-    assert_blames('operation "greet" is there already', add("greet", {}))
+    assert_blames('operation "greet" is already declared', add("greet", {}))
     assert_blames('operation "x": a table expected, got nil', add "x")
-    assert_blames('operation "x": there is no "param"', add("x", { param = {} }))
+    assert_blames('operation "x": there is no option "param"', add("x", { param = {} }))
     assert_blames('operation "x": description: a string expected, got boolean', add("x", { description = true }))
     assert_blames('operation "x": requires: a list of commands expected', add("x", { requires = "sh" }))
   end)
@@ -97,7 +96,7 @@ describe("a declared manifest", function()
   end)
 
   it("wants a schema of objects", function()
-    local message = 'operation "x": params: a schema of the type "object" expected, for arguments have names'
+    local message = 'operation "x": params: a schema of the type "object" expected, because arguments have names'
     for _, params in ipairs {
       { type = "string" }, { type = { "string", "null" } }, { type = {} }, { "object" }, json.array(), true, "object",
     } do
@@ -137,7 +136,7 @@ describe("semantic versions", function()
       "1.0.0-alpha.beta.1", "1.0.0-alpha.0valid", "1.0.0-rc.1+build.1", "2.0.0+build.1848", "1.2.3----RC-SNAPSHOT.12.9",
       "1.0.0+0.build.1-rc.10000aaa-kk-0.1", "99999999999999999999.0.0", "1.0.0-0A.is.legal", "1.0.0+001",
     }
-    for _, text in ipairs(right) do assert.is_true(reading.is_semantic(text), text .. " is refused") end
+    for _, text in ipairs(right) do assert.is_true(manifest.is_semantic(text), text .. " is refused") end
   end)
 
   it("are nothing else", function()
@@ -145,7 +144,7 @@ describe("semantic versions", function()
       "", "1", "1.2", "1.2.3.4", "v1.2.3", "1.2.3-", "1.2.3+", "1.2.3-01", "1.2.3-a..b", "01.1.1", "1.01.1", "1.1.01",
       "1.2.3-é", "1.2.3+a+b", "+invalid", "-1.0.0", "1.2.3 ", "1.2.3\n", "alpha", "1.2.-3", "1.0.0-a_b", "1..0",
     }
-    for _, text in ipairs(wrong) do assert.is_false(reading.is_semantic(text), text .. " is taken") end
+    for _, text in ipairs(wrong) do assert.is_false(manifest.is_semantic(text), text .. " is taken") end
   end)
 end)
 

@@ -21,7 +21,7 @@ describe("the outputs of a declared operation", function()
     for _, outputs in ipairs { { type = "array" }, { properties = {} }, true, "object" } do
       local ok, err = pcall(declare, outputs)
       assert.is_false(ok)
-      assert.matches('operation "count": outputs: a schema of the type "object" expected, for outputs have names$', err)
+      assert.matches('operation "count": outputs: a schema of the type "object" expected, because outputs have names$', err)
     end
   end)
 

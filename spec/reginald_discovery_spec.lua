@@ -114,7 +114,7 @@ describe("looking for plugins of Reginald", function()
     local why, found = reasons()
     assert.equal("good", names(found))
     for name, reason in pairs {
-      empty = "no manifest.json in it", key = "manifest.json: there is no autor",
+      empty = "it has no manifest.json", key = "manifest.json: there is no autor",
       noname = "manifest.json: name is missing", noprogram = "executable: a string expected",
       version = "manifest.json: version: string expected, got number",
       command = "manifest.json: there is no commands[2].commands[1].nam",
@@ -151,7 +151,7 @@ describe("looking for plugins of Reginald", function()
     local why, found = reasons()
     os.execute(("rm -r '%s'"):format(elsewhere))
     assert.same({}, found)
-    assert.equal("a link to a directory", why.link)
+    assert.equal("it is a link to a directory", why.link)
   end)
 
   it("looks where Reginald has them unless told", function()

@@ -55,7 +55,7 @@ end
 function methods:method(name, fn)
   if type(name) ~= "string" or name == "" then error("method: a name expected", 2) end
   check_function(("method %q"):format(name), fn)
-  if self.methods[name] then error(("method %q is there already"):format(name), 2) end
+  if self.methods[name] then error(("method %q is already declared"):format(name), 2) end
   self.methods[name] = fn
 end
 

@@ -5,10 +5,10 @@
 local breach = require "pintle.cli.check.breach"
 local envelope = require "pintle.cli.check.envelope"
 local json = require("pintle.core").json
+local manifests = require "pintle.manifest"
 local misfit = require "pintle.cli.check.misfit"
 local required = require "pintle.cli.check.required"
 local schema = require "pintle.schema"
-local versions = require "pintle.manifest.reading"
 
 -- {====== Forms ======
 
@@ -63,7 +63,7 @@ end
 
 local function manifest(life)
   local told = life.context.told
-  if not versions.is_semantic(told.version) then breach.raise("version: %q is no semantic version", told.version) end
+  if not manifests.is_semantic(told.version) then breach.raise("version: %q is no semantic version", told.version) end
   for name, operation in pairs(told.operations) do
     if operation.params == nil then breach.raise("operations.%s.params is missing", name) end
     local ok, message = schema.compile(operation.params)
