@@ -37,7 +37,7 @@ end
 
 local function assert_ends_with(somebody_else, plugin)
   local how, seconds = ending(plugin, function() somebody_else:close() end)
-  assert.same({ 1, ("follower: warn: process %d, which it serves, is gone\nshut down\n"):format(
+  assert.same({ 1, ("follower: warn: process %d, which it serves, has ended\nshut down\n"):format(
     somebody_else:pid()) }, how)
   return seconds
 end
@@ -115,7 +115,7 @@ describe("a plugin that follows a process", function()
     assert.equal(1, (plugin.process:wait(children.patience)))
     assert.truthy(core.now() - started < 3)
     local complaints = plugin:complaints()
-    assert.equal(1, select(2, complaints:gsub("which it serves, is gone", "")))
+    assert.equal(1, select(2, complaints:gsub("which it serves, has ended", "")))
     assert.matches("shut down\n$", complaints)
   end)
 

@@ -2,11 +2,11 @@
 local children = require "spec.support.children"
 local july_host = require "spec.support.reginald.july_host"
 local june_host = require "spec.support.reginald.june_host"
-local stdout = require "pintle.plugin.stdout"
+local folding = require "pintle.plugin.folding"
 
 describe("a text", function()
   local function folded(text, column, most)
-    local result, last = stdout.fold(text, column, most)
+    local result, last = folding.fold(text, column, most)
     return result:gsub("\n", "|"), last
   end
 
@@ -34,7 +34,7 @@ describe("a text", function()
       local parts = {}
       for i = 1, math.random(40) do parts[i] = ({ "a", "ä", "€", "😀", "\n", "\xff" })[math.random(6)] end
       local text, column, most = table.concat(parts), math.random(0, 9), math.random(9, 20)
-      local result, last = stdout.fold(text, column, most)
+      local result, last = folding.fold(text, column, most)
       assert.equal(text:gsub("\n", ""), result:gsub("\n", ""))
       local line = ("x"):rep(column) .. result
       for one in line:gmatch "[^\n]*" do assert.truthy(#one <= most, ("%q"):format(line)) end

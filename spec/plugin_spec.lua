@@ -61,7 +61,7 @@ describe("the declaration of a plugin", function()
 
   it("minds how it is served", function()
     assert_blames('serve: there is no option "dialct"', function() new():serve { dialct = "x" } end)
-    assert_blames("serve: read and write go together", function() new():serve { read = 0 } end)
+    assert_blames("serve: read and write have to be given together", function() new():serve { read = 0 } end)
     assert_blames("serve: exit: a boolean expected, got number", function() new():serve { exit = 0 } end)
     local ok, message = pcall(function() new():serve { dialect = "klingon" } end)
     assert.is_false(ok)
