@@ -81,7 +81,7 @@ describe("a plugin that has declared outputs", function()
   end)
 
   it("fails with what does not fit, and its author is told", function()
-    local message = 'operation "give" returned what it has not declared: '
+    local message = 'operation "give" returned outputs that do not match its schema: '
       .. 'outputs/count: expected integer, got string "two"'
     local answer, complaints = give "wrong"
     assert.same({ code = -32603, message = "Internal error: " .. message }, answer.error)

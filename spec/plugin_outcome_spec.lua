@@ -62,8 +62,8 @@ describe("what an operation returns", function()
       number = 'operation "number" returned a number; it may return a string, a table with message and outputs, '
         .. "true or nothing",
       typo = 'operation "typo" returned a table with "mesage"; it may have message, error and outputs',
-      ["bad-message"] = 'operation "bad-message" returned number as its message, which has to be a string',
-      ["bad-error"] = 'operation "bad-error" returned nil and a number; a string or a table says what is wrong',
+      ["bad-message"] = 'operation "bad-message" returned a number as its message; a string expected',
+      ["bad-error"] = 'operation "bad-error" returned nil and a number; a string or a table expected',
       ["table-output"] = 'output "items" of operation "table-output": text expected, got array; pintle.json.encode '
         .. "makes some of it",
       ["function-output"] = 'output "f" of operation "function-output": text expected, got function; '

@@ -164,8 +164,12 @@ local function start(self, options, dialect)
   if not parsed then return complain(self, message, MISUSED) end
   self.arguments, parsed.dialect = parsed.others, dialect or parsed.dialect
   if is_terminal and not parsed.is_forced and parsed.action == "serve" then parsed.action = "greeting" end
-  if parsed.action ~= "serve" then return command.show(self, parsed, write) end
-  local status, err = servers.run(self, {
+  local status, err
+  if parsed.action ~= "serve" then
+    status, err = command.show(self, parsed, write)
+    return err and complain(self, err, status) or status
+  end
+  status, err = servers.run(self, {
     read = read, write = write, dialect = parsed.dialect, config = options.config or parsed.config,
     drain = options.drain, limits = options.limits, fold_lines = not options.read and fold_lines or nil,
   })
