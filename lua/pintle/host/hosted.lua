@@ -20,7 +20,6 @@ local tasks = require "pintle.task"
 ---@field manifest pintle.manifest? nil until it was started
 ---@field told any its manifest as it was received
 ---@field supervisor pintle.supervisor
----@field usual? pintle.context the context of calls without options; false if these cannot share one
 local methods = {}
 
 local metatable = { __name = "pintle.hosted" }
@@ -32,14 +31,14 @@ end
 
 local hosted = {}
 
-local NONE = {}
+local NONE, now = {}, loop.now
 
 -- {====== Time ======
 
-local function deadline_of(timeout) return timeout and loop.now() + timeout or nil end
+local function deadline_of(timeout) return timeout and now() + timeout or nil end
 
 local function time_left(deadline)
-  local left = math.max(deadline - loop.now(), 0)
+  local left = math.max(deadline - now(), 0)
   return left - left % 0.001
 end
 
@@ -93,7 +92,6 @@ end
 local function find_instance(self, context, deadline)
   local idle = self.supervisor:least_busy()
   if idle then return idle, context end
-  deadline = deadline or deadline_of(context.patience)
   local instance, err = self.supervisor:pick(deadline)
   if not instance then return nil, err end
   return instance, shorten(context, deadline)
@@ -102,7 +100,6 @@ end
 -- Checks arguments in full, until the deadline at most. Returns the arguments to send, and the context for the time
 -- that is left.
 local function check_args(self, instance, operation, args, context, deadline)
-  deadline = deadline or deadline_of(context.patience)
   local has_taken_long = false
   local function stop()
     has_taken_long = true
@@ -132,24 +129,20 @@ local function attempt(self, operation, args, given, deadline)
   return instance.execute(instance, operation, full, context)
 end
 
--- Tries again with another process while the plugin is restarted.
-local function attempt_until_done(self, operation, args, context)
-  local deadline = deadline_of(context.patience)
-  local outcome, err = attempt(self, operation, args, context, deadline)
-  while not outcome and self.supervisor:can_retry(err) do
-    outcome, err = attempt(self, operation, args, shorten(context, deadline), deadline)
-  end
-  if err and err.kind == "closed" then err = self.supervisor.failure or err end
-  return outcome, err
-end
-
--- A call that has options, that has to wait for a process, or whose arguments need a full check.
+-- A call that has options, that has to wait for a process, or whose arguments need a full check. An idempotent one is
+-- tried again while the plugin is restarted.
 local function execute(self, operation, args, given)
   if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
   if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
-  local context = not given and self.usual or new_context(self, operation, given, 2)
-  local run = context.idempotent and attempt_until_done or attempt
-  local outcome, err = run(self, operation, args or {}, context)
+  local context, supervisor = not given and self.usual or new_context(self, operation, given, 2), self.supervisor
+  local deadline = context.patience and now() + context.patience or nil
+  local outcome, err = attempt(self, operation, args or {}, context, deadline)
+  if context.idempotent then
+    while not outcome and supervisor:can_retry(err) do
+      outcome, err = attempt(self, operation, args or {}, shorten(context, deadline), deadline)
+    end
+    if err and err.kind == "closed" then err = supervisor.failure or err end
+  end
   if context.is_shown then self.logger.terminal.clear() end
   return outcome, err
 end
@@ -186,7 +179,7 @@ function methods:call(method, params, given)
   local settled = settings.call(given or NONE, 2)
   local patience = settled.timeout
   if patience == nil then patience = self.supervisor.spec.timeout end
-  local instance, context = find_instance(self, { patience = patience })
+  local instance, context = find_instance(self, { patience = patience }, deadline_of(patience))
   if not instance then return nil, context end
   return instance:call(method, params, { timeout = context.patience, on_progress = settled.on_progress })
 end
@@ -230,6 +223,7 @@ end
 ---@return pintle.hosted
 function hosted.new(supervisor, host)
   local spec, logger = supervisor.spec, supervisor.logger
+  -- The context of calls without options, which they share.
   local usual = not logger.has_bar and spec.timeout ~= 0
     and set_times({ is_shared = true, workdir = spec.workdir }, spec)
   return setmetatable({

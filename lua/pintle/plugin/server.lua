@@ -21,13 +21,6 @@ local SHUTTING_DOWN = "the plugin is shutting down"
 
 ---@class pintle.server
 ---@field operations table<string, pintle.operation> those of the plugin
----@field phase "new"|"beginning"|"ready"|"over"
----@field waiting table<pintle.event, true> set when the plugin is no longer "beginning"
----@field ended pintle.event set when the plugin has to end
----@field ending? { status: integer, is_input?: boolean, is_deserted?: boolean } why it ends: is_input if its input has
----ended, is_deserted if nobody reads its output
----@field following? pintle.following
----@field found table<string, boolean> for `program.check`
 local methods = {}
 
 -- Methods of a module that is loaded when one of them is first used.
@@ -206,14 +199,9 @@ end
 
 -- {====== Ending with another process ======
 
--- The host may have ended while another process still holds its pipes.
-
----@class pintle.following
----@field server pintle.server
----@field pid integer
----@field on_ready fun(following: pintle.following)
----@field descriptor? pintle.fd readable when the process has ended
----@field timer? any polls for its end, where the system has no such descriptor
+-- The host may have ended while another process still holds its pipes. `self.following` is a watcher with `server` and
+-- `pid`, and with a `descriptor` that is readable when the process has ended; or with a `timer` that polls, where the
+-- system has no such descriptor.
 
 local function stop_following(self)
   local following = self.following
@@ -387,6 +375,10 @@ local function open(self, options)
   exits.after_sending(peer)
   return peer
 end
+
+-- Private fields of a server: `phase` is "new", "beginning", "ready" or "over"; `waiting` has the events of requests
+-- that wait for the end of "beginning"; `ended` is set when the plugin has to end; `ending` has the `status`, and
+-- `is_input` if its input has ended, `is_deserted` if nobody reads its output; `found` is the cache of `program.check`.
 
 ---Serves until the host asks the plugin to end, or closes the connection.
 ---@param plugin pintle.plugin
