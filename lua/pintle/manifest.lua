@@ -302,11 +302,9 @@ local function receive_operations(self, warn, sent, stop)
   for _, name in ipairs(names) do
     local err = stop and stop()
     if err then return nil, err end
-    append(self, receive_operation(warn, name, sent[name]))
-  end
-  for _, name in ipairs(names) do
-    local problem = self.operations[name].problem
-    if problem then warn("%s", problem) end
+    local operation = receive_operation(warn, name, sent[name])
+    append(self, operation)
+    if operation.problem then warn("%s", operation.problem) end
   end
   return self
 end

@@ -94,10 +94,6 @@ end
 
 local function stopped(self) return errors.new("closed", self.name .. " was stopped") end
 
-local function await_all(list)
-  for _, task in ipairs(list) do task:await() end
-end
-
 -- {====== The end of the program ======
 
 -- Plugins are stopped however the program ends: normally, by an error, by os.exit, by SIGTERM or SIGHUP, and by SIGINT
@@ -301,7 +297,7 @@ local function stop_processes(self)
   for _, member in ipairs(members) do stopping[#stopping + 1] = tasks.start(member.stop, member) end
   for instance in pairs(opening) do stopping[#stopping + 1] = tasks.start(instance.kill, instance) end
   for _, task in pairs(restarts) do task:cancel(self.name .. " was stopped") end
-  await_all(stopping)
+  for _, task in ipairs(stopping) do task:await() end
   unregister(self)
 end
 
