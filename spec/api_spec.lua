@@ -69,7 +69,7 @@ describe("the reference", function()
       .. "`pintle.outcome?, pintle.error?`\n  Runs an operation."))
     assert.truthy(has "- `\"timeout\"`: the deadline came first\n")
     assert.truthy(has("| `verbosity?` | `pintle.level\\|\"silent\"` | "
-      .. "the lowest level that is logged; default: \"info\" |\n"))
+      .. "minimum level of log entries; default: \"info\" |\n"))
   end)
 end)
 

@@ -52,14 +52,14 @@ describe("a child", function()
       assert.same({ signal = "KILL" }, child:wait(patience))
     end)
 
-    it("and is no zombie then, also if nobody waits", function()
+    it("and is no zombie, even if nothing waits for it", function()
       start(children.sh "exit 0")
       local path = ("/proc/%d/stat"):format(child.pid)
       turn_until(function() return child.exit end)
       assert.is_nil(io.open(path))
     end)
 
-    it("not before its time", function()
+    it("after a wait for it has timed out", function()
       start { "sleep", "1000" }
       local exit, err = child:wait(0.01)
       assert.is_nil(exit)
@@ -67,7 +67,7 @@ describe("a child", function()
       assert.is_nil(child.exit)
     end)
 
-    it("for all who wait, in tasks and outside", function()
+    it("for all waiting callers, in tasks and outside", function()
       start(children.sh "sleep 0.05; exit 4")
       local function wait() return child:wait(patience) end
       local waiting = { tasks.start(wait), tasks.start(wait) }
@@ -75,13 +75,13 @@ describe("a child", function()
       for _, task in ipairs(waiting) do assert.same({ code = 4 }, task:await()) end
     end)
 
-    it("and takes along what it leaves behind in its group", function()
+    it("and the rest of its process group is killed", function()
       start(children.sh "sleep 1000 & echo $! >&2; exit 0")
       child:wait(patience)
       turn_until(function() return not is_alive(tonumber(lines[1])) end)
     end)
 
-    it("with an error of the one who is told of it going to on_error", function()
+    it("with an error of on_exit going to loop.on_error", function()
       local on_error, told = loop.on_error, nil
       loop.on_error = function(err) told = err end
       start(children.sh "exit 5", { on_exit = function() error("oops", 0) end })
@@ -99,7 +99,7 @@ describe("a child", function()
     assert.equal(2, err.errno)
   end)
 
-  describe("says", function()
+  describe("writes to stderr", function()
     local function say(code)
       start(children.sh(code))
       child:wait(patience)
@@ -118,26 +118,26 @@ describe("a child", function()
       assert.same({ "in three pieces" }, say(pieces))
     end)
 
-    it("many lines, of which the last are kept", function()
+    it("many lines, and the last are kept", function()
       assert.equal(1000, #say "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); echo line $i; done >&2")
       assert.equal(20, #child.lines)
       assert.equal("line 1000", child.lines[20])
       assert.equal("line 981", child.lines[1])
     end)
 
-    it("a line without end, of which the beginning is kept", function()
+    it("a line without end, and its beginning is kept", function()
       say "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo short >&2"
       assert.same({ ("x"):rep(8192) .. "…", "short" }, lines)
     end)
 
-    it("a line without end, which is not kept while it comes either", function()
+    it("a line without end, and memory does not grow", function()
       start(children.sh "exec tr '\\0' x < /dev/zero >&2")
       turn_until(function() return #child.rest > 8192 end)
       for _ = 1, 50 do loop.step(0.001) end
       assert.truthy(#child.rest <= 2 * 8192 + 1)
     end)
 
-    it("the last of it when it is killed", function()
+    it("its last line when it is killed", function()
       start(children.sh "echo last words >&2; sleep 1000")
       turn_until(function() return #lines == 1 end)
       child:close()
@@ -145,7 +145,7 @@ describe("a child", function()
       assert.same({ signal = "KILL" }, child.exit)
     end)
 
-    it("so much that others would have no turn, if it was not taken piece by piece", function()
+    it("a flood, and other tasks still run", function()
       local count = 0
       start({ "sh", "-c", "exec yes flood >&2" }, { on_stderr = function() count = count + 1 end })
       turn_until(function() return count > 10000 end)
@@ -154,7 +154,7 @@ describe("a child", function()
       assert.equal(20, #child.lines)
     end)
 
-    it("its last words although somebody else holds its stderr", function()
+    it("its last line although another process holds its stderr", function()
       local leaving = "setsid sh -c 'echo $$ >&2; exec sleep 1000' & read go; echo bye >&2; exit 6"
       start(children.sh(leaving), { stdin = "pipe" })
       turn_until(function() return lines[1] end)
@@ -166,7 +166,7 @@ describe("a child", function()
       os.execute("kill -KILL " .. pid)
     end)
 
-    it("what makes the one who is told fail, and goes on", function()
+    it("a line for which on_stderr raises, and continues", function()
       local on_error, told, heard = loop.on_error, 0, 0
       loop.on_error = function() told = told + 1 end
       start(children.sh "echo a >&2; echo b >&2", {
@@ -204,7 +204,7 @@ describe("a child", function()
       turn_until(function() return lines[1] == "ready" end)
     end
 
-    it("by asking, if it listens to that", function()
+    it("by `ask`", function()
       ready("echo ready >&2; read line; exit 0", { stdin = "pipe" })
       local exit = stop({ request = patience }, {
         ask = function() child.process.stdin:write "enough\n" end,
@@ -213,7 +213,7 @@ describe("a child", function()
       assert.same({}, steps)
     end)
 
-    it("by the end of its input", function()
+    it("by closing its input", function()
       ready("echo ready >&2; cat > /dev/null; exit 7", { stdin = "pipe" })
       assert.same({ code = 7 }, stop { request = 0.01, eof = patience })
       assert.same({ "ask 0.01", "eof" }, steps)
@@ -230,19 +230,19 @@ describe("a child", function()
       assert.same({ signal = "KILL" }, stop { request = 0, eof = 0, term = 0.02 })
     end)
 
-    it("with its whole group", function()
+    it("with its process group", function()
       ready("trap '' TERM; sleep 1000 & echo ready >&2; echo $! >&2; wait")
       turn_until(function() return lines[2] end)
       stop { request = 0, eof = 0, term = 0 }
       turn_until(function() return not is_alive(tonumber(lines[2])) end)
     end)
 
-    it("even if it has no group of its own", function()
+    it("even without a process group of its own", function()
       ready("echo ready >&2; exec sleep 1000", { group = false })
       assert.same({ signal = "TERM" }, stop { request = 0, eof = 0, term = patience })
     end)
 
-    it("although the one who asks politely fails", function()
+    it("although `ask` raises", function()
       local on_error, told = loop.on_error, nil
       loop.on_error = function(err) told = err end
       ready("echo ready >&2; exec sleep 1000")
@@ -260,7 +260,7 @@ describe("a child", function()
       assert.same({}, steps)
     end)
 
-    it("without a change to the ladder it was given", function()
+    it("without changing the given ladder", function()
       start(children.sh "exit 0")
       local ladder = { eof = 1 }
       stop(ladder)
@@ -289,7 +289,7 @@ describe("a child", function()
       assert.is_false(is_alive(pid))
     end)
 
-    it("while somebody waits, who is told", function()
+    it("while a task waits for it, which returns", function()
       start { "sleep", "1000" }
       local task = tasks.start(function() return child:wait(patience) end)
       child:close()
@@ -297,7 +297,7 @@ describe("a child", function()
     end)
   end)
 
-  it("has its end told even where the system has no descriptor for that", function()
+  it("is polled where the system has no descriptor for its end", function()
     local spawn = core.spawn
     -- A process that says it has no descriptor.
     core.spawn = function(options) -- luacheck: ignore 122

@@ -39,7 +39,7 @@ local function raised_by(fn)
 end
 
 describe("the context of an operation", function()
-  it("has what the host sent", function()
+  it("has the values that the host sent", function()
     within(function(_, ctx)
       assert.equal("x", ctx.operation)
       assert.equal("execute", ctx.method)
@@ -53,7 +53,7 @@ describe("the context of an operation", function()
     end, { workdir = "/tasks", phase = "verify", env = { A = "1" }, agent = { output = "Done" }, timeout = "5m" })
   end)
 
-  it("does without what the host did not send", function()
+  it("has defaults for values that the host did not send", function()
     within(function(_, ctx)
       assert.is_nil(ctx.workdir)
       assert.is_nil(ctx.phase)
@@ -63,7 +63,7 @@ describe("the context of an operation", function()
     end)
   end)
 
-  it("knows paths from the directory of the task", function()
+  it("makes paths relative to the workdir", function()
     within(function(_, ctx)
       assert.equal("/tasks/a/b", ctx:path "a/b")
       assert.equal("/tasks/a", ctx:path "./a")
@@ -79,7 +79,7 @@ describe("the context of an operation", function()
 end)
 
 describe("ctx:log", function()
-  it("tells the host", function()
+  it("sends a log message to the host", function()
     local _, conversation = within(function(_, ctx)
       ctx:log("debug", "one")
       ctx:log("info", "two", { a = { 1 } })
@@ -94,7 +94,7 @@ describe("ctx:log", function()
     }, conversation:of "log")
   end)
 
-  it("raises where it is misused, with the author's line", function()
+  it("raises at the author's line for wrong arguments", function()
     local function raised(...)
       local arguments = table.pack(...)
       return raised_by(function(ctx) ctx:log(table.unpack(arguments, 1, arguments.n)) end)
@@ -107,7 +107,7 @@ describe("ctx:log", function()
     assert.matches(place .. ".*UTF%-8", raised("info", "\xff"))
   end)
 
-  it("waits for a host that reads slowly, instead of piling up what it has to say", function()
+  it("waits for a host that reads slowly", function()
     local plugin = pintle.plugin { name = "x", version = "1.0.0" }
     local most = 0
     plugin:operation("x", {}, function(_, ctx)
@@ -125,7 +125,7 @@ describe("ctx:log", function()
 end)
 
 describe("ctx:progress", function()
-  it("is a log message where nothing better was agreed on", function()
+  it("is a log message without the extension", function()
     local _, conversation = within(function(_, ctx)
       ctx:progress(0)
       ctx:progress(0.5, "half")
@@ -136,7 +136,7 @@ describe("ctx:progress", function()
     }, conversation:of "log")
   end)
 
-  it("goes with the id of its request where that was agreed on", function()
+  it("has the id of its request with the extension", function()
     local _, conversation = within(function(_, ctx)
       ctx:progress(0.5, "half")
       ctx:progress(1)
@@ -145,7 +145,7 @@ describe("ctx:progress", function()
     assert.same({ { id = 2, value = 0.5, message = "half" }, { id = 2, value = 1 } }, conversation:of "progress")
   end)
 
-  it("raises where it is misused", function()
+  it("raises for wrong arguments", function()
     for _, value in ipairs { -0.1, 1.1, 0 / 0, math.huge, "0.5" } do
       local message = raised_by(function(ctx) ctx:progress(value) end)
       assert.matches("context_spec.lua:%d+: progress: a number from 0 to 1 expected, got ", message)
@@ -155,14 +155,14 @@ describe("ctx:progress", function()
 end)
 
 describe("ctx:part", function()
-  it("gives parts of the result ahead of it", function()
+  it("sends parts of the result before the rest", function()
     local function send(_, ctx) return ctx:part { n = 1 }, (ctx:part "two") end
     local values, conversation = within(send, {}, { "parts" })
     assert.same({ true, true, n = 2 }, values)
     assert.same({ { id = 2, part = { n = 1 } }, { id = 2, part = "two" } }, conversation:of "part")
   end)
 
-  it("is an error where the host does not take them", function()
+  it("is an error if the host does not accept parts", function()
     local values, conversation = within(function(_, ctx) return ctx:part {} end)
     assert.is_nil(values[1])
     assert.equal("invalid", values[2].kind)
@@ -170,7 +170,7 @@ describe("ctx:part", function()
     assert.same({}, conversation.heard)
   end)
 
-  it("may have bytes only where the host takes those, too", function()
+  it("may have bytes only if the host accepts bytes", function()
     local function send(_, ctx) return ctx:part { file = { pintle.bytes "\0" } } end
     local values = within(send, {}, { "parts" })
     assert.equal("the part has bytes at /file/0, which the host does not take", values[2].message)
@@ -180,14 +180,14 @@ describe("ctx:part", function()
 end)
 
 describe("ctx:call", function()
-  it("asks the host in the middle of the work", function()
+  it("calls the host from an operation", function()
     local conversation <close> = serve(function(_, ctx) return assert(ctx:call("question", { 6, 7 })) end)
     conversation.peer:on("question", function(params) return ("%d"):format(params[1] * params[2]) end)
     assert.equal("42", conversation:execute("x").message)
   end)
 end)
 
-describe("a request that is wanted no more", function()
+describe("a cancelled request", function()
   local CANCELLED = { code = -32003, message = "Cancelled" }
 
   local function cancelled(fn, is_working)
@@ -200,7 +200,7 @@ describe("a request that is wanted no more", function()
     return { code = err.code, message = err.message }
   end
 
-  it("is told so, and answered so", function()
+  it("is noticed by its handler, and answered as cancelled", function()
     local works, before, after
     assert.same(CANCELLED, cancelled(function(_, ctx)
       works, before = true, ctx:cancelled()
@@ -214,7 +214,7 @@ describe("a request that is wanted no more", function()
     assert.equal("cancelled", after[2].kind)
   end)
 
-  it("is stopped if it only computes", function()
+  it("is stopped if it computes without waiting", function()
     if not core.watchdog then return pending "what computes cannot be reached yet" end
     local works
     assert.same(CANCELLED, cancelled(function(_, ctx)
@@ -224,7 +224,7 @@ describe("a request that is wanted no more", function()
     end, function() return works end))
   end)
 
-  it("is not, where that was not agreed on", function()
+  it("is not stopped without the extension", function()
     local works
     local conversation <close> = serve(function(_, ctx)
       works = true
@@ -243,7 +243,7 @@ describe("ctx:run", function()
     return values[1], values[2]
   end
 
-  it("runs a program and gathers what it says", function()
+  it("runs a program and returns its output", function()
     local result = run { "sh", "-c", "echo out; echo err >&2; exit 3" }
     assert.same({
       success = false, code = 3, stdout = "out\n", stderr = "err\n", stdout_bytes = 4, stderr_bytes = 4,
@@ -256,7 +256,7 @@ describe("ctx:run", function()
     assert.is_false(result.success)
   end)
 
-  it("hands it its input, however much, whether it reads it or not", function()
+  it("writes its input, however long, whether the program reads it or not", function()
     local input = ("0123456789\n"):rep(50000)
     assert.equal(input, run({ "cat", input = input }).stdout)
     assert.is_true(run({ "true", input = input }).success)
@@ -264,7 +264,7 @@ describe("ctx:run", function()
     assert.equal("", run({ "cat", input = "" }).stdout)
   end)
 
-  it("runs it in the directory and environment of the task", function()
+  it("runs it in the directory and environment of the request", function()
     local context = { workdir = "/usr", env = { A = "task", B = "task" } }
     local result = run({ "sh", "-c", 'pwd; echo "$A $B $C"', env = { B = "own", C = "own" } }, context)
     assert.equal("/usr\ntask own own\n", result.stdout)
@@ -272,7 +272,7 @@ describe("ctx:run", function()
     assert.equal("/\n", run({ "pwd", cwd = "/" }, context).stdout)
   end)
 
-  it("keeps no more than it is told of what it says, and tells how much there was", function()
+  it("keeps at most `keep` bytes of its output, and returns the length of all output", function()
     local result = run { "sh", "-c", "head -c 100000 /dev/zero; echo 1234567890 >&2", keep = 5 }
     assert.equal("\0\0\0\0\0", result.stdout)
     assert.equal("12345", result.stderr)
@@ -282,7 +282,7 @@ describe("ctx:run", function()
     assert.equal(1 << 20, #run({ "head", "-c", "2000000", "/dev/zero" }).stdout)
   end)
 
-  it("is an error if it cannot be started, and says what", function()
+  it("is an error with the reason if it cannot be started", function()
     local result, err = run { "pintle-no-such-command" }
     assert.is_nil(result)
     assert.equal("spawn", err.kind)
@@ -296,7 +296,7 @@ describe("ctx:run", function()
     assert.matches("sh", err.message)
   end)
 
-  it("kills it with all its children when its time is over", function()
+  it("kills it with all its children when its timeout is over", function()
     local start = loop.now()
     local result, err = run { "sh", "-c", "sleep 600 & sleep 600", timeout = 0.1 }
     assert.is_nil(result)
@@ -305,7 +305,7 @@ describe("ctx:run", function()
     assert.is_true(loop.now() - start < 20)
   end)
 
-  it("kills it when the time of the operation is over, or that is cancelled", function()
+  it("kills it when the operation times out or is cancelled", function()
     local _, _, _, err = within(function(_, ctx) return ctx:run { "sleep", "600" } end, { timeout = "100ms" })
     assert.equal('Operation "x" timed out after 100ms', err.message)
     local conversation <close> = serve(function(_, ctx) return ctx:run { "sleep", "600" } end, { "cancel" })
@@ -315,14 +315,14 @@ describe("ctx:run", function()
     assert.equal(-32003, select(2, call:wait()).code)
   end)
 
-  it("does not wait for what it leaves behind, and kills that", function()
+  it("does not wait for child processes that it leaves, and kills them", function()
     local start = loop.now()
     local result = run { "sh", "-c", "sleep 600 & echo done" }
     assert.equal("done\n", result.stdout)
     assert.is_true(loop.now() - start < 20)
   end)
 
-  it("does not wait for an output that others hold open", function()
+  it("does not wait for an output that other processes hold open", function()
     if not core.which "setsid" then return pending "no setsid(1) here" end
     local start = loop.now()
     local result = run { "sh", "-c", [[
@@ -333,7 +333,7 @@ describe("ctx:run", function()
     assert.is_true(loop.now() - start < 15)
   end)
 
-  it("lets everything else go on", function()
+  it("lets other tasks run", function()
     local conversation <close> = serve(function(args, ctx)
       if not args.seconds then return "quick" end
       return ctx:run({ "sleep", args.seconds }).success and "slow"
@@ -349,7 +349,7 @@ describe("ctx:run", function()
     assert.same({ "slow1", "quick", n = 2 }, results)
   end)
 
-  it("raises where it is misused", function()
+  it("raises for wrong arguments", function()
     local function raised(options) return (raised_by(function(ctx) ctx:run(options) end):gsub("^[^ ]+ ", "")) end
     assert.equal("run: a table expected, got string", raised "ls")
     assert.equal('run: a command expected, such as { "ls", "-l" }', raised {})
@@ -359,7 +359,7 @@ describe("ctx:run", function()
     assert.equal("run: timeout: a number expected, got string", raised { "ls", timeout = "5s" })
   end)
 
-  it("does not begin what is not wanted any more", function()
+  it("does not start a program for a cancelled request", function()
     local values = within(function(_, ctx)
       ctx:sleep(60)
       return ctx:run { "sh", "-c", "exit 1" }

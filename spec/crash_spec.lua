@@ -6,7 +6,7 @@ local crash = require "pintle.process.crash"
 
 local function summary_of(text)
   local reports = crash.new()
-  for line in text:gmatch "([^\n]*)\n" do reports:take(line) end
+  for line in text:gmatch "([^\n]*)\n" do reports:add_line(line) end
   return reports:summary()
 end
 
@@ -80,7 +80,7 @@ main.main()
 	/home/ada/tea/main.go:9 +0x25
 ]]
 
-  it("is Go's panic, not its stack or the status that go run tells", function()
+  it("is Go's panic, not its stack trace or the status that go run prints", function()
     assert.equal("panic: no water", summary_of("2026/01/02 brewing\npanic: no water\n" .. GO_STACK))
     assert.equal("panic: no water", summary_of("panic: no water\n" .. GO_STACK .. "exit status 2\n"))
     assert.equal("panic: runtime error: invalid memory address or nil pointer dereference", summary_of(
@@ -115,7 +115,7 @@ main.main()
       summary_of 'Error: Custom { kind: Other, error: "no water" }\n')
   end)
 
-  it("is a sanitizer's summary, not the bytes behind it", function()
+  it("is a sanitizer's summary, not the bytes after it", function()
     local summary = "SUMMARY: AddressSanitizer: heap-use-after-free tea.c:2:60 in main"
     local lines = {
       "=================================================================",
@@ -132,7 +132,7 @@ main.main()
     assert.equal(summary, summary_of(table.concat(lines, "\n")))
   end)
 
-  it("is that of Java and .NET, which have stacks of their own", function()
+  it("is the message of Java and .NET, which have their own form of stack trace", function()
     assert.equal('Exception in thread "main" java.lang.IllegalStateException: no water', summary_of [[
 Exception in thread "main" java.lang.IllegalStateException: no water
 	at tea.Pot.brew(Pot.java:12)
@@ -142,7 +142,7 @@ Exception in thread "main" java.lang.IllegalStateException: no water
       summary_of "Unhandled exception. System.Exception: no water\n   at Tea.Brew() in /tea/Pot.cs:line 3\n")
   end)
 
-  it("is the last one where nothing of the kind is at the end", function()
+  it("is the last line if there is no report at the end", function()
     assert.equal("", summary_of "")
     assert.equal("no water", summary_of "no water\n\n")
     assert.equal("no tea", summary_of("panic: no water\n" .. GO_STACK .. "restarted\nno tea\n"))
@@ -153,7 +153,7 @@ Exception in thread "main" java.lang.IllegalStateException: no water
     assert.equal("exit status 1", summary_of "exit status 1\n")
   end)
 
-  it("is one line, and never long", function()
+  it("is one line of limited length", function()
     assert.equal("a [31mb c", summary_of "  a\27[31mb\r\tc\r\n")
     local long = summary_of(("ä"):rep(4000) .. "\n")
     assert.equal(("ä"):rep(250) .. "…", long)
@@ -164,7 +164,7 @@ Exception in thread "main" java.lang.IllegalStateException: no water
     assert.truthy(#rust <= 500 + #"…" and rust:find "…$")
   end)
 
-  it("takes no time to find in text that is made to be slow", function()
+  it("is found quickly in text that is made to be slow", function()
     local started = core.now()
     for _, text in ipairs { "Error", "lua", "thread ", "A:", ": ", "Error: " } do
       summary_of((text:rep(1600) .. "\n"):rep(50))

@@ -414,7 +414,7 @@ describe("initialize - request", function()
 
   it("comes once", function()
     local server <close> = editor.opened()
-    assert.same({ code = -32600, message = "Invalid Request: the plugin is initialized already" },
+    assert.same({ code = -32600, message = "Invalid Request: the plugin is already initialized" },
       server:initialize("{}").error)
   end)
 
@@ -435,7 +435,7 @@ describe("initialize - request", function()
     assert.equal("wrote x", server:call("edit", { text = "x" }).result)
     somebody:close()
     assert.equal(1, server.plugin.process:wait(children.patience))
-    assert.equal(("scribe: warn: process %d, which it serves, is gone\nshut down\n"):format(somebody:pid()),
+    assert.equal(("scribe: warn: process %d, which it serves, has ended\nshut down\n"):format(somebody:pid()),
       server:complaints())
   end)
 

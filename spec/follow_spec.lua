@@ -38,7 +38,7 @@ end
 
 local function assert_ends_with(somebody_else, plugin)
   local how, seconds = ending(plugin, function() somebody_else:close() end)
-  assert.same({ 1, ("follower: warn: process %d, which it serves, is gone\nshut down\n"):format(
+  assert.same({ 1, ("follower: warn: process %d, which it serves, has ended\nshut down\n"):format(
     somebody_else:pid()) }, how)
   return seconds
 end
@@ -48,7 +48,7 @@ describe("core.observe", function()
     return core.poll(seconds, descriptor, "r") == "r"
   end
 
-  it("tells of the end of a grandchild", function()
+  it("reports the end of a grandchild", function()
     local parent <close> = assert(core.spawn { command = children.sh "sleep 600 & echo $!; wait" })
     local pid = math.tointeger(children.read(parent.stdout, "\n"):match "%d+")
     local observed <close> = assert(core.observe(pid))
@@ -57,21 +57,21 @@ describe("core.observe", function()
     assert.is_true(is_readable(observed, children.patience))
   end)
 
-  it("says that there is no such process", function()
+  it("reports that there is no such process", function()
     local pid = gone_pid()
     local _, message, kind = core.observe(pid)
     assert.same({ ("cannot observe process %d: No such process"):format(pid), "closed" }, { message, kind })
     assert.is_false(core.alive(pid))
   end)
 
-  it("takes process ids alone", function()
+  it("raises for anything but a process id", function()
     for _, wrong in ipairs { 0, -1, 1 << 31, 1 << 40 } do
       assert.error_matches(function() core.observe(wrong) end, "process id expected")
       assert.error_matches(function() core.alive(wrong) end, "process id expected")
     end
   end)
 
-  it("knows its own number, and that those of others are alive", function()
+  it("knows the own process id, and whether other processes are alive", function()
     assert.equal(children.own_pid, core.getpid())
     assert.is_true(core.alive(core.getpid()))
     assert.is_true(core.alive(1))
@@ -88,7 +88,7 @@ describe("a plugin that follows a process", function()
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
-  it("stops what it is doing", function()
+  it("stops its pending requests", function()
     local host <close> = somebody()
     local plugin <close> = follower()
     follow(plugin, host:pid())
@@ -96,7 +96,7 @@ describe("a plugin that follows a process", function()
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
-  it("stops what it is finishing after the end of its input", function()
+  it("stops requests that are pending after the end of its input", function()
     local host <close> = somebody()
     local plugin <close> = follower()
     follow(plugin, host:pid())
@@ -106,7 +106,7 @@ describe("a plugin that follows a process", function()
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
-  it("stops also what computes and never waits", function()
+  it("stops a handler that computes without waiting", function()
     local host <close> = somebody()
     local plugin <close> = follower()
     follow(plugin, host:pid())
@@ -116,11 +116,11 @@ describe("a plugin that follows a process", function()
     assert.equal(1, (plugin.process:wait(children.patience)))
     assert.truthy(core.now() - started < SOON)
     local complaints = plugin:complaints()
-    assert.equal(1, select(2, complaints:gsub("which it serves, is gone", "")))
+    assert.equal(1, select(2, complaints:gsub("which it serves, has ended", "")))
     assert.matches("shut down\n$", complaints)
   end)
 
-  it("does not wait for anybody to read its last words", function()
+  it("does not wait until its last output is read", function()
     local host <close> = somebody()
     local plugin <close> = follower()
     follow(plugin, host:pid())
@@ -128,21 +128,21 @@ describe("a plugin that follows a process", function()
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
-  it("ends at once if that is gone already", function()
+  it("ends at once if the process has ended already", function()
     local plugin <close> = follower()
     local how, seconds = ending(plugin, function() follow(plugin, gone_pid()) end)
     assert.equal(1, how[1])
     assert.truthy(seconds < SOON)
   end)
 
-  it("looks for it where the system does not tell", function()
+  it("polls where the system does not report the end of processes", function()
     local host <close> = somebody()
     local plugin <close> = follower "poll"
     follow(plugin, host:pid())
     assert.truthy(assert_ends_with(host, plugin) < SOON)
   end)
 
-  it("follows the last one it was told of alone", function()
+  it("follows only the last process", function()
     local first <close> = somebody()
     local second <close> = somebody()
     local plugin <close> = follower()
@@ -153,7 +153,7 @@ describe("a plugin that follows a process", function()
     assert.truthy(assert_ends_with(second, plugin) < SOON)
   end)
 
-  it("refuses what is no process id, and goes on", function()
+  it("refuses a wrong process id, and continues", function()
     local plugin <close> = follower()
     for _, wrong in ipairs { 0, -1, 1.5, 1 << 31, "1", true, core.json.null } do
       local err = plugin:call("follow", { pid = wrong }, 2).error
@@ -163,7 +163,7 @@ describe("a plugin that follows a process", function()
     assert.same({ "", 0 }, { text, status })
   end)
 
-  it("leaves nothing behind when it ends for another reason", function()
+  it("leaks nothing when it ends for another reason", function()
     local plugin = pintle.plugin { name = "follower", version = "1.0.0" }
     plugin:method("follow", function(params, ctx) return ctx.server:follow(params.pid) end)
     local served <close> = in_process.serve(plugin)

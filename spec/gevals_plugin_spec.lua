@@ -98,7 +98,7 @@ describe("Initialize", function()
     it("is sent once", function()
       local plugin <close> = workshop()
       plugin:ask(INITIALIZE)
-      assert.same({ code = -32600, message = "Invalid Request: the plugin is initialized already" },
+      assert.same({ code = -32600, message = "Invalid Request: the plugin is already initialized" },
         error_of(plugin, "initialize", { protocolVersion = "0.0.1" }))
     end)
 

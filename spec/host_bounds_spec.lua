@@ -55,7 +55,7 @@ describe("a host", function()
     for _, path in ipairs(paths) do os.remove(path) end
   end)
 
-  it("reads a manifest of 100,000 operations no longer than the handshake may take", function()
+  it("reads a manifest of 100,000 operations until the handshake timeout at most", function()
     local started = core.now()
     local plugin, err = start(LONG, { name = "vast", handshake_timeout = 1 }, "100000")
     assert.is_nil(plugin) -- it starts if its manifest is read to the end
@@ -64,7 +64,7 @@ describe("a host", function()
     assert.truthy(core.now() - started < children.patience)
   end)
 
-  it("gives all else a turn while it reads a long manifest", function()
+  it("lets the loop turn while it reads a long manifest", function()
     local longest, last, is_over = 0, nil, false
     local ticking = tasks.start(function()
       while not is_over do
@@ -81,7 +81,7 @@ describe("a host", function()
     assert.truthy(longest < (core.now() - started) / 2, ("nothing else had a turn for %g s"):format(longest))
   end)
 
-  it("checks arguments against a nested schema no longer than the call may take", function()
+  it("checks arguments against a nested schema until the timeout of the call at most", function()
     local plugin = assert(start(NESTED .. [[
       local plugin = require "pintle".plugin { name = "nested", version = "1.0.0" }
       plugin:operation("go", { params = nested }, function() return "done" end)

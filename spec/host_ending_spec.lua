@@ -74,7 +74,7 @@ describe("a plugin is stopped when its host", function()
     end)
   end
 
-  it("is killed: then it cannot be asked, but nothing is left", function()
+  it("is killed: it is not asked to end, but no process is left", function()
     local pid = start "wait"
     host:kill "KILL"
     local _, signal = host:wait(children.patience)

@@ -5,7 +5,7 @@ local loop = require "pintle.loop"
 local tasks = require "pintle.task"
 local turn_until = require "spec.support.turning"
 
-describe("a host that is asked", function()
+describe("a host that receives requests", function()
   local host, curious, entries, hints, check_stock
 
   local handlers = {
@@ -45,32 +45,32 @@ describe("a host that is asked", function()
     assert.same({ "add" }, hints)
   end)
 
-  it("answers many at once, each its own", function()
+  it("answers many requests at once", function()
     local calls = {}
     for i = 1, 50 do calls[i] = function() return ask("add", { i, i }).outputs.answer end end
     for i, answer in ipairs(tasks.all(calls)) do assert.equal(tostring(2 * i), answer) end
   end)
 
-  it("may ask back, to any depth", function()
+  it("may call the plugin while it handles a request, to any depth", function()
     assert.equal("5 4 3 2 1 lift-off", assert(curious:execute("count_down", { from = 5 })).message)
   end)
 
-  it("may refuse", function()
+  it("may answer with an error", function()
     local outcome = ask "refuse"
     assert.same({ false, "not today", "-32000" }, { outcome.success, outcome.error, outcome.outputs.code })
     assert.equal("-32050", ask("refuse_by_code").outputs.code)
   end)
 
-  it("says so if it does not know what is asked", function()
+  it("answers an unknown method with an error", function()
     assert.same({ "Method not found: whatever", "-32601" }, { ask("whatever").error, ask("whatever").outputs.code })
   end)
 
-  it("tells both sides of a handler that raises", function()
+  it("answers with an internal error if a handler raises, and logs it", function()
     assert.equal("-32603", ask("raise").outputs.code)
-    assert.matches("error curious: handling its raise failed: .*on purpose", table.concat(entries, "\n"))
+    assert.matches("error curious: handler of raise failed: .*on purpose", table.concat(entries, "\n"))
   end)
 
-  it("ends what it is doing for a plugin that dies", function()
+  it("cancels the handlers of a plugin that dies", function()
     local call = tasks.start(function() return curious:execute("ask", { method = "slow" }) end)
     local peer = curious.supervisor.members[1].peer
     turn_until(function() return (peer.stream:running()) > 0 end)

@@ -13,7 +13,7 @@ end
 local DIGITS = ("0"):rep(64)
 
 describe("the options of a host", function()
-  it("are checked when it is made", function()
+  it("are checked when it is created", function()
     for message, given in pairs {
       ['no option "dialcet"'] = { dialcet = "gevals" },
       ['dialect: no dialect "gevlas"; there are ' .. table.concat(dialects.names(), ", ")] = { dialect = "gevlas" },
@@ -48,10 +48,10 @@ describe("the options of a plugin", function()
     for message, given in pairs {
       ['no option "pol"'] = { command = { "ls" }, pol = 1 },
       ["command: the program and its arguments are missing"] = {},
-      ["command: a list expected, got string; what is needed is a list of strings, the program first"] =
+      ["command: a list expected, got string; a list of strings expected, the program first"] =
         { command = "ls -l" },
-      ["command: it is empty; what is needed is a list of strings, the program first"] = { command = {} },
-      ["command: 2: string expected, got number; what is needed is a list of strings, the program first"] =
+      ["command: it is empty; a list of strings expected, the program first"] = { command = {} },
+      ["command: 2: string expected, got number; a list of strings expected, the program first"] =
         { command = { "ls", 1 } },
       ["name: a name expected, got  "] = { command = { "ls" }, name = " " },
       ["env: HOME: string expected, got number"] = { command = { "ls" }, env = { HOME = 1 } },
@@ -76,7 +76,7 @@ describe("the options of a plugin", function()
     raises("table expected, got nil", function() host:start() end)
   end)
 
-  it("are the host's where nothing else is said", function()
+  it("default to the host's", function()
     local strict = hosts { log = false, timeout = "5s", ladder = { eof = "1s" }, restart = true, extensions = true }
     local function spec_of(given)
       given.command, given.lazy = { "ls" }, true
@@ -89,7 +89,7 @@ describe("the options of a plugin", function()
     strict:stop()
   end)
 
-  it("leave what was given as it is", function()
+  it("are not changed", function()
     local given = { command = { "ls" }, ladder = { eof = "1s" }, env = { A = "1" }, lazy = true }
     assert(host:start(given))
     assert.same({ command = { "ls" }, ladder = { eof = "1s" }, env = { A = "1" }, lazy = true }, given)
@@ -97,7 +97,7 @@ describe("the options of a plugin", function()
     host:stop()
   end)
 
-  it("give it a name, if there is none", function()
+  it("default to a name made of the command", function()
     for name, command in pairs {
       ls = { "/bin/ls", "-l" },
       greeter = { "lua5.4", "-W", "examples/greeter.lua" },
@@ -118,7 +118,7 @@ describe("the options of an operation", function()
   local host = hosts { log = false }
   local plugin = assert(host:start { command = { "ls" }, lazy = true })
 
-  it("are checked before anything is done", function()
+  it("are checked before anything is sent", function()
     for message, given in pairs {
       ['no option "timout"'] = { timout = 1 },
       ["workdir: string expected, got number"] = { workdir = 1 },
@@ -135,7 +135,7 @@ describe("the options of an operation", function()
     raises("args: table expected, got number", function() plugin:execute("x", 5) end)
   end)
 
-  it("are checked for other calls, too", function()
+  it("are checked for other calls as well", function()
     raises("method: string expected, got nil", function() plugin:call() end)
     raises("method: string expected, got table", function() plugin:notify {} end)
     raises('no option "phase"', function() plugin:call("x", {}, { phase = "setup" }) end)

@@ -62,14 +62,14 @@ describe("a host", function()
     check_stock()
   end)
 
-  describe("is made", function()
-    it("with options that it knows", function()
+  describe("is created", function()
+    it("with known options only", function()
       raises(function() hosts { dialcet = "gevals" } end, 'host_spec.lua:%d+: no option "dialcet"')
       raises(function() hosts { dialect = "gevlas" } end, 'host_spec.lua:%d+: dialect: no dialect "gevlas"')
       raises(function() hosts { verbosity = "loud" } end, "host_spec.lua:%d+: verbosity")
     end)
 
-    it("and refuses wrong options of a plugin, at the line that gave them", function()
+    it("and raises for wrong options of a plugin, at the line of the caller", function()
       raises(function() host:start {} end, "host_spec.lua:%d+: command")
       raises(function() host:start { command = "ls" } end, "host_spec.lua:%d+: command")
       raises(function() host:start { command = { "ls" }, pol = 1 } end, 'host_spec.lua:%d+: no option "pol"')
@@ -107,7 +107,7 @@ describe("a host", function()
       assert.is_nil(failed.p1)
     end)
 
-    it("two without a name under different ones, and refuses the same name twice", function()
+    it("two plugins without a name under different names, and refuses a name that is in use", function()
       local one, two = assert(host:start { command = plugin "good" }), assert(host:start { command = plugin "good" })
       assert.same({ "bad_plugin", "bad_plugin-2" }, { one.name, two.name })
       local third, err = host:start { command = plugin "good", name = "bad_plugin" }
@@ -115,7 +115,7 @@ describe("a host", function()
       assert.equal("invalid", err.kind)
     end)
 
-    it("one that is left for later when it is first used", function()
+    it("a lazy plugin when it is first used", function()
       local path = directory .. "/lives"
       local lazy = assert(host:start { command = plugin("mortal", path, "1"), lazy = true })
       assert.is_nil(lfs.attributes(path))
@@ -125,7 +125,7 @@ describe("a host", function()
       assert.equal("bad", lazy.manifest.name)
     end)
 
-    it("only the file that was meant, if it is given its SHA-256", function()
+    it("only a file with the right SHA-256", function()
       local path = directory .. "/plugin"
       write(path, "#!/bin/sh\nexec lua5.4 spec/support/bad_plugin.lua good\n", "755")
       local sum = children.run { command = { "sha256sum", path } }:match "^%x+"
@@ -138,7 +138,7 @@ describe("a host", function()
       assert.is_nil((host:start { command = plugin "good", sha256 = { [path] = sum } }))
     end)
 
-    it("only the file that is run in its directory, whatever has the same name here", function()
+    it("only a file with the right SHA-256 in the directory of the plugin", function()
       local path = directory .. "/script/lua"
       assert(lfs.mkdir(directory .. "/script"))
       write(path, "#!/bin/sh\nexit 3\n", "755")
@@ -150,7 +150,7 @@ describe("a host", function()
       assert.same({ code = 3 }, err.exit)
     end)
 
-    it("one in its own directory and environment", function()
+    it("a plugin in its own directory and environment", function()
       local env = { GREETING = "hello", HOME = false }
       local code = 'io.stderr:write(os.getenv "GREETING", " ", tostring(os.getenv "HOME"), "\\n")'
       host:start { command = children.lua(code), env = env, cwd = directory, name = "env" }
@@ -159,7 +159,7 @@ describe("a host", function()
   end)
 
   describe("runs operations", function()
-    it("several at once on one plugin, and gives each its own answer", function()
+    it("several at once on one plugin, and returns to each its own answer", function()
       local good = assert(host:start { command = plugin "pid" })
       local calls = {}
       for i = 1, 20 do calls[i] = function() return assert(good:execute("go", {})).message end end
@@ -176,7 +176,7 @@ describe("a host", function()
       for _, pid in ipairs(pool:pids()) do assert.truthy(seen[tostring(pid)]) end
     end)
 
-    it("and raises when they are asked for in the wrong way", function()
+    it("and raises for wrong arguments of the call", function()
       local good = assert(host:start { command = plugin "good" })
       raises(function() good:execute() end, "host_spec.lua:%d+: operation")
       raises(function() good:execute("go", 5) end, "host_spec.lua:%d+: args")
@@ -190,7 +190,7 @@ describe("a host", function()
       assert.is_true(good:notify("shutdown", {}))
     end)
 
-    it("none after it was stopped", function()
+    it("none after the plugin was stopped", function()
       local good = assert(host:start { command = plugin "good" })
       good:stop()
       local outcome, err = good:execute("go", {})
@@ -200,10 +200,10 @@ describe("a host", function()
     end)
   end)
 
-  describe("keeps them running:", function()
+  describe("supervises plugins:", function()
     local quick = { max = 3, within = 60, backoff = 0.01, jitter = 0 }
 
-    it("starts one again that died, and says so", function()
+    it("restarts a plugin that died, and logs it", function()
       local path = directory .. "/lives"
       local mortal = assert(host:start { command = plugin("mortal", path, "2"), name = "mortal", restart = quick })
       local outcome, err = mortal:execute("go", {})
@@ -211,8 +211,8 @@ describe("a host", function()
       assert.same({ code = 9 }, err.exit)
       assert.equal("life 2", assert(mortal:execute("go", {})).message)
       assert.truthy(said "error mortal: ended with status 9: life 1 is over")
-      assert.truthy(said "is started again in 0.01s")
-      assert.truthy(said "is back")
+      assert.truthy(said "restarting in 0.01s")
+      assert.truthy(said "restarted")
     end)
 
     it("runs an idempotent operation again", function()
@@ -221,15 +221,15 @@ describe("a host", function()
       assert.equal("life 3", assert(mortal:execute("go", {}, { idempotent = true })).message)
     end)
 
-    it("starts one again that lives and takes nothing any more", function()
+    it("restarts a plugin that runs but has closed its input", function()
       local aloof = assert(host:start { command = plugin("aloof", directory .. "/lives"), name = "aloof",
         restart = quick })
       assert.equal("done", assert(aloof:execute("go", {}, { idempotent = true, timeout = children.patience })).message)
       assert.truthy(said "error aloof: cannot write: Broken pipe")
-      assert.truthy(said "is back")
+      assert.truthy(said "restarted")
     end)
 
-    it("gives up when the budget is spent, and says so", function()
+    it("gives up when the restart budget is spent, and logs it", function()
       local path = directory .. "/lives"
       local mortal = assert(host:start { command = plugin("mortal", path, "99"), name = "mortal", restart = quick })
       local outcome, err = mortal:execute("go", {}, { idempotent = true })
@@ -241,7 +241,7 @@ describe("a host", function()
       assert.equal(err, select(2, mortal:execute("go", {})))
     end)
 
-    it("leaves one alone that is not to be restarted", function()
+    it("does not restart a plugin without `restart`", function()
       local path = directory .. "/lives"
       local mortal = assert(host:start { command = plugin("mortal", path, "2") })
       mortal:execute("go", {})
@@ -252,7 +252,7 @@ describe("a host", function()
     end)
   end)
 
-  describe("looks for plugins in a directory", function()
+  describe("discovers plugins in a directory", function()
     local function by_name(found)
       local names = {}
       for _, item in ipairs(found) do names[#names + 1] = item.name end
@@ -271,7 +271,7 @@ describe("a host", function()
       assert.equal(2, #started)
     end)
 
-    it("and says what it passes over, and why", function()
+    it("and reports what it skips, with the reason", function()
       write(directory .. "/notes.txt", "not a program")
       write(directory .. "/open", "#!/bin/sh\n", "777")
       write(directory .. "/.hidden", "#!/bin/sh\n", "755")
@@ -288,22 +288,22 @@ describe("a host", function()
       local reasons = {}
       for _, item in ipairs(skipped) do reasons[item.path:match "[^/]+$"] = item.reason end
       assert.matches("not executable", reasons["notes.txt"], 1, true)
-      assert.matches("can be written by everybody", reasons.open, 1, true)
+      assert.matches("is world-writable", reasons.open, 1, true)
       assert.is_nil(reasons[".hidden"])
       assert.matches("line 1, column", reasons.a, 1, true)
       assert.matches("executable: a string expected", reasons.b, 1, true)
-      assert.matches("inside of the plugin's directory", reasons.c, 1, true)
+      assert.matches("inside the plugin's directory", reasons.c, 1, true)
       assert.matches("missing", reasons.d, 1, true)
       assert.matches("no manifest.json", reasons.empty, 1, true)
-      assert.truthy(said "passed over .*notes.txt")
+      assert.truthy(said "skipped .*notes.txt")
       assert.equal("open", by_name((host:discover(directory, { allow_world_writable = true }))))
     end)
 
-    it("unless everybody may write to it, or it is not there", function()
+    it("unless it is world-writable or missing", function()
       assert(os.execute(("chmod 777 '%s'"):format(directory)))
       local found, err = host:discover(directory)
       assert.is_nil(found)
-      assert.matches("can be written by everybody", err.message, 1, true)
+      assert.matches("is world-writable", err.message, 1, true)
       assert.is_nil((host:discover(directory .. "/nowhere")))
     end)
   end)

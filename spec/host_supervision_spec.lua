@@ -55,7 +55,7 @@ describe("a host", function()
   end)
 
   describe("that is stopped", function()
-    it("while a plugin starts gives that up", function()
+    it("while a plugin starts cancels that", function()
       local given = { command = plugin "slow", handshake_timeout = 600 }
       local starting = tasks.start(host.start, host, given)
       in_time(host.stop, host)
@@ -65,7 +65,7 @@ describe("a host", function()
       assert.is_nil(next(host.plugins))
     end)
 
-    it("while a plugin waits to come back starts it no more, and lets go of who waits for it", function()
+    it("while a plugin waits for its restart cancels that, and fails the waiting calls", function()
       local mortal = assert(host:start { command = plugin("mortal", path, "9"), name = "mortal", restart = slow })
       assert.is_nil((mortal:execute "go"))
       local waiting = tasks.start(function() return mortal:execute("go", {}, { timeout = false }) end)
@@ -77,7 +77,7 @@ describe("a host", function()
       assert.equal(1, lives())
     end)
 
-    it("while a plugin shakes hands again ends that, too", function()
+    it("during the handshake of a restarted plugin ends that process", function()
       local gated = assert(host:start { command = plugin("one_fails", path, "0"), restart = quick })
       local spec = gated.supervisor.spec
       spec.command, spec.handshake_timeout = plugin "slow", 600
@@ -85,10 +85,10 @@ describe("a host", function()
       turn_until(function() return next(gated.supervisor.opening) end)
       in_time(gated.stop, gated)
       in_time(tasks.run)
-      assert.is_nil(said "is back")
+      assert.is_nil(said "restarted")
     end)
 
-    it("does not start a plugin again that dies of being stopped", function()
+    it("does not restart a plugin that dies while it is stopped", function()
       local touchy = assert(host:start { command = plugin("touchy", path), restart = quick })
       touchy:stop()
       in_time(tasks.run)
@@ -96,7 +96,7 @@ describe("a host", function()
       assert.is_nil(said "^error")
     end)
 
-    it("fails what is under way", function()
+    it("fails pending calls", function()
       local ladder = { request = 0, eof = 0.1, term = 0.1 }
       local slow_one = assert(host:start { command = plugin "slow_operation", ladder = ladder })
       local calls = {}
@@ -122,7 +122,7 @@ describe("a host", function()
       return assert(host:start { command = command, ladder = ladder })
     end
 
-    it("once, and whoever comes second waits, too", function()
+    it("once, and a second caller waits, too", function()
       local one = stubborn()
       local pid = one:pids()[1]
       local first = tasks.start(one.stop, one)
@@ -131,7 +131,7 @@ describe("a host", function()
       assert.equal("done", first.state)
     end)
 
-    it("politely also where the one who asks for it was cancelled", function()
+    it("with all steps although the calling task was cancelled", function()
       local task = tasks.start(function()
         local _ <close> = assert(host:start { command = plugin("witness", path) })
         loop.sleep(600)
@@ -143,7 +143,7 @@ describe("a host", function()
       host:stop()
     end)
 
-    it("and forgets that one, not another that has its name by now", function()
+    it("and removes that plugin, not a newer one with its name", function()
       local first = assert(host:start { command = plugin "good", name = "good" })
       first:stop()
       local second = assert(host:start { command = plugin "good", name = "good" })
@@ -163,7 +163,7 @@ describe("a host", function()
   end)
 
   describe("starts a pool", function()
-    it("or nothing: if one of it fails, none is left", function()
+    it("as a whole: if one process fails, none is left", function()
       local pool, err = host:start { command = plugin("one_fails", path, "2"), pool = 3 }
       assert.is_nil(pool)
       assert.same({ code = 10 }, err.exit)
@@ -171,14 +171,14 @@ describe("a host", function()
       assert.is_nil(next(host.plugins))
     end)
 
-    it("of which one dies while the others shake hands, and comes back", function()
+    it("of which one process dies during the handshake of the others, and restarts", function()
       local pool = assert(host:start { command = plugin("early_death", path), pool = 2, restart = quick })
       turn_until(function() return #pool:pids() == 2 end)
       assert.equal(3, lives())
       assert(pool:execute "go")
     end)
 
-    it("of which one dies, and goes on with the other", function()
+    it("of which one process dies, and continues with the other", function()
       local pool = assert(host:start { command = plugin "pid", pool = 2 })
       local dead = pool.supervisor.members[1]
       dead.peer.child:kill "KILL"
@@ -187,7 +187,7 @@ describe("a host", function()
       assert.is_nil(pool.supervisor.failure)
     end)
 
-    it("and is done with if the one who asks is cancelled", function()
+    it("and stops it if the calling task is cancelled", function()
       local task = tasks.start(function()
         return host:start { command = plugin "slow", pool = 2, handshake_timeout = 600 }
       end)
@@ -202,7 +202,7 @@ describe("a host", function()
   end)
 
   describe("starts a lazy plugin", function()
-    it("once, however many ask for it", function()
+    it("once, however many calls wait for it", function()
       local lazy = assert(host:start { command = plugin("mortal", path, "1"), lazy = true })
       local calls = {}
       for i = 1, 5 do calls[i] = function() return assert(lazy:execute "go").message end end
@@ -210,7 +210,7 @@ describe("a host", function()
       assert.equal(1, lives())
     end)
 
-    it("that cannot be started: all who asked are told why, and the next one tries again", function()
+    it("that cannot be started: all waiting calls fail with the reason, and the next call tries again", function()
       local lazy = assert(host:start { command = plugin("one_fails", path, "1"), lazy = true })
       local calls = {}
       for i = 1, 3 do calls[i] = function() return select(2, lazy:execute "go") end end
@@ -220,7 +220,7 @@ describe("a host", function()
       assert.equal(2, lives())
     end)
 
-    it("whose program is not there", function()
+    it("whose program does not exist", function()
       local lazy = assert(host:start { command = { "./no such program" }, lazy = true })
       for _ = 1, 2 do
         local outcome, err = in_time(lazy.execute, lazy, "go", {}, { timeout = false })
@@ -229,7 +229,7 @@ describe("a host", function()
       end
     end)
 
-    it("and waits for it no longer than told, but goes on for the next", function()
+    it("and waits for it until the timeout, but continues for the next call", function()
       local lazy = assert(host:start { command = plugin("gated", path), lazy = true, name = "lazy" })
       local outcome, err = in_time(lazy.execute, lazy, "go", {}, { timeout = "100ms" })
       assert.is_nil(outcome)
@@ -253,7 +253,7 @@ describe("a host", function()
   end)
 
   describe("starts several", function()
-    it("and refuses a list with a mistake in it, before anything is started", function()
+    it("and raises for a wrong list before anything is started", function()
       assert.has_error(function()
         host:start_all { { command = plugin("mortal", path, "1") }, { command = {} } }
       end)
@@ -265,15 +265,15 @@ describe("a host", function()
       assert.equal(0, lives())
     end)
 
-    it("and tells of a name that is taken", function()
+    it("and reports a name that is in use", function()
       local started, failed = host:start_all {
         { command = plugin "good", name = "a" }, { command = plugin "good", name = "a" },
       }
       assert.equal(1, #started)
-      assert.equal("a plugin called a runs already", failed.a.message)
+      assert.equal("a plugin called a is already running", failed.a.message)
     end)
 
-    it("and is done with if the one who asks is cancelled", function()
+    it("and stops it if the calling task is cancelled", function()
       local task = tasks.start(function()
         local started, failed = host:start_all { { command = plugin "slow", name = "a", handshake_timeout = 600 } }
         return #started, failed.a.kind
@@ -284,20 +284,20 @@ describe("a host", function()
   end)
 
   describe("runs an operation", function()
-    it("without a deadline, if that is what is wanted", function()
+    it("without a deadline, with timeout = false", function()
       local one = assert(host:start { command = plugin "pid", timeout = "100ms" })
       assert.equal("timeout", select(2, one:execute("go", { sleep = 0.3 })).kind)
       assert(in_time(one.execute, one, "go", { sleep = 0.3 }, { timeout = false }))
     end)
 
-    it("without a deadline, and hears of the death of the plugin all the same", function()
+    it("without a deadline, and fails when the plugin dies", function()
       local one = assert(host:start { command = plugin "crash_during" })
       local outcome, err = in_time(one.execute, one, "go", {}, { timeout = false })
       assert.is_nil(outcome)
       assert.same({ code = 5 }, err.exit)
     end)
 
-    it("in no time at all, without sending it", function()
+    it("with a timeout of 0 without sending it", function()
       local one = assert(host:start { command = plugin "good" })
       local outcome, err = one:execute("go", {}, { timeout = 0 })
       assert.is_nil(outcome)
@@ -305,7 +305,7 @@ describe("a host", function()
       assert.equal(0, one.supervisor.members[1].peer.stream:waiting())
     end)
 
-    it("when the plugin is back, unless the time is over before", function()
+    it("when the plugin has restarted, unless the timeout is over", function()
       local mortal = assert(host:start { command = plugin("mortal", path, "9"), name = "mortal", restart = slow })
       assert.is_nil((mortal:execute "go"))
       for _, use in ipairs { mortal.execute, mortal.call } do
@@ -315,7 +315,7 @@ describe("a host", function()
       end
     end)
 
-    it("within its time, however often it is run again", function()
+    it("within its timeout, however often it is retried", function()
       local endless = { max = 1000, within = 60, backoff = 0.01, factor = 1, jitter = 0 }
       local mortal = assert(host:start { command = plugin("mortal", path, "9999"), restart = endless })
       local outcome, err = in_time(mortal.execute, mortal, "go", {}, { timeout = 0.5, idempotent = true })
@@ -324,8 +324,8 @@ describe("a host", function()
     end)
   end)
 
-  describe("keeps to limits", function()
-    it("of calls that wait for an answer", function()
+  describe("enforces limits", function()
+    it("of pending calls", function()
       local given = { command = plugin "slow_operation", limits = { calls = 2 }, ladder = { request = 0, eof = 0 } }
       local one = assert(host:start(given))
       local calls = {}
@@ -336,7 +336,7 @@ describe("a host", function()
       assert.same({ "timeout", "timeout", "full" }, { table.unpack(kinds) })
     end)
 
-    it("of messages, both ways, and goes on", function()
+    it("of messages in both directions, and continues", function()
       local function note(entry) entries[#entries + 1] = entry end
       local strict <close> = hosts { log = note, limits = { message = 1000 } }
       local one = assert(strict:start { command = { "lua5.4", "spec/support/plugins/chatty.lua" } })
@@ -363,7 +363,7 @@ describe("a host", function()
     local good = assert(host:start { command = command, extensions = true })
     local outcome = assert(good:execute("go", {}, { on_progress = function() error "on purpose" end }))
     assert.is_true(outcome.success)
-    assert.truthy(said "handling its progress failed: .*on purpose")
+    assert.truthy(said "handler of progress failed: .*on purpose")
     host:stop()
     local complaints = children.run { command = { "sh", "-c", 'exec lua5.4 -e "$1" 2>&1', "sh", [[
       local host = require "pintle.host" { log = function() error "full" end }
@@ -371,11 +371,11 @@ describe("a host", function()
       print(assert(plugin:execute "go").success)
       host:stop()
     ]] } }
-    assert.matches("pintle: the host's log failed: .*full", complaints)
+    assert.matches("pintle: the host's log function failed: .*full", complaints)
     assert.matches("true\n$", complaints)
   end)
 
-  it("leaves nothing behind, however often plugins are started and stopped", function()
+  it("leaks nothing when plugins are started and stopped many times", function()
     local function cycle(n)
       for i = 1, n do
         local one <close> = assert(host:start { command = { "spec/support/sober.sh" }, restart = i % 2 == 0 })

@@ -47,7 +47,9 @@ local MAY_REQUIRE = {
   ["jsonrpc"] = { "pintle.core", "pintle.error" },
   ["lazy"] = {},
   ["loop"] = { "pintle.core", "pintle.error" },
-  ["manifest"] = { "pintle.core", "pintle.error", "pintle.jsonrpc", "pintle.lazy", "pintle.schema" },
+  ["manifest"] = {
+    "pintle.core", "pintle.error", "pintle.jsonrpc", "pintle.options", "pintle.schema",
+  },
   ["options"] = {},
   ["outcome"] = { "pintle.core", "pintle.error" },
   ["peer"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.task" },

@@ -128,7 +128,7 @@ describe("a server's lifecycle", function()
     client:close()
     local status, text, complaints = server:ending()
     assert.same({ 1, "" }, { status, text })
-    assert.matches("process %d+, which it serves, is gone", complaints)
+    assert.matches("process %d+, which it serves, has ended", complaints)
   end)
 
   it("goes on after an invalid processId", function()

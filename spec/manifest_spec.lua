@@ -2,7 +2,6 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local manifest = require "pintle.manifest"
 local order = require "pintle.manifest.order"
-local reading = require "pintle.manifest.reading"
 
 local GREET = {
   description = "Say hello",
@@ -27,7 +26,7 @@ local function assert_blames(message, fn)
 end
 
 describe("a declared manifest", function()
-  it("has what was declared", function()
+  it("has the declared members", function()
     local greeter = manifest.new {
       name = "greeter", version = "1.0.0", description = "Says hello", requires = { "sh", { command = "cat" } },
       capabilities = { "x-loud" },
@@ -46,7 +45,7 @@ describe("a declared manifest", function()
     assert.same({ { command = "hand" } }, greeter.operations.wave.requires)
   end)
 
-  it("blames the author's line for what is wrong with it", function()
+  it("raises at the author's line for a mistake", function()
     local function new(given) return function() manifest.new(given) end end
     assert_blames("plugin: a table expected, got nil", new(nil))
     assert_blames("plugin: name is missing", new { version = "1.0.0" })
@@ -57,10 +56,10 @@ describe("a declared manifest", function()
       new { name = "x", version = "1.0" })
     assert_blames("plugin: description: a string expected, got table",
       new { name = "x", version = "1.0.0", description = {} })
-    assert_blames('plugin: there is no "nmae"', new { name = "x", version = "1.0.0", nmae = "x" })
+    assert_blames('plugin: there is no option "nmae"', new { name = "x", version = "1.0.0", nmae = "x" })
   end)
 
-  it("blames it for wrong requirements and capabilities", function()
+  it("raises for wrong requirements and capabilities", function()
     local function new(given)
       given.name, given.version = "x", "1.0.0"
       return function() manifest.new(given) end
@@ -77,18 +76,18 @@ describe("a declared manifest", function()
     assert_blames("plugin: dialects: tables by the names of dialects expected", new { dialects = { "lsp" } })
   end)
 
-  it("blames it for a wrong operation", function()
+  it("raises for a wrong operation", function()
     local function add(name, spec) return function() declared():add(name, spec) end end
     assert_blames("operation: name is missing", add(nil, {}))
     assert_blames("operation: name is blank", add("", {}))
-    assert_blames('operation "greet" is there already', add("greet", {}))
+    assert_blames('operation "greet" is already declared', add("greet", {}))
     assert_blames('operation "x": a table expected, got nil', add "x")
-    assert_blames('operation "x": there is no "param"', add("x", { param = {} }))
+    assert_blames('operation "x": there is no option "param"', add("x", { param = {} }))
     assert_blames('operation "x": description: a string expected, got boolean', add("x", { description = true }))
     assert_blames('operation "x": requires: a list of commands expected', add("x", { requires = "sh" }))
   end)
 
-  it("blames it for a schema that is none, with the place in it", function()
+  it("raises for a wrong schema, with the location of the mistake", function()
     local ok, err = pcall(function()
       declared():add("x", { params = { type = "object", properties = { a = { type = "strin" } } } })
     end)
@@ -96,8 +95,8 @@ describe("a declared manifest", function()
     assert.matches('^spec/manifest_spec.lua:%d+: operation "x": params: schema at /properties/a/type: ', err)
   end)
 
-  it("wants a schema of objects", function()
-    local message = 'operation "x": params: a schema of the type "object" expected, for arguments have names'
+  it("needs a schema of objects", function()
+    local message = 'operation "x": params: a schema of the type "object" expected, because arguments have names'
     for _, params in ipairs {
       { type = "string" }, { type = { "string", "null" } }, { type = {} }, { "object" }, json.array(), true, "object",
     } do
@@ -105,7 +104,7 @@ describe("a declared manifest", function()
     end
   end)
 
-  it("takes a schema that does not say that arguments are an object, or says it in a list", function()
+  it("accepts a schema without a type, or with a list of types that has object", function()
     for _, params in ipairs {
       {}, { properties = { n = { type = "integer", default = 1 } } }, { type = { "object" } },
       { type = { "object", "null" }, required = {} },
@@ -122,7 +121,7 @@ describe("a declared manifest", function()
     assert.equal('Invalid params for "x": property "m" is missing', select(2, greeter:check("x", {})).message)
   end)
 
-  it("is as it was if an operation is refused", function()
+  it("does not change if an operation is refused", function()
     local greeter = declared()
     pcall(greeter.add, greeter, "x", { params = true })
     assert.same({ "greet" }, greeter.names)
@@ -131,21 +130,21 @@ describe("a declared manifest", function()
 end)
 
 describe("semantic versions", function()
-  it("are told by the grammar of 2.0.0", function()
+  it("follow the grammar of 2.0.0", function()
     local right = {
       "0.0.4", "1.2.3", "10.20.30", "1.1.2-prerelease+meta", "1.1.2+meta", "1.1.2+meta-valid", "1.0.0-alpha",
       "1.0.0-alpha.beta.1", "1.0.0-alpha.0valid", "1.0.0-rc.1+build.1", "2.0.0+build.1848", "1.2.3----RC-SNAPSHOT.12.9",
       "1.0.0+0.build.1-rc.10000aaa-kk-0.1", "99999999999999999999.0.0", "1.0.0-0A.is.legal", "1.0.0+001",
     }
-    for _, text in ipairs(right) do assert.is_true(reading.is_semantic(text), text .. " is refused") end
+    for _, text in ipairs(right) do assert.is_true(manifest.is_semantic(text), text .. " is refused") end
   end)
 
-  it("are nothing else", function()
+  it("are not any other text", function()
     local wrong = {
       "", "1", "1.2", "1.2.3.4", "v1.2.3", "1.2.3-", "1.2.3+", "1.2.3-01", "1.2.3-a..b", "01.1.1", "1.01.1", "1.1.01",
       "1.2.3-é", "1.2.3+a+b", "+invalid", "-1.0.0", "1.2.3 ", "1.2.3\n", "alpha", "1.2.-3", "1.0.0-a_b", "1..0",
     }
-    for _, text in ipairs(wrong) do assert.is_false(reading.is_semantic(text), text .. " is taken") end
+    for _, text in ipairs(wrong) do assert.is_false(manifest.is_semantic(text), text .. " is taken") end
   end)
 end)
 
@@ -160,7 +159,7 @@ describe("a received manifest", function()
     return object
   end
 
-  it("has what it says", function()
+  it("has the received members", function()
     local read = assert(manifest.read(told()))
     assert.equal("kubernetes", read.name)
     assert.equal("1.2.0", read.version)
@@ -172,7 +171,7 @@ describe("a received manifest", function()
     assert.same({}, read.warnings)
   end)
 
-  it("is refused without what it cannot be used without", function()
+  it("is refused without name, version or operations", function()
     local function refused(changes)
       local read, err = manifest.read(told(changes))
       assert.is_nil(read)
@@ -191,7 +190,7 @@ describe("a received manifest", function()
     assert.equal("its manifest: an object expected, got string", select(2, manifest.read "x").message)
   end)
 
-  it("is taken with a warning where something does not matter much", function()
+  it("gets a warning for a mistake that does not prevent its use", function()
     local read = assert(manifest.read(told {
       version = "one", description = 3, requires = { 1, { package = "later" } }, capabilities = { cancel = {} },
     }))
@@ -204,19 +203,19 @@ describe("a received manifest", function()
     assert.is_nil(read.description)
   end)
 
-  it("may have operations that it cannot tell, and no version", function()
+  it("may have operations that it does not list, and no version", function()
     local read = assert(manifest.read { name = "x", version = false, is_open = true, operations = {} })
     assert.is_nil(read.version)
     assert.same({ a = 1 }, (read:check("anything", { a = 1 })))
   end)
 
-  it("may write null for what it does not have", function()
+  it("may have null for a missing member", function()
     local read = assert(manifest.read(told { description = json.null, requires = json.null, capabilities = json.null }))
     assert.same({}, read.warnings)
     assert.same({}, read.requires)
   end)
 
-  it("keeps an operation whose schema is wrong, and the others usable", function()
+  it("keeps an operation with a wrong schema, and the others can be used", function()
     local read = assert(manifest.read(told {
       operations = {
         bad = { params = { type = "objekt" } }, worse = 1, open = {},
@@ -237,7 +236,7 @@ describe("a received manifest", function()
 end)
 
 describe("arguments", function()
-  it("get what they leave to defaults, in a table of their own", function()
+  it("get defaults, in a new table", function()
     local given = { name = "Ada" }
     local args = declared():check("greet", given)
     assert.same({ name = "Ada", times = 1 }, args)
@@ -254,7 +253,7 @@ describe("arguments", function()
     assert.same({}, greeter:check "wave")
   end)
 
-  it("are refused with the place in both, and why", function()
+  it("are refused with the location in arguments and schema, and the reason", function()
     local args, err = declared():check("greet", { name = "Ada", times = "x" })
     assert.is_nil(args)
     assert.is_true(errors.is(err))
@@ -277,7 +276,7 @@ describe("arguments", function()
     end
   end)
 
-  it("of an unknown operation are an error that names the one that was meant", function()
+  it("of an unknown operation are an error that suggests the most similar name", function()
     local cluster = manifest.new { name = "k", version = "1.0.0" }
     for _, name in ipairs { "apply", "condition", "delete" } do cluster:add(name, {}) end
     local args, err = cluster:check("appply", {})
@@ -292,7 +291,7 @@ describe("arguments", function()
 end)
 
 describe("a schema that is sent", function()
-  it("has an empty list wherever one belongs", function()
+  it("has an empty array where the schema needs one", function()
     assert.equal('{"type":"object","properties":{"a":{"type":"array","default":[]},"b":{"type":"object","default":{}}},'
       .. '"required":[]}', json.encode(order {
       type = "object", required = {}, properties = {
@@ -302,14 +301,14 @@ describe("a schema that is sent", function()
   end)
 end)
 
-describe("the nearest name", function()
+describe("the most similar name", function()
   local function nearest_of(name, names)
     local read = assert(manifest.read { name = "x", version = "1.0.0", operations = {} })
     read.names = names
     return read:nearest(name)
   end
 
-  it("is the one with the fewest letters wrong", function()
+  it("is the one with the fewest different letters", function()
     local names = { "apply", "condition", "create-namespace", "get", "set" }
     local cases = {
       appply = "apply", aply = "apply", Apply = "apply", APPLY = "apply", paply = "apply", conditoin = "condition",
@@ -318,7 +317,7 @@ describe("the nearest name", function()
     for name, nearest in pairs(cases) do assert.equal(nearest, nearest_of(name, names), name) end
   end)
 
-  it("is none if all are far, or nothing is left of it", function()
+  it("is nil if none is similar", function()
     for _, name in ipairs { "", "x", "delete", "application", ("apply"):rep(1000000) } do
       assert.is_nil(nearest_of(name, { "apply", "y", "" }), name:sub(1, 20))
     end

@@ -21,11 +21,12 @@ describe("the outputs of a declared operation", function()
     for _, outputs in ipairs { { type = "array" }, { properties = {} }, true, "object" } do
       local ok, err = pcall(declare, outputs)
       assert.is_false(ok)
-      assert.matches('operation "count": outputs: a schema of the type "object" expected, for outputs have names$', err)
+      assert.matches('operation "count": outputs: a schema of the type "object" expected, because outputs have names$',
+        err)
     end
   end)
 
-  it("have a schema without fault", function()
+  it("have a valid schema", function()
     local ok, err = pcall(declare, { type = "object", properties = { a = { type = "strin" } } })
     assert.is_false(ok)
     assert.matches('^spec/outputs_spec.lua:%d+: operation "count": outputs: schema at /properties/a/type: ', err)
@@ -42,7 +43,7 @@ describe("the outputs of a declared operation", function()
   end)
 end)
 
-describe("the outputs of an operation that was told of", function()
+describe("the outputs of an operation of a received manifest", function()
   local function read(outputs)
     return assert(manifest.read { name = "x", version = "1.0.0", operations = {
       count = { params = true, outputs = outputs },
@@ -54,7 +55,7 @@ describe("the outputs of an operation that was told of", function()
     assert.is_true(read(nil):check_outputs("count", { count = "x" }))
   end)
 
-  it("go unchecked if that is wrong, which is told", function()
+  it("are not checked if the schema is wrong, with a warning", function()
     local self = read { type = "objekt" }
     assert.is_true(self:check_outputs("count", {}))
     assert.matches("^operations.count.outputs: schema at /type: ", self.warnings[1])
@@ -76,12 +77,12 @@ describe("a plugin that has declared outputs", function()
     return answer, complaints
   end
 
-  it("answers with what fits", function()
+  it("answers with matching outputs", function()
     assert.same({ success = true, outputs = { count = "2" } }, (give "right").result)
   end)
 
-  it("fails with what does not fit, and its author is told", function()
-    local message = 'operation "give" returned what it has not declared: '
+  it("fails with outputs that do not match, and logs an error", function()
+    local message = 'operation "give" returned outputs that do not match its schema: '
       .. 'outputs/count: expected integer, got string "two"'
     local answer, complaints = give "wrong"
     assert.same({ code = -32603, message = "Internal error: " .. message }, answer.error)
@@ -89,7 +90,7 @@ describe("a plugin that has declared outputs", function()
     assert.equal(-32603, (give "none").error.code)
   end)
 
-  it("may leave them out when it fails, but not give wrong ones", function()
+  it("may omit outputs when it fails, but not return wrong ones", function()
     assert.same({ success = false, message = "no luck", error = "no luck" }, (give "failed").result)
     assert.equal(-32603, (give "failed-wrong").error.code)
   end)

@@ -16,7 +16,7 @@ before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
 describe("the command line of a plugin", function()
-  it("tells what it offers, for people", function()
+  it("prints help", function()
     for _, option in ipairs { "--help", "-h" } do
       local text, status, complaints = extension.run(GREETER, {}, { option })
       assert.equal(0, status)
@@ -29,18 +29,18 @@ describe("the command line of a plugin", function()
     end
   end)
 
-  it("tells what it requires", function()
+  it("prints the requirements in the help", function()
     local text = extension.run("spec/support/plugins/described.lua", {}, { "--help" })
     assert.matches("\nRequires: pintle%-no%-such%-command\n", text)
   end)
 
-  it("tells its version", function()
+  it("prints the version", function()
     local text, status = extension.run(GREETER, {}, { "--version" })
     assert.equal("greeter 1.0.0\n", text)
     assert.equal(0, status)
   end)
 
-  it("tells its manifest, for programs and to be read", function()
+  it("prints the manifest as indented JSON", function()
     for _, arguments in ipairs { { "--manifest" }, { "--manifest", "gevals" }, { "--manifest=gevals" } } do
       local text, status = extension.run(GREETER, {}, arguments)
       assert.equal(0, status)
@@ -50,7 +50,7 @@ describe("the command line of a plugin", function()
     end
   end)
 
-  it("takes a configuration", function()
+  it("accepts a configuration", function()
     for _, arguments in ipairs { { "--config", '{"a":[1]}' }, { '--config={"a":[1]}' } } do
       local answer, status = once("context", {}, {}, arguments)
       assert.equal('{"a":[1]}', answer.result.outputs.config)
@@ -58,7 +58,7 @@ describe("the command line of a plugin", function()
     end
   end)
 
-  it("refuses a configuration that is none", function()
+  it("refuses a wrong configuration", function()
     local cases = {
       ["{"] = "workshop: --config: expected a member name at line 1, column 2",
       ["[]"] = "workshop: --config: a JSON object expected",
@@ -75,14 +75,14 @@ describe("the command line of a plugin", function()
     assert.equal("greeter: --config: a value is missing\n", complaints)
   end)
 
-  it("takes a dialect, and so does the environment", function()
+  it("accepts a dialect, and so does the environment", function()
     for _, arguments in ipairs { { "--dialect", "gevals" }, { "--dialect=gevals" } } do
       assert.equal(HELLO .. "\n", (extension.run(WORKSHOP, { GREET }, arguments)))
     end
     assert.equal(HELLO .. "\n", (extension.run(WORKSHOP, { GREET }, {}, { PINTLE_DIALECT = "gevals" })))
   end)
 
-  it("refuses a dialect that is none, and tells which there are", function()
+  it("refuses an unknown dialect, and lists the known ones", function()
     local function refused(where, arguments, env)
       local _, status, complaints = extension.run(GREETER, {}, arguments, env)
       assert.equal(2, status)
@@ -93,7 +93,7 @@ describe("the command line of a plugin", function()
     refused("PINTLE_DIALECT", {}, { PINTLE_DIALECT = "klingon" })
   end)
 
-  it("leaves everything else to the plugin", function()
+  it("leaves all other arguments to the plugin", function()
     local arguments = { "serve", "-v", "--depth=3", "--config", "{}", "--help=me", "--", "--help" }
     local answer = once("context", {}, {}, arguments)
     assert.equal("serve -v --depth=3 --help=me --help", answer.result.outputs.arguments)
@@ -113,7 +113,7 @@ describe("a plugin started in a terminal", function()
 
   local has_script = core.which "script" ~= nil
 
-  it("explains itself instead of waiting", function()
+  it("prints a greeting instead of waiting", function()
     if not has_script then return pending "no script(1) here" end
     local text, status = in_terminal "lua5.4 examples/greeter/plugin.lua"
     assert.matches("^greeter 1.0.0: Says hello\n\nThis is a plugin", text)
@@ -121,7 +121,7 @@ describe("a plugin started in a terminal", function()
     assert.equal(0, status)
   end)
 
-  it("serves there if told so", function()
+  it("serves with --serve", function()
     if not has_script then return pending "no script(1) here" end
     local text, status = in_terminal("lua5.4 " .. WORKSHOP .. " --serve", GREET .. "\n\4")
     assert.truthy(text:find(HELLO, 1, true), text)

@@ -2,15 +2,15 @@
 local children = require "spec.support.children"
 local july_host = require "spec.support.reginald.july_host"
 local june_host = require "spec.support.reginald.june_host"
-local stdout = require "pintle.plugin.stdout"
+local folding = require "pintle.plugin.folding"
 
 describe("a text", function()
   local function folded(text, column, most)
-    local result, last = stdout.fold(text, column, most)
+    local result, last = folding.fold(text, column, most)
     return result:gsub("\n", "|"), last
   end
 
-  it("is cut where a line is too long, wherever it began", function()
+  it("is cut where a line is too long, also a line that began earlier", function()
     for _, case in ipairs {
       { "", 0, 4, "", 0 }, { "abcd", 0, 4, "abcd", 4 }, { "abcde", 0, 4, "abcd|e", 1 }, { "abc", 2, 4, "ab|c", 1 },
       { "abc\n", 2, 4, "ab|c|", 0 }, { "abc", 4, 4, "|abc", 3 }, { "ab\ncdefgh\ni", 0, 4, "ab|cdef|gh|i", 1 },
@@ -22,7 +22,7 @@ describe("a text", function()
     end
   end)
 
-  it("is not cut inside of a character", function()
+  it("is not cut inside a character", function()
     assert.equal("abä|ö", (folded("abäö", 0, 5)))
     assert.equal("abc|ä", (folded("abcä", 0, 4)))
     assert.equal("|€", (folded("€", 2, 4)))
@@ -34,7 +34,7 @@ describe("a text", function()
       local parts = {}
       for i = 1, math.random(40) do parts[i] = ({ "a", "ä", "€", "😀", "\n", "\xff" })[math.random(6)] end
       local text, column, most = table.concat(parts), math.random(0, 9), math.random(9, 20)
-      local result, last = stdout.fold(text, column, most)
+      local result, last = folding.fold(text, column, most)
       assert.equal(text:gsub("\n", ""), result:gsub("\n", ""))
       local line = ("x"):rep(column) .. result
       for one in line:gmatch "[^\n]*" do assert.truthy(#one <= most, ("%q"):format(line)) end
@@ -108,7 +108,7 @@ describe("what a plugin writes to stderr", function()
     assert.truthy(longest(written(june_host, HOSTS[1][2], HOSTS[1][3], WAYS[1], "--dialect", "reginald")) < 65536)
   end)
 
-  it("leaves other files, and lines that are short, as they are", function()
+  it("does not change in other files, or in short lines", function()
     local other = os.tmpname()
     local way = ([[
       local f <close> = io.open(%q, "w")
@@ -127,7 +127,7 @@ describe("what a plugin writes to stderr", function()
     os.remove(other)
   end)
 
-  it("is as it is for other hosts", function()
+  it("does not change for other hosts", function()
     local process <close> = assert(require("pintle.core").spawn {
       command = { "sh", "-c", 'exec 2> "$0"; exec "$@"', path, table.unpack(children.lua(code_of(WAYS[1]))) },
     })

@@ -34,7 +34,7 @@ describe("what an operation returns", function()
     }, result_of "outputs")
   end)
 
-  it("is a failure, told so that every host shows something of it", function()
+  it("is a failure with a message and an error", function()
     assert.same({ success = false, message = "it is broken", error = "it is broken" }, result_of "failure")
     assert.same({ success = false }, result_of "no")
     assert.same({ success = false, message = "Condition not met", error = "Timed out", outputs = { tries = "3" } },
@@ -42,12 +42,12 @@ describe("what an operation returns", function()
     assert.same({ success = false, message = "Timed out", error = "Timed out" }, result_of "short-failure")
   end)
 
-  it("is an error of the protocol", function()
+  it("is a protocol error", function()
     assert.same({ code = -32050, message = "refused", data = { why = "because" } }, (failure_of "code"))
     assert.same({ code = -32002, message = "no glue" }, (failure_of "error"))
   end)
 
-  it("is an internal error if it raises, and only people see where", function()
+  it("is an internal error if it raises, and only stderr has the traceback", function()
     local err, complaints = failure_of "raise"
     assert.equal(-32603, err.code)
     assert.matches("^Internal error: spec/support/plugins/workshop.lua:%d+: boom$", err.message)
@@ -57,13 +57,13 @@ describe("what an operation returns", function()
     assert.same({ code = -32051, message = "thrown" }, (failure_of "raise-table"))
   end)
 
-  it("is a mistake of the author if it is anything else, and says which", function()
+  it("is an internal error that names the mistake if it is anything else", function()
     local cases = {
       number = 'operation "number" returned a number; it may return a string, a table with message and outputs, '
         .. "true or nothing",
       typo = 'operation "typo" returned a table with "mesage"; it may have message, error and outputs',
-      ["bad-message"] = 'operation "bad-message" returned number as its message, which has to be a string',
-      ["bad-error"] = 'operation "bad-error" returned nil and a number; a string or a table says what is wrong',
+      ["bad-message"] = 'operation "bad-message" returned a number as its message; a string expected',
+      ["bad-error"] = 'operation "bad-error" returned nil and a number; a string or a table expected',
       ["table-output"] = 'output "items" of operation "table-output": text expected, got array; pintle.json.encode '
         .. "makes some of it",
       ["function-output"] = 'output "f" of operation "function-output": text expected, got function; '

@@ -32,7 +32,7 @@ describe("the declaration of a plugin", function()
   local function new() return pintle.plugin { name = "x", version = "1.0.0" } end
   local function fn() end
 
-  it("blames the author's line for what is wrong with it", function()
+  it("raises at the author's line for a mistake", function()
     assert_blames("plugin: name is missing", function() pintle.plugin { version = "1.0.0" } end)
     assert_blames('plugin: version: "one" is no semantic version, such as 1.0.0 or 2.1.0-rc.1', function()
       pintle.plugin { name = "x", version = "one" }
@@ -40,17 +40,17 @@ describe("the declaration of a plugin", function()
     assert_blames('operation "x": a function expected, got nil', function() new():operation("x", {}) end)
     assert_blames("operation: name is blank", function() new():operation("", {}, fn) end)
     assert_blames('operation "x": a table expected, got nil', function() new():operation("x", nil, fn) end)
-    assert_blames('operation "x" is there already', function()
+    assert_blames('operation "x" is already declared', function()
       local plugin = new()
       plugin:operation("x", {}, fn)
       plugin:operation("x", {}, fn)
     end)
   end)
 
-  it("blames it for wrong methods and functions, too", function()
+  it("raises for wrong methods and functions", function()
     assert_blames("method: a name expected", function() new():method(nil, fn) end)
     assert_blames('method "m": a function expected, got table', function() new():method("m", {}) end)
-    assert_blames('method "m" is there already', function()
+    assert_blames('method "m" is already declared', function()
       local plugin = new()
       plugin:method("m", fn)
       plugin:method("m", fn)
@@ -59,9 +59,9 @@ describe("the declaration of a plugin", function()
     assert_blames("on_shutdown: a function expected, got string", function() new():on_shutdown "x" end)
   end)
 
-  it("minds how it is served", function()
+  it("checks the options of serve", function()
     assert_blames('serve: there is no option "dialct"', function() new():serve { dialct = "x" } end)
-    assert_blames("serve: read and write go together", function() new():serve { read = 0 } end)
+    assert_blames("serve: read and write have to be given together", function() new():serve { read = 0 } end)
     assert_blames("serve: exit: a boolean expected, got number", function() new():serve { exit = 0 } end)
     local ok, message = pcall(function() new():serve { dialect = "klingon" } end)
     assert.is_false(ok)
@@ -85,14 +85,14 @@ describe("a plugin", function()
     assert.same({ "", 0, "" }, { text, status, complaints })
   end)
 
-  it("keeps stdout for the protocol, also what was printed before", function()
+  it("keeps stdout for the protocol, and moves text that was printed before to stderr", function()
     local answer, status, complaints = once("print", { text = "noise" })
     assert.equal("printed", answer.result.message)
     assert.equal(0, status)
     assert.equal("printed\tbefore it serves\nnoise\nwritten\nfrom a child\n", complaints)
   end)
 
-  it("answers everything that was asked before the end of its input", function()
+  it("answers all requests that came before the end of its input", function()
     local lines = { execution("sleep", { seconds = 0.3 }, nil, 1) }
     for id = 2, 600 do lines[id] = execution("greet", { name = tostring(id) }, nil, id) end
     local text, status = extension.run(WORKSHOP, lines)
@@ -107,17 +107,17 @@ describe("a plugin", function()
     assert.equal(0, status)
   end)
 
-  it("does several things at once", function()
+  it("handles several requests at once", function()
     local workshop <close> = extension.plugin "workshop"
     workshop:say(execution("sleep", { seconds = 30 }, nil, 1))
     for id = 2, 5 do assert.equal("Hello, x", workshop:execute("greet", { name = "x" }, {}, id).result.message) end
   end)
 
-  it("ends with its input, and says nothing more", function()
+  it("ends when its input ends, without more output", function()
     assert.same({ "", 0 }, { (select(1, extension.run(GREETER, {}))), (select(2, extension.run(GREETER, {}))) })
   end)
 
-  it("waits for what runs when its input ends only as long as it is told, also if it only computes", function()
+  it("waits for pending requests only until `drain` is over, even if they only compute", function()
     for _, operation in ipairs { "sleep", "compute" } do
       local text, status = extension.run("spec/support/plugins/impatient.lua", { execution(operation) })
       assert.truthy(text:find('"error":{"code":-32000,"message":"the plugin is shutting down"}', 1, true), text)
@@ -133,7 +133,7 @@ describe("a plugin", function()
     assert.is_true(core.now() - start < 25, "it waited for its timeout")
   end)
 
-  it("calls its host in the middle of its own work", function()
+  it("calls its host from an operation", function()
     local workshop <close> = extension.plugin "workshop"
     workshop:say(execution("back", {}, {}, "a"))
     assert.equal('{"jsonrpc":"2.0","id":1,"method":"question","params":["life"]}', workshop:line())
@@ -150,7 +150,7 @@ describe("a plugin", function()
     assert.equal(1, workshop.process:wait(children.patience))
   end)
 
-  it("ends so even if it is still spoken to", function()
+  it("ends so even if it still receives messages", function()
     local workshop <close> = extension.plugin "workshop"
     workshop:ask(GREET)
     workshop.process.stdout:close()
@@ -158,7 +158,7 @@ describe("a plugin", function()
     assert.equal(1, workshop.process:wait(children.patience))
   end)
 
-  it("ends so even if it has nothing to say yet", function()
+  it("ends so even if it has no output yet", function()
     local workshop <close> = extension.plugin "workshop"
     workshop:ask(GREET)
     workshop:say(execution("sleep", { seconds = 500 }))
@@ -167,7 +167,7 @@ describe("a plugin", function()
     assert.equal(1, workshop.process:wait(children.patience))
   end)
 
-  it("is heard out when it exits in the middle of an operation", function()
+  it("sends its queued output when it exits during an operation", function()
     local process <close> = assert(core.spawn { command = children.lua [[
       local plugin = require("pintle").plugin { name = "quitter", version = "1.0.0" }
       plugin:operation("quit", { params = { type = "object" } }, function(_, ctx)
@@ -185,14 +185,14 @@ describe("a plugin", function()
     assert.equal(3, (process:wait(children.patience)))
   end)
 
-  it("answers a first message that nobody knows, and goes on", function()
+  it("answers an unknown first message with an error, and continues", function()
     local workshop <close> = extension.plugin "workshop"
     assert.equal(-32601, workshop:call("hello", {}).error.code)
     assert.equal(-32601, workshop:call("hello", {}).error.code)
     assert.equal(HELLO, workshop:ask(GREET))
   end)
 
-  it("answers what is no message, and goes on", function()
+  it("answers input that is no message with an error, and continues", function()
     local workshop <close> = extension.plugin "workshop"
     assert.matches('^{"jsonrpc":"2.0","id":null,"error":{"code":%-32700,', workshop:ask "nonsense")
     assert.matches('^{"jsonrpc":"2.0","id":null,"error":{"code":%-32700,', workshop:ask '{"jsonrpc":')
@@ -201,7 +201,7 @@ describe("a plugin", function()
     assert.equal(HELLO, workshop:ask(GREET))
   end)
 
-  it("takes messages with headers, too, where a dialect has them", function()
+  it("accepts messages with headers if a dialect has them", function()
     local frames = {}
     for i, body in ipairs {
       '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}',
@@ -214,7 +214,7 @@ describe("a plugin", function()
     assert.equal(0, status)
   end)
 
-  it("answers methods of its own, whatever the dialect is", function()
+  it("answers its own methods in every dialect", function()
     local text, status, complaints = extension.run(WORKSHOP, {
       '{"jsonrpc":"2.0","id":1,"method":"echo","params":{"log":true}}',
       '{"jsonrpc":"2.0","method":"echo","params":{"log":true}}',
@@ -257,24 +257,24 @@ describe("an operation that takes too long", function()
 
   it("is answered with a timeout", function() assert_times_out "sleep" end)
 
-  it("is so even if it does not notice, or makes something else of it", function()
+  it("is so even if it ignores the timeout, or returns another error", function()
     assert_times_out "stubborn"
     assert_times_out "careless"
   end)
 
-  it("is so if it only computes", function()
+  it("is so if it computes without waiting", function()
     if not core.watchdog then return pending "what computes cannot be reached yet" end
     assert_times_out "compute"
   end)
 
-  it("does not keep others waiting for its deadline", function()
+  it("is answered at once if it ends before its deadline", function()
     local answer = once("sleep", { seconds = 0.01 }, { timeout = "1h30m" })
     assert.equal("slept", answer.result.message)
   end)
 end)
 
-describe("what a plugin requires", function()
-  it("is looked for before an operation runs", function()
+describe("a required command", function()
+  it("is searched for before an operation runs", function()
     local text, status = extension.run("spec/support/plugins/described.lua", { execution("apply", { file = "x" }) })
     assert.equal('{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"Requirement not met: the command '
       .. '\\"pintle-no-such-command\\" is not in PATH","data":{"command":"pintle-no-such-command"}}}\n', text)
@@ -287,7 +287,7 @@ describe("what a plugin requires", function()
     assert.equal("done", workshop:execute("text").result.message)
   end)
 
-  it("is looked for again if it was not there, and in the PATH of the task", function()
+  it("is searched for again if it was missing, and in the PATH of the request", function()
     local workshop <close> = extension.plugin "workshop"
     local folder = os.tmpname()
     os.remove(folder)
@@ -313,7 +313,7 @@ describe("on_initialize", function()
     }
   end
 
-  it("runs with what the host says, before anything else", function()
+  it("runs with the configuration of the host, before anything else", function()
     local workshop <close> = extension.plugin("workshop", { "--config", '{"a":"from the command line"}' })
     workshop:say(initialize { slow = 0.1 }, execution("context", {}, {}, 2))
     assert.equal("workshop", core.json.decode(workshop:line()).result.name)
@@ -327,14 +327,14 @@ describe("on_initialize", function()
     assert.equal(5, select(2, text:gsub('"success":true', "")))
   end)
 
-  it("can speak up", function()
+  it("can log", function()
     local workshop <close> = extension.plugin "workshop"
     assert.equal('{"jsonrpc":"2.0","method":"log","params":{"level":"info","message":"ready soon"}}',
       workshop:ask(initialize { log = "ready soon" }))
     assert.equal("workshop", core.json.decode(workshop:line()).result.name)
   end)
 
-  it("can refuse, and be asked again", function()
+  it("can fail, and is called again", function()
     local workshop <close> = extension.plugin "workshop"
     assert.same({ code = -32000, message = "no" }, core.json.decode(workshop:ask(initialize { fail = "no" })).error)
     local err = core.json.decode(workshop:ask(initialize { crash = "crashed" })).error
@@ -345,7 +345,7 @@ describe("on_initialize", function()
     assert.matches("workshop: spec/support/plugins/workshop.lua:%d+: crashed\nstack traceback:\n", complaints)
   end)
 
-  it("forgets what it has refused", function()
+  it("forgets a configuration that failed", function()
     local workshop <close> = extension.plugin("workshop", { "--config", '{"a":"from the command line"}' })
     assert.same({ code = -32000, message = "no" }, core.json.decode(workshop:ask(initialize { fail = "no" })).error)
     assert.equal("workshop", core.json.decode(workshop:ask(initialize())).result.name)
@@ -363,7 +363,7 @@ describe("on_shutdown", function()
     return extension.run(WORKSHOP, lines, { "--config", core.json.encode(config) })
   end
 
-  it("runs when the host asks for the end, and when its input ends", function()
+  it("runs when the host asks the plugin to end, and when its input ends", function()
     for _, last in ipairs { '{"jsonrpc":"2.0","id":2,"method":"shutdown"}', nil } do
       local _, status, complaints = run({ last_words = "goodbye" }, { execution "text", last })
       assert.matches("goodbye\n$", complaints)
@@ -373,7 +373,7 @@ describe("on_shutdown", function()
     assert.matches("goodbye\n$", complaints)
   end)
 
-  it("is not run if nothing has begun", function()
+  it("does not run if the plugin was not initialized", function()
     local _, status, complaints = run({ last_words = "goodbye" }, {})
     assert.equal("printed\tbefore it serves\n", complaints)
     assert.equal(0, status)

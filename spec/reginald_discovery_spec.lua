@@ -114,7 +114,7 @@ describe("discovery of Reginald's plugins", function()
     local why, found = reasons()
     assert.equal("good", names(found))
     for name, reason in pairs {
-      empty = "no manifest.json in it", key = "manifest.json: there is no autor",
+      empty = "it has no manifest.json", key = "manifest.json: there is no autor",
       noname = "manifest.json: name is missing", noprogram = "executable: a string expected",
       version = "manifest.json: version: string expected, got number",
       command = "manifest.json: there is no commands[2].commands[1].nam",
@@ -151,7 +151,7 @@ describe("discovery of Reginald's plugins", function()
     local why, found = reasons()
     os.execute(("rm -r '%s'"):format(elsewhere))
     assert.same({}, found)
-    assert.equal("a link to a directory", why.link)
+    assert.equal("it is a link to a directory", why.link)
   end)
 
   it("looks in Reginald's own directory by default", function()
@@ -181,7 +181,7 @@ describe("discovery of Reginald's plugins", function()
     local other <close> = pintle.host { log = false }
     local ok, message = pcall(function() other:discover() end)
     assert.is_false(ok)
-    assert.matches("spec/reginald_discovery_spec.lua:%d+: discover: a directory expected: gevals has none of its own",
+    assert.matches("spec/reginald_discovery_spec.lua:%d+: discover: the dialect gevals has no default directory",
       message)
   end)
 

@@ -296,7 +296,7 @@ describe("initialize", function()
       .. entry("greeting", "moin", "string") .. "," .. entry("depth", 0, "int") .. "]}")
     host:call("runCommand", '{"name":"where"}')
     assert.same({ config = { greeting = "moin" }, initialized = 1 }, host.logged[1].fields.outputs)
-    assert.same({ -32600, "Invalid Request: the plugin is initialized already" },
+    assert.same({ -32600, "Invalid Request: the plugin is already initialized" },
       error_of(host, "initialize", LOGGING))
   end)
 

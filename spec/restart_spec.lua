@@ -1,7 +1,7 @@
 local supervisors = require "pintle.host.supervisor"
 
-describe("the budget of restarts", function()
-  it("doubles the wait from one to the next, up to the longest", function()
+describe("the restart budget", function()
+  it("doubles the wait with each restart, up to the maximum", function()
     local budget = supervisors.budget { max = 5, backoff = 1, longest = 6, jitter = 0 }
     local waits = {}
     for i = 1, 5 do waits[i] = supervisors.spend(budget) end
@@ -10,7 +10,7 @@ describe("the budget of restarts", function()
     assert.equal("5 restarts within 60s", supervisors.describe(budget))
   end)
 
-  it("spreads the waits by the jitter", function()
+  it("varies the waits by the jitter", function()
     local seen = {}
     for _ = 1, 50 do
       local wait = supervisors.spend(supervisors.budget { backoff = 1, jitter = 0.5 })
@@ -22,7 +22,7 @@ describe("the budget of restarts", function()
     assert.truthy(distinct > 10)
   end)
 
-  it("is filled again as time goes by", function()
+  it("allows restarts again after the period", function()
     local budget = supervisors.budget { max = 1, within = 1e-9, backoff = 0 }
     for _ = 1, 3 do assert.truthy(supervisors.spend(budget)) end
   end)

@@ -1,36 +1,41 @@
--- The manifest of a plugin: its name, what it needs, and its operations, described and checked. No I/O.
+-- The manifest of a plugin: its name, its requirements and its operations. It is either declared by the author of the
+-- plugin, and a mistake raises at the author's line; or received from a plugin, and used as far as possible. The same
+-- functions check both. They call `report(format, ...)` for a mistake: that is `refuse` for a declared manifest, and a
+-- function that adds a warning for a received one. No I/O.
 
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
-local reading = require "pintle.manifest.reading"
+local options = require "pintle.options"
+local schema = require "pintle.schema"
+local values = require "pintle.schema.values"
 
----Something that has to be there for a plugin to work.
+---Something that a plugin needs.
 ---@class pintle.requirement
 ---@field command? string a program in the PATH
 
 ---@class pintle.operation
 ---@field name string
 ---@field description? string
----@field params table|boolean the schema of its arguments, as it was given
----@field outputs? table|boolean the schema of its outputs, as it was given
+---@field params table|boolean the schema of its arguments, as given
+---@field outputs? table|boolean the schema of its outputs, as given
 ---@field requires pintle.requirement[]
 ---@field problem? string why its arguments cannot be checked
----@field validate? pintle.schema.validator nil if everything goes
+---@field validate? pintle.schema.validator nil if all arguments are valid
 ---@field complete? fun(args: any): table? returns valid arguments with defaults; if it returns nil, `check` decides
----@field validate_outputs? pintle.schema.validator nil if everything goes
----@field dialects? table<string, table> what only one dialect knows, by its name
+---@field validate_outputs? pintle.schema.validator nil if all outputs are valid
+---@field dialects? table<string, table> options of single dialects, by name
 
 ---@class pintle.manifest
 ---@field name string
----@field version? string nil where the protocol has no way to tell
----@field is_open? boolean whether there may be operations beyond those it tells of
+---@field version? string nil if the protocol has no version
+---@field is_open? boolean whether there may be operations that it does not list
 ---@field description? string
 ---@field requires pintle.requirement[]
----@field dialects table<string, table> what only one dialect knows, by its name
+---@field dialects table<string, table> options of single dialects, by name
 ---@field capabilities table<string, true>
 ---@field operations table<string, pintle.operation>
----@field names string[] of the operations, in the order they were added
----@field warnings string[] what is wrong with it and does not matter much
+---@field names string[] of the operations, in the order in which they were added
+---@field warnings string[] mistakes that do not prevent its use
 local methods = {}
 
 local metatable = { __name = "pintle.manifest", __index = methods }
@@ -38,68 +43,317 @@ local metatable = { __name = "pintle.manifest", __index = methods }
 ---@class pintle.manifest.module
 local manifest = {}
 
-local function empty()
+local function new_manifest()
   return setmetatable({ requires = {}, capabilities = {}, dialects = {}, operations = {}, names = {}, warnings = {} },
     metatable)
 end
 
----@private
-function methods:append(operation)
+local function append(self, operation)
   operation.complete = operation.validate and operation.validate.complete
   self.operations[operation.name] = operation
   self.names[#self.names + 1] = operation.name
 end
 
----What the author of a plugin declares.
+-- {====== Members ======
+
+-- A mistake of the author: raised as a table here, and as a text with the author's line by `call_at_level`.
+local function refuse(format, ...) error({ problem = format:format(...) }, 0) end
+
+-- Calls `fn(...)`. What it refuses is raised at `level`, as seen from the caller of this function.
+local function call_at_level(level, fn, ...)
+  local ok, result = pcall(fn, ...)
+  if ok then return result end
+  if type(result) == "table" and result.problem then error(result.problem, level + 1) end
+  error(result, 0)
+end
+
+local function is_blank(value) return type(value) ~= "string" or value:find "%S" == nil end
+
+local function is_list(value)
+  if type(value) ~= "table" then return false end
+  local n = 0
+  for _ in pairs(value) do n = n + 1 end
+  return n == #value
+end
+
+local function read_text(report, where, value)
+  if value == nil or type(value) == "string" then return value end
+  report("%s: a string expected, got %s", where, type(value))
+end
+
+local function read_list(report, where, value, items)
+  if value == nil or is_list(value) then return value or {} end
+  report("%s: a list of %s expected", where, items)
+  return {}
+end
+
+-- Requirements in a received manifest may have more members than `command`.
+local function read_requires(report, where, list)
+  local requirements = {}
+  for i, item in ipairs(read_list(report, where, list, "commands")) do
+    if type(item) == "string" and report == refuse then item = { command = item } end
+    local is_known = type(item) == "table" and not is_blank(item.command)
+    if not is_known or report == refuse and next(item, next(item)) ~= nil then
+      report("%s[%d]: a command's name expected, or { command = NAME }", where, i)
+    end
+    requirements[i] = item
+  end
+  return requirements
+end
+
+local function read_capabilities(report, where, list)
+  local set = {}
+  for i, name in ipairs(read_list(report, where, list, "names")) do
+    if is_blank(name) then report("%s[%d]: a name expected, got %s", where, i, type(name)) else set[name] = true end
+  end
+  return set
+end
+
+-- }======
+
+-- {====== Versions ======
+
+local function is_number(text) return text == "0" or text:find "^[1-9]%d*$" ~= nil end
+
+local function is_identifier(text) return text:find "^[%w-]+$" ~= nil end
+
+-- A part of digits is a number, which must not have leading zeros.
+local function is_prerelease(text) return is_identifier(text) and (text:find "%D" ~= nil or is_number(text)) end
+
+local function all_parts(text, test)
+  for part in (text .. "."):gmatch "([^.]*)%." do
+    if not test(part) then return false end
+  end
+  return true
+end
+
+---Whether a version follows Semantic Versioning 2.0.0.
+---@param text string
+---@return boolean
+function manifest.is_semantic(text)
+  local rest, build = text:match "^([^+]*)%+(.*)$"
+  local core, prerelease = (rest or text):match "^([^-]*)%-(.*)$"
+  core = core or rest or text
+  if build and not all_parts(build, is_identifier) then return false end
+  if prerelease and not all_parts(prerelease, is_prerelease) then return false end
+  local _, dots = core:gsub("%.", "")
+  return dots == 2 and all_parts(core, is_number)
+end
+
+-- }======
+
+-- {====== Declared by the author ======
+
+local function check_types(where, given, types, level)
+  if type(given) ~= "table" then error(("%s: a table expected, got %s"):format(where, type(given)), level + 1) end
+  options.check_types(where, given, types, level + 1)
+end
+
+local function check_name(where, value)
+  if value == nil then refuse("%s is missing", where) end
+  if is_blank(read_text(refuse, where, value)) then refuse("%s is blank", where) end
+  return value
+end
+
+-- The dialects themselves check what is in the tables.
+local function check_dialects(where, given)
+  for name, own in pairs(given or {}) do
+    if type(name) ~= "string" or type(own) ~= "table" then
+      refuse("%s: tables by the names of dialects expected", where)
+    end
+  end
+  return given or {}
+end
+
+local function declare(self, given)
+  self.name = check_name("plugin: name", given.name)
+  self.version = check_name("plugin: version", given.version)
+  if not manifest.is_semantic(self.version) then
+    refuse("plugin: version: %q is no semantic version, such as 1.0.0 or 2.1.0-rc.1", self.version)
+  end
+  self.description = given.description
+  self.requires = read_requires(refuse, "plugin: requires", given.requires)
+  self.capabilities = read_capabilities(refuse, "plugin: capabilities", given.capabilities)
+  self.dialects = check_dialects("plugin: dialects", given.dialects)
+end
+
+local TYPES = {
+  name = "string", version = "string", description = "string", requires = true, capabilities = true,
+  dialects = "table",
+}
+
+---The manifest that the author of a plugin declares.
 ---@class pintle.declaration
 ---@field name string
 ---@field version string a semantic version
 ---@field description? string
 ---@field requires? (string|pintle.requirement)[] programs that have to be in the PATH
----@field capabilities? string[] what it offers beyond its protocol, to be agreed on with the host
----@field dialects? table<string, table> what only one dialect knows, by its name: the page of the dialect tells
+---@field capabilities? string[] extensions of the protocol that it offers to the host
+---@field dialects? table<string, table> options of single dialects, by name (docs/dialects)
 
 ---Raises, at the caller's level, if anything is wrong.
 ---@param given pintle.declaration
----@param level? integer of the one to blame, as for `error`
+---@param level? integer of the caller to blame, as for `error`
 ---@return pintle.manifest
 function manifest.new(given, level)
-  local self = empty()
-  reading.at_level((level or 1) + 1, reading.declare, self, given)
+  local self = new_manifest()
+  level = (level or 1) + 1
+  check_types("plugin", given, TYPES, level)
+  call_at_level(level, declare, self, given)
   return self
 end
 
----What the author of a plugin declares of one operation.
+local function compile(where, given, is_object, what)
+  if not is_object then refuse('%s: a schema of the type "object" expected, because %s have names', where, what) end
+  local validate, message = schema.compile(given)
+  if not validate then refuse("%s: %s", where, message) end
+  return validate
+end
+
+-- Arguments are always an object, so their schema need not have a type.
+local function allows_objects(kind)
+  if type(kind) ~= "table" then return kind == nil or kind == "object" end
+  for _, one in ipairs(kind) do
+    if one == "object" then return true end
+  end
+  return false
+end
+
+local function declare_operation(self, where, name, given)
+  check_name("operation: name", name)
+  if self.operations[name] then refuse("%s is already declared", where) end
+  local params, outputs = given.params, given.outputs
+  if params == nil then params = { type = "object" } end
+  append(self, {
+    name = name, params = params, outputs = outputs, description = given.description,
+    requires = read_requires(refuse, where .. ": requires", given.requires),
+    dialects = check_dialects(where .. ": dialects", given.dialects),
+    validate = compile(where .. ": params", params, values.is_object(params) and allows_objects(params.type),
+      "arguments"),
+    validate_outputs = outputs ~= nil
+      and compile(where .. ": outputs", outputs, type(outputs) == "table" and outputs.type == "object", "outputs")
+      or nil,
+  })
+end
+
+local OPERATION_TYPES = { description = "string", params = true, outputs = true, requires = true, dialects = "table" }
+
+---An operation that the author of a plugin declares.
 ---@class pintle.operation.declaration
 ---@field description? string
 ---@field params? table a JSON Schema of objects; default: {type = "object"}
----@field outputs? table a JSON Schema whose type is object, which its outputs have to fit
+---@field outputs? table a JSON Schema of its outputs, with the type "object"
 ---@field requires? (string|pintle.requirement)[]
----@field dialects? table<string, table> what only one dialect knows, by its name
+---@field dialects? table<string, table> options of single dialects, by name
 
 ---Adds an operation. Raises, at the caller's level, if anything is wrong with it.
 ---@param name string
 ---@param given pintle.operation.declaration
----@param level? integer of the one to blame, as for `error`
+---@param level? integer of the caller to blame, as for `error`
 function methods:add(name, given, level)
-  self:append(reading.at_level((level or 1) + 1, reading.declare_operation, self, name, given))
+  local where = ("operation %q"):format(tostring(name))
+  level = (level or 1) + 1
+  check_types(where, given, OPERATION_TYPES, level)
+  call_at_level(level, declare_operation, self, where, name, given)
 end
 
----Reads what a plugin has sent. A mistake that does not keep the manifest from being used is a warning, and unknown
----members are ignored.
----@param sent any
----@param stop? fun(): pintle.error? asked before each operation whether reading has to end; it may wait
----@return pintle.manifest?, pintle.error? err of the kind "protocol", or what `stop` has returned
-function manifest.read(sent, stop)
-  local self = empty()
-  local ok, message, err = reading.receive(self, sent, stop)
-  if not ok then return nil, err or errors.new("protocol", "its manifest: " .. message) end
+-- }======
+
+-- {====== Received from a plugin ======
+
+local function without_nulls(sent)
+  local members = {}
+  for name, value in pairs(sent) do
+    if type(value) ~= "userdata" then members[name] = value end
+  end
+  return members
+end
+
+-- An operation with a wrong schema is kept with its `problem`, and the others can still be used.
+local function receive_operation(warn, name, sent)
+  local where = "operations." .. name
+  local operation = { name = name, params = true, requires = {} }
+  if type(sent) ~= "table" then
+    operation.problem = ("%s: an object expected, got %s"):format(where, type(sent))
+    return operation
+  end
+  sent = without_nulls(sent)
+  operation.description = read_text(warn, where .. ".description", sent.description)
+  operation.requires = read_requires(warn, where .. ".requires", sent.requires)
+  local message
+  if sent.outputs ~= nil then
+    operation.outputs = sent.outputs
+    operation.validate_outputs, message = schema.compile(sent.outputs)
+    if message then warn("%s.outputs: %s", where, message) end
+  end
+  if sent.params == nil then
+    warn("%s.params: a schema expected; arguments are not checked", where)
+    return operation
+  end
+  operation.params = sent.params
+  operation.validate, message = schema.compile(sent.params)
+  if not operation.validate then operation.problem = ("%s.params: %s"):format(where, message) end
+  return operation
+end
+
+local function receive_operations(self, warn, sent, stop)
+  local names = {}
+  for name in pairs(sent) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local err = stop and stop()
+    if err then return nil, err end
+    local operation = receive_operation(warn, name, sent[name])
+    append(self, operation)
+    if operation.problem then warn("%s", operation.problem) end
+  end
   return self
 end
 
--- {====== The operation that was meant ======
+-- Returns why a manifest cannot be used. The version is false if the protocol has none.
+local function find_fault(sent)
+  if type(sent) ~= "table" then return "an object expected, got " .. type(sent) end
+  sent = without_nulls(sent)
+  for _, member in ipairs { "name", "version" } do
+    local value = sent[member]
+    if value == nil then return member .. " is missing" end
+    if type(value) ~= "string" and (value or member == "name") then
+      return ("%s: a string expected, got %s"):format(member, type(value))
+    end
+  end
+  if is_blank(sent.name) then return "name is blank" end
+  if sent.operations == nil then return "operations are missing" end
+  if type(sent.operations) ~= "table" or #sent.operations > 0 then
+    return "operations: an object expected, with a member for each"
+  end
+end
 
--- Letters to insert, delete, replace or swap with the next one to turn `a` into `b`.
+---Reads a manifest that a plugin has sent. A mistake that does not prevent its use becomes a warning. Unknown members
+---are ignored.
+---@param sent any
+---@param stop? fun(): pintle.error? called before each operation; returns an error to stop reading; may wait
+---@return pintle.manifest?, pintle.error? err of the kind "protocol", or from `stop`
+function manifest.read(sent, stop)
+  local fault = find_fault(sent)
+  if fault then return nil, errors.new("protocol", "its manifest: " .. fault) end
+  local self = new_manifest()
+  local function warn(format, ...) self.warnings[#self.warnings + 1] = format:format(...) end
+  sent = without_nulls(sent)
+  self.name, self.version, self.is_open = sent.name, sent.version or nil, sent.is_open == true
+  if self.version and not sent.is_version_free and not manifest.is_semantic(self.version) then
+    warn("version: %q is no semantic version", self.version)
+  end
+  self.description = read_text(warn, "description", sent.description)
+  self.requires = read_requires(warn, "requires", sent.requires)
+  self.capabilities = read_capabilities(warn, "capabilities", sent.capabilities)
+  return receive_operations(self, warn, sent.operations, stop)
+end
+
+-- }======
+
+-- {====== Suggestions ======
+
+-- The edit distance: how many letters of `a` to insert, delete, replace or swap with the next one to get `b`.
 local function distance(a, b)
   local before, last = nil, {}
   for j = 0, #b do last[j] = j end
@@ -116,8 +370,7 @@ local function distance(a, b)
   return last[#b]
 end
 
----The name of an operation that was probably meant: the nearest one, where at most a third of the letters is wrong.
----Of equally near ones it is the first.
+---The operation whose name is most similar, if at most a third of the letters differ. Of several, the first.
 ---@param name string
 ---@return string?
 function methods:nearest(name)
@@ -155,17 +408,12 @@ local function copy(args)
   return copied
 end
 
-local function no_object(args)
-  return { instance_path = "", schema_path = "/type", message = "expected object, got " .. type(args) }
-end
-
----Checks arguments and fills in what they leave to defaults.
+---Checks arguments and fills in defaults.
 ---@param name string of the operation
----@param args table? none is the same as an empty table
----@param is_shared? boolean the table that is returned may be the one given; by default it is a new one
----@param stop? fun(): pintle.error? asked now and then whether the check has to end
----@return table?, pintle.error? err of the kind "invalid", or "protocol" if the operation itself is not right; or what
----`stop` has returned
+---@param args table? default: an empty table
+---@param is_shared? boolean whether the returned table may be `args` itself; default: false
+---@param stop? fun(): pintle.error? called now and then; returns an error to stop the check
+---@return table?, pintle.error? err of the kind "invalid", "protocol" if the operation has a `problem`, or from `stop`
 function methods:check(name, args, is_shared, stop)
   local operation = self.operations[name]
   local validate = operation and operation.validate
@@ -174,7 +422,10 @@ function methods:check(name, args, is_shared, stop)
     return nil, errors.new("protocol", ("operation %q cannot be used: %s"):format(name, operation.problem))
   end
   args = args == nil and {} or args
-  if type(args) ~= "table" then return nil, invalid(name, no_object(args)) end
+  if type(args) ~= "table" then
+    local message = "expected object, got " .. type(args)
+    return nil, invalid(name, { instance_path = "", schema_path = "/type", message = message })
+  end
   if not validate then return is_shared and args or copy(args) end
   local full, err = validate.complete and validate.complete(args)
   if not full then
@@ -188,10 +439,10 @@ end
 
 -- }======
 
----Checks what an operation gives back, where there is a schema for it.
+---Checks the outputs of an operation, if it has a schema for them.
 ---@param name string of the operation
----@param outputs table? none is the same as an empty table
----@return true?, string? message where it is wrong, and why
+---@param outputs table? default: an empty table
+---@return true?, string? message
 function methods:check_outputs(name, outputs)
   local operation = self.operations[name]
   local validate = operation and operation.validate_outputs

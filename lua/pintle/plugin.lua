@@ -1,4 +1,4 @@
--- A plugin as its author writes it: operations and methods are declared, and served in the dialect of the host.
+-- A plugin as its author writes it: declares operations and methods, and serves them in the dialect of the host.
 
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
@@ -6,9 +6,9 @@ local lazy = require "pintle.lazy"
 local manifests = require "pintle.manifest"
 local option_checks = require "pintle.options"
 local servers = require "pintle.plugin.server"
-local stdout = require "pintle.plugin.stdout"
 
 local command = lazy "pintle.plugin.command"
+local folding = lazy "pintle.plugin.folding"
 
 local FAILED, MISUSED = 1, 2 -- exit statuses
 
@@ -17,11 +17,11 @@ local FAILED, MISUSED = 1, 2 -- exit statuses
 
 ---@class pintle.plugin
 ---@field manifest pintle.manifest
----@field arguments string[] what the command line has besides pintle's own, once it serves
+---@field arguments string[] those of the command line that are not pintle's own; set by `serve`
 ---@field methods table<string, pintle.plugin.method>
 ---@field initializers function[]
 ---@field finalizers function[]
----@field is_ordered? boolean whether objects that it receives keep the order of their members in every dialect
+---@field is_ordered? boolean whether received objects keep the order of their members, in every dialect
 local methods = {}
 
 local metatable = { __name = "pintle.plugin", __index = methods }
@@ -35,8 +35,8 @@ local function check_function(where, fn)
   if type(fn) ~= "function" then error(("%s: a function expected, got %s"):format(where, type(fn)), 3) end
 end
 
----Declares an operation. What its function may return is told in docs/plugins.md; in short: a message; a table with
----`message` and `outputs`; nil and what is wrong.
+---Declares an operation. Its function returns a message; or a table with `message` and `outputs`; or nil and an error
+---(docs/plugins.md).
 ---@param name string
 ---@param spec pintle.operation.declaration
 ---@param fn pintle.plugin.operation
@@ -48,26 +48,26 @@ function methods:operation(name, spec, fn)
   if #operation.requires > 0 then self.has_requirements = true end
 end
 
----Handles a method of the protocol itself, for what is no operation. The methods that a dialect handles by itself never
----come here. The function returns a result, or nil and an error, as the handlers of a peer do.
+---Handles a method of the protocol that is no operation and that the dialect does not handle. The function returns a
+---result, or nil and an error, as handlers of a peer do.
 ---@param name string
 ---@param fn pintle.plugin.method
 function methods:method(name, fn)
   if type(name) ~= "string" or name == "" then error("method: a name expected", 2) end
   check_function(("method %q"):format(name), fn)
-  if self.methods[name] then error(("method %q is there already"):format(name), 2) end
+  if self.methods[name] then error(("method %q is already declared"):format(name), 2) end
   self.methods[name] = fn
 end
 
----Calls `fn` before the first operation or method, with what the plugin is configured with, a table in any case. If it
----raises, or returns nil and an error, the host is told, and nothing runs.
+---Calls `fn` before the first operation or method, with the configuration of the plugin, which may be empty. If it
+---raises, or returns nil and an error, the host receives an error, and no operation runs.
 ---@param fn fun(config: table, server: pintle.server): any, any
 function methods:on_initialize(fn)
   check_function("on_initialize", fn)
   self.initializers[#self.initializers + 1] = fn
 end
 
----Calls `fn` before the plugin ends, whether the host asks for it or is gone, if it has begun at all.
+---Calls `fn` before the plugin ends, whether the host asks for it or has ended, if the plugin was initialized.
 ---@param fn fun(server: pintle.server)
 function methods:on_shutdown(fn)
   check_function("on_shutdown", fn)
@@ -76,33 +76,72 @@ end
 
 -- }======
 
+-- {====== Standard output ======
+
+-- stdout belongs to the program until it serves a plugin, and then to the protocol. Text that a plugin prints while it
+-- is loaded would break the protocol; but a program may also declare a plugin, print, and never serve it. So after the
+-- declaration, `print` does not flush. If the plugin is served, the text goes to stderr; if not, to stdout as usual.
+
+local lua_print = print
+
+local function print_unflushed(...)
+  for i = 1, select("#", ...) do
+    if i > 1 then io.stdout:write "\t" end
+    io.stdout:write(tostring((select(i, ...))))
+  end
+  io.stdout:write "\n"
+end
+
+-- Only if the main script declares the plugin, and stdout is no terminal. `level` of the script is as for `error`.
+local function hold_output(level)
+  local caller = debug.getinfo(level + 1, "S")
+  local is_main_script = arg ~= nil and caller ~= nil and caller.source == "@" .. tostring(arg[0])
+  if print == lua_print and is_main_script and not core.isatty(1) then _G.print = print_unflushed end
+end
+
+-- Takes stdin and stdout for the protocol. Printed text, and text that was held back, goes to stderr from now on.
+local function claim_stdio()
+  if print == print_unflushed then _G.print = lua_print end
+  local input, output = core.claim_stdio()
+  if not input then return nil, output end
+  io.stdout:flush()
+  io.stdout:setvbuf "line"
+  return input, output
+end
+
+local function fold_lines(limit) folding.start(limit, lua_print) end
+
+-- }======
+
 -- {====== Serving ======
 
 ---@class pintle.serve.options
----@field arguments? string[] default: those of the command line; none where descriptors are given
+---@field arguments? string[] default: those of the command line; none if descriptors are given
 ---@field read? pintle.descriptor default: stdin
 ---@field write? pintle.descriptor default: stdout
 ---@field dialect? string
 ---@field config? table
----@field drain? number seconds for what is being handled when input ends: 600
+---@field drain? number seconds for pending requests after input has ended; default: 600
 ---@field limits? pintle.peer.limits
----@field exit? boolean false returns the status instead of ending the process
+---@field exit? boolean whether to end the process; false returns the status instead; default: true
 
 local OPTIONS = {
   arguments = "table", read = true, write = true, dialect = "string", config = "table", drain = "number",
   limits = "table", exit = "boolean",
 }
 
--- The dialect that is asked for, if there is one.
+-- Returns the dialect, if there is one in the options.
 local function check_options(options)
   option_checks.check_types("serve", options, OPTIONS, 3)
-  if (options.read == nil) ~= (options.write == nil) then error("serve: read and write go together", 3) end
+  if (options.read == nil) ~= (options.write == nil) then
+    error("serve: read and write have to be given together", 3)
+  end
   if not options.dialect then return nil end
   local dialect, message = dialects.get(options.dialect)
   return dialect or error("serve: " .. message, 3)
 end
 
--- Returns the status of the process.
+-- Returns the exit status.
 local function complain(self, message, status)
   io.stderr:write(("%s: %s\n"):format(self.manifest.name, message))
   return status
@@ -115,26 +154,30 @@ local function parse(given)
 end
 
 local function start(self, options, dialect)
-  local read, write, is_by_hand = options.read, options.write, false
+  local read, write, is_terminal = options.read, options.write, false
   if not read then
-    is_by_hand = core.isatty(0)
-    read, write = stdout.claim()
+    is_terminal = core.isatty(0)
+    read, write = claim_stdio()
     if not read then return complain(self, write, FAILED) end
   end
   local parsed, message = parse(options.arguments or not options.read and arg or {})
   if not parsed then return complain(self, message, MISUSED) end
   self.arguments, parsed.dialect = parsed.others, dialect or parsed.dialect
-  if is_by_hand and not parsed.is_forced and parsed.action == "serve" then parsed.action = "greeting" end
-  if parsed.action ~= "serve" then return command.show(self, parsed, write) end
-  local status, err = servers.run(self, {
+  if is_terminal and not parsed.is_forced and parsed.action == "serve" then parsed.action = "greeting" end
+  local status, err
+  if parsed.action ~= "serve" then
+    status, err = command.show(self, parsed, write)
+    return err and complain(self, err, status) or status
+  end
+  status, err = servers.run(self, {
     read = read, write = write, dialect = parsed.dialect, config = options.config or parsed.config,
-    drain = options.drain, limits = options.limits,
+    drain = options.drain, limits = options.limits, fold_lines = not options.read and fold_lines or nil,
   })
   return status or complain(self, tostring(err), FAILED)
 end
 
----Serves a host until that has enough, and ends the process: with status 0 when the host said so or closed its end, 1
----when the connection broke, 2 when the command line is wrong. `--help` tells what that may be.
+---Serves a host until it asks the plugin to end or closes the connection, and ends the process. The status is 0, or 1
+---if the connection broke, or 2 if the command line is wrong. `--help` lists the options of the command line.
 ---@param options? pintle.serve.options
 ---@return integer status only with `exit = false`
 function methods:serve(options)
@@ -147,7 +190,7 @@ end
 
 -- }======
 
--- What is declared for one dialect alone may mean something to the others, too.
+-- The options of a dialect may also change what other dialects do.
 local function declare_to_dialects(self, level)
   for name, own in pairs(self.manifest.dialects) do
     local dialect = dialects.get(name)
@@ -156,12 +199,12 @@ local function declare_to_dialects(self, level)
   end
 end
 
----Declares a plugin. Raises, with the author's line, if anything is wrong with it.
+---Declares a plugin. Raises, at the caller's line, if anything is wrong with it.
 ---@param given pintle.declaration
 ---@return pintle.plugin
 function plugins.new(given)
   local manifest = manifests.new(given, 2)
-  stdout.hold(2)
+  hold_output(2)
   local self = setmetatable({
     manifest = manifest, arguments = {}, methods = {}, initializers = {}, finalizers = {},
     has_requirements = #manifest.requires > 0,

@@ -1,30 +1,30 @@
--- A child: its three streams, its end, and the ladder by which it is stopped.
+-- A child process: its three streams, how it ended, and how it is stopped.
 
 local core = require "pintle.core"
-local errors = require "pintle.error"
 local crashes = require "pintle.process.crash"
+local errors = require "pintle.error"
 local loop = require "pintle.loop"
 
 core.protect()
 
 local KEPT_LINES = 20 -- last lines of stderr
-local LINE_LIMIT = 8192 -- bytes of one of them; what is longer is cut
-local LAST_PIECES = 16 -- pieces of stderr that are still read once it has ended
-local LOOK_AGAIN = 0.01 -- seconds, where the system cannot tell of the end of a process
-local REAPING = 1 -- seconds for a child that was killed to be gone
+local LINE_LIMIT = 8192 -- bytes of such a line; a longer line is cut
+local LAST_READS = 16 -- maximum reads from stderr after the process has ended
+local POLL_INTERVAL = 0.01 -- seconds, where the system cannot report the end of a process
+local REAP_TIMEOUT = 1 -- seconds for a killed process to disappear
 
----How long each step of stopping may take, in seconds; 0 passes over it.
+---How long each step of stopping may take, in seconds. 0 skips the step.
 ---@class pintle.ladder
----@field request? number for the polite request, where there is one
----@field eof? number after the end of its input
+---@field request? number for the request to end, if the protocol has one
+---@field eof? number after its input was closed
 ---@field term? number after SIGTERM
 ---@field kill? number after SIGKILL
 
-local LADDER = { request = 2, eof = 2, term = 2, kill = 5 }
+local STOP_TIMEOUTS = { request = 2, eof = 2, term = 2, kill = 5 }
 
 ---@class pintle.child.options: pintle.spawn_options
----@field on_stderr? fun(line: string) told of each line of stderr; without it stderr is inherited
----@field on_exit? fun(exit: pintle.exit) told of the end, from the loop
+---@field on_stderr? fun(line: string) called with each line of stderr; without it stderr is inherited
+---@field on_exit? fun(exit: pintle.exit) called from the loop when the process has ended
 
 ---@class pintle.child
 ---@field pid integer
@@ -47,17 +47,16 @@ local function add_line(child, line)
   lines[#lines + 1] = line
   if #lines > KEPT_LINES then table.remove(lines, 1) end
   child.crash = child.crash or crashes.new()
-  child.crash:take(line)
-  loop.call(child.on_line, line)
+  child.crash:add_line(line)
+  loop.call(child.on_stderr, line)
 end
 
--- Of a line that is longer than the limit no more than that is kept, however much of it comes.
-local function take_lines(child, text)
+-- The unfinished line at the end is kept up to the limit, so that a line without end does not fill the memory.
+local function add_text(child, text)
   local start, stop = 1, text:find("\n", 1, true)
   while stop do
     add_line(child, child.rest .. text:sub(start, stop - 1))
-    child.rest = ""
-    start = stop + 1
+    child.rest, start = "", stop + 1
     stop = text:find("\n", start, true)
   end
   if #child.rest <= LINE_LIMIT then child.rest = child.rest .. text:sub(start, start + LINE_LIMIT) end
@@ -73,7 +72,7 @@ local function close_stderr(child)
   child.rest = ""
 end
 
--- One piece a turn, so that a flood holds up nobody else. Whether there was one.
+-- Reads once, so that a flood does not block the loop. Returns whether there was text.
 local function read_stderr(child)
   local text = child.stderr and child.stderr:read()
   if text == false then return false end
@@ -81,7 +80,7 @@ local function read_stderr(child)
     close_stderr(child)
     return false
   end
-  take_lines(child, text)
+  add_text(child, text)
   return true
 end
 
@@ -91,61 +90,49 @@ local function watch_stderr(child)
   assert(loop.watch(child.stderr:fileno(), "r", child.stderr_watcher))
 end
 
----The line of its stderr that says most about its end; "" if it has said nothing.
+---The line of its stderr that says most about why it ended; "" if there was no line.
 ---@return string
 function methods:last_words() return self.crash and self.crash:summary() or "" end
 
 -- }======
 
--- {====== The end ======
+-- {====== The end of the process ======
 
-local function exit_of(code, signal, kind)
-  if code then return { code = code } end
-  return { signal = not kind and signal or "unknown" }
-end
-
-local function announce(child)
-  local waiters = child.waiters
-  child.waiters = {}
-  for event in pairs(waiters) do event:set(child.exit) end
-  loop.call(child.on_exit, child.exit)
-end
-
--- What the leader leaves behind in its group goes with it: it may hold the pipes.
+-- Also kills what is left of its process group, which may hold the pipes open.
 local function reap(child)
   if child.exit then return end
   child:kill "KILL"
-  child.exit = exit_of(child.process:wait(REAPING))
-  local left = LAST_PIECES
+  local code, signal, kind = child.process:wait(REAP_TIMEOUT)
+  child.exit = code and { code = code } or { signal = not kind and signal or "unknown" }
+  local left = LAST_READS
   while left > 0 and read_stderr(child) do left = left - 1 end
   close_stderr(child)
-  announce(child)
+  local waiters = child.waiters
+  child.waiters = {}
+  for event in pairs(waiters) do event:set(child.exit) end
+  if child.on_exit then loop.call(child.on_exit, child.exit) end
 end
 
-local function look_for_end(child)
+local function poll_exit(child)
   child.timer = nil
-  if child.process:wait(0) == false then
-    child.timer = loop.after(LOOK_AGAIN, look_for_end, child)
-  else
-    reap(child)
-  end
+  if child.process:wait(0) ~= false then return reap(child) end
+  child.timer = loop.after(POLL_INTERVAL, poll_exit, child)
+end
+
+local function stop_watching(child)
+  if child.exit_watcher then loop.unwatch(child.process:fd(), child.exit_watcher) end
+  if child.timer then loop.forget(child.timer) end
+  child.exit_watcher, child.timer = nil, nil
 end
 
 local function watch_exit(child)
   local descriptor = child.process:fd()
-  if not descriptor then return look_for_end(child) end
-  child.exit_watcher = { on_ready = function() child:stop_watching() reap(child) end }
+  if not descriptor then return poll_exit(child) end
+  child.exit_watcher = { on_ready = function() stop_watching(child) reap(child) end }
   assert(loop.watch(descriptor, "r", child.exit_watcher))
 end
 
----@private
-function methods:stop_watching()
-  if self.exit_watcher then loop.unwatch(self.process:fd(), self.exit_watcher) end
-  if self.timer then loop.forget(self.timer) end
-  self.exit_watcher, self.timer = nil, nil
-end
-
----Waits for its end.
+---Waits until it has ended.
 ---@param timeout? number seconds
 ---@return pintle.exit?, pintle.error?
 function methods:wait(timeout)
@@ -161,41 +148,36 @@ end
 
 -- {====== Stopping ======
 
----Sends the signal to it, and to its group if it leads one. Does nothing once it has ended.
+---Sends a signal to it, and to its process group if it leads one. Does nothing after it has ended.
 ---@param signal pintle.signal
 function methods:kill(signal)
-  if not self.exit then self.process:kill(signal, self.leads) end
+  if not self.exit then self.process:kill(signal, self.is_leader) end
 end
 
-local function times_of(ladder)
-  local times = {}
-  for step, seconds in pairs(LADDER) do times[step] = ladder and ladder[step] or seconds end
-  return times
-end
-
-local function take_step(child, seconds, act)
+local function take_step(child, seconds, act, ...)
   if child.exit or seconds <= 0 or not act then return end
-  local latest = loop.now() + seconds
-  act()
-  child:wait(math.max(latest - loop.now(), 0))
+  local deadline = loop.now() + seconds
+  act(...)
+  child:wait(math.max(deadline - loop.now(), 0))
 end
 
----Stops it step by step: `ask` is called and may wait, then its input ends, SIGTERM, SIGKILL; each step has its time,
----and the next is taken only if it still runs then.
+---Stops it in steps: calls `ask`, which may wait, closes its input, sends SIGTERM, sends SIGKILL. Each step has a
+---timeout, and the next one is taken only if the process still runs then.
 ---@param options { ladder?: pintle.ladder, ask?: fun(seconds: number), close_input?: fun() }
 ---@return pintle.exit?, pintle.error?
 function methods:stop(options)
-  local times, ask = times_of(options.ladder), options.ask
-  take_step(self, times.request, ask and function() loop.call(ask, times.request) end)
-  take_step(self, times.eof, options.close_input)
-  take_step(self, times.term, function() self:kill "TERM" end)
+  local given, timeouts = options.ladder or {}, {}
+  for step, default in pairs(STOP_TIMEOUTS) do timeouts[step] = given[step] or default end
+  take_step(self, timeouts.request, options.ask and loop.call, options.ask, timeouts.request)
+  take_step(self, timeouts.eof, options.close_input)
+  take_step(self, timeouts.term, methods.kill, self, "TERM")
   self:kill "KILL"
-  return self:wait(times.kill)
+  return self:wait(timeouts.kill)
 end
 
----Kills it if it still runs, and lets go of everything. Closing twice is fine.
+---Kills it if it still runs, and frees its resources. Closing twice is fine.
 function methods:close()
-  self:stop_watching()
+  stop_watching(self)
   reap(self)
   self.process:close()
 end
@@ -211,17 +193,11 @@ function process.start(options)
   for name, value in pairs(options) do settings[name] = value end
   settings.on_stderr, settings.on_exit = nil, nil
   if options.on_stderr then settings.stderr = "pipe" end
-  local child_process, message, kind, number = core.spawn(settings)
-  if not child_process then return nil, errors.new(kind or "spawn", message, { errno = number }) end
+  local spawned, message, kind, number = core.spawn(settings)
+  if not spawned then return nil, errors.new(kind or "spawn", message, { errno = number }) end
   local child = setmetatable({
-    process = child_process,
-    pid = child_process:pid(),
-    leads = options.group ~= false,
-    lines = {},
-    rest = "",
-    waiters = {},
-    on_line = options.on_stderr,
-    on_exit = options.on_exit or function() end,
+    process = spawned, pid = spawned:pid(), is_leader = options.group ~= false, lines = {}, rest = "", waiters = {},
+    on_stderr = options.on_stderr, on_exit = options.on_exit,
   }, metatable)
   if options.on_stderr then watch_stderr(child) end
   watch_exit(child)

@@ -1,4 +1,4 @@
--- Plugins in a directory: programs, and directories with a manifest.json that names one.
+-- Finds plugins in a directory: programs, and directories with a manifest.json that names one.
 
 local core = require "pintle.core"
 local lfs = require "lfs"
@@ -10,10 +10,10 @@ local MANIFEST_LIMIT = 1 << 20
 ---@field path string
 ---@field reason string
 
--- Whoever may write to it decides what is run; a sticky directory such as /tmp is no protection here.
-local function check_writers(path, attributes, allow)
+-- Users who can write to it decide what is run. The sticky bit of a directory such as /tmp does not prevent that.
+local function check_permissions(path, attributes, allow)
   if attributes.permissions:sub(8, 8) == "w" and not allow then
-    return nil, path .. " can be written by everybody; allow_world_writable = true takes it all the same"
+    return nil, path .. " is world-writable; allow_world_writable = true accepts it"
   end
   return true
 end
@@ -23,7 +23,7 @@ local function check_program(path, allow)
   if not attributes then return nil, problem end
   if attributes.mode ~= "file" then return nil, path .. " is a " .. attributes.mode .. ", not a file" end
   if not attributes.permissions:find("x", 1, true) then return nil, path .. " is not executable" end
-  return check_writers(path, attributes, allow)
+  return check_permissions(path, attributes, allow)
 end
 
 local function read_manifest(path)
@@ -33,74 +33,63 @@ local function read_manifest(path)
   if not text then return nil, path .. " is empty" end
   if #text > MANIFEST_LIMIT then return nil, path .. " is longer than 1 MiB" end
   local manifest, message = core.json.decode(text)
-  if manifest == nil then return nil, path .. ": " .. message end
-  if type(manifest) ~= "table" then return nil, path .. ": an object expected" end
-  return manifest
+  if type(manifest) == "table" then return manifest end
+  return nil, ("%s: %s"):format(path, manifest == nil and message or "an object expected")
 end
 
-local function with(spec, more)
+-- Returns what is wrong with a manifest.json.
+local function find_fault(manifest)
+  local program, name = manifest.executable, manifest.name
+  if type(program) ~= "string" or program == "" then return "executable: a string expected" end
+  if name ~= nil and (type(name) ~= "string" or name == "") then return "name: a string expected" end
+  if program:find "^/" or ("/" .. program .. "/"):find("/../", 1, true) then
+    return "executable: must be inside the plugin's directory"
+  end
+end
+
+local function add_all(spec, more)
   for name, value in pairs(more) do spec[name] = value end
   return spec
 end
 
 local function from_file(path, name, allow, rules)
-  local more, reason = {}, nil
+  local ok, reason, more = true, nil, {}
   if rules then more, reason = rules.program(name) end
-  if not more then return nil, reason end
-  local ok
-  ok, reason = check_program(path, allow)
-  if not ok then return nil, reason end
-  return with({ name = (name:gsub("%.%w+$", "")), command = { path } }, more)
+  if more then ok, reason = check_program(path, allow) end
+  if not more or not ok then return nil, reason end
+  return add_all({ name = (name:gsub("%.%w+$", "")), command = { path } }, more)
 end
 
-local function check_members(manifest, path)
-  if type(manifest.executable) ~= "string" or manifest.executable == "" then
-    return nil, path .. ": executable: a string expected"
-  end
-  if manifest.name ~= nil and (type(manifest.name) ~= "string" or manifest.name == "") then
-    return nil, path .. ": name: a string expected"
-  end
-  if manifest.executable:find "^/" or ("/" .. manifest.executable .. "/"):find("/../", 1, true) then
-    return nil, path .. ": executable: must be inside of the plugin's directory"
-  end
-  return true
-end
-
-local function check_manifest(manifest, path, rules)
-  local ok, reason = check_members(manifest, path)
-  if not ok then return nil, reason end
-  if not rules then return {} end
-  local more
-  more, reason = rules.manifest(manifest)
-  if not more then return nil, ("%s: %s"):format(path, reason) end
-  return more
+-- Reads and checks a manifest.json. Returns it with the options that the dialect's rules add.
+local function check_manifest(file, rules)
+  local manifest, reason = read_manifest(file)
+  if not manifest then return nil, reason end
+  local more, fault = {}, find_fault(manifest)
+  if not fault and rules then more, fault = rules.manifest(manifest) end
+  if fault or not more then return nil, ("%s: %s"):format(file, fault) end
+  return manifest, more
 end
 
 local function from_directory(path, name, allow, rules)
   local file = path .. "/" .. MANIFEST
-  if not lfs.attributes(file) then return nil, "no " .. MANIFEST .. " in it" end
-  local ok, reason = check_writers(path, lfs.attributes(path), allow)
-  if ok then ok, reason = check_writers(file, lfs.attributes(file), allow) end
+  if not lfs.attributes(file) then return nil, "it has no " .. MANIFEST end
+  local ok, reason = check_permissions(path, lfs.attributes(path), allow)
+  if ok then ok, reason = check_permissions(file, lfs.attributes(file), allow) end
   if not ok then return nil, reason end
-  local manifest, more
-  manifest, reason = read_manifest(file)
-  if manifest then more, reason = check_manifest(manifest, file, rules) end
-  if not more then return nil, reason end
+  local manifest, more = check_manifest(file, rules)
+  if not manifest then return nil, more end
   local program = path .. "/" .. manifest.executable
   ok, reason = check_program(program, allow)
   if not ok then return nil, reason end
-  return with({ name = manifest.name or name, command = { program }, described = manifest }, more)
+  return add_all({ name = manifest.name or name, command = { program }, described = manifest }, more)
 end
 
-local function look_at(directory, name, allow, rules)
-  local path = directory .. "/" .. name
+local function from_entry(path, name, allow, rules)
   local attributes, problem = lfs.attributes(path)
   if not attributes then return nil, problem end
-  if attributes.mode == "directory" then
-    if lfs.symlinkattributes(path, "mode") == "link" then return nil, "a link to a directory" end
-    return from_directory(path, name, allow, rules)
-  end
-  return from_file(path, name, allow, rules)
+  if attributes.mode ~= "directory" then return from_file(path, name, allow, rules) end
+  if lfs.symlinkattributes(path, "mode") == "link" then return nil, "it is a link to a directory" end
+  return from_directory(path, name, allow, rules)
 end
 
 local function list(directory)
@@ -112,54 +101,39 @@ local function list(directory)
   return names
 end
 
--- What no two plugins may have in common: a list of keys, and what each means.
-local function unique_of(plugin, rules)
-  local keys, meanings = { plugin.name }, { "is called " .. plugin.name }
+-- Registers the name of a plugin, and other values that must be unique. Returns a message if another plugin has one.
+local function claim(taken, plugin, rules)
+  local claims = { "is called " .. plugin.name }
   for _, member in ipairs(plugin.described and rules and rules.unique or {}) do
     local value = plugin.described[member]
-    if type(value) == "string" then
-      keys[#keys + 1], meanings[#meanings + 1] = member .. " " .. value, ("has the %s %q"):format(member, value)
-    end
+    if type(value) == "string" then claims[#claims + 1] = ("has the %s %q"):format(member, value) end
   end
-  return keys, meanings
+  for _, text in ipairs(claims) do
+    if taken[text] then return ("another plugin %s: %s"):format(text, taken[text]) end
+  end
+  for _, text in ipairs(claims) do taken[text] = plugin.command[1] end
 end
 
--- Notes what a plugin has to itself; or returns what another one has already.
-local function claim(taken, plugin, rules)
-  local keys, meanings = unique_of(plugin, rules)
-  for i, key in ipairs(keys) do
-    if taken[key] then return ("another plugin %s: %s"):format(meanings[i], taken[key]) end
-  end
-  for _, key in ipairs(keys) do taken[key] = plugin.command[1] end
-end
-
-local function look_at_all(directory, names, allow, rules)
-  local found, skipped, taken = {}, {}, {}
-  for _, name in ipairs(names) do
-    local plugin, reason = look_at(directory, name, allow, rules)
-    if plugin then reason = claim(taken, plugin, rules) end
-    if reason then
-      skipped[#skipped + 1] = { path = directory .. "/" .. name, reason = reason }
-    else
-      found[#found + 1] = plugin
-    end
-  end
-  return found, skipped
-end
-
----What is in `directory`, in order of names, each as `host:start` takes it; and what was passed over and why.
----Names that begin with a dot are not looked at.
+---Returns the plugins in a directory, sorted by name, in the form that `host:start` takes; and what was skipped, with
+---the reason. Names that begin with a dot are ignored.
 ---@param directory string
 ---@param allow_world_writable? boolean
----@param rules? pintle.discovery those of a dialect; every program goes unless told
+---@param rules? pintle.discovery the rules of a dialect; default: every program is a plugin
 ---@return table[]? found, pintle.skipped[]|string skipped_or_message
 return function(directory, allow_world_writable, rules)
   local attributes, problem = lfs.attributes(directory)
   if not attributes then return nil, problem end
   if attributes.mode ~= "directory" then return nil, directory .. " is no directory" end
-  local ok, reason = check_writers(directory, attributes, allow_world_writable)
+  local ok, reason = check_permissions(directory, attributes, allow_world_writable)
   if not ok then return nil, reason end
-  local is_readable, names = pcall(list, directory) -- lfs raises for a directory that it may not read
+  local is_readable, names = pcall(list, directory) -- lfs raises if it cannot read the directory
   if not is_readable then return nil, names end
-  return look_at_all(directory, names, allow_world_writable, rules)
+  local found, skipped, taken = {}, {}, {}
+  for _, name in ipairs(names) do
+    local path = directory .. "/" .. name
+    local plugin, why = from_entry(path, name, allow_world_writable, rules)
+    if plugin then why = claim(taken, plugin, rules) end
+    if why then skipped[#skipped + 1] = { path = path, reason = why } else found[#found + 1] = plugin end
+  end
+  return found, skipped
 end

@@ -1,4 +1,4 @@
--- A plugin, as the user of a host sees it.
+-- A plugin as the user of a host sees it.
 
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
@@ -6,22 +6,20 @@ local settings = require "pintle.host.settings"
 local tasks = require "pintle.task"
 
 ---@class pintle.execute.options
----@field timeout? number|string|false that of the plugin unless told. The plugin is told of it, unless it is only the
----default of 60s
+---@field timeout? number|string|false default: the plugin's. It is sent to the plugin, unless it is the default of 60s
 ---@field workdir? string default: the directory that the plugin was started in
 ---@field phase? string
 ---@field env? table<string, string>
 ---@field agent? table
----@field idempotent? boolean may be run again if the plugin dies meanwhile and comes back
+---@field idempotent? boolean run it again if the plugin dies meanwhile and is restarted
 ---@field on_progress? fun(fraction: number, message: string?)
 ---@field on_part? fun(part: any)
 
 ---@class pintle.hosted
 ---@field name string
----@field manifest pintle.manifest? what it says it is; nil until it was started
----@field told any the same as it came: all that its protocol lets it say
+---@field manifest pintle.manifest? nil until it was started
+---@field told any its manifest as it was received
 ---@field supervisor pintle.supervisor
----@field logger pintle.logger
 local methods = {}
 
 local metatable = { __name = "pintle.hosted" }
@@ -33,26 +31,25 @@ end
 
 local hosted = {}
 
-local NONE = {}
+local NONE, now = {}, loop.now
 
 -- {====== Time ======
 
-local function deadline_of(timeout) return timeout and loop.now() + timeout or nil end
+local function deadline_of(timeout) return timeout and now() + timeout or nil end
 
 local function time_left(deadline)
-  local left = math.max(deadline - loop.now(), 0)
+  local left = math.max(deadline - now(), 0)
   return left - left % 0.001
 end
 
-local function late(self, operation)
+local function timeout_error(self, operation)
   return errors.new("timeout", ("%s: no time left for %q"):format(self.name, operation))
 end
 
--- A call that had to wait for a process has less time left, and so has the plugin.
+-- The context for a call that has waited already, and so has less time left.
 local function shorten(context, deadline)
   if not deadline then return context end
-  local left = time_left(deadline)
-  local shortened = {}
+  local left, shortened = time_left(deadline), {}
   for name, value in pairs(context) do shortened[name] = value end
   shortened.patience, shortened.timeout, shortened.is_shared = left, context.timeout and left, nil
   return shortened
@@ -62,7 +59,7 @@ end
 
 -- {====== The context of a call ======
 
--- The plugin is told its timeout only if the user has set one.
+-- A timeout is sent to the plugin only if the user has set one.
 local function set_times(context, spec)
   context.patience = context.timeout
   if context.timeout == nil then context.patience = spec.timeout end
@@ -71,15 +68,15 @@ local function set_times(context, spec)
 end
 
 local function show_progress(self, operation, context)
-  local listener = context.on_progress
+  local listener, terminal = context.on_progress, self.logger.terminal
   function context.on_progress(fraction, message)
     context.is_shown = true
-    self.logger:progress(self.name, operation, fraction, message)
+    terminal.progress(self.name, operation, fraction, message)
     if listener then listener(fraction, message) end
   end
 end
 
-local function context_of(self, operation, given, level)
+local function new_context(self, operation, given, level)
   local spec = self.supervisor.spec
   local context = set_times(given and settings.execute(given, level + 1) or {}, spec)
   context.workdir = context.workdir and settings.absolute(context.workdir) or spec.workdir
@@ -91,24 +88,22 @@ end
 
 -- {====== Executing ======
 
--- The process to use, and the context that is left for it; nil and an error if there is none.
+-- Returns the process to use, and the context for the time that is left.
 local function find_instance(self, context, deadline)
-  local at_hand = self.supervisor:least_busy()
-  if at_hand then return at_hand, context end
-  deadline = deadline or deadline_of(context.patience)
+  local idle = self.supervisor:least_busy()
+  if idle then return idle, context end
   local instance, err = self.supervisor:pick(deadline)
   if not instance then return nil, err end
   return instance, shorten(context, deadline)
 end
 
--- Checks arguments closely, until the deadline at most. Returns the arguments that are sent, and the context that is
--- left for them.
+-- Checks arguments in full, until the deadline at most. Returns the arguments to send, and the context for the time
+-- that is left.
 local function check_args(self, instance, operation, args, context, deadline)
-  deadline = deadline or deadline_of(context.patience)
   local has_taken_long = false
   local function stop()
     has_taken_long = true
-    if time_left(deadline) == 0 then return late(self, operation) end
+    if time_left(deadline) == 0 then return timeout_error(self, operation) end
   end
   local checked, err = instance.manifest:check(operation, args, true, deadline and stop)
   if not checked then return nil, err end
@@ -130,34 +125,30 @@ local function attempt(self, operation, args, given, deadline)
     full, context = check_args(self, instance, operation, args, context, deadline)
     if not full then return nil, context end
   end
-  if context.patience == 0 then return nil, late(self, operation) end
+  if context.patience == 0 then return nil, timeout_error(self, operation) end
   return instance.execute(instance, operation, full, context)
 end
 
--- Goes on with another process as long as the plugin comes back.
-local function attempt_again(self, operation, args, context)
-  local deadline = deadline_of(context.patience)
-  local outcome, err = attempt(self, operation, args, context, deadline)
-  while not outcome and self.supervisor:may_come_back(err) do
-    outcome, err = attempt(self, operation, args, shorten(context, deadline), deadline)
-  end
-  if err and err.kind == "closed" then err = self.supervisor.failure or err end
-  return outcome, err
-end
-
--- A call that has options, that has to wait for a process, or whose arguments have to be looked at closely.
+-- A call that has options, that has to wait for a process, or whose arguments need a full check. An idempotent one is
+-- tried again while the plugin is restarted.
 local function execute(self, operation, args, given)
   if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
   if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
-  local context = not given and self.usual or context_of(self, operation, given, 2)
-  local run = context.idempotent and attempt_again or attempt
-  local outcome, err = run(self, operation, args or {}, context)
-  if context.is_shown then self.logger:clear() end
+  local context, supervisor = not given and self.usual or new_context(self, operation, given, 2), self.supervisor
+  local deadline = context.patience and now() + context.patience or nil
+  local outcome, err = attempt(self, operation, args or {}, context, deadline)
+  if context.idempotent then
+    while not outcome and supervisor:can_retry(err) do
+      outcome, err = attempt(self, operation, args or {}, shorten(context, deadline), deadline)
+    end
+    if err and err.kind == "closed" then err = supervisor.failure or err end
+  end
+  if context.is_shown then self.logger.terminal.clear() end
   return outcome, err
 end
 
----Runs an operation. Arguments are checked and defaults filled in before anything is sent. An operation that fails is
----a result with `success = false`; an error is what keeps it from being run or answered.
+---Runs an operation. Arguments are checked and defaults filled in before anything is sent. An operation that fails
+---returns a result with `success = false`; an error means that it was not run, or not answered.
 ---@param operation string
 ---@param args? table
 ---@param given? pintle.execute.options
@@ -172,7 +163,7 @@ end
 
 -- }======
 
--- {====== Any other conversation ======
+-- {====== Other messages ======
 
 local function check_method(method)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
@@ -188,7 +179,7 @@ function methods:call(method, params, given)
   local settled = settings.call(given or NONE, 2)
   local patience = settled.timeout
   if patience == nil then patience = self.supervisor.spec.timeout end
-  local instance, context = find_instance(self, { patience = patience })
+  local instance, context = find_instance(self, { patience = patience }, deadline_of(patience))
   if not instance then return nil, context end
   return instance:call(method, params, { timeout = context.patience, on_progress = settled.on_progress })
 end
@@ -207,11 +198,11 @@ end
 
 local function stop(self)
   self.supervisor:stop()
-  self.on_stop(self)
+  self.host.plugins[self.name] = nil
 end
 
----Stops it: a request to end, the end of its input, SIGTERM, SIGKILL, each with its time. Stopping twice is fine.
----Stopping goes on if the task that stops it is cancelled.
+---Stops it: a request to end, the end of its input, SIGTERM, SIGKILL, each with its timeout. Stopping twice is fine.
+---If the calling task is cancelled, stopping continues.
 function methods:stop()
   self.stopping = self.stopping or tasks.start(stop, self)
   self.stopping:await()
@@ -228,16 +219,16 @@ function methods:pids()
 end
 
 ---@param supervisor pintle.supervisor
----@param logger pintle.logger
----@param on_stop fun(plugin: pintle.hosted) called when it is stopped
+---@param host pintle.host so that it is not collected while its plugin is in use
 ---@return pintle.hosted
-function hosted.new(supervisor, logger, on_stop)
-  local spec = supervisor.spec
+function hosted.new(supervisor, host)
+  local spec, logger = supervisor.spec, supervisor.logger
+  -- The context of calls without options, which they share.
   local usual = not logger.has_bar and spec.timeout ~= 0
     and set_times({ is_shared = true, workdir = spec.workdir }, spec)
   return setmetatable({
-    name = supervisor.name, supervisor = supervisor, logger = logger, on_stop = on_stop, usual = usual,
-    execute = methods.execute, -- found without `__index`, since it is called most
+    name = supervisor.name, supervisor = supervisor, logger = logger, host = host, usual = usual,
+    execute = methods.execute, -- a field, so that the most frequent call needs no `__index`
   }, metatable)
 end
 

@@ -1,4 +1,4 @@
--- One running process of a plugin: started, shaken hands with, spoken to in its dialect.
+-- One process of a plugin: starts it, does the handshake, and talks to it in its dialect.
 
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -9,14 +9,15 @@ local manifest = require "pintle.manifest"
 
 core.protect()
 
-local HANDSHAKE = 10 -- seconds
-local TURN = 0.01 -- seconds that a manifest is read for until all else gets a turn
-local AT_ONCE = { request = 0, eof = 0, term = 0.5 } -- seconds for each way of ending it
+local HANDSHAKE_TIMEOUT = 10 -- seconds
+local READ_SLICE = 0.01 -- seconds of reading a manifest before the loop turns
+local KILL_TIMEOUTS = { request = 0, eof = 0, term = 0.5 } -- seconds for each step
 
 ---@class pintle.instance: pintle.session
 ---@field dialect pintle.dialect
 ---@field manifest pintle.manifest
----@field dead pintle.error? why it is gone
+---@field supervisor pintle.supervisor
+---@field dead pintle.error? why the process has ended
 ---@field is_stopping boolean
 local methods = {}
 
@@ -24,31 +25,21 @@ local metatable = { __name = "pintle.instance", __index = methods }
 
 local instances = {}
 
----@param level pintle.level
----@param message string
----@param data any
-function methods:log(level, message, data)
-  if not self.shown[level] then return end
-  self.logger:entry { plugin = self.name, source = "log", level = level, message = message, data = data }
-end
-
 ---@private
 function methods:say(source, level, message, data)
   self.logger:entry { plugin = self.name, source = source, level = level, message = message, data = data }
 end
 
--- {====== Starting ======
-
-local function check_sum(path, wanted)
-  local sum, message = core.sha256(path)
-  if not sum then return nil, errors.new("spawn", message) end
-  if sum ~= wanted then
-    return nil, errors.new("invalid", ("%s is not the expected file: its SHA-256 is %s"):format(path, sum))
-  end
-  return true
+---@param level pintle.level
+---@param message string
+---@param data any
+function methods:log(level, message, data)
+  if self.logger.shown[level] then self:say("log", level, message, data) end
 end
 
--- What a path in the command means is for the directory in which it is run to say.
+-- {====== Starting ======
+
+-- A relative path in the command is relative to the directory in which the plugin runs.
 local function find_program(spec)
   local name = spec.command[1]
   local is_relative = name:find "^[^/].*/" ~= nil
@@ -56,21 +47,23 @@ local function find_program(spec)
 end
 
 local function check_sums(spec)
-  if not spec.sha256 then return true end
   local sums = spec.sha256
   if type(sums) == "string" then
     local path, message = find_program(spec)
     if not path then return nil, errors.new("spawn", message) end
     sums = { [path] = sums }
   end
-  for path, wanted in pairs(sums) do
-    local ok, err = check_sum(path, wanted)
-    if not ok then return nil, err end
+  for path, wanted in pairs(sums or {}) do
+    local sum, message = core.sha256(path)
+    if not sum then return nil, errors.new("spawn", message) end
+    if sum ~= wanted then
+      return nil, errors.new("invalid", ("%s is not the expected file: its SHA-256 is %s"):format(path, sum))
+    end
   end
   return true
 end
 
-local function connect_to(self, spec)
+local function open_peer(self, spec)
   local dialect = self.dialect
   return connect.open {
     command = spec.command, env = spec.env, inherit = spec.inherit, cwd = spec.cwd, name = self.name,
@@ -81,57 +74,58 @@ local function connect_to(self, spec)
     on_stderr = function(line) self:say("stderr", "info", line) end,
     on_noise = function(report) self:say("stdout", "warn", report.message, report.text) end,
     on_error = function(err, traceback, method)
-      self:say("host", "error", ("handling its %s failed: %s"):format(method, traceback or tostring(err)))
+      self:say("host", "error", ("handler of %s failed: %s"):format(method, traceback or tostring(err)))
     end,
-    on_close = function(err) self:died(err) end,
+    on_close = function(err)
+      self.dead = err
+      self.peer.child:close()
+      if not self.is_stopping then self.supervisor:process_died(self) end
+    end,
   }
 end
 
--- A handler that takes no context is one that no context is made for.
-local function bound(self, handler)
+-- The peer makes no context for a handler with one parameter, so the bound one has one parameter, too.
+local function bind(self, handler)
   if debug.getinfo(handler, "u").nparams < 3 then return function(params) return handler(self, params) end end
   return function(params, ctx) return handler(self, params, ctx) end
 end
 
-local function install_all(self, handlers)
-  for method, handler in pairs(handlers) do
-    self.peer:on(method, bound(self, handler))
+-- The user's handlers may replace those in `defaults`.
+local function add_handlers(self)
+  local host = self.dialect.host
+  for _, handlers in ipairs { host.handlers, host.defaults } do
+    for method, handler in pairs(handlers) do self.peer:on(method, bind(self, handler)) end
   end
-end
-
-local function install(self)
-  install_all(self, self.dialect.host.handlers)
-  install_all(self, self.dialect.host.defaults or {})
   for method, handler in pairs(self.handlers) do self.peer:on(method, handler) end
 end
 
-local function uninstall(self)
-  for method in pairs(self.dialect.host.handlers) do self.peer:on(method, nil) end
-  for method in pairs(self.dialect.host.defaults or {}) do self.peer:on(method, nil) end
+local function remove_handlers(self)
+  local host = self.dialect.host
+  for _, handlers in ipairs { host.handlers, host.defaults } do
+    for method in pairs(handlers) do self.peer:on(method, nil) end
+  end
 end
 
--- The ways of a peer whose dialect says nothing of them.
-local function usual_ways(peer)
-  return {
-    cancellation = peer.cancellation, progress = peer.progress, codes = {}, ids = "integer", extra = {},
-    header = "Content-Length: ",
-  }
+local function set_dialect(self, dialect)
+  self.dialect, self.execute, self.call_by_dialect, self.state = dialect, dialect.host.execute, dialect.host.call, {}
 end
 
----Goes on in another dialect with the same process. The one that it was started with has to be one without ways of its
----own.
+---Continues with the same process in another dialect. The first dialect must not have set any of these options.
 ---@param dialect pintle.dialect
 function methods:speak(dialect)
-  self.usual_ways = self.usual_ways or usual_ways(self.peer)
+  self.default_ways = self.default_ways or {
+    cancellation = self.peer.cancellation, progress = self.peer.progress, codes = {}, ids = "integer", extra = {},
+    header = "Content-Length: ",
+  }
   local ways = {}
-  for name, usual in pairs(self.usual_ways) do
-    ways[name] = usual
+  for name, default in pairs(self.default_ways) do
+    ways[name] = default
     if dialect[name] ~= nil then ways[name] = dialect[name] end
   end
   assert(self.peer:adopt(ways))
-  uninstall(self)
-  self.dialect, self.execute, self.call_by_dialect, self.state = dialect, dialect.host.execute, dialect.host.call, {}
-  install(self)
+  remove_handlers(self)
+  set_dialect(self, dialect)
+  add_handlers(self)
 end
 
 local function quote(text)
@@ -139,167 +133,135 @@ local function quote(text)
   return short:gsub("%s+$", "")
 end
 
----What is wrong with a handshake, told with what the plugin said instead.
+---The error of a failed handshake: names the plugin, and quotes output that is no message.
 ---@param err pintle.error
 ---@return pintle.error
 function methods:blame(err)
   local message = err.message
-  if err.kind == "remote" then message = self.name .. " refused to start: " .. message end
-  if err.noise and err.kind ~= "remote" then message = ("%s; it said: %s"):format(message, quote(err.noise)) end
-  if not message:find(self.name, 1, true) then message = self.name .. ": " .. message end
-  local copy = errors.new(err.kind, message)
-  for name, value in pairs(err) do
-    if copy[name] == nil then copy[name] = value end
+  if err.kind == "remote" then
+    message = self.name .. " refused to start: " .. message
+  elseif err.noise then
+    message = ("%s; it said: %s"):format(message, quote(err.noise))
   end
+  if not message:find(self.name, 1, true) then message = self.name .. ": " .. message end
+  local copy = errors.new(err.kind, message, err)
   copy.stderr = copy.stderr or self.peer.child.lines
   return copy
 end
 
--- What does not keep it from being used.
-local function warn(self, spec)
+local function log_warnings(self)
+  local env = self.spec.env
   for _, warning in ipairs(self.manifest.warnings) do self:say("host", "warn", "its manifest: " .. warning) end
   for _, requirement in ipairs(self.manifest.requires) do
     local command = type(requirement) == "table" and requirement.command
-    local is_missing = type(command) == "string" and not core.which(command, spec.env and spec.env.PATH or nil)
+    local is_missing = type(command) == "string" and not core.which(command, env and env.PATH or nil)
     if is_missing then self:say("host", "warn", ("needs %s, which is not in the PATH"):format(command)) end
   end
 end
 
--- Reading a long manifest ends at the deadline, and gives all else a turn now and then.
-local function reading_until(deadline)
-  local turn_at = core.now() + TURN
+-- Called while a long manifest is read: lets the loop turn now and then, and stops reading at the deadline.
+local function limit_reading(deadline)
+  local turn_at = core.now() + READ_SLICE
   return function()
     local now = core.now()
-    if deadline and now >= deadline then
+    if now >= deadline then
       return errors.new("timeout", "reading its manifest takes longer than the handshake may")
     end
     if now < turn_at then return nil end
     local _, err = loop.sleep(0)
-    turn_at = core.now() + TURN
+    turn_at = core.now() + READ_SLICE
     return err
   end
 end
 
-local function shake_hands(self, spec)
+local function do_handshake(self)
   local deadline = core.now() + self.handshake_timeout
   local told, err, again = self.dialect.host.open(self)
   if told then
-    self.manifest, err = manifest.read(told, reading_until(deadline))
+    self.manifest, err = manifest.read(told, limit_reading(deadline))
     if self.told == nil then self.told = told end
   end
   if not self.manifest then return nil, self:blame(err), again end
-  warn(self, spec)
+  log_warnings(self)
   return true
 end
 
----Takes on what the plugin has become. What cannot be understood leaves it as it was.
+---Replaces the manifest. One that cannot be read is logged, and changes nothing.
 ---@param told table
 function methods:renew(told)
   local renewed, err = manifest.read(told)
   if not renewed then return self:say("host", "warn", err.message) end
-  self.manifest = renewed
-  warn(self, self.spec)
-  self.on_renewal(self)
+  self.manifest, self.supervisor.manifest = renewed, renewed
+  log_warnings(self)
 end
 
--- Whatever goes wrong before, also by raising, the process does not outlive it.
-local function unless_ready(self)
-  return setmetatable({}, {
-    __close = function()
-      if not self.manifest and self.peer then self:kill() end
-    end,
-  })
-end
-
----@class pintle.instance.surroundings
----@field dialect pintle.dialect
----@field logger pintle.logger
----@field on_start fun(instance: pintle.instance) told when its process runs, before hands are shaken
----@field on_death fun(instance: pintle.instance) told when it has ended without having been asked to
----@field on_renewal fun(instance: pintle.instance) told when it has another manifest
-
--- One that takes nothing any more is as good as dead.
-local function be_deserted(self, peer, why)
+-- The process reads no input any more, so it counts as dead.
+local function on_deserted(self, peer, why)
   if self.is_stopping then return peer:deafen(why) end
   why.stderr, why.noise = peer.child.lines, peer.noise
   peer:finish(why)
 end
 
-local function begin(self, spec, surroundings)
+local function start_process(self)
   local err
-  self.peer, err = connect_to(self, spec)
+  self.peer, err = open_peer(self, self.spec)
   if not self.peer then return nil, err end
-  self.peer.deserted = function(peer, why) be_deserted(self, peer, why) end
+  self.peer.deserted = function(peer, why) on_deserted(self, peer, why) end
   lazy.load_all_but "plugin"
-  surroundings.on_start(self)
-  install(self)
+  self.supervisor:process_started(self)
+  add_handlers(self)
   return true
 end
 
--- A process that has not survived the first words makes way for another, which hears others.
-local function begin_again(self, spec, surroundings)
-  self.peer.ladder = AT_ONCE
+-- For a process that did not survive the first message: the dialect tries another message with a new one.
+local function replace_process(self)
+  self.peer.ladder = KILL_TIMEOUTS
   self.peer:close()
   if self.is_stopping then return nil, self.dead end
   self.dead, self.running = nil, {}
-  return begin(self, spec, surroundings)
+  return start_process(self)
 end
 
-local function open(self, spec, surroundings)
-  local _ <close> = unless_ready(self)
-  local ok, err = begin(self, spec, surroundings)
+-- Whatever fails or raises before the manifest is read, the process is killed.
+local cleanup = {
+  __close = function(guard)
+    local self = guard.instance
+    if not self.manifest and self.peer then self:kill() end
+  end,
+}
+
+local function open(self)
+  local _ <close> = setmetatable({ instance = self }, cleanup)
+  local ok, err = start_process(self)
   if not ok then return nil, err end
   local again
-  ok, err, again = shake_hands(self, spec)
+  ok, err, again = do_handshake(self)
   if ok or not again or self.is_stopping then return ok, err end
-  ok, err = begin_again(self, spec, surroundings)
+  ok, err = replace_process(self)
   if not ok then return nil, err end
-  return shake_hands(self, spec)
+  return do_handshake(self)
 end
 
----@param spec table as `settings.plugin` made it
----@param surroundings pintle.instance.surroundings
+---@param supervisor pintle.supervisor
 ---@return pintle.instance?, pintle.error?
-function instances.start(spec, surroundings)
+function instances.start(supervisor)
+  local spec, logger = supervisor.spec, supervisor.logger
   local ok, err = check_sums(spec)
   if not ok then return nil, err end
   spec.memory = spec.memory or {}
   local self = setmetatable({
-    spec = spec,
-    name = spec.name,
-    config = spec.config,
-    options = spec.options or {},
-    described = spec.described,
-    cwd = spec.cwd,
-    extensions = spec.extensions,
-    handshake_timeout = spec.handshake_timeout or HANDSHAKE,
-    dialect = surroundings.dialect,
-    logger = surroundings.logger,
-    verbosity = surroundings.logger.verbosity,
-    shown = surroundings.logger.shown,
-    memory = spec.memory,
-    handlers = spec.handlers,
-    on_death = surroundings.on_death,
-    on_renewal = surroundings.on_renewal,
-    execute = surroundings.dialect.host.execute,
-    call_by_dialect = surroundings.dialect.host.call,
-    running = {},
-    state = {},
-    is_stopping = false,
+    supervisor = supervisor, spec = spec, name = spec.name, config = spec.config, options = spec.options or {},
+    described = spec.described, cwd = spec.cwd, extensions = spec.extensions, memory = spec.memory,
+    handlers = spec.handlers, handshake_timeout = spec.handshake_timeout or HANDSHAKE_TIMEOUT,
+    logger = logger, verbosity = logger.verbosity, running = {}, is_stopping = false,
   }, metatable)
-  ok, err = open(self, spec, surroundings)
-  if not ok then return nil, err end
-  return self
+  set_dialect(self, supervisor.dialect)
+  ok, err = open(self)
+  supervisor.opening[self] = nil
+  return ok and self or nil, err
 end
 
 -- }======
-
----@private
-function methods:died(err)
-  self.dead = err
-  self.peer.child:close()
-  if not self.is_stopping then self.on_death(self) end
-end
 
 ---Makes a call that is no operation.
 ---@param method string
@@ -311,26 +273,23 @@ function methods:call(method, params, options)
   return self.peer:call(method, params, options)
 end
 
--- The end of its input follows at once: there are plugins that wait for it.
-local function ask(self, seconds)
-  local ok, err = pcall(self.dialect.host.close, self, seconds)
-  if not ok then self:say("host", "error", "asking it to end failed: " .. tostring(err)) end
-  self.peer:close_output()
-end
-
----Stops it, politely at first. The first who says so does it.
+---Stops it: asks it to end in its dialect, and closes its input at once, since some plugins wait for that.
 function methods:stop()
   if self.is_stopping then return end
   self.is_stopping = true
-  self.peer.ask = function(seconds) ask(self, seconds) end
+  function self.peer.ask(seconds)
+    local ok, err = pcall(self.dialect.host.close, self, seconds)
+    if not ok then self:say("host", "error", "asking it to end failed: " .. tostring(err)) end
+    self.peer:close_output()
+  end
   self.peer:close()
 end
 
----Stops it at once, for one that does not keep to the protocol.
+---Stops it at once, for a process that does not follow the protocol.
 function methods:kill()
   if self.is_stopping then return end
   self.is_stopping = true
-  self.peer.ladder = AT_ONCE
+  self.peer.ladder = KILL_TIMEOUTS
   self.peer:close()
 end
 

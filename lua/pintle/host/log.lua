@@ -1,5 +1,5 @@
--- The log of a host: entries of plugins and of the host itself go to one function, filtered by level. By default that
--- is stderr, in colour and with a bar for progress where stderr is a terminal.
+-- The log of a host: entries of its plugins and its own, filtered by level, are given to one function. By default they
+-- are printed to stderr; on a terminal in colour, and with a progress bar.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -13,16 +13,16 @@ local log = {}
 
 -- {====== Entries ======
 
----@class pintle.entry `tostring` makes a readable line
+---@class pintle.entry `tostring` returns it as one line
 ---@field level pintle.level
 ---@field plugin string
----@field source "log"|"stderr"|"stdout"|"host" how it came: a log message, a line of stderr, noise, the host itself
+---@field source "log"|"stderr"|"stdout"|"host" a log message, a line of stderr, output that is no message, or the host
 ---@field message string
 ---@field data any
 ---@field time integer as of os.time
 local entry_metatable = { __name = "pintle.entry" }
 
----What a plugin says, as a part of a line for a terminal.
+---A text of a plugin without control characters other than tabs, to print on a terminal.
 ---@param text string
 ---@return string
 function log.harmless(text) return errors.harmless(text, "\t") end
@@ -36,14 +36,14 @@ local function data_text(data)
   return " " .. text
 end
 
-local function parts_of(entry)
-  local mark = entry.source ~= "log" and entry.source ~= "host" and " " .. entry.source .. "|" or ":"
+local function format_parts(entry)
+  local mark = (entry.source == "stderr" or entry.source == "stdout") and " " .. entry.source .. "|" or ":"
   return harmless(entry.plugin) .. mark, harmless(entry.message), harmless(data_text(entry.data))
 end
 
 function entry_metatable.__tostring(entry)
-  local who, message, data = parts_of(entry)
-  return ("%-5s %s %s%s"):format(entry.level, who, message, data)
+  local plugin, message, data = format_parts(entry)
+  return ("%-5s %s %s%s"):format(entry.level, plugin, message, data)
 end
 
 -- }======
@@ -54,7 +54,7 @@ local COLOUR = { debug = "\27[2m", info = "\27[32m", warn = "\27[33m", error = "
 local DIM, PLAIN, CLEAR_LINE = "\27[2m", "\27[0m", "\r\27[K"
 local BAR = 24 -- columns
 
--- Up to so many columns, and no half character at the end. Wide characters are not counted as such.
+-- Cuts a line, but not inside a character. Each character counts as one column, also a wide one.
 local function cut(line, columns)
   if not utf8.len(line) then return line:sub(1, columns) end
   local stop = utf8.offset(line, columns + 1)
@@ -74,7 +74,7 @@ end
 ---@field has_bar boolean whether progress can be shown
 ---@field entry fun(entry: pintle.entry)
 ---@field progress fun(plugin: string, operation: string, fraction: number, message: string?)
----@field clear fun() removes a bar that is not full
+---@field clear fun() removes an unfinished bar
 
 ---The log on stderr.
 ---@return pintle.terminal
@@ -91,9 +91,9 @@ function log.terminal()
   function terminal.entry(entry)
     terminal.clear()
     if not has_colour then return io.stderr:write(tostring(entry), "\n") end
-    local who, message, data = parts_of(entry)
+    local plugin, message, data = format_parts(entry)
     local level = ("%s%-5s%s"):format(COLOUR[entry.level], entry.level, PLAIN)
-    io.stderr:write(level, " ", who, " ", message, DIM, data, PLAIN, "\n")
+    io.stderr:write(level, " ", plugin, " ", message, DIM, data, PLAIN, "\n")
   end
 
   function terminal.progress(plugin, operation, fraction, message)
@@ -109,38 +109,26 @@ end
 -- }======
 
 ---@class pintle.logger
+---@field terminal? pintle.terminal if entries are printed to stderr
 ---@field has_bar boolean whether progress is shown
----@field verbosity pintle.level|"silent" the lowest level that is shown
+---@field verbosity pintle.level|"silent" minimum level of entries
 ---@field shown table<any, boolean> whether entries of a level are shown; an unknown level counts as "info"
 local methods = {}
 
 local metatable = { __name = "pintle.logger", __index = methods }
 
----Hands an entry to the log, if its level is shown.
----@param entry table all of a `pintle.entry` but its time
+---Logs an entry, if its level is shown.
+---@param entry table a `pintle.entry` without its time
 function methods:entry(entry)
   if not self.shown[entry.level] then return end
   if not RANK[entry.level] then entry.level = "info" end
   entry.time = time()
   local ok, err = pcall(self.output, setmetatable(entry, entry_metatable))
-  if not ok then io.stderr:write("pintle: the host's log failed: ", tostring(err), "\n") end
+  if not ok then io.stderr:write("pintle: the host's log function failed: ", tostring(err), "\n") end
 end
 
----@param plugin string
----@param operation string
----@param fraction number
----@param message? string
-function methods:progress(plugin, operation, fraction, message)
-  if self.has_bar then self.terminal.progress(plugin, operation, fraction, message) end
-end
-
----Removes a bar that is not full.
-function methods:clear()
-  if self.has_bar then self.terminal.clear() end
-end
-
----@param output nil|false|fun(entry: pintle.entry) default: stderr; false for none
----@param verbosity pintle.level|"silent" the lowest level that is shown
+---@param output nil|false|fun(entry: pintle.entry) default: prints to stderr; false for no log
+---@param verbosity pintle.level|"silent" minimum level of entries
 ---@return pintle.logger
 function log.new(output, verbosity)
   local threshold, shown = RANK[verbosity], {}

@@ -7,73 +7,53 @@ local log = require "pintle.host.log"
 
 local duration = lazy "pintle.duration"
 
-local LONGEST = 9e9 -- seconds; a protocol has to be able to write it down
+local LONGEST = 9e9 -- seconds; protocols cannot send more
 
 local settings = {}
 
 -- {====== Checks ======
 
--- Each is a function: a value becomes what is used, or nil and what is wrong with it.
----@alias pintle.check fun(value: any): any, string?
+---A check is the name of a type; a table of checks by option; or a function that returns the value to use, or nil and a
+---message.
+---@alias pintle.check string|table<string, pintle.check>|fun(value: any): any, string?
 
-local function anything(value) return value end
+local apply
 
-local function of_type(expected)
-  return function(value)
-    if type(value) == expected then return value end
-    return nil, ("%s expected, got %s"):format(expected, type(value))
-  end
-end
-
-local boolean, text, any_table, callback = of_type "boolean", of_type "string", of_type "table", of_type "function"
-
-local function false_or(other)
-  return function(value)
-    if value == false then return false end
-    return other(value)
-  end
-end
-
-local function boolean_or(other)
-  return function(value)
-    if value == true then return true end
-    return false_or(other)(value)
-  end
-end
-
--- Seconds, or a duration; it becomes seconds.
-local function span(value)
-  local seconds, message = duration.seconds(value)
-  if seconds and seconds > LONGEST then return nil, ("a span of %g seconds is too long"):format(seconds) end
-  return seconds, message
-end
-
-local function integer_from(least)
-  return function(value)
-    if math.type(value) == "integer" and value >= least then return value end
-    return nil, ("an integer of %d or more expected, got %s"):format(least, tostring(value))
-  end
-end
-
-local count, amount = integer_from(1), integer_from(0)
-
-local function number_between(least, most)
-  return function(value)
-    if type(value) == "number" and value >= least and value <= most then return value end
-    return nil, ("a number from %g to %g expected, got %s"):format(least, most, tostring(value))
-  end
-end
-
--- A copy of a table, each of its values checked by `check_of(name)`, which returns nil and a message for a wrong name.
-local function each(value, check_of)
+-- A copy of a table with checked values: by the one check, or by the check of each name.
+local function check_values(value, check, checks)
+  if type(value) ~= "table" then return nil, "table expected, got " .. type(value) end
   local copy = {}
   for name, item in pairs(value) do
-    local check, message = check_of(name)
-    if not check then return nil, message end
-    copy[name], message = check(item)
+    local own = check or checks[name]
+    if not own then return nil, ("no option %q"):format(tostring(name)) end
+    local checked, message = apply(own, item)
+    copy[name] = checked
     if message then return nil, ("%s: %s"):format(tostring(name), message) end
   end
   return copy
+end
+
+function apply(check, value)
+  if type(check) == "function" then return check(value) end
+  if type(check) == "table" then return check_values(value, nil, check) end
+  if type(value) == check then return value end
+  return nil, ("%s expected, got %s"):format(check, type(value))
+end
+
+local function anything(value) return value end
+
+local function false_or(check)
+  return function(value)
+    if value == false then return false end
+    return apply(check, value)
+  end
+end
+
+local function boolean_or(check)
+  return function(value)
+    if type(value) == "boolean" then return value end
+    return apply(check, value)
+  end
 end
 
 local function list_of(check)
@@ -82,33 +62,19 @@ local function list_of(check)
     local n = 0
     for _ in pairs(value) do n = n + 1 end
     if n ~= #value then return nil, "a list expected, without holes and names" end
-    return each(value, function() return check end)
+    return check_values(value, check)
   end
 end
 
 local function map_of(check)
   return function(value)
-    if type(value) ~= "table" then return any_table(value) end
-    return each(value, function(name)
-      if type(name) == "string" then return check end
-      return nil, "names expected, got " .. tostring(name)
-    end)
+    for name in pairs(type(value) == "table" and value or {}) do
+      if type(name) ~= "string" then return nil, "names expected, got " .. tostring(name) end
+    end
+    return check_values(value, check)
   end
 end
 
--- Options by name, each with its check. An unknown name is a mistake.
-local function options_of(checks)
-  local function check_of(name)
-    if checks[name] then return checks[name] end
-    return nil, ("no option %q"):format(tostring(name))
-  end
-  return function(value)
-    if type(value) ~= "table" then return any_table(value) end
-    return each(value, check_of)
-  end
-end
-
--- A value that passes a test, or a message that says what is expected.
 local function tested(test, expected)
   return function(value)
     if test(value) then return value end
@@ -116,12 +82,30 @@ local function tested(test, expected)
   end
 end
 
+local function integer_from(least)
+  return tested(function(value) return math.type(value) == "integer" and value >= least end,
+    ("an integer of %d or more"):format(least))
+end
+
+local function number_between(least, most)
+  return tested(function(value) return type(value) == "number" and value >= least and value <= most end,
+    ("a number from %g to %g"):format(least, most))
+end
+
 -- }======
 
 -- {====== Options ======
 
+local count, amount = integer_from(1), integer_from(0)
 local verbosity = tested(log.is_level, "debug, info, warn, error or silent")
 local visible_name = tested(function(value) return type(value) == "string" and value:find "%S" end, "a name")
+
+-- Seconds or a duration; returns seconds.
+local function time(value)
+  local seconds, message = duration.seconds(value)
+  if seconds and seconds > LONGEST then return nil, ("a span of %g seconds is too long"):format(seconds) end
+  return seconds, message
+end
 
 local function dialect(value)
   local found, message = dialects.get(value)
@@ -129,9 +113,9 @@ local function dialect(value)
 end
 
 local function command(value)
-  local words, message = list_of(text)(value)
+  local words, message = list_of "string"(value)
   if words and words[1] then return words end
-  return nil, (message or "it is empty") .. "; what is needed is a list of strings, the program first"
+  return nil, (message or "it is empty") .. "; a list of strings expected, the program first"
 end
 
 local function digest(value)
@@ -139,108 +123,90 @@ local function digest(value)
   return nil, "64 hexadecimal digits expected, got " .. tostring(value)
 end
 
-local function digests(value)
-  if type(value) == "table" then return map_of(digest)(value) end
-  return digest(value)
-end
+local function digests(value) return (type(value) == "table" and map_of(digest) or digest)(value) end
 
-local LADDER = options_of { request = span, eof = span, term = span, kill = span }
-local LIMITS = options_of {
-  header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
-  parked = count, values = count,
-}
-local PROCESS_LIMITS = options_of {
-  memory = amount, cpu = amount, files = amount, processes = amount, core = amount,
-}
-local RESTART = options_of {
-  max = amount, within = span, backoff = span, factor = number_between(1, 1000), longest = span,
-  jitter = number_between(0, 1),
-}
-
--- Those of a host are for its plugins, too, unless they have their own.
+-- Options of a host that are also the defaults of its plugins.
 local SHARED = {
-  dialect = dialect, timeout = false_or(span), handshake_timeout = span,
-  extensions = boolean_or(list_of(text)), ladder = LADDER, restart = boolean_or(RESTART),
-  limits = LIMITS,
+  dialect = dialect, timeout = false_or(time), handshake_timeout = time, extensions = boolean_or(list_of "string"),
+  ladder = { request = time, eof = time, term = time, kill = time },
+  restart = boolean_or {
+    max = amount, within = time, backoff = time, factor = number_between(1, 1000), longest = time,
+    jitter = number_between(0, 1),
+  },
+  limits = {
+    header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
+    parked = count, values = count,
+  },
 }
 
-local function and_shared(own)
-  for name, option in pairs(SHARED) do own[name] = option end
-  return options_of(own)
-end
-
-local HOST = and_shared { log = false_or(callback), verbosity = verbosity }
-local START = and_shared {
-  command = command, name = visible_name, env = map_of(false_or(text)),
-  inherit = boolean_or(list_of(text)), cwd = text, config = anything,
-  process_limits = PROCESS_LIMITS, sha256 = digests, pool = count, lazy = boolean, spin = span,
-  handlers = map_of(callback), described = anything, options = any_table,
+local HOST = { log = false_or "function", verbosity = verbosity }
+local START = {
+  command = command, name = visible_name, env = map_of(false_or "string"), inherit = boolean_or(list_of "string"),
+  cwd = "string", config = anything, sha256 = digests, pool = count, lazy = "boolean", spin = time,
+  process_limits = { memory = amount, cpu = amount, files = amount, processes = amount, core = amount },
+  handlers = map_of "function", described = anything, options = "table",
 }
+for name, check in pairs(SHARED) do HOST[name], START[name] = check, check end
 
-local function raising(options)
+-- Returns a function that checks options, and raises at `level` for a wrong one.
+local function raising(checks)
   return function(given, level)
-    local settled, message = options(given)
-    if not settled then error(message, level + 1) end
-    return settled
+    local checked, message = apply(checks, given)
+    return checked or error(message, level + 1)
   end
 end
 
----@type fun(given: pintle.execute.options, level: integer): table level as `error` counts them
-settings.execute = raising(options_of {
-  timeout = false_or(span), workdir = text, phase = text, env = any_table, agent = any_table,
-  idempotent = boolean, on_progress = callback, on_part = callback,
-})
+---@type fun(given: pintle.execute.options, level: integer): table
+settings.execute = raising {
+  timeout = false_or(time), workdir = "string", phase = "string", env = "table", agent = "table",
+  idempotent = "boolean", on_progress = "function", on_part = "function",
+}
 
 ---@type fun(given: table, level: integer): table
-settings.call = raising(options_of { timeout = false_or(span), on_progress = callback })
+settings.call = raising { timeout = false_or(time), on_progress = "function" }
 
 ---@type fun(given: table, level: integer): table
-settings.discover = raising(options_of { allow_world_writable = boolean })
+settings.discover = raising { allow_world_writable = "boolean" }
 
 -- }======
+
+local check_host, check_start = raising(HOST), raising(START)
+
+-- Adds the defaults. `is_timed` tells whether the user has set a timeout.
+local function add_defaults(checked, defaults, names)
+  checked.is_timed = checked.timeout ~= nil or defaults.is_timed or false
+  for name in pairs(names) do
+    if checked[name] == nil then checked[name] = defaults[name] end
+  end
+  return checked
+end
 
 local DEFAULTS = { dialect = dialects.DEFAULT, timeout = 60, verbosity = "info" }
 
 ---@param given pintle.host.options
 ---@param level integer
 ---@return table
-function settings.host(given, level)
-  local settled = raising(HOST)(given, level + 1)
-  settled.is_timed = settled.timeout ~= nil
-  for name, default in pairs(DEFAULTS) do
-    if settled[name] == nil then settled[name] = default end
-  end
-  return settled
-end
+function settings.host(given, level) return add_defaults((check_host(given, level + 1)), DEFAULTS, DEFAULTS) end
 
 -- {====== A plugin ======
 
 local INTERPRETERS = {
   lua = true, luajit = true, python = true, node = true, ruby = true, perl = true, sh = true, bash = true, env = true,
 }
-local CODE = { ["-c"] = true, ["-e"] = true } -- what follows is no file
+local CODE_FLAGS = { ["-c"] = true, ["-e"] = true } -- the next word is code, not a file
 
 local function base(path) return path:match "([^/]+)/*$" or path end
 
--- The program's name, or that of the script which an interpreter runs.
+-- The name of the program, or of the script that an interpreter runs.
 local function guess_name(words)
   local program = base(words[1])
   if not INTERPRETERS[program:match "^(%a+)[%d.]*$"] then return program end
   for i = 2, #words do
-    if CODE[words[i]] then break end
+    if CODE_FLAGS[words[i]] then break end
     local is_file = words[i]:sub(1, 1) ~= "-" and not words[i]:find("=", 1, true)
     if is_file then return (base(words[i]):gsub("%.%w+$", "")) end
   end
   return program
-end
-
-local function check_handlers(settled, level)
-  local own = dialects.get(settled.dialect).host.handlers
-  for method in pairs(settled.handlers) do
-    if own[method] then
-      error(("handlers: %s: the dialect %s has a handler of its own"):format(method, settled.dialect), level + 1)
-    end
-  end
 end
 
 ---@param path? string default: the current directory
@@ -250,23 +216,23 @@ function settings.absolute(path)
   return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
 end
 
----What a plugin is started with: what was given, and the host's own settings for what was not.
----@param host table as `settings.host` made it
+---The settings of a plugin: its options, with those of the host as defaults.
+---@param host table as `settings.host` returns it
 ---@param given pintle.start.options
 ---@param level integer
 ---@return table
 function settings.plugin(host, given, level)
-  local settled = raising(START)(given, level + 1)
-  if not settled.command then error("command: the program and its arguments are missing", level + 1) end
-  settled.is_timed = settled.timeout ~= nil or host.is_timed
-  for name in pairs(SHARED) do
-    if settled[name] == nil then settled[name] = host[name] end
+  local checked = add_defaults(check_start(given, level + 1), host, SHARED)
+  if not checked.command then error("command: the program and its arguments are missing", level + 1) end
+  checked.handlers = checked.handlers or {}
+  checked.workdir = settings.absolute(checked.cwd)
+  checked.guess = guess_name(checked.command)
+  for method in pairs(dialects.get(checked.dialect).host.handlers) do
+    if checked.handlers[method] then
+      error(("handlers: %s: the dialect %s has a handler of its own"):format(method, checked.dialect), level + 1)
+    end
   end
-  settled.handlers = settled.handlers or {}
-  settled.workdir = settings.absolute(settled.cwd)
-  settled.guess = guess_name(settled.command)
-  check_handlers(settled, level + 1)
-  return settled
+  return checked
 end
 
 -- }======

@@ -1,4 +1,5 @@
--- The processes behind one plugin's name: as many as its pool has, started again when they die, the least busy first.
+-- The processes of one plugin: starts as many as its pool has, restarts those that die, picks the least busy one for a
+-- call, and stops all of them.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -10,38 +11,41 @@ local tasks = require "pintle.task"
 core.protect()
 
 ---@class pintle.supervisor
----@field spec table what the plugin is started with
+---@field spec table the settings of the plugin, as `settings.plugin` returns them
 ---@field name string
----@field members pintle.instance[] those that run
----@field opening table<pintle.instance, true> those that are shaking hands
----@field coming integer how many are about to run, whether they wait for their turn or shake hands
----@field returns table<table, pintle.task> who sees to those that are started again
+---@field dialect pintle.dialect
+---@field logger pintle.logger
+---@field members pintle.instance[] the processes that take calls
+---@field opening table<pintle.instance, true> the processes whose handshake is not done
+---@field coming integer how many processes wait for their restart or for the end of their handshake
+---@field restarts table<table, pintle.task> the tasks that restart a process
 ---@field manifest pintle.manifest?
----@field told any what the last that was started said of itself, as it came
----@field failure pintle.error? why there is none left
+---@field told any the manifest of the last started process, as it was received
+---@field failure pintle.error? why no process is left
 ---@field is_started boolean
----@field is_stopped boolean for good
+---@field is_stopped boolean whether `stop` was called
 local methods = {}
 
 local metatable = { __name = "pintle.supervisor", __index = methods }
 
 local supervisors = {}
 
--- {====== The budget of restarts ======
+-- {====== The restart budget ======
 
 ---@class pintle.restart
----@field max? integer how many restarts, …: 5
----@field within? number|string … in which time: 60s
----@field backoff? number|string before the first; each next one waits `factor` times as long: 0.1s
----@field factor? number 2
----@field longest? number|string at most, between two: 30s
----@field jitter? number by which part of it a wait may be shorter or longer, so that many do not come back at once: 0.2
+---@field max? integer maximum number of restarts within `within`; default: 5
+---@field within? number|string default: 60s
+---@field backoff? number|string time before the first restart; default: 0.1s
+---@field factor? number each further restart waits this many times as long; default: 2
+---@field longest? number|string maximum time before a restart; default: 30s
+---@field jitter? number the part by which the time varies at random, so that many plugins do not restart at once;
+---default: 0.2
 
 local DEFAULTS = { max = 5, within = 60, backoff = 0.1, factor = 2, longest = 30, jitter = 0.2 }
 
 ---@class pintle.budget
----@field policy pintle.restart its spans of time in seconds
----@field times number[] when the restarts of the last `within` seconds were
+---@field policy pintle.restart times in seconds
+---@field times number[] times of the restarts of the last `within` seconds
 
 ---@param policy pintle.restart|true
 ---@return pintle.budget
@@ -51,7 +55,7 @@ function supervisors.budget(policy)
   return { policy = full, times = {} }
 end
 
----Spends one restart: how many seconds to wait before it, or nil when there is none left.
+---Spends one restart. Returns how many seconds to wait before it, or nil if none is left.
 ---@param budget pintle.budget
 ---@return number?
 function supervisors.spend(budget)
@@ -77,61 +81,40 @@ end
 
 -- }======
 
----@param spec table as `settings.plugin` made it
----@param dialect pintle.dialect
----@param logger pintle.logger
----@return pintle.supervisor
-function supervisors.new(spec, dialect, logger)
-  return setmetatable({
-    spec = spec,
-    name = spec.name,
-    dialect = dialect,
-    logger = logger,
-    budget = spec.restart and supervisors.budget(spec.restart),
-    members = {},
-    opening = {},
-    coming = 0,
-    returns = {},
-    waiters = {},
-    is_started = false,
-    is_stopped = false,
-  }, metatable)
+local function log(self, level, message)
+  self.logger:entry { plugin = self.name, source = "host", level = level, message = message }
 end
 
-local function say(self, level, message, ...)
-  self.logger:entry { plugin = self.name, source = "host", level = level, message = message:format(...) }
-end
-
--- An entry of the log has the name already.
-local function say_error(self, err)
-  local message = tostring(err)
-  if message:sub(1, #self.name + 1) == self.name .. " " then message = message:sub(#self.name + 2) end
-  say(self, "error", "%s", message)
+-- A log entry shows the plugin's name already.
+local function log_error(self, err)
+  local message, prefix = tostring(err), self.name .. " "
+  if message:sub(1, #prefix) == prefix then message = message:sub(#prefix + 1) end
+  log(self, "error", message)
 end
 
 local function stopped(self) return errors.new("closed", self.name .. " was stopped") end
 
 -- {====== The end of the program ======
 
--- Every way out of the program stops the plugins: its normal end, an error, os.exit, SIGTERM, SIGHUP, and SIGINT where
--- the interpreter leaves it alone. Against SIGKILL there is the death signal.
+-- Plugins are stopped however the program ends: normally, by an error, by os.exit, by SIGTERM or SIGHUP, and by SIGINT
+-- if the interpreter does not handle it. After SIGKILL, the parent death signal ends them.
 
 local SIGNALS = { "TERM", "HUP", "INT" }
 
 local running = {} ---@type table<pintle.supervisor, true>
-local guard ---@type table? finalized when the state is closed
+local guard ---@type table? finalized when the Lua state is closed
 local signals ---@type pintle.signals? watched while a plugin runs
 local watcher = {}
 local is_prepared = false
 
-local function let_signals_go()
+local function unwatch_signals()
   if not signals then return end
   loop.unwatch(signals:fd(), watcher)
   signals:close()
   signals = nil
 end
 
--- Stops all plugins of all hosts, at once, and waits until they are gone, also in a task that was cancelled.
+-- Stops the plugins of all hosts at once, and waits until they have ended, even in a cancelled task.
 local function stop_all()
   local stopping = {}
   for supervisor in pairs(running) do
@@ -143,40 +126,27 @@ local function stop_all()
     task:await()
     loop.turn_while(function() return task.state == "running" end)
   end
-  let_signals_go()
+  unwatch_signals()
 end
 
-local function leave(name)
+local function end_by_signal(name)
   stop_all()
   core.raise(name)
 end
 
 function watcher.on_ready()
   local name = signals:next()
-  if name then tasks.start(leave, name) end
+  if name then tasks.start(end_by_signal, name) end
 end
 
--- A task that computes does not let the loop turn: the signal is looked for in its stead.
-local function look_for_signal()
+-- While a task computes without waiting, the loop does not turn, and the watcher is not called.
+local function check_signals()
   local name = signals and signals:next()
-  if name then leave(name) end
+  if name then end_by_signal(name) end
 end
 
-local function prepare()
-  if is_prepared then return end
-  is_prepared = true
-  exits.before(stop_all)
-  loop.while_computing(look_for_signal)
-end
-
-local function watch_signals()
-  if signals then return end
-  signals = core.signals(SIGNALS)
-  if signals then loop.watch(signals:fd(), "r", watcher) end
-end
-
--- Finalizers run in the opposite order of their objects' making, so the guard has to be younger than what is needed to
--- stop a process: its streams and the process itself.
+-- Finalizers run in the reverse order of creation. So the guard has to be newer than the streams and the process that
+-- are needed to stop a plugin.
 local function renew_guard()
   if guard then guard.is_old = true end
   guard = setmetatable({}, {
@@ -186,198 +156,190 @@ local function renew_guard()
   })
 end
 
--- Takes note of a plugin that has to be stopped at the end. Called again for each of its processes.
-local function include(supervisor)
+-- Stops the plugin at the end of the program. Called for each of its processes.
+local function register(supervisor)
   running[supervisor] = true
-  prepare()
-  watch_signals()
+  if not is_prepared then
+    is_prepared = true
+    exits.before(stop_all)
+    loop.while_computing(check_signals)
+  end
+  if not signals then
+    signals = core.signals(SIGNALS)
+    if signals then loop.watch(signals:fd(), "r", watcher) end
+  end
   renew_guard()
 end
 
-local function exclude(supervisor)
+local function unregister(supervisor)
   running[supervisor] = nil
-  if next(running) == nil then let_signals_go() end
+  if next(running) == nil then unwatch_signals() end
 end
 
 -- }======
 
--- {====== Waiting for a change ======
+-- {====== Waiting for a process ======
 
--- Those who wait look again; or they are told that it is no use.
-local function announce(self, err)
+-- Wakes all waiting calls: they look for a process again, or fail with `err`.
+local function wake_waiters(self, err)
   local waiters = self.waiters
   self.waiters = {}
   for event in pairs(waiters) do event:set(not err or nil, err) end
 end
 
--- Whoever is first, where it was left for later, has it started.
+-- The first waiting call starts a lazy plugin.
 local function wait_for_change(self, deadline)
   local event = loop.event()
   self.waiters[event] = true
   if not self.is_started then tasks.start(self.start, self) end
-  local late = errors.new("timeout", self.name .. " was not ready in time")
-  local seconds = deadline and math.max(deadline - loop.now(), 0)
-  local ok, err = event:wait(seconds, late)
+  local timeout_error = errors.new("timeout", self.name .. " was not ready in time")
+  local ok, err = event:wait(deadline and math.max(deadline - loop.now(), 0), timeout_error)
   self.waiters[event] = nil
   return ok, err
 end
 
 -- }======
 
--- {====== One process ======
+-- {====== Starting and restarting a process ======
 
-local come_back
+local restart
 
-local function remove(self, instance)
-  for i, member in ipairs(self.members) do
-    if member == instance then return table.remove(self.members, i) end
+local function start_process(self)
+  local instance, err = instances.start(self)
+  if self.is_stopped then
+    if instance then instance:stop() end
+    return nil, stopped(self)
   end
-end
-
--- One that never became a member has failed to start, which is another matter.
-local function die(self, instance)
-  if not remove(self, instance) then return end
-  say_error(self, instance.dead)
-  come_back(self, instance.dead)
-end
-
-local function start_one(self)
-  local opened
-  local instance, err = instances.start(self.spec, {
-    dialect = self.dialect,
-    logger = self.logger,
-    on_start = function(started)
-      opened = started
-      self.opening[started] = true
-      self.parent = core.getpid()
-      include(self)
-    end,
-    on_death = function(dead) die(self, dead) end,
-    on_renewal = function(renewed) self.manifest = renewed.manifest end,
-  })
-  if opened then self.opening[opened] = nil end
-  if self.is_stopped and instance then instance:stop() end
-  if self.is_stopped then return nil, stopped(self) end
   if not instance or instance.dead then return nil, err or instance.dead end
   self.members[#self.members + 1] = instance
   self.manifest, self.told, self.failure = instance.manifest, instance.told, nil
   return true
 end
 
--- What raises here is a mistake in what was given, or in the dialect; somebody may be waiting for the outcome.
-local function bring_up(self)
+-- A mistake in the settings or in the dialect raises. Calls may wait for the outcome, so it becomes an error value.
+local function try_start(self)
   self.coming = self.coming + 1
-  local ok, started, err = pcall(start_one, self)
+  local ok, started, err = pcall(start_process, self)
   self.coming = self.coming - 1
   if ok then return started, err end
   return nil, errors.new("invalid", ("%s cannot be started: %s"):format(self.name, tostring(started)))
 end
 
--- }======
-
--- {====== Coming back ======
-
--- Without its ticket it was called off.
-local function try_again(self, ticket, wait)
+-- `key` identifies the restart; it is removed from `restarts` when the plugin is stopped.
+local function restart_after(self, key, wait)
   self.coming = self.coming + 1
   loop.sleep(wait)
   self.coming = self.coming - 1
-  if not self.returns[ticket] then return end
-  local ok, err = bring_up(self)
-  if not self.returns[ticket] then return end
-  self.returns[ticket] = nil
-  if ok then
-    say(self, "info", "is back")
-    return announce(self)
+  if not self.restarts[key] then return end
+  local ok, err = try_start(self)
+  if not self.restarts[key] then return end
+  self.restarts[key] = nil
+  if not ok then
+    log_error(self, err)
+    return restart(self, err)
   end
-  say_error(self, err)
-  come_back(self, err)
+  log(self, "info", "restarted")
+  wake_waiters(self)
 end
 
 local function give_up(self, err)
   if self.budget then
     local message = ("given up after %s: %s"):format(supervisors.describe(self.budget), err.message)
-    say(self, "error", "%s", message)
-    local last = { exit = err.exit, stderr = err.stderr, noise = err.noise }
-    err = errors.new("closed", self.name .. " was " .. message, last)
+    log(self, "error", message)
+    err = errors.new("closed", self.name .. " was " .. message,
+      { exit = err.exit, stderr = err.stderr, noise = err.noise })
   end
   if #self.members > 0 or self.coming > 0 then return end
   self.failure = err
-  announce(self, err)
+  wake_waiters(self, err)
 end
 
-function come_back(self, err)
+function restart(self, err)
   if self.is_stopped then return end
   local wait = self.budget and supervisors.spend(self.budget)
   if not wait then return give_up(self, err) end
-  say(self, "warn", "is started again in %.2fs", wait)
-  local ticket = {}
-  self.returns[ticket] = tasks.start(try_again, self, ticket, wait)
+  log(self, "warn", ("restarting in %.2fs"):format(wait))
+  local key = {}
+  self.restarts[key] = tasks.start(restart_after, self, key, wait)
+end
+
+---Called by an instance when its process runs and its handshake begins.
+---@private
+---@param instance pintle.instance
+function methods:process_started(instance)
+  self.opening[instance] = true
+  self.parent = core.getpid()
+  register(self)
+end
+
+---Called by an instance whose process ended without having been stopped. Failing to start is reported by `start`.
+---@private
+---@param instance pintle.instance
+function methods:process_died(instance)
+  for i, member in ipairs(self.members) do
+    if member == instance then
+      table.remove(self.members, i)
+      log_error(self, instance.dead)
+      return restart(self, instance.dead)
+    end
+  end
 end
 
 -- }======
 
--- {====== All of them ======
+-- {====== Starting and stopping all processes ======
 
--- Begins to end whatever there is, and returns the tasks that see to it.
-local function end_all(self)
-  local members, opening, returns = self.members, self.opening, self.returns
-  self.members, self.opening, self.returns = {}, {}, {}
-  local closing = {}
-  for _, member in ipairs(members) do closing[#closing + 1] = tasks.start(member.stop, member) end
-  for instance in pairs(opening) do closing[#closing + 1] = tasks.start(instance.kill, instance) end
-  for _, task in pairs(returns) do task:cancel(self.name .. " was stopped") end
-  return closing
+-- Stops whatever runs or starts, and waits for it.
+local function stop_processes(self)
+  local members, opening, restarts = self.members, self.opening, self.restarts
+  self.members, self.opening, self.restarts = {}, {}, {}
+  local stopping = {}
+  for _, member in ipairs(members) do stopping[#stopping + 1] = tasks.start(member.stop, member) end
+  for instance in pairs(opening) do stopping[#stopping + 1] = tasks.start(instance.kill, instance) end
+  for _, task in pairs(restarts) do task:cancel(self.name .. " was stopped") end
+  for _, task in ipairs(stopping) do task:await() end
+  unregister(self)
 end
 
-local function await_all(list)
-  for _, task in ipairs(list) do task:await() end
-end
-
----Starts all of its processes at once; if one cannot be started, none is left, and the next time is a new one.
+---Starts all processes at once. If one cannot be started, all are stopped, and the plugin can be started again.
 ---@return true?, pintle.error?
 function methods:start()
   self.is_started = true
   local starting, failure = {}, nil
-  for i = 1, self.spec.pool or 1 do starting[i] = tasks.start(bring_up, self) end
+  for i = 1, self.spec.pool or 1 do starting[i] = tasks.start(try_start, self) end
   for _, task in ipairs(starting) do
     local ok, err = task:await()
     if not ok then failure = failure or err end
   end
-  if not failure then
-    announce(self)
-    return true
+  if failure then
+    stop_processes(self)
+    self.is_started, self.failure = false, nil
   end
-  await_all(end_all(self))
-  exclude(self)
-  self.is_started, self.failure = false, nil
-  announce(self, failure)
-  return nil, failure
+  wake_waiters(self, failure)
+  return not failure or nil, failure
 end
 
----Whether its processes are children of this one: a fork of the program has the supervisor, too, and leaves them be.
+---Whether its processes are children of this process. After a fork, the child process has a copy of the supervisor,
+---which must not stop them.
 ---@return boolean
 function methods:is_own() return not self.parent or self.parent == core.getpid() end
 
----Stops all of its processes at once, and whatever is about to start. Who comes second waits, too.
+---Stops all processes at once, including those that are starting. Every caller waits until they have ended.
 function methods:stop()
   if not self:is_own() then return end
   if not self.is_stopped then
     self.is_stopped = true
-    announce(self)
-    self.stopping = tasks.start(function()
-      await_all(end_all(self))
-      exclude(self)
-    end)
+    wake_waiters(self)
+    self.stopping = tasks.start(stop_processes, self)
   end
   if self.stopping then self.stopping:await() end
 end
 
 -- }======
 
--- {====== Being used ======
+-- {====== Picking a process ======
 
----The one with the fewest calls that wait for an answer, of those that take any.
+---The process with the fewest pending calls, of those that can be called.
 ---@return pintle.instance?
 function methods:least_busy()
   local members = self.members
@@ -391,8 +353,8 @@ function methods:least_busy()
   return best
 end
 
----The process to use next; waits for one that is coming back, and starts the first if it was left for later. That goes
----on, for whoever comes next, even if the time is over before.
+---The process for the next call. Starts a lazy plugin, and waits for a process that starts or restarts. Starting
+---continues after the deadline, for later calls.
 ---@param deadline? number by the clock of the loop
 ---@return pintle.instance?, pintle.error?
 function methods:pick(deadline)
@@ -406,14 +368,26 @@ function methods:pick(deadline)
   end
 end
 
----Whether a call that failed for this reason may find another process to go to.
+---Whether a call that failed with this error may be made again with another process.
 ---@param err pintle.error
 ---@return boolean
-function methods:may_come_back(err)
+function methods:can_retry(err)
   return err.kind == "closed" and not self.is_stopped and not self.failure
     and (#self.members > 0 or self.coming > 0)
 end
 
 -- }======
+
+---@param spec table as `settings.plugin` returns it
+---@param dialect pintle.dialect
+---@param logger pintle.logger
+---@return pintle.supervisor
+function supervisors.new(spec, dialect, logger)
+  return setmetatable({
+    spec = spec, name = spec.name, dialect = dialect, logger = logger,
+    budget = spec.restart and supervisors.budget(spec.restart),
+    members = {}, opening = {}, coming = 0, restarts = {}, waiters = {}, is_started = false, is_stopped = false,
+  }, metatable)
+end
 
 return supervisors

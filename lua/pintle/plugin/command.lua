@@ -1,5 +1,5 @@
--- The command line of a plugin, and the texts that it shows: --help, --version, --manifest, and a greeting if it is
--- started by hand.
+-- The command line of a plugin, and the texts that it prints: --help, --version, --manifest, and a greeting if it is
+-- started in a terminal.
 
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
@@ -16,8 +16,8 @@ local command = {}
 ---@field action "serve"|"greeting"|"help"|"version"|"manifest"
 ---@field config? table
 ---@field dialect? pintle.dialect
----@field is_forced boolean serve, even on a terminal
----@field others string[] all that is not for pintle, as it came
+---@field is_forced boolean whether to serve on a terminal, too
+---@field others string[] the arguments that are not pintle's
 
 local function set_dialect(parsed, value, where)
   local dialect, message = dialects.get(value)
@@ -32,7 +32,7 @@ local function set_config(parsed, value)
   return message and "--config: " .. message
 end
 
--- By name: the action, or the function that takes the value and returns what is wrong with it.
+-- `set` takes the value, and returns a message if it is wrong.
 local OPTIONS = {
   ["--help"] = { action = "help" },
   ["-h"] = { action = "help" },
@@ -43,15 +43,15 @@ local OPTIONS = {
   ["--dialect"] = { set = set_dialect, value = "required" },
 }
 
--- The value of an option: behind its "=", or the next word, if that is not an option itself.
+-- Returns the value of an option, and whether that is the next word. An optional value must not look like an option.
 local function value_of(option, inline, following)
   if not option.value or inline then return inline, false end
   local is_taken = following ~= nil and (option.value == "required" or following:sub(1, 1) ~= "-")
   return is_taken and following or nil, is_taken
 end
 
--- Takes the option at `at`; returns the place behind it.
-local function take(parsed, given, at)
+-- Reads the argument at `at`. Returns the position after it, or nil and a message.
+local function read_argument(parsed, given, at)
   local name, inline = given[at]:match "^(%-%-%w+)=(.*)$"
   name = name or given[at]
   local option = OPTIONS[name]
@@ -67,7 +67,7 @@ local function take(parsed, given, at)
   return is_next and at + 2 or at + 1
 end
 
----Arguments that are not known are left to the plugin, for a host may have some of its own; so are all behind "--".
+---Unknown arguments are left to the plugin, since hosts may have their own; and so are all after "--".
 ---@param given string[]
 ---@return pintle.arguments?, string? message
 function command.parse(given)
@@ -78,7 +78,7 @@ function command.parse(given)
       table.move(given, at + 1, #given, #parsed.others + 1, parsed.others)
       break
     end
-    at, message = take(parsed, given, at)
+    at, message = read_argument(parsed, given, at)
     if not at then return nil, message end
   end
   local wanted = os.getenv "PINTLE_DIALECT"
@@ -88,30 +88,29 @@ end
 
 -- }======
 
--- {====== JSON for people ======
+-- {====== Indented JSON ======
 
-local CHANGES = { ["["] = 1, ["{"] = 1, ["]"] = -1, ["}"] = -1 } -- of the depth
+local DEPTH_CHANGES = { ["["] = 1, ["{"] = 1, ["]"] = -1, ["}"] = -1 }
 
----JSON text broken into lines. The codec writes no control characters, so they can stand for text that stays as it is.
+---JSON text with line breaks and indentation. Control characters, which the codec never writes, replace the parts that
+---must not change meanwhile.
 ---@param text string JSON as the codec writes it
 ---@return string
 function command.indent(text)
-  local kept, depth = {}, 0
-  local function keep(part)
-    kept[#kept + 1] = part
+  local strings, depth, at = {}, 0, 0
+  text = text:gsub("\\\\", "\1"):gsub('\\"', "\2"):gsub('"[^"]*"', function(part)
+    strings[#strings + 1] = part
     return "\0"
-  end
-  local function break_line(sign)
-    depth = depth + (CHANGES[sign] or 0)
-    local line = "\n" .. ("  "):rep(depth)
-    return CHANGES[sign] == -1 and line .. sign or sign .. line
-  end
-  text = text:gsub("\\\\", "\1"):gsub('\\"', "\2"):gsub('"[^"]*"', keep):gsub("%[%]", "\3"):gsub("{}", "\4")
-  text = text:gsub("[%[%]{},]", break_line):gsub(":", ": ")
-  local at = 0
-  text = text:gsub("\0", function()
+  end)
+  text = text:gsub("%[%]", "\3"):gsub("{}", "\4"):gsub("[%[%]{},]", function(sign)
+    local change = DEPTH_CHANGES[sign] or 0
+    depth = depth + change
+    local line_break = "\n" .. ("  "):rep(depth)
+    return change < 0 and line_break .. sign or sign .. line_break
+  end)
+  text = text:gsub(":", ": "):gsub("\0", function()
     at = at + 1
-    return kept[at]
+    return strings[at]
   end)
   return (text:gsub("[\1-\4]", { ["\1"] = "\\\\", ["\2"] = '\\"', ["\3"] = "[]", ["\4"] = "{}" }))
 end
@@ -122,12 +121,12 @@ end
 
 local USAGE = [[
 Options:
-  --help              show this
+  --help              show this help
   --version           show the version
-  --manifest[=NAME]   show what it tells a host that speaks the dialect NAME, as JSON
-  --config JSON       configure it, for a host that does not
-  --dialect NAME      speak this dialect; otherwise the first message tells, or PINTLE_DIALECT
-  --serve             serve, even on a terminal
+  --manifest[=NAME]   show its manifest for hosts of the dialect NAME, as JSON
+  --config JSON       configure it, for hosts that do not
+  --dialect NAME      use this dialect; default: PINTLE_DIALECT, or recognised by the first message
+  --serve             serve on a terminal, too
 ]]
 
 local function first_line(manifest)
@@ -167,44 +166,35 @@ local function add_operation(lines, operation)
   end
 end
 
-local function commands_of(manifest)
-  local commands = {}
-  for i, requirement in ipairs(manifest.requires) do commands[i] = requirement.command end
-  return table.concat(commands, ", ")
-end
-
-local texts = {} -- by action; each returns nil, a message and a status if there is none
+local texts = {} -- by action; each returns a text, or nil, a status and a message
 
 function texts.help(plugin, program)
-  local manifest = plugin.manifest
+  local manifest, commands = plugin.manifest, {}
   local lines = { first_line(manifest), "", ("Usage: %s [OPTIONS]"):format(program),
     "A host starts it and talks to it over stdin and stdout.", "" }
   if #manifest.names > 0 then lines[#lines + 1] = "Operations:" end
   for _, name in ipairs(manifest.names) do add_operation(lines, manifest.operations[name]) end
   if #manifest.names > 0 then lines[#lines + 1] = "" end
-  if #manifest.requires > 0 then
-    lines[#lines + 1] = "Requires: " .. commands_of(manifest)
-    lines[#lines + 1] = ""
-  end
+  for i, requirement in ipairs(manifest.requires) do commands[i] = requirement.command end
+  if commands[1] then lines[#lines + 1] = ("Requires: %s\n"):format(table.concat(commands, ", ")) end
   return table.concat(lines, "\n") .. "\n" .. USAGE
 end
 
 function texts.version(plugin) return ("%s %s\n"):format(plugin.manifest.name, plugin.manifest.version) end
 
-local function complain(plugin, message) io.stderr:write(("%s: %s\n"):format(plugin.manifest.name, message)) end
-
--- The manifest for hosts of a dialect, as JSON.
 function texts.manifest(plugin, _, parsed)
   local dialect = parsed.dialect or dialects.get(dialects.DEFAULT)
   local describe = dialect.plugin.manifest
-  if not describe then return nil, ("--manifest: the dialect %q has none"):format(dialect.name), MISUSED end
+  if not describe then return nil, MISUSED, ("--manifest: the dialect %q has none"):format(dialect.name) end
   local ok, described, warnings = pcall(describe, plugin)
-  if not ok then return nil, "--manifest: " .. tostring(described), FAILED end
-  for _, warning in ipairs(warnings or {}) do complain(plugin, "--manifest: warning: " .. warning) end
+  if not ok then return nil, FAILED, "--manifest: " .. tostring(described) end
+  for _, warning in ipairs(warnings or {}) do
+    io.stderr:write(("%s: --manifest: warning: %s\n"):format(plugin.manifest.name, warning))
+  end
   return command.indent(json.encode(described)) .. "\n"
 end
 
--- For a person who has started it in a terminal and would wait in vain.
+-- For a user who has started it in a terminal.
 function texts.greeting(plugin, program)
   return ([[
 %s
@@ -225,18 +215,15 @@ local function write_all(output, text)
   end
 end
 
----Shows the text that the command line asks for; the greeting on stderr.
+---Prints the text that the command line asks for; the greeting to stderr.
 ---@param plugin pintle.plugin
 ---@param parsed pintle.arguments
----@param output pintle.fd what was stdout
----@return integer status of the process
+---@param output pintle.fd the original stdout
+---@return integer status of the process, string? message if it failed
 function command.show(plugin, parsed, output)
   local program = arg and arg[0] and arg[0]:match "[^/]+$" or "plugin"
-  local text, message, status = texts[parsed.action](plugin, program, parsed)
-  if not text then
-    complain(plugin, message)
-    return status
-  end
+  local text, status, message = texts[parsed.action](plugin, program, parsed)
+  if not text then return status, message end
   if parsed.action == "greeting" then io.stderr:write(text) else write_all(output, text) end
   return 0
 end

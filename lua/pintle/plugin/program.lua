@@ -1,5 +1,4 @@
--- Programs that a plugin uses: looks for those that it requires, and runs one to its end within a task. Its output is
--- gathered, and other tasks go on meanwhile.
+-- Runs a program until it ends, and keeps its output; and finds the programs that a plugin requires.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -8,8 +7,8 @@ local process = require "pintle.process"
 
 core.protect()
 
-local KEPT = 1 << 20 -- bytes of each output
-local LINGER = 0.5 -- seconds in which an output may still end after the program has
+local KEPT_BYTES = 1 << 20 -- of each output
+local LINGER = 0.5 -- seconds for the outputs to end after the program has ended
 
 ---@class pintle.program.options
 ---@field command string[]
@@ -25,14 +24,13 @@ local LINGER = 0.5 -- seconds in which an output may still end after the program
 ---@field signal? string
 ---@field stdout string
 ---@field stderr string
----@field truncated? boolean whether there was more than is kept
----@field stdout_bytes integer how much there was
+---@field truncated? boolean whether a part of an output was not kept
+---@field stdout_bytes integer the length of all output
 ---@field stderr_bytes integer
 
 local program = {}
 
--- One pipe of a program that runs, until its end or until `on_ready` returns true. `run.drained` is set when all are
--- closed.
+-- Watches a pipe of the program until `on_ready` returns true. `run.drained` is set when all pipes are closed.
 local function watch(run, descriptor, events, on_ready)
   local watcher = {}
   function watcher.close()
@@ -49,7 +47,7 @@ local function watch(run, descriptor, events, on_ready)
   assert(loop.watch(descriptor:fileno(), events, watcher))
 end
 
-local function gather(run, descriptor, keep)
+local function read_output(run, descriptor, keep)
   local output = { parts = {}, kept = 0, total = 0 }
   watch(run, descriptor, "r", function()
     local text = descriptor:read()
@@ -64,7 +62,7 @@ local function gather(run, descriptor, keep)
 end
 
 -- A program need not read all of its input.
-local function feed(run, descriptor, input)
+local function write_input(run, descriptor, input)
   local at = 1
   watch(run, descriptor, "w", function()
     local written = descriptor:write(input:sub(at, at + 65535))
@@ -83,23 +81,15 @@ local function result_of(exit, out, err)
   }
 end
 
--- Also when the wait was given up: the program is killed, and its group with it.
-local function clean_up(run)
-  for _, watcher in ipairs(run.watchers) do watcher.close() end
-  run.child:close()
-end
+-- Also kills the program with its process group, if waiting was cancelled.
+local cleanup = {
+  __close = function(run)
+    for _, watcher in ipairs(run.watchers) do watcher.close() end
+    run.child:close()
+  end,
+}
 
--- Processes that the program leaves behind may hold its outputs open.
-local function wait(run, options)
-  local exit, err = run.child:wait(options.timeout)
-  if exit then run.drained:wait(LINGER) end
-  if err and err.kind == "timeout" then
-    err = errors.new("timeout", ("%s has not ended within %gs"):format(options.command[1], options.timeout))
-  end
-  return exit, err
-end
-
--- A PATH of its own counts for finding the program, too.
+-- The program is searched for in the PATH of its own environment.
 local function find(options)
   local path = options.env and options.env.PATH
   if not path then return options.command end
@@ -119,20 +109,26 @@ function program.run(options)
     stdin = options.input and "pipe" or "null", stdout = "pipe", stderr = "pipe",
   }
   if not child then return nil, err end
-  local run <close> = setmetatable({ child = child, watchers = {}, open = 0, drained = loop.event() },
-    { __close = clean_up })
-  local streams, keep = child.process, options.keep or KEPT
-  local stdout, stderr = gather(run, streams.stdout, keep), gather(run, streams.stderr, keep)
-  if options.input then feed(run, streams.stdin, options.input) end
+  local run <close> = setmetatable({ child = child, watchers = {}, open = 0, drained = loop.event() }, cleanup)
+  local streams, keep = child.process, options.keep or KEPT_BYTES
+  local stdout, stderr = read_output(run, streams.stdout, keep), read_output(run, streams.stderr, keep)
+  if options.input then write_input(run, streams.stdin, options.input) end
   local exit
-  exit, err = wait(run, options)
-  return exit and result_of(exit, stdout, stderr), err
+  exit, err = child:wait(options.timeout)
+  if exit then
+    run.drained:wait(LINGER) -- other processes may hold the outputs open
+    return result_of(exit, stdout, stderr)
+  end
+  if err.kind == "timeout" then
+    err = errors.new("timeout", ("%s has not ended within %gs"):format(options.command[1], options.timeout))
+  end
+  return nil, err
 end
 
----Looks for all commands that a plugin or operation requires. A command that was found is not looked for again.
----@param found table<string, boolean> where that is remembered
+---Checks that all required commands are in the PATH.
+---@param found table<string, boolean> a cache of the commands that were found
 ---@param requirements pintle.requirement[]
----@param path? string directories to look in; default: the PATH
+---@param path? string default: the PATH of this process
 ---@return true?, pintle.error? err of the kind "requirement"
 function program.check(found, requirements, path)
   for _, required in ipairs(requirements) do

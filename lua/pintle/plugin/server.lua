@@ -1,4 +1,4 @@
--- A plugin at work: one conversation with a host, in the dialect that the host speaks.
+-- A plugin that serves: one connection to a host, in the dialect of the host, from the first message to the end.
 
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
@@ -8,23 +8,26 @@ local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local peers = require "pintle.peer"
-local stdout = require "pintle.plugin.stdout"
 
-local ending = lazy "pintle.plugin.ending"
+local tasks = lazy "pintle.task"
 local work = lazy "pintle.plugin.work"
 
 core.protect()
 
-local DRAIN = 600 -- seconds for requests that are being handled when input ends
+local DRAIN_TIMEOUT = 600 -- seconds for pending requests after input has ended
+local STOP_TIMEOUT = 1 -- seconds for stopped requests to be answered
+local POLL_INTERVAL = 0.5 -- seconds, where the system does not report the end of other processes
+local LAST_TIMEOUT = 10 -- seconds for a function of on_shutdown, and for sending the last answers
+local SHUTTING_DOWN = "the plugin is shutting down"
 
 ---@class pintle.server
 ---@field operations table<string, pintle.operation> those of the plugin
 local methods = {}
 
--- Methods of modules that are loaded when they are first used.
-for name, module in pairs { execute = work, enter = work, shutdown = ending, exit = ending, follow = ending } do
+-- Methods of a module that is loaded when one of them is first used.
+for _, name in ipairs { "execute", "enter" } do
   methods[name] = function(...)
-    methods[name] = module[name]
+    methods[name] = work[name]
     return methods[name](...)
   end
 end
@@ -41,23 +44,18 @@ local servers = {}
 ---@param text string
 function methods:report(text) io.stderr:write(("%s: %s\n"):format(self.plugin.manifest.name, text)) end
 
-local function text_of(data)
-  if data == nil then return "" end
-  local ok, text = pcall(core.json.encode, data)
-  return " " .. (ok and text or tostring(data))
-end
-
 ---Logs to stderr.
 ---@param level pintle.level
 ---@param message string
 ---@param data? any
 ---@return true
 function methods:note(level, message, data)
-  self:report(("%s: %s%s"):format(level, message, text_of(data)))
+  local ok, text = pcall(core.json.encode, data)
+  self:report(("%s: %s%s"):format(level, message, data == nil and "" or " " .. (ok and text or tostring(data))))
   return true
 end
 
--- The dialect's own functions take the place of the next three once it is known.
+-- The functions of the dialect replace the next three when it is known.
 
 ---@private
 function methods:send_log(_, level, message, data) return self:note(level, message, data) end
@@ -75,11 +73,11 @@ function methods:part(request, part) -- luacheck: ignore 212
   return nil, errors.new("invalid", "the host takes no parts of a result")
 end
 
----Logs to the host; to stderr as long as the dialect is not known.
+---Logs to the host; to stderr while the dialect is not known.
 ---@param level pintle.level
 ---@param message string
 ---@param data? any
----@param request? pintle.request what it is about
+---@param request? pintle.request the request that the entry is about
 ---@return true?, pintle.error?
 function methods:log(level, message, data, request) return self:send_log(request, level, message, data) end
 
@@ -98,10 +96,8 @@ function methods:notify(method, params) return self.peer:notify(method, params) 
 
 -- {====== Initializing ======
 
----Calls a function of the author's. An error that it raises must not leave a plugin half begun or half ended.
----@private
----@return any result, pintle.error|table|string? err
-function methods:guarded(fn, ...)
+-- Calls a function of the author's. An error that it raises is reported and returned.
+local function call_guarded(self, fn, ...)
   local ok, result, err = xpcall(fn, function(raised)
     self:report(debug.traceback(tostring(raised), 2))
     return raised
@@ -113,21 +109,21 @@ end
 
 local function run_initializers(self)
   for _, fn in ipairs(self.plugin.initializers) do
-    local result, err = self:guarded(fn, self.config, self)
+    local result, err = call_guarded(self, fn, self.config, self)
     if not result and err ~= nil then return nil, err end
   end
   return true
 end
 
-local function refuse(kind, what)
-  return nil, errors.new(kind, "Invalid Request: the plugin is " .. what, { code = jsonrpc.INVALID_REQUEST })
+local function refuse(kind, state)
+  return nil, errors.new(kind, "Invalid Request: the plugin is " .. state, { code = jsonrpc.INVALID_REQUEST })
 end
 
 ---Calls the functions of `on_initialize`, once.
 ---@param config? table default: the configuration of the command line
 ---@return true?, pintle.error|table|string? err
 function methods:initialize(config)
-  if self.phase ~= "new" then return refuse("invalid", "initialized already") end
+  if self.phase ~= "new" then return refuse("invalid", "already initialized") end
   local before = self.config
   self.phase, self.config = "beginning", config or before
   local ok, err = run_initializers(self)
@@ -138,7 +134,7 @@ function methods:initialize(config)
   return ok, err
 end
 
----Initializes the plugin if no handshake has done it. Waits if another request is doing it.
+---Initializes the plugin if the handshake has not done it. Waits if another request is doing it.
 ---@private
 ---@return true?, pintle.error|table|string? err
 function methods:begin()
@@ -152,6 +148,168 @@ function methods:begin()
   if self.phase == "over" then return refuse("closed", "shutting down") end
   if self.phase == "new" then return self:initialize() end
   return true
+end
+
+-- }======
+
+-- {====== Shutting down ======
+
+-- Stops every request except `asking`.
+local function stop_requests(self, message, asking)
+  local err = errors.new("closed", message)
+  for _, request in ipairs(self.peer:requests()) do
+    if request ~= asking then request:stop(err) end
+  end
+end
+
+---Ends all work, once: stops and refuses requests, and calls the functions of `on_shutdown`. The process runs until
+---`exit`.
+---@param request? pintle.request the request for the shutdown, which is not stopped
+function methods:shutdown(request)
+  if self.is_shut then return end
+  self.is_shut, self.phase = true, "over"
+  stop_requests(self, SHUTTING_DOWN, request)
+  self.peer:idle(STOP_TIMEOUT, request)
+  for _, fn in ipairs(self.has_begun and self.plugin.finalizers or {}) do
+    local _, err = tasks.start(call_guarded, self, fn, self):await(LAST_TIMEOUT)
+    if err ~= nil then self:report("on_shutdown: " .. tostring(err)) end
+  end
+end
+
+local function set_ending(self, ending)
+  self.ending = self.ending or ending
+  self.ended:set(true)
+end
+
+---Ends the process when all answers are sent.
+---@param status? integer default: 0
+function methods:exit(status)
+  self.phase = "over"
+  self.peer:remove_handlers()
+  self.peer:otherwise(function() return self:begin() end) -- which refuses
+  set_ending(self, { status = status or 0 })
+end
+
+-- Input has ended, or cannot be read.
+local function end_input(self, peer, err)
+  peer:deafen(err)
+  set_ending(self, { status = err.kind == "closed" and 0 or 1, is_input = true })
+end
+
+-- }======
+
+-- {====== Ending with another process ======
+
+-- The host may have ended while another process still holds its pipes. `self.following` is a watcher with `server` and
+-- `pid`, and with a `descriptor` that is readable when the process has ended; or with a `timer` that polls, where the
+-- system has no such descriptor.
+
+local function stop_following(self)
+  local following = self.following
+  if not following then return end
+  self.following, self.peer.listen_in = nil, nil
+  if following.timer then loop.forget(following.timer) end
+  if following.descriptor then
+    loop.unwatch(following.descriptor:fileno(), following)
+    following.descriptor:close()
+  end
+end
+
+local function on_followed_end(following)
+  local self = following.server
+  if self.following ~= following then return end
+  stop_following(self)
+  self:note("warn", ("process %d, which it serves, has ended"):format(following.pid))
+  set_ending(self, { status = 1 })
+  self.ending.is_deserted = true
+  stop_requests(self, "the process to be answered has ended")
+end
+
+local function poll_followed(following)
+  if not core.alive(following.pid) then return on_followed_end(following) end
+  following.timer = loop.after(POLL_INTERVAL, poll_followed, following)
+end
+
+-- A process that has ended already is noticed in the next turn of the loop, too.
+local function watch_followed(following)
+  local descriptor = core.observe(following.pid)
+  if descriptor and loop.watch(descriptor:fileno(), "r", following) then
+    following.descriptor = descriptor
+    return
+  end
+  if descriptor then descriptor:close() end
+  following.timer = loop.after(0, poll_followed, following)
+end
+
+---Ends with another process, usually the host: requests are stopped, the functions of `on_shutdown` run, and the status
+---is 1. Where the system does not report the end of other processes, it is polled every half second. A second call
+---replaces the process.
+---@param pid any the process id that the host has sent
+---@return true?, pintle.error? err of the kind "invalid" if it is no process id
+function methods:follow(pid)
+  if math.type(pid) ~= "integer" or pid <= 0 or pid > 0x7FFFFFFF then
+    return nil, errors.new("invalid", "a process id expected, got " .. tostring(pid))
+  end
+  stop_following(self)
+  local peer, following = self.peer, { server = self, pid = pid, on_ready = on_followed_end }
+  self.following = following
+  watch_followed(following)
+  -- While a handler computes without yielding, the loop does not turn, but `listen_in` is called.
+  local listen_in = peer.listen_in
+  function peer.listen_in()
+    listen_in(peer)
+    if not core.alive(pid) then on_followed_end(following) end
+  end
+  return true
+end
+
+-- }======
+
+-- {====== The end ======
+
+local function has_output(self)
+  local _, output = self.peer.stream:fds()
+  return output ~= nil
+end
+
+-- Whether the other end of the output is closed, which shows before anything is written: its descriptor is readable.
+local function is_deserted(self)
+  local _, output = self.peer.stream:fds()
+  return output ~= nil and core.poll(0, output, "w") == "rw"
+end
+
+-- When pending requests are stopped, counted from the end of input.
+local function drain_deadline(self)
+  if self.give_up then return self.give_up end
+  local longest = self.drain
+  for _, request in ipairs(self.peer:requests()) do
+    local left = request:deadline()
+    if left then longest = math.max(longest, left + STOP_TIMEOUT) end
+  end
+  self.give_up = loop.now() + longest
+  return self.give_up
+end
+
+-- Input has ended, but pending requests are answered, unless nobody reads the answers.
+local function drain_requests(self)
+  local deadline = drain_deadline(self)
+  repeat
+    local is_done = self.peer:idle(math.min(1, deadline - loop.now()))
+    if not is_done and is_deserted(self) then self.ending.is_deserted = true end
+  until is_done or not has_output(self) or self.ending.is_deserted or loop.now() >= deadline
+end
+
+-- Answers requests, and calls the functions of `on_shutdown`. Returns the exit status.
+local function finish(self)
+  local peer, ending = self.peer, self.ending
+  if ending.is_input then drain_requests(self) end
+  stop_following(self)
+  self:shutdown()
+  peer:idle(STOP_TIMEOUT)
+  local is_sent = not ending.is_deserted and peer:drain(ending.is_input and self.drain or LAST_TIMEOUT)
+  local status = is_sent and has_output(self) and ending.status or 1
+  peer:finish(errors.new("closed", "the plugin has ended"))
+  return status
 end
 
 -- }======
@@ -170,11 +328,11 @@ local function add_handlers(self, dialect)
   end
 end
 
-local function speak(self, dialect)
+local function set_dialect(self, dialect)
   local own = dialect.plugin
   self.dialect = dialect
   self.send_log, self.progress, self.part = own.log, own.progress, own.part
-  if own.stderr_line then stdout.fold_lines(own.stderr_line) end
+  if own.stderr_line and self.fold_lines then self.fold_lines(own.stderr_line) end
   local ok, err = self.peer:adopt(dialect)
   add_handlers(self, dialect)
   return ok, err
@@ -182,18 +340,11 @@ end
 
 local function recognise(self)
   self.peer:on_first(function(peer, method, params)
-    local stream = peer.stream
-    local declared = self.plugin.manifest.dialects
+    local stream, declared = peer.stream, self.plugin.manifest.dialects
     local dialect = dialects.recognise(method, params, stream:framing(), stream:others(), declared)
-    if dialect then return speak(self, dialect) end
+    if dialect then return set_dialect(self, dialect) end
     recognise(self)
   end)
-end
-
-local function add_methods(self)
-  for method, fn in pairs(self.plugin.methods) do
-    self.peer:on(method, function(params, request) return work.handle(self, fn, params, request) end)
-  end
 end
 
 ---@class pintle.server.options
@@ -201,48 +352,55 @@ end
 ---@field write pintle.descriptor
 ---@field dialect? pintle.dialect default: recognised by the first message
 ---@field config? table
----@field drain? number seconds for requests that are being handled when input ends: 600
+---@field drain? number seconds for pending requests after input has ended; default: 600
 ---@field limits? pintle.peer.limits
+---@field fold_lines? fun(limit: integer) folds long lines of stderr, if that belongs to the plugin
 
 local function open(self, options)
   local dialect = options.dialect or {}
-  return peers.open {
+  local peer, err = peers.open {
     read = options.read, write = options.write, name = self.plugin.manifest.name, limits = options.limits,
     framing = dialect.framing or "auto", ids = dialect.ids, extra = dialect.extra, header = dialect.header,
     others = not options.dialect, answer_noise = true, ordered = self.plugin.is_ordered,
-    explain = function(peer, err) ending.of_input(self, peer, err) end,
+    explain = function(peer, err) end_input(self, peer, err) end,
     on_error = function(err, traceback, method)
       self:report(("%s failed: %s"):format(method, traceback or tostring(err)))
     end,
   }
+  if not peer then return nil, err end
+  function peer.deserted(_, why) end_input(self, peer, why) end
+  -- Input has ended while a handler computes without yielding. It has as much time as one that waits.
+  function peer.on_silence()
+    if loop.now() >= drain_deadline(self) then stop_requests(self, SHUTTING_DOWN) end
+  end
+  exits.after_sending(peer)
+  return peer
 end
 
--- `phase` is "new", "beginning", "ready" or "over"; `waiting` has the events of operations that wait for "ready";
--- `found` is for `program.check`.
-local function new(plugin, options)
-  return setmetatable({
-    plugin = plugin, operations = plugin.manifest.operations, config = options.config or {}, capabilities = {},
-    state = {}, found = {}, drain = options.drain or DRAIN, phase = "new", waiting = {}, ended = loop.event(),
-  }, metatable)
-end
+-- Private fields of a server: `phase` is "new", "beginning", "ready" or "over"; `waiting` has the events of requests
+-- that wait for the end of "beginning"; `ended` is set when the plugin has to end; `ending` has the `status`, and
+-- `is_input` if its input has ended, `is_deserted` if nobody reads its output; `found` is the cache of `program.check`.
 
----Serves until the host asks for the end, or closes its end of the pipe.
+---Serves until the host asks the plugin to end, or closes the connection.
 ---@param plugin pintle.plugin
 ---@param options pintle.server.options
 ---@return integer? status of the process, pintle.error?
 function servers.run(plugin, options)
-  local self = new(plugin, options)
+  local self = setmetatable({
+    plugin = plugin, operations = plugin.manifest.operations, config = options.config or {}, capabilities = {},
+    state = {}, found = {}, fold_lines = options.fold_lines, drain = options.drain or DRAIN_TIMEOUT, phase = "new",
+    waiting = {}, ended = loop.event(),
+  }, metatable)
   local peer, err = open(self, options)
   if not peer then return nil, err end
   self.peer = peer
-  peer.deserted = function(_, why) ending.of_input(self, peer, why) end
-  peer.on_silence = function() ending.of_patience(self) end
-  exits.after_sending(peer)
-  add_methods(self)
-  if options.dialect then speak(self, options.dialect) else recognise(self) end
+  for method, fn in pairs(plugin.methods) do
+    peer:on(method, function(params, request) return work.handle(self, fn, params, request) end)
+  end
+  if options.dialect then set_dialect(self, options.dialect) else recognise(self) end
   if not self.ending then self.ended:wait() end
   self.ending = self.ending or { status = 1 }
-  return ending.finish(self)
+  return finish(self)
 end
 
 -- }======

@@ -1,4 +1,4 @@
--- Running operations and methods: checks before, the context that a function is given, and the outcome.
+-- Runs operations and methods: checks requirements and arguments, makes the context, and reads the outcome.
 
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
@@ -11,7 +11,8 @@ local program = lazy "pintle.plugin.program"
 local type = type
 
 local LEVELS = { debug = true, info = true, warn = true, error = true }
-local HELD_BACK = 1 << 20 -- unsent bytes past which a function that logs has to wait
+local QUEUE_LIMIT = 1 << 20 -- unsent bytes above which a function that sends has to wait
+local NOTHING = {}
 
 local work = {}
 
@@ -20,15 +21,16 @@ local work = {}
 ---@class pintle.plugin.context
 ---@field operation? string nil in a method
 ---@field method string
----@field workdir? string what relative paths are relative to
----@field env table<string, string> on top of the plugin's own
+---@field workdir? string base of relative paths
+---@field env table<string, string> added to the environment of the plugin
 ---@field phase? string
 ---@field agent? table
----@field config table what the plugin is configured with
+---@field config table the configuration of the plugin
 ---@field request pintle.request
 ---@field server pintle.server
 local methods = {}
 
+-- Computed when they are first read, because most functions use few of them. `given` is the context from the host.
 local fields = {
   method = function(self) return self.request.method end,
   config = function(self) return self.server.config end,
@@ -38,12 +40,9 @@ local fields = {
   agent = function(self) return self.given.agent end,
 }
 
--- Fields are set when they are first asked for: most functions use few of them. `given` is the context of the host.
 local function index(self, name)
-  local method = methods[name]
-  if method then return method end
-  local field = fields[name]
-  if not field then return nil end
+  local method, field = methods[name], fields[name]
+  if method or not field then return method end
   local value = field(self)
   rawset(self, name, value)
   return value
@@ -51,31 +50,33 @@ end
 
 local metatable = { __name = "pintle.plugin.context", __index = index }
 
-local NOTHING = {}
-
 local function new_context(server, request, operation, given)
   return setmetatable({ server = server, request = request, operation = operation, given = given }, metatable)
 end
 
+local function check_type(where, value, expected)
+  if type(value) ~= expected then error(("%s: a %s expected, got %s"):format(where, expected, type(value)), 3) end
+end
+
 -- {====== Messages to the host ======
 
--- After something was sent. A handler that sends faster than the host reads waits here, so that its output does not
--- fill the memory. An error raises if the value cannot be sent; that the host is gone is not the author's concern.
+-- Waits while too much is unsent, so that a handler that sends faster than the host reads does not fill the memory.
+-- Raises if the value cannot be sent. That the host has ended is no error of the author.
 local function after_send(self, err)
   if err and err.kind == "invalid" then error(err.message, 3) end
   local peer = self.request.peer
-  if peer.stream:queued() > HELD_BACK and not peer.ended then peer:drain(self:deadline() or math.huge) end
+  if peer.stream:queued() > QUEUE_LIMIT and not peer.ended then peer:drain(self:deadline() or math.huge) end
 end
 
 ---Logs to the host.
 ---@param level pintle.level
 ---@param message string
----@param data? any more of it, for programs
+---@param data? any
 function methods:log(level, message, data)
   if not LEVELS[level] then
     error(("log: level: debug, info, warn or error expected, got %s"):format(tostring(level)), 2)
   end
-  if type(message) ~= "string" then error("log: message: a string expected, got " .. type(message), 2) end
+  check_type("log: message", message, "string")
   local _, err = self.server:send_log(self.request, level, message, data)
   after_send(self, err)
 end
@@ -87,14 +88,12 @@ function methods:progress(fraction, message)
   if type(fraction) ~= "number" or not (fraction >= 0 and fraction <= 1) then
     error(("progress: a number from 0 to 1 expected, got %s"):format(tostring(fraction)), 2)
   end
-  if message ~= nil and type(message) ~= "string" then
-    error("progress: message: a string expected, got " .. type(message), 2)
-  end
+  if message ~= nil then check_type("progress: message", message, "string") end
   local _, err = self.server:progress(self.request, fraction, message)
   after_send(self, err)
 end
 
----Gives a part of the result ahead of the rest, where host and protocol know of such a thing.
+---Sends a part of the result before the rest, if host and protocol support that.
 ---@param value any
 ---@return true?, pintle.error?
 function methods:part(value)
@@ -117,34 +116,34 @@ function methods:notify(method, params) return self.request:notify(method, param
 
 -- }======
 
----Whether the answer is not wanted any more: cancelled, timed out, or the host is gone. `why` is the error to return.
+---Whether the request was cancelled or timed out, or the host has ended. `why` is the error to return.
 ---@return boolean, pintle.error? why
 function methods:cancelled() return self.request:cancelled() end
 
----Seconds that are left; nil when there is no deadline.
+---Seconds until the deadline; nil if there is none.
 ---@return number?
 function methods:deadline() return self.request:deadline() end
 
----Waits. Ends early, with `nil, err`, when the answer is not wanted any more.
+---Waits. Ends early, with `nil, err`, when the request is cancelled.
 ---@param seconds number
 ---@return true?, pintle.error?
 function methods.sleep(_, seconds)
-  if type(seconds) ~= "number" then error("sleep: seconds expected, got " .. type(seconds), 2) end
+  check_type("sleep", seconds, "number")
   return loop.sleep(seconds)
 end
 
----A path as seen from the directory of the task.
+---A path relative to `workdir`.
 ---@param name string
 ---@return string
 function methods:path(name)
-  if type(name) ~= "string" then error("path: a string expected, got " .. type(name), 2) end
+  check_type("path", name, "string")
   local workdir = self.workdir
   if name:sub(1, 1) == "/" or not workdir then return name end
   if name == "" or name == "." then return workdir end
   return (workdir:find "/$" and workdir or workdir .. "/") .. name:gsub("^%./+", "")
 end
 
--- The words of a command have integers as names.
+-- The words of the command are at integers.
 local RUN_OPTIONS = setmetatable({
   input = "string", env = "table", cwd = "string", timeout = "number", keep = "number",
 }, { __index = function(_, name) return math.type(name) == "integer" and "string" or nil end })
@@ -167,9 +166,8 @@ local function merged(base, more)
   return all
 end
 
----Runs a program in the directory and environment of the task, until it ends, its `timeout` is over or the answer is
----not wanted any more; then it is killed, and its group with it. `keep` is how many bytes of each output are kept;
----default: 1 MiB.
+---Runs a program in the directory and environment of the request. When its `timeout` is over or the request is
+---cancelled, it is killed with its process group. `keep` is how many bytes of each output are kept; default: 1 MiB.
 ---@param given { [integer]: string, input?: string, env?: table, cwd?: string, timeout?: number, keep?: integer }
 ---@return pintle.program.result?, pintle.error?
 function methods:run(given)
@@ -193,19 +191,17 @@ end
 
 -- {====== Outcome ======
 
--- What the function of an operation may return:
---
---   "text", true, nothing            it succeeded
---   { message =, outputs = }         it succeeded
---   nil, "text"                      it failed; the text is the message and the error
---   nil, { message =, error =, outputs = }   it failed
---   nil, err                         a protocol error: a pintle.error, or any table with a code and a message
---
--- Anything else is a mistake of the author, and raises.
+-- The function of an operation may return:
+--   "text", true, nothing                    success
+--   { message =, outputs = }                 success
+--   nil, "text"                              failure; the text is the message and the error
+--   nil, { message =, error =, outputs = }   failure
+--   nil, err                                 a protocol error: a pintle.error, or any table with a code and a message
+-- Anything else raises.
 
 local MEMBERS = { success = "boolean", message = "string", error = "string", outputs = "table" }
 
-local function blame(operation, format, ...)
+local function raise(operation, format, ...)
   error(("operation %q returned %s"):format(operation.name, format:format(...)), 0)
 end
 
@@ -213,9 +209,9 @@ local function outcome_of_table(operation, given, success)
   for name, value in pairs(given) do
     local expected = MEMBERS[name]
     if not expected then
-      blame(operation, "a table with %q; it may have message, error and outputs", tostring(name))
+      raise(operation, "a table with %q; it may have message, error and outputs", tostring(name))
     elseif type(value) ~= expected then
-      blame(operation, "%s as its %s, which has to be a %s", type(value), name, expected)
+      raise(operation, "a %s as its %s; a %s expected", type(value), name, expected)
     end
   end
   if given.success ~= nil then success = given.success end
@@ -227,7 +223,7 @@ end
 local function outcome_of_failure(operation, err)
   if err == nil then return { success = false } end
   if type(err) == "string" then return { success = false, message = err, error = err } end
-  if type(err) ~= "table" then blame(operation, "nil and a %s; a string or a table says what is wrong", type(err)) end
+  if type(err) ~= "table" then raise(operation, "nil and a %s; a string or a table expected", type(err)) end
   if errors.is(err) or err.code ~= nil then return nil, err end
   return outcome_of_table(operation, err, false)
 end
@@ -238,39 +234,35 @@ local function outcome_of(operation, result, err)
   if kind == "table" then return outcome_of_table(operation, result, true) end
   if result == true or result == nil and err == nil then return { success = true } end
   if not result then return outcome_of_failure(operation, err) end
-  blame(operation, "a %s; it may return a string, a table with message and outputs, true or nothing", kind)
+  raise(operation, "a %s; it may return a string, a table with message and outputs, true or nothing", kind)
 end
 
--- Outputs that do not fit the schema are a mistake of the author. A failure need not have outputs.
+-- Raises if the outputs do not match their schema. A failure need not have outputs.
 local function check_outputs(self, operation, outcome)
   if not outcome.success and outcome.outputs == nil then return end
   local ok, message = self.plugin.manifest:check_outputs(operation.name, outcome.outputs)
-  if not ok then error(("operation %q returned what it has not declared: %s"):format(operation.name, message), 0) end
+  if not ok then raise(operation, "outputs that do not match its schema: %s", message) end
 end
 
 -- }======
 
 -- {====== Operations ======
 
--- The arguments with defaults. Long checks stop when the answer is not wanted any more.
+-- Returns the arguments with defaults. A long check stops when the request is cancelled.
 local function check_args(self, name, args, request)
   return self.plugin.manifest:check(name, args, true, function()
-    local is_unwanted, why = request:cancelled()
-    return is_unwanted and why or nil
+    local is_cancelled, why = request:cancelled()
+    return is_cancelled and why or nil
   end)
-end
-
-local function find_required(self, operation, given)
-  local path = given.env and given.env.PATH
-  local ok, err = program.check(self.found, self.plugin.manifest.requires, path)
-  if ok then ok, err = program.check(self.found, operation.requires, path) end
-  return ok, err
 end
 
 local function prepare(self, operation, given)
   local ok, err = self:begin()
-  if ok and self.plugin.has_requirements then ok, err = find_required(self, operation, given) end
-  return ok, err
+  if not ok or not self.plugin.has_requirements then return ok, err end
+  local path = given.env and given.env.PATH
+  ok, err = program.check(self.found, self.plugin.manifest.requires, path)
+  if not ok then return nil, err end
+  return program.check(self.found, operation.requires, path)
 end
 
 ---Runs an operation.
@@ -299,8 +291,8 @@ function work.execute(self, name, args, given, request)
   outcome, err = outcome_of(operation, operation.fn(checked, ctx))
   if request.concluding then request.concluding() end
   if request.stopped or request.due then
-    local is_unwanted, why = request:cancelled()
-    if is_unwanted then return nil, why end
+    local is_cancelled, why = request:cancelled()
+    if is_cancelled then return nil, why end
   end
   if outcome and operation.validate_outputs then check_outputs(self, operation, outcome) end
   return outcome, err
@@ -325,7 +317,8 @@ local function admit(self, request, params)
   return nil, request.id ~= nil and err or nil
 end
 
----The `ctx` of a function of the author's that is no operation. Initializes the plugin if no handshake has done it.
+---The context of a function of the author's that is no operation. Initializes the plugin if the handshake has not done
+---it.
 ---@param self pintle.server
 ---@param request pintle.request
 ---@return pintle.plugin.context?, pintle.error|table|string? err
@@ -350,7 +343,7 @@ function work.handle(self, fn, params, request)
   return conclude(self, request, fn(params, ctx))
 end
 
----Handles a method that nobody has declared.
+---Handles an unknown method.
 ---@param self pintle.server
 ---@param params any
 ---@param request pintle.request

@@ -1,32 +1,71 @@
--- The one line of a program's stderr that says why it has crashed. Runtimes put it before a stack, behind one, or in
--- the middle of a longer report, so lines are looked at as they come: a report may be longer than what is kept of it.
+-- Finds the line of a program's stderr that says why it crashed. Runtimes print it before, after or inside a stack
+-- trace, and a trace may be longer than the lines that are kept. So each line is examined when it arrives.
 
-local LONGEST = 500 -- bytes of a line
-local MESSAGE = 20 -- lines that a message may have before its stack
-local REMARKS = 6 -- lines that may follow an exception of Python, whose message may have several
+local LINE_LIMIT = 500 -- bytes
+local MESSAGE_LINES = 20 -- maximum lines of a message before its stack trace
 
 ---How a runtime reports a crash.
 ---@class pintle.crash.format
----@field begins string[] patterns of its first line
----@field goes_on string[] patterns of the lines that follow
----@field message_lines integer how many others may follow the one that is wanted
----@field needs_stack? boolean whether those others belong to the report only if a stack follows
----@field finds? fun(line: string): string? the wanted line where that is not the first
----@field is_split? fun(line: string): boolean whether the line behind the first belongs to it
+---@field first string[] patterns of the first line
+---@field next string[] patterns of the lines that follow
+---@field extra_lines integer how many lines without such a pattern may follow
+---@field needs_stack? boolean whether those lines belong to the report only if a stack trace follows
+---@field message? string pattern that captures the message, if it is not the first line
+---@field split? string pattern of a first line whose message continues on the second line
 
----@class pintle.crash.report
----@field format pintle.crash.format
----@field line string? the one that says what happened
----@field message_lines integer how many may still follow
----@field is_split boolean
----@field is_doubtful boolean whether what followed may be something else
+---@type pintle.crash.format[]
+local FORMATS = {
+  { -- Go
+    first = { "^panic: ", "^fatal error: " },
+    next = {
+      "^$", "^%[signal ", "^goroutine %d", "^\t", "%)$", "^created by ", "^exit status %d+$", "^%l%w*%s+0x%x+$",
+      "^runtime stack:$", "^%.%.%.additional frames",
+    },
+    extra_lines = MESSAGE_LINES, needs_stack = true,
+  },
+  { -- Rust; since 1.73 the message is on the line after the location
+    first = { "^thread .- panicked at " },
+    next = { "^$", "^note: ", "^stack backtrace:$", "^%s+%d+: ", "^%s+at " },
+    extra_lines = MESSAGE_LINES, needs_stack = true, split = ":$",
+  },
+  { -- sanitizers of GCC and Clang
+    first = { "^SUMMARY: %a+Sanitizer: " },
+    next = { "^$", "^Shadow byte", "^%s", "^=" },
+    extra_lines = 0,
+  },
+  { -- Python, whose messages may have several lines
+    first = { "^Traceback %(most recent call last%):" },
+    next = {},
+    extra_lines = 6, message = "^%S.*",
+  },
+  { -- Python, exception groups
+    first = { "^%s*%+ Exception Group Traceback %(most recent call last%):" },
+    next = { "^%s*[|+]" },
+    extra_lines = 0, message = "^%s*| (%S.*)",
+  },
+}
+
+-- Node, Lua, Ruby, Java, .NET: the message comes before an indented stack trace.
+---@type pintle.crash.format
+local STACK = {
+  first = { "^stack traceback:$", "^%s+at %S", "^%s+from %S" },
+  next = { "^$", "^%s", "^}", "^Node%.js v%d" },
+  extra_lines = 0,
+}
+
+-- Lines that say nothing about the cause.
+local MEANINGLESS = {
+  "^%s*$", "^exit status %d+$", "^Node%.js v%d", "^%(Use `node %-%-trace", "^note: run with `RUST_BACKTRACE",
+}
 
 ---@class pintle.crash
----@field report pintle.crash.report? the one that the last lines belong to
----@field last string the last line that says anything
----@field headline string? the last line that begins like a message with a stack
----@field headline_age integer lines that are not indented since then
----@field flush string? the last line that is not indented
+---@field report { format: pintle.crash.format, message: string?, extra_lines: integer, is_split: boolean,
+---is_doubtful: boolean? }? the report that the last lines belong to; a doubtful one has extra lines, and no stack trace
+---has followed yet
+---@field last string the last meaningful line
+---@field headline string? the last line that looks like the message of a STACK report
+---@field headline_age integer how many lines without indentation came after it
+---@field unindented string? the last line without indentation
 local methods = {}
 
 local metatable = { __name = "pintle.crash", __index = methods }
@@ -40,144 +79,63 @@ local function matches(line, patterns)
   return false
 end
 
--- {====== Formats ======
-
-local GO = {
-  begins = { "^panic: ", "^fatal error: " },
-  goes_on = {
-    "^$", "^%[signal ", "^goroutine %d", "^\t", "%)$", "^created by ", "^exit status %d+$", "^%l%w*%s+0x%x+$",
-    "^runtime stack:$", "^%.%.%.additional frames",
-  },
-  message_lines = MESSAGE, needs_stack = true,
-}
-
--- Since Rust 1.73 the message is on the line behind the place.
-local RUST = {
-  begins = { "^thread .- panicked at " },
-  goes_on = { "^$", "^note: ", "^stack backtrace:$", "^%s+%d+: ", "^%s+at " },
-  message_lines = MESSAGE, needs_stack = true,
-  is_split = function(line) return line:find ":$" ~= nil end,
-}
-
-local SANITIZER = {
-  begins = { "^SUMMARY: %a+Sanitizer: " },
-  goes_on = { "^$", "^Shadow byte", "^%s", "^=" },
-  message_lines = 0,
-}
-
-local PYTHON = {
-  begins = { "^Traceback %(most recent call last%):" },
-  goes_on = {},
-  message_lines = REMARKS,
-  finds = function(line) return line:match "^%S.*" end,
-}
-
-local PYTHON_GROUP = {
-  begins = { "^%s*%+ Exception Group Traceback %(most recent call last%):" },
-  goes_on = { "^%s*[|+]" },
-  message_lines = 0,
-  finds = function(line) return line:match "^%s*| (%S.*)" end,
-}
-
--- Node, Lua, Ruby, Java, .NET: a message, and a stack that is indented.
-local STACK = {
-  begins = { "^stack traceback:$", "^%s+at %S", "^%s+from %S" },
-  goes_on = { "^$", "^%s", "^}", "^Node%.js v%d" },
-  message_lines = 0,
-}
-
-local FORMATS = { GO, RUST, SANITIZER, PYTHON, PYTHON_GROUP }
-
--- }======
-
--- {====== One report ======
-
-local function new_report(format, line)
-  return {
-    format = format, line = line, message_lines = format.message_lines, is_doubtful = false,
-    is_split = format.is_split ~= nil and format.is_split(line),
-  }
+local function new_report(format, message)
+  local is_split = message and format.split and message:find(format.split) ~= nil
+  return { format = format, message = message, extra_lines = format.extra_lines, is_split = is_split }
 end
 
-local function begin_report(line)
-  for _, format in ipairs(FORMATS) do
-    if matches(line, format.begins) then return new_report(format, not format.finds and line or nil) end
-  end
-end
-
--- Whether a line belongs to a report.
-local function continue(report, line)
+-- Adds a line to a report; returns false if the line does not belong to it.
+local function add_to_report(report, line)
   local format = report.format
-  if not report.line then
-    report.line = format.finds(line)
+  if not report.message then
+    report.message = line:match(format.message)
   elseif report.is_split then
-    report.line, report.is_split = report.line .. " " .. line, false
-  elseif matches(line, format.goes_on) then
-    if line ~= "" then report.message_lines, report.is_doubtful = 0, false end
-  elseif report.message_lines > 0 then
-    report.message_lines, report.is_doubtful = report.message_lines - 1, format.needs_stack or false
+    report.message, report.is_split = report.message .. " " .. line, false
+  elseif matches(line, format.next) then
+    if line ~= "" then report.extra_lines, report.is_doubtful = 0, false end
+  elseif report.extra_lines > 0 then
+    report.extra_lines, report.is_doubtful = report.extra_lines - 1, format.needs_stack
   else
     return false
   end
   return true
 end
 
--- }======
-
--- {====== Lines that may be wanted ======
+local function find_report(self, line)
+  for _, format in ipairs(FORMATS) do
+    if matches(line, format.first) then return new_report(format, not format.message and line or nil) end
+  end
+  if self.report and add_to_report(self.report, line) then return self.report end
+  local headline = self.headline_age <= MESSAGE_LINES and self.headline or self.unindented
+  return headline and matches(line, STACK.first) and new_report(STACK, headline) or nil
+end
 
 local function is_headline(line)
   local program = line:match "^([^%s:]+): "
   return program and program:find("lua", 1, true) ~= nil or line:find "^%u[%w_.$]*Error[^:]*: " ~= nil
 end
 
--- Lines that say nothing of what happened.
-local EMPTY_WORDS = {
-  "^%s*$", "^exit status %d+$", "^Node%.js v%d", "^%(Use `node %-%-trace", "^note: run with `RUST_BACKTRACE",
-}
-
-local function note(self, line)
-  if not matches(line, EMPTY_WORDS) or self.last == "" then self.last = line end
-  if line:find "^%s" or line == "" then return end
-  self.flush, self.headline_age = line, self.headline_age + 1
+---@param line string
+function methods:add_line(line)
+  line = line:sub(1, LINE_LIMIT + 1) -- one byte more, which shows that the line was longer
+  self.report = find_report(self, line)
+  if self.last == "" or not matches(line, MEANINGLESS) then self.last = line end
+  if line == "" or line:find "^%s" then return end
+  self.unindented, self.headline_age = line, self.headline_age + 1
   if is_headline(line) then self.headline, self.headline_age = line, 0 end
 end
 
-local function headline_of(self) return self.headline_age <= MESSAGE and self.headline or self.flush end
-
--- }======
-
--- The report that a line belongs to.
-local function report_of(self, line)
-  local begun = begin_report(line)
-  if begun then return begun end
-  if self.report and continue(self.report, line) then return self.report end
-  local headline = headline_of(self)
-  return headline and matches(line, STACK.begins) and new_report(STACK, headline) or nil
-end
-
----@param line string
-function methods:take(line)
-  line = line:sub(1, LONGEST + 1) -- one more, so that it shows that it is longer
-  self.report = report_of(self, line)
-  note(self, line)
-end
-
--- One line, whatever control characters are in it, and no half character at its end.
-local function tidy(line)
-  line = line:gsub("%c+", " "):gsub("^%s+", ""):gsub("%s+$", "")
-  if #line <= LONGEST then return line end
-  local most = LONGEST
-  while most > 0 and line:byte(most + 1) & 0xC0 == 0x80 do most = most - 1 end
-  return line:sub(1, most) .. "…"
-end
-
----The line that says what happened, or the last one; "" if there was none.
+---The line that says why the program crashed, or else the last meaningful line; "" if there was no line. Control
+---characters are replaced, and a long line is not cut inside a character.
 ---@return string
 function methods:summary()
   local report = self.report
-  if report and report.line and not report.is_doubtful then return tidy(report.line) end
-  return tidy(self.last)
+  local line = report and not report.is_doubtful and report.message or self.last
+  line = line:gsub("%c+", " "):gsub("^%s+", ""):gsub("%s+$", "")
+  if #line <= LINE_LIMIT then return line end
+  local stop = LINE_LIMIT
+  while stop > 0 and line:byte(stop + 1) & 0xC0 == 0x80 do stop = stop - 1 end
+  return line:sub(1, stop) .. "…"
 end
 
 ---@return pintle.crash

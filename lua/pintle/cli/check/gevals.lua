@@ -4,9 +4,9 @@
 
 local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
+local manifests = require "pintle.manifest"
 local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
-local versions = require "pintle.manifest.reading"
 
 -- {====== Schemas ======
 
@@ -62,7 +62,7 @@ end
 
 local function check_manifest(session)
   local manifest = session.context.manifest
-  if not versions.is_semantic(manifest.version) then
+  if not manifests.is_semantic(manifest.version) then
     failure.raise("version: %q is not a semantic version", manifest.version)
   end
   for name, operation in pairs(manifest.operations) do
