@@ -475,6 +475,42 @@ static int fail_behind_value(pt_decoder *d, const level *l, const char *p) {
 
 /* }====== */
 
+/* {====== A member that repeats ====== */
+
+/* Whether the object at p is a repeated one: the name is on top. If it is not,
+** but has the name, it is kept when it ends. */
+static int is_repeated(lua_State *L, pt_decoder *d, const char *p,
+                       size_t values) {
+  pt_repeat *r = d->repeat;
+  if (lua_tostring(L, -1) != r->name)
+    return 0;
+  if (r->len > 0 && r->len <= (size_t)(d->end - p) && r->values <= values &&
+      memcmp(p, r->text, r->len) == 0)
+    return 1;
+  r->from = p;
+  r->values_before = values;
+  return 0;
+}
+
+/* Keeps the table on top, whose text ends at p. One with a watched name has to
+** be decoded each time. */
+static void keep_repeated(lua_State *L, pt_repeat *r, const char *p,
+                          size_t values, int is_marked) {
+  size_t len = (size_t)(p - r->from);
+  r->len = 0;
+  if (!is_marked && len <= PT_REPEAT_LONGEST) {
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, r->value_at);
+    r->text = lua_pushlstring(L, r->from, len);
+    lua_setiuservalue(L, 1, r->text_at);
+    r->len = len;
+    r->values = r->values_before - values;
+  }
+  r->from = NULL;
+}
+
+/* }====== */
+
 static int decode_container(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
   int is_watching = d->words.names->watched_count > 0 && end - p >= WATCH_FROM;
@@ -494,7 +530,13 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       return fail_at(d, "unfinished value", p);
     if (values-- == 0)
       return fail_at(d, "too many values", p);
-    if (c == '{' || c == '[') {
+    if (c == '{' && depth == 1 && d->repeat != NULL && is_object(&l) &&
+        is_repeated(L, d, p, values)) {
+      lua_getiuservalue(L, 1, d->repeat->value_at);
+      p += d->repeat->len;
+      values -= d->repeat->values;
+      l.waiting++;
+    } else if (c == '{' || c == '[') {
       int top = top_of(&l);
       if (depth >= d->depth)
         return fail_at(d, "nested too deeply", p);
@@ -536,6 +578,8 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       p++;
       if (is_watching && (is_marked || depth == 0))
         note(L, &d->words, is_marked);
+      if (depth == 1 && d->repeat != NULL && d->repeat->from != NULL)
+        keep_repeated(L, d->repeat, p, values, is_marked);
       if (depth == 0) {
         d->p = p;
         d->values = values;

@@ -62,16 +62,20 @@ int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value) {
   return 1;
 }
 
-/* Writes JSON text that was made elsewhere, on one line. */
+static void replace_all(char *text, size_t len, char c) {
+  char *end = text + len;
+  while ((text = memchr(text, c, (size_t)(end - text))) != NULL)
+    *text++ = ' ';
+}
+
+/* Writes JSON text that was made elsewhere, on one line: line ends are white
+** space in JSON. */
 static pt_encoded put_text(lua_State *L, pt_buf *out, const char *text,
                            size_t len) {
-  char *p, *end;
   if (!pt_buf_add(L, out, text, len))
     return PT_ENCODE_MEMORY;
-  end = out->data + out->end;
-  for (p = end - len; p < end; p++) /* line ends are white space in JSON */
-    if (*p == '\n' || *p == '\r')
-      *p = ' ';
+  replace_all(out->data + out->end - len, len, '\n');
+  replace_all(out->data + out->end - len, len, '\r');
   return PT_ENCODED;
 }
 

@@ -249,6 +249,7 @@ static int json_decode(lua_State *L) {
   d.values = SIZE_MAX;
   d.ordered = top > 2 && lua_toboolean(L, 3);
   d.big_integers = top > 3 && lua_toboolean(L, 4);
+  d.repeat = NULL;
   d.words = pt_names_get(L, 1);
   if (len >= PT_DECODE_LARGE && lua_gc(L, LUA_GCISRUNNING) == 1)
     return decode_paused(L, &d.words);

@@ -107,13 +107,29 @@ const char *pt_bigint_test(lua_State *L, size_t *len);
 
 /* {====== Decoding (ldecode.c) ====== */
 
+/* A member that most messages repeat. While its text stays the same, its table
+** is shared instead of decoded again. It is an object, and a member of the
+** decoded object itself. The userdata at index 1 of the stack keeps the text
+** and the table as user values. */
+typedef struct pt_repeat {
+  const char *name;      /* of the member, an interned string; NULL if none */
+  const char *text;      /* the last one */
+  size_t len, values;    /* bytes and values in it; 0 bytes if none is kept */
+  int text_at, value_at; /* the user values */
+  const char *from;      /* the text that is being decoded, or NULL */
+  size_t values_before;  /* how many more there could be then */
+} pt_repeat;
+
+#define PT_REPEAT_LONGEST 4096 /* bytes of a text that is kept */
+
 typedef struct pt_decoder {
   const char *p; /* next byte; behind the value after success */
   const char *end;
-  int depth;        /* nesting allowed */
-  size_t values;    /* how many more there may be */
-  int ordered;      /* objects take note of the order of their members */
-  int big_integers; /* integers of more than 64 bits keep their digits */
+  int depth;         /* nesting allowed */
+  size_t values;     /* how many more there may be */
+  int ordered;       /* objects take note of the order of their members */
+  int big_integers;  /* integers of more than 64 bits keep their digits */
+  pt_repeat *repeat; /* NULL if no member is expected to repeat */
   pt_vocabulary words;
   pt_json_fault fault;
 } pt_decoder;

@@ -674,6 +674,8 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   d.ordered = p->codec.is_ordered;
   d.values = p->limits.values;
   d.big_integers = p->codec.big_integers;
+  d.repeat = p->codec.repeat.name != NULL ? &p->codec.repeat : NULL;
+  p->codec.repeat.from = NULL;
   d.words = *words;
   if (read_envelope(L, p, &d, &e)) {
     d.p = pt_json_space(d.p, end);

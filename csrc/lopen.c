@@ -32,8 +32,9 @@ static void bad_option(lua_State *L, const char *name, const char *expected) {
 }
 
 static const char *const option_names[] = {
-    "read",   "write",  "framing", "json",    "raw",          "ids", "extra",
-    "header", "others", "limits",  "ordered", "big_integers", NULL};
+    "read",    "write",        "framing",  "json",   "raw",
+    "ids",     "extra",        "header",   "others", "limits",
+    "ordered", "big_integers", "repeated", NULL};
 static const char *const limit_names[] = {
     "header", "message", "nesting", "queue", "calls", "text", "values", NULL};
 
@@ -103,8 +104,29 @@ static int get_boolean(lua_State *L, int options, const char *name, int usual) {
   return value;
 }
 
+/* The member that repeats, of 1 to PT_NAMES_LONGEST bytes, so that its name is
+** interned. */
+static void set_repeated(lua_State *L, pt_peer *p, int peer, int options) {
+  pt_repeat *r = &p->codec.repeat;
+  const char *name;
+  r->len = 0;
+  if (lua_getfield(L, options, "repeated") == LUA_TNIL) {
+    lua_pop(L, 1);
+    return;
+  }
+  if (lua_type(L, -1) != LUA_TSTRING ||
+      lua_rawlen(L, -1) - 1 >= PT_NAMES_LONGEST)
+    bad_option(L, "repeated", "a name of 1 to 22 bytes");
+  name = lua_tostring(L, -1);
+  pt_peer_keep(L, peer, PT_KEPT_REPEATED);
+  r->name = name;
+  r->text_at = PT_PEER_REPEATED_TEXT;
+  r->value_at = PT_PEER_REPEATED;
+}
+
 /* What becomes of the values that are received from now on. */
-static void set_values(lua_State *L, pt_peer *p, int options) {
+static void set_values(lua_State *L, pt_peer *p, int peer, int options) {
+  set_repeated(L, p, peer, options);
   p->codec.is_ordered = get_boolean(L, options, "ordered", p->codec.is_ordered);
   p->codec.big_integers =
       get_boolean(L, options, "big_integers", p->codec.big_integers);
@@ -293,11 +315,11 @@ static const char *check_others(lua_State *L, const pt_peer *p) {
   return pt_message_check_extra(L, p, list + 1);
 }
 
-/* stream:speak{ ids =, extra =, header =, ordered =, big_integers = } -> true |
-** nil, msg, kind */
+/* stream:speak{ ids =, extra =, header =, ordered =, big_integers =, repeated =
+** } -> true | nil, msg, kind */
 static int peer_speak(lua_State *L) {
-  static const char *const names[] = {"ids",     "extra",        "header",
-                                      "ordered", "big_integers", NULL};
+  static const char *const names[] = {
+      "ids", "extra", "header", "ordered", "big_integers", "repeated", NULL};
   pt_peer *p = pt_peer_check(L, 1);
   const char *wrong = NULL;
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -306,7 +328,7 @@ static int peer_speak(lua_State *L) {
   if (p->input.is_reading)
     return luaL_error(L, "a message is being read");
   set_form(L, p, 1, 2);
-  set_values(L, p, 2);
+  set_values(L, p, 1, 2);
   if (p->form.keeps_others && p->counts.received > 0)
     wrong = check_others(L, p);
   p->form.keeps_others = 0;
@@ -578,7 +600,7 @@ static int core_peer(lua_State *L) {
   get_limits(L, p, get_framing(L));
   get_codec(L, p, 4);
   set_form(L, p, 4, 1);
-  set_values(L, p, 1);
+  set_values(L, p, 4, 1);
   p->codec.is_raw = get_boolean(L, 1, "raw", 0);
   p->form.keeps_others = get_boolean(L, 1, "others", 0);
   get_settings(L, p, 4);

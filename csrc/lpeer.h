@@ -25,15 +25,17 @@
 
 /* The user values of the userdata. */
 enum {
-  PT_PEER_SELF = 1, /* the Lua table that it is */
-  PT_PEER_POLICY,   /* table: name to function */
-  PT_PEER_HANDLERS, /* table: method to function */
-  PT_PEER_CONTROLS, /* table: method to function, which is never held */
-  PT_PEER_META,     /* the metatable of the context of a handler */
-  PT_PEER_KEPT,     /* table: the values of `form`, and the codec */
-  PT_PEER_BATCH,    /* the batch being read */
-  PT_PEER_OTHERS,   /* table: other members of the last message, or nil */
-  PT_PEER_VALUES = PT_PEER_OTHERS
+  PT_PEER_SELF = 1,      /* the Lua table that it is */
+  PT_PEER_POLICY,        /* table: name to function */
+  PT_PEER_HANDLERS,      /* table: method to function */
+  PT_PEER_CONTROLS,      /* table: method to function, which is never held */
+  PT_PEER_META,          /* the metatable of the context of a handler */
+  PT_PEER_KEPT,          /* table: the values of `form`, and the codec */
+  PT_PEER_BATCH,         /* the batch being read */
+  PT_PEER_OTHERS,        /* table: other members of the last message, or nil */
+  PT_PEER_REPEATED_TEXT, /* see pt_repeat */
+  PT_PEER_REPEATED,
+  PT_PEER_VALUES = PT_PEER_REPEATED
 };
 
 /* Keys of the table PT_PEER_KEPT. */
@@ -42,8 +44,9 @@ enum {
   PT_KEPT_HEADER,
   PT_KEPT_DECODE,
   PT_KEPT_ENCODE,
-  PT_KEPT_EXTRA, /* list: name, value, name, value of the extra members */
-  PT_KEPT_VALUES = PT_KEPT_EXTRA
+  PT_KEPT_EXTRA,    /* list: name, value, name, value of the extra members */
+  PT_KEPT_REPEATED, /* the name of the member that repeats */
+  PT_KEPT_VALUES = PT_KEPT_REPEATED
 };
 
 /* What comes in. */
@@ -109,6 +112,7 @@ typedef struct pt_codec {
   int is_raw;            /* those received are kept as text */
   int is_ordered;        /* objects received keep the order of their members */
   int big_integers;      /* integers received keep all their digits */
+  pt_repeat repeat;      /* in params and results that are received */
   pt_encode_style style; /* and `depth` of it for what is received, too */
 } pt_codec;
 

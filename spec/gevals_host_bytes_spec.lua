@@ -32,7 +32,7 @@ local function say(...) return { say = { ... } } end
 -- A table whose members are sent in this order.
 local function ordered(names, members) return setmetatable(members, json.order(names)) end
 
-describe("gevals, from the side of the host:", function()
+describe("gevals, on the host's side:", function()
   local host, entries, path, check_stock
 
   before_each(function()
@@ -100,7 +100,7 @@ describe("gevals, from the side of the host:", function()
   end
 
   describe("Transport", function()
-    it("is one message a line, whatever is in it", function()
+    it("is one message per line, whatever it contains", function()
       local plugin = started { say(result(2, '{"success":true}')) }
       assert(plugin:execute("any", { text = "two\nlines\r\n" }, { workdir = "/" }))
       assert.equal('{"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"any","args":'
@@ -170,7 +170,7 @@ describe("gevals, from the side of the host:", function()
         assert.truthy(said "^warn  kubernetes: needs no%-such%-kubectl, which is not in the PATH")
       end)
 
-      it("has fields that have to be there", function()
+      it("has required fields", function()
         for member, text in pairs {
           name = '{"version":"1.0.0","protocolVersion":"0.0.1","operations":{}}',
           version = '{"name":"x","protocolVersion":"0.0.1","operations":{}}',
@@ -184,14 +184,14 @@ describe("gevals, from the side of the host:", function()
         end
       end)
 
-      it("is of the version that is spoken here", function()
+      it("is refused if it has another version", function()
         local other = '{"name":"x","version":"1.0.0","protocolVersion":"0.0.2","operations":{}}'
         local plugin, err = start { say(result(1, other)) }
         assert.is_nil(plugin)
         assert.matches('version "0.0.2" of the protocol, and only 0.0.1', err.message, 1, true)
       end)
 
-      it("may have a version that is not semantic, which is told", function()
+      it("may have a version that is not semantic, with a warning", function()
         assert(start { say(result(1, '{"name":"x","version":"new","protocolVersion":"0.0.1","operations":{}}')) })
         assert.truthy(said '^warn  kubernetes: its manifest: version: "new" is no semantic version')
       end)
@@ -203,7 +203,7 @@ describe("gevals, from the side of the host:", function()
         assert.equal("kubernetes refused to start: namespace is missing", err.message)
       end)
 
-      it("may be an error beside a null result, as the SDK for Go writes it", function()
+      it("may be an error beside a null result, as the Go SDK writes it", function()
         local plugin, err = start {
           say '{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-32603,"message":"no licence"}}',
         }
@@ -269,7 +269,7 @@ describe("gevals, from the side of the host:", function()
         assert.equal(('{"workdir":"%s/tasks","phase":"setup"}'):format(here), context_of { workdir = "tasks" })
       end)
 
-      it("has the directory of the extension, if that has one and nothing else is said", function()
+      it("has the directory of the extension by default, if it has one", function()
         assert(started({ say(result(2, '{"success":true}')) }, { cwd = "spec/.." }):execute "any")
         assert.matches('/spec/..","phase"', line(2), 1, true)
       end)
@@ -291,27 +291,27 @@ describe("gevals, from the side of the host:", function()
         assert.equal("invalid", err.kind)
       end)
 
-      it("has the time that somebody has set, as Go writes it", function()
+      it("has the timeout of the call, as Go writes durations", function()
         for given, written in pairs { ["5m"] = "5m0s", [1.5] = "1.5s", ["100ms"] = "100ms", ["1h30m"] = "1h30m0s" } do
           assert.equal(('{"workdir":"/","phase":"setup","timeout":"%s"}'):format(written),
             context_of { workdir = "/", timeout = given })
         end
       end)
 
-      it("has the time that was set for all operations", function()
+      it("has the timeout that was set for all operations", function()
         local plugin = started({ say(result(2, '{"success":true}')) }, { timeout = "20s" })
         assert(plugin:execute("any", {}, { workdir = "/" }))
         assert.matches('"context":{"workdir":"/","phase":"setup","timeout":"20s"}}', line(2), 1, true)
       end)
 
-      it("has the time that is left, if some was spent on starting it", function()
+      it("has the remaining time, if some was spent on starting the plugin", function()
         local plugin = started({ say(result(2, '{"success":true}')) }, { lazy = true })
         assert(plugin:execute("any", {}, { timeout = "60s" }))
         local seconds = tonumber(line(2):match '"timeout":"([%d.]+)s"')
         assert.truthy(seconds < 60 and seconds > 60 - children.patience)
       end)
 
-      it("has no time where nobody has set one, or wants none", function()
+      it("has no timeout if none was set", function()
         assert.equal('{"workdir":"/","phase":"setup"}', context_of { workdir = "/" })
         assert.equal('{"workdir":"/","phase":"setup"}', context_of { workdir = "/", timeout = false })
       end)
@@ -370,7 +370,7 @@ describe("gevals, from the side of the host:", function()
           (outcome_of(result(2, '{"success":false,"message":null,"error":null,"outputs":null}'))))
       end)
 
-      it("has to be as it is described", function()
+      it("is refused if a field is of a wrong type", function()
         for message, text in pairs {
           ["no success"] = '{"message":"done"}',
           ["has no success that is true or false"] = '{"success":"yes"}',
@@ -411,14 +411,14 @@ describe("gevals, from the side of the host:", function()
       assert.same({ "at work", "done" }, order)
     end)
 
-    it("is shown as the verbosity has it", function()
+    it("is shown from the level of the verbosity on", function()
       host = hosts { log = function(entry) entries[#entries + 1] = entry.message end, verbosity = "warn" }
       assert(outcome_of(log '{"level":"info","message":"i"}', log '{"level":"warn","message":"w"}',
         result(2, '{"success":true}')))
       assert.same({ "w" }, entries)
     end)
 
-    it("is not answered, and reported where it is not as it should be", function()
+    it("is not answered, and a malformed one is reported", function()
       local plugin = started {
         say(log '{"message":"no level"}', log '{"level":"loud","message":"x"}', log "[]",
           result(2, '{"success":true}')),
@@ -433,7 +433,7 @@ describe("gevals, from the side of the host:", function()
   end)
 
   describe("Shutdown", function()
-    it("is asked for, answered, and the extension exits", function()
+    it("is sent and answered, and the extension exits", function()
       local plugin = started { { say = { result(2, "{}") }, exit = 0 } }
       local member = plugin.supervisor.members[1]
       plugin:stop()
@@ -460,7 +460,7 @@ describe("gevals, from the side of the host:", function()
   end)
 
   describe("Error Handling", function()
-    it("tells the code and message of a protocol error", function()
+    it("returns the code and message of a protocol error", function()
       for code, message in pairs {
         [-32700] = "Parse error", [-32600] = "Invalid request", [-32601] = "Unknown operation: appply",
         [-32602] = "Invalid params", [-32603] = "Internal error", [-32000] = "Operation failed",
@@ -472,22 +472,22 @@ describe("gevals, from the side of the host:", function()
       end
     end)
 
-    it("knows a timeout by its code, for either side may be the first to see it", function()
+    it("recognises a timeout by its code, because either side may notice it first", function()
       local err = err_of(failure(2, -32001, "Operation exceeded timeout"))
       assert.same({ "timeout", -32001, "Operation exceeded timeout" }, { err.kind, err.code, err.message })
     end)
 
-    it("takes an error beside a null result for one", function()
+    it("treats an error beside a null result as an error", function()
       local err = err_of '{"jsonrpc":"2.0","id":2,"result":null,"error":{"code":-32000,"message":"no"}}'
       assert.same({ "remote", -32000 }, { err.kind, err.code })
     end)
 
-    it("takes an unknown operation that comes as a failure for a failure", function()
+    it("treats an unknown operation that is answered as a failure as a failure", function()
       local outcome = assert(outcome_of(result(2, '{"success":false,"error":"unknown operation: any"}')))
       assert.same({ success = false, error = "unknown operation: any" }, outcome)
     end)
 
-    it("tells of a crash at once, with the exit status and the end of stderr", function()
+    it("reports a crash at once, with the exit status and the end of stderr", function()
       local plugin = started { { complain = "panic: runtime error", exit = 2 } }
       local begun = core.now()
       local outcome, err = plugin:execute("any", {}, { timeout = 600 })
@@ -497,7 +497,7 @@ describe("gevals, from the side of the host:", function()
       assert.truthy(core.now() - begun < children.patience)
     end)
 
-    it("tells all who wait of a crash, as of a scanner that a long line is too much for", function()
+    it("fails all pending calls after a crash, such as that of a scanner at a long line", function()
       local plugin = started { {}, { complain = "bufio.Scanner: token too long", exit = 1 } }
       local calls = {}
       for i = 1, 2 do
@@ -513,7 +513,7 @@ describe("gevals, from the side of the host:", function()
   end)
 
   describe("Example Session", function()
-    it("is what the host says, byte for byte", function()
+    it("is what the host sends, byte for byte", function()
       local operations = '"create-namespace":{"params":{"type":"object"}},"condition":{"params":{"type":"object"}}'
       local plugin = assert(start {
         say(result(1, manifest(operations))),
@@ -550,14 +550,14 @@ describe("gevals, from the side of the host:", function()
   end)
 
   describe("Duration Format", function()
-    it("is read wherever a host is given a time", function()
+    it("is read wherever a host takes a time", function()
       local plugin = started({}, { handshake_timeout = "1m", timeout = "1h30m", ladder = { request = "100ms" } })
       local spec = plugin.supervisor.spec
       assert.same({ 60.0, 5400.0, 0.1 }, { spec.handshake_timeout, spec.timeout, spec.ladder.request })
       assert.has_error(function() plugin:execute("any", {}, { timeout = "5 minutes" }) end)
     end)
 
-    it("is what the host itself keeps to", function()
+    it("is what the host itself writes", function()
       local plugin = started { {} }
       local begun = core.now()
       local outcome, err = plugin:execute("any", {}, { timeout = "100ms" })

@@ -57,7 +57,7 @@ local function close(session, far)
 end
 
 describe("a host of gevals, when it opens", function()
-  it("tells its version, and what it configures", function()
+  it("sends its version and the configuration", function()
     local session, asked, far = opened {}
     assert.equal('{"protocolVersion":"0.0.1"}', asked.initialize)
     close(session, far)
@@ -66,7 +66,7 @@ describe("a host of gevals, when it opens", function()
     close(session, far)
   end)
 
-  it("gives what the plugin says it is", function()
+  it("returns the manifest of the plugin", function()
     local session, _, far = open { initialize = MANIFEST }
     local told = assert(manifest.read(gevals.host.open(session)))
     assert.equal("x", told.name)
@@ -74,7 +74,7 @@ describe("a host of gevals, when it opens", function()
     close(session, far)
   end)
 
-  it("refuses what does not keep to the protocol", function()
+  it("refuses an answer that breaks the protocol", function()
     local function refused(answer)
       local session, _, far = open { initialize = answer }
       local told, err = gevals.host.open(session)
@@ -91,7 +91,7 @@ describe("a host of gevals, when it opens", function()
       refused { name = "x", protocolVersion = "0.1.0" })
   end)
 
-  it("passes on what the plugin answers instead", function()
+  it("returns the error that the plugin answers with", function()
     local session, _, far = open { initialize = function() return nil, { code = -32000, message = "not today" } end }
     local told, err = gevals.host.open(session)
     assert.is_nil(told)
@@ -99,7 +99,7 @@ describe("a host of gevals, when it opens", function()
     close(session, far)
   end)
 
-  it("does not wait longer than it is told", function()
+  it("does not wait longer than the handshake timeout", function()
     local session, _, far = open({ initialize = function() return loop.sleep(60) end }, { handshake_timeout = 0.05 })
     local _, err = gevals.host.open(session)
     assert.equal("timeout", err.kind)
@@ -126,13 +126,13 @@ describe("a host of gevals, when it executes", function()
       })))
   end)
 
-  it("sends what has to be there", function()
+  it("sends the required members", function()
     local sent = executed({}, {})
     assert.equal(('{"operation":"apply","args":{},"context":{"workdir":%s,"phase":"setup"}}')
       :format(json.encode(os.getenv "PWD" or ".")), sent)
   end)
 
-  it("refuses a context that is none, and sends nothing", function()
+  it("refuses an invalid context, and sends nothing", function()
     local sent, outcome, err = executed({}, { env = { A = 1 } })
     assert.is_nil(sent)
     assert.is_nil(outcome)
@@ -143,21 +143,21 @@ describe("a host of gevals, when it executes", function()
     assert.equal('context.agent is for the phase "verify", and this is "setup"', err.message)
   end)
 
-  it("gives the outcome", function()
+  it("returns the outcome", function()
     local _, outcome = executed({}, {}, { success = true, message = "m", outputs = { a = "1" } })
     assert.same({ success = true, message = "m", outputs = { a = "1" } }, outcome)
     _, outcome = executed({}, {}, { success = false, message = json.null, error = "e", outputs = json.null, later = 1 })
     assert.same({ success = false, error = "e" }, outcome)
   end)
 
-  it("says what is wrong with one that failed, however little the plugin says", function()
+  it("gives a failed outcome an error, even if the plugin gives no reason", function()
     local _, outcome = executed({}, {}, { success = false, message = "m" })
     assert.same({ success = false, error = "m", message = "m" }, outcome)
     _, outcome = executed({}, {}, { success = false })
     assert.same({ success = false, error = "the operation failed" }, outcome)
   end)
 
-  it("refuses an outcome that is none", function()
+  it("refuses an invalid result", function()
     local cases = {
       ['its result of "apply" has no success that is true or false'] = { {}, { success = "yes" }, json.array {}, "ok" },
       ['its result of "apply": message: string expected, got number'] = { { success = true, message = 1 } },
@@ -172,7 +172,7 @@ describe("a host of gevals, when it executes", function()
     end
   end)
 
-  it("may wait for longer, or less, than it tells the plugin", function()
+  it("may wait longer, or shorter, than the timeout that it sends", function()
     local answer = { execute = function()
       loop.sleep(0.2)
       return nil, { code = -32001, message = "timed out" }
@@ -189,7 +189,7 @@ describe("a host of gevals, when it executes", function()
     close(session, far)
   end)
 
-  it("does not wait for ever for one that does not", function()
+  it("does not wait forever for a plugin that never answers", function()
     local session, _, far = opened { execute = function() loop.sleep(600) end }
     local start = loop.now()
     local _, err = gevals.host.execute(session, "x", {}, { timeout = 0.05 })
@@ -199,7 +199,7 @@ describe("a host of gevals, when it executes", function()
     close(session, far)
   end)
 
-  it("forgets a call that is given up, and tells nobody who did not agree to be told", function()
+  it("forgets a cancelled call, and notifies the plugin only if it has the capability", function()
     local session, asked, far = opened { execute = function() loop.sleep(600) end, cancel = true }
     local task = tasks.start(function() return gevals.host.execute(session, "x", {}, {}) end)
     while not asked.execute do loop.step(0.01) end
@@ -215,14 +215,14 @@ describe("a host of gevals, when it executes", function()
 end)
 
 describe("a host of gevals", function()
-  it("asks for the end", function()
+  it("sends shutdown", function()
     local session, asked, far = opened { shutdown = {} }
     gevals.host.close(session, 5)
     assert.equal("{}", asked.shutdown)
     close(session, far)
   end)
 
-  it("takes log messages, and such as are none", function()
+  it("logs messages, and warns of malformed ones", function()
     local session, _, far = opened {}
     far:notify("log", { level = "info", message = "m", data = { a = 1 } })
     far:notify("log", { level = "WARNING", message = "m", data = json.null })
@@ -242,8 +242,8 @@ end)
 
 -- {====== Beyond the protocol ======
 
-describe("what goes beyond the protocol", function()
-  it("is offered only if it is wanted, and what was not offered is not agreed on", function()
+describe("an extension of the protocol", function()
+  it("is offered only if the user enables it, and cannot be accepted without an offer", function()
     local answer = { name = "x", version = "1.0.0", protocolVersion = "0.0.1", operations = {},
                      capabilities = json.array { "cancel", "time-travel" } }
     local session, asked, far = opened { initialize = answer }
@@ -273,7 +273,7 @@ describe("what goes beyond the protocol", function()
 
   local function run(self, args, context) return gevals.host.execute(self.session, "x", args or {}, context or {}) end
 
-  it("is agreed on by both, with names of their own", function()
+  it("is used if both sides have it, also under a name of their own", function()
     local seen
     local joined <close> = both(function(_, ctx) seen = ctx.server.capabilities end, { "x-foo", "x-host" },
       { "x-foo", "x-plugin" })
@@ -283,7 +283,7 @@ describe("what goes beyond the protocol", function()
     assert.same(agreed, seen)
   end)
 
-  it("is not there for a plugin of a host that does not offer it", function()
+  it("is missing for a plugin if the host does not offer it", function()
     local seen
     local joined <close> = both(function(_, ctx) seen = ctx.server.capabilities end, false, { "x-foo" })
     assert.is_true(assert(run(joined)).success)
@@ -291,7 +291,7 @@ describe("what goes beyond the protocol", function()
     assert.same({}, joined.manifest.capabilities)
   end)
 
-  it("has progress, for each call apart", function()
+  it("may be progress, for each call separately", function()
     local joined <close> = both(function(args, ctx)
       for i = 1, 3 do
         ctx:progress(i / 4, args.name)
@@ -311,7 +311,7 @@ describe("what goes beyond the protocol", function()
     assert.same({}, joined.session.logged)
   end)
 
-  it("has parts of a result", function()
+  it("may be parts of a result", function()
     local joined <close> = both(function(_, ctx)
       for i = 1, 3 do assert(ctx:part { n = i, data = pintle.bytes(("\0"):rep(i)) }) end
       return "whole"
@@ -323,7 +323,7 @@ describe("what goes beyond the protocol", function()
     assert.equal("whole", run(joined).message)
   end)
 
-  it("has cancellation, which the plugin answers", function()
+  it("may be cancellation, which the plugin answers", function()
     local why
     local joined <close> = both(function(_, ctx)
       local _, err = ctx:sleep(600)
@@ -337,7 +337,7 @@ describe("what goes beyond the protocol", function()
     assert.equal("cancelled", why.kind)
   end)
 
-  it("has bytes, in arguments and outputs", function()
+  it("may be bytes, in arguments and outputs", function()
     local data = "\0\xff\n" .. ("\u{1F600}"):rep(10)
     local joined <close> = both(function(args)
       assert(tostring(args.list[1].file) == data)
@@ -362,7 +362,7 @@ describe("what goes beyond the protocol", function()
     assert.same(args, seen)
   end)
 
-  it("refuses bytes where they are not agreed on, with the place", function()
+  it("refuses bytes without the capability, and names the place", function()
     local joined <close> = both(function() end, false)
     local outcome, err = run(joined, { list = { 1, { ["a/b~"] = pintle.bytes "x" } } })
     assert.is_nil(outcome)
@@ -370,7 +370,7 @@ describe("what goes beyond the protocol", function()
       { err.kind, err.message })
   end)
 
-  it("refuses bytes that are none", function()
+  it("refuses malformed bytes", function()
     local plugin = pintle.plugin { name = "x", version = "1.0.0" }
     plugin:operation("x", {}, function() end)
     local conversation <close> = in_process.serve(plugin)
@@ -382,7 +382,7 @@ describe("what goes beyond the protocol", function()
     end
   end)
 
-  it("survives values that hold themselves", function()
+  it("survives cyclic values", function()
     local joined <close> = both(function() end)
     local args = {}
     args.again = args
@@ -399,7 +399,7 @@ end)
 describe("the first message of gevals", function()
   local function is_gevals(method, params, framing) return gevals.recognises(method, params, framing or "line") end
 
-  it("is told from that of others", function()
+  it("is distinguished from that of other dialects", function()
     assert.is_true(is_gevals("initialize", { protocolVersion = "0.0.1" }))
     assert.is_true(is_gevals("initialize", { protocolVersion = "0.0.1", capabilities = { "cancel" }, config = {} }))
     assert.is_true(is_gevals("execute", {}))

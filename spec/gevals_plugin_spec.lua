@@ -23,7 +23,7 @@ local function error_of(plugin, method, params)
 end
 
 describe("Transport", function()
-  it("has one message a line, whatever is in it", function()
+  it("has one message per line, whatever it contains", function()
     local plugin <close> = workshop()
     plugin:call("initialize", { protocolVersion = "0.0.1" })
     plugin:say(json.encode {
@@ -42,7 +42,7 @@ describe("Transport", function()
     assert.equal(-32700, json.decode(plugin:ask '{"jsonrpc":"2.0","id":1,"method":"execute\xff"}').error.code)
   end)
 
-  it("takes lines that end as they do on other systems, and empty ones", function()
+  it("accepts lines that end with CR LF, and empty lines", function()
     local plugin <close> = workshop()
     plugin:say("", "\r")
     assert.matches('"name":"workshop"', plugin:ask(INITIALIZE .. "\r"))
@@ -76,7 +76,7 @@ describe("Initialize", function()
       assert.same({ code = -32602, message = "Invalid params: params: object expected, got array" }, err)
     end)
 
-    it("may be of another version: the answer tells which is spoken, and the host decides", function()
+    it("may have another version: the answer has the plugin's version, and the host decides", function()
       local plugin <close> = workshop()
       assert.equal("0.0.1", plugin:call("initialize", { protocolVersion = "0.1.0" }).result.protocolVersion)
     end)
@@ -95,7 +95,7 @@ describe("Initialize", function()
       assert.equal("{}", plugin:execute("context").result.outputs.config)
     end)
 
-    it("is sent once", function()
+    it("is refused the second time", function()
       local plugin <close> = workshop()
       plugin:ask(INITIALIZE)
       assert.same({ code = -32600, message = "Invalid Request: the plugin is already initialized" },
@@ -139,7 +139,7 @@ describe("Initialize", function()
       assert.equal('{"namespace":"other"}', plugin:execute("context").result.outputs.config)
     end)
 
-    it("leaves an extension without a host where it is refused", function()
+    it("leaves an extension without a host if it is refused", function()
       for _, first in ipairs {
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1","config":{"fail":"no"}}}',
         extension.execution "text",
@@ -171,7 +171,7 @@ describe("Initialize", function()
         .. '"required":["resource","conditionType"]}}}}}', plugin:ask(INITIALIZE))
     end)
 
-    it("leaves out what there is not", function()
+    it("leaves out missing members", function()
       local plugin <close> = extension.plugin "kubernetes"
       local manifest = plugin:call("initialize", { protocolVersion = "0.0.1" }).result
       assert.is_nil(manifest.description)
@@ -184,7 +184,7 @@ end)
 
 describe("Execute", function()
   describe("Params Fields", function()
-    it("are all needed to know what to do", function()
+    it("are required", function()
       local plugin <close> = workshop()
       assert.same({ code = -32600, message = "Invalid Request: operation is missing" },
         error_of(plugin, "execute", { args = {}, context = {} }))
@@ -193,7 +193,7 @@ describe("Execute", function()
       assert.same({ code = -32600, message = "Invalid Request: params is missing" }, error_of(plugin, "execute"))
     end)
 
-    it("are what they have to be", function()
+    it("have to be of the right type", function()
       local plugin <close> = workshop()
       local function wrong(params) return error_of(plugin, "execute", params) end
       assert.same({ code = -32602, message = "Invalid params: operation: string expected, got number" },
@@ -206,7 +206,7 @@ describe("Execute", function()
         wrong { operation = "text", args = {}, context = "setup" })
     end)
 
-    it("may be null where there is nothing, as others write it", function()
+    it("may be null instead of missing", function()
       local plugin <close> = workshop()
       local params = { operation = "text", args = json.null, context = json.null }
       assert.is_true(plugin:call("execute", params).result.success)
@@ -226,6 +226,20 @@ describe("Execute", function()
       assert.equal('{"KUBECONFIG":"/config"}', seen.env)
       assert.is_true(tonumber(seen.deadline) > 290 and tonumber(seen.deadline) <= 300)
       assert.equal("none", seen.agent)
+    end)
+
+    it("is the right one for each request, whether it repeats or changes", function()
+      local plugin <close> = workshop()
+      for _, timeout in ipairs { "5m", "5m", "1m", "5m" } do
+        local seen = outputs(plugin, { workdir = "/" .. timeout, phase = "cleanup", timeout = timeout })
+        local seconds = tonumber(timeout:sub(1, 1)) * 60
+        assert.same({ "/" .. timeout, "cleanup", "{}" }, { seen.workdir, seen.phase, seen.env })
+        assert.is_true(tonumber(seen.deadline) > seconds - 10 and tonumber(seen.deadline) <= seconds)
+      end
+      for _, config in ipairs { "/a", "/a", "/b" } do
+        assert.equal(('{"KUBECONFIG":"%s"}'):format(config), outputs(plugin, { env = { KUBECONFIG = config } }).env)
+      end
+      assert.equal("none", outputs(plugin, { phase = "setup" }).workdir)
     end)
 
     it("has one of three phases, or none, as the client that is in use sends it", function()
@@ -249,7 +263,7 @@ describe("Execute", function()
       })
     end)
 
-    it("is refused where it is something else", function()
+    it("is refused if it is of a wrong type", function()
       local plugin <close> = workshop()
       local cases = {
         ["context.workdir: string expected, got number"] = { workdir = 1 },
@@ -356,7 +370,7 @@ describe("Log (Notification)", function()
     assert.matches('"data":{}}}$', logged { message = "x", data = {} })
   end)
 
-  it("fits a line that readers in use can take", function()
+  it("is cut to fit a line of 64 KiB", function()
     local worst = { ("x"):rep(1000000), ("\1"):rep(100000), ('"\\'):rep(100000), ("\u{1F600}"):rep(50000) }
     for _, text in ipairs(worst) do
       for _, args in ipairs { { message = text }, { message = "m", data = { a = text } },
@@ -391,7 +405,7 @@ describe("Shutdown", function()
     end
   end)
 
-  it("ends what is being done, with an answer", function()
+  it("ends running operations, which are answered", function()
     local plugin <close> = workshop()
     plugin:ask(INITIALIZE)
     plugin:say('{"jsonrpc":"2.0","id":2,"method":"execute","params":{"operation":"sleep","args":{"seconds":600}}}',
@@ -402,7 +416,7 @@ describe("Shutdown", function()
     assert.equal(0, plugin.process:wait(children.patience))
   end)
 
-  it("ends the service: nothing is done any more", function()
+  it("runs no operation that is requested later", function()
     local text, status = extension.run("spec/support/plugins/workshop.lua", {
       INITIALIZE, SHUTDOWN, '{"jsonrpc":"2.0","id":4,"method":"execute","params":{"operation":"text","args":{}}}',
     })
@@ -420,7 +434,7 @@ end)
 
 describe("Error Handling", function()
   describe("Protocol Errors", function()
-    it("name the operation that there is not, and the one that was meant", function()
+    it("name the unknown operation, and the nearest known one", function()
       local plugin <close> = extension.plugin "described"
       assert.equal('{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Unknown operation: appply",'
         .. '"data":{"suggestion":"apply"}}}',
@@ -429,7 +443,7 @@ describe("Error Handling", function()
   end)
 
   describe("Standard Error Codes", function()
-    it("tell what is no JSON", function()
+    it("report invalid JSON", function()
       local plugin <close> = workshop()
       for _, text in ipairs { "{", "{]", '{"jsonrpc":"2.0",', "nonsense", "{'a':1}" } do
         local answer = json.decode(plugin:ask(text))
@@ -439,7 +453,7 @@ describe("Error Handling", function()
       end
     end)
 
-    it("tell what is no request", function()
+    it("report an invalid request", function()
       local plugin <close> = workshop()
       for _, text in ipairs { "{}", "[]", "1", '{"jsonrpc":"2.0","id":1}', '{"jsonrpc":"1.0","id":1,"method":"x"}',
                               '{"jsonrpc":"2.0","id":1,"method":2}' } do
@@ -449,14 +463,14 @@ describe("Error Handling", function()
       end
     end)
 
-    it("tell which method there is not", function()
+    it("report an unknown method", function()
       local plugin <close> = workshop()
       assert.same({ code = -32601, message = "Method not found: exekute" }, error_of(plugin, "exekute", {}))
       plugin:ask(INITIALIZE)
       assert.same({ code = -32601, message = "Method not found: exekute" }, error_of(plugin, "exekute", {}))
     end)
 
-    it("tell which argument is wrong", function()
+    it("report a wrong argument", function()
       local plugin <close> = workshop()
       assert.same({
         code = -32602, message = 'Invalid params for "greet": at /name: expected string, got integer 5',
@@ -464,14 +478,14 @@ describe("Error Handling", function()
       }, plugin:execute("greet", { name = 5 }).error)
     end)
 
-    it("tell that the extension has a mistake", function()
+    it("report an error in the extension", function()
       local plugin <close> = workshop()
       assert.equal(-32603, plugin:execute("raise").error.code)
     end)
   end)
 
   describe("Extension Error Codes", function()
-    it("tell of a failure, a timeout, and what is not there", function()
+    it("report a failure, a timeout, and a missing requirement", function()
       local plugin <close> = workshop()
       assert.equal(-32050, plugin:execute("code").error.code)
       assert.same({ code = -32001, message = 'Operation "sleep" timed out after 50ms' },
@@ -483,7 +497,7 @@ describe("Error Handling", function()
   end)
 
   describe("Error Categories", function()
-    it("keep what an operation failed at apart from what could not be done", function()
+    it("distinguish a failed operation from a protocol error", function()
       local plugin <close> = workshop()
       local answer = plugin:execute("failure")
       assert.is_nil(answer.error)
@@ -519,7 +533,7 @@ describe("One-Shot Mode", function()
     assert.equal(0, status)
   end)
 
-  it("does not need the line to end, and takes its time", function()
+  it("does not need a line end, and waits for the operation", function()
     local text, _, status =
       shell("printf %s " .. request("sleep", '{"seconds":0.3}') .. " | lua5.4 spec/support/plugins/workshop.lua")
     assert.equal('{"jsonrpc":"2.0","id":1,"result":{"success":true,"message":"slept"}}\n', text)
@@ -532,7 +546,7 @@ describe("One-Shot Mode", function()
     assert.equal(0, status)
   end)
 
-  it("may be configured on the command line", function()
+  it("takes a configuration from the command line", function()
     for _, config in ipairs { [[ --config '{"namespace":"my-app"}']], [[ --config='{"namespace":"my-app"}']] } do
       local text, _, status =
         shell("echo " .. request("context", "{}") .. " | lua5.4 spec/support/plugins/workshop.lua" .. config)
@@ -582,7 +596,7 @@ describe("Duration Format", function()
     end
   end)
 
-  it("is nothing else", function()
+  it("is refused in any other form", function()
     local plugin <close> = workshop()
     for _, text in ipairs { "5", "5 s", "-5s", "soon", "1d" } do
       local err = plugin:execute("context", {}, { timeout = text }).error
@@ -591,7 +605,7 @@ describe("Duration Format", function()
     end
   end)
 
-  it("has no limit where there is no time at all, which is Go's zero", function()
+  it("has no limit if it is zero", function()
     local plugin <close> = workshop()
     assert.equal("none", plugin:execute("context", {}, { timeout = "0s" }).result.outputs.deadline)
   end)

@@ -67,7 +67,7 @@ describe("examples/notes-mcp", function()
     assert.equal("1 note", execute("list").message)
   end)
 
-  it("leads nowhere else, and passes over what is no note", function()
+  it("stays in its folder, and skips files that are not notes", function()
     local host <close> = hosts { log = false }
     local execute, plugin = open(host)
     execute("list")
@@ -85,7 +85,7 @@ describe("examples/notes-mcp", function()
     assert.equal(-32602, err.code)
   end)
 
-  it("takes its folder from the command line or its configuration, and says so if there is none", function()
+  it("takes its folder from the command line or its configuration, and reports a missing one", function()
     local plugin <close> = extension.start(PLUGIN)
     assert.same({ code = -32603, message = "the folder is missing: notes-mcp/plugin.lua FOLDER" },
       json.decode(plugin:ask(mcp.INITIALIZE)).error)
@@ -116,7 +116,7 @@ describe("examples/notes-mcp", function()
     assert.equal(-32602, (select(2, plugin:call("resources/read", {}))).code)
   end)
 
-  it("tells those who listen that notes come and go", function()
+  it("notifies subscribers when notes are added and deleted", function()
     local changes, host <close> = 0, hosts { log = false }
     local execute, plugin = open(host, {
       options = { era = "2025-11-25" },
@@ -155,7 +155,7 @@ describe("the README of examples/notes-mcp", function()
     end
   end)
 
-  it("shows what comes of it, from Lua and from a shell", function()
+  it("shows the real output, from Lua and from a shell", function()
     local shown = blocks ""
     local command, expected = shown[2]:match "^%$ ([^\n]+)\n(.*)$"
     assert.equal(expected, (children.run { command = children.sh(command) }))

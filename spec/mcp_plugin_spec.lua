@@ -20,7 +20,7 @@ describe("the first message", function()
     return dialect and dialect.name
   end
 
-  it("is known by its version, by what it tells of the client, or by its method", function()
+  it("is recognised by its version, its clientInfo, or its method", function()
     assert.equal("mcp", recognised("initialize", { protocolVersion = "2024-11-05" }))
     assert.equal("mcp", recognised("initialize", { protocolVersion = "DRAFT", clientInfo = {} }))
     assert.equal("mcp", recognised("anything", { _meta = mcp.META }))
@@ -30,7 +30,7 @@ describe("the first message", function()
     end
   end)
 
-  it("is left to others where it is theirs", function()
+  it("is left to other dialects if it is theirs", function()
     assert.equal("gevals", recognised("initialize", { protocolVersion = "0.0.1" }))
     assert.equal("gevals", recognised("execute", {}))
     assert.not_equal("mcp", recognised("initialize", { clientInfo = {} }, "header"))
@@ -39,9 +39,9 @@ describe("the first message", function()
   end)
 end)
 
-describe("with a handshake", function()
+describe("in the classic era", function()
   describe("initialize", function()
-    it("tells what the server is", function()
+    it("returns the description of the server", function()
       local plugin <close> = start()
       plugin:say(mcp.INITIALIZE)
       assert.equal('{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"toolbox",'
@@ -64,7 +64,7 @@ describe("with a handshake", function()
         .. '"serverInfo":{"name":"greeter","version":"1.0.0","description":"Says hello"}}}', plugin:ask(mcp.INITIALIZE))
     end)
 
-    it("agrees on the version that is asked for, or on the newest", function()
+    it("returns the requested version, or the newest", function()
       for asked, agreed in pairs {
         ["2024-11-05"] = "2024-11-05", ["2025-03-26"] = "2025-03-26", ["2025-06-18"] = "2025-06-18",
         ["2025-11-25"] = "2025-11-25", ["2020-01-01"] = "2025-11-25", ["2026-07-28"] = "2025-11-25",
@@ -75,7 +75,7 @@ describe("with a handshake", function()
       end
     end)
 
-    it("has what it has to have", function()
+    it("refuses params with missing or wrong members", function()
       local plugin <close> = extension.plugin("greeter", { "--dialect=mcp" })
       local function wrong(params) return ask(plugin, "initialize", params).error end
       assert.same({ code = -32602, message = "Invalid params: params is missing" }, wrong(nil))
@@ -90,7 +90,7 @@ describe("with a handshake", function()
         wrong(json.array { 1 }))
     end)
 
-    it("is sent once", function()
+    it("is refused the second time", function()
       local plugin <close> = classic()
       assert.same({ code = -32600, message = "Invalid Request: initialize was sent already" },
         ask(plugin, "initialize", { protocolVersion = "2025-11-25" }).error)
@@ -104,14 +104,14 @@ describe("with a handshake", function()
       assert.matches('"id":1,"result"', plugin:line())
     end)
 
-    it("tells why the plugin cannot begin", function()
+    it("returns the error of an initializer", function()
       local plugin <close> = start { fail = "no folder" }
       local params = { protocolVersion = "2025-11-25" }
       assert.same({ code = -32603, message = "no folder" }, ask(plugin, "initialize", params).error)
       assert.equal(-32602, ask(plugin, "tools/list").error.code)
     end)
 
-    it("comes first, but for ping", function()
+    it("is required before other requests, except ping", function()
       local plugin <close> = extension.plugin("greeter", { "--dialect", "mcp" })
       assert.same({}, ask(plugin, "ping").result)
       for _, method in ipairs { "tools/list", "logging/setLevel", "unheard/of" } do
@@ -120,18 +120,18 @@ describe("with a handshake", function()
       end
     end)
 
-    it("lets the plugin know what the client can do", function()
+    it("gives the plugin the client's capabilities", function()
       local plugin <close> = classic()
       assert.equal("[true,true]", call(plugin, "client").result.content[1].text)
     end)
   end)
 
-  it("has ping", function()
+  it("answers ping", function()
     local plugin <close> = classic()
     assert.equal('{"jsonrpc":"2.0","id":"p","result":{}}', plugin:ask '{"jsonrpc":"2.0","id":"p","method":"ping"}')
   end)
 
-  it("knows nothing of the other era", function()
+  it("has no methods of the modern era", function()
     local plugin <close> = classic()
     assert.same({ code = -32601, message = "Method not found: server/discover" }, ask(plugin, "server/discover").error)
     assert.same({ code = -32601, message = "Method not found: unheard/of" }, ask(plugin, "unheard/of").error)
@@ -140,7 +140,7 @@ describe("with a handshake", function()
   end)
 
   describe("tools/list", function()
-    it("goes from page to page, in the order of declaration", function()
+    it("returns pages in the order of declaration", function()
       local plugin <close> = classic()
       local names, cursor, pages = {}, nil, 0
       repeat
@@ -153,7 +153,7 @@ describe("with a handshake", function()
         "client", "change" }, names)
     end)
 
-    it("tells of a tool all that is declared", function()
+    it("returns everything that is declared for a tool", function()
       local plugin <close> = classic()
       local text = plugin:ask '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
       assert.equal('{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"sum","title":"Sum","description":"Adds up",'
@@ -164,7 +164,7 @@ describe("with a handshake", function()
         .. '"nextCursor":"after-3"}}', text)
     end)
 
-    it("refuses a cursor that it has not given", function()
+    it("refuses an unknown cursor", function()
       local plugin <close> = classic()
       for _, cursor in ipairs { "", "x", "after-0", "after-13", "after--3", "after-1.5" } do
         assert.same({ code = -32602, message = ('Invalid params: cursor: there is no "%s"'):format(cursor) },
@@ -176,7 +176,7 @@ describe("with a handshake", function()
   end)
 
   describe("tools/call", function()
-    it("gives a message as text, and outputs as structured content and as text", function()
+    it("returns a message as text, and outputs as structured content and as text", function()
       local plugin <close> = classic()
       assert.same({ sum = 3 }, call(plugin, "sum", { a = 2 }).result.structuredContent)
       plugin:say '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sum","arguments":{"a":2,"b":3}}}'
@@ -186,7 +186,7 @@ describe("with a handshake", function()
       assert.same({ content = {} }, ask(plugin, "tools/call", { name = "nothing", arguments = json.null }).result)
     end)
 
-    it("gives structured content wherever a tool has declared some", function()
+    it("returns structured content if the tool has an output schema", function()
       local plugin <close> = extension.plugin "declared"
       plugin:ask(mcp.INITIALIZE)
       assert.same({
@@ -197,7 +197,7 @@ describe("with a handshake", function()
       assert.is_nil(call(plugin, "give", { what = "failed" }).result.structuredContent)
     end)
 
-    it("tells of a tool that fails by a result", function()
+    it("returns a result with isError if the tool fails", function()
       local plugin <close> = classic()
       assert.same({
         isError = true, structuredContent = { tries = 2 }, content = {
@@ -206,7 +206,7 @@ describe("with a handshake", function()
       }, call(plugin, "fail").result)
     end)
 
-    it("tells of a tool that there is not by an error", function()
+    it("returns an error for an unknown tool", function()
       local plugin <close> = classic()
       assert.same({ code = -32602, message = "Unknown tool: smu", data = { tool = "smu", suggestion = "sum" } },
         call(plugin, "smu").error)
@@ -214,7 +214,7 @@ describe("with a handshake", function()
         call(plugin, "xyzzyx").error)
     end)
 
-    it("tells of wrong arguments by an error", function()
+    it("returns an error for wrong arguments", function()
       local plugin <close> = classic()
       local err = call(plugin, "sum", { a = "x", b = 1 }).error
       assert.same({ -32602, 'Invalid params for "sum": at /a: expected integer, got string "x"' },
@@ -226,7 +226,7 @@ describe("with a handshake", function()
       assert.same({ code = -32602, message = "Invalid params: params is missing" }, ask(plugin, "tools/call").error)
     end)
 
-    it("tells of all else by an error, with codes that are free to use", function()
+    it("returns any other failure as an error with an allowed code", function()
       local plugin <close> = classic()
       local err = call(plugin, "raise").error
       assert.equal(-32603, err.code)
@@ -239,7 +239,7 @@ describe("with a handshake", function()
         .. "which have to have names" }, call(plugin, "list-output").error)
     end)
 
-    it("can ask the client meanwhile", function()
+    it("can send a request to the client meanwhile", function()
       local plugin <close> = classic()
       local question = call(plugin, "ask")
       assert.same({ "sampling/createMessage", { maxTokens = 1 } }, { question.method, question.params })
@@ -249,7 +249,7 @@ describe("with a handshake", function()
   end)
 
   describe("progress", function()
-    it("is told with the token of the request, and only goes on", function()
+    it("is sent with the token of the request, and only if it increases", function()
       local plugin <close> = classic()
       plugin:say('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"progress",'
         .. '"_meta":{"progressToken":"t"}}}')
@@ -260,12 +260,12 @@ describe("with a handshake", function()
       assert.equal('{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"there"}]}}', plugin:line())
     end)
 
-    it("is not told where nobody has asked for it", function()
+    it("is not sent without a token", function()
       local plugin <close> = classic()
       assert.equal("there", call(plugin, "progress").result.content[1].text)
     end)
 
-    it("needs a token that is one", function()
+    it("needs a token that is a string or a number", function()
       local plugin <close> = classic()
       local err = call(plugin, "progress", nil, { progressToken = json.array() }).error
       assert.same({ code = -32602, message = "Invalid params: _meta: progressToken: string or number expected, "
@@ -273,7 +273,7 @@ describe("with a handshake", function()
       assert.equal("notifications/progress", call(plugin, "progress", nil, { progressToken = 5 }).method)
     end)
 
-    it("is told of raw methods, too", function()
+    it("is sent for raw methods, too", function()
       local plugin <close> = classic()
       ask(plugin, "resources/list", { _meta = { progressToken = 1 } })
       assert.matches('"progressToken":1,"progress":0.5', plugin:line())
@@ -282,7 +282,7 @@ describe("with a handshake", function()
   end)
 
   describe("notifications/cancelled", function()
-    it("stops the tool, and nothing more is heard of it", function()
+    it("stops the tool, and no more messages are sent about it", function()
       local plugin <close> = classic()
       plugin:say '{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"hold","_meta":{"progressToken":1}}}'
       assert.matches('"progress":0,', plugin:line())
@@ -292,7 +292,7 @@ describe("with a handshake", function()
       assert.same({ "", 0, "" }, { rest, status, complaints })
     end)
 
-    it("is passed over where there is nothing to stop", function()
+    it("is ignored if there is nothing to stop", function()
       local plugin <close> = classic()
       plugin:say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}',
         '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}',
@@ -312,7 +312,7 @@ describe("with a handshake", function()
       return lines
     end
 
-    it("tells of what is worth it", function()
+    it("sends messages from level info on by default", function()
       local plugin <close> = classic()
       assert.same({
         { level = "info", logger = "toolbox", data = { message = "something", data = { n = 1 } } },
@@ -321,7 +321,7 @@ describe("with a handshake", function()
       }, heard(plugin))
     end)
 
-    it("keeps to the level that is set", function()
+    it("follows the level that the client sets", function()
       local plugin <close> = classic()
       local COUNTS = { debug = 4, info = 3, notice = 2, warning = 2, error = 1, critical = 0, emergency = 0 }
       for level, count in pairs(COUNTS) do
@@ -336,14 +336,14 @@ describe("with a handshake", function()
   end)
 
   describe("raw methods", function()
-    it("answer as they are, and with nothing by an empty object", function()
+    it("return their result unchanged, and an empty object for nothing", function()
       local plugin <close> = classic()
       assert.same({}, ask(plugin, "resources/subscribe", { uri = "x:" }).result)
       assert.same({ contents = {}, ttlMs = 5, cacheScope = "public" },
         ask(plugin, "resources/read", { uri = "kept:" }).result)
     end)
 
-    it("fail with a code in any case", function()
+    it("always fail with a code", function()
       local plugin <close> = classic()
       assert.same({ code = -32002, message = "Resource not found", data = { uri = "y:" } },
         ask(plugin, "resources/read", { uri = "y:" }).error)
@@ -355,7 +355,7 @@ describe("with a handshake", function()
         .. "an object expected" }, err)
     end)
 
-    it("may tell of changes at any time", function()
+    it("may notify of changes at any time", function()
       local plugin <close> = classic()
       local lines = { call(plugin, "change").method }
       for i = 2, 4 do lines[i] = json.decode(plugin:line()).method end
@@ -364,7 +364,7 @@ describe("with a handshake", function()
     end)
   end)
 
-  it("takes batches, as one of its versions had them", function()
+  it("accepts batches, which one version has", function()
     local plugin <close> = classic()
     plugin:say '[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":6,"method":"ping"}]'
     assert.equal('[{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","id":6,"result":{}}]', plugin:line())
@@ -377,8 +377,8 @@ describe("with a handshake", function()
   end)
 end)
 
-describe("what is declared for the dialect alone", function()
-  it("is what it has to be", function()
+describe("the declaration for the dialect", function()
+  it("is checked", function()
     local declare = dialects.get("mcp").declare
     assert.is_nil(declare(nil, { title = "T", instructions = "I", page_size = 1, capabilities = {}, icons = {} }))
     assert.equal('there is no "colour"', declare(nil, { colour = "red" }))
@@ -389,7 +389,7 @@ describe("what is declared for the dialect alone", function()
 end)
 
 describe("--manifest=mcp", function()
-  it("tells what the server is, and all of its tools", function()
+  it("prints the description of the server and all of its tools", function()
     local text, status = children.run { command = { "lua5.4", "spec/support/plugins/toolbox.lua", "--manifest=mcp" } }
     assert.equal(0, status)
     local manifest = json.decode(text)

@@ -14,8 +14,8 @@ local SERVER = '"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolbox",
 local start, with_meta, call = mcp.start, mcp.with_meta, mcp.call
 local ask_modern, call_modern = mcp.ask_modern, mcp.call_modern
 
-describe("without a handshake", function()
-  it("is told everything with every request", function()
+describe("in the modern era", function()
+  it("requires version and capabilities in every request", function()
     local plugin <close> = start()
     local function wrong(meta)
       return plugin:call("tools/list", { _meta = meta }, 7).error
@@ -35,7 +35,7 @@ describe("without a handshake", function()
     assert.same({ code = -32602, message = "Invalid params: _meta: object expected, got string" }, wrong "x")
   end)
 
-  it("says which versions it speaks if it is asked in another", function()
+  it("lists the supported versions when the requested one is unknown", function()
     local plugin <close> = start()
     local text = plugin:ask('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":'
       .. '{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}')
@@ -43,7 +43,7 @@ describe("without a handshake", function()
       .. '"data":{"supported":["2026-07-28"],"requested":"1900-01-01"}}}', text)
   end)
 
-  it("can be discovered", function()
+  it("answers server/discover", function()
     local plugin <close> = extension.start "examples/greeter/plugin.lua"
     plugin:say('{"jsonrpc":"2.0","id":"d","method":"server/discover","params":{"_meta":'
       .. '{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}')
@@ -57,7 +57,7 @@ describe("without a handshake", function()
     assert.same({ listChanged = true, subscribe = true }, told.capabilities.resources)
   end)
 
-  it("has results that say of what kind they are, and of whom", function()
+  it("adds the result type and serverInfo to results", function()
     local plugin <close> = start()
     plugin:say(json.encode { jsonrpc = "2.0", id = 2, method = "tools/call",
       params = with_meta { name = "sum", arguments = { a = 2, b = 3 } } })
@@ -68,7 +68,7 @@ describe("without a handshake", function()
     assert.truthy(page.nextCursor)
   end)
 
-  it("has results of raw methods that say the same", function()
+  it("adds them to results of raw methods, too", function()
     local plugin <close> = start()
     local list = ask_modern(plugin, "resources/list").result
     assert.same({ "complete", 0, "private", {} }, { list.resultType, list.ttlMs, list.cacheScope, list.resources })
@@ -79,21 +79,21 @@ describe("without a handshake", function()
     assert.same({ "input_required", "s" }, { asking.resultType, asking.requestState })
   end)
 
-  it("has another code for what is not there", function()
+  it("has another code for a missing resource", function()
     local plugin <close> = start()
     assert.same({ code = -32602, message = "Resource not found", data = { uri = "y:" } },
       ask_modern(plugin, "resources/read", { uri = "y:" }).error)
     assert.equal(-32603, ask_modern(plugin, "resources/read", { uri = "text:" }).error.code)
   end)
 
-  it("fails as the other era does", function()
+  it("fails like the classic era", function()
     local plugin <close> = start()
     assert.is_true(call_modern(plugin, "fail").result.isError)
     assert.equal("Unknown tool: smu", call_modern(plugin, "smu").error.message)
     assert.equal("/a", call_modern(plugin, "sum", { a = "x", b = 1 }).error.data.path)
   end)
 
-  it("has no use for what is gone", function()
+  it("has no methods of the classic era", function()
     local plugin <close> = start()
     for _, method in ipairs { "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
       "unheard/of" } do
@@ -101,7 +101,7 @@ describe("without a handshake", function()
     end
   end)
 
-  it("tells of logs only as far as a request asks for them", function()
+  it("sends logs from the level on that the request asks for", function()
     local plugin <close> = start()
     local function heard(level)
       local count, answer = 0, call_modern(plugin, "log", nil, { ["io.modelcontextprotocol/logLevel"] = level })
@@ -122,13 +122,22 @@ describe("without a handshake", function()
       .. "toolbox: error: trouble\n", complaints:match "^(.-trouble\n)")
   end)
 
-  it("tells of progress where a request asks for it", function()
+  it("sends progress if the request asks for it", function()
     local plugin <close> = start()
     local first = call_modern(plugin, "progress", nil, { progressToken = 9 })
     assert.same({ progressToken = 9, progress = 0, total = 1 }, first.params)
   end)
 
-  it("stops what is cancelled, and says no more of it", function()
+  it("has the right token for each request, whether its _meta repeats or changes", function()
+    local plugin <close> = start()
+    for _, token in ipairs { 9, 9, 10, 9 } do
+      local report = call_modern(plugin, "progress", nil, { progressToken = token })
+      assert.equal(token, report.params.progressToken)
+      while json.decode(plugin:line()).id == nil do end
+    end
+  end)
+
+  it("stops a cancelled request, and sends no more messages about it", function()
     local plugin <close> = start()
     local meta = { progressToken = 9, ["io.modelcontextprotocol/logLevel"] = "debug" }
     local first = call_modern(plugin, "hold", nil, meta)
@@ -139,13 +148,13 @@ describe("without a handshake", function()
     assert.same({ "", 0 }, { rest, status })
   end)
 
-  it("asks for nothing", function()
+  it("cannot send requests to the client", function()
     local plugin <close> = start()
     assert.equal("sampling/createMessage: this client takes no requests; its protocol, 2026-07-28, has none",
       call_modern(plugin, "ask").result.content[1].text)
   end)
 
-  it("relies on nothing that was told before", function()
+  it("uses nothing from earlier requests", function()
     local plugin <close> = start()
     local text = call_modern(plugin, "client", nil,
       { ["io.modelcontextprotocol/clientCapabilities"] = { sampling = {} } }).result.content[1].text
@@ -153,7 +162,7 @@ describe("without a handshake", function()
     assert.equal("[false,false]", call_modern(plugin, "client").result.content[1].text)
   end)
 
-  it("goes together with the other era in one conversation", function()
+  it("may be mixed with the classic era in one conversation", function()
     local plugin <close> = start()
     assert.equal("complete", ask_modern(plugin, "server/discover").result.resultType)
     assert.equal("complete", call_modern(plugin, "nothing").result.resultType)
@@ -167,7 +176,7 @@ describe("without a handshake", function()
       return plugin:call("subscriptions/listen", with_meta { notifications = filter }, id)
     end
 
-    it("acknowledges what there is to hear", function()
+    it("acknowledges the supported notifications", function()
       local plugin <close> = start()
       local told = listen(plugin, {
         toolsListChanged = true, resourcesListChanged = true, resourceSubscriptions = { "x:/1" },
@@ -181,7 +190,7 @@ describe("without a handshake", function()
       }, told)
     end)
 
-    it("hears what it has asked for, by its id", function()
+    it("gets the requested notifications, with its id", function()
       local plugin <close> = start()
       listen(plugin, { resourcesListChanged = true }, 11)
       listen(plugin, { resourceSubscriptions = { "x:/1" } }, "b")
@@ -209,7 +218,7 @@ describe("without a handshake", function()
       assert.same({ "", 0 }, { rest, status })
     end)
 
-    it("has to say what it wants to hear", function()
+    it("requires the list of notifications", function()
       local plugin <close> = start()
       assert.equal("Invalid params: notifications is missing",
         ask_modern(plugin, "subscriptions/listen").error.message)
@@ -220,7 +229,8 @@ describe("without a handshake", function()
     it("is bounded", function()
       local plugin <close> = start()
       for id = 1, 64 do assert.is_nil(listen(plugin, {}, id).error) end
-      assert.same({ code = -32600, message = "Invalid Request: 64 listen already" }, listen(plugin, {}, 65).error)
+      assert.same({ code = -32600, message = "Invalid Request: there are 64 subscriptions already" },
+        listen(plugin, {}, 65).error)
     end)
   end)
 end)

@@ -23,7 +23,7 @@ describe("tools", function()
     assert.equal(count, #lines())
   end)
 
-  it("become an outcome: text is the message, structured content the outputs, and all of it is there", function()
+  it("return an outcome: text as message, structured content as outputs, and the whole result", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     local outcome = assert(plugin:execute("echo", { n = 5 }))
@@ -41,7 +41,7 @@ describe("tools", function()
       { err.kind, err.message })
   end)
 
-  it("tell of their progress, if somebody wants to know", function()
+  it("report progress to on_progress", function()
     local host <close> = new_host { verbosity = "debug" }
     local plugin = assert(start(host, "classic"))
     local reports = {}
@@ -52,7 +52,7 @@ describe("tools", function()
     assert.same({ "who knows" }, said "debug")
   end)
 
-  it("are told to stop when they take too long, or nobody waits any more", function()
+  it("are cancelled after a timeout, or when the caller stops waiting", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "classic"))
     local _, err = plugin:execute("hold", {}, { timeout = 0.1 })
@@ -70,7 +70,7 @@ describe("tools", function()
     }, table.move(list, 7, 10, 1, {}))
   end)
 
-  it("are taken as far as they can be understood", function()
+  it("are skipped with a warning if they are malformed", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "careless"))
     assert.same({ "schemaless", "twice" }, plugin.manifest.names)
@@ -82,7 +82,7 @@ describe("tools", function()
     assert.same({ "protocol", "listless: its answer to tools/list has no list of tools" }, { err.kind, err.message })
   end)
 
-  it("are cut where there is no end of them; what was not listed can be tried", function()
+  it("are cut if the list has no end; unlisted tools can be executed", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "endless"))
     assert.equal(1000, #plugin.manifest.names)
@@ -95,7 +95,7 @@ describe("tools", function()
     assert.equal("n is 3\nand that is all", assert(plugin:execute("echo", { n = 3 })).message)
   end)
 
-  it("are read again when the server says that they have changed", function()
+  it("are read again when the server notifies of a change", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "growing"))
     assert.same({ "t3" }, plugin.manifest.names)
@@ -105,7 +105,7 @@ describe("tools", function()
     end
   end)
 
-  it("are read once more if they change meanwhile", function()
+  it("are read once more if they change while they are read", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "restless"))
     assert.same({ "t2" }, plugin.manifest.names)
@@ -114,8 +114,8 @@ describe("tools", function()
   end)
 end)
 
-describe("what a server says", function()
-  it("goes to the log, with levels as they are here", function()
+describe("messages of a server", function()
+  it("are logged with pintle's levels", function()
     local host <close> = new_host { verbosity = "debug" }
     local plugin = assert(start(host, "classic"))
     local function tell(params) assert(plugin:call("tell", { method = "notifications/message", params = params })) end
@@ -138,7 +138,7 @@ describe("what a server says", function()
     }, table.move(seen, #seen - 12, #seen, 1, {}))
   end)
 
-  it("is only what somebody wants to hear", function()
+  it("are requested from the level of the host's verbosity on", function()
     for verbosity, level in pairs { debug = "debug", info = "info", warn = "warning", error = "error" } do
       local host <close> = new_host { verbosity = verbosity }
       assert(start(host, "classic"))
@@ -152,7 +152,7 @@ describe("what a server says", function()
     assert.equal("notifications/initialized", methods()[#lines() - 2])
   end)
 
-  it("is answered, if it is a question that the user has an answer to", function()
+  it("are answered by the user's handlers if they are requests", function()
     local host <close> = new_host()
     local refused = assert(start(host, "classic")):execute("ask")
     assert.equal("[{},-32601,-32601,-32601,-32601]", refused.message)
@@ -175,7 +175,7 @@ describe("what a server says", function()
 end)
 
 describe("options", function()
-  it("are what they have to be", function()
+  it("are checked", function()
     local host <close> = new_host()
     for message, options in pairs {
       ["options: era: there is no 1999-01-01; there are 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"] =
@@ -192,9 +192,9 @@ describe("options", function()
   end)
 end)
 
-describe("a plugin of pintle's own", function()
+describe("a pintle plugin", function()
   for era, version in pairs { ["without a handshake"] = "2026-07-28", ["with one"] = "2025-06-18" } do
-    it("is the same to a host " .. era, function()
+    it("works the same with a host " .. era, function()
       local host <close> = new_host()
       local plugin = assert(host:start {
         command = { "lua5.4", "examples/greeter/plugin.lua" }, options = { era = version },
@@ -215,7 +215,7 @@ describe("a plugin of pintle's own", function()
     end)
   end
 
-  it("gives its message and its outputs apart", function()
+  it("returns its message and its outputs separately", function()
     local host <close> = new_host()
     local plugin = assert(host:start { command = { "lua5.4", "spec/support/plugins/toolbox.lua" } })
     local outcome = assert(plugin:execute("sum", { a = 2, b = 3 }))

@@ -84,13 +84,13 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(145600, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(151500, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.compiler pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(163000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
-      pintle.dialect.mcp.subscriptions pintle.plugin.command pintle.plugin.folding]], GREETER, MCP_INITIALIZE)
+    assert_parsed(167500, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+      pintle.plugin.command pintle.plugin.folding]], GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()

@@ -49,6 +49,7 @@ core.protect()
 ---@field header? string what is written before the length
 ---@field ordered? boolean received objects keep the order of their members, as `json.order` has it
 ---@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
+---@field repeated? string a member of params and results: messages share its table while its text stays the same
 
 ---@class pintle.peer.options: pintle.stream.options, pintle.ways
 ---@field name? string the name of the other side in error messages
@@ -294,7 +295,7 @@ local function set_ways(self, ways)
   set_controls(self)
 end
 
-local FORM = "ids extra header ordered big_integers "
+local FORM = "ids extra header ordered big_integers repeated "
 
 local function pick(from, names)
   local picked = {}

@@ -4,6 +4,7 @@
 ---One protocol, both sides.
 ---@class pintle.dialect: pintle.ways
 ---@field name string
+---@field version? string of the protocol, if it has only one
 ---@field framing "line"|"header"
 ---@field declare? fun(plugin: pintle.plugin, own: table): string? called when a plugin is declared that has
 ---declarations for this dialect; returns a message if they are invalid

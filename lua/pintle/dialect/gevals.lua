@@ -1,8 +1,8 @@
--- The extension protocol of gevals, version 0.0.1, from both sides. What goes beyond it is in docs/extensions.md.
+-- The extension protocol of gevals, version 0.0.1, both sides. docs/extensions.md describes what pintle adds to it.
 
 local lazy = require "pintle.lazy"
 
--- Others begin with "initialize" as well, but with versions of another form.
+-- Other protocols have "initialize" as well, but their versions look different.
 local function has_version(params)
   local version = type(params) == "table" and params.protocolVersion
   return type(version) == "string" and version:find "^%d+%.%d+%.%d+" ~= nil
@@ -11,9 +11,11 @@ end
 ---@type pintle.dialect
 return {
   name = "gevals",
+  version = "0.0.1",
   framing = "line",
   codes = { cancelled = -32003 },
-  cancellation = false, -- until it is agreed on
+  repeated = "context",
+  cancellation = false, -- until both sides have agreed on it
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
     if method == "initialize" then return has_version(params) or "perhaps" end

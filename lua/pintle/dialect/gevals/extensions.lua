@@ -1,38 +1,44 @@
--- What goes beyond the protocol: named, offered by the host, and used only if the plugin has agreed.
+-- What pintle adds to the protocol: capabilities that a host offers and a plugin accepts, and binary data in values.
 
 local json = require("pintle.core").json
+local lazy = require "pintle.lazy"
+
+local bytes = lazy "pintle.bytes"
 
 local extensions = {}
 
----What pintle has, on both sides.
+-- {====== Capabilities ======
+
+---The capabilities that pintle has on both sides.
 local OWN = { "bytes", "cancel", "parts", "progress" }
 
 local CANCEL = json.order { "id", "reason" }
 
----How a host says that an answer is not wanted any more.
 ---@type pintle.cancellation
-extensions.CANCELLATION = {
+local CANCELLATION = {
   method = "cancel",
   params = function(id, reason) return setmetatable({ id = id, reason = reason }, CANCEL) end,
   id = function(params) return params.id end,
 }
 
-local function sorted(set)
-  local list = json.array()
-  for name in pairs(set) do list[#list + 1] = name end
-  table.sort(list)
-  return list
-end
-
-local function with_own(names)
+local function add_own(names)
   local set = {}
   for _, name in ipairs(OWN) do set[name] = true end
   for name in pairs(names) do set[name] = true end
   return set
 end
 
+---@param set table<string, true>
+---@return string[] the names in alphabetical order
+function extensions.list(set)
+  local list = json.array()
+  for name in pairs(set) do list[#list + 1] = name end
+  table.sort(list)
+  return list
+end
+
 ---@param value any
----@return table<string, true>? set nil if it is no list of names
+---@return table<string, true>? set nil if the value is no list of names
 function extensions.set_of(value)
   if type(value) ~= "table" or next(value) ~= nil and value[1] == nil then return nil end
   local set = {}
@@ -43,32 +49,103 @@ function extensions.set_of(value)
   return set
 end
 
----What a host offers.
----@param others boolean|string[] names of its own, if it has any
+---The capabilities that a host offers.
+---@param others boolean|string[] capabilities of the user, if there are any
 ---@return string[]
 function extensions.offer(others)
-  return sorted(with_own(type(others) == "table" and extensions.set_of(others) or {}))
+  return extensions.list(add_own(type(others) == "table" and extensions.set_of(others) or {}))
 end
 
----What both have.
+---The capabilities that both sides have.
 ---@param offered table<string, true>
----@param names table<string, true> those of the plugin itself
+---@param names table<string, true> capabilities of the plugin's author
 ---@return table<string, true>
 function extensions.agree(offered, names)
   local agreed = {}
-  for name in pairs(with_own(names)) do
+  for name in pairs(add_own(names)) do
     if offered[name] then agreed[name] = true end
   end
   return agreed
 end
 
-extensions.list = sorted
-
----Begins to use what was agreed on.
+---Starts to use the capabilities that both sides have.
 ---@param peer pintle.peer
 ---@param agreed table<string, true>
 function extensions.begin(peer, agreed)
-  if agreed.cancel then peer:adopt { cancellation = extensions.CANCELLATION } end
+  if agreed.cancel then peer:adopt { cancellation = CANCELLATION } end
 end
+
+-- }======
+
+-- {====== Binary data ======
+
+-- Binary data is sent as `{"$bytes": "<base64>"}`. So that no other object looks like it, a member named $bytes,
+-- $$bytes and so on is sent with one more $.
+
+local DEEPEST = 1000 -- the codec's limit of nesting
+
+local function escape(name) return (name:gsub("^%$+bytes$", "$%0")) end
+
+local function unescape(name) return (name:gsub("^%$(%$+bytes)$", "%1")) end
+
+local function pointer(path, name)
+  return ("%s/%s"):format(path, (tostring(name):gsub("~", "~0"):gsub("/", "~1")))
+end
+
+---Finds the first binary data in a value.
+---@param value any
+---@param path string JSON pointer to the value
+---@return string? path
+function extensions.find_bytes(value, path, depth)
+  depth = depth or 0
+  if bytes.is(value) then return path end
+  if type(value) ~= "table" or depth > DEEPEST then return nil end
+  for name, member in pairs(value) do
+    local index = math.type(name) == "integer" and name - 1 or name
+    local found = type(member) == "table" and extensions.find_bytes(member, pointer(path, index), depth + 1)
+    if found then return found end
+  end
+end
+
+-- Returns the value itself if nothing changes, else a copy.
+local function convert_members(value, rename, convert, depth)
+  local copy, is_changed = {}, false
+  for name, member in pairs(value) do
+    local new_name = type(name) == "string" and rename(name) or name
+    local new_member = convert(member, depth + 1)
+    copy[new_name] = new_member
+    is_changed = is_changed or new_name ~= name or not rawequal(new_member, member)
+  end
+  return is_changed and setmetatable(copy, getmetatable(value)) or value
+end
+
+---The value to send: names are escaped. The given value is not changed.
+---@param value any
+---@return any
+function extensions.pack(value, depth)
+  depth = depth or 0
+  if type(value) ~= "table" or bytes.is(value) or depth > DEEPEST then return value end
+  return convert_members(value, escape, extensions.pack, depth)
+end
+
+local function unpack_value(value, depth)
+  if type(value) ~= "table" then return value end
+  if value["$bytes"] == nil then return convert_members(value, unescape, unpack_value, depth) end
+  local object, reason = bytes.from_object(value)
+  if not object then error({ reason = reason }, 0) end
+  return object
+end
+
+---The value as it was before `pack`.
+---@param value any
+---@return any value, string? message what is wrong, if the value is nil
+function extensions.unpack(value)
+  local ok, result = pcall(unpack_value, value, 0)
+  if ok then return result end
+  if type(result) ~= "table" or not result.reason then error(result, 0) end
+  return nil, result.reason
+end
+
+-- }======
 
 return extensions

@@ -1,22 +1,22 @@
--- The side of gevals.
+-- The host's side of gevals.
 
 local bytes = require "pintle.bytes"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
-local wire = require "pintle.dialect.gevals.wire"
+local jsonrpc = require "pintle.jsonrpc"
 
-local binary = lazy "pintle.dialect.gevals.binary"
 local duration = lazy "pintle.duration"
 local extensions = lazy "pintle.dialect.gevals.extensions"
 
 local TIMEOUT = -32001
-local UNEXPLAINED = "the operation failed" -- the protocol lets a plugin leave out why
-local VERSION = wire.VERSION
+local NO_REASON = "the operation failed" -- a plugin need not say why
+local VERSION = require("pintle.dialect.gevals").version
 
-local given, kind = wire.given, wire.kind
+local given, kind_of = jsonrpc.given, json.kind
 local setmetatable, type = setmetatable, type
 
+---@type pintle.dialect.host
 local host = { handlers = {} }
 
 -- {====== Initialize ======
@@ -25,20 +25,21 @@ local INITIALIZE = json.order { "protocolVersion", "config", "capabilities" }
 
 local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
-local function check_manifest(told)
-  if kind(told) ~= "object" then
-    return protocol_error("its answer to initialize: object expected, got %s", kind(told))
+local function check_manifest(manifest)
+  if kind_of(manifest) ~= "object" then
+    return protocol_error("its answer to initialize: object expected, got %s", kind_of(manifest))
   end
-  local version = told.protocolVersion
+  local version = manifest.protocolVersion
   if version == VERSION then return true end
-  if type(version) ~= "string" then return protocol_error("its manifest: protocolVersion: string expected, got %s",
-    kind(version)) end
+  if type(version) ~= "string" then
+    return protocol_error("its manifest: protocolVersion: string expected, got %s", kind_of(version))
+  end
   return protocol_error("it speaks version %q of the protocol, and only %s is spoken here", version, VERSION)
 end
 
--- What was not offered cannot have been agreed on.
-local function settle(session, told, offered)
-  local agreed = offered and extensions.set_of(given(told.capabilities)) or {}
+-- Keeps the capabilities that the plugin has accepted. One that was not offered does not count.
+local function agree(session, manifest, offered)
+  local agreed = offered and extensions.set_of(given(manifest.capabilities)) or {}
   local offer = extensions.set_of(offered or {})
   for name in pairs(agreed) do
     if not offer[name] then
@@ -46,29 +47,27 @@ local function settle(session, told, offered)
       agreed[name] = nil
     end
   end
-  told.capabilities = extensions.list(agreed)
+  manifest.capabilities = extensions.list(agreed)
   session.state.agreed = agreed
   extensions.begin(session.peer, agreed)
 end
 
----@param session pintle.session
----@return table?, pintle.error?
 function host.open(session)
   local offered = session.extensions and extensions.offer(session.extensions) or nil
   local params = { protocolVersion = VERSION, config = session.config, capabilities = offered }
-  local told, err = session.peer:call("initialize", setmetatable(params, INITIALIZE),
+  local manifest, err = session.peer:call("initialize", setmetatable(params, INITIALIZE),
     { timeout = session.handshake_timeout })
-  if told == nil then return nil, err or errors.new("protocol", "its answer to initialize is empty") end
+  if manifest == nil then return nil, err or errors.new("protocol", "its answer to initialize is empty") end
   local ok
-  ok, err = check_manifest(told)
+  ok, err = check_manifest(manifest)
   if not ok then return nil, err end
-  settle(session, told, offered)
-  return told
+  agree(session, manifest, offered)
+  return manifest
 end
 
 -- }======
 
--- {====== Execute ======
+-- {====== Execute: params ======
 
 local EXECUTE = json.order { "operation", "args", "context" }
 local CONTEXT = json.order { "workdir", "phase", "env", "timeout", "agent" }
@@ -106,7 +105,7 @@ local function check_context(context, phase)
   return check_agent(context.agent, phase)
 end
 
-local function context_of(_, context)
+local function context_of(context)
   local phase = context.phase or "setup"
   local ok, err = check_context(context, phase)
   if not ok then return nil, err end
@@ -120,27 +119,40 @@ local function context_of(_, context)
   }, CONTEXT)
 end
 
--- The context that calls without options share is encoded once.
-local function share_context(session, context)
-  local made, err = context_of(session, context)
-  if not made then return nil, err end
-  local state = session.state
-  state.shared_context, state.sent_context = context, json.raw(json.encode(made))
-  return state.sent_context
+-- Encoded contexts are kept: that of calls without options, and the last one of calls with options, which most calls
+-- repeat.
+local function encoded_context(state, context)
+  if context.env or context.agent then return context_of(context) end
+  local timeout, workdir, phase = context.timeout, context.workdir, context.phase
+  local last = state.last_context
+  if last and last.timeout == timeout and last.workdir == workdir and last.phase == phase then return last.encoded end
+  local sent, err = context_of(context)
+  if not sent then return nil, err end
+  local encoded = json.raw(json.encode(sent))
+  if context.is_shared then
+    state.shared_context, state.sent_context = context, encoded
+  else
+    state.last_context = { timeout = timeout, workdir = workdir, phase = phase, encoded = encoded }
+  end
+  return encoded
 end
 
-local function args_of(session, args)
-  if session.state.agreed.bytes then return binary.pack(args) end
-  local where = binary.find(args, "")
+local function packed_args(session, args)
+  if session.state.agreed.bytes then return extensions.pack(args) end
+  local where = extensions.find_bytes(args, "")
   if where then return invalid("the arguments have bytes at %s, which this plugin does not take", where) end
   return args
 end
+
+-- }======
+
+-- {====== Execute: result ======
 
 local function check_outputs(session, operation, outputs)
   local may_be_bytes = session.state.agreed.bytes
   for name, value in pairs(outputs or {}) do
     if type(value) ~= "string" and not (may_be_bytes and bytes.is(value)) then
-      return protocol_error("its result of %q: outputs.%s: string expected, got %s", operation, name, kind(value))
+      return protocol_error("its result of %q: outputs.%s: string expected, got %s", operation, name, kind_of(value))
     end
   end
   return outputs
@@ -148,30 +160,30 @@ end
 
 local function outputs_of(session, operation, outputs)
   if outputs == nil or not session.state.agreed.bytes then return check_outputs(session, operation, outputs) end
-  local unpacked, message = binary.unpack(outputs)
+  local unpacked, message = extensions.unpack(outputs)
   if not unpacked then return protocol_error("its result of %q: outputs: %s", operation, message) end
   return check_outputs(session, operation, unpacked)
 end
 
 local MEMBERS = { message = "string", error = "string", outputs = "object" }
 
--- Most results have nothing but a message. Any other is read member by member.
 local function read_result(session, operation, result)
   local outcome = { success = result.success }
   for name, expected in pairs(MEMBERS) do
     local value = given(result[name])
-    if value ~= nil and kind(value) ~= expected then
-      return protocol_error("its result of %q: %s: %s expected, got %s", operation, name, expected, kind(value))
+    if value ~= nil and kind_of(value) ~= expected then
+      return protocol_error("its result of %q: %s: %s expected, got %s", operation, name, expected, kind_of(value))
     end
     outcome[name] = value
   end
   local err
   outcome.outputs, err = outputs_of(session, operation, outcome.outputs)
   if err then return nil, err end
-  if not outcome.success then outcome.error = outcome.error or outcome.message or UNEXPLAINED end
+  if not outcome.success then outcome.error = outcome.error or outcome.message or NO_REASON end
   return outcome
 end
 
+-- Most results have nothing but a message. `read_result` reads the others.
 local function outcome_of(session, operation, result)
   if type(result) == "table" then
     local success, message = result.success, result.message
@@ -183,63 +195,65 @@ local function outcome_of(session, operation, result)
   return protocol_error("its result of %q has no success that is true or false", operation)
 end
 
+-- }======
+
+-- {====== Execute: call ======
+
 local function options_of(context)
-  local patience = context.patience
-  if patience == nil then patience = context.timeout end
-  return { timeout = patience }
+  local timeout = context.patience
+  if timeout == nil then timeout = context.timeout end
+  return { timeout = timeout }
 end
 
--- Progress and parts come with the id of the call.
+-- A plugin sends progress and parts only if it has these capabilities.
+local function has_reports(agreed, context)
+  return agreed.progress and context.on_progress or agreed.parts and context.on_part
+end
+
+-- Progress and parts are sent with the id of the call.
 local function call_with_reports(session, params, context)
-  local begun = session.peer:begin("execute", params, options_of(context))
-  if begun.id then session.running[begun.id] = context end
-  local result, err = begun:wait()
-  if begun.id then session.running[begun.id] = nil end
-  if not begun:is_done() then begun:cancel(err and err.message) end
+  local call = session.peer:begin("execute", params, options_of(context))
+  if call.id then session.running[call.id] = context end
+  local result, err = call:wait()
+  if call.id then session.running[call.id] = nil end
+  if not call:is_done() then call:cancel(err and err.message) end
   return result, err
 end
 
--- Calls without options have the timeout that the peer was opened with.
-local function call(session, params, context)
+-- A call without options has the timeout that the peer was opened with.
+local function call_execute(session, params, context)
   if context.is_shared then return session.peer:call("execute", params) end
-  if context.on_progress or context.on_part then return call_with_reports(session, params, context) end
+  if has_reports(session.state.agreed, context) then return call_with_reports(session, params, context) end
   return session.peer:call("execute", params, options_of(context))
 end
 
--- When the time is over, either side may be the first to say so.
-local function named(err)
+-- Either side may be the first to notice a timeout.
+local function as_timeout(err)
   if err.kind == "remote" and err.code == TIMEOUT then err.kind = "timeout" end
   return err
 end
 
----@param session pintle.session
----@param operation string
----@param args table
----@param context pintle.context
----@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
   local state, sent_args, err = session.state, args, nil
-  if bytes.were_made or state.agreed.bytes then sent_args, err = args_of(session, args) end
+  if bytes.were_made or state.agreed.bytes then sent_args, err = packed_args(session, args) end
   if not sent_args then return nil, err end
   local sent_context = state.sent_context
   if context ~= state.shared_context then
-    sent_context, err = (context.is_shared and share_context or context_of)(session, context)
+    sent_context, err = encoded_context(state, context)
     if not sent_context then return nil, err end
   end
   local params = setmetatable({ operation = operation, args = sent_args, context = sent_context }, EXECUTE)
   local result
-  result, err = call(session, params, context)
-  if err ~= nil then return nil, named(err) end
+  result, err = call_execute(session, params, context)
+  if err ~= nil then return nil, as_timeout(err) end
   return outcome_of(session, operation, result)
 end
 
 -- }======
 
----@param session pintle.session
----@param seconds number
 function host.close(session, seconds) session.peer:call("shutdown", {}, { timeout = seconds }) end
 
--- {====== What the extension says ======
+-- {====== Messages of the extension ======
 
 local LEVELS = { debug = "debug", info = "info", warn = "warn", warning = "warn", error = "error" }
 
@@ -253,7 +267,7 @@ function host.handlers.log(session, params)
   session:log("warn", "a log message that is not as it should be", params)
 end
 
--- The call that is spoken of, if it is still waited for.
+-- The context of the call that a message is about, if the call is still running.
 local function context_for(session, params)
   return type(params) == "table" and params.id ~= nil and session.running[params.id]
 end
@@ -270,7 +284,7 @@ function host.handlers.part(session, params)
   local context = context_for(session, params)
   if not context or not context.on_part then return end
   local part, message = params.part, nil
-  if session.state.agreed.bytes then part, message = binary.unpack(part) end
+  if session.state.agreed.bytes then part, message = extensions.unpack(part) end
   if message then return session:log("warn", "a part of a result that is not as it should be: " .. message) end
   context.on_part(part)
 end

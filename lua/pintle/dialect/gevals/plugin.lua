@@ -1,18 +1,36 @@
--- The side of the extension.
+-- The extension's side of gevals.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
+local jsonrpc = require "pintle.jsonrpc"
 local ordered_schema = require "pintle.manifest.order"
-local wire = require "pintle.dialect.gevals.wire"
 
-local binary = lazy "pintle.dialect.gevals.binary"
-local execute = lazy "pintle.dialect.gevals.execute"
+local bytes = lazy "pintle.bytes"
+local duration = lazy "pintle.duration"
 local extensions = lazy "pintle.dialect.gevals.extensions"
 
-local VERSION, log_params = wire.VERSION, wire.log
+local type, setmetatable, kind_of, given = type, setmetatable, json.kind, jsonrpc.given
 
+---@type pintle.dialect.plugin
 local plugin = {}
+
+-- {====== Checks ======
+
+local function missing(name)
+  return errors.new("invalid", ("Invalid Request: %s is missing"):format(name), { code = jsonrpc.INVALID_REQUEST })
+end
+
+local function check_required(value, expected, name)
+  if given(value) == nil then return nil, missing(name) end
+  return jsonrpc.check(value, expected, name)
+end
+
+local function invalid_params(format, ...)
+  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
+end
+
+-- }======
 
 -- {====== Initialize ======
 
@@ -36,35 +54,32 @@ local function operations_of(manifest)
   return operations
 end
 
----@param self pintle.plugin
----@return table
 function plugin.manifest(self)
   local manifest = self.manifest
   return setmetatable({
     name = manifest.name,
     version = manifest.version,
-    protocolVersion = VERSION,
+    protocolVersion = require("pintle.dialect.gevals").version,
     description = manifest.description,
     requires = requires_of(manifest),
     operations = operations_of(manifest),
   }, MANIFEST)
 end
 
--- The capabilities that both sides have; nil for a host that offers none, which is then not told of any either.
+-- The capabilities that both sides have; nil if the host offers none.
 local function agree(server, offered)
   offered = offered ~= nil and extensions.set_of(offered)
   return offered and extensions.agree(offered, server.plugin.manifest.capabilities) or nil
 end
 
-local function read_initialize(params)
-  local ok, err = wire.check(params, "object", "params", "required")
-  if ok then ok, err = wire.check(params.protocolVersion, "string", "protocolVersion", "required") end
-  if ok then ok, err = wire.check(params.config, "object", "config") end
-  if not ok then return nil, err end
-  return true
+local function check_initialize(params)
+  local ok, err = check_required(params, "object", "params")
+  if ok then ok, err = check_required(params.protocolVersion, "string", "protocolVersion") end
+  if ok then ok, err = jsonrpc.check(params.config, "object", "config") end
+  return ok, err
 end
 
--- The initializers log to the host and see what was agreed on; if the plugin is not initialized, none of it holds.
+-- The initializers log to the host and see the capabilities. If one of them fails, both are undone.
 local function begin(server, config, agreed)
   local had_host, capabilities = server.state.has_host, server.capabilities
   server.state.has_host, server.capabilities = true, agreed or capabilities
@@ -74,10 +89,10 @@ local function begin(server, config, agreed)
 end
 
 local function initialize(server, params)
-  local ok, err = read_initialize(params)
+  local ok, err = check_initialize(params)
   if not ok then return nil, err end
   local agreed = agree(server, params.capabilities)
-  ok, err = begin(server, wire.given(params.config), agreed)
+  ok, err = begin(server, given(params.config), agreed)
   if not ok then return nil, err end
   local manifest = plugin.manifest(server.plugin)
   if agreed then
@@ -89,79 +104,272 @@ end
 
 -- }======
 
+-- {====== Execute: params ======
+
+local PHASES = { setup = true, verify = true, cleanup = true }
+
+-- An empty text counts as missing: the client of gevals sends `""` for an unknown phase.
+local function text_of(value)
+  if value ~= "" then return given(value) end
+end
+
+local function read_env(env)
+  if not env then return nil end
+  local read = {}
+  for name, value in pairs(env) do
+    if type(value) ~= "string" then
+      return invalid_params("context.env.%s: string expected, got %s", name, kind_of(value))
+    end
+    read[name] = value
+  end
+  return read
+end
+
+local function read_agent(agent)
+  if not agent then return nil end
+  local read = {}
+  for name, value in pairs(agent) do read[name] = given(value) end
+  local ok, err = jsonrpc.check(read.prompt, "string", "context.agent.prompt")
+  if ok then ok, err = jsonrpc.check(read.output, "string", "context.agent.output") end
+  if not ok then return nil, err end
+  return read
+end
+
+local function read_timeout(text)
+  if not text then return nil end
+  local seconds, message = duration.seconds(text)
+  if not seconds then return invalid_params("context.timeout: %s", message) end
+  return seconds > 0 and seconds or nil
+end
+
+local CONTEXT = { workdir = "string", phase = "string", env = "object", timeout = "string", agent = "object" }
+
+local function check_context(context)
+  for name, expected in pairs(CONTEXT) do
+    local ok, err = jsonrpc.check(context[name], expected, "context." .. name)
+    if not ok then return nil, err end
+  end
+  return true
+end
+
+local function read_context(context)
+  if context == nil then return {} end
+  local ok, err = check_context(context)
+  if not ok then return nil, err end
+  local phase = text_of(context.phase)
+  if phase and not PHASES[phase] then
+    return invalid_params("context.phase: setup, verify or cleanup expected, got %q", phase)
+  end
+  local env, timeout, agent
+  env, err = read_env(given(context.env))
+  if err then return nil, err end
+  timeout, err = read_timeout(text_of(context.timeout))
+  if err then return nil, err end
+  agent, err = read_agent(given(context.agent))
+  if err then return nil, err end
+  return { workdir = text_of(context.workdir), phase = phase, env = env, timeout = timeout, agent = agent }
+end
+
+-- Most requests repeat the context of the last one: then the peer gives the same table again (`repeated`). The
+-- functions of the author may change `env` and `agent`, so a context with these is read each time.
+local function read_repeated_context(server, received)
+  local context, err = read_context(given(received))
+  if not context or context.env or context.agent then return context, err end
+  server.state.received_context, server.state.context = received, context
+  return context
+end
+
+local function read_args(server, params)
+  local args = given(params.args) or {}
+  if not server.capabilities.bytes then return args end
+  local unpacked, message = extensions.unpack(args)
+  if not unpacked then return invalid_params("args: %s", message) end
+  return unpacked
+end
+
+-- The operation and its arguments are required; the context is not.
+local function read_params(server, params)
+  local ok, err = check_required(params, "object", "params")
+  if ok then ok, err = check_required(params.operation, "string", "operation") end
+  if ok and params.args == nil then ok, err = nil, missing "args" end
+  if ok then ok, err = jsonrpc.check(params.args, "object", "args") end
+  if ok then ok, err = jsonrpc.check(params.context, "object", "context") end
+  if not ok then return nil, err end
+  local args, context
+  args, err = read_args(server, params)
+  if not args then return nil, err end
+  context, err = read_repeated_context(server, params.context)
+  if not context then return nil, err end
+  return args, context
+end
+
+-- Whether nothing has to be converted. `read_params` reads the other requests.
+local function is_usual(server, params)
+  local context = type(params) == "table" and params.context
+  return context and context == server.state.received_context and server.operations[params.operation]
+    and kind_of(params.args) == "object" and not server.capabilities.bytes
+end
+
+-- }======
+
+-- {====== Execute: result ======
+
+local RESULT = json.order { "success", "message", "error", "outputs" }
+
+local function output_error(operation, name, problem)
+  local message = ("Internal error: output %q of operation %q: %s"):format(tostring(name), operation, problem)
+  error(errors.new("invalid", message, { code = jsonrpc.INTERNAL_ERROR }), 0)
+end
+
+-- Outputs are text in this protocol.
+local function output_of(server, operation, name, value)
+  local lua_type = type(value)
+  if lua_type == "string" then return value end
+  if lua_type == "boolean" then return tostring(value) end
+  if lua_type == "number" then
+    local is_finite = value == value and value ~= math.huge and value ~= -math.huge
+    return is_finite and json.encode(value) or output_error(operation, name, "a finite number expected")
+  end
+  if bytes.is(value) then
+    return server.capabilities.bytes and value or output_error(operation, name, "this host takes no bytes")
+  end
+  output_error(operation, name, ("text expected, got %s; pintle.json.encode makes some of it"):format(kind_of(value)))
+end
+
+local function outputs_of(server, operation, values)
+  local outputs = {}
+  for name, value in pairs(values) do
+    if type(name) ~= "string" then output_error(operation, name, "a string expected as its name") end
+    outputs[name] = output_of(server, operation, name, value)
+  end
+  return outputs
+end
+
+-- }======
+
+-- {====== Handlers ======
+
+local function execute(server, params, request)
+  local args, context
+  if is_usual(server, params) then
+    args, context = params.args, server.state.context
+  else
+    args, context = read_params(server, params)
+    if not args then return nil, context end
+  end
+  local outcome, err = server:execute(params.operation, args, context, request)
+  if not outcome then return nil, err end
+  if outcome.outputs then outcome.outputs = outputs_of(server, params.operation, outcome.outputs) end
+  return setmetatable(outcome, RESULT)
+end
+
 local function shutdown(server, request)
   server:shutdown(request)
   server:exit(0)
   return {}
 end
 
----@param server pintle.server
----@return table<string, pintle.handler>
 function plugin.handlers(server)
   return {
     initialize = function(params) return initialize(server, params) end,
-    execute = function(params, request)
-      local handler = execute.handler(server)
-      server.peer:on("execute", handler)
-      return handler(params, request)
-    end,
+    execute = function(params, request) return execute(server, params, request) end,
     shutdown = function(_, request) return shutdown(server, request) end,
   }
 end
 
--- {====== Speaking up ======
+-- }======
 
-local PROGRESS = json.order { "id", "value", "message" }
-local PART = json.order { "id", "part" }
+-- {====== Log ======
 
--- Ids that are no plain values are known by their text.
-local function id_of(request)
-  local id = request.id
-  return type(id) == "userdata" and id ~= json.null and json.raw(tostring(id)) or id
+local LOG = json.order { "level", "message", "data" }
+local MOST_PARAMS = 65000 -- bytes; some hosts read lines of at most 64 KiB
+local SHORT = 1024 -- bytes of a text that needs no measuring
+local FEW = 8 -- members that need no measuring, if they are short
+local KEPT_MESSAGE, KEPT_DATA = 4096, 16384 -- bytes; escapes make them at most six times and twice as long
+
+local function cut(text, most)
+  if #text <= most then return text end
+  while text:byte(most + 1) & 0xC0 == 0x80 do most = most - 1 end
+  return text:sub(1, most) .. "…"
 end
 
----Nobody initializes a plugin that is used once, from a shell: there the answer is all that belongs on stdout.
----@param server pintle.server
----@param level pintle.level
----@param message string
----@param data any
----@return true?, pintle.error?
+local function log_params(level, message, data)
+  return setmetatable({ level = level, message = message, data = data }, LOG)
+end
+
+-- Data is an object in this protocol.
+local function as_object(data)
+  if data == nil or kind_of(data) == "object" then return data end
+  return { value = data }
+end
+
+local function has_few_short_members(data)
+  local count = 0
+  for name, value in next, data do
+    count = count + 1
+    local lua_type = type(value)
+    local is_short = lua_type == "number" or lua_type == "boolean" or lua_type == "string" and #value <= SHORT
+    if not is_short or count > FEW or type(name) ~= "string" or #name > SHORT then return false end
+  end
+  return count > 0
+end
+
+-- The params of a log message that may be too long for a line: then they are cut, with a note that says so.
+local function measured_log_params(level, message, data)
+  local params = log_params(level, message, as_object(data))
+  local ok, text = pcall(json.encode, params)
+  if not ok then return nil, errors.new("invalid", "log: " .. text) end
+  if #text <= MOST_PARAMS then return json.raw(text) end
+  local kept = data ~= nil and json.encode(params.data)
+  return log_params(level, cut(message, KEPT_MESSAGE), kept and {
+    truncated = true, bytes = #kept, json = cut(kept, KEPT_DATA),
+  } or nil)
+end
+
+---A plugin that is run once, from a shell, is not initialized: then stdout is for the answer alone, and logs go to
+---stderr.
 function plugin.log(server, _, level, message, data)
   if not server.state.has_host then return server:note(level, message, data) end
-  local params, err = log_params(level, message, data)
+  if #message <= SHORT and (data == nil or type(data) == "table" and has_few_short_members(data)) then
+    return server.peer:notify("log", log_params(level, message, data))
+  end
+  local params, err = measured_log_params(level, message, data)
   if not params then return nil, err end
   return server.peer:notify("log", params)
 end
 
----@param server pintle.server
----@param request pintle.request
----@param fraction number
----@param message string?
----@return true?, pintle.error?
+-- }======
+
+-- {====== Progress and parts ======
+
+local PROGRESS = json.order { "id", "value", "message" }
+local PART = json.order { "id", "part" }
+
+-- An id that is not a plain value is sent back as text.
+local function sendable_id(request)
+  local id = request.id
+  return type(id) == "userdata" and id ~= json.null and json.raw(tostring(id)) or id
+end
+
 function plugin.progress(server, request, fraction, message)
   if not server.state.has_host or request.id == nil then return true end
   if server.capabilities.progress then
-    local params = { id = id_of(request), value = fraction, message = message }
+    local params = { id = sendable_id(request), value = fraction, message = message }
     return server.peer:notify("progress", setmetatable(params, PROGRESS))
   end
   local data = { progress = fraction }
-  if message and #message > wire.SHORT then return plugin.log(server, request, "debug", message, data) end
-  return server.peer:notify("log",
-    setmetatable({ level = "debug", message = message or "progress", data = data }, wire.LOG))
+  if message and #message > SHORT then return plugin.log(server, request, "debug", message, data) end
+  return server.peer:notify("log", log_params("debug", message or "progress", data))
 end
 
----@param server pintle.server
----@param request pintle.request
----@param part any
----@return true?, pintle.error?
 function plugin.part(server, request, part)
   if not server.capabilities.parts then
     return nil, errors.new("invalid", "the host takes no parts of a result")
   end
-  local where = not server.capabilities.bytes and binary.find(part, "")
-  if where then return nil, errors.new("invalid", ("the part has bytes%s, which the host does not take"):format(
-    where ~= "" and " at " .. where or "")) end
-  local params = { id = id_of(request), part = server.capabilities.bytes and binary.pack(part) or part }
+  local path = not server.capabilities.bytes and extensions.find_bytes(part, "")
+  if path then return nil, errors.new("invalid", ("the part has bytes%s, which the host does not take"):format(
+    path ~= "" and " at " .. path or "")) end
+  local params = { id = sendable_id(request), part = server.capabilities.bytes and extensions.pack(part) or part }
   return server.peer:notify("part", setmetatable(params, PART))
 end
 

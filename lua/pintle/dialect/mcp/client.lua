@@ -1,27 +1,42 @@
--- What a host says it is, and what of it servers may ask for.
+-- The client that a host is for its servers: its options and capabilities, its answers to requests of a server, and the
+-- calls it makes.
 
+local core = require "pintle.core"
 local errors = require "pintle.error"
-local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
+local json = core.json
+
+local MOST_ROUNDS = 10 -- times that one call is made, if the server asks for input
+
 local client = {}
 
----What a user may give as `options`.
----@class pintle.mcp.options
----@field era? string a version of the protocol: only that era is tried
----@field client? { name: string, version: string, title?: string } who the host says it is
----@field roots? (string|{ uri: string, name?: string })[] directories that the server may know of
----@field capabilities? table on top of those that follow from roots and handlers
----@field log_level? string the lowest level of logs that are wanted, as the protocol has them; the host's unless told
+---@return nil, pintle.error
+function client.protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
+
+local protocol_error = client.protocol_error
 
 -- {====== Options ======
 
-local function is_version(value) return value == wire.MODERN or wire.is_classic(value) end
+---The `options` of `host:start` for this dialect.
+---@class pintle.mcp.options
+---@field era? string a version of the protocol: only that version is tried
+---@field client? { name: string, version: string, title?: string } the name of the host as servers see it
+---@field roots? (string|{ uri: string, name?: string })[] directories that the server may know of
+---@field capabilities? table added to those that follow from roots and handlers
+---@field log_level? string minimum log level, one of the protocol's; default: follows from the host's verbosity
+
+local function table_of(what)
+  return function(value)
+    if type(value) == "table" then return true end
+    return nil, ("a %s expected, got %s"):format(what, type(value))
+  end
+end
 
 local CHECKS = {
   era = function(value)
-    if is_version(value) then return true end
+    if value == wire.MODERN or wire.is_classic(value) then return true end
     return nil, ("there is no %s; there are %s, %s"):format(tostring(value), wire.MODERN,
       table.concat(wire.CLASSIC, ", "))
   end,
@@ -29,14 +44,8 @@ local CHECKS = {
     if type(value) == "table" and type(value.name) == "string" and type(value.version) == "string" then return true end
     return nil, "a table with name and version expected"
   end,
-  roots = function(value)
-    if type(value) == "table" then return true end
-    return nil, "a list expected, got " .. type(value)
-  end,
-  capabilities = function(value)
-    if type(value) == "table" then return true end
-    return nil, "a table expected, got " .. type(value)
-  end,
+  roots = table_of "list",
+  capabilities = table_of "table",
   log_level = function(value)
     if wire.RANK[value] then return true end
     return nil, "there is no " .. tostring(value)
@@ -45,7 +54,7 @@ local CHECKS = {
 
 ---@param options pintle.mcp.options
 ---@return true?, pintle.error?
-function client.check(options)
+function client.check_options(options)
   for name, value in pairs(options) do
     local ok, message = nil, "there is no such option"
     if CHECKS[name] then ok, message = CHECKS[name](value) end
@@ -56,7 +65,7 @@ end
 
 -- }======
 
--- {====== Who it is ======
+-- {====== The client's description of itself ======
 
 local INFO = json.order { "name", "title", "version" }
 
@@ -80,16 +89,60 @@ end
 
 local LEVELS = { debug = "debug", info = "info", warn = "warning", error = "error" }
 
----The lowest level of logs that are wanted; nil where none are.
+---The minimum log level; nil for no logs.
 ---@param session pintle.session
 ---@return string?
-function client.level(session) return session.options.log_level or LEVELS[session.verbosity] end
+function client.log_level(session) return session.options.log_level or LEVELS[session.verbosity] end
+
+---The `_meta` of every modern request. It is kept once the server's capabilities are known.
+---@param session pintle.session
+---@return table
+function client.meta(session)
+  local state = session.state
+  if state.meta then return state.meta end
+  local meta = {
+    [wire.META.version] = wire.MODERN,
+    [wire.META.client] = client.info(session),
+    [wire.META.capabilities] = client.capabilities(session),
+  }
+  if state.has_logs then meta[wire.META.level] = client.log_level(session) end
+  if state.has_logs ~= nil then state.meta = meta end
+  return meta
+end
+
+local unclosed = setmetatable({}, { __mode = "k" }) ---@type table<pintle.raw, string> the texts without the last brace
+
+---The same, encoded once, for params that the dialect has made; nil in the classic era.
+---@param session pintle.session
+---@return pintle.raw?
+function client.encoded_meta(session)
+  local state = session.state
+  if not state.is_modern then return nil end
+  local text = json.encode(wire.with_meta(nil, client.meta(session))._meta)
+  local encoded = json.raw(text)
+  unclosed[encoded] = text:sub(1, -2)
+  if state.meta then state.encoded_meta = encoded end
+  return encoded
+end
+
+---@type pintle.progress
+client.PROGRESS = {
+  method = wire.PROGRESS.method,
+  report = wire.PROGRESS.report,
+  -- Params with an encoded `_meta` belong to this call alone, so they may be changed.
+  attach = function(params, token)
+    local text = params and unclosed[params._meta]
+    if not text then return wire.PROGRESS.attach(params, token) end
+    params._meta = json.raw(('%s,"progressToken":%d}'):format(text, token))
+    return params
+  end,
+}
 
 -- }======
 
--- {====== Roots ======
+-- {====== Requests of a server ======
 
-local function escaped(path)
+local function escape_path(path)
   return (path:gsub("[^%w%-._~/]", function(byte) return ("%%%02X"):format(byte:byte()) end))
 end
 
@@ -97,7 +150,7 @@ local function root_of(session, root)
   if type(root) ~= "string" then return root end
   if root:find "^%a[%w+.-]*://" then return { uri = root } end
   if root:sub(1, 1) ~= "/" then root = (session.cwd or os.getenv "PWD" or ".") .. "/" .. root end
-  return { uri = "file://" .. escaped(root) }
+  return { uri = "file://" .. escape_path(root) }
 end
 
 ---@param session pintle.session
@@ -109,21 +162,98 @@ function client.list_roots(session)
   return { roots = list }
 end
 
--- }======
-
--- {====== What servers ask for ======
-
----Answers what a server asks for, whichever way it does.
----@param session pintle.session
----@param method any
----@param params any
----@param request pintle.request|table
----@return any result, any err
-function client.answer(session, method, params, request)
+local function handle(session, method, params, request)
   local handler = session.handlers[method]
   if handler then return handler(params, request) end
   if method == "roots/list" then return client.list_roots(session) end
   return wire.unknown_method(tostring(jsonrpc.given(method)))
+end
+
+-- The second argument of a handler where there is no request.
+local function request_for(session, method)
+  return {
+    peer = session.peer, method = method, cancelled = function() return false end, deadline = function() end,
+  }
+end
+
+local function answer_input_request(session, name, asked)
+  if json.kind(asked) ~= "object" then return protocol_error("its input request %q is no object", name) end
+  local request = request_for(session, asked.method)
+  local result, err = handle(session, asked.method, jsonrpc.given(asked.params), request)
+  if result ~= nil then return result end
+  local reason = errors.text(err or "there is no answer")
+  return nil, errors.new("invalid", ("it asks for %s: %s"):format(tostring(asked.method), reason))
+end
+
+local function answer_input_requests(session, requests)
+  local responses = {}
+  for name, asked in pairs(requests) do
+    local err
+    responses[name], err = answer_input_request(session, name, asked)
+    if err ~= nil then return nil, err end
+  end
+  return responses
+end
+
+-- A copy of the params with the input that the server asked for.
+local function add_input(session, params, result)
+  local requests, state = jsonrpc.given(result.inputRequests), jsonrpc.given(result.requestState)
+  local full = {}
+  for name, value in pairs(params or {}) do full[name] = value end
+  full.inputResponses, full.requestState = nil, state
+  if requests == nil then return full end
+  if json.kind(requests) ~= "object" then return protocol_error "its inputRequests are no object" end
+  local err
+  full.inputResponses, err = answer_input_requests(session, requests)
+  if err then return nil, err end
+  return setmetatable(full, getmetatable(params))
+end
+
+-- }======
+
+-- {====== Calls ======
+
+---@param result any
+---@return boolean
+local function asks_for_input(result) return type(result) == "table" and result.resultType == "input_required" end
+
+---Repeats a call with the input that its result asks for, until there is a final result. The timeout is for all rounds.
+---@param session pintle.session
+---@param method string
+---@param params table? those of the first round, without `_meta`
+---@param options? { timeout?: number|false, on_progress?: fun(...) }
+---@param result table the result of the first round
+---@param begun number when the first round began
+---@return any result, pintle.error?
+function client.repeat_call(session, method, params, options, result, begun)
+  local given = options or {}
+  local timeout = given.timeout
+  if timeout == nil then timeout = session.peer.timeout end
+  for _ = 2, MOST_ROUNDS do
+    local err
+    params, err = add_input(session, params, result)
+    if not params then return nil, err end
+    local left = timeout and math.max(begun + timeout - core.now(), 0)
+    local sent = wire.with_meta(params, client.meta(session))
+    result, err = session.peer:call(method, sent, { timeout = left, on_progress = given.on_progress })
+    if not asks_for_input(result) then return result, err end
+  end
+  return protocol_error("it still asks for more after %d rounds", MOST_ROUNDS)
+end
+
+---Makes a call as the server's era requires.
+---@param session pintle.session
+---@param method string
+---@param params any
+---@param options? { timeout?: number|false, on_progress?: fun(...) }
+---@return any result, pintle.error?
+function client.call(session, method, params, options)
+  local is_plain = not session.state.is_modern or params ~= nil and json.kind(params) ~= "object"
+  if is_plain then return session.peer:call(method, params, options) end
+  local begun = core.now()
+  local result, err = session.peer:call(method, wire.with_meta(params, client.meta(session)), options)
+  if not asks_for_input(result) then return result, err end
+  return client.repeat_call(session, method, params, options, result, begun)
 end
 
 -- }======

@@ -1,88 +1,301 @@
--- The side of the host.
+-- The host's side of MCP.
 
-local ask = require "pintle.dialect.mcp.ask"
-local catalog = require "pintle.dialect.mcp.catalog"
 local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
-local handshake = require "pintle.dialect.mcp.handshake"
+local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
-local outcomes = require "pintle.dialect.mcp.outcome"
 local wire = require "pintle.dialect.mcp.wire"
 
 local json, now = core.json, core.now
-local setmetatable, type = setmetatable, type
+local setmetatable, type, kind_of, given = setmetatable, type, json.kind, jsonrpc.given
+local protocol_error = client.protocol_error
 
-local HEARD = wire.HEARD
-
-local REFRESH = 60 -- seconds for a list of tools that has changed
-
+---@type pintle.dialect.host
 local host = { handlers = {}, defaults = {} }
+
+-- {====== Handshake ======
+
+-- The modern era is tried first. An older server answers `server/discover` with some error, does not answer, or ends.
+-- Then the classic handshake is tried. One deadline holds for both.
+
+local PROBE = 0.25 -- the part of the handshake timeout for `server/discover`
+
+local INITIALIZE = json.order { "protocolVersion", "capabilities", "clientInfo" }
+
+local function time_left(session) return math.max(session.state.deadline - now(), 0) end
+
+local function check_description(description, method)
+  if kind_of(description) ~= "object" then
+    return protocol_error("its answer to %s: object expected, got %s", method, kind_of(description))
+  end
+  local capabilities = given(description.capabilities)
+  if capabilities ~= nil and kind_of(capabilities) ~= "object" then
+    return protocol_error("its capabilities: object expected, got %s", kind_of(capabilities))
+  end
+  return description
+end
+
+local function request_description(session, method, params, seconds)
+  local description, err = session.peer:call(method, params, { timeout = seconds })
+  if description ~= nil then return check_description(description, method) end
+  return nil, err or errors.new("protocol", ("its answer to %s is empty"):format(method))
+end
+
+local function supports_modern(description)
+  local versions = given(description.supportedVersions)
+  if kind_of(versions) ~= "array" then return false end
+  for _, version in ipairs(versions) do
+    if version == wire.MODERN then return true end
+  end
+  return false
+end
+
+local function discover(session, seconds)
+  local params = wire.with_meta(nil, client.meta(session))
+  local description, err = request_description(session, "server/discover", params, seconds)
+  if not description then return nil, err end
+  if not supports_modern(description) then
+    return protocol_error("it does not speak version %s of the protocol", wire.MODERN)
+  end
+  session.state.is_modern = true
+  return description
+end
+
+local function initialize(session, version)
+  local params = setmetatable({
+    protocolVersion = version, capabilities = client.capabilities(session), clientInfo = client.info(session),
+  }, INITIALIZE)
+  local description, err = request_description(session, "initialize", params, time_left(session))
+  if not description then return nil, err end
+  if not wire.is_classic(description.protocolVersion) then
+    return protocol_error("it speaks version %s of the protocol, which is not spoken here",
+      tostring(description.protocolVersion))
+  end
+  local ok
+  ok, err = session.peer:notify "notifications/initialized"
+  if not ok then return nil, err end
+  return description
+end
+
+-- The newest classic version among those in the data of an error.
+local function classic_version_in(data)
+  local supported = type(data) == "table" and data.supported
+  for _, version in ipairs(wire.CLASSIC) do
+    for _, other in ipairs(type(supported) == "table" and supported or {}) do
+      if other == version then return version end
+    end
+  end
+end
+
+-- A modern server that was only slow to start refuses `initialize`: then `server/discover` is tried again.
+local function fall_back(session)
+  session.memory.is_classic = true
+  local description, err = initialize(session, wire.CLASSIC[1])
+  if description or err.kind ~= "remote" then return description, err end
+  local left = time_left(session)
+  description = left > 0 and discover(session, left) or nil
+  if description then session.memory.is_classic = false end
+  return description, err
+end
+
+-- The server may read an unanswered `server/discover` late, and end because of it.
+local function fall_back_late(session)
+  local description, err = fall_back(session)
+  return description, err, err and err.kind == "closed" and "again" or nil
+end
+
+local function try_both_eras(session)
+  if session.memory.is_classic then return fall_back(session) end
+  local description, err = discover(session, session.handshake_timeout * PROBE)
+  if description then return description end
+  if err.kind == "timeout" then return fall_back_late(session) end
+  if err.kind == "closed" then
+    session.memory.is_classic = true
+    return nil, err, "again"
+  end
+  if err.kind ~= "remote" or err.code ~= wire.UNSUPPORTED_VERSION then return fall_back(session) end
+  local version = classic_version_in(err.data)
+  if version then return initialize(session, version) end
+  return nil, err
+end
+
+local function shake_hands(session)
+  session.state.deadline = session.state.deadline or now() + session.handshake_timeout
+  local era = session.options.era
+  if era == wire.MODERN then return discover(session, time_left(session)) end
+  if era then return initialize(session, era) end
+  return try_both_eras(session)
+end
+
+-- }======
+
+-- {====== List of tools ======
+
+local MOST_PAGES = 1000
+
+local function add_operation(session, operations, tool)
+  local name = type(tool) == "table" and tool.name
+  if type(name) ~= "string" then return session:log("warn", "a tool that has no name", tool) end
+  if operations[name] then session:log("warn", ("there are two tools %q; the last one counts"):format(name)) end
+  operations[name] = { description = tool.description, params = tool.inputSchema, outputs = tool.outputSchema }
+end
+
+local function read_page(session, operations, page)
+  if kind_of(page) ~= "object" or kind_of(page.tools) ~= "array" then
+    return protocol_error "its answer to tools/list has no list of tools"
+  end
+  for _, tool in ipairs(page.tools) do add_operation(session, operations, tool) end
+  return given(page.nextCursor) or false
+end
+
+-- Reads the tools page by page, as operations. A list without an end is cut. `timeout_of(session)` is the timeout of
+-- the next page. Returns the operations and whether the list was cut, or nil and an error.
+local function read_tools(session, timeout_of)
+  local operations, cursor = {}, nil
+  for _ = 1, MOST_PAGES do
+    local page, err = client.call(session, "tools/list", { cursor = cursor }, { timeout = timeout_of(session) })
+    if page == nil then return nil, err or errors.new("protocol", "its answer to tools/list is empty") end
+    local next_cursor
+    next_cursor, err = read_page(session, operations, page)
+    if err then return nil, err end
+    if not next_cursor then return operations, false end
+    if next_cursor == cursor then break end
+    cursor = next_cursor
+  end
+  session:log("warn", "its list of tools has no end")
+  return operations, true
+end
+
+-- }======
 
 -- {====== Opening ======
 
-local function requested(params) return params.requestId end
+local function request_id_of(params) return params.requestId end
 
--- The handshake itself cannot be cancelled.
-local function adopt(session)
-  session.peer:adopt { cancellation = wire.cancellation(requested), progress = wire.PROGRESS, codes = wire.CODES }
-end
-
-local function info_of(told)
-  local meta = jsonrpc.given(told._meta)
-  local info = jsonrpc.given(told.serverInfo) or type(meta) == "table" and jsonrpc.given(meta[wire.META.server])
+local function info_of(description)
+  local meta = given(description._meta)
+  local info = given(description.serverInfo) or type(meta) == "table" and given(meta[wire.META.server])
   return type(info) == "table" and info or {}
 end
 
-local function text(value) return type(value) == "string" and value:find "%S" and value or nil end
+local function non_blank(value) return type(value) == "string" and value:find "%S" and value or nil end
 
 local function manifest_of(session, operations, is_cut)
   local info = info_of(session.told)
   return {
-    name = text(info.name) or session.name, version = text(info.version) or false, is_version_free = true,
-    description = text(info.description), operations = operations, is_open = is_cut,
+    name = non_blank(info.name) or session.name, version = non_blank(info.version) or false, is_version_free = true,
+    description = non_blank(info.description), operations = operations, is_open = is_cut,
   }
 end
 
-local function set_level(session, capabilities)
-  session.state.has_logs = capabilities.logging ~= nil
-  local level = client.level(session)
-  if session.state.is_modern or not session.state.has_logs or not level then return end
+local function set_log_level(session, capabilities)
+  local state, level = session.state, client.log_level(session)
+  state.has_logs = capabilities.logging ~= nil
+  if state.is_modern or not state.has_logs or not level then return end
   session.peer:begin("logging/setLevel", { level = level }, { timeout = session.handshake_timeout })
 end
 
--- Where there is no handshake, changes are told only to those who listen.
-local function listen(session, capabilities)
+-- A modern server notifies only subscribers of changes.
+local function subscribe(session, capabilities)
   local can_change = type(capabilities.tools) == "table" and capabilities.tools.listChanged == true
   if not session.state.is_modern or not can_change then return end
-  local params = wire.with_meta({ notifications = { toolsListChanged = true } }, ask.meta(session))
+  local params = wire.with_meta({ notifications = { toolsListChanged = true } }, client.meta(session))
   session.peer:begin("subscriptions/listen", params, { timeout = false })
 end
 
--- Tools that have changed while they were read are read once more.
-local function read_tools(session)
-  local function time_left() return handshake.time_left(session) end
-  local operations, is_cut = catalog.read(session, time_left)
-  if operations and session.state.has_changed then operations, is_cut = catalog.read(session, time_left) end
-  return operations, is_cut
-end
-
----@param session pintle.session
----@return table?, pintle.error?, "again"?
 function host.open(session)
-  local ok, err = client.check(session.options)
+  local ok, err = client.check_options(session.options)
   if not ok then return nil, err end
-  local told, again
-  told, err, again = handshake.shake(session)
-  if not told then return nil, err, again end
-  adopt(session)
-  session.told = told
-  local capabilities = jsonrpc.given(told.capabilities) or {}
-  set_level(session, capabilities)
+  local description, again
+  description, err, again = shake_hands(session)
+  if not description then return nil, err, again end
+  -- Not before, because the handshake cannot be cancelled.
+  wire.set_peer_rules(session.peer, wire.cancellation(request_id_of), client.PROGRESS)
+  session.told = description
+  local capabilities = given(description.capabilities) or {}
+  set_log_level(session, capabilities)
   if capabilities.tools == nil then return manifest_of(session, {}) end
-  listen(session, capabilities)
-  local operations, is_cut = read_tools(session)
+  subscribe(session, capabilities)
+  local operations, is_cut = read_tools(session, time_left)
+  if operations and session.state.has_changed then operations, is_cut = read_tools(session, time_left) end
   if not operations then return nil, is_cut end
   return manifest_of(session, operations, is_cut)
+end
+
+-- }======
+
+-- {====== Results ======
+
+local function is_equal(a, b)
+  if a == b then return true end
+  if type(a) ~= "table" or type(b) ~= "table" then return false end
+  for name, value in pairs(a) do
+    if not is_equal(value, b[name]) then return false end
+  end
+  for name in pairs(b) do
+    if a[name] == nil then return false end
+  end
+  return true
+end
+
+-- Whether a text is the JSON of the structured content, which servers repeat for clients that read only text.
+local function is_json_of(text, structured)
+  if structured == nil then return false end
+  local value = json.decode(text)
+  return value ~= nil and is_equal(value, structured)
+end
+
+local function message_of(content, structured)
+  local texts = {}
+  for _, block in ipairs(content) do
+    local text = type(block) == "table" and block.type == "text" and block.text
+    if type(text) == "string" and not is_json_of(text, structured) then texts[#texts + 1] = text end
+  end
+  if #texts > 0 then return table.concat(texts, "\n") end
+end
+
+local function result_error(operation, format, ...)
+  return protocol_error("its result of %q: %s", operation, format:format(...))
+end
+
+local function check_outputs(session, operation, outcome)
+  if not outcome.success and outcome.outputs == nil then return outcome end
+  local ok, message = session.manifest:check_outputs(operation, outcome.outputs)
+  if not ok then return result_error(operation, "%s", message) end
+  return outcome
+end
+
+local function read_result(session, operation, result)
+  if kind_of(result) ~= "object" then return result_error(operation, "no object") end
+  local result_type = given(result.resultType)
+  if result_type ~= nil and result_type ~= "complete" then
+    return result_error(operation, "of the type %s", tostring(result_type))
+  end
+  local content, structured = given(result.content), given(result.structuredContent)
+  if content ~= nil and kind_of(content) ~= "array" then return result_error(operation, "content is no list") end
+  local message = message_of(content or {}, structured)
+  local success = result.isError ~= true
+  return check_outputs(session, operation, {
+    success = success, message = message, error = not success and (message or "it failed") or nil,
+    outputs = structured, result = result,
+  })
+end
+
+-- The text of a successful result that is nothing but one text, as most results are; nil for other results.
+local function only_text_of(result)
+  local result_type, content = result.resultType, result.content
+  if result.isError ~= nil or result.structuredContent ~= nil or result_type ~= "complete" and result_type ~= nil
+    or type(content) ~= "table" or content[2] ~= nil then return nil end
+  local block = content[1]
+  local text = type(block) == "table" and block.type == "text" and block.text
+  return type(text) == "string" and text or nil
+end
+
+local function outcome_of(session, operation, result)
+  local known = session.manifest.operations[operation]
+  local text = type(result) == "table" and not (known and known.validate_outputs) and only_text_of(result)
+  if text then return { success = true, message = text, result = result } end
+  return read_result(session, operation, result)
 end
 
 -- }======
@@ -91,10 +304,10 @@ end
 
 local CALL = json.order { "name", "arguments", "_meta" }
 
--- Only what has a total is a fraction of something.
-local function listener_of(session, on_progress)
+-- Progress without a total is not a fraction: it goes to the log.
+local function progress_listener(session, on_progress)
   return function(progress, total, message)
-    message = message and text(message)
+    message = message and non_blank(message)
     if type(progress) ~= "number" or type(total) ~= "number" or total <= 0 then
       return session:log("debug", message or "progress", { progress = progress })
     end
@@ -104,51 +317,46 @@ local function listener_of(session, on_progress)
   end
 end
 
+-- A call without options has the timeout that the peer was opened with.
 local function options_of(session, context)
-  local patience, on_progress = context.patience, context.on_progress
-  if patience == nil then patience = context.timeout end
-  return { timeout = patience, on_progress = on_progress and listener_of(session, on_progress) }
+  if context.is_shared then return nil end
+  local timeout, on_progress = context.patience, context.on_progress
+  if timeout == nil then timeout = context.timeout end
+  return { timeout = timeout, on_progress = on_progress and progress_listener(session, on_progress) }
 end
 
-host.call = ask.call
+host.call = client.call
 
--- A call without options: its `_meta` is always the same, and it has the timeout that the peer was opened with.
-local function call_plainly(session, params)
-  local begun, meta = now(), session.state.meta_text or ask.meta_text(session)
+local function call_tool(session, params, options)
+  local begun, meta = now(), session.state.encoded_meta or client.encoded_meta(session)
   params._meta = meta
-  local result, err = session.peer:call("tools/call", params)
+  local result, err = session.peer:call("tools/call", params, options)
   if not meta or type(result) ~= "table" or result.resultType ~= "input_required" then return result, err end
   params._meta = nil
-  return ask.go_on(session, "tools/call", params, nil, result, begun)
+  return client.repeat_call(session, "tools/call", params, options, result, begun)
 end
 
----@param session pintle.session
----@param operation string
----@param args table
----@param context pintle.context
----@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
   local params = setmetatable({ name = operation, arguments = args }, CALL)
-  local result, err
-  if context.is_shared then
-    result, err = call_plainly(session, params)
-  else
-    result, err = ask.call(session, "tools/call", params, options_of(session, context))
-  end
+  local result, err = call_tool(session, params, options_of(session, context))
   if err ~= nil then return nil, err end
-  return outcomes.of(session, operation, result)
+  return outcome_of(session, operation, result)
 end
 
----There is nothing to say: the end of its input is the sign.
+---The protocol has no request for this: a server ends when its input does.
 function host.close() end
 
 -- }======
 
--- {====== What the server says ======
+-- {====== Messages of the server ======
+
+local REFRESH_TIMEOUT = 60 -- seconds for each page of a list of tools that has changed
+
+local function refresh_timeout() return REFRESH_TIMEOUT end
 
 function host.handlers.ping() return {} end
 
--- While the tools are being read they may change again.
+-- The tools may change again while they are read.
 host.handlers["notifications/tools/list_changed"] = function(session)
   local state = session.state
   state.has_changed = true
@@ -156,7 +364,7 @@ host.handlers["notifications/tools/list_changed"] = function(session)
   state.is_reading = true
   while state.has_changed do
     state.has_changed = false
-    local operations, err = catalog.read(session, function() return REFRESH end)
+    local operations, err = read_tools(session, refresh_timeout)
     if operations then
       session:renew(manifest_of(session, operations, err))
     else
@@ -168,11 +376,16 @@ end
 
 host.defaults["roots/list"] = client.list_roots
 
--- A text, or what pintle sends: a text and something for programs.
+local LEVELS = {
+  debug = "debug", info = "info", notice = "info", warning = "warn", error = "error", critical = "error",
+  alert = "error", emergency = "error",
+}
+
+-- Data is any value. A pintle plugin sends an object with `message` and perhaps `data`.
 local function read_data(data)
-  if json.kind(data) == "object" and type(data.message) == "string" then
+  if kind_of(data) == "object" and type(data.message) == "string" then
     local is_only_data = next(data, next(data)) == nil or data.data ~= nil and next(data, next(data, next(data))) == nil
-    if is_only_data then return data.message, jsonrpc.given(data.data) end
+    if is_only_data then return data.message, given(data.data) end
     return data.message, data
   end
   local ok, encoded = pcall(json.encode, data)
@@ -180,7 +393,7 @@ local function read_data(data)
 end
 
 host.defaults["notifications/message"] = function(session, params)
-  local level = type(params) == "table" and HEARD[params.level]
+  local level = type(params) == "table" and LEVELS[params.level]
   local data = level and params.data
   if level and data ~= nil then
     if type(data) == "string" then return session:log(level, data) end

@@ -1,28 +1,26 @@
--- Operations as tools, on the side of the server.
+-- Operations as tools, on the server's side.
 
 local era = require "pintle.dialect.mcp.era"
 local errors = require "pintle.error"
-local identity = require "pintle.dialect.mcp.identity"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local ordered_schema = require "pintle.manifest.order"
-local results = require "pintle.dialect.mcp.result"
 local wire = require "pintle.dialect.mcp.wire"
 
 local setmetatable, kind_of, VERSION = setmetatable, json.kind, wire.META.version
 
 local tools = {}
 
--- {====== Listing ======
+-- {====== tools/list ======
 
-local PAGE = 100 -- tools that are listed at once
+local PAGE_SIZE = 100
 
 local LIST = json.order { "resultType", "tools", "nextCursor", "ttlMs", "cacheScope", "_meta" }
 local TOOL = json.order {
   "name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta",
 }
 
--- MCP wants the type to be given, as a string.
+-- MCP requires `type` in a tool's input schema, and it has to be the string "object".
 local function input_schema(schema)
   if schema.type == "object" then return ordered_schema(schema) end
   local typed = {}
@@ -52,12 +50,12 @@ function tools.of(manifest, first, last)
   return list
 end
 
--- A cursor says how many have been listed.
+-- A cursor contains the number of tools on earlier pages.
 local function read_cursor(cursor, count)
   if cursor == nil then return 0 end
   local listed = math.tointeger(tonumber(cursor:match "^after%-(%d+)$"))
   if listed and listed > 0 and listed < count then return listed end
-  return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: cursor: there is no %q", cursor)
+  return wire.invalid_params("cursor: there is no %q", cursor)
 end
 
 ---@param server pintle.server
@@ -71,7 +69,7 @@ function tools.list(server, params)
   local listed
   listed, err = read_cursor(jsonrpc.given(given.cursor), #manifest.names)
   if not listed then return nil, err end
-  local last = listed + (identity.declared(server.plugin).page_size or PAGE)
+  local last = listed + (era.declaration(server.plugin).page_size or PAGE_SIZE)
   return setmetatable({
     tools = tools.of(manifest, listed + 1, last),
     nextCursor = last < #manifest.names and ("after-%d"):format(last) or nil,
@@ -80,13 +78,13 @@ end
 
 -- }======
 
--- {====== Calling ======
+-- {====== tools/call ======
 
 local RESULT = json.order { "resultType", "content", "structuredContent", "isError", "_meta" }
 local TEXT = json.order { "type", "text" }
 local UNKNOWN = json.order { "tool", "suggestion" }
 
-local function unknown(manifest, name)
+local function unknown_tool(manifest, name)
   local suggestion = manifest:nearest(name)
   return nil, errors.new("invalid", "Unknown tool: " .. name, {
     code = jsonrpc.INVALID_PARAMS, data = setmetatable({ tool = name, suggestion = suggestion }, UNKNOWN),
@@ -94,28 +92,28 @@ local function unknown(manifest, name)
 end
 
 local function read_call(server, params)
-  local ok, err = wire.need(params, "object", "params")
-  if ok then ok, err = wire.need(params.name, "string", "name") end
+  local ok, err = wire.check_required(params, "object", "params")
+  if ok then ok, err = wire.check_required(params.name, "string", "name") end
   if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
   if not ok then return nil, err end
-  if not server.operations[params.name] then return unknown(server.plugin.manifest, params.name) end
+  if not server.operations[params.name] then return unknown_tool(server.plugin.manifest, params.name) end
   return jsonrpc.given(params.arguments) or {}
 end
 
 local NO_CONTEXT = {}
 
-local function block(text) return setmetatable({ type = "text", text = text }, TEXT) end
+local function text_block(text) return setmetatable({ type = "text", text = text }, TEXT) end
 
--- Not every client reads structured content, so it is there as text, too.
+-- Structured content is repeated as text for clients that do not read it.
 local function content_of(message, problem, outputs)
   local content = json.array()
-  if message ~= nil then content[1] = block(message) end
-  if problem ~= message and problem ~= nil then content[#content + 1] = block(problem) end
-  if outputs then content[#content + 1] = block(json.encode(outputs)) end
+  if message ~= nil then content[1] = text_block(message) end
+  if problem ~= message and problem ~= nil then content[#content + 1] = text_block(problem) end
+  if outputs then content[#content + 1] = text_block(json.encode(outputs)) end
   return content
 end
 
--- Clients refuse a tool that has declared what it gives back and gives back nothing of that kind.
+-- Clients reject a result without structured content if the tool has an output schema.
 local function outputs_of(operation, outcome)
   local outputs = outcome.outputs
   if outputs == nil then return outcome.success and {} or nil end
@@ -124,43 +122,69 @@ local function outputs_of(operation, outcome)
 end
 
 local function result_of(operation, outcome, result_type, meta)
-  local message, outputs = outcome.message, outcome.outputs
+  local outputs = outcome.outputs
   if outputs or operation.outputs then outputs = outputs_of(operation, outcome) end
-  local is_text = message and outcome.success and not outputs and not outcome.error
   return setmetatable({
     resultType = result_type,
-    content = is_text and { block(message) } or content_of(message, outcome.error, outputs),
+    content = content_of(outcome.message, outcome.error, outputs),
     structuredContent = outputs,
     isError = not outcome.success or nil,
     _meta = meta,
   }, RESULT)
 end
 
----The handler of tools/call. The request is used by functions that take a context, so only for them it keeps its era.
+-- A function that writes the result of a success that is nothing but a text, as most are, out of prepared parts.
+-- Returns nil for a text that cannot be sent.
+local function text_writer(first, last)
+  first = first .. '"content":[{"type":"text","text":'
+  return function(text)
+    if not json.is_utf8(text) then return nil end
+    return json.raw(first .. json.encode(text) .. last)
+  end
+end
+
+local function is_only_text(operation, outcome)
+  return outcome.success and outcome.message and not outcome.outputs and not outcome.error and not operation.outputs
+end
+
+-- A function that makes the result of a call.
+local function result_writer(server)
+  local meta = era.result_meta(server)
+  local write_modern = text_writer('{"resultType":"complete",', '}],"_meta":' .. tostring(meta) .. "}")
+  local write_classic = text_writer("{", "}]}")
+  return function(operation, outcome, is_modern)
+    local write = is_modern and write_modern or write_classic
+    local result = is_only_text(operation, outcome) and write(outcome.message)
+    return result or result_of(operation, outcome, is_modern and "complete" or nil, is_modern and meta or nil)
+  end
+end
+
+---The handler of tools/call. Only an operation that takes a context uses `request.mcp`.
 ---@param server pintle.server
 ---@return pintle.handler
 function tools.handler(server)
-  local operations, result_meta = server.operations, results.meta(server)
+  local operations, state, write_result = server.operations, server.state, result_writer(server)
   return function(params, request)
     if request.id == nil then return nil end
-    local meta, err = era.check(server, request, params)
-    if not meta then return nil, err end
-    if params == json.null then params = nil end
+    local meta, err = params and params._meta
+    if meta == nil or meta ~= state.checked_meta then
+      meta, err = era.check(server, request, params)
+      if not meta then return nil, err end
+    end
     local args, operation = params and params.arguments, params and operations[params.name]
     if not operation or kind_of(args) ~= "object" then
       args, err = read_call(server, params)
       if not args then return nil, err end
       operation = operations[params.name]
     end
-    if operation.takes_context then era.keep(server, request, meta) end
+    if operation.takes_context then era.attach(server, request, meta) end
     local outcome
     outcome, err = server:execute(params.name, args, NO_CONTEXT, request)
     local is_modern = meta[VERSION] ~= nil
     if not outcome then
-      return nil, request.id ~= nil and results.error(is_modern, err) or err -- a cancelled request is not answered
+      return nil, request.id ~= nil and era.error(is_modern, err) or err -- a cancelled request is not answered
     end
-    if is_modern then return result_of(operation, outcome, "complete", result_meta) end
-    return result_of(operation, outcome)
+    return write_result(operation, outcome, is_modern)
   end
 end
 

@@ -1,20 +1,22 @@
--- What both sides know of the messages.
+-- What client and server both know about the messages of the protocol.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 
+local INTERNAL_ERROR, INVALID_PARAMS = jsonrpc.INTERNAL_ERROR, jsonrpc.INVALID_PARAMS
+
 local wire = {
   UNSUPPORTED_VERSION = -32022,
-  RESOURCE_NOT_FOUND = -32002, -- of the classic era alone
+  RESOURCE_NOT_FOUND = -32002, -- only in the classic era
 }
 
 -- {====== Versions ======
 
----The one that has no handshake.
+---The modern era: no handshake.
 wire.MODERN = "2026-07-28"
 
----Those with a handshake, the newest first.
+---The classic era: versions with a handshake, newest first.
 wire.CLASSIC = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
 
 ---@param version any
@@ -30,12 +32,12 @@ end
 
 -- {====== _meta ======
 
-local OWN = "io.modelcontextprotocol/"
+local PREFIX = "io.modelcontextprotocol/"
 
----The names that the protocol has for itself in `_meta`.
+---The names in `_meta` that the protocol reserves.
 wire.META = {
-  version = OWN .. "protocolVersion", client = OWN .. "clientInfo", capabilities = OWN .. "clientCapabilities",
-  level = OWN .. "logLevel", server = OWN .. "serverInfo", subscription = OWN .. "subscriptionId",
+  version = PREFIX .. "protocolVersion", client = PREFIX .. "clientInfo", capabilities = PREFIX .. "clientCapabilities",
+  level = PREFIX .. "logLevel", server = PREFIX .. "serverInfo", subscription = PREFIX .. "subscriptionId",
 }
 
 local META_ORDER = json.order {
@@ -46,7 +48,7 @@ local function copy(from, into)
   for name, value in next, from do into[name] = value end
 end
 
----Params with more in their `_meta`; what is there already stays. The table that was given is not touched.
+---A copy of params with more members in `_meta`. Members that are already there are kept.
 ---@param params table?
 ---@param meta table
 ---@return table
@@ -61,39 +63,28 @@ end
 
 -- }======
 
--- {====== Levels ======
-
----Those of the protocol, by how grave they are.
+---The log levels of the protocol by severity.
 wire.RANK = { debug = 1, info = 2, notice = 3, warning = 4, error = 5, critical = 6, alert = 7, emergency = 8 }
 
----Ours as the protocol has them, and the other way round.
-wire.TOLD = { debug = "debug", info = "info", warn = "warning", error = "error" }
-wire.HEARD = {
-  debug = "debug", info = "info", notice = "info", warning = "warn", error = "error", critical = "error",
-  alert = "error", emergency = "error",
-}
-
--- }======
-
--- {====== Ways of a peer ======
+-- {====== Rules for the peer ======
 
 local CANCELLED = json.order { "requestId", "reason" }
 
----@param of fun(params: table): any the id in what is received
+---@param id_of fun(params: table): any finds the id in a received cancellation
 ---@return pintle.cancellation
-function wire.cancellation(of)
+function wire.cancellation(id_of)
   return {
     method = "notifications/cancelled",
     is_unanswered = true,
     params = function(id, reason) return setmetatable({ requestId = id, reason = reason }, CANCELLED) end,
-    id = of,
+    id = id_of,
   }
 end
 
 ---@type pintle.progress
 wire.PROGRESS = {
   method = "notifications/progress",
-  -- A `_meta` that `with_meta` has made belongs to the call.
+  -- A `_meta` made by `with_meta` belongs to this call alone, so it may be changed.
   attach = function(params, token)
     local meta = params and params._meta
     if getmetatable(meta) ~= META_ORDER then return wire.with_meta(params, { progressToken = token }) end
@@ -103,11 +94,18 @@ wire.PROGRESS = {
   report = function(params) return params.progressToken, params.progress, params.total, params.message end,
 }
 
----All that has no better one is an internal error: what is free for servers to use elsewhere is not here.
+---@param peer pintle.peer
+---@param cancellation pintle.cancellation
+---@param progress pintle.progress
+function wire.set_peer_rules(peer, cancellation, progress)
+  peer:adopt { cancellation = cancellation, progress = progress, codes = wire.CODES, repeated = "_meta" }
+end
+
+---Error codes by kind of error. Any other error is an internal error: the protocol leaves no range to servers.
 ---@type table<string, integer>
 wire.CODES = {
-  cancelled = jsonrpc.INTERNAL_ERROR, timeout = jsonrpc.INTERNAL_ERROR, requirement = jsonrpc.INTERNAL_ERROR,
-  full = jsonrpc.INTERNAL_ERROR, closed = jsonrpc.INTERNAL_ERROR, invalid = jsonrpc.INVALID_PARAMS,
+  cancelled = INTERNAL_ERROR, timeout = INTERNAL_ERROR, requirement = INTERNAL_ERROR, full = INTERNAL_ERROR,
+  closed = INTERNAL_ERROR, invalid = INVALID_PARAMS,
 }
 
 -- }======
@@ -119,16 +117,17 @@ function wire.refuse(code, format, ...)
   return nil, errors.new("invalid", format:format(...), { code = code })
 end
 
+---@return nil, pintle.error
+function wire.invalid_params(format, ...) return wire.refuse(INVALID_PARAMS, "Invalid params: " .. format, ...) end
+
 ---@param method string
 ---@return nil, pintle.error
 function wire.unknown_method(method) return wire.refuse(jsonrpc.METHOD_NOT_FOUND, "Method not found: %s", method) end
 
----Whether a member is there and of a kind.
+---Checks that a member is present and of the expected kind.
 ---@return true?, pintle.error?
-function wire.need(value, expected, name)
-  if jsonrpc.given(value) == nil then
-    return wire.refuse(jsonrpc.INVALID_PARAMS, "Invalid params: %s is missing", name)
-  end
+function wire.check_required(value, expected, name)
+  if jsonrpc.given(value) == nil then return wire.invalid_params("%s is missing", name) end
   return jsonrpc.check(value, expected, name)
 end
 
