@@ -51,7 +51,7 @@ static int is_name_byte(char c) {
 }
 
 /* How many of the first bytes agree with `word`, which is in lower case. */
-static size_t agrees(const char *text, size_t len, const char *word) {
+static size_t matching_prefix(const char *text, size_t len, const char *word) {
   size_t i = 0;
   while (i < len && word[i] != '\0' && lower(text[i]) == word[i])
     i++;
@@ -59,7 +59,7 @@ static size_t agrees(const char *text, size_t len, const char *word) {
 }
 
 static int equals(const char *text, size_t len, const char *word) {
-  return agrees(text, len, word) == len && word[len] == '\0';
+  return matching_prefix(text, len, word) == len && word[len] == '\0';
 }
 
 static void trim(const char **text, size_t *len) {
@@ -75,17 +75,17 @@ static const char length_name[] = "content-length:";
 
 /* A name such as helloContent-Length: what was printed without an end of line,
 ** and the field behind it. */
-static int is_glued(const char *name, size_t len) {
+static int has_glued_prefix(const char *name, size_t len) {
   size_t own = sizeof length_name - 2;
   return len > own && name[len - own - 1] != '-' &&
-         agrees(name + len - own, own, length_name) == own;
+         matching_prefix(name + len - own, own, length_name) == own;
 }
 
 int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
   size_t n = 0, i;
   while (n < len && is_name_byte(line[n]))
     n++;
-  if (n == 0 || n == len || line[n] != ':' || is_glued(line, n))
+  if (n == 0 || n == len || line[n] != ':' || has_glued_prefix(line, n))
     return 0;
   field->name = line;
   field->name_len = n;
@@ -122,7 +122,7 @@ static const char *length_of(const pt_header_field *field, uint64_t *length) {
 ** charsets come in quotes from some. */
 static int is_utf8(const pt_header_field *field) {
   const char *p = field->value, *end = p + field->value_len, *stop;
-  while (p < end && agrees(p, (size_t)(end - p), "charset=") < 8)
+  while (p < end && matching_prefix(p, (size_t)(end - p), "charset=") < 8)
     p++;
   if (p == end)
     return 1;
@@ -137,14 +137,15 @@ static int is_utf8(const pt_header_field *field) {
 
 /* Whether these first bytes of a line open a block that a peer would send. */
 static int opens_header(const char *line, size_t len) {
-  return agrees(line, len, "content-") == 8;
+  return matching_prefix(line, len, "content-") == 8;
 }
 
 /* Where "Content-Length:" stands inside of a line behind junk; 0 if nowhere. */
 static size_t find_length(const char *line, size_t len) {
   size_t at;
   for (at = 1; at + sizeof length_name - 1 <= len; at++)
-    if (agrees(line + at, len - at, length_name) == sizeof length_name - 1)
+    if (matching_prefix(line + at, len - at, length_name) ==
+        sizeof length_name - 1)
       return at;
   return 0;
 }
@@ -156,7 +157,8 @@ static size_t cut_junk(const char *junk, size_t len) {
   if (at > 0)
     return at;
   for (tail = sizeof length_name - 2; tail > 0; tail--)
-    if (tail < len && agrees(junk + len - tail, tail, length_name) == tail)
+    if (tail < len &&
+        matching_prefix(junk + len - tail, tail, length_name) == tail)
       return len - tail;
   return len;
 }
@@ -207,7 +209,7 @@ static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
   size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
   if (!f->skip_line && used > 0)
     keep_start(f, in->bytes, used);
-  if (used == len && is_last && (len == 0 || !f->skim.is_told))
+  if (used == len && is_last && (len == 0 || !f->skim.has_report))
     pt_skim_end(&f->skim);
   f->is_skimming = !f->skim.is_done && !(used == len && is_last);
   return used;
@@ -224,7 +226,7 @@ static pt_frame_result skip(pt_framing *f, const input *in,
     f->skip_line = !(ends && used == len);
   else
     f->skip -= used;
-  if (was_skimming && f->skim.is_told)
+  if (was_skimming && f->skim.has_report)
     return too_long(f, found, is_line, used);
   return more(found, used, 0);
 }

@@ -13,19 +13,19 @@ static const char overdue = 0; /* its address stands for a missed deadline */
 
 /* {====== Answers ====== */
 
-static void settle_event(lua_State *L, pt_event *e) {
+static void complete_with_event(lua_State *L, pt_event *e) {
   pt_loop_push_kept(L, e->ref);
   lua_insert(L, -3);
   if (!e->is_owned)
-    pt_loop_let_go(L, &e->ref);
+    pt_loop_release(L, &e->ref);
   pt_event_set(L, e, lua_gettop(L) - 2);
   lua_pop(L, 1);
 }
 
-void pt_call_settle(lua_State *L, void *waiter, int soon) {
+void pt_call_complete(lua_State *L, void *waiter, int soon) {
   pt_task *t = waiter;
   if (pt_is_event(waiter)) {
-    settle_event(L, waiter);
+    complete_with_event(L, waiter);
   } else if (soon) {
     pt_task_wake(L, t, 2);
   } else {
@@ -52,7 +52,7 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
     pt_pending_remove(&p->pending, slot);
     lua_pushnil(L);
     lua_pushlightuserdata(L, (void *)&overdue);
-    pt_call_settle(L, waiter, 1);
+    pt_call_complete(L, waiter, 1);
   }
   if (next < HUGE_VAL)
     pt_loop_set_alarm(p->loop, a, next);
@@ -143,7 +143,7 @@ static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
 }
 
 /* Tells the policy of a call that is given up; the error is on top. */
-static void tell_withdrawn(lua_State *L, int peer, int64_t id) {
+static void report_withdrawn(lua_State *L, int peer, int64_t id) {
   int err = lua_gettop(L);
   pt_peer_push_policy(L, peer, "withdrawn");
   lua_pushinteger(L, id);
@@ -169,7 +169,7 @@ static void withdraw_for(lua_State *L, pt_task *t) {
     return;
   pt_peer_push(L, p);
   pt_task_push_stopped(L, t);
-  tell_withdrawn(L, lua_gettop(L) - 1, t->call);
+  report_withdrawn(L, lua_gettop(L) - 1, t->call);
   lua_pop(L, 2);
 }
 
@@ -221,7 +221,7 @@ static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
   lua_pushnil(L);
   pt_task_push_stopped(L, t);
   if (was_waiting)
-    tell_withdrawn(L, STREAM, id);
+    report_withdrawn(L, STREAM, id);
   return 2;
 }
 
@@ -269,7 +269,7 @@ static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
 ** raises, nothing waits. */
 static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
   pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
-  if (p->is_deaf) {
+  if (p->fails_calls) {
     lua_pushnil(L);
     lua_pushliteral(L, "closed");
     return refuse_call(L);
@@ -292,7 +292,7 @@ static int write_protected(lua_State *L) {
   return 0;
 }
 
-/* As pt_peer_queued, for a task that waits already: what fails here is tried
+/* As pt_peer_write_soon, for a task that waits already: what fails here is tried
 ** again by the next turn. */
 static void queue_call(lua_State *L, pt_peer *p) {
   if (!p->loop->is_turning) {
@@ -375,7 +375,7 @@ static int peer_notify(lua_State *L) {
     lua_call(L, 3, 1);
     return 2;
   }
-  pt_peer_queued(L, p);
+  pt_peer_write_soon(L, p);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -412,14 +412,14 @@ int pt_call_ask(lua_State *L) {
   note_deadline(p, a.due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
-  pt_peer_queued(L, p);
+  pt_peer_write_soon(L, p);
   lua_pushinteger(L, a.id);
   return 1;
 }
 
-/* stream:settle(id, result, err) -> boolean: gives a call its answer, in the
+/* stream:complete_call(id, result, err) -> boolean: gives a call its answer, in the
 ** next turn, if it still waits */
-int pt_call_settle_id(lua_State *L) {
+int pt_call_complete_id(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   size_t slot = pt_pending_find(&p->pending, luaL_checkinteger(L, 2));
   void *waiter;
@@ -427,19 +427,19 @@ int pt_call_settle_id(lua_State *L) {
   if (slot != PT_PENDING_NONE) {
     waiter = p->pending.calls[slot].waiter;
     withdraw(p, lua_tointeger(L, 2));
-    pt_call_settle(L, waiter, 1);
+    pt_call_complete(L, waiter, 1);
   }
   lua_pushboolean(L, slot != PT_PENDING_NONE);
   return 1;
 }
 
-/* stream:deafen(err): every call that waits fails, and every later one */
-int pt_call_deafen(lua_State *L) {
+/* stream:fail_calls(err): every call that waits fails, and every later one */
+int pt_call_fail_all(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_pending *calls = &p->pending;
   size_t slot;
   lua_settop(L, 2);
-  p->is_deaf = 1;
+  p->fails_calls = 1;
   for (slot = 0; slot < calls->slots && calls->count > 0; slot++) {
     void *waiter = calls->calls[slot].waiter;
     if (calls->calls[slot].id == 0)
@@ -447,7 +447,7 @@ int pt_call_deafen(lua_State *L) {
     pt_pending_remove(calls, slot);
     lua_pushnil(L);
     lua_pushvalue(L, 2);
-    pt_call_settle(L, waiter, 1);
+    pt_call_complete(L, waiter, 1);
   }
   pt_loop_clear_alarm(p->loop, &p->overdue);
   return 0;

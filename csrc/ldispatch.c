@@ -64,11 +64,11 @@ static int read_large(lua_State *L) {
 static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
                           pt_message *m) {
   pt_peer_note_size(L, p, p->input.text_len);
-  p->loop->arrears = &words->names->arrears;
+  p->loop->gc_debt = &words->names->gc_debt;
   lua_pushvalue(L, lua_upvalueindex(UPVALUES));
   lua_pushvalue(L, 1);
   lua_pushlightuserdata(L, m);
-  if (pt_call_paused(L, words, 2) != LUA_OK)
+  if (pt_call_gc_paused(L, words, 2) != LUA_OK)
     lua_error(L);
   m->id = m->id > 0 ? 2 : 0;
   m->method = m->method > 0 ? 3 : 0;
@@ -195,7 +195,7 @@ static void bind_context(lua_State *L, int task) {
 
 /* Pushes the context of a handler that was called without one; nil for a task
 ** that is none. */
-static void describe(lua_State *L, pt_task *t) {
+static void push_handler_context(lua_State *L, pt_task *t) {
   int top = lua_gettop(L);
   if (t->peer == NULL) {
     lua_pushnil(L);
@@ -262,7 +262,7 @@ static void push_request(lua_State *L, pt_task *t, int base) {
 
 /* policy.refuse(peer, context, id, method, err) or .failed, with a traceback;
 ** what comes behind the method is on top. */
-static void tell_policy(lua_State *L, int base, const char *name, int args) {
+static void call_policy(lua_State *L, int base, const char *name, int args) {
   int i, first = lua_gettop(L) - args + 1;
   pt_peer_push_policy(L, base + STREAM, name);
   for (i = CONTEXT; i <= NAME; i++)
@@ -277,7 +277,7 @@ static void answer(lua_State *L, pt_peer *p, int base) {
   int failed;
   if (lua_isnil(L, base + RESULT) && !lua_isnil(L, base + PROBLEM)) {
     lua_pushvalue(L, base + PROBLEM);
-    tell_policy(L, base, "refuse", 1);
+    call_policy(L, base, "refuse", 1);
     return;
   }
   if (lua_isnil(L, base + ID))
@@ -311,12 +311,12 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
     answer(L, p, base);
   } else {
     pt_task_take_failure(L, t);
-    tell_policy(L, base, "failed", 2);
+    call_policy(L, base, "failed", 2);
   }
   if (p->output.io.fd != -1 && pt_buf_len(&p->output.buf) > 0)
-    pt_peer_queued(L, p);
-  if (p->is_reporting) {
-    pt_peer_push_policy(L, base + STREAM, "moved");
+    pt_peer_write_soon(L, p);
+  if (p->watches_activity) {
+    pt_peer_push_policy(L, base + STREAM, "after_activity");
     lua_call(L, 1, 0);
   }
   p->loop->decoding = NULL;
@@ -396,8 +396,8 @@ static int make_error(lua_State *L) {
 
 /* What waits for an answer must not wait for ever because an error cannot be
 ** made of what the other side has said. */
-static void give_answer(lua_State *L, pt_peer *p, const pt_message *m,
-                        int soon) {
+static void complete_call(lua_State *L, pt_peer *p, const pt_message *m,
+                          int soon) {
   if (p->pending.count == 0)
     pt_loop_clear_alarm(p->loop, &p->overdue);
   if (m->kind == PT_ERROR) {
@@ -410,12 +410,12 @@ static void give_answer(lua_State *L, pt_peer *p, const pt_message *m,
     lua_pushvalue(L, m->payload);
     lua_pushnil(L);
   }
-  pt_call_settle(L, m->waiter, soon);
+  pt_call_complete(L, m->waiter, soon);
 }
 
 /* policy.request(peer, kind, id, method, params), .keep or .invalid */
-static void tell_of_message(lua_State *L, const pt_message *m,
-                            const char *name) {
+static void call_policy_with(lua_State *L, const pt_message *m,
+                             const char *name) {
   static const char *const kinds[] = {"request", "notification", "result",
                                       "error",   "stray",        "invalid",
                                       "noise"};
@@ -431,7 +431,7 @@ static void tell_of_message(lua_State *L, const pt_message *m,
 }
 
 /* Whether it was a notification that must not wait for its turn. */
-static int is_control(lua_State *L, const pt_message *m) {
+static int run_control(lua_State *L, const pt_message *m) {
   int is;
   lua_getiuservalue(L, 1, PT_PEER_CONTROLS);
   lua_pushvalue(L, m->method);
@@ -449,14 +449,14 @@ static int is_control(lua_State *L, const pt_message *m) {
 
 int pt_dispatch_has_room(const pt_peer *p) {
   return !p->output.is_clogged &&
-         p->running - (lua_Integer)p->pending.count < p->bound;
+         p->running - (lua_Integer)p->pending.count < p->max_handlers;
 }
 
 static void begin_request(lua_State *L, pt_peer *p, const pt_message *m) {
   if (!p->is_held && pt_dispatch_has_room(p) && push_handler(L, m->method))
     run_handler(L, p, m->id, m->method, m->payload);
   else
-    tell_of_message(L, m, "request");
+    call_policy_with(L, m, "request");
 }
 
 /* While a handler computes nothing is run. */
@@ -465,22 +465,22 @@ static void dispatch(lua_State *L, pt_peer *p, const pt_message *m,
   switch (m->kind) {
   case PT_RESULT:
   case PT_ERROR:
-    give_answer(L, p, m, is_computing);
+    complete_call(L, p, m, is_computing);
     break;
   case PT_NOTIFICATION:
-    if (is_control(L, m))
+    if (run_control(L, m))
       break;
     /* fall through */
   case PT_REQUEST:
     if (is_computing)
-      tell_of_message(L, m, "keep");
+      call_policy_with(L, m, "keep");
     else
       begin_request(L, p, m);
     break;
   case PT_STRAY:
     break;
   default:
-    tell_of_message(L, m, "invalid");
+    call_policy_with(L, m, "invalid");
   }
 }
 
@@ -504,7 +504,7 @@ static void end_input(lua_State *L, pt_peer *p) {
   lua_call(L, 3, 0);
 }
 
-static void end_orphan(lua_State *L, pt_peer *p) {
+static void end_expected(lua_State *L, pt_peer *p) {
   lua_pushliteral(L, "the program at the other end is gone");
   lua_pushliteral(L, "closed");
   end_input(L, p);
@@ -536,14 +536,14 @@ static void read_messages(lua_State *L, pt_peer *p) {
     end_input(L, p);
   } else if (status == 0) {
     pt_list_remove(&p->loop->unread, &p->to_read);
-    if (p->is_orphaned)
-      end_orphan(L, p);
+    if (p->expects_end)
+      end_expected(L, p);
   }
 }
 
 static void read_ready(lua_State *L, pt_peer *p, int ready) {
   if ((ready & PT_POLL_WRITE) && p->output.is_blocked)
-    pt_peer_queued(L, p);
+    pt_peer_write_soon(L, p);
   if ((ready & PT_POLL_READ) && may_read(p)) {
     if (pt_buf_len(&p->input.buf) == 0 || p->input.is_searched)
       p->input.is_drained = 0; /* there is something to be read */
@@ -555,7 +555,7 @@ static void read_ready(lua_State *L, pt_peer *p, int ready) {
 }
 
 /* What has come while a handler computes: 0 if nothing will come any more. */
-static int listen(lua_State *L, pt_peer *p) {
+static int receive_only(lua_State *L, pt_peer *p) {
   int left = MOST_MESSAGES, status = 1;
   pt_message m;
   for (; left > 0 && status == 1 && may_read(p); left--) {
@@ -576,17 +576,17 @@ static int read_peer(lua_State *L) {
   p->loop->decoding = &p->to_read;
   check_stack(L);
   if (ready == LISTEN)
-    goes_on = listen(L, p);
+    goes_on = receive_only(L, p);
   else
     read_ready(L, p, ready);
   lua_pushboolean(L, goes_on);
   return 1;
 }
 
-/* stream:listen() -> boolean: takes in what has come while a handler computes,
+/* stream:receive_only() -> boolean: takes in what has come while a handler computes,
 ** without running anything; false if nothing will come any more. If memory is
 ** short for a message the next turn gives the peer up. */
-int pt_dispatch_listen(lua_State *L) {
+int pt_dispatch_receive_only(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_loop *lp = p->loop;
   pt_link *before = lp->decoding;
@@ -657,7 +657,7 @@ static int push_context_of(lua_State *L, const pt_peer *p) {
     return 0;
   if (lua_getiuservalue(L, -1, PT_TASK_OBJECT) == LUA_TNIL) {
     lua_pop(L, 1);
-    describe(L, t);
+    push_handler_context(L, t);
   }
   return 1;
 }
@@ -690,7 +690,7 @@ int pt_dispatch_requests(lua_State *L) {
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   lp->give_up = give_up;
   lp->wait_reading = wait_reading;
-  lp->describe = describe;
+  lp->push_handler_context = push_handler_context;
   pt_names_push(L);
   pt_names_push(L);
   lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);

@@ -20,7 +20,7 @@ int pt_dispatch_has_room(const pt_peer *p);
 
 /* Methods: handle, listen and requests. */
 int pt_dispatch_handle(lua_State *L);
-int pt_dispatch_listen(lua_State *L);
+int pt_dispatch_receive_only(lua_State *L);
 int pt_dispatch_requests(lua_State *L);
 
 #pragma GCC visibility pop

@@ -95,7 +95,7 @@ static int fd_write(lua_State *L) {
 
 /* fd:close() */
 static int fd_close(lua_State *L) {
-  pt_fd_drop(&check_object(L)->fd);
+  pt_fd_close(&check_object(L)->fd);
   return 0;
 }
 
@@ -125,8 +125,8 @@ static int push_pair(lua_State *L, int (*open)(int ends[2]), const char *what) {
     return pt_fail_errno(L, err, "full", "cannot make a %s", what);
   one->fd = ends[0];
   other->fd = ends[1];
-  pt_fd_nonblock(one->fd);
-  pt_fd_nonblock(other->fd);
+  pt_fd_set_nonblocking(one->fd);
+  pt_fd_set_nonblocking(other->fd);
   pt_ignore_sigpipe();
   return 2;
 }

@@ -180,7 +180,7 @@ static const char *check_text(lua_State *L, size_t *len) {
 /* Has the collector work as if so many kilobytes had been allocated. Memory
 ** that it frees counts as made up for, too. The state is changed first, because
 ** a finalizer may call this function. */
-static void collect(lua_State *L, pt_arrears *a, int part) {
+static void collect(lua_State *L, pt_gc_debt *a, int part) {
   int before = lua_gc(L, LUA_GCCOUNT), step = part + a->deferred, freed;
   a->owed -= part;
   a->deferred = 0;
@@ -192,7 +192,7 @@ static void collect(lua_State *L, pt_arrears *a, int part) {
 
 #define PART 16 /* kilobytes: some milliseconds of an incremental collector */
 
-void pt_make_up(lua_State *L, pt_arrears *a) {
+void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a) {
   if (lua_gc(L, LUA_GCISRUNNING))
     collect(L, a, a->owed < PART ? a->owed : PART);
   else
@@ -202,7 +202,7 @@ void pt_make_up(lua_State *L, pt_arrears *a) {
 /* A restarted collector would begin at once, while all that was decoded is
 ** still in use. A generational one would even do a full cycle, and take all of
 ** it for long-lived. A step backwards makes it wait. */
-static void start_again(lua_State *L, pt_arrears *a, int missed) {
+static void start_again(lua_State *L, pt_gc_debt *a, int missed) {
   lua_gc(L, LUA_GCRESTART);
   a->owed = missed;
   a->deferred = missed > 0 ? missed : 0;
@@ -210,8 +210,8 @@ static void start_again(lua_State *L, pt_arrears *a, int missed) {
     lua_gc(L, LUA_GCSTEP, -missed);
 }
 
-int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
-  pt_arrears *a = &words->names->arrears;
+int pt_call_gc_paused(lua_State *L, const pt_vocabulary *words, int args) {
+  pt_gc_debt *a = &words->names->gc_debt;
   int status, before;
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
@@ -231,7 +231,7 @@ static int decode_paused(lua_State *L, const pt_vocabulary *words) {
   lua_settop(L, 4);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  if (pt_call_paused(L, words, 4) != LUA_OK)
+  if (pt_call_gc_paused(L, words, 4) != LUA_OK)
     return lua_error(L);
   return lua_gettop(L);
 }

@@ -44,18 +44,18 @@ typedef struct pt_name {
   unsigned char is_watched;
 } pt_name;
 
-/* Work that the collector has missed, in kilobytes: see pt_call_paused. */
-typedef struct pt_arrears {
+/* Work that the collector has missed, in kilobytes: see pt_call_gc_paused. */
+typedef struct pt_gc_debt {
   int owed;     /* still to be made up for */
   int deferred; /* allocations for which it was told not to start by itself */
-} pt_arrears;
+} pt_gc_debt;
 
 #define PT_ORDERS_KEPT 128 /* a power of two */
 struct pt_order;
 
 typedef struct pt_names {
   pt_name slots[PT_NAMES_SLOTS];
-  pt_arrears arrears;
+  pt_gc_debt gc_debt;
   pt_name watched[PT_NAMES_MOST_WATCHED];
   int watched_count;
   struct pt_order *orders[PT_ORDERS_KEPT]; /* to be shared: see lorder.c */
@@ -131,11 +131,11 @@ int pt_decode_value(lua_State *L, pt_decoder *d);
 ** pile up from call to call. So it makes up for that later, when most of the
 ** memory may be garbage: in parts while the loop waits, and the rest before the
 ** next such call. */
-int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args);
+int pt_call_gc_paused(lua_State *L, const pt_vocabulary *words, int args);
 
 /* Has the collector make up for a part. A generational one does all its work
 ** with the first part. Both functions may run finalizers. */
-void pt_make_up(lua_State *L, pt_arrears *a);
+void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a);
 
 /* }====== */
 

@@ -33,7 +33,7 @@ int pt_loop_keep(lua_State *L) {
   return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-void pt_loop_let_go(lua_State *L, int *ref) {
+void pt_loop_release(lua_State *L, int *ref) {
   luaL_unref(L, LUA_REGISTRYINDEX, *ref);
   *ref = LUA_NOREF;
 }
@@ -119,7 +119,7 @@ typedef struct callback {
 
 static void call_back(lua_State *L, callback *c) {
   pt_loop_push_kept(L, c->ref);
-  pt_loop_let_go(L, &c->ref);
+  pt_loop_release(L, &c->ref);
   lua_getiuservalue(L, -1, 1);
   lua_getiuservalue(L, -2, 2);
   lua_call(L, 1, 0);
@@ -181,7 +181,7 @@ static int loop_forget(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   callback *c = luaL_checkudata(L, 1, CALLBACK);
   pt_loop_clear_alarm(lp, &c->alarm);
-  pt_loop_let_go(L, &c->ref);
+  pt_loop_release(L, &c->ref);
   return 0;
 }
 
@@ -346,8 +346,8 @@ static int spin(pt_loop *lp, double seconds) {
 
 /* Large messages have left work for the collector, and a wait is the time for
 ** it. */
-static int is_behind(const pt_loop *lp) {
-  return lp->arrears != NULL && lp->arrears->owed > 0;
+static int has_gc_debt(const pt_loop *lp) {
+  return lp->gc_debt != NULL && lp->gc_debt->owed > 0;
 }
 
 /* Waits, unless `until` is 0. As pt_poll_wait. */
@@ -357,10 +357,10 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
   lp->spin = 0;
   if (until > 0 && seconds > 0)
     found = spin(lp, seconds);
-  if (found == 0 && until > 0 && is_behind(lp)) {
+  if (found == 0 && until > 0 && has_gc_debt(lp)) {
     found = pt_poll_wait(&lp->poll, 0);
     if (found == 0) {
-      pt_make_up(L, lp->arrears);
+      pt_repay_gc_debt(L, lp->gc_debt);
       return 0;
     }
   }
@@ -373,7 +373,7 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
 ** blocking read saves a system call. Leaves the peer on top. */
 static int push_only_reader(lua_State *L, const pt_loop *lp, double until) {
   if (lp->watched != 1 || until < HUGE_VAL || lp->is_public ||
-      lp->wait_reading == NULL || is_behind(lp) || lp->spin > 0)
+      lp->wait_reading == NULL || has_gc_debt(lp) || lp->spin > 0)
     return 0;
   lua_pushnil(L);
   return lua_next(L, WATCHERS) && lua_type(L, -1) == LUA_TUSERDATA;
@@ -519,7 +519,7 @@ static int turn_protected(lua_State *L) {
 
 /* Whether memory was short for the message of one peer: then that peer alone
 ** is closed. */
-static int is_trouble_of_one_peer(lua_State *L, pt_loop *lp, int status) {
+static int is_memory_error_of_peer(lua_State *L, pt_loop *lp, int status) {
   if (status != LUA_ERRMEM || lp->decoding == NULL)
     return 0;
   lp->broken = lp->decoding;
@@ -549,13 +549,13 @@ static int turn_outside(lua_State *L, pt_loop *lp, waiting *w) {
     lua_pushlightuserdata(L, lp);
     lua_pushlightuserdata(L, w);
     status = lua_pcall(L, 2, 0, 0);
-  } while (status != LUA_OK && is_trouble_of_one_peer(L, lp, status));
+  } while (status != LUA_OK && is_memory_error_of_peer(L, lp, status));
   lp->is_turning = was_turning;
   lp->current = current;
   lp->decoding = decoding;
   lp->depth = depth;
   lp->turn_depth = turn_depth;
-  pt_watch_go_on(lp->watch, paused);
+  pt_watch_unpause(lp->watch, paused);
   return status;
 }
 

@@ -151,9 +151,10 @@ struct pt_loop {
   pt_link *broken;   /* that of a peer to close for want of memory, or NULL */
   void (*give_up)(lua_State *L, pt_link *to_read); /* closes such a peer */
   int (*wait_reading)(lua_State *L, int watcher);
-  void (*describe)(lua_State *L, pt_task *handler); /* pushes its object */
+  void (*push_handler_context)(lua_State *L,
+                               pt_task *handler); /* pushes its object */
   double spin; /* seconds to poll again and again before the next wait sleeps */
-  pt_arrears *arrears;
+  pt_gc_debt *gc_debt;
   pt_event *spare; /* for calls from outside of tasks, a list */
 };
 
@@ -183,7 +184,7 @@ void pt_loop_clear_alarm(pt_loop *lp, pt_alarm *a);
 /* Keeps the userdata on top alive and returns a reference; ends that, and the
 ** reference is LUA_NOREF then; pushes the userdata, nil for LUA_NOREF. */
 int pt_loop_keep(lua_State *L);
-void pt_loop_let_go(lua_State *L, int *ref);
+void pt_loop_release(lua_State *L, int *ref);
 void pt_loop_push_kept(lua_State *L, int ref);
 
 /* Has the next turn run the link. */

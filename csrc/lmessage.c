@@ -55,7 +55,7 @@ static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
 
 /* The value on top becomes the one at *at, its place on the stack; each name
 ** has but one, however often it comes. */
-static void put(lua_State *L, int *at) {
+static void store(lua_State *L, int *at) {
   if (*at == 0)
     *at = lua_gettop(L);
   else
@@ -67,7 +67,7 @@ static int read_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
   *seen = *d->p == 'n' ? IS_NULL : IS_PRESENT;
   if (!read_payload(L, p, d))
     return 0;
-  put(L, at);
+  store(L, at);
   return 1;
 }
 
@@ -77,7 +77,7 @@ static int read_params(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
     return 0;
   if (e->params == IS_NULL) {
     lua_pushnil(L);
-    put(L, &e->params_at);
+    store(L, &e->params_at);
   } else if (first != '{' && first != '[') {
     e->params = IS_WRONG;
   }
@@ -93,7 +93,7 @@ static int read_method(lua_State *L, pt_decoder *d, envelope *e) {
   } else if (!pt_decode_value(L, d)) {
     return 0;
   }
-  put(L, &e->method_at);
+  store(L, &e->method_at);
   return 1;
 }
 
@@ -232,7 +232,8 @@ static inline int expect(pt_decoder *d, char c, const char *what) {
 #define NAME_MAX_LEN 64 /* no name that matters is longer */
 
 /* A name with escapes may still be one that matters. */
-static int read_odd_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
+static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
+                             envelope *e) {
   char plain[NAME_MAX_LEN];
   const char *name = d->p + 1, *close;
   size_t len;
@@ -259,7 +260,7 @@ static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
   }
   close = pt_plain_end(name, d->end);
   if (close == d->end || *close != '"')
-    return read_odd_pair(L, p, d, e);
+    return read_escaped_pair(L, p, d, e);
   d->p = close + 1;
   return expect(d, ':', "expected ':'") &&
          read_named(L, p, d, e, name, (size_t)(close - name));
@@ -523,8 +524,8 @@ static int is_surely_answer(const envelope *e) {
 ** with it, and the call still waits: it may yet fail for a better reason. One
 ** that answers nothing must not be answered itself: its id is not the other
 ** side's, and it might go on for ever. The message that says why is on top. */
-static void give_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
-                         pt_message *m) {
+static void set_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
+                        pt_message *m) {
   size_t slot = PT_PENDING_NONE;
   m->kind = PT_INVALID;
   push_report(L, p, code);
@@ -542,17 +543,17 @@ static void give_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
   p->counts.invalid++;
 }
 
-static void give_fault(lua_State *L, pt_peer *p, const envelope *e,
-                       const pt_json_fault *fault, pt_message *m) {
+static void set_fault(lua_State *L, pt_peer *p, const envelope *e,
+                      const pt_json_fault *fault, pt_message *m) {
   size_t line, column;
   pt_json_place(p->input.text, fault->where, &line, &column);
   lua_pushfstring(L, "%s at line %I, column %I", fault->what, (LUAI_UACINT)line,
                   (LUAI_UACINT)column);
-  give_invalid(L, p, e, PARSE_ERROR, m);
+  set_invalid(L, p, e, PARSE_ERROR, m);
 }
 
-static void give_noise(lua_State *L, pt_peer *p, const char *why,
-                       pt_message *m) {
+static void set_noise(lua_State *L, pt_peer *p, const char *why,
+                      pt_message *m) {
   m->kind = PT_NOISE;
   p->counts.noise++;
   p->counts.noise_bytes += (lua_Integer)p->input.text_len;
@@ -561,8 +562,8 @@ static void give_noise(lua_State *L, pt_peer *p, const char *why,
   m->payload = lua_gettop(L);
 }
 
-static void give_call(lua_State *L, pt_peer *p, const envelope *e,
-                      pt_message *m) {
+static void set_call(lua_State *L, pt_peer *p, const envelope *e,
+                     pt_message *m) {
   p->counts.received++;
   m->kind = PT_NOTIFICATION;
   m->method = e->method_at;
@@ -576,7 +577,7 @@ static void give_call(lua_State *L, pt_peer *p, const envelope *e,
 
 /* Finalizers may have given up on the call while the message was decoded, so it
 ** is looked for here, and nothing can fail behind that. */
-static void give_answer(pt_peer *p, const envelope *e, pt_message *m) {
+static void set_answer(pt_peer *p, const envelope *e, pt_message *m) {
   size_t slot = find_slot(p, e);
   p->counts.received++;
   m->kind = e->error == IS_PRESENT ? PT_ERROR : PT_RESULT;
@@ -590,7 +591,7 @@ static void give_answer(pt_peer *p, const envelope *e, pt_message *m) {
   }
 }
 
-static const char *wrong_call(const envelope *e) {
+static const char *find_call_fault(const envelope *e) {
   if (e->method == IS_WRONG)
     return "method is not a string";
   if (e->params == IS_WRONG)
@@ -611,8 +612,8 @@ static int is_error_object(lua_State *L, int at) {
   return ok;
 }
 
-static const char *wrong_answer(lua_State *L, const pt_peer *p,
-                                const envelope *e) {
+static const char *find_answer_fault(lua_State *L, const pt_peer *p,
+                                     const envelope *e) {
   if (e->error == IS_PRESENT && e->result == IS_PRESENT)
     return "both a result and an error";
   if (e->error != IS_PRESENT && e->result == IS_ABSENT)
@@ -625,7 +626,7 @@ static const char *wrong_answer(lua_State *L, const pt_peer *p,
   return NULL;
 }
 
-static const char *wrong_with(lua_State *L, const pt_peer *p,
+static const char *find_fault(lua_State *L, const pt_peer *p,
                               const envelope *e) {
   if (e->jsonrpc != IS_PRESENT)
     return e->jsonrpc == IS_ABSENT ? "jsonrpc is missing"
@@ -637,20 +638,21 @@ static const char *wrong_with(lua_State *L, const pt_peer *p,
   }
   if (e->id == IS_WRONG)
     return "id is neither a string, nor a number, nor null";
-  return e->method != IS_ABSENT ? wrong_call(e) : wrong_answer(L, p, e);
+  return e->method != IS_ABSENT ? find_call_fault(e)
+                                : find_answer_fault(L, p, e);
 }
 
 /* What the envelope that was read amounts to. */
 static void classify(lua_State *L, pt_peer *p, const envelope *e,
                      pt_message *m) {
-  const char *wrong = wrong_with(L, p, e);
+  const char *wrong = find_fault(L, p, e);
   if (wrong != NULL) {
     lua_pushstring(L, wrong);
-    give_invalid(L, p, e, INVALID_REQUEST, m);
+    set_invalid(L, p, e, INVALID_REQUEST, m);
   } else if (e->method != IS_ABSENT) {
-    give_call(L, p, e, m);
+    set_call(L, p, e, m);
   } else {
-    give_answer(p, e, m);
+    set_answer(p, e, m);
   }
 }
 
@@ -658,11 +660,11 @@ static void classify(lua_State *L, pt_peer *p, const envelope *e,
 
 /* {====== Whole messages ====== */
 
-static void give_plain_invalid(lua_State *L, pt_peer *p, const char *why,
-                               pt_message *m) {
+static void set_plain_invalid(lua_State *L, pt_peer *p, const char *why,
+                              pt_message *m) {
   envelope none = {0};
   lua_pushstring(L, why);
-  give_invalid(L, p, &none, INVALID_REQUEST, m);
+  set_invalid(L, p, &none, INVALID_REQUEST, m);
 }
 
 static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
@@ -685,7 +687,7 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
     d.fault.where = d.p;
   }
   lua_settop(L, 1);
-  give_fault(L, p, &e, &d.fault, m);
+  set_fault(L, p, &e, &d.fault, m);
 }
 
 /* The next member of the batch that is being handed out. Its text was checked
@@ -702,7 +704,7 @@ static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   if (*text == '{')
     read_object(L, p, words, text, next, m);
   else
-    give_plain_invalid(L, p, "not an object", m);
+    set_plain_invalid(L, p, "not an object", m);
   next = pt_json_space(next, end);
   in->text_used = *next == ']' ? in->batch_used : 0;
   in->batch = (size_t)(pt_json_space(next + 1, end) - pt_buf_front(&in->buf));
@@ -720,9 +722,9 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_vocabulary *words,
     close = NULL;
   }
   if (close == NULL) {
-    give_fault(L, p, &none, &fault, m);
+    set_fault(L, p, &none, &fault, m);
   } else if (*first == ']') {
-    give_plain_invalid(L, p, "empty batch", m);
+    set_plain_invalid(L, p, "empty batch", m);
   } else {
     pt_batch_begin(L);
     p->input.batch = (size_t)(first - pt_buf_front(&p->input.buf));
@@ -747,18 +749,18 @@ static int is_noise(const pt_peer *p, const char *text, const char *end,
   return after == NULL || pt_json_space(after, end) < end;
 }
 
-static void read_odd(lua_State *L, pt_peer *p, const pt_vocabulary *words,
-                     const char *text, const char *end, pt_message *m) {
+static void read_unusual(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+                         const char *text, const char *end, pt_message *m) {
   envelope none = {0};
   pt_json_fault fault;
   if (is_noise(p, text, end, &fault))
-    give_noise(L, p, "not JSON", m);
+    set_noise(L, p, "not JSON", m);
   else if (text < end && *text == '[')
     read_batch(L, p, words, text, end, m);
   else if (pt_json_value(text, end, p->codec.style.depth, &fault) == NULL)
-    give_fault(L, p, &none, &fault, m);
+    set_fault(L, p, &none, &fault, m);
   else
-    give_plain_invalid(L, p, "not an object", m);
+    set_plain_invalid(L, p, "not an object", m);
 }
 
 void pt_message_read(lua_State *L, pt_peer *p, const pt_vocabulary *words,
@@ -770,11 +772,11 @@ void pt_message_read(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   else if (text < end && *text == '{')
     read_object(L, p, words, text, end, m);
   else
-    read_odd(L, p, words, text, end, m);
+    read_unusual(L, p, words, text, end, m);
 }
 
 void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m) {
-  give_noise(L, p, "not part of a message", m);
+  set_noise(L, p, "not part of a message", m);
 }
 
 static void push_refusal(lua_State *L, const pt_frame_found *found) {
@@ -793,7 +795,7 @@ void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
   push_refusal(L, found);
   if (found->skim != NULL)
     read_skimmed(found->skim, &e);
-  give_invalid(L, p, &e, INVALID_REQUEST, m);
+  set_invalid(L, p, &e, INVALID_REQUEST, m);
   if (found->skim != NULL) {
     lua_pushinteger(
         L, (lua_Integer)(found->size > 0 ? found->size : found->number));

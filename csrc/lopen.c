@@ -293,16 +293,16 @@ static const char *check_others(lua_State *L, const pt_peer *p) {
   return pt_message_check_extra(L, p, list + 1);
 }
 
-/* stream:speak{ ids =, extra =, header =, ordered =, big_integers = } -> true |
+/* stream:set_envelope{ ids =, extra =, header =, ordered =, big_integers = } -> true |
 ** nil, msg, kind */
-static int peer_speak(lua_State *L) {
+static int peer_set_envelope(lua_State *L) {
   static const char *const names[] = {"ids",     "extra",        "header",
                                       "ordered", "big_integers", NULL};
   pt_peer *p = pt_peer_check(L, 1);
   const char *wrong = NULL;
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
-  pt_check_names(L, 2, names, "stream:speak");
+  pt_check_names(L, 2, names, "stream:set_envelope");
   if (p->input.is_reading)
     return luaL_error(L, "a message is being read");
   set_form(L, p, 1, 2);
@@ -334,10 +334,10 @@ static int peer_hold(lua_State *L) {
   return 0;
 }
 
-/* stream:report(is_reporting): policy.moved is called after answers and writes
+/* stream:watch_activity(is_on): policy.after_activity is called after answers and writes
 */
-static int peer_report(lua_State *L) {
-  pt_peer_check(L, 1)->is_reporting = lua_toboolean(L, 2);
+static int peer_watch_activity(lua_State *L) {
+  pt_peer_check(L, 1)->watches_activity = lua_toboolean(L, 2);
   return 0;
 }
 
@@ -354,7 +354,7 @@ static int peer_pause(lua_State *L) {
 /* stream:expect_end(): nothing will come but what is there */
 static int peer_expect_end(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  p->is_orphaned = 1;
+  p->expects_end = 1;
   p->input.is_drained = 0; /* more may have come since the last read */
   if (p->input.io.fd != -1 && !p->is_finished)
     pt_list_add(&p->loop->unread, &p->to_read);
@@ -374,7 +374,7 @@ static int peer_write(lua_State *L) {
 static int peer_write_soon(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   if (p->output.io.fd != -1)
-    pt_peer_queued(L, p);
+    pt_peer_write_soon(L, p);
   return 0;
 }
 
@@ -459,7 +459,7 @@ static int peer_stats(lua_State *L) {
 static const luaL_Reg methods[] = {
     {"ask", pt_call_ask},
     {"begin", peer_begin},
-    {"deafen", pt_call_deafen},
+    {"fail_calls", pt_call_fail_all},
     {"expect_end", peer_expect_end},
     {"fail", pt_send_fail},
     {"fds", peer_fds},
@@ -468,17 +468,17 @@ static const luaL_Reg methods[] = {
     {"handle", pt_dispatch_handle},
     {"has_room", peer_has_room},
     {"hold", peer_hold},
-    {"listen", pt_dispatch_listen},
+    {"listen", pt_dispatch_receive_only},
     {"others", peer_others},
     {"pause", peer_pause},
     {"queued", peer_queued},
-    {"report", peer_report},
+    {"watch_activity", peer_watch_activity},
     {"requests", pt_dispatch_requests},
     {"running", peer_running},
-    {"settle", pt_call_settle_id},
-    {"shut", pt_peer_shut},
+    {"complete_call", pt_call_complete_id},
+    {"close_output", pt_peer_close_output},
     {"size", peer_size},
-    {"speak", peer_speak},
+    {"set_envelope", peer_set_envelope},
     {"stats", peer_stats},
     {"waiting", peer_waiting},
     {"write", peer_write},
@@ -553,7 +553,7 @@ static void get_settings(lua_State *L, pt_peer *p, int peer) {
   if (p->spin == HUGE_VAL)
     p->spin = 0;
   lua_getfield(L, 3, "requests");
-  p->bound = luaL_checkinteger(L, -1);
+  p->max_handlers = luaL_checkinteger(L, -1);
   lua_pop(L, 1);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, peer, PT_PEER_SELF);

@@ -133,7 +133,7 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
   int in = p->input.io.fd, out = p->output.io.fd, err;
   int reads = in != -1 && !p->is_paused && !p->is_finished ? PT_POLL_READ : 0;
   int writes = out != -1 && p->output.is_blocked ? PT_POLL_WRITE : 0;
-  if (p->watches == (reads | writes))
+  if (p->watched_events == (reads | writes))
     return;
   if (in == out) {
     err = watch(L, p, in, reads | writes, peer);
@@ -142,7 +142,7 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
     if (err == 0)
       err = watch(L, p, out, writes, peer);
   }
-  p->watches = err == 0 ? reads | writes : 0;
+  p->watched_events = err == 0 ? reads | writes : 0;
   if (err != 0) {
     pt_peer_push_policy(L, peer, "broken");
     lua_pushfstring(L, "cannot watch a descriptor: %s", strerror(err));
@@ -161,7 +161,7 @@ void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size) {
 
 /* A length that was announced is no reason to believe that so much will come:
 ** at most as much as there is already, or READ_MOST, is given at once. */
-static size_t believe(const pt_input *in) {
+static size_t limit_need(const pt_input *in) {
   size_t there = pt_buf_len(&in->buf);
   size_t most = there > READ_MOST ? there : READ_MOST;
   return in->need < most ? in->need : most;
@@ -169,9 +169,10 @@ static size_t believe(const pt_input *in) {
 
 static void make_room(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
-  size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST, need = believe(in);
+  size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST,
+         need = limit_need(in);
   pt_peer_note_size(L, p, need);
-  pt_io_widen(&in->io, in->need);
+  pt_io_enlarge(&in->io, in->need);
   if (!pt_buf_reserve(L, &in->buf, need > want ? need : want))
     luaL_error(L, "not enough memory");
 }
@@ -214,12 +215,12 @@ static int has_input(const pt_input *in) {
 int pt_peer_wait(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   ssize_t n;
-  if (!in->is_owned || !pt_io_can_be_patient(&in->io) ||
+  if (!in->is_owned || !pt_io_can_block(&in->io) ||
       pt_buf_len(&p->output.buf) > 0 || has_input(in))
     return 0;
   make_room(L, p);
-  n = pt_io_read_patiently(&in->io, in->buf.data + in->buf.end,
-                           pt_buf_room(&in->buf));
+  n = pt_io_read_blocking(&in->io, in->buf.data + in->buf.end,
+                          pt_buf_room(&in->buf));
   if (n >= 0)
     take_bytes(in, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
@@ -231,9 +232,9 @@ int pt_peer_wait(lua_State *L, pt_peer *p) {
 
 /* Whether there is more room now than there was. */
 static int find_room(pt_output *o) {
-  if ((errno != EAGAIN && errno != EWOULDBLOCK) || o->io.is_wide)
+  if ((errno != EAGAIN && errno != EWOULDBLOCK) || o->io.is_enlarged)
     return 0;
-  pt_io_widen(&o->io, SIZE_MAX);
+  pt_io_enlarge(&o->io, SIZE_MAX);
   return 1;
 }
 
@@ -243,7 +244,7 @@ static int write_bytes(lua_State *L, pt_output *o) {
   o->is_full = 0;
   while (pt_buf_len(&o->buf) > 0 && o->io.fd != -1) {
     ssize_t n;
-    pt_io_widen(&o->io, pt_buf_len(&o->buf));
+    pt_io_enlarge(&o->io, pt_buf_len(&o->buf));
     n = pt_io_write(&o->io, pt_buf_front(&o->buf), pt_buf_len(&o->buf));
     if (n < 0 && find_room(o))
       continue;
@@ -264,18 +265,18 @@ static void watch_output(lua_State *L, pt_peer *p) {
 
 /* After a write that was not like the one before, or of which the policy wants
 ** to hear. */
-static void tell_written(lua_State *L, pt_peer *p, int status, int err) {
+static void report_write(lua_State *L, pt_peer *p, int status, int err) {
   int top = lua_gettop(L);
   if (pt_peer_push(L, p)) {
-    if (p->output.is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
+    if (p->output.is_blocked != ((p->watched_events & PT_POLL_WRITE) != 0))
       watch_output(L, p);
     if (status < 0) {
       pt_peer_push_policy(L, top + 1, "lost");
       lua_pushfstring(L, "cannot write: %s", strerror(err));
       lua_call(L, 2, 0);
     }
-    if (p->is_reporting) {
-      pt_peer_push_policy(L, top + 1, "moved");
+    if (p->watches_activity) {
+      pt_peer_push_policy(L, top + 1, "after_activity");
       lua_call(L, 1, 0);
     }
   }
@@ -288,9 +289,9 @@ void pt_peer_write(lua_State *L, pt_peer *p) {
   p->input.is_drained = 0; /* what comes next may be an answer */
   o->is_blocked = status == 0;
   o->is_clogged = o->is_blocked && pt_buf_len(&o->buf) > CLOGGED;
-  if (status < 0 || p->is_reporting ||
-      o->is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
-    tell_written(L, p, status, err);
+  if (status < 0 || p->watches_activity ||
+      o->is_blocked != ((p->watched_events & PT_POLL_WRITE) != 0))
+    report_write(L, p, status, err);
 }
 
 void pt_peer_write_link(lua_State *L, pt_link *to_write) {
@@ -301,7 +302,7 @@ void pt_peer_write_link(lua_State *L, pt_link *to_write) {
   p->loop->decoding = NULL;
 }
 
-void pt_peer_queued(lua_State *L, pt_peer *p) {
+void pt_peer_write_soon(lua_State *L, pt_peer *p) {
   if (p->loop->is_turning)
     pt_list_add(&p->loop->unwritten, &p->to_write);
   else
@@ -313,26 +314,26 @@ static long count_interrupts(void) {
   return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-static int is_time(pt_early *e, size_t queued, size_t left) {
+static int should_write_early(pt_early *e, size_t queued, size_t left) {
   if (queued < EARLY_LEAST || queued < left)
     return 0;
-  if (!e->is_patient || queued >= EARLY_MUCH)
+  if (!e->waits_for_more || queued >= EARLY_MUCH)
     return 1;
   if (++e->count < EARLY_HELD)
     return 0;
-  e->is_patient = e->count = 0;
+  e->waits_for_more = e->count = 0;
   return 1;
 }
 
 /* The first of a trial only takes down the count. */
-static void note_early(pt_early *e) {
+static void count_early_write(pt_early *e) {
   long now;
-  if (e->is_patient || (e->count++ > 0 && e->count <= EARLY_TRIAL))
+  if (e->waits_for_more || (e->count++ > 0 && e->count <= EARLY_TRIAL))
     return;
   now = count_interrupts();
   if (e->count > EARLY_TRIAL) {
-    e->is_patient = now - e->interrupts >= EARLY_TRIAL / 2;
-    e->count = e->is_patient ? 0 : 1;
+    e->waits_for_more = now - e->interrupts >= EARLY_TRIAL / 2;
+    e->count = e->waits_for_more ? 0 : 1;
   }
   e->interrupts = now;
 }
@@ -340,10 +341,10 @@ static void note_early(pt_early *e) {
 /* Where there is no room, that is tried again when there is some. */
 void pt_peer_write_early(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
-  if (!o->is_full &&
-      is_time(&o->early, pt_buf_len(&o->buf), pt_buf_len(&p->input.buf))) {
+  if (!o->is_full && should_write_early(&o->early, pt_buf_len(&o->buf),
+                                        pt_buf_len(&p->input.buf))) {
     o->is_full = write_bytes(L, o) == 0;
-    note_early(&o->early);
+    count_early_write(&o->early);
   }
 }
 
@@ -376,16 +377,16 @@ int pt_peer_finish(lua_State *L) {
     pt_loop_unwatch(L, p->loop, p->input.io.fd);
   if (p->output.io.fd != -1)
     pt_loop_unwatch(L, p->loop, p->output.io.fd);
-  p->watches = 0;
+  p->watched_events = 0;
   leave_loop(p);
   p->is_finished = p->is_held = 1;
   pt_peer_release(L, p);
   return 0;
 }
 
-/* stream:shut(): closes the output alone; the other side of a socket sees the
+/* stream:close_output(): closes the output alone; the other side of a socket sees the
 ** end of its input, too */
-int pt_peer_shut(lua_State *L) {
+int pt_peer_close_output(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   int fd = p->output.io.fd;
   if (fd != -1 && fd != p->input.io.fd)
@@ -396,7 +397,7 @@ int pt_peer_shut(lua_State *L) {
     shutdown(fd, SHUT_WR);
   close_output(p);
   if (p->input.io.fd != -1) {
-    p->watches = -1;
+    p->watched_events = -1;
     pt_peer_watch(L, p, 1);
   }
   return 0;

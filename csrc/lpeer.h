@@ -70,7 +70,7 @@ typedef struct pt_input {
 ** only interrupts this side: that shows in the system's count of interruptions,
 ** and then more is gathered before it is sent. */
 typedef struct pt_early {
-  int is_patient;  /* more is gathered */
+  int waits_for_more; /* more is gathered */
   int count;       /* times sent early, or not sent, since that was decided */
   long interrupts; /* the system's count then */
 } pt_early;
@@ -136,19 +136,20 @@ typedef struct pt_peer {
   pt_link to_write, to_read;
   pt_alarm overdue; /* when the first call in flight has to be answered */
 
-  double timeout;    /* of calls, seconds; HUGE_VAL for none */
-  double spin;       /* seconds to go on asking for an answer before sleeping */
-  lua_Integer bound; /* handlers at work, besides those that wait for us */
+  double timeout; /* of calls, seconds; HUGE_VAL for none */
+  double spin;    /* seconds to go on asking for an answer before sleeping */
+  lua_Integer
+      max_handlers;  /* handlers at work, besides those that wait for us */
   pt_task *handlers; /* at work, a list */
   lua_Integer running;
 
-  int is_held;      /* requests go to the policy, not to handlers */
-  int is_paused;    /* nothing is read */
-  int is_deaf;      /* no call can be answered any more */
-  int is_finished;  /* the input has ended, and the policy knows */
-  int is_orphaned;  /* nothing will come but what is there */
-  int is_reporting; /* the policy hears of every answer and every write */
-  int watches;      /* what the loop watches its descriptors for */
+  int is_held;          /* requests go to the policy, not to handlers */
+  int is_paused;        /* nothing is read */
+  int fails_calls;      /* no call can be answered any more */
+  int is_finished;      /* the input has ended, and the policy knows */
+  int expects_end;      /* nothing will come but what is there */
+  int watches_activity; /* the policy hears of every answer and every write */
+  int watched_events;   /* what the loop watches its descriptors for */
 } pt_peer;
 
 /* Pushes a new one, born closed. */
@@ -198,7 +199,7 @@ void pt_peer_write_early(lua_State *L, pt_peer *p);
 
 /* There is something to be written: before the loop waits, or now if it does
 ** not turn. */
-void pt_peer_queued(lua_State *L, pt_peer *p);
+void pt_peer_write_soon(lua_State *L, pt_peer *p);
 void pt_peer_write_link(lua_State *L, pt_link *to_write); /* for the loop */
 
 /* }====== */
@@ -209,7 +210,7 @@ void pt_peer_release(lua_State *L, pt_peer *p);
 
 /* Methods: finish and shut. */
 int pt_peer_finish(lua_State *L);
-int pt_peer_shut(lua_State *L);
+int pt_peer_close_output(lua_State *L);
 
 #pragma GCC visibility pop
 

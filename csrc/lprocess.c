@@ -1,6 +1,6 @@
 /*
 ** core.spawn and its processes; core.which; core.getpid, core.alive and
-** core.observe for processes that need not be children.
+** core.pidfd for processes that need not be children.
 */
 #define _GNU_SOURCE
 
@@ -466,10 +466,10 @@ static int process_close(lua_State *L) {
   process *p = check_process(L);
   int i;
   end_process(L, p);
-  pt_fd_drop(&p->watch);
+  pt_fd_close(&p->watch);
   for (i = 0; i < 3; i++)
     if (p->ends[i] != NULL)
-      pt_fd_drop(&p->ends[i]->fd);
+      pt_fd_close(&p->ends[i]->fd);
   return 0;
 }
 
@@ -537,15 +537,15 @@ static const char *kind_of(int err) {
                                                          : "unsupported";
 }
 
-/* core.observe(pid) -> fd | nil, msg, kind, errno */
-static int core_observe(lua_State *L) {
+/* core.pidfd(pid) -> fd | nil, msg, kind, errno */
+static int core_pidfd(lua_State *L) {
   pid_t pid = check_pid(L);
   pt_fd *f = pt_fd_push(L);
   int err;
   f->fd = pt_process_watch(pid);
   err = errno;
   if (f->fd == -1)
-    return pt_fail_errno(L, err, kind_of(err), "cannot observe process %d",
+    return pt_fail_errno(L, err, kind_of(err), "cannot watch process %d",
                          (int)pid);
   return 1;
 }
@@ -553,8 +553,8 @@ static int core_observe(lua_State *L) {
 /* }====== */
 
 static const luaL_Reg functions[] = {
-    {"spawn", core_spawn}, {"which", core_which},     {"getpid", core_getpid},
-    {"alive", core_alive}, {"observe", core_observe}, {NULL, NULL},
+    {"spawn", core_spawn}, {"which", core_which}, {"getpid", core_getpid},
+    {"alive", core_alive}, {"pidfd", core_pidfd}, {NULL, NULL},
 };
 
 void pt_open_process(lua_State *L) {

@@ -134,7 +134,7 @@ static int hash_file(sha256 *s, const char *path) {
   if (fd == -1)
     return errno;
   err = add_file(s, fd);
-  pt_fd_drop(&fd);
+  pt_fd_close(&fd);
   finish(s);
   return err;
 }

@@ -95,8 +95,8 @@ static int take_all(signals *s, const int *wanted, int count, int handled) {
     atomic_flag_clear(&is_taken);
     return err;
   }
-  pt_fd_nonblock(ends[0]);
-  pt_fd_nonblock(ends[1]);
+  pt_fd_set_nonblocking(ends[0]);
+  pt_fd_set_nonblocking(ends[1]);
   s->is_open = 1;
   s->input = ends[0];
   s->count = 0;
@@ -118,8 +118,8 @@ static void give_back(signals *s) {
     if (sigaction(s->taken[i], NULL, &now) == 0 && is_handler(&now, note))
       sigaction(s->taken[i], &s->before[i], NULL);
   output = -1;
-  pt_fd_drop(&end);
-  pt_fd_drop(&s->input);
+  pt_fd_close(&end);
+  pt_fd_close(&s->input);
   atomic_flag_clear(&is_taken);
 }
 

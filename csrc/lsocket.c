@@ -29,7 +29,7 @@
 #define BACKLOG 128
 
 #if !defined(SOCK_CLOEXEC)
-#define SOCK_CLOEXEC 0 /* pt_fd_settle sets it, if not at once */
+#define SOCK_CLOEXEC 0 /* pt_fd_make_private sets it, if not at once */
 #define accept4(listener, name, len, flags) accept(listener, name, len)
 #endif
 
@@ -45,15 +45,15 @@ typedef struct place {
 
 static int give_up(int fd) {
   int err = errno;
-  pt_fd_drop(&fd);
+  pt_fd_close(&fd);
   return -err;
 }
 
 /* Prepares the socket that a system call has returned. */
 static int prepare(int fd) {
   int on = 1;
-  fd = pt_fd_settle(fd);
-  if (fd == -1 || pt_fd_nonblock(fd) != 0)
+  fd = pt_fd_make_private(fd);
+  if (fd == -1 || pt_fd_set_nonblocking(fd) != 0)
     return give_up(fd);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* if it is TCP */
   return fd;
@@ -95,7 +95,7 @@ static int connect_to(const struct sockaddr *name, socklen_t len,
   err = begin(fd, name, len);
   *pending = err == EINPROGRESS;
   if (err != 0 && !*pending)
-    pt_fd_drop(&fd);
+    pt_fd_close(&fd);
   return fd >= 0 ? fd : -err;
 }
 
@@ -146,7 +146,7 @@ static int remove_stale(const char *path) {
     return EEXIST;
   fd = connect_unix(path, &pending);
   if (fd != -ECONNREFUSED) {
-    pt_fd_drop(&fd);
+    pt_fd_close(&fd);
     return EADDRINUSE;
   }
   return unlink(path) == 0 || errno == ENOENT ? 0 : errno;

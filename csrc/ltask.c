@@ -96,7 +96,7 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
   t->is_stopped = 0;
   t->state = PT_TASK_IDLE;
   if (status != LUA_OK || lp->idle_count >= MOST_IDLE) {
-    pt_loop_let_go(L, &t->ref);
+    pt_loop_release(L, &t->ref);
     return;
   }
   lua_settop(t->thread, 0);
@@ -415,9 +415,9 @@ static int loop_current(lua_State *L) {
   if (lp->current == NULL) {
     lua_pushnil(L);
   } else if (push_value(L, lp->current, PT_TASK_OBJECT) == LUA_TNIL &&
-             lp->describe != NULL) {
+             lp->push_handler_context != NULL) {
     lua_pop(L, 1);
-    lp->describe(L, lp->current);
+    lp->push_handler_context(L, lp->current);
   }
   return 1;
 }

@@ -217,7 +217,7 @@ static void forget_timers(void) {
 }
 
 /* Once is enough. Only where a library that is unloaded is forgotten, too. */
-static int heed_forks(void) {
+static int watch_forks(void) {
 #if defined(__linux__)
   static int is_done;
   if (!is_done)
@@ -235,7 +235,7 @@ static ticker *open_ticker(watch *w) {
   pthread_mutex_lock(&changing);
   while (t < tickers + TICKERS && t->watch != NULL)
     t++;
-  if (t == tickers + TICKERS || !heed_forks() ||
+  if (t == tickers + TICKERS || !watch_forks() ||
       (taken == 0 && (taken = take_signal()) == 0))
     t = NULL;
   else
@@ -522,7 +522,7 @@ pt_activation *pt_watch_pause(pt_watch *w) {
   return paused;
 }
 
-void pt_watch_go_on(pt_watch *w, pt_activation *paused) {
+void pt_watch_unpause(pt_watch *w, pt_activation *paused) {
   if (paused != NULL)
     put_on_top(w, paused);
   else

@@ -44,7 +44,7 @@ void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread);
 /* Between these two calls no task computes. */
 typedef struct pt_activation pt_activation;
 pt_activation *pt_watch_pause(pt_watch *w);
-void pt_watch_go_on(pt_watch *w, pt_activation *paused);
+void pt_watch_unpause(pt_watch *w, pt_activation *paused);
 
 /* Whether the thread has a hook for every call and every instruction. Handlers
 ** of signals that stop the program set one: so does lua.c at Ctrl-C. */

@@ -21,7 +21,7 @@
 #include <poll.h>
 #endif
 
-void pt_poll_close(pt_poll *p) { pt_fd_drop(&p->fd); }
+void pt_poll_close(pt_poll *p) { pt_fd_close(&p->fd); }
 
 void pt_poll_grow(pt_poll *p, void *memory, int limit) {
   size_t used = (size_t)p->limit * sizeof(pt_poll_slot);
@@ -62,7 +62,7 @@ static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
 size_t pt_poll_size(int limit) { return (size_t)limit * sizeof(pt_poll_slot); }
 
 static int start(pt_poll *p, int fd) {
-  *p = (pt_poll){.fd = pt_fd_settle(fd)};
+  *p = (pt_poll){.fd = pt_fd_make_private(fd)};
   return p->fd >= 0 ? 0 : errno;
 }
 

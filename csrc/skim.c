@@ -28,46 +28,47 @@ void pt_skim_begin(pt_skim *k) { memset(k, 0, sizeof *k); }
 
 static void forget_envelope(pt_skim *k) {
   k->id_len = 0;
-  k->has_id = k->has_method = k->has_outcome = k->has_firm_outcome = 0;
+  k->has_id = k->has_method = k->has_outcome = k->has_nonnull_outcome = 0;
 }
 
-static void tell(pt_skim *k) {
-  k->is_told = k->has_told = k->is_item_told = 1;
+static void report(pt_skim *k) {
+  k->has_report = k->has_reported = k->is_item_reported = 1;
   k->is_done = !k->is_batch;
 }
 
 /* Requests of a batch are refused together, for they are answered together. */
-static void tell_rest(pt_skim *k) {
-  k->is_item_told = 1;
-  if (k->has_told_rest)
+static void report_rest(pt_skim *k) {
+  k->is_item_reported = 1;
+  if (k->has_reported_rest)
     return;
-  k->has_told_rest = 1;
+  k->has_reported_rest = 1;
   forget_envelope(k);
-  tell(k);
+  report(k);
 }
 
-static void tell_envelope(pt_skim *k) {
+static void report_envelope(pt_skim *k) {
   if (k->is_batch && (k->has_method || !(k->has_outcome || k->has_id)))
-    tell_rest(k);
+    report_rest(k);
   else
-    tell(k);
+    report(k);
 }
 
 /* A null beside a method means nothing, so it does not make an answer before
 ** all members are known. */
-static void tell_if_known(pt_skim *k) {
-  if (!k->is_item_told && k->has_id && (k->has_method || k->has_firm_outcome))
-    tell_envelope(k);
+static void report_if_known(pt_skim *k) {
+  if (!k->is_item_reported && k->has_id &&
+      (k->has_method || k->has_nonnull_outcome))
+    report_envelope(k);
 }
 
 /* Nothing more can be known. An id by itself does not say whose it is. */
 static void give_up(pt_skim *k) {
   k->state = AT_END;
   k->id_len = 0;
-  if (k->is_batch && !k->has_told)
-    tell_rest(k);
-  else if (!k->has_told)
-    tell(k);
+  if (k->is_batch && !k->has_reported)
+    report_rest(k);
+  else if (!k->has_reported)
+    report(k);
   k->is_done = 1;
 }
 
@@ -158,7 +159,7 @@ static void end_value(pt_skim *k) {
     return;
   k->member = OTHER;
   end_id(k);
-  tell_if_known(k);
+  report_if_known(k);
 }
 
 static const char *read_string(pt_skim *k, const char *p, const char *end) {
@@ -230,12 +231,12 @@ static void note_member(pt_skim *k, char first) {
     k->has_method = 1;
   if (k->member == OUTCOME) {
     k->has_outcome = 1;
-    k->has_firm_outcome = k->has_firm_outcome || first != 'n';
+    k->has_nonnull_outcome = k->has_nonnull_outcome || first != 'n';
   }
   if (k->member == ID)
     k->id_len = 0;
   else
-    tell_if_known(k);
+    report_if_known(k);
 }
 
 static void begin_value(pt_skim *k, char c) {
@@ -262,15 +263,15 @@ static void begin_value(pt_skim *k, char c) {
 static void begin_envelope(pt_skim *k) {
   forget_envelope(k);
   k->is_inside = 1;
-  k->is_item_told = 0;
+  k->is_item_reported = 0;
   k->state = AT_FIRST_NAME;
 }
 
 static void end_envelope(pt_skim *k) {
   k->is_inside = 0;
   k->state = k->is_batch ? AFTER_ITEM : AT_END;
-  if (!k->is_item_told)
-    tell_envelope(k);
+  if (!k->is_item_reported)
+    report_envelope(k);
 }
 
 static void begin_name(pt_skim *k) {
@@ -286,8 +287,8 @@ static void begin_batch(pt_skim *k) {
 
 static void end_batch(pt_skim *k) {
   k->state = AT_END;
-  if (!k->has_told)
-    tell_rest(k);
+  if (!k->has_reported)
+    report_rest(k);
   k->is_done = 1;
 }
 
@@ -299,7 +300,7 @@ static void begin_item(pt_skim *k, char c) {
   k->member = OTHER;
   begin_value(k, c);
   if (!k->is_done)
-    tell_rest(k);
+    report_rest(k);
 }
 
 /* A byte between names and values, if it may stand where it stands. */
@@ -356,14 +357,14 @@ static const char *read_some(pt_skim *k, const char *p, const char *end) {
 
 size_t pt_skim_read(pt_skim *k, const char *bytes, size_t len) {
   const char *p = bytes, *end = bytes + len;
-  k->is_told = 0;
-  while (p < end && !k->is_told && !k->is_done)
+  k->has_report = 0;
+  while (p < end && !k->has_report && !k->is_done)
     p = read_some(k, p, end);
-  return k->is_told ? (size_t)(p - bytes) : len;
+  return k->has_report ? (size_t)(p - bytes) : len;
 }
 
 void pt_skim_end(pt_skim *k) {
-  k->is_told = 0;
+  k->has_report = 0;
   if (!k->is_done)
     give_up(k);
 }

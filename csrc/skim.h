@@ -5,8 +5,8 @@
 **
 **   pt_skim k;
 **   pt_skim_begin(&k);
-**   used = pt_skim_read(&k, bytes, len);  if (k.is_told) …
-**   pt_skim_end(&k);                      if (k.is_told) …
+**   used = pt_skim_read(&k, bytes, len);  if (k.has_report) …
+**   pt_skim_end(&k);                      if (k.has_report) …
 **
 ** Only members of the envelope itself count, never those of a payload: levels
 ** and strings are followed to the end. Of a member that is given twice before
@@ -29,7 +29,7 @@
 #define PT_SKIM_NAME 37 /* bytes of "result" with every letter escaped, and " */
 
 typedef struct pt_skim {
-  int is_told;     /* the three below are to be looked at now */
+  int has_report;  /* the three below are to be looked at now */
   size_t id_len;   /* bytes of `id`, quotes included; 0 if it is not known */
   int has_method;  /* it is a request or notification */
   int has_outcome; /* it has a result or an error */
@@ -41,15 +41,15 @@ typedef struct pt_skim {
   int member;
   int is_inside; /* of an envelope; else in a batch, or in nothing */
   int has_id;
-  int has_firm_outcome; /* one that is not null */
+  int has_nonnull_outcome; /* one that is not null */
   int is_batch;
-  int is_item_told;
-  int has_told;      /* something */
-  int has_told_rest; /* what is not an answer, of a batch */
-  int is_escaped;    /* the next byte of a string belongs to an escape */
-  uint64_t depth;    /* levels inside of a value */
-  uint64_t unknown;  /* the outer ones of them whose bit was pushed out */
-  uint64_t arrays;   /* a bit for each of the others, the innermost lowest */
+  int is_item_reported;
+  int has_reported;      /* something */
+  int has_reported_rest; /* what is not an answer, of a batch */
+  int is_escaped;        /* the next byte of a string belongs to an escape */
+  uint64_t depth;        /* levels inside of a value */
+  uint64_t unknown;      /* the outer ones of them whose bit was pushed out */
+  uint64_t arrays; /* a bit for each of the others, the innermost lowest */
   size_t name_len;
   char name[PT_SKIM_NAME];
 } pt_skim;

@@ -215,7 +215,7 @@ static int fail(pt_spawn_failure *failure, const char *step, const char *name,
 static void close_ends(int ends[4]) {
   int i;
   for (i = 0; i < 4; i++)
-    pt_fd_drop(&ends[i]);
+    pt_fd_close(&ends[i]);
 }
 
 static int is_open(int fd) { return fcntl(fd, F_GETFD) != -1; }
@@ -255,7 +255,7 @@ static int open_pipes(const pt_spawn_plan *plan, links *l) {
       err = open_pipe(l, i);
       l->sources[i] = l->theirs[i];
       if (err == 0)
-        err = pt_fd_nonblock(l->ours[i]);
+        err = pt_fd_set_nonblocking(l->ours[i]);
     }
   return err;
 }
@@ -319,7 +319,7 @@ int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
     close_ends(l.ours);
     return -1;
   }
-  pt_fd_drop(&l.ours[REPORT_PIPE]);
+  pt_fd_close(&l.ours[REPORT_PIPE]);
   child->pid = pid;
   child->watch = pt_process_watch(pid);
   memcpy(child->ends, l.ours, sizeof child->ends);
@@ -388,13 +388,13 @@ int pt_spawn_find(const char *name, const char *path, char *file, size_t size) {
 
 int pt_process_watch(pid_t pid) {
 #if defined(__linux__) && defined(SYS_pidfd_open)
-  return pt_fd_settle((int)syscall(SYS_pidfd_open, pid, 0));
+  return pt_fd_make_private((int)syscall(SYS_pidfd_open, pid, 0));
 #elif defined(PT_POLL_KQUEUE)
   struct kevent event;
-  int queue = pt_fd_settle(kqueue());
+  int queue = pt_fd_make_private(kqueue());
   EV_SET(&event, pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
   if (queue != -1 && kevent(queue, &event, 1, NULL, 0, NULL) == -1)
-    pt_fd_drop(&queue);
+    pt_fd_close(&queue);
   return queue;
 #else
   (void)pid;

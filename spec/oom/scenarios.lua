@@ -407,18 +407,18 @@ function policy.withdrawn(self, _, err) self.withdrawn = err end
 function policy.remote_error(payload)
   return (type(payload) == "userdata" and json.decode(payload) or payload).message
 end
-function policy.moved(self) self.moved = true end
+function policy.after_activity(self) self.moved = true end
 function policy.calling(self) self.calling = true end
 
 function policy.invalid(self, _, id, call, report)
-  if call then return self.stream:settle(call, nil, report.message) end
+  if call then return self.stream:complete_call(call, nil, report.message) end
   self.stream:fail(id, report.code, report.message)
   self.stream:write_soon()
 end
 
 function policy.ended(self, message)
   if self.ended then return end
-  self.stream:deafen(message)
+  self.stream:fail_calls(message)
   if not self.is_ending then
     self.is_ending = true
     self.stream:write()
@@ -460,7 +460,7 @@ local function new_peer(fd, options)
 end
 
 local function finish_peer(peer)
-  peer.stream:deafen "finished"
+  peer.stream:fail_calls "finished"
   peer.stream:finish()
 end
 
@@ -596,7 +596,7 @@ function scenarios.peer_ask()
     local got, err = events[20]:wait(5, "late")
     if not got then error(err, 0) end
     is(20, got[1])
-    a.stream:deafen "deaf"
+    a.stream:fail_calls "deaf"
     for i = 1, 19 do is("deaf", select(2, events[i]:wait(5, "late"))) end
     loop.step()
   end)
@@ -606,9 +606,9 @@ function scenarios.peer_settle()
   converse_in_loop(function(a)
     local event = again(loop.event)
     local id = again(a.stream.ask, a.stream, event, "never", nil, 0.001)
-    is(true, again(a.stream.settle, a.stream, id, "settled"))
+    is(true, again(a.stream.complete_call, a.stream, id, "settled"))
     is("settled", (event:wait()))
-    is(false, again(a.stream.settle, a.stream, id, "settled"))
+    is(false, again(a.stream.complete_call, a.stream, id, "settled"))
     local late = again(loop.event)
     again(a.stream.ask, a.stream, late, "never", nil, 0)
     is(core.overdue, (select(2, late:wait(5))))
@@ -643,7 +643,7 @@ function scenarios.peer_listen()
     is(true, again(core.notify, a, "note"))
     again(b.stream.pause, b.stream, true)
     again(b.stream.pause, b.stream, false)
-    is(true, again(b.stream.listen, b.stream))
+    is(true, again(b.stream.receive_only, b.stream))
     loop.step()
     if not b.kept then error(b.ended or "not enough memory", 0) end
     is("notification", b.kept)
@@ -652,7 +652,7 @@ end
 
 function scenarios.peer_output_blocked()
   converse_in_loop(function(a, b)
-    again(a.stream.report, a.stream, true)
+    again(a.stream.watch_activity, a.stream, true)
     again(b.stream.pause, b.stream, true)
     local text = ("x"):rep(100 * 1024)
     for _ = 1, 20 do is(true, again(core.notify, a, "note", { text })) end
@@ -787,11 +787,11 @@ function scenarios.peer_speaks()
     is(true, again(core.notify, a, "note"))
     loop.step(1)
     if b.ended then error(b.ended, 0) end
-    fails("version is missing", "invalid", again(b.stream.speak, b.stream, ways))
-    is(true, again(b.stream.speak, b.stream, ways))
-    is(true, again(a.stream.speak, a.stream, ways))
+    fails("version is missing", "invalid", again(b.stream.set_envelope, b.stream, ways))
+    is(true, again(b.stream.set_envelope, b.stream, ways))
+    is(true, again(a.stream.set_envelope, a.stream, ways))
     is(1, result_of(a, "echo", { 1 })[1])
-    is(true, again(a.stream.speak, a.stream, { extra = { version = "0.2" } }))
+    is(true, again(a.stream.set_envelope, a.stream, { extra = { version = "0.2" } }))
     says('"0.2" expected, got "0.1"', select(2, call(a, "echo"))) -- what b says is not what a expects, either
   end, { framing = "header" }, { framing = "auto", others = true })
 end
@@ -802,7 +802,7 @@ function scenarios.peer_others()
     loop.step(1)
     if b.ended then error(b.ended, 0) end
     is("0.1", (b.stream:others() or error("not enough memory", 0)).version)
-    fails("is missing", "invalid", again(b.stream.speak, b.stream, { extra = { third = 1 } }))
+    fails("is missing", "invalid", again(b.stream.set_envelope, b.stream, { extra = { third = 1 } }))
   end, { extra = { version = "0.1", other = 2 } }, { others = true })
 end
 
@@ -976,8 +976,8 @@ end
 function scenarios.observe()
   local pid = again(core.getpid)
   is(true, again(core.alive, pid))
-  again(core.observe, pid):close()
-  fails("cannot observe", "closed", again(core.observe, 0x7FFFFFFF))
+  again(core.pidfd, pid):close()
+  fails("cannot watch", "closed", again(core.pidfd, 0x7FFFFFFF))
 end
 
 function scenarios.which()

@@ -91,7 +91,7 @@ end
 
 -- A process that is gone already is noticed in the next turn of the loop, as every other.
 local function observe(following)
-  local descriptor = core.observe(following.pid)
+  local descriptor = core.pidfd(following.pid)
   if descriptor and loop.watch(descriptor:fileno(), "r", following) then
     following.descriptor = descriptor
     return
