@@ -6,7 +6,19 @@
 #ifndef PT_CORE_H
 #define PT_CORE_H
 
-#include "lapi.h"
+#include <luaconf.h>
+
+/* Calls of the Lua API go through the global offset table directly instead of
+** through a PLT stub. A message takes more than a hundred such calls. */
+#if defined(__ELF__) && defined(__has_attribute)
+#if __has_attribute(noplt)
+#undef LUA_API
+#define LUA_API extern __attribute__((noplt))
+#endif
+#endif
+
+#include <lauxlib.h>
+#include <lua.h>
 
 #pragma GCC visibility push(hidden)
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "lapi.h"
+#include "core.h"
 
 #pragma GCC visibility push(hidden)
 

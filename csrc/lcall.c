@@ -1,6 +1,6 @@
 #define _POSIX_C_SOURCE 200809L
 
-#include "lcall.h"
+#include "lpeer.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-#include "ldispatch.h"
+#include "lpeer.h"
 
-#include "lcall.h"
 #include "ljson.h"
 #include "lmessage.h"
 #include "lsend.h"

@@ -8,8 +8,8 @@
 
 #include <poll.h>
 
+#include "core.h"
 #include "io.h"
-#include "lapi.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -10,7 +10,6 @@
 
 #include "core.h"
 #include "frame.h"
-#include "lapi.h"
 #include "lbuf.h"
 
 #define CLASS "pintle.frames"

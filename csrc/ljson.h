@@ -6,8 +6,8 @@
 #ifndef PT_LJSON_H
 #define PT_LJSON_H
 
+#include "core.h"
 #include "json.h"
-#include "lapi.h"
 #include "lbuf.h"
 
 #pragma GCC visibility push(hidden)

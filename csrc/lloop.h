@@ -22,11 +22,10 @@
 
 #include <stdint.h>
 
-#include "lapi.h"
+#include "core.h"
 #include "ljson.h"
 #include "lwatchdog.h"
 #include "poll.h"
-#include "timer.h"
 
 #pragma GCC visibility push(hidden)
 

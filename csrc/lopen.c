@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "core.h"
-#include "lcall.h"
-#include "ldispatch.h"
 #include "lfd.h"
 #include "lmessage.h"
 #include "lsend.h"

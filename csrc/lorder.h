@@ -6,7 +6,7 @@
 #ifndef PT_LORDER_H
 #define PT_LORDER_H
 
-#include "lapi.h"
+#include "core.h"
 #include "ljson.h"
 
 #pragma GCC visibility push(hidden)

@@ -13,15 +13,63 @@
 #ifndef PT_LPEER_H
 #define PT_LPEER_H
 
+#include "core.h"
 #include "frame.h"
 #include "io.h"
-#include "lapi.h"
 #include "lbuf.h"
 #include "ljson.h"
 #include "lloop.h"
-#include "pending.h"
 
 #pragma GCC visibility push(hidden)
+
+/* {====== Pending calls ======
+** The calls that wait for an answer: ids given out from 1 upwards, and for each
+** its deadline and what waits for it. The slot is the id's
+** place in a ring; an id whose place is still taken is passed over, so nothing
+** is ever searched but for what is overdue.
+**
+** The ring's memory is the caller's. */
+
+typedef struct pt_pending_call {
+  int64_t id;   /* 0 where the slot is free */
+  double due;   /* when to give up on it; HUGE_VAL for never */
+  void *waiter; /* the caller's */
+} pt_pending_call;
+
+typedef struct pt_pending {
+  pt_pending_call *calls; /* by slot */
+  size_t slots;           /* a power of two, or 0 at first */
+  size_t count;
+  int64_t last;    /* id given out last */
+  size_t swept;    /* slots already looked at for what is overdue */
+  double earliest; /* deadline among those, if swept is not 0 */
+} pt_pending;
+
+#define PT_PENDING_NONE SIZE_MAX
+
+/* Whether the ring must grow before another id can be had. */
+int pt_pending_is_full(const pt_pending *p);
+
+/* The next id; it is taken only once it was sent. */
+int64_t pt_pending_next(pt_pending *p);
+void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter);
+
+/* The slot of `id`, or PT_PENDING_NONE. */
+size_t pt_pending_find(const pt_pending *p, int64_t id);
+
+void pt_pending_remove(pt_pending *p, size_t slot);
+
+/* The slot of a call whose deadline is `now` or before, for the caller to
+** remove and ask again; or PT_PENDING_NONE when no more is, and the earliest
+** deadline of the others in `next`. Calls made while this is asked again and
+** again may be missed by `next`. */
+size_t pt_pending_overdue(pt_pending *p, double now, double *next);
+
+/* Moves to a ring of `slots` slots, at least twice as many as before, in the
+** memory `calls`; the old memory is the caller's again. */
+void pt_pending_move(pt_pending *p, pt_pending_call *calls, size_t slots);
+
+/* }====== */
 
 /* The user values of the userdata. */
 enum {
@@ -211,6 +259,50 @@ void pt_peer_release(lua_State *L, pt_peer *p);
 /* Methods: finish and shut. */
 int pt_peer_finish(lua_State *L);
 int pt_peer_close_output(lua_State *L);
+
+/* {====== Calls (lcall.c) ======
+** Calls to the other side: made by a task, which yields, by code outside of
+** tasks, which turns the loop, or for an event. A call is over when it is taken
+** out of the ring of pending calls: by its answer, its deadline, or the code
+** that gives it up. */
+
+/* Prepares a new peer. */
+void pt_call_init(pt_peer *p);
+
+/* Gives the two values on top to what waited for an answer; they are taken off.
+** A task is resumed now, or in the next turn if `soon`. */
+void pt_call_complete(lua_State *L, void *waiter, int soon);
+
+/* Adds call and notify, the methods of a Lua peer, and the value that stands
+** for a missed deadline to the module's table, which is on top. */
+void pt_call_add(lua_State *L);
+
+/* Methods of its userdata: ask, complete_call and fail_calls. */
+int pt_call_ask(lua_State *L);
+int pt_call_complete_id(lua_State *L);
+int pt_call_fail_all(lua_State *L);
+
+/* }====== */
+
+/* {====== Dispatch (ldispatch.c) ======
+** What comes in: messages are sent on to the calls that wait for them, to
+** handlers, or to the policy. A handler runs in a task, and what it returns is
+** the answer. */
+
+/* Tells the loop how to read peers. */
+void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp);
+
+void pt_dispatch_read_link(lua_State *L, pt_link *to_read); /* for the loop */
+
+/* Whether one more request may be begun. */
+int pt_dispatch_has_room(const pt_peer *p);
+
+/* Methods: handle, listen and requests. */
+int pt_dispatch_handle(lua_State *L);
+int pt_dispatch_receive_only(lua_State *L);
+int pt_dispatch_requests(lua_State *L);
+
+/* }====== */
 
 #pragma GCC visibility pop
 

@@ -23,7 +23,7 @@
 #ifndef PT_LWATCHDOG_H
 #define PT_LWATCHDOG_H
 
-#include "lapi.h"
+#include "core.h"
 
 #pragma GCC visibility push(hidden)
 
