@@ -7,7 +7,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The table is registered when it is complete: memory may run out before. */
+/* The metatable is registered only when it is complete: there may be not enough
+** memory before that. */
 static void make_class(lua_State *L, const char *name, const luaL_Reg *methods,
                        const luaL_Reg *meta) {
   int n = 0;
@@ -133,11 +134,11 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
 
 /* {====== The module ======
 ** A part is opened when one of its names is first used: a part that a program
-** does not use costs it nothing at start-up. */
+** does not use costs nothing at start-up. */
 
 typedef struct part {
   void (*open)(lua_State *L);
-  const char *names[8]; /* NULL after the last */
+  const char *names[8]; /* ends with NULL */
 } part;
 
 static const part parts[] = {
@@ -154,7 +155,7 @@ static const part parts[] = {
     {pt_open_watchdog, {"protect", "watchdog"}},
 };
 
-/* Opens the part of the module, at 1, that has the name at 2. */
+/* __index of the module: (module, name). Opens the part that has this name. */
 static int open_part(lua_State *L) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   size_t i;

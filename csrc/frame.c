@@ -1,8 +1,11 @@
+/* Four layers, bottom-up: the fields of a header line, input that is refused
+** and skipped, the two framings (lines, header blocks), and the detection of
+** the framing in auto mode. */
 #include "frame.h"
 
 #include <string.h>
 
-#define USUAL_DIGITS 12 /* of a length that is not looked at twice */
+#define USUAL_DIGITS 12 /* digits of a length that take_usual accepts */
 
 /* The input of one call. */
 typedef struct input {
@@ -50,7 +53,8 @@ static int is_name_byte(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || c == '-';
 }
 
-/* How many of the first bytes agree with `word`, which is in lower case. */
+/* Counts how many of the first bytes equal `word`, which is in lower case; case
+** is ignored. */
 static size_t matching_prefix(const char *text, size_t len, const char *word) {
   size_t i = 0;
   while (i < len && word[i] != '\0' && lower(text[i]) == word[i])
@@ -73,8 +77,8 @@ static void trim(const char **text, size_t *len) {
 
 static const char length_name[] = "content-length:";
 
-/* A name such as helloContent-Length: what was printed without an end of line,
-** and the field behind it. */
+/* Whether a name is like helloContent-Length: text that was printed without a
+** line end, directly followed by a field. */
 static int has_glued_prefix(const char *name, size_t len) {
   size_t own = sizeof length_name - 2;
   return len > own && name[len - own - 1] != '-' &&
@@ -102,7 +106,8 @@ int pt_header_is(const pt_header_field *field, const char *name) {
   return equals(field->name, field->name_len, name);
 }
 
-/* The value as a length; or why it is none. */
+/* Reads the value as a length. Returns NULL, or the reason why it is not one.
+*/
 static const char *length_of(const pt_header_field *field, uint64_t *length) {
   size_t i;
   *length = 0;
@@ -117,9 +122,9 @@ static const char *length_of(const pt_header_field *field, uint64_t *length) {
   return i > 0 ? NULL : "Content-Length is empty, header line";
 }
 
-/* Whether a Content-Type names no charset, or utf-8 by any of its spellings:
-** the value behind "charset=", up to the next ';'; whole content types and
-** charsets come in quotes from some. */
+/* Whether a Content-Type has no charset, or utf-8 in any spelling: the value
+** after "charset=", up to the next ';'. Some peers quote the whole content type
+** or the charset. */
 static int is_utf8(const pt_header_field *field) {
   const char *p = field->value, *end = p + field->value_len, *stop;
   while (p < end && matching_prefix(p, (size_t)(end - p), "charset=") < 8)
@@ -135,12 +140,13 @@ static int is_utf8(const pt_header_field *field) {
          equals(p, (size_t)(stop - p), "utf8");
 }
 
-/* Whether these first bytes of a line open a block that a peer would send. */
+/* Whether the line begins like a header that a peer would send. */
 static int opens_header(const char *line, size_t len) {
   return matching_prefix(line, len, "content-") == 8;
 }
 
-/* Where "Content-Length:" stands inside of a line behind junk; 0 if nowhere. */
+/* Returns the offset of "Content-Length:" inside of a line, after junk; 0 if it
+** is not there. */
 static size_t find_length(const char *line, size_t len) {
   size_t at;
   for (at = 1; at + sizeof length_name - 1 <= len; at++)
@@ -150,8 +156,8 @@ static size_t find_length(const char *line, size_t len) {
   return 0;
 }
 
-/* Where to cut junk of `len` bytes so that no "Content-Length:" that stands in
-** it or may follow is lost. */
+/* Returns where to cut junk of `len` bytes so that no "Content-Length:" is lost
+** that is in it or that begins at its end. */
 static size_t cut_junk(const char *junk, size_t len) {
   size_t tail, at = find_length(junk, len);
   if (at > 0)
@@ -165,10 +171,11 @@ static size_t cut_junk(const char *junk, size_t len) {
 
 /* }====== */
 
-/* {====== What is refused ====== */
+/* {====== Refused input ====== */
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
+/* Stores the beginning of a message over the limit, for its report. */
 static void keep_start(pt_framing *f, const char *bytes, size_t len) {
   size_t n = least(len, sizeof f->start - f->start_len);
   memcpy(f->start + f->start_len, bytes, n);
@@ -192,7 +199,8 @@ static pt_frame_result too_long(pt_framing *f, pt_frame_found *found,
   return give(found, PT_FRAME_BAD, f->start, f->start_len, used);
 }
 
-/* How many of these bytes belong to it; `*ends` if that is the rest of it. */
+/* Counts how many of these bytes belong to the refused message. Sets `*ends` if
+** they are its rest. */
 static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
   const char *newline;
   if (!f->skip_line) {
@@ -204,7 +212,7 @@ static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
   return newline != NULL ? (size_t)(newline - in->bytes) + 1 : in->len;
 }
 
-/* Skims bytes that are dropped, up to the next report. */
+/* Skims the skipped bytes, up to the next report. */
 static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
   size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
   if (!f->skip_line && used > 0)
@@ -215,7 +223,7 @@ static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
   return used;
 }
 
-/* Bytes that belong to something already refused. */
+/* Skips bytes of a message that was refused already. */
 static pt_frame_result skip(pt_framing *f, const input *in,
                             pt_frame_found *found) {
   int ends, was_skimming = f->is_skimming, is_line = f->skip_line;
@@ -235,8 +243,9 @@ static pt_frame_result skip(pt_framing *f, const input *in,
 
 /* {====== Lines ====== */
 
-/* Length of the first line without its end, or of all there is at the end of
-** input; `*used` is the length with its end, 0 when the line is unfinished. */
+/* Returns the length of the first line without its line end; at the end of
+** input, of everything there is. `*used` is the length with the line end, 0 if
+** the line is unfinished. */
 static size_t first_line(pt_framing *f, const input *in, size_t *used) {
   const char *newline = memchr(in->bytes + f->seen, '\n', in->len - f->seen);
   size_t len = in->len;
@@ -263,12 +272,14 @@ static int is_blank(const char *text, size_t len) {
 static pt_frame_result scan_line(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t used, len = first_line(f, in, &used);
-  size_t most = f->body_limit + (used == 0); /* it may yet turn out to be CR */
+  /* the last byte may be the CR of a CR LF */
+  size_t most = f->body_limit + (used == 0);
   if (len > most) {
     f->skip_line = 1;
     f->seen = 0;
     start_skimming(f, 0);
-    keep_start(f, in->bytes, f->body_limit); /* however much of it is here */
+    /* at most the limit, so that the result does not depend on the split */
+    keep_start(f, in->bytes, f->body_limit);
     return skip(f, in, found);
   }
   if (used == 0)
@@ -288,7 +299,7 @@ static void forget_block(pt_framing *f) {
   f->wrong = NULL;
 }
 
-/* Junk up to `used`. */
+/* Reports the bytes up to `used` as noise. */
 static pt_frame_result noise(pt_framing *f, const input *in, size_t used,
                              pt_frame_found *found) {
   size_t len = used;
@@ -298,6 +309,7 @@ static pt_frame_result noise(pt_framing *f, const input *in, size_t used,
   return give(found, PT_FRAME_NOISE, in->bytes, len, used);
 }
 
+/* Records an error of the block. The first one is reported. */
 static void set_wrong(pt_framing *f, const char *what) {
   if (f->wrong == NULL) {
     f->wrong = what;
@@ -327,14 +339,14 @@ static void take_field(pt_framing *f, const pt_header_field *field) {
     set_wrong(f, "Content-Type has a charset other than utf-8, header line");
 }
 
-/* Drops a block that is refused and, if it told its length, its body. */
+/* Drops a refused block and, if its length is known, its body. */
 static void drop_block(pt_framing *f) {
   uint64_t length = f->has_length ? f->length : 0;
   forget_block(f);
   f->skip = length;
 }
 
-/* The block's end: its body follows, or it is refused. */
+/* Handles the end of a block: its body follows, or the block is refused. */
 static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
                                  pt_frame_found *found) {
   const char *wrong = f->wrong;
@@ -358,8 +370,9 @@ static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
   return PT_FRAME_MESSAGE;
 }
 
-/* A line that is no field. Noise may come before a block, with or without an
-** end of line of its own; inside of one it makes the block wrong. */
+/* Handles a line that is not a field. Noise may come before a block, with or
+** without its own line end. Inside of a block such a line makes the block
+** invalid. */
 static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
                                  size_t used, pt_frame_found *found) {
   size_t glued;
@@ -372,8 +385,8 @@ static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
   return noise(f, in, glued > 0 ? start + glued : used, found);
 }
 
-/* One whole line, from `start` to `used`. PT_FRAME_MORE with nothing used: on
-** to the next. */
+/* Handles one complete line, from `start` to `used`. PT_FRAME_MORE with nothing
+** used means: continue with the next line. */
 static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
                                  size_t used, pt_frame_found *found) {
   pt_header_field field;
@@ -383,14 +396,14 @@ static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
   f->lines++;
   if (len == 0 && (f->fields > 0 || f->refused))
     return end_block(f, in, used, found);
-  if (len == 0) { /* some end a body with a newline of their own */
+  if (len == 0) { /* some peers write a newline after a body */
     forget_block(f);
     return more(found, used, 0);
   }
   if (!pt_header_parse(in->bytes + start, len, &field))
     return junk_line(f, in, start, used, found);
   take_field(f, &field);
-  if (f->refused) { /* nothing of it is needed any more */
+  if (f->refused) { /* the block was reported: its lines need not be kept */
     f->seen = 0;
     return more(found, used, 0);
   }
@@ -398,8 +411,8 @@ static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
   return PT_FRAME_MORE;
 }
 
-/* A block over its bound, or a line of junk over it. What is left of a block is
-** dropped line by line as it comes. */
+/* Handles a block or a line of junk that is longer than the limit. The rest of
+** a block is dropped line by line. */
 static pt_frame_result over_limit(pt_framing *f, const input *in,
                                   pt_frame_found *found) {
   size_t used = f->block;
@@ -420,7 +433,7 @@ static pt_frame_result over_limit(pt_framing *f, const input *in,
              used);
 }
 
-/* What to do without a whole line. */
+/* Handles input without a complete line. */
 static pt_frame_result part_line(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   if (in->len > f->header_limit)
@@ -464,7 +477,8 @@ static pt_frame_result scan_body(pt_framing *f, const input *in,
              length - (in->len - header), in, in->len);
 }
 
-/* Nearly every header is the one field, written like this. */
+/* Reads a header that is only "Content-Length: N", as nearly all are. Leaves
+** any other header to scan_block. */
 static void take_usual(pt_framing *f, const input *in) {
   static const char usual[] = "Content-Length: ";
   size_t i = sizeof usual - 1;
@@ -498,7 +512,7 @@ static pt_frame_result scan_header(pt_framing *f, const input *in,
 
 /* }====== */
 
-/* {====== Telling them apart ====== */
+/* {====== Detecting the framing ====== */
 
 static int starts_json(const char *text, size_t len) {
   while (len > 0 && (*text == ' ' || *text == '\t')) {
@@ -510,8 +524,9 @@ static int starts_json(const char *text, size_t len) {
 
 typedef enum block_answer { NO_BLOCK, MAYBE_BLOCK, IS_BLOCK } block_answer;
 
-/* Whether the fields at the front lead to a Content-Length. All lines of a
-** block end alike; a printed line such as "INFO: ready" ends in LF alone. */
+/* Whether the fields at the beginning lead to a Content-Length. All lines of a
+** block have the same line end; a printed line such as "INFO: ready" ends in LF
+** alone. */
 static block_answer opens_block(const input *in) {
   size_t start = 0;
   int has_cr = -1;
@@ -543,9 +558,9 @@ static pt_frame_result scan_first_block(pt_framing *f, const input *in,
   return scan_header(f, in, found);
 }
 
-/* A first line that opens neither kind of frame is noise. Nothing behind the
-** bound of a header counts, because a caller that reads small pieces cannot see
-** it. */
+/* Detects the framing. A first line that begins neither kind of frame is noise.
+** Bytes after the header limit are ignored: a caller that reads in small pieces
+** would not see them, and the result must not depend on the split. */
 static pt_frame_result scan_auto(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t most = f->header_limit + 1, used, len;

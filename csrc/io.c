@@ -18,10 +18,10 @@
 #define PIPE_LARGE (1024 * 1024)
 
 #ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* SIGPIPE is ignored where there is no such flag */
+#define MSG_NOSIGNAL 0 /* SIGPIPE is ignored anyway */
 #endif
 #ifndef SOCK_CLOEXEC
-#define SOCK_CLOEXEC 0 /* pt_fd_make_private sets it, if not at once */
+#define SOCK_CLOEXEC 0 /* pt_fd_make_private sets close-on-exec later */
 #endif
 #if defined(__APPLE__)
 #define pipe2(ends, flags) pipe(ends)
@@ -43,13 +43,13 @@ void pt_fd_close(int *fd) {
   errno = saved;
 }
 
-/* A private copy above stdio; -1 with errno set. */
+/* Returns a copy with a number above 2, closed on exec; -1 with errno set. */
 static int copy(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
 int pt_fd_make_private(int fd) {
   int moved = fd;
   if (fd > 2) {
-#if !defined(__linux__) /* which has a flag for it in all calls */
+#if !defined(__linux__) /* Linux has a close-on-exec flag in all calls */
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 #endif
   } else if (fd != -1) {
@@ -59,7 +59,7 @@ int pt_fd_make_private(int fd) {
   return moved;
 }
 
-/* Settles both ends, or closes both; 0, or an error number. */
+/* Makes both ends private, or closes both. Returns 0 or an error number. */
 static int make_both_private(int ends[2]) {
   int err = 0, i;
   for (i = 0; i < 2; i++) {
@@ -81,7 +81,7 @@ int pt_fd_socketpair(int ends[2]) {
                                                   : make_both_private(ends);
 }
 
-/* 0, or an error number. */
+/* Returns 0 or an error number. */
 static int set_blocking(int fd, int blocking) {
   int flags = fcntl(fd, F_GETFL);
   if (flags == -1)
@@ -92,15 +92,15 @@ static int set_blocking(int fd, int blocking) {
 
 int pt_fd_set_nonblocking(int fd) { return set_blocking(fd, 0); }
 
-/* Non-blocking is a property of the open file, not of the descriptor: on a
-** terminal it would affect the shell that has started us. */
+/* O_NONBLOCK belongs to the open file description, not to the descriptor. On a
+** terminal it would affect the shell that has started this program. */
 static void nonblock_if_pipe(int fd) {
   struct stat st;
   if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
     pt_fd_set_nonblocking(fd);
 }
 
-/* The dup2 of `null` cannot fail: it is open, and so are 0 and 1. */
+/* dup2 of `null` cannot fail, because `null`, 0 and 1 are open. */
 static void replace_stdio(int null) {
   dup2(null, 0);
   if (dup2(2, 1) == -1)
@@ -144,7 +144,7 @@ int pt_io_init(pt_io *io, int fd) {
   return 0;
 }
 
-/* 0, or -1 with EAGAIN if it would have to wait. */
+/* Returns 0, or -1 with EAGAIN if the operation would wait. */
 static int check_ready(const pt_io *io, short events) {
   struct pollfd p = {.fd = io->fd, .events = events};
   if (poll(&p, 1, 0) != 0)
@@ -153,7 +153,8 @@ static int check_ready(const pt_io *io, short events) {
   return -1;
 }
 
-/* Not every system that has the flag supports it for pipes. */
+/* Some kernels know the flag but do not support it for pipes; then the pipe
+** becomes non-blocking again. */
 static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
 #ifdef RWF_NOWAIT
   struct iovec piece = {.iov_base = buffer, .iov_len = len};
@@ -170,7 +171,7 @@ int pt_io_can_block(const pt_io *io) {
 #ifdef RWF_NOWAIT
   return io->is_pipe;
 #else
-  return io->is_blocking; /* never */
+  return io->is_blocking; /* always 0 */
 #endif
 }
 
@@ -184,7 +185,8 @@ static ssize_t read_once(pt_io *io, char *buffer, size_t len) {
   return read(io->fd, buffer, len);
 }
 
-/* A blocking pipe that is writable has room for PIPE_BUF bytes. */
+/* If poll reports a blocking pipe as writable, it has room for PIPE_BUF bytes.
+*/
 static ssize_t write_once(const pt_io *io, const char *bytes, size_t len) {
   if (io->is_socket)
     return send(io->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -9,7 +9,7 @@
 #include "io.h"
 #include "lsend.h"
 
-static const char overdue = 0; /* its address stands for a missed deadline */
+static const char overdue = 0; /* its address represents a missed deadline */
 
 /* {====== Answers ====== */
 
@@ -41,7 +41,7 @@ void pt_call_complete(lua_State *L, void *waiter, int soon) {
 
 /* {====== Deadlines of calls ====== */
 
-/* Those that missed theirs are answered so; the alarm is set for the next. */
+/* Completes the overdue calls, and sets the alarm for the next deadline. */
 static void fire_overdue(lua_State *L, pt_alarm *a) {
   pt_peer *p = (pt_peer *)(void *)((char *)a - offsetof(pt_peer, overdue));
   double now = pt_clock_now(), next;
@@ -58,7 +58,7 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
     pt_loop_set_alarm(p->loop, a, next);
 }
 
-/* An alarm that is set for an earlier call finds the later ones. */
+/* The alarm of an earlier deadline also finds the later calls. */
 static void note_deadline(pt_peer *p, double due) {
   if (due < HUGE_VAL && (!p->overdue.timer.is_set || due < p->overdue.timer.at))
     pt_loop_set_alarm(p->loop, &p->overdue, due);
@@ -68,10 +68,11 @@ static void note_deadline(pt_peer *p, double due) {
 
 /* {====== Calling ====== */
 
-/* What is on the stack of a call, and then what it is waited for with. */
+/* Stack indexes of a call, and of the values that it waits with. */
 enum { PEER = 1, METHOD, PARAMS, OPTIONS, STREAM, ID, SECONDS, CALL = SECONDS };
 
-/* Reads options that have nothing but a timeout: 0 if there is more to them. */
+/* Reads options that contain only a timeout. Returns 0 for any other options;
+** the policy handles those. */
 static int read_options(lua_State *L, double *seconds) {
   int is_plain = 1;
   if (lua_isnil(L, OPTIONS))
@@ -99,7 +100,7 @@ static int give_back(lua_State *L, int status, lua_KContext before) {
   return lua_gettop(L) - (int)before;
 }
 
-/* The policy knows more options, and what is wrong with others. */
+/* The policy implements the other options and reports wrong ones. */
 static int call_with_options(lua_State *L) {
   pt_peer_push_policy(L, STREAM, "call");
   lua_pushvalue(L, METHOD);
@@ -109,8 +110,8 @@ static int call_with_options(lua_State *L) {
   return give_back(L, LUA_OK, STREAM);
 }
 
-/* The call could not be made: kind and message are on top. It may take a moment
-** to find out why. */
+/* The call could not be made: its message and kind are on top. The policy may
+** wait for a moment to find out why. */
 static int refuse_call(lua_State *L) {
   int before = lua_gettop(L) - 2;
   lua_pushnil(L);
@@ -121,7 +122,8 @@ static int refuse_call(lua_State *L) {
   return 2;
 }
 
-/* The results of a wait that is over are on top. */
+/* The results of the finished wait are on top. The policy creates the error of
+** a missed deadline. */
 static int answer_call(lua_State *L) {
   if (lua_touserdata(L, -1) != &overdue)
     return 2;
@@ -142,7 +144,7 @@ static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
   return answer_call(L);
 }
 
-/* Tells the policy of a call that is given up; the error is on top. */
+/* Calls the policy for a withdrawn call; the error is on top. */
 static void report_withdrawn(lua_State *L, int peer, int64_t id) {
   int err = lua_gettop(L);
   pt_peer_push_policy(L, peer, "withdrawn");
@@ -151,7 +153,7 @@ static void report_withdrawn(lua_State *L, int peer, int64_t id) {
   lua_call(L, 3, 0);
 }
 
-/* Takes a call back: 0 if it was answered already. */
+/* Withdraws a call; returns 0 if it is not pending any more. */
 static int withdraw(pt_peer *p, int64_t id) {
   size_t slot = pt_pending_find(&p->pending, id);
   if (slot == PT_PENDING_NONE)
@@ -162,7 +164,7 @@ static int withdraw(pt_peer *p, int64_t id) {
   return 1;
 }
 
-/* For a task that is stopped while it waits. */
+/* Called when a task is stopped while it waits for an answer. */
 static void withdraw_for(lua_State *L, pt_task *t) {
   pt_peer *p = t->caller;
   if (!withdraw(p, t->call))
@@ -173,8 +175,9 @@ static void withdraw_for(lua_State *L, pt_task *t) {
   lua_pop(L, 2);
 }
 
-/* An event for a call that turns the loop until it is answered. It stays among
-** the spare ones until the call was made. */
+/* Returns an event for a call that turns the loop until it is answered. The
+** event stays in the list of spare events until the request was queued, so that
+** an error before that does not lose it. */
 static pt_event *find_event(lua_State *L, pt_loop *lp) {
   pt_event *e = lp->spare;
   if (e == NULL) {
@@ -187,6 +190,8 @@ static pt_event *find_event(lua_State *L, pt_loop *lp) {
   return e;
 }
 
+/* Removes the event from the list of spare events. It need not be the first:
+** nested calls may have added others since find_event. */
 static void take_event(pt_loop *lp, pt_event *e) {
   pt_event **at = &lp->spare;
   while (*at != NULL && *at != e)
@@ -196,7 +201,8 @@ static void take_event(pt_loop *lp, pt_event *e) {
   e->is_set = 0;
 }
 
-/* Pushes what the event was set to, and keeps nothing of it. */
+/* Pushes the values of the event, clears them, and puts the event back into the
+** list of spare events. */
 static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
   int i;
   pt_loop_push_kept(L, e->ref);
@@ -210,8 +216,8 @@ static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
   lp->spare = e;
 }
 
-/* The task that cannot yield here was stopped, or what runs in the loop has
-** raised. */
+/* The wait has ended without an answer: the task, which cannot yield here, was
+** stopped, or code that the loop ran has raised. */
 static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
                         int status) {
   int64_t id = lua_tointeger(L, ID);
@@ -236,8 +242,8 @@ static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
   return give_up_call(L, p, t, status);
 }
 
-/* What is left to do once a call was queued: 0, or the call is to be taken back
-** and the error is on top. */
+/* Completes the bookkeeping of a queued call. Returns LUA_OK; with any other
+** status the caller must withdraw the call, and the error is on top. */
 static int after_ask(lua_State *L, pt_peer *p, double due) {
   note_deadline(p, due);
   if (p->spin > 0)
@@ -255,7 +261,7 @@ static void push_seconds(lua_State *L, double seconds) {
     lua_pushboolean(L, 0);
 }
 
-/* Takes back a call for which there is an error on top. */
+/* Withdraws a call after an error, which is on top, and raises that error. */
 static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
   withdraw(p, lua_tointeger(L, ID));
   if (pt_is_event(waiter)) {
@@ -265,8 +271,8 @@ static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
   return lua_error(L);
 }
 
-/* Queues the request for what waits for it: 0, or what the call returns. If it
-** raises, nothing waits. */
+/* Queues the request for `waiter`. Returns 0, or the number of results that the
+** call returns. If this raises, the call is not pending. */
 static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
   pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
   if (p->fails_calls) {
@@ -292,8 +298,8 @@ static int write_protected(lua_State *L) {
   return 0;
 }
 
-/* As pt_peer_write_soon, for a task that waits already: what fails here is tried
-** again by the next turn. */
+/* As pt_peer_write_soon, for a call that is pending already and therefore must
+** not raise: the next turn tries again. */
 static void queue_call(lua_State *L, pt_peer *p) {
   if (!p->loop->is_turning) {
     lua_pushcfunction(L, write_protected);
@@ -325,7 +331,7 @@ static int call_outside(lua_State *L, pt_peer *p, double seconds) {
   return call_turning(L, p, e);
 }
 
-/* Puts the userdata of the Lua peer at 1 on top. The name of its field is the
+/* Pushes the userdata of the Lua peer at index 1. The name of its field is the
 ** upvalue of the running function. */
 static pt_peer *push_stream(lua_State *L) {
   luaL_checktype(L, PEER, LUA_TTABLE);
@@ -417,8 +423,8 @@ int pt_call_ask(lua_State *L) {
   return 1;
 }
 
-/* stream:complete_call(id, result, err) -> boolean: gives a call its answer, in the
-** next turn, if it still waits */
+/* stream:complete_call(id, result, err) -> boolean: completes a pending call in
+** the next turn; false if it is not pending */
 int pt_call_complete_id(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   size_t slot = pt_pending_find(&p->pending, luaL_checkinteger(L, 2));
@@ -433,7 +439,7 @@ int pt_call_complete_id(lua_State *L) {
   return 1;
 }
 
-/* stream:fail_calls(err): every call that waits fails, and every later one */
+/* stream:fail_calls(err): fails every pending call, and every later one */
 int pt_call_fail_all(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_pending *calls = &p->pending;
@@ -457,7 +463,6 @@ int pt_call_fail_all(lua_State *L) {
 
 void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue; }
 
-/* The functions peer:call and peer:notify, and core.overdue. */
 void pt_call_add(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"call", peer_call}, {"notify", peer_notify}, {NULL, NULL}};

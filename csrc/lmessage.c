@@ -9,22 +9,23 @@
 #define PARSE_ERROR (-32700)
 #define INVALID_REQUEST (-32600)
 
-#define SHOWN 40      /* bytes of a string in a complaint */
-#define FIRST_EXTRA 2 /* the place on the stack of the first extra member */
+#define SHOWN 40      /* bytes of a string that an error message shows */
+#define FIRST_EXTRA 2 /* stack index of the first extra member */
 
 typedef enum presence { IS_ABSENT, IS_NULL, IS_PRESENT, IS_WRONG } presence;
 
 typedef struct envelope {
   presence id, jsonrpc, method, params, result, error;
-  int method_at, params_at, result_at, error_at; /* places on the stack */
-  const char *id_text; /* as it stands in the message, quotes and all */
+  /* stack indexes, 0 if missing */
+  int method_at, params_at, result_at, error_at;
+  const char *id_text; /* as in the message, with quotes */
   size_t id_len;
-  pt_number id_number; /* if it is one */
+  pt_number id_number; /* if the id is a number */
 } envelope;
 
 /* {====== The envelope ====== */
 
-/* Another codec gets the text of the payload; 0 if it refuses. */
+/* Decodes the payload with another codec. Returns 0 if the codec fails. */
 static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   int status;
   pt_peer_push_kept(L, 1, PT_KEPT_DECODE);
@@ -39,7 +40,7 @@ static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   return 0;
 }
 
-/* Pushes the value at d->p as the peer wants it. */
+/* Pushes the value at d->p in the form that the peer is set to. */
 static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
   const char *text = d->p;
   if (!p->codec.is_raw && !p->codec.is_foreign)
@@ -53,8 +54,8 @@ static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
   return 1;
 }
 
-/* The value on top becomes the one at *at, its place on the stack; each name
-** has but one, however often it comes. */
+/* Stores the value on top at the stack index *at, which is set on the first
+** call. So a member that occurs several times takes only one slot. */
 static void store(lua_State *L, int *at) {
   if (*at == 0)
     *at = lua_gettop(L);
@@ -120,7 +121,7 @@ static int read_id(pt_decoder *d, envelope *e) {
   return 1;
 }
 
-/* What is known of a message that was skipped; the id points into `k`. */
+/* Fills in what is known about a skipped message. The id points into `k`. */
 static void read_skimmed(const pt_skim *k, envelope *e) {
   e->method = k->has_method ? IS_PRESENT : IS_ABSENT;
   e->result = k->has_outcome ? IS_PRESENT : IS_ABSENT;
@@ -145,8 +146,8 @@ static int read_version(lua_State *L, pt_decoder *d, envelope *e) {
   return 1;
 }
 
-/* The place on the stack of an extra member, which is its value; 0 if the name
-** is not one of theirs. */
+/* Returns the stack index for the value of an extra member; 0 if the name is
+** not one of them. */
 static int find_extra(lua_State *L, const pt_peer *p, const char *name,
                       size_t len) {
   int i, found = 0;
@@ -164,7 +165,7 @@ static int find_extra(lua_State *L, const pt_peer *p, const char *name,
   return found;
 }
 
-/* Any other member, kept for stream:others. */
+/* Stores a member for stream:others. */
 static int keep_other(lua_State *L, pt_decoder *d, const char *name,
                       size_t len) {
   if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) == LUA_TNIL) {
@@ -181,7 +182,8 @@ static int keep_other(lua_State *L, pt_decoder *d, const char *name,
   return 1;
 }
 
-/* Any other member: dropped, unless it is one that must be there. */
+/* Reads a member that is not JSON-RPC's: an extra member is stored, any other
+** is dropped unless keeps_others is set. */
 static int read_other(lua_State *L, pt_peer *p, pt_decoder *d, const char *name,
                       size_t len) {
   int extra = find_extra(L, p, name, len);
@@ -229,9 +231,10 @@ static inline int expect(pt_decoder *d, char c, const char *what) {
   return 0;
 }
 
-#define NAME_MAX_LEN 64 /* no name that matters is longer */
+#define NAME_MAX_LEN 64 /* no name of interest is longer */
 
-/* A name with escapes may still be one that matters. */
+/* Reads a pair whose name has escapes; it may still be a name of the envelope.
+*/
 static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
                              envelope *e) {
   char plain[NAME_MAX_LEN];
@@ -250,7 +253,7 @@ static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
   return expect(d, ':', "expected ':'") && read_named(L, p, d, e, name, len);
 }
 
-/* One name, colon and value. */
+/* Reads one name, colon and value. */
 static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
   const char *name = d->p + 1, *close;
   if (*d->p != '"') {
@@ -268,24 +271,24 @@ static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
 
 /* {====== The usual message: no white space, no escapes ====== */
 
-/* Whether the text goes on with `word` and no space behind it. Of so few bytes
-** the compiler makes one or two comparisons. */
+/* Whether the text continues with `word` and a byte that is not white space.
+** For so few bytes the compiler emits one or two comparisons. */
 #define GOES_ON(d, word)                                                       \
   ((size_t)((d)->end - (d)->p) > sizeof(word) - 1 &&                           \
    memcmp((d)->p, word, sizeof(word) - 1) == 0 &&                              \
    (unsigned char)(d)->p[sizeof(word) - 1] > ' ')
 
-/* Nearly every message begins like this. */
+/* Skips the beginning that nearly every message has. */
 static inline void skip_usual(pt_decoder *d, envelope *e) {
   if (!GOES_ON(d, "{\"jsonrpc\":\"2.0") || d->end - d->p < 18 ||
       memcmp(d->p + 15, "\",\"", 3) != 0)
     return;
   e->jsonrpc = IS_PRESENT;
-  d->p += 16; /* so that a comma stands where the brace stood */
+  d->p += 16; /* the caller now sees a comma in place of the brace */
 }
 
-/* A member whose name and colon stand as they usually do: -1 if it is none, and
-** then nothing has changed. */
+/* Reads a member whose name and colon are written in the usual way. Returns -1
+** if it is not, and then nothing has changed. */
 static inline int read_usual_pair(lua_State *L, pt_peer *p, pt_decoder *d,
                                   envelope *e) {
   if (GOES_ON(d, "\"id\":")) {
@@ -314,10 +317,10 @@ static void forget_others(lua_State *L) {
   lua_setiuservalue(L, 1, PT_PEER_OTHERS);
 }
 
-/* Reads the object at d->p; afterwards d->p stands behind it, and the stack
-** holds what was decoded above the peer, which is at 1, and the extra members
-** behind that. 0 with the fault set if the text is not JSON; the members before
-** that are known all the same. */
+/* Reads the object at d->p. Afterwards d->p is the byte after it. The stack
+** holds the peer at index 1, then the extra members, then what was decoded.
+** Returns 0 with the fault set if the text is not JSON; the members before the
+** fault are known nevertheless. */
 static int read_envelope(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
   d->depth = p->codec.style.depth - 1;
   lua_settop(L, 1 + p->form.extras);
@@ -354,8 +357,8 @@ static int read_envelope(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
 
 /* {====== Ids ====== */
 
-/* An id that was sent as a number comes back as one from all but a few, who
-** make a float of it. */
+/* Returns the id as an integer; 0 if it is not one. A few peers return an
+** integer id as a float. */
 static int64_t to_integer(const pt_number *number) {
   if (number->is_integer)
     return number->integer;
@@ -365,7 +368,7 @@ static int64_t to_integer(const pt_number *number) {
              : 0;
 }
 
-/* The number of an own id that came back; 0 if it is none. */
+/* Returns our own id that came back; 0 if it is not one of ours. */
 static int64_t own_id(const pt_peer *p, const envelope *e) {
   const char *last;
   pt_number number;
@@ -383,14 +386,14 @@ static int64_t own_id(const pt_peer *p, const envelope *e) {
              : 0;
 }
 
-/* The slot of the call that this answers, or PT_PENDING_NONE. */
+/* Returns the slot of the call that this answers, or PT_PENDING_NONE. */
 static size_t find_slot(const pt_peer *p, const envelope *e) {
   return pt_pending_find(&p->pending, own_id(p, e));
 }
 
-/* Pushes the id as a value that gives back its very text when answered. What
-** the encoder would not write as it stands becomes a ticket: floats and
-** integers beyond 64 bits, strings with escapes. */
+/* Pushes the id as a value whose encoding is exactly the text of the id. An id
+** that the encoder would write differently becomes a ticket: floats, integers
+** of more than 64 bits, strings with escapes. */
 static void push_id(lua_State *L, const envelope *e, int in_batch) {
   const char *text = e->id_text;
   size_t len = e->id_len;
@@ -443,8 +446,9 @@ static void push_shown(lua_State *L, int at) {
   }
 }
 
-/* The name is at `name` and the value it should have at name + 1; the value
-** that it has is at `got`, nil if it is missing. */
+/* Pushes the error message for an extra member. Its name is at `name`, the
+** expected value at name + 1, the actual value at `got` (nil if it is missing).
+*/
 static const char *push_complaint(lua_State *L, int name, int got) {
   push_shown(L, name + 1);
   if (lua_isnil(L, got))
@@ -482,7 +486,8 @@ static void set_text(lua_State *L, const pt_peer *p) {
   lua_setfield(L, -2, "bytes");
 }
 
-/* Pushes { code, message, text, bytes }; the message is on top before. */
+/* Pushes the report { code, message, text, bytes }. Before the call, the
+** message is on top. */
 static void push_report(lua_State *L, const pt_peer *p, int code) {
   lua_createtable(L, 0, 4);
   lua_insert(L, -2);
@@ -492,7 +497,7 @@ static void push_report(lua_State *L, const pt_peer *p, int code) {
   set_text(L, p);
 }
 
-/* Pushes the id if it is known, and returns its place. */
+/* Pushes the id if it is known, and returns its stack index. */
 static int push_known_id(lua_State *L, const envelope *e, int in_batch) {
   if (e->id == IS_PRESENT || e->id == IS_NULL)
     push_id(L, e, in_batch);
@@ -503,27 +508,28 @@ static int push_known_id(lua_State *L, const envelope *e, int in_batch) {
   return lua_gettop(L);
 }
 
-/* Whether it was meant as an answer. Where the text breaks off, a method might
-** have followed, unless there was a result or error already. */
+/* Whether the message was meant as an answer. If the text is truncated, a
+** method might have followed, unless there was a result or error already. */
 static int is_answer(const envelope *e, int code) {
   return e->method == IS_ABSENT &&
          (code != PARSE_ERROR || e->result != IS_ABSENT ||
           e->error != IS_ABSENT);
 }
 
-/* It cannot have been meant as a request. */
+/* Whether the message cannot have been meant as a request. */
 static int is_surely_answer(const envelope *e) {
   return e->method == IS_ABSENT &&
          (e->result != IS_ABSENT || e->error != IS_ABSENT);
 }
 
-/* Whatever takes something out, a waiter or a place in the batch, comes after
-** everything that memory may be short for. */
+/* In the next functions everything that can fail for lack of memory comes
+** first. A waiter or a place in the batch is removed after that. */
 
-/* A message that is refused. If it answers a call, the id of that call comes
-** with it, and the call still waits: it may yet fail for a better reason. One
-** that answers nothing must not be answered itself: its id is not the other
-** side's, and it might go on for ever. The message that says why is on top. */
+/* Sets an invalid message. If it answers a call, it carries the id of that
+** call, and the call stays pending: it may still fail for a better reason. An
+** invalid answer must not be answered itself: its id is not one of the other
+** side's, and the two sides might answer each other forever. The reason is on
+** top. */
 static void set_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
                         pt_message *m) {
   size_t slot = PT_PENDING_NONE;
@@ -575,8 +581,8 @@ static void set_call(lua_State *L, pt_peer *p, const envelope *e,
   }
 }
 
-/* Finalizers may have given up on the call while the message was decoded, so it
-** is looked for here, and nothing can fail behind that. */
+/* Finalizers may have withdrawn the call while the message was decoded. So the
+** call is looked up here, and nothing after that can fail. */
 static void set_answer(pt_peer *p, const envelope *e, pt_message *m) {
   size_t slot = find_slot(p, e);
   p->counts.received++;
@@ -642,7 +648,7 @@ static const char *find_fault(lua_State *L, const pt_peer *p,
                                 : find_answer_fault(L, p, e);
 }
 
-/* What the envelope that was read amounts to. */
+/* Decides which kind of message the envelope is. */
 static void classify(lua_State *L, pt_peer *p, const envelope *e,
                      pt_message *m) {
   const char *wrong = find_fault(L, p, e);
@@ -690,8 +696,8 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   set_fault(L, p, &e, &d.fault, m);
 }
 
-/* The next member of the batch that is being handed out. Its text was checked
-** when the batch began. */
+/* Reads the next member of the batch. Its text was checked when the batch
+** began. */
 static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
                         pt_message *m) {
   pt_input *in = &p->input;
@@ -733,8 +739,8 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   }
 }
 
-/* Lines are often things that were printed by mistake: one that is not JSON and
-** does not even begin like a message is noise. */
+/* Whether a line is noise. Lines are often output that was printed by mistake:
+** a line that is not JSON and does not even begin like a message is noise. */
 static int is_noise(const pt_peer *p, const char *text, const char *end,
                     pt_json_fault *fault) {
   const char *after;

@@ -1,6 +1,6 @@
 /*
-** core.peer: opening one, which is mostly looking at its options, and the
-** methods of its userdata. Misuse raises before anything is taken over.
+** core.peer, which opens a peer after checking its options, and the methods of
+** the userdata. Misuse raises before the peer takes ownership of anything.
 */
 #include <limits.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 
 /* {====== Options ====== */
 
-/* The value that is not as expected is on top. */
+/* The wrong value is on top. */
 static void bad_option(lua_State *L, const char *name, const char *expected) {
   luaL_error(L, "stream option '%s': %s expected, got %s", name, expected,
              luaL_typename(L, -1));
@@ -35,7 +35,7 @@ static const char *const option_names[] = {
 static const char *const limit_names[] = {
     "header", "message", "nesting", "queue", "calls", "text", "values", NULL};
 
-/* The limits table is on top, or nil. */
+/* Returns a limit of the table on top, or its default if that is nil. */
 static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
                         lua_Integer most) {
   lua_Integer value = usual;
@@ -86,7 +86,7 @@ static pt_frame_mode get_framing(lua_State *L) {
   return PT_FRAME_AUTO;
 }
 
-/* The codec on top of the stack has a function `name`; it is kept. */
+/* Stores the function `name` of the codec on top. */
 static void keep_function(lua_State *L, int peer, const char *name, int key) {
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION)
     bad_option(L, "json", "a codec with the functions encode and decode");
@@ -101,7 +101,7 @@ static int get_boolean(lua_State *L, int options, const char *name, int usual) {
   return value;
 }
 
-/* What becomes of the values that are received from now on. */
+/* Sets how values are decoded from now on. */
 static void set_values(lua_State *L, pt_peer *p, int options) {
   p->codec.is_ordered = get_boolean(L, options, "ordered", p->codec.is_ordered);
   p->codec.big_integers =
@@ -122,9 +122,10 @@ static void get_codec(lua_State *L, pt_peer *p, int peer) {
 /* }====== */
 
 /* {====== The form of messages ======
-** That of own ids, the members that every message has beside jsonrpc, and what
-** stands before a length. It is set when a peer is opened, and again once the
-** protocol is known. All of it is looked at before any of it is taken. */
+** The form of our ids, the members that every message has besides jsonrpc, and
+** the text before a length. It is set when a peer is opened, and again when the
+** protocol is known. All options are checked before any of them takes effect.
+*/
 
 static int read_ids(lua_State *L, const pt_peer *p, int options) {
   int type = lua_getfield(L, options, "ids");
@@ -138,7 +139,7 @@ static int read_ids(lua_State *L, const pt_peer *p, int options) {
   return is_string;
 }
 
-/* The text before the number must be what a reader takes for a header. */
+/* Whether a frame scanner would accept the text before the length. */
 static int is_header(const char *text, size_t len) {
   const char *line = text, *end = text + len, *newline;
   pt_header_field field;
@@ -169,8 +170,8 @@ static void push_header(lua_State *L, int peer, int options) {
                   "\"Content-Length: \" expected");
 }
 
-/* Pushes the list of the extra members: name, value, name, value. As before if
-** the option is not given. */
+/* Pushes the list of the extra members: name, value, name, value. Without the
+** option it is the former list. */
 static void push_extra(lua_State *L, int peer, int options, pt_form *form) {
   int given = lua_gettop(L) + 1, list = given + 1;
   int type = lua_getfield(L, options, "extra");
@@ -199,8 +200,8 @@ static void push_extra(lua_State *L, int peer, int options, pt_form *form) {
   lua_remove(L, given);
 }
 
-/* The head is put together behind what is queued. Nothing runs but this while
-** it is there, and nothing of it stays. */
+/* The head is assembled after the queued output, and then removed from there.
+** No other code runs meanwhile. */
 
 static void give_up(lua_State *L, pt_peer *p, size_t mark, const char *why) {
   pt_buf_cut(&p->output.buf, mark);
@@ -213,7 +214,7 @@ static void write_head(lua_State *L, pt_peer *p, size_t mark,
     give_up(L, p, mark, "not enough memory");
 }
 
-/* Writes the name or value on top, and takes it off. */
+/* Writes the name or value on top, and pops it. */
 static void write_part(lua_State *L, pt_peer *p, size_t mark, int is_name) {
   pt_encoded status = pt_encode_value(L, lua_gettop(L), &p->output.buf, mark,
                                       &p->codec.style, "stream option 'extra'");
@@ -226,7 +227,8 @@ static void write_part(lua_State *L, pt_peer *p, size_t mark, int is_name) {
   lua_pop(L, 1);
 }
 
-/* Pushes how messages begin with the extra members of the list on top. */
+/* Pushes the head of messages: the extra members of the list on top, and
+** jsonrpc. */
 static void push_head(lua_State *L, pt_peer *p, int extras) {
   size_t mark = pt_buf_len(&p->output.buf), len;
   int i, list = lua_gettop(L);
@@ -239,19 +241,19 @@ static void push_head(lua_State *L, pt_peer *p, int extras) {
   }
   write_head(L, p, mark, "\"jsonrpc\":\"2.0\",");
   len = pt_buf_len(&p->output.buf) - mark;
-  pt_buf_cut(&p->output.buf, mark); /* the bytes stay until more is added */
+  /* the bytes stay valid until more are added */
+  pt_buf_cut(&p->output.buf, mark);
   lua_pushlstring(L, pt_buf_front(&p->output.buf) + mark, len);
 }
 
-/* The forms that the ids of pending calls may have. */
+/* Returns the forms that the ids of pending calls may have. */
 static unsigned forms_of_ids(const pt_peer *p, int string_ids) {
   unsigned form = string_ids ? PT_ID_STRING : PT_ID_INTEGER;
   return p->pending.count > 0 ? p->form.id_forms | form : form;
 }
 
-/* Messages have from now on the form that the table at `options` asks for, and
-** as before where it asks for nothing. Either all of it changes, or it raises
-** and nothing has. */
+/* Sets the form of messages from the table at `options`. An option that is
+** missing keeps its value. If this raises, nothing has changed. */
 static void set_form(lua_State *L, pt_peer *p, int peer, int options) {
   pt_form form = p->form;
   form.string_ids = read_ids(L, p, options);
@@ -274,8 +276,8 @@ static int peer_others(lua_State *L) {
   return 1;
 }
 
-/* Looks for the extra members among the others that were kept of the last
-** message: NULL, or pushes what is wrong. */
+/* Checks the extra members among the stored members of the last message.
+** Returns NULL, or pushes and returns the reason. */
 static const char *check_others(lua_State *L, const pt_peer *p) {
   int i, others = lua_gettop(L) + 1, list = others + 1;
   if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) != LUA_TTABLE) {
@@ -291,7 +293,7 @@ static const char *check_others(lua_State *L, const pt_peer *p) {
   return pt_message_check_extra(L, p, list + 1);
 }
 
-/* stream:set_envelope{ ids =, extra =, header =, ordered =, big_integers = } -> true |
+/* stream:set_envelope{ ids, extra, header, ordered, big_integers } -> true |
 ** nil, msg, kind */
 static int peer_set_envelope(lua_State *L) {
   static const char *const names[] = {"ids",     "extra",        "header",
@@ -320,7 +322,7 @@ static int peer_set_envelope(lua_State *L) {
 
 /* {====== State ====== */
 
-/* stream:begin(): begins to read */
+/* stream:begin(): starts reading */
 static int peer_begin(lua_State *L) {
   pt_peer_watch(L, pt_peer_check(L, 1), 1);
   return 0;
@@ -332,14 +334,14 @@ static int peer_hold(lua_State *L) {
   return 0;
 }
 
-/* stream:watch_activity(is_on): policy.after_activity is called after answers and writes
-*/
+/* stream:watch_activity(is_on): whether policy.after_activity is called after
+** every handler and every write */
 static int peer_watch_activity(lua_State *L) {
   pt_peer_check(L, 1)->watches_activity = lua_toboolean(L, 2);
   return 0;
 }
 
-/* stream:pause(is_paused): stops reading, or goes on */
+/* stream:pause(is_paused): stops or continues reading */
 static int peer_pause(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   p->is_paused = lua_toboolean(L, 2);
@@ -349,17 +351,18 @@ static int peer_pause(lua_State *L) {
   return 0;
 }
 
-/* stream:expect_end(): nothing will come but what is there */
+/* stream:expect_end(): the other side has ended; the input ends after what it
+** has already sent */
 static int peer_expect_end(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   p->expects_end = 1;
-  p->input.is_drained = 0; /* more may have come since the last read */
+  p->input.is_drained = 0; /* more input may have arrived since the last read */
   if (p->input.io.fd != -1 && !p->is_finished)
     pt_list_add(&p->loop->unread, &p->to_read);
   return 0;
 }
 
-/* stream:write(): writes what is queued now */
+/* stream:write(): writes the queued output now */
 static int peer_write(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_list_remove(&p->loop->unwritten, &p->to_write);
@@ -368,7 +371,8 @@ static int peer_write(lua_State *L) {
   return 0;
 }
 
-/* stream:write_soon(): before the loop waits, or now if it does not turn */
+/* stream:write_soon(): writes the queued output before the loop waits, or now
+** if the loop is not turning */
 static int peer_write_soon(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   if (p->output.io.fd != -1)
@@ -376,15 +380,15 @@ static int peer_write_soon(lua_State *L) {
   return 0;
 }
 
-/* stream:has_room() -> boolean: whether one more request may be begun */
+/* stream:has_room() -> boolean: whether one more request may be started */
 static int peer_has_room(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_pushboolean(L, pt_dispatch_has_room(p));
   return 1;
 }
 
-/* stream:running() -> integer, boolean: handlers at work, and whether answers
-** wait that nobody reads */
+/* stream:running() -> integer, boolean: number of running handlers, and whether
+** too much output waits to be read */
 static int peer_running(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_pushinteger(L, p->running);
@@ -392,19 +396,19 @@ static int peer_running(lua_State *L) {
   return 2;
 }
 
-/* stream:size() -> bytes */
+/* stream:size() -> bytes of the last message received */
 static int peer_size(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_peer_check(L, 1)->input.text_len);
   return 1;
 }
 
-/* stream:waiting() -> n */
+/* stream:waiting() -> number of pending calls */
 static int peer_waiting(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_peer_check(L, 1)->pending.count);
   return 1;
 }
 
-/* stream:queued() -> bytes */
+/* stream:queued() -> bytes of queued output */
 static int peer_queued(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_buf_len(&pt_peer_check(L, 1)->output.buf));
   return 1;
@@ -417,7 +421,7 @@ static void push_descriptor(lua_State *L, int fd) {
     lua_pushinteger(L, fd);
 }
 
-/* stream:fds() -> read, write; nil where it is closed */
+/* stream:fds() -> read, write; nil for one that is closed */
 static int peer_fds(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   push_descriptor(L, p->input.io.fd);
@@ -486,7 +490,7 @@ static const luaL_Reg methods[] = {
 
 /* {====== Opening ====== */
 
-/* Looks at the descriptor that is the option `name`: 0, or an error number. */
+/* Reads the descriptor of the option `name`. Returns 0 or an error number. */
 static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
   const pt_fd *f;
   lua_Integer fd;
@@ -502,7 +506,7 @@ static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
   return pt_io_init(io, (int)fd);
 }
 
-/* The descriptor object on top, if it is one, is the peer's from now on. */
+/* Takes ownership of the descriptor object at `index`, if it is one. */
 static int take_descriptor(lua_State *L, int index) {
   pt_fd *f = pt_fd_test(L, index);
   if (f == NULL)
@@ -511,7 +515,7 @@ static int take_descriptor(lua_State *L, int index) {
   return 1;
 }
 
-/* Both descriptors are taken over at once, or none is. */
+/* Takes ownership of both descriptors, or of neither. */
 static int get_descriptors(lua_State *L, pt_peer *p) {
   int input = lua_gettop(L) + 1, err;
   err = get_descriptor(L, "read", &p->input.io);
@@ -544,7 +548,7 @@ static void keep_setting(lua_State *L, int peer, int value, const char *name) {
   lua_setiuservalue(L, peer, value);
 }
 
-/* The settings are at 3. */
+/* The settings are at index 3. */
 static void get_settings(lua_State *L, pt_peer *p, int peer) {
   p->timeout = get_seconds(L, "timeout", HUGE_VAL);
   p->spin = get_seconds(L, "spin", 0);
@@ -589,7 +593,6 @@ static int core_peer(lua_State *L) {
 
 /* }====== */
 
-/* The functions peer:call and peer:notify, core.peer, and core.overdue. */
 void pt_open_peer(lua_State *L) {
   pt_loop *lp = pt_loop_get(L);
   pt_dispatch_set_hooks(L, lp);

@@ -13,23 +13,26 @@
 #include "core.h"
 
 #define PEER "pintle.core.peer"
-#define CLOGGED (1024 * 1024) /* bytes of answers that nobody reads */
+/* bytes of output that the other side does not read */
+#define CLOGGED (1024 * 1024)
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
-#define READ_MOST (1024 * 1024) /* beyond what is there already */
-#define LARGE (128 * 1024) /* bytes from which memory is mapped by itself */
+#define READ_MOST (1024 * 1024) /* or as much as the buffer holds already */
+/* from this size on the C library maps memory separately */
+#define LARGE (128 * 1024)
 
-#define EARLY_LEAST (2 * 1024) /* bytes that are worth sending early */
-#define EARLY_MUCH (32 * 1024) /* half of what an ordinary pipe holds */
-#define EARLY_TRIAL 16         /* times sent before it is decided */
-#define EARLY_HELD 4096        /* times not sent before it is tried again */
+#define EARLY_LEAST (2 * 1024) /* least output that is worth an early write */
+#define EARLY_MUCH (32 * 1024) /* half of the capacity of an ordinary pipe */
+#define EARLY_TRIAL 16         /* early writes before each decision */
+#define EARLY_HELD 4096 /* early writes skipped before they are tried again */
 
 #ifndef RUSAGE_THREAD
 #define RUSAGE_THREAD RUSAGE_SELF
 #endif
 
-static const char peer_mark = 0; /* its address is in every peer */
+/* the first member of every peer points to this */
+static const char peer_mark = 0;
 
 /* {====== Pending calls ====== */
 
@@ -39,6 +42,7 @@ static size_t slot_of(const pt_pending *p, int64_t id) {
 
 int pt_pending_is_full(const pt_pending *p) { return p->count >= p->slots / 2; }
 
+/* The ring is at most half full, so the search for a free slot is short. */
 int64_t pt_pending_next(pt_pending *p) {
   int64_t id = p->last;
   do
@@ -68,6 +72,8 @@ void pt_pending_remove(pt_pending *p, size_t slot) {
   p->count--;
 }
 
+/* Repeated calls continue the sweep over the ring where the last call has
+** stopped. */
 size_t pt_pending_overdue(pt_pending *p, double now, double *next) {
   double earliest = p->swept > 0 ? p->earliest : HUGE_VAL;
   size_t slot;
@@ -147,8 +153,9 @@ static void leave_loop(pt_peer *p) {
     pt_loop_clear_alarm(lp, &p->overdue);
 }
 
-/* Nothing points to one that is collected. Also when the state is closed in the
-** middle of a message, which then does not go on. */
+/* A collected peer must not stay in any list of the loop. This also runs when
+** the state is closed while a message is decoded; that message is not
+** continued. */
 static int peer_gc(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   void *ud;
@@ -188,8 +195,8 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
 
 /* {====== Reading ====== */
 
-/* Each descriptor is watched for what is asked of it; one that is both, a
-** socket, for both at once. */
+/* Watches one descriptor for the given events; stops watching it if there are
+** none. */
 static int watch(lua_State *L, const pt_peer *p, int fd, int events, int peer) {
   if (events != 0)
     return pt_loop_watch(L, p->loop, fd, events, peer);
@@ -198,6 +205,7 @@ static int watch(lua_State *L, const pt_peer *p, int fd, int events, int peer) {
   return 0;
 }
 
+/* One descriptor for both directions, a socket, is watched for both at once. */
 void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
   int in = p->input.io.fd, out = p->output.io.fd, err;
   int reads = in != -1 && !p->is_paused && !p->is_finished ? PT_POLL_READ : 0;
@@ -228,8 +236,8 @@ void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size) {
     pt_buf_keep_pages(L, size);
 }
 
-/* A length that was announced is no reason to believe that so much will come:
-** at most as much as there is already, or READ_MOST, is given at once. */
+/* An announced length does not prove that so many bytes will come. At most as
+** many bytes as there are already, or READ_MOST, are reserved at once. */
 static size_t limit_need(const pt_input *in) {
   size_t there = pt_buf_len(&in->buf);
   size_t most = there > READ_MOST ? there : READ_MOST;
@@ -257,7 +265,7 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   ssize_t n;
   int err;
-  if (in->is_drained) { /* asking again would only say EAGAIN */
+  if (in->is_drained) { /* another read would only fail with EAGAIN */
     in->is_drained = 0;
     return 0;
   }
@@ -275,7 +283,7 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
   return -1;
 }
 
-/* Whether a message can be received without new input. */
+/* Whether a message may be received without new input. */
 static int has_input(const pt_input *in) {
   return in->is_reading || in->at_end || in->batch > 0 ||
          (pt_buf_len(&in->buf) > 0 && !in->is_searched);
@@ -299,7 +307,7 @@ int pt_peer_wait(lua_State *L, pt_peer *p) {
 
 /* {====== Writing ====== */
 
-/* Whether there is more room now than there was. */
+/* After a write has failed: whether the pipe could be enlarged. */
 static int find_room(pt_output *o) {
   if ((errno != EAGAIN && errno != EWOULDBLOCK) || o->io.is_enlarged)
     return 0;
@@ -307,8 +315,8 @@ static int find_room(pt_output *o) {
   return 1;
 }
 
-/* 1 if all is out that can ever be, 0 if the rest has to wait, or -1 with errno
-** set. */
+/* Returns 1 if everything was written or the output is closed, 0 if the rest
+** must wait, or -1 with errno set. */
 static int write_bytes(lua_State *L, pt_output *o) {
   o->is_full = 0;
   while (pt_buf_len(&o->buf) > 0 && o->io.fd != -1) {
@@ -324,16 +332,17 @@ static int write_bytes(lua_State *L, pt_output *o) {
   return 1;
 }
 
-/* Has the loop say when there is room to write, or not any more. Until that is
-** done the peer is among those that are written, to try again. */
+/* Starts or stops watching the output for space. Until that has succeeded the
+** peer is in the list of unwritten peers, so that an error is followed by
+** another attempt. */
 static void watch_output(lua_State *L, pt_peer *p) {
   pt_list_add(&p->loop->unwritten, &p->to_write);
   pt_peer_watch(L, p, lua_gettop(L));
   pt_list_remove(&p->loop->unwritten, &p->to_write);
 }
 
-/* After a write that was not like the one before, or of which the policy wants
-** to hear. */
+/* Called after a write that failed, that changes the watched events, or that
+** the policy wants to know about. */
 static void report_write(lua_State *L, pt_peer *p, int status, int err) {
   int top = lua_gettop(L);
   if (pt_peer_push(L, p)) {
@@ -355,7 +364,7 @@ static void report_write(lua_State *L, pt_peer *p, int status, int err) {
 void pt_peer_write(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
   int status = write_bytes(L, o), err = errno;
-  p->input.is_drained = 0; /* what comes next may be an answer */
+  p->input.is_drained = 0; /* an answer may come now */
   o->is_blocked = status == 0;
   o->is_clogged = o->is_blocked && pt_buf_len(&o->buf) > CLOGGED;
   if (status < 0 || p->watches_activity ||
@@ -383,6 +392,8 @@ static long count_interrupts(void) {
   return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+/* Whether to write early: not before there is as much output as unread input.
+*/
 static int should_write_early(pt_early *e, size_t queued, size_t left) {
   if (queued < EARLY_LEAST || queued < left)
     return 0;
@@ -394,7 +405,9 @@ static int should_write_early(pt_early *e, size_t queued, size_t left) {
   return 1;
 }
 
-/* The first of a trial only takes down the count. */
+/* Decides after EARLY_TRIAL early writes: if half of them were followed by an
+** interruption, more output is collected. The first write of a trial only
+** records the count. */
 static void count_early_write(pt_early *e) {
   long now;
   if (e->waits_for_more || (e->count++ > 0 && e->count <= EARLY_TRIAL))
@@ -407,7 +420,8 @@ static void count_early_write(pt_early *e) {
   e->interrupts = now;
 }
 
-/* Where there is no room, that is tried again when there is some. */
+/* After a write has found no space, early writes are not tried until the next
+** regular write. */
 void pt_peer_write_early(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
   if (!o->is_full && should_write_early(&o->early, pt_buf_len(&o->buf),
@@ -428,7 +442,7 @@ static void close_output(pt_peer *p) {
   p->output.io.fd = -1;
 }
 
-/* Calls that wait for an answer are kept, to be failed. */
+/* Pending calls are kept: the policy fails them. */
 void pt_peer_release(lua_State *L, pt_peer *p) {
   close_output(p);
   if (p->input.io.fd != -1 && p->input.is_owned)
@@ -439,7 +453,7 @@ void pt_peer_release(lua_State *L, pt_peer *p) {
     pt_buf_free(L, &p->input.buf);
 }
 
-/* stream:finish(): closes it; calls that wait have to be settled before */
+/* stream:finish(): closes the peer; pending calls must be failed before */
 int pt_peer_finish(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   if (p->input.io.fd != -1)
@@ -453,8 +467,8 @@ int pt_peer_finish(lua_State *L) {
   return 0;
 }
 
-/* stream:close_output(): closes the output alone; the other side of a socket sees the
-** end of its input, too */
+/* stream:close_output(): closes the output only; the other end of a socket also
+** sees the end of its input */
 int pt_peer_close_output(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   int fd = p->output.io.fd;

@@ -11,7 +11,7 @@
 #if defined(PT_POLL_EPOLL)
 #include <sys/epoll.h>
 #elif defined(PT_POLL_KQUEUE)
-#include <sys/types.h> /* before the next, which lacks it */
+#include <sys/types.h> /* needed by sys/event.h */
 
 #include <sys/event.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@
 
 /* {====== Timers ====== */
 
-/* Makes one heap of two that are not empty; its link is not set. */
+/* Merges two heaps that are not empty. The link of the result is not set. */
 static pt_timer *merge(pt_timer *a, pt_timer *b) {
   pt_timer *first = a->at <= b->at ? a : b, *second = first == a ? b : a;
   second->sibling = first->child;
@@ -36,8 +36,8 @@ static pt_timer *merge(pt_timer *a, pt_timer *b) {
   return first;
 }
 
-/* Makes one heap of a list of siblings: each pair of them, and then the pairs
-** from the last to the first, which keeps heaps flat. NULL for an empty
+/* Merges a list of siblings into one heap: first each pair, then the pairs from
+** the last to the first, which keeps the heap flat. Returns NULL for an empty
 ** list. */
 static pt_timer *merge_list(pt_timer *list) {
   pt_timer *pairs = NULL, *all = NULL;
@@ -122,7 +122,7 @@ int pt_poll_next(pt_poll *p, int *fd) {
   return 0;
 }
 
-/* Notes what is watched now, and returns the error number. */
+/* Records the watched events, and returns `err`. */
 static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
   pt_poll_slot *slot = &p->slots[fd];
   p->always += always - slot->always;
@@ -144,6 +144,8 @@ static int start(pt_poll *p, int fd) {
 
 static int wait_for_batch(pt_poll *p, int most, int ms);
 
+/* Continues after the descriptor that was found last, so that a full batch does
+** not always contain the same ones. */
 static void add_always_ready(pt_poll *p) {
   int left = p->always;
   while (left > 0 && p->count < PT_POLL_BATCH) {
@@ -157,7 +159,8 @@ static void add_always_ready(pt_poll *p) {
   }
 }
 
-/* Half of the batch is for those that are always ready, if there are any. */
+/* If some descriptors are always ready, half of the batch is reserved for them.
+*/
 int pt_poll_wait(pt_poll *p, int ms) {
   int has_always = p->always > 0, err;
   p->count = p->taken = 0;
@@ -177,9 +180,9 @@ int pt_poll_wait(pt_poll *p, int ms) {
 
 int pt_poll_open(pt_poll *p) { return start(p, epoll_create1(EPOLL_CLOEXEC)); }
 
-/* The serial goes with the descriptor: epoll still reports a file that was
-** closed here but is open in a child, under a number that may be in use
-** again. */
+/* The event carries the number of the watch: epoll still reports a file that
+** was closed here but is open in a child, and its descriptor number may be in
+** use again. */
 static int control(pt_poll *p, int op, int fd, int wanted) {
   struct epoll_event event = {0};
   if (wanted & PT_POLL_READ)
@@ -190,8 +193,8 @@ static int control(pt_poll *p, int op, int fd, int wanted) {
   return epoll_ctl(p->fd, op, fd, &event) == 0 ? 0 : errno;
 }
 
-/* `known` is our belief; the number may have been closed and opened again
-** since, and then epoll knows better. */
+/* `known` is the state that we have recorded. The number may have been closed
+** and opened again since; then epoll reports ENOENT or EEXIST. */
 static int watch(pt_poll *p, int fd, int wanted, int known) {
   int err = control(p, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, wanted);
   if (err == ENOENT)
@@ -201,7 +204,8 @@ static int watch(pt_poll *p, int fd, int wanted, int known) {
   return err;
 }
 
-/* EPERM: a regular file, a directory, /dev/null. */
+/* EPERM means that epoll cannot wait for the file: a regular file, a directory,
+** /dev/null. */
 int pt_poll_set(pt_poll *p, int fd, int wanted) {
   pt_poll_slot *slot = &p->slots[fd];
   int known = slot->wanted != 0 && !slot->always;
@@ -237,8 +241,8 @@ static int wait_for_batch(pt_poll *p, int most, int ms) {
 
 int pt_poll_open(pt_poll *p) { return start(p, kqueue()); }
 
-/* 0 or an error number. Deleting a filter that is not there is no error: a
-** descriptor that was closed has lost its filters. */
+/* Returns 0 or an error number. Deleting a filter that does not exist is not an
+** error: a closed descriptor has lost its filters. */
 static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
   struct kevent event;
   EV_SET(&event, (uintptr_t)fd, filter, flags, 0, 0, 0);
@@ -247,8 +251,8 @@ static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
   return flags & EV_DELETE ? 0 : errno;
 }
 
-/* `known` is what the filter was set to before: a filter that was not set and
-** is not wanted costs no system call. */
+/* `known` is the recorded state of the filter: a filter that is neither set nor
+** wanted needs no system call. */
 static int set_filter(pt_poll *p, int fd, short filter, int wanted, int known) {
   if (wanted)
     return change(p, fd, filter, EV_ADD);
@@ -264,13 +268,14 @@ static int set_filters(pt_poll *p, int fd, int wanted, int known) {
                     known & PT_POLL_WRITE);
 }
 
-/* kqueue reports a regular file only until its end, where other systems say
-** that it is ready, and refuses some devices. */
+/* Whether it is a regular file. kqueue reports one as readable only before its
+** end, where other systems always do. */
 static int is_regular(int fd) {
   struct stat st;
   return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Whether the error means that kqueue does not support this kind of file. */
 static int cannot_wait(int err) {
   return err == EINVAL || err == ENODEV || err == EPERM || err == ENOTSUP;
 }
@@ -309,7 +314,7 @@ static int wait_for_batch(pt_poll *p, int most, int ms) {
 
 #else
 
-/* The list for poll(2) is in memory behind the slots. */
+/* The list for poll(2) is in the same memory, after the slots. */
 size_t pt_poll_size(int limit) {
   return (size_t)limit * (sizeof(pt_poll_slot) + sizeof(struct pollfd));
 }
@@ -325,8 +330,8 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
   return set_slot(p, fd, wanted, 0, err);
 }
 
-/* Makes the list for one wait. Each begins at another slot, so that a full
-** batch never keeps a descriptor out for good. */
+/* Builds the list for one wait. Each list begins at another slot, so that a
+** full batch does not always leave out the same descriptors. */
 static nfds_t list(pt_poll *p, struct pollfd *fds) {
   nfds_t n = 0;
   int i;

@@ -6,7 +6,7 @@
 
 enum {
   AT_START,
-  AT_FIRST_ITEM, /* of a batch */
+  AT_FIRST_ITEM, /* first member of a batch */
   AT_ITEM,
   AT_FIRST_NAME,
   AT_NAME,
@@ -14,7 +14,7 @@ enum {
   AT_VALUE,
   IN_STRING,
   IN_SCALAR,
-  IN_NEST, /* a payload or other value with levels of its own */
+  IN_NEST, /* a nested value, such as a payload */
   AFTER_VALUE,
   AFTER_ITEM,
   AT_END
@@ -24,7 +24,7 @@ enum { OTHER, ID, METHOD, OUTCOME };
 
 void pt_skim_begin(pt_skim *k) { memset(k, 0, sizeof *k); }
 
-/* {====== Telling ====== */
+/* {====== Reporting ====== */
 
 static void forget_envelope(pt_skim *k) {
   k->id_len = 0;
@@ -36,7 +36,8 @@ static void report(pt_skim *k) {
   k->is_done = !k->is_batch;
 }
 
-/* Requests of a batch are refused together, for they are answered together. */
+/* Reports the members of a batch that are not answers. They are refused
+** together because they are answered together. */
 static void report_rest(pt_skim *k) {
   k->is_item_reported = 1;
   if (k->has_reported_rest)
@@ -53,15 +54,17 @@ static void report_envelope(pt_skim *k) {
     report(k);
 }
 
-/* A null beside a method means nothing, so it does not make an answer before
-** all members are known. */
+/* Reports the envelope as soon as its kind is certain. A null result does not
+** make a message an answer before all members are known: a method may follow.
+*/
 static void report_if_known(pt_skim *k) {
   if (!k->is_item_reported && k->has_id &&
       (k->has_method || k->has_nonnull_outcome))
     report_envelope(k);
 }
 
-/* Nothing more can be known. An id by itself does not say whose it is. */
+/* Ends the scan. An id alone is not reported: it does not show whose id it is.
+*/
 static void give_up(pt_skim *k) {
   k->state = AT_END;
   k->id_len = 0;
@@ -76,7 +79,8 @@ static void give_up(pt_skim *k) {
 
 /* {====== Strings ====== */
 
-/* Keeps the text of a name or an id; of one that is too long, that it is. */
+/* Appends the text of a name or an id. If it is longer than `room`, *len
+** becomes greater than `room`. */
 static void keep(const char *from, const char *to, char *out, size_t *len,
                  size_t room) {
   size_t n = (size_t)(to - from), left = room + 1 - *len;
@@ -94,7 +98,8 @@ static void keep_text(pt_skim *k, const char *from, const char *to) {
     keep(from, to, k->id, &k->id_len, sizeof k->id);
 }
 
-/* Up to and with the closing quote, which `*closed` tells of. */
+/* Skips a string including its closing quote. Sets `*closed` if the quote was
+** reached. */
 static const char *skip_string(pt_skim *k, const char *p, const char *end,
                                int *closed) {
   for (*closed = 0; p < end && !*closed; p++) {
@@ -122,7 +127,8 @@ static int member_of(const char *name, size_t len) {
   return NAME_IS("result") || NAME_IS("error") ? OUTCOME : OTHER;
 }
 
-/* The name that was read, with its closing quote; letters may be escaped. */
+/* Returns the member for the name that was read. The name includes its closing
+** quote; letters may be escaped. */
 static int member_read(const pt_skim *k) {
   char plain[PT_SKIM_NAME];
   const char *close;
@@ -142,7 +148,7 @@ static int member_read(const pt_skim *k) {
 
 /* {====== Values ====== */
 
-/* An id is one only if it is a whole string, number or null. */
+/* Checks the id: only a complete string, number or null is an id. */
 static void end_id(pt_skim *k) {
   pt_json_fault fault;
   size_t len = k->id_len <= sizeof k->id ? k->id_len : 0;
@@ -198,7 +204,7 @@ static void open_level(pt_skim *k, char c) {
     k->unknown = k->depth - 64;
 }
 
-/* Gives up if the bracket does not fit the level that it closes. */
+/* Ends the scan if the bracket does not match the level that it closes. */
 static void close_level(pt_skim *k, char c) {
   int fits = k->depth <= k->unknown || (int)(k->arrays & 1) == (c == ']');
   k->arrays >>= 1;
@@ -303,7 +309,8 @@ static void begin_item(pt_skim *k, char c) {
     report_rest(k);
 }
 
-/* A byte between names and values, if it may stand where it stands. */
+/* Handles a byte between names and values. Returns 0 if the byte is not allowed
+** there. */
 static int take_mark(pt_skim *k, char c) {
   int state = k->state;
   if (state == AT_START && c == '{')
