@@ -68,7 +68,7 @@ void pt_check_names(lua_State *L, int index, const char *const names[],
     if (lua_type(L, -2) != LUA_TSTRING)
       luaL_error(L, "%s: every key must be a name", what);
     if (!has_name(names, lua_tostring(L, -2)))
-      luaL_error(L, "%s: there is no '%s'", what, lua_tostring(L, -2));
+      luaL_error(L, "%s: unknown name '%s'", what, lua_tostring(L, -2));
   }
 }
 

@@ -116,7 +116,7 @@ static const char *length_of(const pt_header_field *field, uint64_t *length) {
     if (c < '0' || c > '9')
       return "Content-Length is not a plain decimal number, header line";
     if (*length > (INT64_MAX - 9) / 10)
-      return "Content-Length is too large a number, header line";
+      return "Content-Length is too large, header line";
     *length = *length * 10 + (uint64_t)(c - '0');
   }
   return i > 0 ? NULL : "Content-Length is empty, header line";

@@ -516,7 +516,7 @@ static void end_input(lua_State *L, pt_peer *p) {
 }
 
 static void end_expected(lua_State *L, pt_peer *p) {
-  lua_pushliteral(L, "the program at the other end is gone");
+  lua_pushliteral(L, "the program at the other end has ended");
   lua_pushliteral(L, "closed");
   end_input(L, p);
 }

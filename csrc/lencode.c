@@ -312,7 +312,7 @@ static pt_encoded check_depth(pt_encoder *e) {
   int may_open = e->depth < e->most;
   int levels = e->depth < LEVELS ? LEVELS - e->depth : 1;
   if ((e->depth >= LEVELS || !may_open) && pt_encode_is_cycle(e, may_open))
-    return pt_encode_error(e, "a table that holds itself has no JSON form");
+    return pt_encode_error(e, "a table that contains itself has no JSON form");
   if (may_open && lua_checkstack(L, levels * SLOTS + LUA_MINSTACK)) {
     e->levels = e->depth + levels;
     return PT_ENCODED;

@@ -231,7 +231,7 @@ static int core_poll(lua_State *L) {
   struct pollfd fds[POLL_MAX];
   double seconds = luaL_optnumber(L, 1, -1);
   int i, err, n = lua_gettop(L) / 2;
-  luaL_argcheck(L, !isnan(seconds), 1, "a time is not NaN");
+  luaL_argcheck(L, !isnan(seconds), 1, "the time is NaN");
   luaL_argcheck(L, n <= POLL_MAX, 2 * POLL_MAX + 2, "too many descriptors");
   for (i = 0; i < n; i++)
     check_descriptor(L, 2 * i + 2, &fds[i]);

@@ -41,7 +41,7 @@ static int frames_feed(lua_State *L) {
   size_t len;
   const char *bytes = luaL_checklstring(L, 2, &len);
   if (f->at_end)
-    return luaL_error(L, "nothing can follow the end");
+    return luaL_error(L, "the input has ended already");
   drop_used(L, f);
   if (!pt_buf_add(L, &f->in, bytes, len))
     return luaL_error(L, "not enough memory");

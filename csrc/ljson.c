@@ -144,7 +144,7 @@ static int json_raw(lua_State *L) {
   pt_json_fault fault;
   end = pt_json_value(text, text + len, PT_JSON_DEPTH, &fault);
   if (end != NULL && pt_json_space(end, text + len) < text + len)
-    end = pt_json_fail(&fault, "unexpected text behind the value", end);
+    end = pt_json_fail(&fault, "unexpected text after the value", end);
   if (end == NULL) {
     push_fault(L, text, &fault);
     return luaL_argerror(L, 1, lua_tostring(L, -1));
@@ -257,7 +257,7 @@ static int json_decode(lua_State *L) {
     d.p = pt_json_space(d.p, d.end);
     if (d.p == d.end)
       return 1;
-    pt_json_fail(&d.fault, "unexpected text behind the value", d.p);
+    pt_json_fail(&d.fault, "unexpected text after the value", d.p);
   }
   lua_settop(L, top);
   lua_pushnil(L);

@@ -689,7 +689,7 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
       classify(L, p, &e, m);
       return;
     }
-    d.fault.what = "unexpected text behind the message";
+    d.fault.what = "unexpected text after the message";
     d.fault.where = d.p;
   }
   lua_settop(L, 1);
@@ -723,7 +723,7 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   const char *first = pt_json_space(text + 1, end);
   const char *close = pt_json_value(text, end, p->codec.style.depth, &fault);
   if (close != NULL && pt_json_space(close, end) < end) {
-    fault.what = "unexpected text behind the batch";
+    fault.what = "unexpected text after the batch";
     fault.where = close;
     close = NULL;
   }

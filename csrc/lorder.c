@@ -143,10 +143,10 @@ int pt_order_new(lua_State *L) {
   o = push_order(L, 2, n);
   for (lua_Integer i = 1; i <= n; i++) {
     if (lua_rawgeti(L, 1, i) != LUA_TSTRING)
-      return luaL_argerror(L, 1, "a list of names is made of strings");
+      return luaL_argerror(L, 1, "a list of names must contain only strings");
     if (!add_name(L, o, 2, 0))
       return luaL_argerror(
-          L, 1, lua_pushfstring(L, "'%s' comes twice", lua_tostring(L, -1)));
+          L, 1, lua_pushfstring(L, "'%s' occurs twice", lua_tostring(L, -1)));
     lua_pop(L, 1);
   }
   to_metatable(L);

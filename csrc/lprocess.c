@@ -100,7 +100,7 @@ static int push_inherited(lua_State *L) {
 static int check_variable(lua_State *L) {
   const char *name = pt_check_option(L, -2, "env");
   if (name[0] == '\0' || strchr(name, '=') != NULL)
-    pt_refuse_option(L, "env", "'%s' is no name", name);
+    pt_refuse_option(L, "env", "'%s' is not a name", name);
   if (lua_isboolean(L, -1) && !lua_toboolean(L, -1))
     return 0;
   name = lua_pushfstring(L, "env.%s", name);
@@ -232,7 +232,7 @@ static void read_limit(lua_State *L, pt_spawn_plan *plan) {
   if (i == PT_SPAWN_LIMITS)
     pt_refuse_option(L, "limits", "unknown limit '%s'", name);
   if (!lua_isinteger(L, -1) || n < 0)
-    pt_refuse_option(L, "limits", "'%s' is no whole number", name);
+    pt_refuse_option(L, "limits", "'%s' is not a whole number", name);
   *limit = limits[i];
   limit->soft += (rlim_t)n;
   limit->hard += (rlim_t)n;
@@ -420,7 +420,7 @@ static int process_wait(lua_State *L) {
   }
   if (p->state == ENDED)
     return push_status(L, p->status);
-  return pt_fail(L, "closed", "process %d is not ours to wait for any more",
+  return pt_fail(L, "closed", "process %d can no longer be waited for",
                  (int)p->pid);
 }
 
@@ -440,7 +440,7 @@ static int is_ours(const process *p) {
 static int process_kill(lua_State *L) {
   const process *p = check_process(L);
   int sig = check_signal(L, 2), group = lua_toboolean(L, 3), err;
-  luaL_argcheck(L, !group || p->leads, 3, "the process leads no group");
+  luaL_argcheck(L, !group || p->leads, 3, "the process does not lead a group");
   err = is_ours(p) ? pt_process_kill(p->pid, sig, group) : ECHILD;
   if (err == ECHILD || err == ESRCH)
     return pt_fail(L, "closed", "process %d has already ended", (int)p->pid);

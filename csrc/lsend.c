@@ -180,7 +180,7 @@ static int encode_with_codec(lua_State *L, int peer, int arg) {
     return fail_misuse(L);
   text = lua_tolstring(L, -1, &len);
   if (text == NULL)
-    return pt_fail(L, "invalid", "the codec's encode gave no string");
+    return pt_fail(L, "invalid", "the codec's encode did not return a string");
   pt_raw_push(L, text, len);
   lua_replace(L, arg);
   lua_pop(L, 1);

@@ -252,7 +252,7 @@ static place get_place(lua_State *L, int least_port) {
   p.host = get_text(L, "host");
   p.port = get_integer(L, "port", -1, least_port, 65535);
   if (p.path != NULL && (p.host != NULL || p.port != -1))
-    luaL_error(L, "a path has neither host nor port");
+    luaL_error(L, "path excludes host and port");
   return p;
 }
 

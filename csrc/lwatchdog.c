@@ -593,7 +593,7 @@ static int core_watchdog(lua_State *L) {
   else
     err = start_watching(w, interval);
   if (err != 0)
-    return pt_fail_errno(L, err, "unsupported", "there is no timer to be had");
+    return pt_fail_errno(L, err, "unsupported", "no timer is available");
   set_callback(L, 1, TICK);
   set_callback(L, 2, MUST_ABORT);
   lua_pushboolean(L, 1);

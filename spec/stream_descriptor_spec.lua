@@ -195,7 +195,7 @@ describe("another codec", function()
 
   it("that gives no text is told of", function()
     stream, far = wire.open { json = { encode = function() return {} end, decode = error } }
-    assert.same({ nil, "the codec's encode gave no string", "invalid" }, { stream:notify("m", {}) })
+    assert.same({ nil, "the codec's encode did not return a string", "invalid" }, { stream:notify("m", {}) })
   end)
 
   it("never breaks a line", function()

@@ -132,7 +132,7 @@ describe("a stream that is told how to set_envelope", function()
       ["'extra': names and plain values"] = { header = "content-length: ", extra = { version = {} } },
       ["'extra': a name is not UTF-8"] = { header = "content-length: ", extra = { ["\xff"] = 1 } },
       ["stream option 'extra'"] = { header = "content-length: ", extra = { version = 0 / 0 } },
-      ["there is no 'framing'"] = { ids = "string", framing = "line" },
+      ["unknown name 'framing'"] = { ids = "string", framing = "line" },
       ["table expected"] = 1,
     } do
       assert.error_matches(function() stream:set_envelope(ways) end, message, 1, true)
