@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define USUAL_DIGITS 12 /* digits of a length that take_usual accepts */
+#define USUAL_DIGITS 12 /* digits of a length that take_usual_header accepts */
 
 /* The input of one call. */
 typedef struct input {
@@ -22,25 +22,26 @@ void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
   f->body_limit = body_limit;
 }
 
-static pt_frame_result more(pt_frame_found *found, size_t used, size_t need) {
+static pt_frame_result need_more(pt_frame_found *found, size_t used,
+                                 size_t need) {
   found->used = used;
   found->need = need;
   return PT_FRAME_MORE;
 }
 
-static pt_frame_result give(pt_frame_found *found, pt_frame_result result,
-                            const char *text, size_t len, size_t used) {
+static pt_frame_result set_found(pt_frame_found *found, pt_frame_result result,
+                                 const char *text, size_t len, size_t used) {
   found->text = text;
   found->len = len;
   found->used = used;
   return result;
 }
 
-static pt_frame_result bad(pt_frame_found *found, const char *what,
-                           uint64_t number, const input *in, size_t used) {
+static pt_frame_result set_bad(pt_frame_found *found, const char *what,
+                               uint64_t number, const input *in, size_t used) {
   found->what = what;
   found->number = number;
-  return give(found, PT_FRAME_BAD, in->bytes, used, used);
+  return set_found(found, PT_FRAME_BAD, in->bytes, used, used);
 }
 
 /* {====== Header fields ====== */
@@ -173,11 +174,11 @@ static size_t cut_junk(const char *junk, size_t len) {
 
 /* {====== Refused input ====== */
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Stores the beginning of a message over the limit, for its report. */
 static void keep_start(pt_framing *f, const char *bytes, size_t len) {
-  size_t n = least(len, sizeof f->start - f->start_len);
+  size_t n = min_size(len, sizeof f->start - f->start_len);
   memcpy(f->start + f->start_len, bytes, n);
   f->start_len += n;
 }
@@ -196,7 +197,7 @@ static pt_frame_result too_long(pt_framing *f, pt_frame_found *found,
   found->number = f->body_limit;
   found->size = f->size;
   found->skim = &f->skim;
-  return give(found, PT_FRAME_BAD, f->start, f->start_len, used);
+  return set_found(found, PT_FRAME_BAD, f->start, f->start_len, used);
 }
 
 /* Counts how many of these bytes belong to the refused message. Sets `*ends` if
@@ -236,7 +237,7 @@ static pt_frame_result skip(pt_framing *f, const input *in,
     f->skip -= used;
   if (was_skimming && f->skim.has_report)
     return too_long(f, found, is_line, used);
-  return more(found, used, 0);
+  return need_more(found, used, 0);
 }
 
 /* }====== */
@@ -283,10 +284,10 @@ static pt_frame_result scan_line(pt_framing *f, const input *in,
     return skip(f, in, found);
   }
   if (used == 0)
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (is_blank(in->bytes, len))
-    return more(found, used, 0);
-  return give(found, PT_FRAME_MESSAGE, in->bytes, len, used);
+    return need_more(found, used, 0);
+  return set_found(found, PT_FRAME_MESSAGE, in->bytes, len, used);
 }
 
 /* }====== */
@@ -300,13 +301,13 @@ static void forget_block(pt_framing *f) {
 }
 
 /* Reports the bytes up to `used` as noise. */
-static pt_frame_result noise(pt_framing *f, const input *in, size_t used,
-                             pt_frame_found *found) {
+static pt_frame_result set_noise(pt_framing *f, const input *in, size_t used,
+                                 pt_frame_found *found) {
   size_t len = used;
   while (len > 0 && (in->bytes[len - 1] == '\n' || in->bytes[len - 1] == '\r'))
     len--;
   forget_block(f);
-  return give(found, PT_FRAME_NOISE, in->bytes, len, used);
+  return set_found(found, PT_FRAME_NOISE, in->bytes, len, used);
 }
 
 /* Records an error of the block. The first one is reported. */
@@ -353,18 +354,18 @@ static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
   uint64_t line = wrong != NULL ? (uint64_t)f->wrong_line : 0;
   if (f->refused) {
     drop_block(f);
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   if (wrong == NULL && !f->has_length)
     wrong = "header has no Content-Length";
   if (wrong != NULL) {
     drop_block(f);
-    return bad(found, wrong, line, in, used);
+    return set_bad(found, wrong, line, in, used);
   }
   if (f->length > f->body_limit) {
     drop_block(f);
     start_skimming(f, f->skip);
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   f->header = used;
   return PT_FRAME_MESSAGE;
@@ -373,8 +374,9 @@ static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
 /* Handles a line that is not a field. Noise may come before a block, with or
 ** without its own line end. Inside of a block such a line makes the block
 ** invalid. */
-static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
-                                 size_t used, pt_frame_found *found) {
+static pt_frame_result handle_junk_line(pt_framing *f, const input *in,
+                                        size_t start, size_t used,
+                                        pt_frame_found *found) {
   size_t glued;
   if (f->has_length && !f->refused) {
     set_wrong(f, "not \"name: value\", header line");
@@ -382,7 +384,7 @@ static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
     return PT_FRAME_MORE;
   }
   glued = find_length(in->bytes + start, used - start);
-  return noise(f, in, glued > 0 ? start + glued : used, found);
+  return set_noise(f, in, glued > 0 ? start + glued : used, found);
 }
 
 /* Handles one complete line, from `start` to `used`. PT_FRAME_MORE with nothing
@@ -398,14 +400,14 @@ static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
     return end_block(f, in, used, found);
   if (len == 0) { /* some peers write a newline after a body */
     forget_block(f);
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   if (!pt_header_parse(in->bytes + start, len, &field))
-    return junk_line(f, in, start, used, found);
+    return handle_junk_line(f, in, start, used, found);
   take_field(f, &field);
   if (f->refused) { /* the block was reported: its lines need not be kept */
     f->seen = 0;
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   f->block = used;
   return PT_FRAME_MORE;
@@ -413,8 +415,8 @@ static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
 
 /* Handles a block or a line of junk that is longer than the limit. The rest of
 ** a block is dropped line by line. */
-static pt_frame_result over_limit(pt_framing *f, const input *in,
-                                  pt_frame_found *found) {
+static pt_frame_result refuse_over_limit(pt_framing *f, const input *in,
+                                         pt_frame_found *found) {
   size_t used = f->block;
   int again = f->refused;
   pt_header_field field;
@@ -422,29 +424,29 @@ static pt_frame_result over_limit(pt_framing *f, const input *in,
     used = cut_junk(in->bytes, f->header_limit);
     if (!again &&
         (f->mode == PT_FRAME_AUTO || !pt_header_parse(in->bytes, used, &field)))
-      return noise(f, in, used, found);
+      return set_noise(f, in, used, found);
     f->skip_line = 1;
   }
   f->refused = 1;
   f->seen = f->block = 0;
   if (again)
-    return more(found, used, 0);
-  return bad(found, "header is longer than the limit of", f->header_limit, in,
-             used);
+    return need_more(found, used, 0);
+  return set_bad(found, "header is longer than the limit of", f->header_limit,
+                 in, used);
 }
 
 /* Handles input without a complete line. */
-static pt_frame_result part_line(pt_framing *f, const input *in,
-                                 pt_frame_found *found) {
+static pt_frame_result handle_partial_line(pt_framing *f, const input *in,
+                                           pt_frame_found *found) {
   if (in->len > f->header_limit)
-    return over_limit(f, in, found);
+    return refuse_over_limit(f, in, found);
   f->seen = in->len;
   if (!in->at_end)
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (f->fields == 0)
-    return noise(f, in, in->len, found);
+    return set_noise(f, in, in->len, found);
   forget_block(f);
-  return bad(found, "input ends inside a header", 0, in, in->len);
+  return set_bad(found, "input ends inside a header", 0, in, in->len);
 }
 
 static pt_frame_result scan_block(pt_framing *f, const input *in,
@@ -455,7 +457,7 @@ static pt_frame_result scan_block(pt_framing *f, const input *in,
     const char *newline = memchr(in->bytes + from, '\n', in->len - from);
     pt_frame_result result;
     if (newline == NULL || (size_t)(newline - in->bytes) >= f->header_limit)
-      return part_line(f, in, found);
+      return handle_partial_line(f, in, found);
     result = take_line(f, in, start, (size_t)(newline - in->bytes) + 1, found);
     if (result != PT_FRAME_MORE || found->used > 0)
       return result;
@@ -467,19 +469,19 @@ static pt_frame_result scan_body(pt_framing *f, const input *in,
   size_t header = f->header, length = (size_t)f->length;
   if (in->len - header >= length) {
     forget_block(f);
-    return give(found, PT_FRAME_MESSAGE, in->bytes + header, length,
-                header + length);
+    return set_found(found, PT_FRAME_MESSAGE, in->bytes + header, length,
+                     header + length);
   }
   if (!in->at_end)
-    return more(found, 0, length - (in->len - header));
+    return need_more(found, 0, length - (in->len - header));
   forget_block(f);
-  return bad(found, "input ends inside a message, bytes missing:",
-             length - (in->len - header), in, in->len);
+  return set_bad(found, "input ends inside a message, bytes missing:",
+                 length - (in->len - header), in, in->len);
 }
 
 /* Reads a header that is only "Content-Length: N", as nearly all are. Leaves
 ** any other header to scan_block. */
-static void take_usual(pt_framing *f, const input *in) {
+static void take_usual_header(pt_framing *f, const input *in) {
   static const char usual[] = "Content-Length: ";
   size_t i = sizeof usual - 1;
   uint64_t length = 0;
@@ -501,7 +503,7 @@ static void take_usual(pt_framing *f, const input *in) {
 static pt_frame_result scan_header(pt_framing *f, const input *in,
                                    pt_frame_found *found) {
   if (f->header == 0)
-    take_usual(f, in);
+    take_usual_header(f, in);
   if (f->header == 0) {
     pt_frame_result result = scan_block(f, in, found);
     if (result != PT_FRAME_MESSAGE)
@@ -575,16 +577,16 @@ static pt_frame_result scan_auto(pt_framing *f, const input *in,
   if (opens_header(in->bytes, len) || find_length(in->bytes, len) > 0)
     return scan_first_block(f, in, found);
   if (used == 0)
-    return part_line(f, in, found);
+    return handle_partial_line(f, in, found);
   block = f->has_noise ? NO_BLOCK : opens_block(&near);
   if (block == IS_BLOCK)
     return scan_first_block(f, in, found);
   if (block == MAYBE_BLOCK && near.len < most)
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (is_blank(in->bytes, len))
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   f->has_noise = 1;
-  return noise(f, in, used, found);
+  return set_noise(f, in, used, found);
 }
 
 /* }====== */
@@ -594,7 +596,7 @@ pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
   input in = {bytes, len, at_end};
   memset(found, 0, sizeof *found);
   if (len == 0 && !(at_end && f->is_skimming))
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (f->skip > 0 || f->skip_line)
     return skip(f, &in, found);
   switch (f->mode) {

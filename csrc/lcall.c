@@ -95,7 +95,7 @@ static int read_options(lua_State *L, double *seconds) {
   return is_plain && *seconds >= 0;
 }
 
-static int give_back(lua_State *L, int status, lua_KContext before) {
+static int return_results(lua_State *L, int status, lua_KContext before) {
   (void)status;
   return lua_gettop(L) - (int)before;
 }
@@ -106,8 +106,8 @@ static int call_with_options(lua_State *L) {
   lua_pushvalue(L, METHOD);
   lua_pushvalue(L, PARAMS);
   lua_pushvalue(L, OPTIONS);
-  lua_callk(L, 4, LUA_MULTRET, STREAM, give_back);
-  return give_back(L, LUA_OK, STREAM);
+  lua_callk(L, 4, LUA_MULTRET, STREAM, return_results);
+  return return_results(L, LUA_OK, STREAM);
 }
 
 /* The call could not be made: its message and kind are on top. The policy may
@@ -118,7 +118,7 @@ static int refuse_call(lua_State *L) {
   pt_peer_push_policy(L, STREAM, "refused");
   lua_pushvalue(L, before + 2);
   lua_pushvalue(L, before + 1);
-  lua_callk(L, 3, 1, before + 2, give_back);
+  lua_callk(L, 3, 1, before + 2, return_results);
   return 2;
 }
 
@@ -179,13 +179,13 @@ static void withdraw_for(lua_State *L, pt_task *t) {
 ** event stays in the list of spare events until the request was queued, so that
 ** an error before that does not lose it. */
 static pt_event *find_event(lua_State *L, pt_loop *lp) {
-  pt_event *e = lp->spare;
+  pt_event *e = lp->spare_events;
   if (e == NULL) {
     e = pt_event_push(L, lp);
     e->is_owned = 1;
     e->ref = pt_loop_keep(L);
     lua_pop(L, 1);
-    lp->spare = e;
+    lp->spare_events = e;
   }
   return e;
 }
@@ -193,7 +193,7 @@ static pt_event *find_event(lua_State *L, pt_loop *lp) {
 /* Removes the event from the list of spare events. It need not be the first:
 ** nested calls may have added others since find_event. */
 static void take_event(pt_loop *lp, pt_event *e) {
-  pt_event **at = &lp->spare;
+  pt_event **at = &lp->spare_events;
   while (*at != NULL && *at != e)
     at = &(*at)->next;
   if (*at != NULL)
@@ -212,8 +212,8 @@ static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
     lua_setiuservalue(L, -i - 2, i);
   }
   lua_remove(L, -3);
-  e->next = lp->spare;
-  lp->spare = e;
+  e->next = lp->spare_events;
+  lp->spare_events = e;
 }
 
 /* The wait has ended without an answer: the task, which cannot yield here, was

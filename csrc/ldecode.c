@@ -85,8 +85,8 @@ void pt_names_push(lua_State *L) {
   pt_array_metatable(L);
 }
 
-pt_vocabulary pt_names_get(lua_State *L, int first) {
-  pt_vocabulary v;
+pt_decode_env pt_names_get(lua_State *L, int first) {
+  pt_decode_env v;
   v.names = lua_touserdata(L, lua_upvalueindex(first));
   v.strings = lua_upvalueindex(first + 1);
   v.array_meta = lua_upvalueindex(first + 2);
@@ -148,7 +148,7 @@ static int is_watched(const pt_names *names, const char *text, size_t len) {
 }
 
 /* Pushes a name that is not in the cache, and adds it to the cache. */
-static void push_new_name(lua_State *L, const pt_vocabulary *v,
+static void push_new_name(lua_State *L, const pt_decode_env *v,
                           const char *text, const pt_name *name) {
   pt_name *kept = &v->names->slots[slot_of(name)];
   lua_pushlstring(L, text, name->len);
@@ -161,7 +161,7 @@ static void push_new_name(lua_State *L, const pt_vocabulary *v,
 /* Pushes a name of 1 to PT_NAMES_LONGEST bytes as a Lua string, and returns its
 ** slot. Equal names have equal slots. */
 static inline PT_ALWAYS_INLINE int push_kept(lua_State *L,
-                                             const pt_vocabulary *v,
+                                             const pt_decode_env *v,
                                              const char *text, size_t len,
                                              const char *end) {
   pt_name name = to_name(text, len, end);
@@ -173,7 +173,7 @@ static inline PT_ALWAYS_INLINE int push_kept(lua_State *L,
   return slot;
 }
 
-void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
+void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
                         size_t len, const char *end) {
   if (len > 0 && len <= PT_NAMES_LONGEST)
     push_kept(L, v, text, len, end);
@@ -188,7 +188,7 @@ void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
 #define WATCH_FROM 4096 /* shorter texts are fast to search anyway */
 
 /* Records in the trail whether the table on top contains a watched name. */
-static void note(lua_State *L, const pt_vocabulary *v, int is_marked) {
+static void note(lua_State *L, const pt_decode_env *v, int is_marked) {
   lua_rawgeti(L, v->strings, PT_NAMES_TRAIL);
   lua_pushvalue(L, -2);
   lua_pushboolean(L, is_marked);
@@ -209,7 +209,7 @@ static void add_watched(lua_State *L, pt_names *names) {
   memset(names->slots, 0, sizeof names->slots);
 }
 
-static void push_trail(lua_State *L, const pt_vocabulary *v) {
+static void push_trail(lua_State *L, const pt_decode_env *v) {
   if (lua_rawgeti(L, v->strings, PT_NAMES_TRAIL) == LUA_TTABLE)
     return;
   lua_pop(L, 1);
@@ -223,7 +223,7 @@ static void push_trail(lua_State *L, const pt_vocabulary *v) {
 }
 
 int pt_names_watch(lua_State *L) {
-  pt_vocabulary v = pt_names_get(L, 1);
+  pt_decode_env v = pt_names_get(L, 1);
   luaL_checktype(L, 1, LUA_TTABLE);
   push_trail(L, &v);
   for (int i = 1; lua_rawgeti(L, 1, i) != LUA_TNIL; i++) {
@@ -341,7 +341,7 @@ static const char *push_any_name(lua_State *L, const char *text, pt_decoder *d,
     return NULL;
   l->seen = MAYBE_EQUAL;
   lua_tolstring(L, -1, &len);
-  if (is_watched(d->words.names, lua_tostring(L, -1), len))
+  if (is_watched(d->env.names, lua_tostring(L, -1), len))
     l->is_marked = 1;
   return text;
 }
@@ -355,10 +355,10 @@ static inline const char *push_name(lua_State *L, const char *text,
   int slot;
   if (len - 1 >= PT_NAMES_LONGEST || close == d->end || *close != '"')
     return push_any_name(L, text, d, l);
-  slot = push_kept(L, &d->words, text, len, d->end);
+  slot = push_kept(L, &d->env, text, len, d->end);
   bit = UINT64_C(1) << (slot & 63);
   l->seen = l->seen & bit ? MAYBE_EQUAL : l->seen | bit;
-  l->is_marked |= d->words.names->slots[slot].is_watched;
+  l->is_marked |= d->env.names->slots[slot].is_watched;
   return close + 1;
 }
 
@@ -400,7 +400,7 @@ static void store_members(lua_State *L, const level *l, int spare,
     lua_replace(L, l->table);
   }
   if (d->ordered && l->n + spare == 0)
-    pt_order_share(L, &d->words, l->table, l->waiting);
+    pt_order_share(L, &d->env, l->table, l->waiting);
   else if (d->ordered)
     pt_order_append(L, l->table, l->n, l->waiting, spare == 0);
   if (l->seen == MAYBE_EQUAL)
@@ -414,7 +414,7 @@ static void store_items(lua_State *L, const level *l, int spare,
                         const pt_decoder *d) {
   if (l->n == 0) {
     lua_createtable(L, l->waiting + spare, 0);
-    lua_pushvalue(L, d->words.array_meta);
+    lua_pushvalue(L, d->env.array_meta);
     lua_setmetatable(L, -2);
     lua_replace(L, l->table);
   }
@@ -483,7 +483,7 @@ static int fail_behind_value(pt_decoder *d, const level *l, const char *p) {
 
 static int decode_container(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
-  int is_watching = d->words.names->watched_count > 0 && end - p >= WATCH_FROM;
+  int is_watching = d->env.names->watched_count > 0 && end - p >= WATCH_FROM;
   int last = 0; /* stack slots up to this index are reserved */
   int depth = 0;
   size_t values = d->values;
@@ -541,7 +541,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       depth--;
       p++;
       if (is_watching && (is_marked || depth == 0))
-        note(L, &d->words, is_marked);
+        note(L, &d->env, is_marked);
       if (depth == 0) {
         d->p = p;
         d->values = values;

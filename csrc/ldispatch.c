@@ -53,9 +53,9 @@ static int finish_reading(lua_State *L, pt_peer *p) {
 static int read_large(lua_State *L) {
   pt_peer *p = lua_touserdata(L, 1);
   pt_message *m = lua_touserdata(L, 2);
-  pt_vocabulary words = pt_names_get(L, 1);
+  pt_decode_env env = pt_names_get(L, 1);
   lua_settop(L, 1);
-  pt_message_read(L, p, &words, m);
+  pt_message_read(L, p, &env, m);
   luaL_checkstack(L, 3, NULL);
   push_at(L, m->id);
   push_at(L, m->method);
@@ -65,14 +65,14 @@ static int read_large(lua_State *L) {
 
 /* Decodes a large message with the garbage collector paused. The size is
 ** recorded here because the size of a line is known only now. */
-static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+static void receive_large(lua_State *L, pt_peer *p, const pt_decode_env *env,
                           pt_message *m) {
   pt_peer_note_size(L, p, p->input.text_len);
-  p->loop->gc_debt = &words->names->gc_debt;
+  p->loop->gc_debt = &env->names->gc_debt;
   lua_pushvalue(L, lua_upvalueindex(UPVALUES));
   lua_pushvalue(L, 1);
   lua_pushlightuserdata(L, m);
-  if (pt_call_gc_paused(L, words, 2) != LUA_OK)
+  if (pt_call_gc_paused(L, env, 2) != LUA_OK)
     lua_error(L);
   m->id = m->id > 0 ? 2 : 0;
   m->method = m->method > 0 ? 3 : 0;
@@ -80,12 +80,12 @@ static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
 }
 
 static int receive_message(lua_State *L, pt_peer *p, pt_message *m) {
-  pt_vocabulary words = pt_names_get(L, 1);
+  pt_decode_env env = pt_names_get(L, 1);
   p->input.is_reading = 1;
   if (p->input.text_len < PT_DECODE_LARGE)
-    pt_message_read(L, p, &words, m);
+    pt_message_read(L, p, &env, m);
   else
-    receive_large(L, p, &words, m);
+    receive_large(L, p, &env, m);
   return finish_reading(L, p);
 }
 

@@ -210,8 +210,8 @@ static void start_again(lua_State *L, pt_gc_debt *a, int missed) {
     lua_gc(L, LUA_GCSTEP, -missed);
 }
 
-int pt_call_gc_paused(lua_State *L, const pt_vocabulary *words, int args) {
-  pt_gc_debt *a = &words->names->gc_debt;
+int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args) {
+  pt_gc_debt *a = &env->names->gc_debt;
   int status, before;
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
@@ -228,11 +228,11 @@ int pt_call_gc_paused(lua_State *L, const pt_vocabulary *words, int args) {
 
 /* Calls json.decode, the last upvalue, again with the garbage collector paused.
 */
-static int decode_paused(lua_State *L, const pt_vocabulary *words) {
+static int decode_paused(lua_State *L, const pt_decode_env *env) {
   lua_settop(L, 4);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  if (pt_call_gc_paused(L, words, 4) != LUA_OK)
+  if (pt_call_gc_paused(L, env, 4) != LUA_OK)
     return lua_error(L);
   return lua_gettop(L);
 }
@@ -250,9 +250,9 @@ static int json_decode(lua_State *L) {
   d.values = SIZE_MAX;
   d.ordered = top > 2 && lua_toboolean(L, 3);
   d.big_integers = top > 3 && lua_toboolean(L, 4);
-  d.words = pt_names_get(L, 1);
+  d.env = pt_names_get(L, 1);
   if (len >= PT_DECODE_LARGE && lua_gc(L, LUA_GCISRUNNING) == 1)
-    return decode_paused(L, &d.words);
+    return decode_paused(L, &d.env);
   if (pt_decode_value(L, &d)) {
     d.p = pt_json_space(d.p, d.end);
     if (d.p == d.end)

@@ -69,21 +69,21 @@ typedef struct pt_names {
 #define PT_NAMES_ORDERS (PT_NAMES_SLOTS + 2)
 
 /* The upvalues of the running function, for a decoder. */
-typedef struct pt_vocabulary {
+typedef struct pt_decode_env {
   pt_names *names;
   int strings;    /* stack index of the table of strings */
   int array_meta; /* stack index of the metatable that marks arrays */
-} pt_vocabulary;
+} pt_decode_env;
 
 /* Pushes the three upvalues. */
 void pt_names_push(lua_State *L);
 
 /* Returns them for the running function, whose upvalues begin at `first`. */
-pt_vocabulary pt_names_get(lua_State *L, int first);
+pt_decode_env pt_names_get(lua_State *L, int first);
 
 /* Pushes the name as a Lua string. Bytes after the name may be read, up to
 ** `end`. */
-void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
+void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
                         size_t len, const char *end);
 
 /* json.watch(names) -> trail; needs the upvalues above. The decoder records in
@@ -118,7 +118,7 @@ typedef struct pt_decoder {
   size_t values;    /* how many more values may be decoded */
   int ordered;      /* objects remember the order of their members */
   int big_integers; /* integers of more than 64 bits keep their digits */
-  pt_vocabulary words;
+  pt_decode_env env;
   pt_json_fault fault;
 } pt_decoder;
 
@@ -136,7 +136,7 @@ int pt_decode_value(lua_State *L, pt_decoder *d);
 ** accumulate from call to call. Therefore the collector does this work later,
 ** when most of the memory may be garbage: in steps while the loop waits, and
 ** the rest before the next such call. */
-int pt_call_gc_paused(lua_State *L, const pt_vocabulary *words, int args);
+int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args);
 
 /* Lets the collector do one step of that work. A generational collector does
 ** all of it in the first step. Both functions may run finalizers. */

@@ -375,7 +375,7 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
 /* Whether only the descriptor of one peer can end the wait: then a blocking
 ** read saves a system call. Leaves the peer on top. */
 static int push_only_reader(lua_State *L, const pt_loop *lp, double until) {
-  if (lp->watched != 1 || until < HUGE_VAL || lp->is_public ||
+  if (lp->watched != 1 || until < HUGE_VAL || lp->has_outer_loop ||
       lp->wait_reading == NULL || has_gc_debt(lp) || lp->spin > 0)
     return 0;
   lua_pushnil(L);
@@ -601,7 +601,7 @@ static int loop_timeout(lua_State *L) {
 ** has work */
 static int loop_fileno(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
-  lp->is_public = 1;
+  lp->has_outer_loop = 1;
   if (lp->poll.fd < 0)
     lua_pushnil(L);
   else

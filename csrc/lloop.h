@@ -131,8 +131,8 @@ struct pt_loop {
   int values[PT_LOOP_VALUES];
   pt_poll poll;
   int is_open;
-  int is_public; /* another loop waits for the descriptor of the poller */
-  int watched;   /* number of watched descriptors */
+  int has_outer_loop; /* another loop waits for the descriptor of the poller */
+  int watched;        /* number of watched descriptors */
   pt_timers timers;
 
   pt_list ready; /* tasks, and callbacks of loop.soon */
@@ -163,7 +163,7 @@ struct pt_loop {
                                pt_task *handler);
   double spin; /* seconds of busy polling before the next wait sleeps */
   pt_gc_debt *gc_debt;
-  pt_event *spare; /* list of unused events for calls from outside of tasks */
+  pt_event *spare_events; /* unused events for calls from outside of tasks */
 };
 
 /* Returns the loop of this state, and creates it on the first call. */

@@ -89,7 +89,7 @@ static int read_method(lua_State *L, pt_decoder *d, envelope *e) {
   const char *text = d->p + 1, *close = pt_plain_end(text, d->end);
   e->method = *d->p == '"' ? IS_PRESENT : IS_WRONG;
   if (e->method == IS_PRESENT && close < d->end && *close == '"') {
-    pt_names_push_name(L, &d->words, text, (size_t)(close - text), d->end);
+    pt_names_push_name(L, &d->env, text, (size_t)(close - text), d->end);
     d->p = close + 1;
   } else if (!pt_decode_value(L, d)) {
     return 0;
@@ -673,7 +673,7 @@ static void set_plain_invalid(lua_State *L, pt_peer *p, const char *why,
   set_invalid(L, p, &none, INVALID_REQUEST, m);
 }
 
-static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+static void read_object(lua_State *L, pt_peer *p, const pt_decode_env *env,
                         const char *text, const char *end, pt_message *m) {
   envelope e = {0};
   pt_decoder d;
@@ -682,7 +682,7 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   d.ordered = p->codec.is_ordered;
   d.values = p->limits.values;
   d.big_integers = p->codec.big_integers;
-  d.words = *words;
+  d.env = *env;
   if (read_envelope(L, p, &d, &e)) {
     d.p = pt_json_space(d.p, end);
     if (d.p == end) {
@@ -698,7 +698,7 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
 
 /* Reads the next member of the batch. Its text was checked when the batch
 ** began. */
-static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+static void read_member(lua_State *L, pt_peer *p, const pt_decode_env *env,
                         pt_message *m) {
   pt_input *in = &p->input;
   const char *text = pt_buf_front(&in->buf) + in->batch;
@@ -708,7 +708,7 @@ static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   in->text = text;
   in->text_len = (size_t)(next - text);
   if (*text == '{')
-    read_object(L, p, words, text, next, m);
+    read_object(L, p, env, text, next, m);
   else
     set_plain_invalid(L, p, "not an object", m);
   next = pt_json_space(next, end);
@@ -716,7 +716,7 @@ static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   in->batch = (size_t)(pt_json_space(next + 1, end) - pt_buf_front(&in->buf));
 }
 
-static void read_batch(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+static void read_batch(lua_State *L, pt_peer *p, const pt_decode_env *env,
                        const char *text, const char *end, pt_message *m) {
   envelope none = {0};
   pt_json_fault fault;
@@ -735,7 +735,7 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_vocabulary *words,
     pt_batch_begin(L);
     p->input.batch = (size_t)(first - pt_buf_front(&p->input.buf));
     p->input.batch_used = p->input.text_used;
-    read_member(L, p, words, m);
+    read_member(L, p, env, m);
   }
 }
 
@@ -755,30 +755,30 @@ static int is_noise(const pt_peer *p, const char *text, const char *end,
   return after == NULL || pt_json_space(after, end) < end;
 }
 
-static void read_unusual(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+static void read_unusual(lua_State *L, pt_peer *p, const pt_decode_env *env,
                          const char *text, const char *end, pt_message *m) {
   envelope none = {0};
   pt_json_fault fault;
   if (is_noise(p, text, end, &fault))
     set_noise(L, p, "not JSON", m);
   else if (text < end && *text == '[')
-    read_batch(L, p, words, text, end, m);
+    read_batch(L, p, env, text, end, m);
   else if (pt_json_value(text, end, p->codec.style.depth, &fault) == NULL)
     set_fault(L, p, &none, &fault, m);
   else
     set_plain_invalid(L, p, "not an object", m);
 }
 
-void pt_message_read(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+void pt_message_read(lua_State *L, pt_peer *p, const pt_decode_env *env,
                      pt_message *m) {
   const char *end = p->input.text + p->input.text_len;
   const char *text = pt_json_space(p->input.text, end);
   if (p->input.batch > 0)
-    read_member(L, p, words, m);
+    read_member(L, p, env, m);
   else if (text < end && *text == '{')
-    read_object(L, p, words, text, end, m);
+    read_object(L, p, env, text, end, m);
   else
-    read_unusual(L, p, words, text, end, m);
+    read_unusual(L, p, env, text, end, m);
 }
 
 void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m) {

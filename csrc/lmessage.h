@@ -37,9 +37,9 @@ typedef struct pt_message {
 ** although finalizers may run. They raise only if there is not enough memory.
 */
 
-/* Reads a message, or the next member of a batch. `words` comes from the
+/* Reads a message, or the next member of a batch. `env` comes from the
 ** running function. */
-void pt_message_read(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+void pt_message_read(lua_State *L, pt_peer *p, const pt_decode_env *env,
                      pt_message *m);
 
 /* Reports bytes outside of any message. */

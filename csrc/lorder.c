@@ -225,7 +225,7 @@ static int has_names(const pt_order *o, const void **names, int members) {
          memcmp(o->names, names, sizeof *names * (size_t)members) == 0;
 }
 
-void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
+void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
                     int members) {
   const void *names[PT_ORDER_SHARED];
   struct pt_order **kept = v->names->orders, *o;

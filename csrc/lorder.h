@@ -36,7 +36,7 @@ static inline uint32_t *pt_order_slot(const pt_order *o, const void *name) {
 ** metatable yet and gets no more members. It shares the metatable of recent
 ** tables with the same names in the same order. Uses at most five stack slots.
 */
-void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
+void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
                     int members);
 
 /* The same for a table that gets its members in several parts. These members

@@ -254,7 +254,7 @@ static void make_room(lua_State *L, pt_peer *p) {
     luaL_error(L, "not enough memory");
 }
 
-static void take_bytes(pt_input *in, size_t n) {
+static void add_input(pt_input *in, size_t n) {
   in->is_drained = n < pt_buf_room(&in->buf);
   in->is_searched = 0;
   in->at_end = n == 0;
@@ -272,7 +272,7 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
   make_room(L, p);
   n = pt_io_read(&in->io, in->buf.data + in->buf.end, pt_buf_room(&in->buf));
   if (n >= 0) {
-    take_bytes(in, (size_t)n);
+    add_input(in, (size_t)n);
     return 1;
   }
   err = errno;
@@ -299,7 +299,7 @@ int pt_peer_wait(lua_State *L, pt_peer *p) {
   n = pt_io_read_blocking(&in->io, in->buf.data + in->buf.end,
                           pt_buf_room(&in->buf));
   if (n >= 0)
-    take_bytes(in, (size_t)n);
+    add_input(in, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 

@@ -280,7 +280,7 @@ typedef struct process {
   int watch;      /* readable when the child has ended; -1 if there is none */
   pt_fd *ends[3]; /* our ends of its pipes; NULL where there is none */
   state state;
-  int leads; /* it leads a process group */
+  int leads_group; /* it leads a process group */
   int status;
   pid_t parent; /* differs from getpid() in a fork of the parent */
 } process;
@@ -304,7 +304,7 @@ static void set_child(process *p, const pt_spawn_child *child, int leads) {
   int i;
   p->pid = child->pid;
   p->watch = child->watch;
-  p->leads = leads;
+  p->leads_group = leads;
   p->state = RUNNING;
   for (i = 0; i < 3; i++)
     if (p->ends[i] != NULL)
@@ -440,7 +440,8 @@ static int is_ours(const process *p) {
 static int process_kill(lua_State *L) {
   const process *p = check_process(L);
   int sig = check_signal(L, 2), group = lua_toboolean(L, 3), err;
-  luaL_argcheck(L, !group || p->leads, 3, "the process does not lead a group");
+  luaL_argcheck(L, !group || p->leads_group, 3,
+                "the process does not lead a group");
   err = is_ours(p) ? pt_process_kill(p->pid, sig, group) : ECHILD;
   if (err == ECHILD || err == ESRCH)
     return pt_fail(L, "closed", "process %d has already ended", (int)p->pid);
@@ -457,7 +458,7 @@ static void end_process(lua_State *L, process *p) {
   double deadline = pt_clock_now() + LAST_WAIT;
   if (!is_ours(p))
     return;
-  pt_process_kill(p->pid, SIGKILL, p->leads);
+  pt_process_kill(p->pid, SIGKILL, p->leads_group);
   while (!reap(L, p, deadline - pt_clock_now()))
     if (pt_clock_now() >= deadline)
       p->state = LOST;

@@ -44,7 +44,7 @@ static pid_t owner;                       /* a forked process shares the pipe */
 
 /* SA_RESETHAND has already restored the default disposition, so raise() in a
 ** forked process has the default effect. */
-static void note(int sig) {
+static void handle_signal(int sig) {
   int saved = errno;
   unsigned char byte = (unsigned char)sig;
   ssize_t written = 0;
@@ -72,7 +72,7 @@ static int is_handler(const struct sigaction *act, void (*handler)(int)) {
 /* The second check refuses a signal that is listed twice. */
 static int may_take(const struct sigaction *act, int handled) {
   if (handled)
-    return !is_handler(act, SIG_IGN) && !is_handler(act, note);
+    return !is_handler(act, SIG_IGN) && !is_handler(act, handle_signal);
   return is_handler(act, SIG_DFL);
 }
 
@@ -80,7 +80,7 @@ static void take(signals *s, int sig, int handled) {
   struct sigaction *before = &s->before[s->count];
   if (s->count < MOST && sigaction(sig, NULL, before) == 0 &&
       may_take(before, handled) &&
-      set_disposition(sig, note, (int)SA_RESETHAND | SA_RESTART) == 0)
+      set_disposition(sig, handle_signal, (int)SA_RESETHAND | SA_RESTART) == 0)
     s->taken[s->count++] = sig;
 }
 
@@ -116,7 +116,8 @@ static void give_back(signals *s) {
     return;
   s->is_open = 0;
   for (i = 0; i < s->count; i++)
-    if (sigaction(s->taken[i], NULL, &now) == 0 && is_handler(&now, note))
+    if (sigaction(s->taken[i], NULL, &now) == 0 &&
+        is_handler(&now, handle_signal))
       sigaction(s->taken[i], &s->before[i], NULL);
   output = -1;
   pt_fd_close(&end);

@@ -236,7 +236,7 @@ static int event_is_set(lua_State *L) {
 }
 
 /* Returns the values that the task was resumed with. */
-static int has_waited(lua_State *L, int status, lua_KContext before) {
+static int return_results(lua_State *L, int status, lua_KContext before) {
   (void)status;
   return lua_gettop(L) - (int)before;
 }
@@ -292,7 +292,7 @@ static int event_wait(lua_State *L) {
     return pt_loop_turn_until(L, lp, e, due) == LUA_OK ? end_wait(L, e)
                                                        : lua_error(L);
   join_event(L, t, e, due);
-  return pt_task_wait(L, t, 3, has_waited);
+  return pt_task_wait(L, t, 3, return_results);
 }
 
 /* A task that waits for an event keeps the event alive: it is on the stack of

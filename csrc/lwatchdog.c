@@ -45,7 +45,7 @@ struct pt_watch {
   /* the innermost running task; NULL if none runs */
   pt_activation *volatile top;
   /* the timer is stopped and must be started */
-  volatile sig_atomic_t is_resting;
+  volatile sig_atomic_t is_stopped;
   struct ticker *ticker; /* NULL while the watchdog is off */
   double interval;
   lua_State *main;
@@ -104,7 +104,7 @@ static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static ticker *origin(const siginfo_t *info) {
+static ticker *find_ticker(const siginfo_t *info) {
   int i = info->si_value.sival_int;
   return info->si_code == SI_TIMER && i >= 0 && i < TICKERS ? &tickers[i]
                                                             : NULL;
@@ -137,7 +137,7 @@ static void delete_timer(ticker *t) {
 
 #else
 
-static ticker *origin(const siginfo_t *info) {
+static ticker *find_ticker(const siginfo_t *info) {
   (void)info;
   return tickers;
 }
@@ -164,7 +164,7 @@ static void delete_timer(ticker *t) {
 
 /* Whether the calling thread was the last to start it, and not before a fork.
 */
-static int is_here(const ticker *t) {
+static int is_own_thread(const ticker *t) {
   return t->process != 0 && pthread_equal(t->thread, pthread_self());
 }
 
@@ -172,9 +172,9 @@ static int tick(watch *w);
 
 static void handle_signal(int sig, siginfo_t *info, void *context) {
   int saved = errno;
-  const ticker *t = origin(info);
+  const ticker *t = find_ticker(info);
   (void)sig, (void)context;
-  if (t != NULL && is_here(t) && t->watch != NULL && !tick(t->watch))
+  if (t != NULL && is_own_thread(t) && t->watch != NULL && !tick(t->watch))
     set_timer(t, 0);
   errno = saved;
 }
@@ -256,7 +256,7 @@ static ticker *open_ticker(watch *w) {
 
 /* Starts the ticks in the calling thread. Returns 0 or an error number. */
 static int start_ticker(ticker *t, double seconds) {
-  if (!is_here(t) || t->process != getpid()) {
+  if (!is_own_thread(t) || t->process != getpid()) {
     delete_timer(t);
     t->thread = pthread_self();
     t->process = getpid();
@@ -294,7 +294,7 @@ static void on_hook(lua_State *L, lua_Debug *ar);
 #define PLACES (32 * sizeof(void *) / sizeof(int))
 
 /* Sets a count, and returns the memory of the thread as an array of ints. */
-static const int *places(lua_State *thread, int count) {
+static const int *set_count(lua_State *thread, int count) {
   lua_sethook(thread, on_hook, LUA_MASKCOUNT, count);
   return (const int *)(void *)thread;
 }
@@ -304,11 +304,11 @@ static const int *places(lua_State *thread, int count) {
 static size_t find_count_place(lua_State *L) {
   enum { ONE = 0x5a17c3e9, OTHER = 0x36d28b45 };
   lua_State *thread = lua_newthread(L);
-  const int *at = places(thread, ONE);
+  const int *at = set_count(thread, ONE);
   size_t i = 1;
   while (i < PLACES && !(at[i - 1] == ONE && at[i] == ONE))
     i++;
-  places(thread, OTHER);
+  set_count(thread, OTHER);
   if (i == PLACES || at[i - 1] != OTHER || at[i] != OTHER)
     i = 0;
   lua_pop(L, 1);
@@ -333,7 +333,7 @@ static void set_left(const watch *w, const pt_activation *a) {
 
 /* Subtracts the executed instructions; returns whether the program's hook is
 ** due. */
-static int use_up(pt_activation *a) {
+static int subtract_armed(pt_activation *a) {
   if (!(a->mask & LUA_MASKCOUNT))
     return 0;
   a->left -= a->armed;
@@ -380,7 +380,7 @@ static void unhook(const watch *w, const pt_activation *a) {
 static int tick(watch *w) {
   pt_activation *a = w->top;
   if (a == NULL) {
-    w->is_resting = 1;
+    w->is_stopped = 1;
     return 0;
   }
   if (a->is_seen)
@@ -430,7 +430,7 @@ static void call_tick(lua_State *L, lua_Debug *ar, const watch *w,
 ** each one is slow. */
 static void interrupt(lua_State *L, lua_Debug *ar, const watch *w,
                       pt_activation *a) {
-  int is_due = use_up(a), may_interrupt = !is_protected(L, ar);
+  int is_due = subtract_armed(a), may_interrupt = !is_protected(L, ar);
   a->gap = may_interrupt ? 1 : a->gap % 127 * 2 + 1;
   if (may_interrupt && !call_back(L, MUST_ABORT))
     unhook(w, a);
@@ -505,8 +505,8 @@ static void put_on_top(watch *w, pt_activation *a) {
   a->is_seen = 0;
   atomic_signal_fence(memory_order_release);
   w->top = a;
-  if (w->ticker != NULL && (w->is_resting || !is_here(w->ticker))) {
-    w->is_resting = 0;
+  if (w->ticker != NULL && (w->is_stopped || !is_own_thread(w->ticker))) {
+    w->is_stopped = 0;
     start_ticker(w->ticker, w->interval);
   }
 }
@@ -565,7 +565,7 @@ static int start_watching(watch *w, double interval) {
   if (w->ticker == NULL)
     return ENOTSUP;
   w->interval = interval;
-  w->is_resting = 0;
+  w->is_stopped = 0;
   return start_ticker(w->ticker, interval);
 }
 

@@ -160,7 +160,7 @@ static void end_id(pt_skim *k) {
 }
 
 static void end_value(pt_skim *k) {
-  k->state = k->is_inside ? AFTER_VALUE : AFTER_ITEM;
+  k->state = k->is_in_envelope ? AFTER_VALUE : AFTER_ITEM;
   if (k->member != ID)
     return;
   k->member = OTHER;
@@ -250,7 +250,7 @@ static void begin_value(pt_skim *k, char c) {
     give_up(k);
     return;
   }
-  if (k->is_inside)
+  if (k->is_in_envelope)
     note_member(k, c);
   if (c == '{' || c == '[') {
     k->state = IN_NEST;
@@ -258,7 +258,7 @@ static void begin_value(pt_skim *k, char c) {
     return;
   }
   k->state = c == '"' ? IN_STRING : IN_SCALAR;
-  k->after = k->is_inside ? AFTER_VALUE : AFTER_ITEM;
+  k->after = k->is_in_envelope ? AFTER_VALUE : AFTER_ITEM;
   keep_text(k, &c, &c + 1);
 }
 
@@ -268,13 +268,13 @@ static void begin_value(pt_skim *k, char c) {
 
 static void begin_envelope(pt_skim *k) {
   forget_envelope(k);
-  k->is_inside = 1;
+  k->is_in_envelope = 1;
   k->is_item_reported = 0;
   k->state = AT_FIRST_NAME;
 }
 
 static void end_envelope(pt_skim *k) {
-  k->is_inside = 0;
+  k->is_in_envelope = 0;
   k->state = k->is_batch ? AFTER_ITEM : AT_END;
   if (!k->is_item_reported)
     report_envelope(k);
@@ -311,7 +311,7 @@ static void begin_item(pt_skim *k, char c) {
 
 /* Handles a byte between names and values. Returns 0 if the byte is not allowed
 ** there. */
-static int take_mark(pt_skim *k, char c) {
+static int handle_punctuation(pt_skim *k, char c) {
   int state = k->state;
   if (state == AT_START && c == '{')
     begin_envelope(k);
@@ -338,11 +338,12 @@ static int take_mark(pt_skim *k, char c) {
   return 1;
 }
 
-static const char *read_mark(pt_skim *k, const char *p, const char *end) {
+static const char *read_punctuation(pt_skim *k, const char *p,
+                                    const char *end) {
   p = pt_json_space(p, end);
   if (p == end)
     return p;
-  if (!take_mark(k, *p))
+  if (!handle_punctuation(k, *p))
     give_up(k);
   return p + 1;
 }
@@ -358,7 +359,7 @@ static const char *read_some(pt_skim *k, const char *p, const char *end) {
   case IN_NEST:
     return read_nest(k, p, end);
   default:
-    return read_mark(k, p, end);
+    return read_punctuation(k, p, end);
   }
 }
 

@@ -42,7 +42,7 @@ typedef struct pt_skim {
   int state;
   int after; /* the state after the string or nested value being read */
   int member;
-  int is_inside; /* inside of an envelope; else in a batch or at the top */
+  int is_in_envelope; /* inside of an envelope; else in a batch or at the top */
   int has_id;
   int has_nonnull_outcome; /* a result or error that is not null */
   int is_batch;

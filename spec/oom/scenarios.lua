@@ -114,7 +114,7 @@ function scenarios.decode_wrong()
   fails("nested too deeply at line 1", nil, again(json.decode, "[[[1]]]", 2))
   fails("unfinished", nil, again(json.decode, '{"a":[1,'))
   fails("line 2, column 3", nil, again(json.decode, '[\n1 x]'))
-  fails("behind", nil, again(json.decode, "1 2"))
+  fails("unexpected text", nil, again(json.decode, "1 2"))
   fails("invalid", nil, again(json.decode, "[" .. ("1,"):rep(40000) .. "x]"))
   raises("string expected", json.decode)
   raises("nesting out of range", json.decode, "1", -1)
@@ -137,8 +137,8 @@ function scenarios.encode_ordered()
     again(json.encode, setmetatable({ last = 2, third = inner, first = 1 }, order)))
   inner.second = print
   raises("value%.third%.second: a function", json.encode, setmetatable({ third = inner }, order))
-  raises("comes twice", json.order, { "a", "b", "a" })
-  raises("made of strings", json.order, { 1 })
+  raises("occurs twice", json.order, { "a", "b", "a" })
+  raises("must contain only strings", json.order, { 1 })
 end
 
 function scenarios.encode_deep()
@@ -184,7 +184,7 @@ function scenarios.frames()
   is(300000, #select(2, frames:next()))
   frames:finish()
   is(nil, frames:next())
-  raises("follow the end", frames.feed, frames, "x")
+  raises("ended already", frames.feed, frames, "x")
 end
 
 -- }======
@@ -925,7 +925,7 @@ function scenarios.spawn_wrong()
   raises("'env.A': string expected", core.spawn, { command = { "x" }, env = { A = 1 } })
   raises("unknown signal", core.spawn, { command = { "x" }, death_signal = "X" })
   raises("unknown limit", core.spawn, { command = { "x" }, limits = { x = 1 } })
-  raises("no whole number", core.spawn, { command = { "x" }, limits = { cpu = 1.5 } })
+  raises("not a whole number", core.spawn, { command = { "x" }, limits = { cpu = 1.5 } })
   raises("'stdin'", core.spawn, { command = { "x" }, stdin = "x" })
 end
 
