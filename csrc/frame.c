@@ -1,6 +1,11 @@
-/* Four layers, bottom-up: the fields of a header line, input that is refused
-** and skipped, the two framings (lines, header blocks), and the detection of
-** the framing in auto mode. */
+/*
+** Four layers, bottom-up: the fields of a header line, refused input that is
+** skipped, the two framings (lines and header blocks), and the detection of the
+** framing in auto mode.
+**
+** A scan function returns PT_FRAME_MORE with found->used > 0 if it has consumed
+** bytes without finding a frame; the caller scans again.
+*/
 #include "frame.h"
 
 #include <string.h>

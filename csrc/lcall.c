@@ -1,3 +1,9 @@
+/*
+** A call is registered in the ring of pending calls when its request is queued.
+** From then on its waiter, a task or an event, must be completed exactly once.
+** So every path that removes a call from the ring either completes the waiter
+** or stops waiting itself.
+*/
 #define _POSIX_C_SOURCE 200809L
 
 #include "lpeer.h"
@@ -13,6 +19,7 @@ static const char overdue = 0; /* its address represents a missed deadline */
 
 /* {====== Answers ====== */
 
+/* Sets the event of a call to the two values on top. */
 static void complete_with_event(lua_State *L, pt_event *e) {
   pt_loop_push_kept(L, e->ref);
   lua_insert(L, -3);
@@ -137,6 +144,7 @@ static int answer_call(lua_State *L) {
   return 2;
 }
 
+/* Continues a task after its wait for an answer. */
 static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
   (void)status;
   (void)ctx;
@@ -311,6 +319,7 @@ static void queue_call(lua_State *L, pt_peer *p) {
   pt_list_add(&p->loop->unwritten, &p->to_write);
 }
 
+/* Makes a call in a task that can yield: the waiter is the task. */
 static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
   int failed = ask(L, p, t, seconds);
   if (failed)
@@ -322,6 +331,8 @@ static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
   return pt_task_wait(L, t, 0, task_was_answered);
 }
 
+/* Makes a call where yielding is not possible: turns the loop until an event is
+** set. */
 static int call_outside(lua_State *L, pt_peer *p, double seconds) {
   pt_event *e = find_event(L, p->loop);
   int failed = ask(L, p, e, seconds);

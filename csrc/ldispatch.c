@@ -217,6 +217,7 @@ static void push_handler_context(lua_State *L, pt_task *t) {
   lua_settop(L, top + 1);
 }
 
+/* Adds the task to the list of running handlers of the peer. */
 static void add_handler(pt_peer *p, pt_task *t) {
   t->peer = p;
   t->previous_handler = NULL;
@@ -462,6 +463,8 @@ int pt_dispatch_has_room(const pt_peer *p) {
          p->running - (lua_Integer)p->pending.count < p->max_handlers;
 }
 
+/* Starts the handler of a request if the limits allow that; otherwise the
+** policy decides. */
 static void begin_request(lua_State *L, pt_peer *p, const pt_message *m) {
   if (!p->is_held && pt_dispatch_has_room(p) && push_handler(L, m->method))
     run_handler(L, p, m->id, m->method, m->payload);
@@ -521,6 +524,7 @@ static void end_expected(lua_State *L, pt_peer *p) {
   end_input(L, p);
 }
 
+/* Whether messages may be read from the peer. */
 static int may_read(const pt_peer *p) {
   return p->input.io.fd != -1 && !p->is_paused && !p->is_finished;
 }
@@ -552,6 +556,7 @@ static void read_messages(lua_State *L, pt_peer *p) {
   }
 }
 
+/* Handles a ready descriptor of the peer: writes, then reads. */
 static void read_ready(lua_State *L, pt_peer *p, int ready) {
   if ((ready & PT_POLL_WRITE) && p->output.is_blocked)
     pt_peer_write_soon(L, p);

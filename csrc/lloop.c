@@ -97,6 +97,8 @@ void pt_loop_set_alarm(pt_loop *lp, pt_alarm *a, double at) {
   pt_timers_add(&lp->timers, &a->timer, at);
 }
 
+/* Fires the due timers. A timer is removed before it fires, so that a nested
+** turn does not fire it again. */
 static void fire_timers(lua_State *L, pt_loop *lp) {
   double now;
   pt_timer *t;
@@ -297,6 +299,7 @@ static void read_peer(lua_State *L, const pt_loop *lp, int ready) {
   lua_call(L, 2, 0);
 }
 
+/* Calls the watcher of a ready descriptor: a peer (userdata) or a Lua table. */
 static void call_watcher(lua_State *L, const pt_loop *lp, int fd, int ready) {
   int type = lua_rawgeti(L, WATCHERS, fd);
   if (type == LUA_TUSERDATA) {
@@ -418,6 +421,8 @@ static void wait(lua_State *L, pt_loop *lp, double until) {
 
 /* {====== Turning ====== */
 
+/* Writes the queued output of all peers. A peer leaves the list first, because
+** writing may add it again. */
 static void write_queued(lua_State *L, pt_loop *lp) {
   pt_link *l;
   while ((l = lp->unwritten.first) != NULL) {
@@ -611,6 +616,8 @@ static int loop_fileno(lua_State *L) {
 
 /* }====== */
 
+/* Runs when the state is closed. Finalizers of peers may still run after this,
+** and find the loop closed (is_open). */
 static int loop_gc(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, 1);
   lp->is_open = 0;

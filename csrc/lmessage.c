@@ -98,6 +98,8 @@ static int read_method(lua_State *L, pt_decoder *d, envelope *e) {
   return 1;
 }
 
+/* Classifies an id by its first byte: JSON-RPC allows strings, numbers and
+** null. */
 static presence kind_of_id(char first) {
   if (first == '"' || first == '-' || (first >= '0' && first <= '9'))
     return IS_PRESENT;
@@ -312,6 +314,7 @@ static inline int read_usual_pair(lua_State *L, pt_peer *p, pt_decoder *d,
 
 /* }====== */
 
+/* Clears the members that were stored of the last message. */
 static void forget_others(lua_State *L) {
   lua_pushnil(L);
   lua_setiuservalue(L, 1, PT_PEER_OTHERS);
@@ -632,6 +635,7 @@ static const char *find_answer_fault(lua_State *L, const pt_peer *p,
   return NULL;
 }
 
+/* Returns why the envelope is not a valid message, or NULL. */
 static const char *find_fault(lua_State *L, const pt_peer *p,
                               const envelope *e) {
   if (e->jsonrpc != IS_PRESENT)
@@ -755,6 +759,7 @@ static int is_noise(const pt_peer *p, const char *text, const char *end,
   return after == NULL || pt_json_space(after, end) < end;
 }
 
+/* Reads a text that does not begin with '{': a batch, noise, or an error. */
 static void read_unusual(lua_State *L, pt_peer *p, const pt_decode_env *env,
                          const char *text, const char *end, pt_message *m) {
   envelope none = {0};

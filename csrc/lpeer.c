@@ -145,6 +145,7 @@ int pt_peer_push_kept(lua_State *L, int peer, int key) {
   return type;
 }
 
+/* Removes the peer from the lists and timers of the loop. */
 static void leave_loop(pt_peer *p) {
   pt_loop *lp = p->loop;
   pt_list_remove(&lp->unread, &p->to_read);
@@ -244,6 +245,7 @@ static size_t limit_need(const pt_input *in) {
   return in->need < most ? in->need : most;
 }
 
+/* Reserves space in the input buffer for the next read. */
 static void make_room(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST,
@@ -435,6 +437,7 @@ void pt_peer_write_early(lua_State *L, pt_peer *p) {
 
 /* {====== Closing ====== */
 
+/* A socket for both directions stays open until the input is closed. */
 static void close_output(pt_peer *p) {
   int fd = p->output.io.fd;
   if (fd != -1 && p->output.is_owned && fd != p->input.io.fd)

@@ -100,6 +100,7 @@ static int write_length(writer *w, size_t len) {
   return 1;
 }
 
+/* Undoes the message, and raises. */
 static int fail_memory(writer *w) {
   undo(w);
   return luaL_error(w->L, "not enough memory");
@@ -451,6 +452,8 @@ static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
   return add_id(a);
 }
 
+/* Completes the answer. The ticket counts as answered only after nothing can
+** fail any more. */
 static int finish_answer(lua_State *L, pt_peer *p, answer *a) {
   int failed = finish(&a->w);
   if (failed || a->ticket == NULL)

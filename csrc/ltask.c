@@ -1,3 +1,8 @@
+/*
+** Tasks and events. A task is a userdata with a Lua thread. The thread is used
+** for one function after the other, because creating a thread takes longer than
+** many handlers run.
+*/
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
@@ -53,6 +58,8 @@ static void fire_late(lua_State *L, pt_alarm *a);
 static void fire_deadline(lua_State *L, pt_alarm *a);
 static void run_ready(lua_State *L, pt_link *l);
 
+/* Creates a task. It is kept alive by its reference from the end of this
+** function on; an error before that leaves it to the collector. */
 static pt_task *make_task(lua_State *L, pt_loop *lp) {
   static const luaL_Reg no_methods[] = {{NULL, NULL}};
   pt_task *t = lua_newuserdatauv(L, sizeof *t, PT_TASK_VALUES);
@@ -112,6 +119,8 @@ static int is_too_deep(const pt_loop *lp) {
   return lp->depth >= PT_TASK_DEPTH && lp->depth > lp->turn_depth;
 }
 
+/* The next turn resumes the task with the `args` values on its thread's stack.
+*/
 static void make_ready(pt_task *t, int args) {
   t->args = args;
   t->state = PT_TASK_READY;
@@ -241,6 +250,8 @@ static int return_results(lua_State *L, int status, lua_KContext before) {
   return lua_gettop(L) - (int)before;
 }
 
+/* Adds the task to the end of the event's list, so that tasks wake in the order
+** in which they began to wait. */
 static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
   pt_task **last;
   if (due < HUGE_VAL) {

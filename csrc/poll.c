@@ -1,3 +1,11 @@
+/*
+** Timers first, then what the three backends share, then one backend for each
+** of epoll, kqueue and poll.
+**
+** A descriptor number may be closed and opened again between a wait and
+** pt_poll_next. So every watch has a number (serial), and an event counts only
+** if its watch is still the current one.
+*/
 #define _NETBSD_SOURCE
 
 #include "poll.h"

@@ -1,3 +1,9 @@
+/*
+** A state machine over the bytes of a message. It stores only the current name
+** and the id. read_some passes the bytes to the function for the current state.
+** Strings and nested values are skipped in runs, so that long payloads are
+** skimmed fast.
+*/
 #include "skim.h"
 
 #include <string.h>
@@ -26,6 +32,7 @@ void pt_skim_begin(pt_skim *k) { memset(k, 0, sizeof *k); }
 
 /* {====== Reporting ====== */
 
+/* Forgets the members of the last envelope of a batch. */
 static void forget_envelope(pt_skim *k) {
   k->id_len = 0;
   k->has_id = k->has_method = k->has_outcome = k->has_nonnull_outcome = 0;
@@ -182,6 +189,7 @@ static const char *read_string(pt_skim *k, const char *p, const char *end) {
   return next;
 }
 
+/* Bytes of numbers, true, false and null. end_id checks the text of an id. */
 static int is_scalar(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' ||
          c == '+' || c == '.' || c == 'E';
@@ -232,6 +240,8 @@ static const char *read_nest(pt_skim *k, const char *p, const char *end) {
   return p;
 }
 
+/* Records that a member has a value; `first` is the first byte of that value.
+*/
 static void note_member(pt_skim *k, char first) {
   if (k->member == METHOD)
     k->has_method = 1;
