@@ -47,6 +47,12 @@ void pt_set_class(lua_State *L, const char *name, const luaL_Reg *methods,
   lua_setmetatable(L, -2);
 }
 
+void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size) {
+  void *ud;
+  lua_Alloc alloc = lua_getallocf(L, &ud);
+  return alloc(ud, block, old, size);
+}
+
 /* {====== Arguments ====== */
 
 const char *pt_check_text(lua_State *L, int arg) {

@@ -61,6 +61,11 @@ static inline void *pt_check_marked(lua_State *L, int arg, size_t size,
   return luaL_checkudata(L, arg, name);
 }
 
+/* Allocates, resizes or frees (size 0) a block of `old` bytes with the
+** allocator of the Lua state. Returns NULL if there is not enough memory. Never
+** raises and never runs the garbage collector. */
+void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size);
+
 /* {====== Arguments ====== */
 
 /* Returns the string at `arg`. Raises if the argument is not a string or

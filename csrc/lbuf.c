@@ -18,8 +18,6 @@ static void move_to_front(pt_buf *b) {
 int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
   size_t used = pt_buf_len(b);
   size_t cap = b->cap > 0 ? b->cap : FIRST_SIZE;
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
   char *data;
   if (more > SIZE_MAX / 4 || used > SIZE_MAX / 4)
     return 0;
@@ -33,7 +31,7 @@ int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
     move_to_front(b);
   if (cap == b->cap)
     return 1;
-  data = alloc(ud, b->data, b->cap, cap);
+  data = pt_reallocate(L, b->data, b->cap, cap);
   if (data == NULL)
     return 0;
   b->data = data;
@@ -60,10 +58,8 @@ void pt_buf_consume(lua_State *L, pt_buf *b, size_t n) {
 }
 
 void pt_buf_free(lua_State *L, pt_buf *b) {
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
   if (b->data != NULL)
-    alloc(ud, b->data, b->cap, 0);
+    pt_reallocate(L, b->data, b->cap, 0);
   memset(b, 0, sizeof *b);
 }
 
@@ -71,9 +67,7 @@ void pt_buf_free(lua_State *L, pt_buf *b) {
 
 void pt_buf_keep_pages(lua_State *L, size_t size) {
   size_t block = size < MOST_KEPT / 4 ? size * 4 : MOST_KEPT;
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
-  void *data = alloc(ud, NULL, 0, block);
+  void *data = pt_reallocate(L, NULL, 0, block);
   if (data != NULL)
-    alloc(ud, data, block, 0);
+    pt_reallocate(L, data, block, 0);
 }

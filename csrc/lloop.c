@@ -193,12 +193,6 @@ static int loop_forget(lua_State *L) {
 
 /* {====== Descriptors ====== */
 
-static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
-  return alloc(ud, block, old, size);
-}
-
 /* Makes a slot for `fd`. Returns 0 or an error number. A number that is not an
 ** open descriptor is refused first: it could require any amount of memory. */
 static int reserve(lua_State *L, pt_loop *lp, int fd) {
@@ -213,7 +207,8 @@ static int reserve(lua_State *L, pt_loop *lp, int fd) {
     return errno;
   while (limit <= fd)
     limit = limit > INT_MAX / 2 ? INT_MAX : limit * 2;
-  memory = reallocate(L, p->slots, pt_poll_size(p->limit), pt_poll_size(limit));
+  memory =
+      pt_reallocate(L, p->slots, pt_poll_size(p->limit), pt_poll_size(limit));
   if (memory == NULL)
     return luaL_error(L, "not enough memory");
   pt_poll_grow(p, memory, limit);
@@ -622,7 +617,7 @@ static int loop_gc(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, 1);
   lp->is_open = 0;
   pt_poll_close(&lp->poll);
-  reallocate(L, lp->poll.slots, pt_poll_size(lp->poll.limit), 0);
+  pt_reallocate(L, lp->poll.slots, pt_poll_size(lp->poll.limit), 0);
   memset(&lp->poll, 0, sizeof lp->poll);
   lp->poll.fd = -1;
   return 0;

@@ -71,14 +71,16 @@ static void get_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
   lua_pop(L, 1);
 }
 
+/* The names of pt_frame_mode. */
+static const char *const framing_names[] = {"auto", "line", "header"};
+
 static pt_frame_mode get_framing(lua_State *L) {
-  static const char *const names[] = {"auto", "line", "header"};
   const char *name;
   int i;
   lua_getfield(L, 1, "framing");
   name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
   for (i = 0; i < 3; i++)
-    if (strcmp(name, names[i]) == 0) {
+    if (strcmp(name, framing_names[i]) == 0) {
       lua_pop(L, 1);
       return (pt_frame_mode)i;
     }
@@ -431,8 +433,7 @@ static int peer_fds(lua_State *L) {
 
 /* stream:framing() -> "header" | "line" | "auto" */
 static int peer_framing(lua_State *L) {
-  static const char *const names[] = {"auto", "line", "header"};
-  lua_pushstring(L, names[pt_peer_check(L, 1)->input.framing.mode]);
+  lua_pushstring(L, framing_names[pt_peer_check(L, 1)->input.framing.mode]);
   return 1;
 }
 

@@ -159,15 +159,14 @@ static void leave_loop(pt_peer *p) {
 ** continued. */
 static int peer_gc(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
   leave_loop(p);
   if (p->loop->broken == &p->to_read)
     p->loop->broken = NULL;
   p->input.is_reading = 0;
   pt_peer_release(L, p);
   if (p->pending.calls != NULL)
-    alloc(ud, p->pending.calls, p->pending.slots * sizeof *p->pending.calls, 0);
+    pt_reallocate(L, p->pending.calls,
+                  p->pending.slots * sizeof *p->pending.calls, 0);
   memset(&p->pending, 0, sizeof p->pending);
   return 0;
 }

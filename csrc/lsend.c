@@ -219,21 +219,15 @@ static int add_call(writer *w, const pt_ask *a) {
   return failed ? failed : finish(w);
 }
 
-static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
-  return alloc(ud, block, old, size);
-}
-
 /* Doubles the size of the ring. */
 static void grow_pending(lua_State *L, pt_pending *pending) {
   size_t old = pending->slots, slots = old > 0 ? old * 2 : 16;
   pt_pending_call *before = pending->calls;
-  pt_pending_call *calls = reallocate(L, NULL, 0, slots * sizeof *calls);
+  pt_pending_call *calls = pt_reallocate(L, NULL, 0, slots * sizeof *calls);
   if (calls == NULL)
     luaL_error(L, "not enough memory");
   pt_pending_move(pending, calls, slots);
-  reallocate(L, before, old * sizeof *calls, 0);
+  pt_reallocate(L, before, old * sizeof *calls, 0);
 }
 
 static void put_own_id(writer *w, int64_t id) {

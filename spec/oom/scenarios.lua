@@ -662,7 +662,7 @@ function scenarios.peer_output_blocked()
     if a.ended or b.ended then error(a.ended or b.ended, 0) end
     is(0, a.stream:queued())
     is(true, a.moved)
-    again(a.stream.shut, a.stream)
+    again(a.stream.close_output, a.stream)
     for _ = 1, 10 do if not b.ended then loop.step(1) end end
     says("has closed", b.ended)
   end)
@@ -708,7 +708,7 @@ function scenarios.peer_orphaned()
   feed("line", '{"jsonrpc":"2.0","id":7,"method":"echo"}\n', function(peer, out, write)
     again(peer.stream.expect_end, peer.stream)
     for _ = 1, 3 do loop.step(0.001) end
-    says("is gone", peer.ended)
+    says("has ended", peer.ended)
     says('"id":7', out:read())
     write:close()
   end)
@@ -838,7 +838,7 @@ end
 
 function scenarios.peer_misuse()
   local function wrong(options) return core.peer(options, {}, { requests = 1 }) end
-  raises("no 'x'", wrong, { x = 1 })
+  raises("unknown name 'x'", wrong, { x = 1 })
   raises("every key", wrong, { 1 })
   raises("framing", wrong, { framing = "x" })
   raises("limits", wrong, { framing = "line", limits = 1 })
