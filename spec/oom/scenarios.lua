@@ -949,7 +949,7 @@ function scenarios.sockets()
   is("table", type(again(core.address, near)))
   fails("in use", "full", again(core.listen, place))
   fails("no address", "invalid", again(core.address, assert(core.loop.fileno())))
-  raises("no 'x'", core.connect, { x = 1 })
+  raises("unknown name 'x'", core.connect, { x = 1 })
   raises("path, or a host", core.connect, {})
 end
 
