@@ -260,8 +260,9 @@ void pt_peer_write_early(lua_State *L, pt_peer *p);
 /* Queues the peer for writing before the loop waits; writes now if the loop is
 ** not turning. */
 void pt_peer_write_soon(lua_State *L, pt_peer *p);
-void pt_peer_write_link(lua_State *L,
-                        pt_link *to_write); /* called by the loop */
+
+/* Called by the loop. */
+void pt_peer_write_link(lua_State *L, pt_link *to_write);
 
 /* }====== */
 
@@ -304,8 +305,8 @@ int pt_call_fail_all(lua_State *L);
 /* Sets the functions with which the loop reads peers. */
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp);
 
-void pt_dispatch_read_link(lua_State *L,
-                           pt_link *to_read); /* called by the loop */
+/* Called by the loop. */
+void pt_dispatch_read_link(lua_State *L, pt_link *to_read);
 
 /* Whether one more request may be started. */
 int pt_dispatch_has_room(const pt_peer *p);
