@@ -602,7 +602,7 @@ function scenarios.peer_ask()
   end)
 end
 
-function scenarios.peer_settle()
+function scenarios.peer_complete_call()
   converse_in_loop(function(a)
     local event = again(loop.event)
     local id = again(a.stream.ask, a.stream, event, "never", nil, 0.001)
@@ -637,7 +637,7 @@ function scenarios.peer_held()
   end)
 end
 
-function scenarios.peer_listen()
+function scenarios.peer_receive_only()
   converse_in_loop(function(a, b)
     is(true, again(core.notify, a, "note"))
     is(true, again(core.notify, a, "note"))
@@ -704,7 +704,7 @@ function scenarios.peer_invalid()
   end)
 end
 
-function scenarios.peer_orphaned()
+function scenarios.peer_expect_end()
   feed("line", '{"jsonrpc":"2.0","id":7,"method":"echo"}\n', function(peer, out, write)
     again(peer.stream.expect_end, peer.stream)
     for _ = 1, 3 do loop.step(0.001) end
@@ -715,7 +715,7 @@ function scenarios.peer_orphaned()
 end
 
 -- A call that waits when the other side goes away.
-function scenarios.peer_deaf()
+function scenarios.peer_fail_calls()
   converse_in_loop(function(a, b)
     local err
     local object = start(function() err = select(2, core.call(a, "never")) end)
@@ -781,7 +781,7 @@ function scenarios.peer_codec_refuses()
   end, { json = picky }, {})
 end
 
-function scenarios.peer_speaks()
+function scenarios.peer_set_envelope()
   local ways = { ids = "string", extra = { version = "0.1" }, header = "content-length: " }
   converse_in_loop(function(a, b)
     is(true, again(core.notify, a, "note"))
@@ -973,7 +973,7 @@ function scenarios.sha256()
   raises("zero byte", core.sha256, "a\0b")
 end
 
-function scenarios.observe()
+function scenarios.pidfd()
   local pid = again(core.getpid)
   is(true, again(core.alive, pid))
   again(core.pidfd, pid):close()
