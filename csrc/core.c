@@ -7,7 +7,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* The table is registered when it is complete: memory may run out before. */
+/* The metatable is registered only when it is complete: there may be not enough
+** memory before that. */
 static void make_class(lua_State *L, const char *name, const luaL_Reg *methods,
                        const luaL_Reg *meta) {
   int n = 0;
@@ -46,6 +47,12 @@ void pt_set_class(lua_State *L, const char *name, const luaL_Reg *methods,
   lua_setmetatable(L, -2);
 }
 
+void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size) {
+  void *ud;
+  lua_Alloc alloc = lua_getallocf(L, &ud);
+  return alloc(ud, block, old, size);
+}
+
 /* {====== Arguments ====== */
 
 const char *pt_check_text(lua_State *L, int arg) {
@@ -67,7 +74,7 @@ void pt_check_names(lua_State *L, int index, const char *const names[],
     if (lua_type(L, -2) != LUA_TSTRING)
       luaL_error(L, "%s: every key must be a name", what);
     if (!has_name(names, lua_tostring(L, -2)))
-      luaL_error(L, "%s: there is no '%s'", what, lua_tostring(L, -2));
+      luaL_error(L, "%s: unknown name '%s'", what, lua_tostring(L, -2));
   }
 }
 
@@ -133,11 +140,11 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
 
 /* {====== The module ======
 ** A part is opened when one of its names is first used: a part that a program
-** does not use costs it nothing at start-up. */
+** does not use costs nothing at start-up. */
 
 typedef struct part {
   void (*open)(lua_State *L);
-  const char *names[8]; /* NULL after the last */
+  const char *names[8]; /* ends with NULL */
 } part;
 
 static const part parts[] = {
@@ -147,14 +154,14 @@ static const part parts[] = {
     {pt_open_json, {"json"}},
     {pt_open_loop, {"loop"}},
     {pt_open_peer, {"call", "notify", "overdue", "peer"}},
-    {pt_open_process, {"alive", "getpid", "observe", "spawn", "which"}},
+    {pt_open_process, {"alive", "getpid", "pidfd", "spawn", "which"}},
     {pt_open_sha256, {"sha256"}},
     {pt_open_signals, {"raise", "signals"}},
     {pt_open_socket, {"accept", "address", "connect", "connected", "listen"}},
     {pt_open_watchdog, {"protect", "watchdog"}},
 };
 
-/* Opens the part of the module, at 1, that has the name at 2. */
+/* __index of the module: (module, name). Opens the part that has this name. */
 static int open_part(lua_State *L) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   size_t i;

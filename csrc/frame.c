@@ -1,8 +1,16 @@
+/*
+** Four layers, bottom-up: the fields of a header line, refused input that is
+** skipped, the two framings (lines and header blocks), and the detection of the
+** framing in auto mode.
+**
+** A scan function returns PT_FRAME_MORE with found->used > 0 if it has consumed
+** bytes without finding a frame; the caller scans again.
+*/
 #include "frame.h"
 
 #include <string.h>
 
-#define USUAL_DIGITS 12 /* of a length that is not looked at twice */
+#define USUAL_DIGITS 12 /* digits of a length that take_usual_header accepts */
 
 /* The input of one call. */
 typedef struct input {
@@ -19,25 +27,26 @@ void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
   f->body_limit = body_limit;
 }
 
-static pt_frame_result more(pt_frame_found *found, size_t used, size_t need) {
+static pt_frame_result need_more(pt_frame_found *found, size_t used,
+                                 size_t need) {
   found->used = used;
   found->need = need;
   return PT_FRAME_MORE;
 }
 
-static pt_frame_result give(pt_frame_found *found, pt_frame_result result,
-                            const char *text, size_t len, size_t used) {
+static pt_frame_result set_found(pt_frame_found *found, pt_frame_result result,
+                                 const char *text, size_t len, size_t used) {
   found->text = text;
   found->len = len;
   found->used = used;
   return result;
 }
 
-static pt_frame_result bad(pt_frame_found *found, const char *what,
-                           uint64_t number, const input *in, size_t used) {
+static pt_frame_result set_bad(pt_frame_found *found, const char *what,
+                               uint64_t number, const input *in, size_t used) {
   found->what = what;
   found->number = number;
-  return give(found, PT_FRAME_BAD, in->bytes, used, used);
+  return set_found(found, PT_FRAME_BAD, in->bytes, used, used);
 }
 
 /* {====== Header fields ====== */
@@ -50,8 +59,9 @@ static int is_name_byte(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || c == '-';
 }
 
-/* How many of the first bytes agree with `word`, which is in lower case. */
-static size_t agrees(const char *text, size_t len, const char *word) {
+/* Counts how many of the first bytes equal `word`, which is in lower case; case
+** is ignored. */
+static size_t matching_prefix(const char *text, size_t len, const char *word) {
   size_t i = 0;
   while (i < len && word[i] != '\0' && lower(text[i]) == word[i])
     i++;
@@ -59,7 +69,7 @@ static size_t agrees(const char *text, size_t len, const char *word) {
 }
 
 static int equals(const char *text, size_t len, const char *word) {
-  return agrees(text, len, word) == len && word[len] == '\0';
+  return matching_prefix(text, len, word) == len && word[len] == '\0';
 }
 
 static void trim(const char **text, size_t *len) {
@@ -73,19 +83,19 @@ static void trim(const char **text, size_t *len) {
 
 static const char length_name[] = "content-length:";
 
-/* A name such as helloContent-Length: what was printed without an end of line,
-** and the field behind it. */
-static int is_glued(const char *name, size_t len) {
+/* Whether a name is like helloContent-Length: text that was printed without a
+** line end, directly followed by a field. */
+static int has_glued_prefix(const char *name, size_t len) {
   size_t own = sizeof length_name - 2;
   return len > own && name[len - own - 1] != '-' &&
-         agrees(name + len - own, own, length_name) == own;
+         matching_prefix(name + len - own, own, length_name) == own;
 }
 
 int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
   size_t n = 0, i;
   while (n < len && is_name_byte(line[n]))
     n++;
-  if (n == 0 || n == len || line[n] != ':' || is_glued(line, n))
+  if (n == 0 || n == len || line[n] != ':' || has_glued_prefix(line, n))
     return 0;
   field->name = line;
   field->name_len = n;
@@ -102,7 +112,8 @@ int pt_header_is(const pt_header_field *field, const char *name) {
   return equals(field->name, field->name_len, name);
 }
 
-/* The value as a length; or why it is none. */
+/* Reads the value as a length. Returns NULL, or the reason why it is not one.
+*/
 static const char *length_of(const pt_header_field *field, uint64_t *length) {
   size_t i;
   *length = 0;
@@ -111,18 +122,18 @@ static const char *length_of(const pt_header_field *field, uint64_t *length) {
     if (c < '0' || c > '9')
       return "Content-Length is not a plain decimal number, header line";
     if (*length > (INT64_MAX - 9) / 10)
-      return "Content-Length is too large a number, header line";
+      return "Content-Length is too large, header line";
     *length = *length * 10 + (uint64_t)(c - '0');
   }
   return i > 0 ? NULL : "Content-Length is empty, header line";
 }
 
-/* Whether a Content-Type names no charset, or utf-8 by any of its spellings:
-** the value behind "charset=", up to the next ';'; whole content types and
-** charsets come in quotes from some. */
+/* Whether a Content-Type has no charset, or utf-8 in any spelling: the value
+** after "charset=", up to the next ';'. Some peers quote the whole content type
+** or the charset. */
 static int is_utf8(const pt_header_field *field) {
   const char *p = field->value, *end = p + field->value_len, *stop;
-  while (p < end && agrees(p, (size_t)(end - p), "charset=") < 8)
+  while (p < end && matching_prefix(p, (size_t)(end - p), "charset=") < 8)
     p++;
   if (p == end)
     return 1;
@@ -135,40 +146,44 @@ static int is_utf8(const pt_header_field *field) {
          equals(p, (size_t)(stop - p), "utf8");
 }
 
-/* Whether these first bytes of a line open a block that a peer would send. */
+/* Whether the line begins like a header that a peer would send. */
 static int opens_header(const char *line, size_t len) {
-  return agrees(line, len, "content-") == 8;
+  return matching_prefix(line, len, "content-") == 8;
 }
 
-/* Where "Content-Length:" stands inside of a line behind junk; 0 if nowhere. */
+/* Returns the offset of "Content-Length:" inside of a line, after junk; 0 if it
+** is not there. */
 static size_t find_length(const char *line, size_t len) {
   size_t at;
   for (at = 1; at + sizeof length_name - 1 <= len; at++)
-    if (agrees(line + at, len - at, length_name) == sizeof length_name - 1)
+    if (matching_prefix(line + at, len - at, length_name) ==
+        sizeof length_name - 1)
       return at;
   return 0;
 }
 
-/* Where to cut junk of `len` bytes so that no "Content-Length:" that stands in
-** it or may follow is lost. */
+/* Returns where to cut junk of `len` bytes so that no "Content-Length:" is lost
+** that is in it or that begins at its end. */
 static size_t cut_junk(const char *junk, size_t len) {
   size_t tail, at = find_length(junk, len);
   if (at > 0)
     return at;
   for (tail = sizeof length_name - 2; tail > 0; tail--)
-    if (tail < len && agrees(junk + len - tail, tail, length_name) == tail)
+    if (tail < len &&
+        matching_prefix(junk + len - tail, tail, length_name) == tail)
       return len - tail;
   return len;
 }
 
 /* }====== */
 
-/* {====== What is refused ====== */
+/* {====== Refused input ====== */
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
+/* Stores the beginning of a message over the limit, for its report. */
 static void keep_start(pt_framing *f, const char *bytes, size_t len) {
-  size_t n = least(len, sizeof f->start - f->start_len);
+  size_t n = min_size(len, sizeof f->start - f->start_len);
   memcpy(f->start + f->start_len, bytes, n);
   f->start_len += n;
 }
@@ -187,10 +202,11 @@ static pt_frame_result too_long(pt_framing *f, pt_frame_found *found,
   found->number = f->body_limit;
   found->size = f->size;
   found->skim = &f->skim;
-  return give(found, PT_FRAME_BAD, f->start, f->start_len, used);
+  return set_found(found, PT_FRAME_BAD, f->start, f->start_len, used);
 }
 
-/* How many of these bytes belong to it; `*ends` if that is the rest of it. */
+/* Counts how many of these bytes belong to the refused message. Sets `*ends` if
+** they are its rest. */
 static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
   const char *newline;
   if (!f->skip_line) {
@@ -202,18 +218,18 @@ static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
   return newline != NULL ? (size_t)(newline - in->bytes) + 1 : in->len;
 }
 
-/* Skims bytes that are dropped, up to the next report. */
+/* Skims the skipped bytes, up to the next report. */
 static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
   size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
   if (!f->skip_line && used > 0)
     keep_start(f, in->bytes, used);
-  if (used == len && is_last && (len == 0 || !f->skim.is_told))
+  if (used == len && is_last && (len == 0 || !f->skim.has_report))
     pt_skim_end(&f->skim);
   f->is_skimming = !f->skim.is_done && !(used == len && is_last);
   return used;
 }
 
-/* Bytes that belong to something already refused. */
+/* Skips bytes of a message that was refused already. */
 static pt_frame_result skip(pt_framing *f, const input *in,
                             pt_frame_found *found) {
   int ends, was_skimming = f->is_skimming, is_line = f->skip_line;
@@ -224,17 +240,18 @@ static pt_frame_result skip(pt_framing *f, const input *in,
     f->skip_line = !(ends && used == len);
   else
     f->skip -= used;
-  if (was_skimming && f->skim.is_told)
+  if (was_skimming && f->skim.has_report)
     return too_long(f, found, is_line, used);
-  return more(found, used, 0);
+  return need_more(found, used, 0);
 }
 
 /* }====== */
 
 /* {====== Lines ====== */
 
-/* Length of the first line without its end, or of all there is at the end of
-** input; `*used` is the length with its end, 0 when the line is unfinished. */
+/* Returns the length of the first line without its line end; at the end of
+** input, of everything there is. `*used` is the length with the line end, 0 if
+** the line is unfinished. */
 static size_t first_line(pt_framing *f, const input *in, size_t *used) {
   const char *newline = memchr(in->bytes + f->seen, '\n', in->len - f->seen);
   size_t len = in->len;
@@ -261,19 +278,21 @@ static int is_blank(const char *text, size_t len) {
 static pt_frame_result scan_line(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t used, len = first_line(f, in, &used);
-  size_t most = f->body_limit + (used == 0); /* it may yet turn out to be CR */
+  /* the last byte may be the CR of a CR LF */
+  size_t most = f->body_limit + (used == 0);
   if (len > most) {
     f->skip_line = 1;
     f->seen = 0;
     start_skimming(f, 0);
-    keep_start(f, in->bytes, f->body_limit); /* however much of it is here */
+    /* at most the limit, so that the result does not depend on the split */
+    keep_start(f, in->bytes, f->body_limit);
     return skip(f, in, found);
   }
   if (used == 0)
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (is_blank(in->bytes, len))
-    return more(found, used, 0);
-  return give(found, PT_FRAME_MESSAGE, in->bytes, len, used);
+    return need_more(found, used, 0);
+  return set_found(found, PT_FRAME_MESSAGE, in->bytes, len, used);
 }
 
 /* }====== */
@@ -286,16 +305,17 @@ static void forget_block(pt_framing *f) {
   f->wrong = NULL;
 }
 
-/* Junk up to `used`. */
-static pt_frame_result noise(pt_framing *f, const input *in, size_t used,
-                             pt_frame_found *found) {
+/* Reports the bytes up to `used` as noise. */
+static pt_frame_result set_noise(pt_framing *f, const input *in, size_t used,
+                                 pt_frame_found *found) {
   size_t len = used;
   while (len > 0 && (in->bytes[len - 1] == '\n' || in->bytes[len - 1] == '\r'))
     len--;
   forget_block(f);
-  return give(found, PT_FRAME_NOISE, in->bytes, len, used);
+  return set_found(found, PT_FRAME_NOISE, in->bytes, len, used);
 }
 
+/* Records an error of the block. The first one is reported. */
 static void set_wrong(pt_framing *f, const char *what) {
   if (f->wrong == NULL) {
     f->wrong = what;
@@ -325,41 +345,43 @@ static void take_field(pt_framing *f, const pt_header_field *field) {
     set_wrong(f, "Content-Type has a charset other than utf-8, header line");
 }
 
-/* Drops a block that is refused and, if it told its length, its body. */
+/* Drops a refused block and, if its length is known, its body. */
 static void drop_block(pt_framing *f) {
   uint64_t length = f->has_length ? f->length : 0;
   forget_block(f);
   f->skip = length;
 }
 
-/* The block's end: its body follows, or it is refused. */
+/* Handles the end of a block: its body follows, or the block is refused. */
 static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
                                  pt_frame_found *found) {
   const char *wrong = f->wrong;
   uint64_t line = wrong != NULL ? (uint64_t)f->wrong_line : 0;
   if (f->refused) {
     drop_block(f);
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   if (wrong == NULL && !f->has_length)
     wrong = "header has no Content-Length";
   if (wrong != NULL) {
     drop_block(f);
-    return bad(found, wrong, line, in, used);
+    return set_bad(found, wrong, line, in, used);
   }
   if (f->length > f->body_limit) {
     drop_block(f);
     start_skimming(f, f->skip);
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   f->header = used;
   return PT_FRAME_MESSAGE;
 }
 
-/* A line that is no field. Noise may come before a block, with or without an
-** end of line of its own; inside of one it makes the block wrong. */
-static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
-                                 size_t used, pt_frame_found *found) {
+/* Handles a line that is not a field. Noise may come before a block, with or
+** without its own line end. Inside of a block such a line makes the block
+** invalid. */
+static pt_frame_result handle_junk_line(pt_framing *f, const input *in,
+                                        size_t start, size_t used,
+                                        pt_frame_found *found) {
   size_t glued;
   if (f->has_length && !f->refused) {
     set_wrong(f, "not \"name: value\", header line");
@@ -367,11 +389,11 @@ static pt_frame_result junk_line(pt_framing *f, const input *in, size_t start,
     return PT_FRAME_MORE;
   }
   glued = find_length(in->bytes + start, used - start);
-  return noise(f, in, glued > 0 ? start + glued : used, found);
+  return set_noise(f, in, glued > 0 ? start + glued : used, found);
 }
 
-/* One whole line, from `start` to `used`. PT_FRAME_MORE with nothing used: on
-** to the next. */
+/* Handles one complete line, from `start` to `used`. PT_FRAME_MORE with nothing
+** used means: continue with the next line. */
 static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
                                  size_t used, pt_frame_found *found) {
   pt_header_field field;
@@ -381,25 +403,25 @@ static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
   f->lines++;
   if (len == 0 && (f->fields > 0 || f->refused))
     return end_block(f, in, used, found);
-  if (len == 0) { /* some end a body with a newline of their own */
+  if (len == 0) { /* some peers write a newline after a body */
     forget_block(f);
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   if (!pt_header_parse(in->bytes + start, len, &field))
-    return junk_line(f, in, start, used, found);
+    return handle_junk_line(f, in, start, used, found);
   take_field(f, &field);
-  if (f->refused) { /* nothing of it is needed any more */
+  if (f->refused) { /* the block was reported: its lines need not be kept */
     f->seen = 0;
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   }
   f->block = used;
   return PT_FRAME_MORE;
 }
 
-/* A block over its bound, or a line of junk over it. What is left of a block is
-** dropped line by line as it comes. */
-static pt_frame_result over_limit(pt_framing *f, const input *in,
-                                  pt_frame_found *found) {
+/* Handles a block or a line of junk that is longer than the limit. The rest of
+** a block is dropped line by line. */
+static pt_frame_result refuse_over_limit(pt_framing *f, const input *in,
+                                         pt_frame_found *found) {
   size_t used = f->block;
   int again = f->refused;
   pt_header_field field;
@@ -407,29 +429,29 @@ static pt_frame_result over_limit(pt_framing *f, const input *in,
     used = cut_junk(in->bytes, f->header_limit);
     if (!again &&
         (f->mode == PT_FRAME_AUTO || !pt_header_parse(in->bytes, used, &field)))
-      return noise(f, in, used, found);
+      return set_noise(f, in, used, found);
     f->skip_line = 1;
   }
   f->refused = 1;
   f->seen = f->block = 0;
   if (again)
-    return more(found, used, 0);
-  return bad(found, "header is longer than the limit of", f->header_limit, in,
-             used);
+    return need_more(found, used, 0);
+  return set_bad(found, "header is longer than the limit of", f->header_limit,
+                 in, used);
 }
 
-/* What to do without a whole line. */
-static pt_frame_result part_line(pt_framing *f, const input *in,
-                                 pt_frame_found *found) {
+/* Handles input without a complete line. */
+static pt_frame_result handle_partial_line(pt_framing *f, const input *in,
+                                           pt_frame_found *found) {
   if (in->len > f->header_limit)
-    return over_limit(f, in, found);
+    return refuse_over_limit(f, in, found);
   f->seen = in->len;
   if (!in->at_end)
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (f->fields == 0)
-    return noise(f, in, in->len, found);
+    return set_noise(f, in, in->len, found);
   forget_block(f);
-  return bad(found, "input ends inside a header", 0, in, in->len);
+  return set_bad(found, "input ends inside a header", 0, in, in->len);
 }
 
 static pt_frame_result scan_block(pt_framing *f, const input *in,
@@ -440,7 +462,7 @@ static pt_frame_result scan_block(pt_framing *f, const input *in,
     const char *newline = memchr(in->bytes + from, '\n', in->len - from);
     pt_frame_result result;
     if (newline == NULL || (size_t)(newline - in->bytes) >= f->header_limit)
-      return part_line(f, in, found);
+      return handle_partial_line(f, in, found);
     result = take_line(f, in, start, (size_t)(newline - in->bytes) + 1, found);
     if (result != PT_FRAME_MORE || found->used > 0)
       return result;
@@ -452,18 +474,19 @@ static pt_frame_result scan_body(pt_framing *f, const input *in,
   size_t header = f->header, length = (size_t)f->length;
   if (in->len - header >= length) {
     forget_block(f);
-    return give(found, PT_FRAME_MESSAGE, in->bytes + header, length,
-                header + length);
+    return set_found(found, PT_FRAME_MESSAGE, in->bytes + header, length,
+                     header + length);
   }
   if (!in->at_end)
-    return more(found, 0, length - (in->len - header));
+    return need_more(found, 0, length - (in->len - header));
   forget_block(f);
-  return bad(found, "input ends inside a message, bytes missing:",
-             length - (in->len - header), in, in->len);
+  return set_bad(found, "input ends inside a message, bytes missing:",
+                 length - (in->len - header), in, in->len);
 }
 
-/* Nearly every header is the one field, written like this. */
-static void take_usual(pt_framing *f, const input *in) {
+/* Reads a header that is only "Content-Length: N", as nearly all are. Leaves
+** any other header to scan_block. */
+static void take_usual_header(pt_framing *f, const input *in) {
   static const char usual[] = "Content-Length: ";
   size_t i = sizeof usual - 1;
   uint64_t length = 0;
@@ -485,7 +508,7 @@ static void take_usual(pt_framing *f, const input *in) {
 static pt_frame_result scan_header(pt_framing *f, const input *in,
                                    pt_frame_found *found) {
   if (f->header == 0)
-    take_usual(f, in);
+    take_usual_header(f, in);
   if (f->header == 0) {
     pt_frame_result result = scan_block(f, in, found);
     if (result != PT_FRAME_MESSAGE)
@@ -496,7 +519,7 @@ static pt_frame_result scan_header(pt_framing *f, const input *in,
 
 /* }====== */
 
-/* {====== Telling them apart ====== */
+/* {====== Detecting the framing ====== */
 
 static int starts_json(const char *text, size_t len) {
   while (len > 0 && (*text == ' ' || *text == '\t')) {
@@ -508,8 +531,9 @@ static int starts_json(const char *text, size_t len) {
 
 typedef enum block_answer { NO_BLOCK, MAYBE_BLOCK, IS_BLOCK } block_answer;
 
-/* Whether the fields at the front lead to a Content-Length. All lines of a
-** block end alike; a printed line such as "INFO: ready" ends in LF alone. */
+/* Whether the fields at the beginning lead to a Content-Length. All lines of a
+** block have the same line end; a printed line such as "INFO: ready" ends in LF
+** alone. */
 static block_answer opens_block(const input *in) {
   size_t start = 0;
   int has_cr = -1;
@@ -541,9 +565,9 @@ static pt_frame_result scan_first_block(pt_framing *f, const input *in,
   return scan_header(f, in, found);
 }
 
-/* A first line that opens neither kind of frame is noise. Nothing behind the
-** bound of a header counts, because a caller that reads small pieces cannot see
-** it. */
+/* Detects the framing. A first line that begins neither kind of frame is noise.
+** Bytes after the header limit are ignored: a caller that reads in small pieces
+** would not see them, and the result must not depend on the split. */
 static pt_frame_result scan_auto(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t most = f->header_limit + 1, used, len;
@@ -558,16 +582,16 @@ static pt_frame_result scan_auto(pt_framing *f, const input *in,
   if (opens_header(in->bytes, len) || find_length(in->bytes, len) > 0)
     return scan_first_block(f, in, found);
   if (used == 0)
-    return part_line(f, in, found);
+    return handle_partial_line(f, in, found);
   block = f->has_noise ? NO_BLOCK : opens_block(&near);
   if (block == IS_BLOCK)
     return scan_first_block(f, in, found);
   if (block == MAYBE_BLOCK && near.len < most)
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (is_blank(in->bytes, len))
-    return more(found, used, 0);
+    return need_more(found, used, 0);
   f->has_noise = 1;
-  return noise(f, in, used, found);
+  return set_noise(f, in, used, found);
 }
 
 /* }====== */
@@ -577,7 +601,7 @@ pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
   input in = {bytes, len, at_end};
   memset(found, 0, sizeof *found);
   if (len == 0 && !(at_end && f->is_skimming))
-    return more(found, 0, 0);
+    return need_more(found, 0, 0);
   if (f->skip > 0 || f->skip_line)
     return skip(f, &in, found);
   switch (f->mode) {

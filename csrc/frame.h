@@ -1,20 +1,20 @@
 /*
-** One frame out of a stream of bytes. The scanner keeps what it has seen so far
-** as offsets from the first byte that was not yet used up, so the caller may
-** move, grow and refill the buffer between two calls; any way of splitting the
-** input gives the same frames.
+** Splits a stream of bytes into frames. The scanner remembers its progress as
+** offsets from the first unused byte, so the caller may move, grow and refill
+** the buffer between two calls. The result does not depend on how the input is
+** split into pieces.
 **
 **   pt_framing f;
 **   pt_frame_init(&f, PT_FRAME_AUTO, 8192, 1 << 26);
 **   switch (pt_frame_scan(&f, bytes, len, at_end, &found)) …
 **
-** The caller owns the bytes, and drops the first `found.used` of them after it
-** has looked at what was found; the spans of `found` point into them, or into
-** the scanner.
+** The caller owns the bytes. It drops the first `found.used` of them after it
+** has used the result. The pointers in `found` point into the caller's bytes or
+** into the scanner.
 **
-** A body or line over its bound is never kept: it is skimmed for its id while
-** it is skipped (skim.h), and reported as soon as the id is known. It may be
-** reported more than once if it is a batch.
+** A body or line that is longer than its limit is never stored. It is skipped,
+** and skimmed for its id meanwhile (skim.h). It is reported as soon as the id
+** is known. A batch that is too long may be reported more than once.
 */
 #ifndef PT_FRAME_H
 #define PT_FRAME_H
@@ -27,51 +27,54 @@
 #pragma GCC visibility push(hidden)
 
 typedef enum pt_frame_mode {
-  PT_FRAME_AUTO, /* until the first bytes tell which of the others it is */
+  PT_FRAME_AUTO, /* the first bytes decide which of the other two it is */
   PT_FRAME_LINE,
   PT_FRAME_HEADER
 } pt_frame_mode;
 
 typedef enum pt_frame_result {
-  PT_FRAME_MORE,    /* nothing whole yet; `used` may still be more than 0 */
-  PT_FRAME_MESSAGE, /* text and len are a message's body */
+  PT_FRAME_MORE,    /* no complete frame yet; `used` may be more than 0 */
+  PT_FRAME_MESSAGE, /* text and len are the body of a message */
   PT_FRAME_NOISE,   /* text and len are bytes outside of any message */
-  PT_FRAME_BAD      /* a frame that is refused; `what` says why */
+  PT_FRAME_BAD      /* a malformed frame or one over its limit; see `what` */
 } pt_frame_result;
 
 typedef struct pt_frame_found {
-  size_t used; /* bytes the caller drops from the front */
+  size_t used; /* bytes that the caller drops from the front */
   const char *text;
   size_t len;
   const char *what; /* static text, for PT_FRAME_BAD */
-  uint64_t number;  /* the size, limit or line that `what` ends with, if any */
-  size_t need;      /* PT_FRAME_MORE: bytes that are missing, if known */
-  const pt_skim *skim; /* PT_FRAME_BAD: its id and kind, if it was too long */
-  uint64_t size;       /* and the bytes it has, if known */
+  /* the size, limit or line number to append to `what`, or 0 */
+  uint64_t number;
+  size_t need; /* PT_FRAME_MORE: bytes still missing, 0 if unknown */
+  /* PT_FRAME_BAD: id and kind of a message that was too long, else NULL */
+  const pt_skim *skim;
+  uint64_t size; /* bytes of that message, 0 if unknown */
 } pt_frame_found;
 
-#define PT_FRAME_START 256 /* bytes that are kept of what is too long */
+/* bytes that are stored of a message over the limit */
+#define PT_FRAME_START 256
 
 typedef struct pt_framing {
   pt_frame_mode mode;
   size_t header_limit; /* bytes of a header block, and of one piece of noise */
   size_t body_limit;   /* bytes of a body or line */
-  /* the rest is the scanner's own */
-  uint64_t skip;   /* bytes still to be dropped unread */
-  int skip_line;   /* drop up to the end of this line */
-  int has_noise;   /* auto: a line of noise came first */
-  size_t seen;     /* bytes looked at without finding an end */
-  size_t block;    /* header: bytes of whole lines read */
-  size_t header;   /* header: size of the finished block, 0 before */
+  /* private to the scanner: */
+  uint64_t skip;   /* bytes still to skip */
+  int skip_line;   /* skip to the end of this line */
+  int has_noise;   /* auto: the first line was noise */
+  size_t seen;     /* bytes searched without finding an end */
+  size_t block;    /* header: bytes of complete lines read */
+  size_t header;   /* header: size of the complete block, 0 before */
   uint64_t length; /* header: Content-Length */
   int fields;      /* header: fields read in this block */
   int has_length;
-  int refused;       /* header: the rest of this block is only dropped */
+  int refused;       /* header: the block was refused; skip its rest */
   int lines;         /* header: lines read in this block */
-  const char *wrong; /* header: first thing that is wrong with this block */
-  int wrong_line;    /* header: the line that is */
-  int is_skimming;   /* what is dropped is looked at; else these are unused: */
-  uint64_t size;     /* bytes it has, 0 if that is not known */
+  const char *wrong; /* header: the first error in this block, or NULL */
+  int wrong_line;    /* header: the line of that error */
+  int is_skimming;   /* skipped bytes are skimmed; else the rest is unused: */
+  uint64_t size;     /* bytes of the skipped message, 0 if unknown */
   pt_skim skim;
   size_t start_len;
   char start[PT_FRAME_START];
@@ -81,14 +84,14 @@ void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
                    size_t body_limit);
 
 /* `at_end` says that no byte will follow these: an unfinished last line then
-** counts as one, and an unfinished frame is bad. It then has to be asked again
-** until nothing is used or found. */
+** counts as a line, and an unfinished frame is an error. At the end the caller
+** repeats the call until nothing is used or found. */
 pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
                               int at_end, pt_frame_found *found);
 
 /* {====== One line of a header block ====== */
 
-/* A name of letters and '-', a colon, optional spaces, a value. */
+/* A name of letters and '-', a colon, optional spaces, and a value. */
 typedef struct pt_header_field {
   const char *name;
   size_t name_len;
@@ -97,7 +100,7 @@ typedef struct pt_header_field {
   int not_ascii; /* the value holds a byte that is not ASCII */
 } pt_header_field;
 
-/* 1 if the line, given without its end, is a field. */
+/* Returns 1 if the line, given without its line end, is a field. */
 int pt_header_parse(const char *line, size_t len, pt_header_field *field);
 
 /* Compares the name without case; `name` is in lower case. */

@@ -14,14 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PIPE_USUAL (64 * 1024)
-#define PIPE_WIDE (1024 * 1024)
+#define PIPE_DEFAULT (64 * 1024)
+#define PIPE_LARGE (1024 * 1024)
 
 #ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* SIGPIPE is ignored where there is no such flag */
+#define MSG_NOSIGNAL 0 /* SIGPIPE is ignored anyway */
 #endif
 #ifndef SOCK_CLOEXEC
-#define SOCK_CLOEXEC 0 /* pt_fd_settle sets it, if not at once */
+#define SOCK_CLOEXEC 0 /* pt_fd_make_private sets close-on-exec later */
 #endif
 #if defined(__APPLE__)
 #define pipe2(ends, flags) pipe(ends)
@@ -35,7 +35,7 @@ double pt_clock_now(void) {
 
 /* {====== Opening and closing ====== */
 
-void pt_fd_drop(int *fd) {
+void pt_fd_close(int *fd) {
   int saved = errno;
   if (*fd != -1)
     close(*fd);
@@ -43,44 +43,45 @@ void pt_fd_drop(int *fd) {
   errno = saved;
 }
 
-/* A private copy above stdio; -1 with errno set. */
+/* Returns a copy with a number above 2, closed on exec; -1 with errno set. */
 static int copy(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
-int pt_fd_settle(int fd) {
+int pt_fd_make_private(int fd) {
   int moved = fd;
   if (fd > 2) {
-#if !defined(__linux__) /* which has a flag for it in all calls */
+#if !defined(__linux__) /* Linux has a close-on-exec flag in all calls */
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 #endif
   } else if (fd != -1) {
     moved = copy(fd);
-    pt_fd_drop(&fd);
+    pt_fd_close(&fd);
   }
   return moved;
 }
 
-/* Settles both ends, or closes both; 0, or an error number. */
-static int settle_both(int ends[2]) {
+/* Makes both ends private, or closes both. Returns 0 or an error number. */
+static int make_both_private(int ends[2]) {
   int err = 0, i;
   for (i = 0; i < 2; i++) {
-    ends[i] = pt_fd_settle(ends[i]);
+    ends[i] = pt_fd_make_private(ends[i]);
     err = ends[i] == -1 ? errno : err;
   }
   for (i = 0; i < 2 && err != 0; i++)
-    pt_fd_drop(&ends[i]);
+    pt_fd_close(&ends[i]);
   return err;
 }
 
 int pt_fd_pipe(int ends[2]) {
-  return pipe2(ends, O_CLOEXEC) == -1 ? errno : settle_both(ends);
+  return pipe2(ends, O_CLOEXEC) == -1 ? errno : make_both_private(ends);
 }
 
 int pt_fd_socketpair(int ends[2]) {
   int type = SOCK_STREAM | SOCK_CLOEXEC;
-  return socketpair(AF_UNIX, type, 0, ends) == -1 ? errno : settle_both(ends);
+  return socketpair(AF_UNIX, type, 0, ends) == -1 ? errno
+                                                  : make_both_private(ends);
 }
 
-/* 0, or an error number. */
+/* Returns 0 or an error number. */
 static int set_blocking(int fd, int blocking) {
   int flags = fcntl(fd, F_GETFL);
   if (flags == -1)
@@ -89,18 +90,18 @@ static int set_blocking(int fd, int blocking) {
   return fcntl(fd, F_SETFL, flags) == -1 ? errno : 0;
 }
 
-int pt_fd_nonblock(int fd) { return set_blocking(fd, 0); }
+int pt_fd_set_nonblocking(int fd) { return set_blocking(fd, 0); }
 
-/* Non-blocking is a property of the open file, not of the descriptor: on a
-** terminal it would affect the shell that has started us. */
+/* O_NONBLOCK belongs to the open file description, not to the descriptor. On a
+** terminal it would affect the shell that has started this program. */
 static void nonblock_if_pipe(int fd) {
   struct stat st;
   if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-    pt_fd_nonblock(fd);
+    pt_fd_set_nonblocking(fd);
 }
 
-/* The dup2 of `null` cannot fail: it is open, and so are 0 and 1. */
-static void cover_stdio(int null) {
+/* dup2 of `null` cannot fail, because `null`, 0 and 1 are open. */
+static void replace_stdio(int null) {
   dup2(null, 0);
   if (dup2(2, 1) == -1)
     dup2(null, 1);
@@ -111,12 +112,12 @@ int pt_fd_claim(int *input, int *output) {
   int out = in == -1 ? -1 : copy(1);
   int null = out == -1 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null == -1) {
-    pt_fd_drop(&in);
-    pt_fd_drop(&out);
+    pt_fd_close(&in);
+    pt_fd_close(&out);
     return errno;
   }
-  cover_stdio(null);
-  pt_fd_drop(&null);
+  replace_stdio(null);
+  pt_fd_close(&null);
   nonblock_if_pipe(in);
   nonblock_if_pipe(out);
   *input = in;
@@ -138,13 +139,13 @@ int pt_io_init(pt_io *io, int fd) {
   io->is_socket = S_ISSOCK(st.st_mode);
   io->may_block = !io->is_socket && !(flags & O_NONBLOCK);
   io->is_pipe = S_ISFIFO(st.st_mode);
-  io->is_wide = !io->is_pipe;
-  io->is_patient = 0;
+  io->is_enlarged = !io->is_pipe;
+  io->is_blocking = 0;
   return 0;
 }
 
-/* 0, or -1 with EAGAIN if it would have to wait. */
-static int poll_first(const pt_io *io, short events) {
+/* Returns 0, or -1 with EAGAIN if the operation would wait. */
+static int check_ready(const pt_io *io, short events) {
   struct pollfd p = {.fd = io->fd, .events = events};
   if (poll(&p, 1, 0) != 0)
     return 0;
@@ -152,7 +153,8 @@ static int poll_first(const pt_io *io, short events) {
   return -1;
 }
 
-/* Not every system that has the flag supports it for pipes. */
+/* Some kernels know the flag but do not support it for pipes; then the pipe
+** becomes non-blocking again. */
 static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
 #ifdef RWF_NOWAIT
   struct iovec piece = {.iov_base = buffer, .iov_len = len};
@@ -161,34 +163,35 @@ static ssize_t read_without_waiting(pt_io *io, char *buffer, size_t len) {
     return n;
 #endif
   set_blocking(io->fd, 0);
-  io->is_patient = io->is_pipe = 0;
+  io->is_blocking = io->is_pipe = 0;
   return read(io->fd, buffer, len);
 }
 
-int pt_io_can_be_patient(const pt_io *io) {
+int pt_io_can_block(const pt_io *io) {
 #ifdef RWF_NOWAIT
   return io->is_pipe;
 #else
-  return io->is_patient; /* never */
+  return io->is_blocking; /* always 0 */
 #endif
 }
 
 static ssize_t read_once(pt_io *io, char *buffer, size_t len) {
-  if (io->is_patient)
+  if (io->is_blocking)
     return read_without_waiting(io, buffer, len);
   if (io->is_socket)
     return recv(io->fd, buffer, len, MSG_DONTWAIT);
-  if (io->may_block && poll_first(io, POLLIN) == -1)
+  if (io->may_block && check_ready(io, POLLIN) == -1)
     return -1;
   return read(io->fd, buffer, len);
 }
 
-/* A blocking pipe that is writable has room for PIPE_BUF bytes. */
+/* If poll reports a blocking pipe as writable, it has room for PIPE_BUF bytes.
+*/
 static ssize_t write_once(const pt_io *io, const char *bytes, size_t len) {
   if (io->is_socket)
     return send(io->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (io->may_block) {
-    if (poll_first(io, POLLOUT) == -1)
+    if (check_ready(io, POLLOUT) == -1)
       return -1;
     if (len > PIPE_BUF)
       len = PIPE_BUF;
@@ -212,26 +215,26 @@ ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len) {
   return n;
 }
 
-ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len) {
+ssize_t pt_io_read_blocking(pt_io *io, char *buffer, size_t len) {
   ssize_t n;
-  if (!io->is_patient)
-    io->is_patient = pt_io_can_be_patient(io) && set_blocking(io->fd, 1) == 0;
-  if (!io->is_patient) {
+  if (!io->is_blocking)
+    io->is_blocking = pt_io_can_block(io) && set_blocking(io->fd, 1) == 0;
+  if (!io->is_blocking) {
     errno = ENOTSUP;
     return -1;
   }
   n = read(io->fd, buffer, len);
   if (n == -1 && errno == EAGAIN)
-    io->is_patient = 0;
+    io->is_blocking = 0;
   return n;
 }
 
-void pt_io_widen(pt_io *io, size_t len) {
-  if (io->is_wide || len <= PIPE_USUAL)
+void pt_io_enlarge(pt_io *io, size_t len) {
+  if (io->is_enlarged || len <= PIPE_DEFAULT)
     return;
-  io->is_wide = 1;
+  io->is_enlarged = 1;
 #ifdef F_SETPIPE_SZ
-  fcntl(io->fd, F_SETPIPE_SZ, PIPE_WIDE);
+  fcntl(io->fd, F_SETPIPE_SZ, PIPE_LARGE);
 #endif
 }
 

@@ -1,6 +1,6 @@
 /*
-** Descriptors that never block, and the clock. A descriptor that is opened here
-** is closed on exec and numbered above 2, so that it never takes the place of a
+** Descriptors that never block, and the clock. Every descriptor opened here is
+** closed on exec and has a number above 2. So it never takes the place of a
 ** stdin, stdout or stderr that the program has closed.
 */
 #ifndef PT_IO_H
@@ -11,43 +11,47 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The clock of all deadlines: seconds, and it never goes back. */
+/* The clock of all deadlines, in seconds. It never goes backwards. */
 double pt_clock_now(void);
 
 /* {====== Reading and writing ======
-** It never waits, whatever the descriptor is: a non-blocking one, a socket
-** (each call has a flag), or one that is shared with other programs and must
-** stay blocking (polled before each call). */
+** These functions never wait, whatever the descriptor is: a non-blocking one, a
+** socket (each call has a flag), or one that is shared with other programs and
+** must stay blocking (it is polled before each call). */
 
 typedef struct pt_io {
   int fd; /* -1 when closed */
   int is_socket;
   int may_block;
-  int is_wide; /* a pipe that was enlarged, or no pipe */
+  int is_enlarged; /* was enlarged already, or is not a pipe */
   int is_pipe;
-  int is_patient; /* blocking; each read has a flag that it must not wait */
+  /* made blocking by pt_io_read_blocking; other reads pass a flag that prevents
+  ** waiting */
+  int is_blocking;
 } pt_io;
 
-/* Sets all fields for `fd`; 0, or an error number if it is not open. */
+/* Sets all fields for `fd`. Returns 0, or an error number if `fd` is not open.
+*/
 int pt_io_init(pt_io *io, int fd);
 
-/* As read and write, but -1 with EAGAIN rather than waiting; EINTR never. */
+/* As read and write, but they return -1 with EAGAIN instead of waiting. They
+** never fail with EINTR. */
 ssize_t pt_io_read(pt_io *io, char *buffer, size_t len);
 ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len);
 
-/* Whether pt_io_read_patiently may be tried. */
-int pt_io_can_be_patient(const pt_io *io);
+/* Whether pt_io_read_blocking may be tried. */
+int pt_io_can_block(const pt_io *io);
 
-/* As read, and waits for as long as it takes: one system call instead of a wait
+/* As read, and waits until there is input: one system call instead of a wait
 ** and a read. Only for a pipe that is not shared with other programs, because
-** its open file is made blocking. -1 with ENOTSUP where that cannot be done,
-** with EINTR if a signal came, and with EAGAIN if its open file was made
-** non-blocking meanwhile. */
-ssize_t pt_io_read_patiently(pt_io *io, char *buffer, size_t len);
+** its open file description becomes blocking. Returns -1 with ENOTSUP where the
+** system does not support this, with EINTR if a signal arrived, and with EAGAIN
+** if the open file description was made non-blocking meanwhile. */
+ssize_t pt_io_read_blocking(pt_io *io, char *buffer, size_t len);
 
-/* Enlarges a pipe, where the system can, the first time that `len` is more than
-** a pipe holds by default. */
-void pt_io_widen(pt_io *io, size_t len);
+/* Enlarges a pipe, where the system supports that, the first time that `len` is
+** more than a pipe holds by default. */
+void pt_io_enlarge(pt_io *io, size_t len);
 
 /* Makes a write to a closed pipe fail with EPIPE instead of killing the
 ** process. Does nothing if the program has changed the action of SIGPIPE. */
@@ -57,28 +61,31 @@ void pt_ignore_sigpipe(void);
 
 /* {====== Opening and closing ====== */
 
-/* A new pipe, [0] to read and [1] to write; 0, or an error number. */
+/* Opens a pipe: [0] is the read end, [1] the write end. Returns 0 or an error
+** number. */
 int pt_fd_pipe(int ends[2]);
 
-/* A new Unix stream socket pair; 0, or an error number. */
+/* Opens a pair of Unix stream sockets. Returns 0 or an error number. */
 int pt_fd_socketpair(int ends[2]);
 
-/* Takes the result of a system call that opens a descriptor, with a flag to
-** close it on exec where there is one, or -1. Returns a descriptor that is
-** closed on exec and numbered above 2; or -1 with errno set, and it is closed.
-*/
-int pt_fd_settle(int fd);
+/* Takes the result of a system call that opens a descriptor (-1 if it failed),
+** with the close-on-exec flag where the call has one. Returns a descriptor that
+** is closed on exec and numbered above 2. On failure closes the descriptor and
+** returns -1 with errno set. */
+int pt_fd_make_private(int fd);
 
-/* Makes the open file behind `fd` non-blocking; 0, or an error number. */
-int pt_fd_nonblock(int fd);
+/* Makes the open file description of `fd` non-blocking. Returns 0 or an error
+** number. */
+int pt_fd_set_nonblocking(int fd);
 
-/* Closes unless it is -1, and makes it -1. Keeps errno. */
-void pt_fd_drop(int *fd);
+/* Closes *fd unless it is -1, and sets it to -1. Preserves errno. */
+void pt_fd_close(int *fd);
 
-/* Moves stdin and stdout to private descriptors, non-blocking if they are pipes
-** or sockets; a terminal or a file is shared with other programs and stays
-** blocking. Descriptor 0 becomes /dev/null, and 1 becomes stderr, or /dev/null
-** if there is none. 0, or an error number, and then nothing has changed. */
+/* Moves stdin and stdout to private descriptors. They are non-blocking if they
+** are pipes or sockets; a terminal or a file is shared with other programs and
+** stays blocking. Descriptor 0 becomes /dev/null. Descriptor 1 becomes stderr,
+** or /dev/null if there is no stderr. Returns 0, or an error number, and then
+** nothing has changed. */
 int pt_fd_claim(int *input, int *output);
 
 /* }====== */

@@ -6,7 +6,7 @@
 
 /* {====== Strings ====== */
 
-/* Four hexadecimal digits as a number, -1 if they are not. */
+/* Returns four hexadecimal digits as a number, -1 if they are not digits. */
 static int hex4(const char *p) {
   int value = 0, i;
   for (i = 0; i < 4; i++) {
@@ -24,7 +24,7 @@ static int hex4(const char *p) {
 static int is_high_surrogate(int u) { return u >= 0xD800 && u <= 0xDBFF; }
 static int is_low_surrogate(int u) { return u >= 0xDC00 && u <= 0xDFFF; }
 
-/* `p` stands on the backslash of a \u. */
+/* `p` is the backslash of a \u. */
 static const char *check_unicode(const char *p, const char *end,
                                  pt_json_fault *fault) {
   int unit = end - p < 6 ? -1 : hex4(p + 2);
@@ -162,8 +162,8 @@ static char *put_escape(char *out, unsigned char c) {
   return out;
 }
 
-/* Copies the plain bytes at the front of [p, end) and returns the first one
-** that is not plain. `out` has room for all of [p, end); its bytes behind the
+/* Copies the plain bytes at the front of [p, end) and returns the first byte
+** that is not plain. `out` has room for all of [p, end); its bytes after the
 ** copy become undefined. */
 static inline const char *copy_plain(char *out, const char *p,
                                      const char *end) {
@@ -180,7 +180,7 @@ static inline const char *copy_plain(char *out, const char *p,
 }
 
 /* Copies a run of UTF-8 sequences that are not ASCII, and returns the byte
-** behind it; NULL if one is invalid. `out` has room for four bytes more. */
+** after it; NULL if one is invalid. `out` has room for four more bytes. */
 static const char *copy_utf8(char *out, const char *p, const char *end) {
   do {
     const char *next = pt_json_utf8(p, end);
@@ -254,7 +254,7 @@ static const char *check_scalar(const char *p, const char *end,
   return next != NULL ? next : pt_json_fail(fault, pt_number_fault(&number), p);
 }
 
-/* A member's name and colon; returns the byte behind the colon. */
+/* Checks a member's name and colon; returns the byte after the colon. */
 static const char *check_name(const char *p, const char *end,
                               pt_json_fault *fault) {
   p = pt_json_space(p, end);
@@ -271,9 +271,10 @@ static const char *check_name(const char *p, const char *end,
 
 const char *pt_json_value(const char *p, const char *end, int depth,
                           pt_json_fault *fault) {
-  char closes[PT_JSON_MAX_DEPTH]; /* what closes each open container */
+  /* the closing bracket of each open container */
+  char closes[PT_JSON_MAX_DEPTH];
   int open = 0;
-  for (;;) { /* p stands before a value, or before a member's name */
+  for (;;) { /* p is at the beginning of a value or of a member's name */
     if (open > 0 && closes[open - 1] == '}') {
       p = check_name(p, end, fault);
       if (p == NULL)
@@ -294,7 +295,7 @@ const char *pt_json_value(const char *p, const char *end, int depth,
       if (p == NULL)
         return NULL;
     }
-    for (;; open--, p++) { /* p stands behind a value, or on what closes one */
+    for (;; open--, p++) { /* p is after a value, or at a closing bracket */
       if (open == 0)
         return p;
       p = pt_json_space(p, end);

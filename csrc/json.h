@@ -1,11 +1,11 @@
 /*
-** The grammar of JSON (RFC 8259) over a piece of memory: white space, strings,
-** literals, and whole values that are checked but not built. Nothing here
-** allocates, and nothing reads at or behind `end`.
+** The grammar of JSON (RFC 8259) over a block of memory: white space, strings,
+** literals, and whole values that are checked but not built. No function
+** allocates, and none reads at or beyond `end`.
 **
-** A function that returns a pointer returns the byte behind what it read, or
-** NULL after setting `*fault` to what was wrong and where. A text that stops
-** too early is a fault like any other.
+** A function that returns a pointer returns the byte after the text that it has
+** read. On failure it returns NULL and sets `*fault` to the error and its
+** position. A text that ends too early is a fault like any other.
 */
 #ifndef PT_JSON_H
 #define PT_JSON_H
@@ -33,7 +33,7 @@ static inline const char *pt_json_fail(pt_json_fault *fault, const char *what,
 
 #define PT_JSON_MAX_DEPTH 32768
 
-/* The first byte in [p, end) that is not white space; `end` if none. */
+/* Returns the first byte in [p, end) that is not white space, or `end`. */
 static inline const char *pt_json_space(const char *p, const char *end) {
   while (p < end && (unsigned char)*p <= ' ' &&
          (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
@@ -41,9 +41,9 @@ static inline const char *pt_json_space(const char *p, const char *end) {
   return p;
 }
 
-/* The byte behind the one UTF-8 sequence at `p`, or NULL if it is invalid. The
-** second byte's range is what rules out overlong forms, surrogates and
-** everything above U+10FFFF. */
+/* Returns the byte after the UTF-8 sequence at `p`, or NULL if the sequence is
+** invalid. The range of the second byte excludes overlong forms, surrogates and
+** code points above U+10FFFF. */
 static inline const char *pt_json_utf8(const char *p, const char *end) {
   unsigned char first = (unsigned char)*p, second;
   ptrdiff_t len = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4, i;
@@ -61,41 +61,42 @@ static inline const char *pt_json_utf8(const char *p, const char *end) {
   return p + len;
 }
 
-/* `p` stands behind the opening quote; the closing one is returned, not the
-** byte behind it. `*escaped` says whether there is anything to unescape. */
+/* `p` is the byte after the opening quote. Returns the closing quote, not the
+** byte after it. Sets `*escaped` if the string has escapes. */
 const char *pt_json_string(const char *p, const char *end, int *escaped,
                            pt_json_fault *fault);
 
-/* Writes the text between the quotes, already read by pt_json_string, without
-** its escapes to `out`, which has room for end - p bytes; returns the length.
-*/
+/* Writes the text between the quotes, already checked by pt_json_string,
+** without its escapes to `out`, which has room for end - p bytes. Returns the
+** length. */
 size_t pt_json_unescape(const char *p, const char *end, char *out);
 
-#define PT_ESCAPE_MAX 6 /* bytes of an escape */
+#define PT_ESCAPE_MAX 6 /* bytes of the longest escape */
 
-/* Writes as much of the text [p, end) with escapes as it can while `spare`
-** bytes are enough for what they add, and returns how far it came; *at is moved
-** on. NULL if it is not UTF-8. */
+/* Writes the text [p, end) with escapes, as far as `spare` extra bytes for the
+** escapes allow. Returns the first byte that was not written, and advances *at.
+** Returns NULL if the text is not UTF-8. */
 const char *pt_json_escape(char **at, const char *p, const char *end,
                            ptrdiff_t spare);
 
-/* `p` stands on the first letter of true, false or null. */
+/* `p` is the first letter of true, false or null. */
 const char *pt_json_literal(const char *p, const char *end,
                             pt_json_fault *fault);
 
-/* Checks one whole value, nested at most `depth` deep. */
+/* Checks one complete value, nested at most `depth` deep. */
 const char *pt_json_value(const char *p, const char *end, int depth,
                           pt_json_fault *fault);
 
-/* Line and column, both from 1 and counted in bytes, of `where` in `text`. */
+/* Sets the line and column of `where` in `text`. Both start at 1; columns are
+** counted in bytes. */
 void pt_json_place(const char *text, const char *where, size_t *line,
                    size_t *column);
 
 /* {====== Plain text ====== */
 
-/* Plain bytes stand in a string as they are: all but control characters,
-** quotes, backslashes and bytes that are not ASCII. Most text is nothing else,
-** so runs of plain bytes are searched and copied in blocks, inline. */
+/* Plain bytes are copied into a JSON string unchanged: all bytes but control
+** characters, quotes, backslashes and bytes that are not ASCII. Most text is
+** plain, so runs of plain bytes are searched and copied in blocks, inline. */
 
 #define PT_ALWAYS_INLINE __attribute__((always_inline))
 
@@ -118,7 +119,9 @@ static inline uint32_t pt_load4(const char *p) {
 
 #define PT_EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
 
-/* Whether eight bytes are plain. */
+/* Whether all eight bytes are plain. Each term sets the top bit of a byte that
+** is below 0x20, a quote or a backslash; bytes that are not ASCII have it set
+** already. */
 static inline int pt_plain_are8(uint64_t word) {
   uint64_t quote = word ^ PT_EACH_BYTE('"');
   uint64_t slash = word ^ PT_EACH_BYTE('\\');
@@ -136,7 +139,7 @@ static inline pt_block pt_load16(const char *p) {
   return block;
 }
 
-/* How many of sixteen bytes are plain before the first that is not. */
+/* Counts the plain bytes before the first of sixteen that is not plain. */
 static inline int pt_plain_count(pt_block b) {
   pt_block special = (b < 0x20) | (b == '"') | (b == '\\');
 #ifdef __SSE2__
@@ -153,7 +156,7 @@ static inline int pt_plain_count(pt_block b) {
 #endif
 }
 
-/* The first byte of [p, end) that is not plain; `end` if none. */
+/* Returns the first byte of [p, end) that is not plain, or `end`. */
 static inline const char *pt_plain_end(const char *p, const char *end) {
   for (; end - p >= 16; p += 16) {
     int n = pt_plain_count(pt_load16(p));
@@ -167,8 +170,8 @@ static inline const char *pt_plain_end(const char *p, const char *end) {
 
 #define PT_PLAIN_SHORT 32
 
-/* Copies up to PT_PLAIN_SHORT bytes and says whether all of them are plain: the
-** first and the last block overlap in the middle. */
+/* Copies up to PT_PLAIN_SHORT bytes and returns whether all of them are plain.
+** The first and the last block overlap in the middle, so no loop is needed. */
 static inline PT_ALWAYS_INLINE int
 pt_plain_copy_short(char *out, const char *text, size_t len) {
   if (len > 16) {
@@ -197,8 +200,8 @@ pt_plain_copy_short(char *out, const char *text, size_t len) {
   return 1;
 }
 
-/* Writes a string and its quotes to where there is room for len + 2 bytes, if
-** it is short and plain; 0 if it is not. */
+/* Writes a string and its quotes if the string is short and plain; returns 0 if
+** it is not. `out` has room for len + 2 bytes. */
 static inline PT_ALWAYS_INLINE int pt_plain_quote(char *out, const char *text,
                                                   size_t len) {
   if (len > PT_PLAIN_SHORT || !pt_plain_copy_short(out + 1, text, len))

@@ -3,7 +3,8 @@
 #include <stdint.h>
 
 #define FIRST_SIZE 256
-#define PATIENCE 16 /* times that a large size may go unused */
+#define SHRINK_AFTER                                                           \
+  16 /* times in a row that little of a large buffer is used */
 
 static void move_to_front(pt_buf *b) {
   memmove(b->data, b->data + b->start, b->end - b->start);
@@ -11,11 +12,12 @@ static void move_to_front(pt_buf *b) {
   b->start = 0;
 }
 
+/* Moves the bytes to the front if that makes enough room and the free space
+** there is at least as large as the used bytes, so that bytes are not moved too
+** often; otherwise reallocates. */
 int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
   size_t used = pt_buf_len(b);
   size_t cap = b->cap > 0 ? b->cap : FIRST_SIZE;
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
   char *data;
   if (more > SIZE_MAX / 4 || used > SIZE_MAX / 4)
     return 0;
@@ -29,7 +31,7 @@ int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
     move_to_front(b);
   if (cap == b->cap)
     return 1;
-  data = alloc(ud, b->data, b->cap, cap);
+  data = pt_reallocate(L, b->data, b->cap, cap);
   if (data == NULL)
     return 0;
   b->data = data;
@@ -37,12 +39,12 @@ int pt_buf_grow(lua_State *L, pt_buf *b, size_t more) {
   return 1;
 }
 
-/* `end` is how much of the buffer was in use this time. */
+/* `end` is how much of the buffer was used this time. */
 static void consider_shrinking(lua_State *L, pt_buf *b, size_t end) {
   if (b->cap <= PT_BUF_KEEP)
     return;
   b->unused = end > b->cap / 4 ? 0 : b->unused + 1;
-  if (b->cap > PT_BUF_MOST || b->unused >= PATIENCE)
+  if (b->cap > PT_BUF_MOST || b->unused >= SHRINK_AFTER)
     pt_buf_free(L, b);
 }
 
@@ -56,20 +58,16 @@ void pt_buf_consume(lua_State *L, pt_buf *b, size_t n) {
 }
 
 void pt_buf_free(lua_State *L, pt_buf *b) {
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
   if (b->data != NULL)
-    alloc(ud, b->data, b->cap, 0);
+    pt_reallocate(L, b->data, b->cap, 0);
   memset(b, 0, sizeof *b);
 }
 
-#define MOST_KEPT (31 * 1024 * 1024) /* glibc takes no note of larger ones */
+#define MOST_KEPT (31 * 1024 * 1024) /* glibc does not adapt to larger blocks */
 
 void pt_buf_keep_pages(lua_State *L, size_t size) {
   size_t block = size < MOST_KEPT / 4 ? size * 4 : MOST_KEPT;
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
-  void *data = alloc(ud, NULL, 0, block);
+  void *data = pt_reallocate(L, NULL, 0, block);
   if (data != NULL)
-    alloc(ud, data, block, 0);
+    pt_reallocate(L, data, block, 0);
 }

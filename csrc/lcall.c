@@ -1,6 +1,12 @@
+/*
+** A call is registered in the ring of pending calls when its request is queued.
+** From then on its waiter, a task or an event, must be completed exactly once.
+** So every path that removes a call from the ring either completes the waiter
+** or stops waiting itself.
+*/
 #define _POSIX_C_SOURCE 200809L
 
-#include "lcall.h"
+#include "lpeer.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -9,23 +15,24 @@
 #include "io.h"
 #include "lsend.h"
 
-static const char overdue = 0; /* its address stands for a missed deadline */
+static const char overdue = 0; /* its address represents a missed deadline */
 
 /* {====== Answers ====== */
 
-static void settle_event(lua_State *L, pt_event *e) {
+/* Sets the event of a call to the two values on top. */
+static void complete_with_event(lua_State *L, pt_event *e) {
   pt_loop_push_kept(L, e->ref);
   lua_insert(L, -3);
   if (!e->is_owned)
-    pt_loop_let_go(L, &e->ref);
+    pt_loop_release(L, &e->ref);
   pt_event_set(L, e, lua_gettop(L) - 2);
   lua_pop(L, 1);
 }
 
-void pt_call_settle(lua_State *L, void *waiter, int soon) {
+void pt_call_complete(lua_State *L, void *waiter, int soon) {
   pt_task *t = waiter;
   if (pt_is_event(waiter)) {
-    settle_event(L, waiter);
+    complete_with_event(L, waiter);
   } else if (soon) {
     pt_task_wake(L, t, 2);
   } else {
@@ -41,7 +48,7 @@ void pt_call_settle(lua_State *L, void *waiter, int soon) {
 
 /* {====== Deadlines of calls ====== */
 
-/* Those that missed theirs are answered so; the alarm is set for the next. */
+/* Completes the overdue calls, and sets the alarm for the next deadline. */
 static void fire_overdue(lua_State *L, pt_alarm *a) {
   pt_peer *p = (pt_peer *)(void *)((char *)a - offsetof(pt_peer, overdue));
   double now = pt_clock_now(), next;
@@ -52,13 +59,13 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
     pt_pending_remove(&p->pending, slot);
     lua_pushnil(L);
     lua_pushlightuserdata(L, (void *)&overdue);
-    pt_call_settle(L, waiter, 1);
+    pt_call_complete(L, waiter, 1);
   }
   if (next < HUGE_VAL)
     pt_loop_set_alarm(p->loop, a, next);
 }
 
-/* An alarm that is set for an earlier call finds the later ones. */
+/* The alarm of an earlier deadline also finds the later calls. */
 static void note_deadline(pt_peer *p, double due) {
   if (due < HUGE_VAL && (!p->overdue.timer.is_set || due < p->overdue.timer.at))
     pt_loop_set_alarm(p->loop, &p->overdue, due);
@@ -68,10 +75,11 @@ static void note_deadline(pt_peer *p, double due) {
 
 /* {====== Calling ====== */
 
-/* What is on the stack of a call, and then what it is waited for with. */
+/* Stack indexes of a call, and of the values that it waits with. */
 enum { PEER = 1, METHOD, PARAMS, OPTIONS, STREAM, ID, SECONDS, CALL = SECONDS };
 
-/* Reads options that have nothing but a timeout: 0 if there is more to them. */
+/* Reads options that contain only a timeout. Returns 0 for any other options;
+** the policy handles those. */
 static int read_options(lua_State *L, double *seconds) {
   int is_plain = 1;
   if (lua_isnil(L, OPTIONS))
@@ -94,34 +102,35 @@ static int read_options(lua_State *L, double *seconds) {
   return is_plain && *seconds >= 0;
 }
 
-static int give_back(lua_State *L, int status, lua_KContext before) {
+static int return_results(lua_State *L, int status, lua_KContext before) {
   (void)status;
   return lua_gettop(L) - (int)before;
 }
 
-/* The policy knows more options, and what is wrong with others. */
+/* The policy implements the other options and reports wrong ones. */
 static int call_with_options(lua_State *L) {
   pt_peer_push_policy(L, STREAM, "call");
   lua_pushvalue(L, METHOD);
   lua_pushvalue(L, PARAMS);
   lua_pushvalue(L, OPTIONS);
-  lua_callk(L, 4, LUA_MULTRET, STREAM, give_back);
-  return give_back(L, LUA_OK, STREAM);
+  lua_callk(L, 4, LUA_MULTRET, STREAM, return_results);
+  return return_results(L, LUA_OK, STREAM);
 }
 
-/* The call could not be made: kind and message are on top. It may take a moment
-** to find out why. */
+/* The call could not be made: its message and kind are on top. The policy may
+** wait for a moment to find out why. */
 static int refuse_call(lua_State *L) {
   int before = lua_gettop(L) - 2;
   lua_pushnil(L);
   pt_peer_push_policy(L, STREAM, "refused");
   lua_pushvalue(L, before + 2);
   lua_pushvalue(L, before + 1);
-  lua_callk(L, 3, 1, before + 2, give_back);
+  lua_callk(L, 3, 1, before + 2, return_results);
   return 2;
 }
 
-/* The results of a wait that is over are on top. */
+/* The results of the finished wait are on top. The policy creates the error of
+** a missed deadline. */
 static int answer_call(lua_State *L) {
   if (lua_touserdata(L, -1) != &overdue)
     return 2;
@@ -135,6 +144,7 @@ static int answer_call(lua_State *L) {
   return 2;
 }
 
+/* Continues a task after its wait for an answer. */
 static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
   (void)status;
   (void)ctx;
@@ -142,8 +152,8 @@ static int task_was_answered(lua_State *L, int status, lua_KContext ctx) {
   return answer_call(L);
 }
 
-/* Tells the policy of a call that is given up; the error is on top. */
-static void tell_withdrawn(lua_State *L, int peer, int64_t id) {
+/* Calls the policy for a withdrawn call; the error is on top. */
+static void report_withdrawn(lua_State *L, int peer, int64_t id) {
   int err = lua_gettop(L);
   pt_peer_push_policy(L, peer, "withdrawn");
   lua_pushinteger(L, id);
@@ -151,7 +161,7 @@ static void tell_withdrawn(lua_State *L, int peer, int64_t id) {
   lua_call(L, 3, 0);
 }
 
-/* Takes a call back: 0 if it was answered already. */
+/* Withdraws a call; returns 0 if it is not pending any more. */
 static int withdraw(pt_peer *p, int64_t id) {
   size_t slot = pt_pending_find(&p->pending, id);
   if (slot == PT_PENDING_NONE)
@@ -162,33 +172,36 @@ static int withdraw(pt_peer *p, int64_t id) {
   return 1;
 }
 
-/* For a task that is stopped while it waits. */
+/* Called when a task is stopped while it waits for an answer. */
 static void withdraw_for(lua_State *L, pt_task *t) {
   pt_peer *p = t->caller;
   if (!withdraw(p, t->call))
     return;
   pt_peer_push(L, p);
   pt_task_push_stopped(L, t);
-  tell_withdrawn(L, lua_gettop(L) - 1, t->call);
+  report_withdrawn(L, lua_gettop(L) - 1, t->call);
   lua_pop(L, 2);
 }
 
-/* An event for a call that turns the loop until it is answered. It stays among
-** the spare ones until the call was made. */
+/* Returns an event for a call that turns the loop until it is answered. The
+** event stays in the list of spare events until the request was queued, so that
+** an error before that does not lose it. */
 static pt_event *find_event(lua_State *L, pt_loop *lp) {
-  pt_event *e = lp->spare;
+  pt_event *e = lp->spare_events;
   if (e == NULL) {
     e = pt_event_push(L, lp);
     e->is_owned = 1;
     e->ref = pt_loop_keep(L);
     lua_pop(L, 1);
-    lp->spare = e;
+    lp->spare_events = e;
   }
   return e;
 }
 
+/* Removes the event from the list of spare events. It need not be the first:
+** nested calls may have added others since find_event. */
 static void take_event(pt_loop *lp, pt_event *e) {
-  pt_event **at = &lp->spare;
+  pt_event **at = &lp->spare_events;
   while (*at != NULL && *at != e)
     at = &(*at)->next;
   if (*at != NULL)
@@ -196,7 +209,8 @@ static void take_event(pt_loop *lp, pt_event *e) {
   e->is_set = 0;
 }
 
-/* Pushes what the event was set to, and keeps nothing of it. */
+/* Pushes the values of the event, clears them, and puts the event back into the
+** list of spare events. */
 static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
   int i;
   pt_loop_push_kept(L, e->ref);
@@ -206,12 +220,12 @@ static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
     lua_setiuservalue(L, -i - 2, i);
   }
   lua_remove(L, -3);
-  e->next = lp->spare;
-  lp->spare = e;
+  e->next = lp->spare_events;
+  lp->spare_events = e;
 }
 
-/* The task that cannot yield here was stopped, or what runs in the loop has
-** raised. */
+/* The wait has ended without an answer: the task, which cannot yield here, was
+** stopped, or code that the loop ran has raised. */
 static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
                         int status) {
   int64_t id = lua_tointeger(L, ID);
@@ -221,7 +235,7 @@ static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
   lua_pushnil(L);
   pt_task_push_stopped(L, t);
   if (was_waiting)
-    tell_withdrawn(L, STREAM, id);
+    report_withdrawn(L, STREAM, id);
   return 2;
 }
 
@@ -236,8 +250,8 @@ static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
   return give_up_call(L, p, t, status);
 }
 
-/* What is left to do once a call was queued: 0, or the call is to be taken back
-** and the error is on top. */
+/* Completes the bookkeeping of a queued call. Returns LUA_OK; with any other
+** status the caller must withdraw the call, and the error is on top. */
 static int after_ask(lua_State *L, pt_peer *p, double due) {
   note_deadline(p, due);
   if (p->spin > 0)
@@ -255,7 +269,7 @@ static void push_seconds(lua_State *L, double seconds) {
     lua_pushboolean(L, 0);
 }
 
-/* Takes back a call for which there is an error on top. */
+/* Withdraws a call after an error, which is on top, and raises that error. */
 static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
   withdraw(p, lua_tointeger(L, ID));
   if (pt_is_event(waiter)) {
@@ -265,11 +279,11 @@ static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
   return lua_error(L);
 }
 
-/* Queues the request for what waits for it: 0, or what the call returns. If it
-** raises, nothing waits. */
+/* Queues the request for `waiter`. Returns 0, or the number of results that the
+** call returns. If this raises, the call is not pending. */
 static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
   pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
-  if (p->is_deaf) {
+  if (p->fails_calls) {
     lua_pushnil(L);
     lua_pushliteral(L, "closed");
     return refuse_call(L);
@@ -292,8 +306,8 @@ static int write_protected(lua_State *L) {
   return 0;
 }
 
-/* As pt_peer_queued, for a task that waits already: what fails here is tried
-** again by the next turn. */
+/* As pt_peer_write_soon, for a call that is pending already and therefore must
+** not raise: the next turn tries again. */
 static void queue_call(lua_State *L, pt_peer *p) {
   if (!p->loop->is_turning) {
     lua_pushcfunction(L, write_protected);
@@ -305,6 +319,7 @@ static void queue_call(lua_State *L, pt_peer *p) {
   pt_list_add(&p->loop->unwritten, &p->to_write);
 }
 
+/* Makes a call in a task that can yield: the waiter is the task. */
 static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
   int failed = ask(L, p, t, seconds);
   if (failed)
@@ -316,6 +331,8 @@ static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
   return pt_task_wait(L, t, 0, task_was_answered);
 }
 
+/* Makes a call where yielding is not possible: turns the loop until an event is
+** set. */
 static int call_outside(lua_State *L, pt_peer *p, double seconds) {
   pt_event *e = find_event(L, p->loop);
   int failed = ask(L, p, e, seconds);
@@ -325,7 +342,7 @@ static int call_outside(lua_State *L, pt_peer *p, double seconds) {
   return call_turning(L, p, e);
 }
 
-/* Puts the userdata of the Lua peer at 1 on top. The name of its field is the
+/* Pushes the userdata of the Lua peer at index 1. The name of its field is the
 ** upvalue of the running function. */
 static pt_peer *push_stream(lua_State *L) {
   luaL_checktype(L, PEER, LUA_TTABLE);
@@ -375,7 +392,7 @@ static int peer_notify(lua_State *L) {
     lua_call(L, 3, 1);
     return 2;
   }
-  pt_peer_queued(L, p);
+  pt_peer_write_soon(L, p);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -412,14 +429,14 @@ int pt_call_ask(lua_State *L) {
   note_deadline(p, a.due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
-  pt_peer_queued(L, p);
+  pt_peer_write_soon(L, p);
   lua_pushinteger(L, a.id);
   return 1;
 }
 
-/* stream:settle(id, result, err) -> boolean: gives a call its answer, in the
-** next turn, if it still waits */
-int pt_call_settle_id(lua_State *L) {
+/* stream:complete_call(id, result, err) -> boolean: completes a pending call in
+** the next turn; false if it is not pending */
+int pt_call_complete_id(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   size_t slot = pt_pending_find(&p->pending, luaL_checkinteger(L, 2));
   void *waiter;
@@ -427,19 +444,19 @@ int pt_call_settle_id(lua_State *L) {
   if (slot != PT_PENDING_NONE) {
     waiter = p->pending.calls[slot].waiter;
     withdraw(p, lua_tointeger(L, 2));
-    pt_call_settle(L, waiter, 1);
+    pt_call_complete(L, waiter, 1);
   }
   lua_pushboolean(L, slot != PT_PENDING_NONE);
   return 1;
 }
 
-/* stream:deafen(err): every call that waits fails, and every later one */
-int pt_call_deafen(lua_State *L) {
+/* stream:fail_calls(err): fails every pending call, and every later one */
+int pt_call_fail_all(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_pending *calls = &p->pending;
   size_t slot;
   lua_settop(L, 2);
-  p->is_deaf = 1;
+  p->fails_calls = 1;
   for (slot = 0; slot < calls->slots && calls->count > 0; slot++) {
     void *waiter = calls->calls[slot].waiter;
     if (calls->calls[slot].id == 0)
@@ -447,7 +464,7 @@ int pt_call_deafen(lua_State *L) {
     pt_pending_remove(calls, slot);
     lua_pushnil(L);
     lua_pushvalue(L, 2);
-    pt_call_settle(L, waiter, 1);
+    pt_call_complete(L, waiter, 1);
   }
   pt_loop_clear_alarm(p->loop, &p->overdue);
   return 0;
@@ -457,7 +474,6 @@ int pt_call_deafen(lua_State *L) {
 
 void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue; }
 
-/* The functions peer:call and peer:notify, and core.overdue. */
 void pt_call_add(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"call", peer_call}, {"notify", peer_notify}, {NULL, NULL}};

@@ -1,12 +1,12 @@
 /*
 ** The decoder. It reads nested containers without recursion. Members wait on
 ** the Lua stack until their container closes, so that its table is created once
-** and in the right size; only a container with more members than a chunk gets
+** and with the right size. Only a container with more members than a chunk gets
 ** its table earlier.
 **
-** An open container takes one slot below its waiting members: its table, or nil
-** until there is one. The state of the enclosing levels is kept in C for the
-** first ones; a deeper one takes another slot, below, with the state of the
+** An open container takes one stack slot below its waiting members: its table,
+** or nil until there is one. The state of the first enclosing levels is stored
+** in C. A deeper level takes another slot, below, with the state of its
 ** enclosing level packed into an integer.
 */
 #include "ljson.h"
@@ -14,21 +14,22 @@
 #include "lorder.h"
 #include "number.h"
 
-#define CHUNK PT_ORDER_SHARED /* members that wait at the most */
-#define OWN_LEVELS 16         /* levels whose state is kept in C */
+#define CHUNK PT_ORDER_SHARED /* maximum number of waiting members */
+#define OWN_LEVELS 16         /* levels whose state is stored in C */
 
 typedef struct level {
-  uint64_t seen; /* bits of the names that wait; all set if some may be equal */
-  lua_Integer n; /* members that are in the table already */
+  /* bits of the waiting names; all set if two names may be equal */
+  uint64_t seen;
+  lua_Integer n; /* members that were moved to the table already */
   int table;     /* stack index of the table's slot */
   int waiting;   /* members on the stack */
   int close;     /* '}' or ']' */
-  int is_marked; /* a watched name is in it, at any depth */
+  int is_marked; /* contains a watched name, at any depth */
 } level;
 
 #define MAYBE_EQUAL UINT64_MAX
 
-#define TABLE_BITS 24 /* more than the Lua stack has slots */
+#define TABLE_BITS 24 /* enough for every index of the Lua stack */
 #define WAITING_BITS 7
 
 static inline int is_object(const level *l) { return l->close == '}'; }
@@ -84,16 +85,16 @@ void pt_names_push(lua_State *L) {
   pt_array_metatable(L);
 }
 
-pt_vocabulary pt_names_get(lua_State *L, int first) {
-  pt_vocabulary v;
+pt_decode_env pt_names_get(lua_State *L, int first) {
+  pt_decode_env v;
   v.names = lua_touserdata(L, lua_upvalueindex(first));
   v.strings = lua_upvalueindex(first + 1);
   v.array_meta = lua_upvalueindex(first + 2);
   return v;
 }
 
-/* A name of up to seven bytes as a number, with its length in front. `end` is
-** how far behind the name may be read. */
+/* Returns a name of up to seven bytes as a number, with its length in the
+** highest byte. Bytes after the name may be read, up to `end`. */
 static inline uint64_t load_short(const char *text, size_t len,
                                   const char *end) {
   uint64_t word = 0;
@@ -107,7 +108,7 @@ static inline uint64_t load_short(const char *text, size_t len,
   return word ^ (uint64_t)len << 56;
 }
 
-/* The name as numbers that tell it from all others. Its length is 1 to
+/* Returns the name as numbers that identify it. Its length is 1 to
 ** PT_NAMES_LONGEST. */
 static inline pt_name to_name(const char *text, size_t len, const char *end) {
   pt_name name = {0, 0, 0, (unsigned char)len, 0};
@@ -127,8 +128,8 @@ static inline int is_same(const pt_name *a, const pt_name *b) {
          (b->len < 8 || (a->last == b->last && a->middle == b->middle));
 }
 
-/* The multiplier gives nearly all names that JSON-RPC, MCP and JSON Schema use
-** a slot of their own. */
+/* Returns the slot of a name. With this multiplier nearly all names of
+** JSON-RPC, MCP and JSON Schema have different slots. */
 static inline int slot_of(const pt_name *name) {
   uint64_t mixed =
       (name->first + name->last * 3) * UINT64_C(0x900c404b9d5093b5);
@@ -146,8 +147,8 @@ static int is_watched(const pt_names *names, const char *text, size_t len) {
   return 0;
 }
 
-/* Pushes a name that is not in the cache, and puts it there. */
-static void push_new_name(lua_State *L, const pt_vocabulary *v,
+/* Pushes a name that is not in the cache, and adds it to the cache. */
+static void push_new_name(lua_State *L, const pt_decode_env *v,
                           const char *text, const pt_name *name) {
   pt_name *kept = &v->names->slots[slot_of(name)];
   lua_pushlstring(L, text, name->len);
@@ -158,9 +159,9 @@ static void push_new_name(lua_State *L, const pt_vocabulary *v,
 }
 
 /* Pushes a name of 1 to PT_NAMES_LONGEST bytes as a Lua string, and returns its
-** slot: equal names have equal slots. */
+** slot. Equal names have equal slots. */
 static inline PT_ALWAYS_INLINE int push_kept(lua_State *L,
-                                             const pt_vocabulary *v,
+                                             const pt_decode_env *v,
                                              const char *text, size_t len,
                                              const char *end) {
   pt_name name = to_name(text, len, end);
@@ -172,7 +173,7 @@ static inline PT_ALWAYS_INLINE int push_kept(lua_State *L,
   return slot;
 }
 
-void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
+void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
                         size_t len, const char *end) {
   if (len > 0 && len <= PT_NAMES_LONGEST)
     push_kept(L, v, text, len, end);
@@ -184,10 +185,10 @@ void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
 
 /* {====== Watched names ====== */
 
-#define WATCH_FROM 4096 /* shorter texts are not worth watching */
+#define WATCH_FROM 4096 /* shorter texts are fast to search anyway */
 
-/* Notes about the table on top whether a watched name is in it. */
-static void note(lua_State *L, const pt_vocabulary *v, int is_marked) {
+/* Records in the trail whether the table on top contains a watched name. */
+static void note(lua_State *L, const pt_decode_env *v, int is_marked) {
   lua_rawgeti(L, v->strings, PT_NAMES_TRAIL);
   lua_pushvalue(L, -2);
   lua_pushboolean(L, is_marked);
@@ -195,7 +196,8 @@ static void note(lua_State *L, const pt_vocabulary *v, int is_marked) {
   lua_pop(L, 1);
 }
 
-/* Empties the cache, because names in it may be watched from now on. */
+/* Adds a watched name. Empties the cache, because it may already contain this
+** name as one that is not watched. */
 static void add_watched(lua_State *L, pt_names *names) {
   size_t len;
   const char *text = lua_tolstring(L, -1, &len);
@@ -207,7 +209,7 @@ static void add_watched(lua_State *L, pt_names *names) {
   memset(names->slots, 0, sizeof names->slots);
 }
 
-static void push_trail(lua_State *L, const pt_vocabulary *v) {
+static void push_trail(lua_State *L, const pt_decode_env *v) {
   if (lua_rawgeti(L, v->strings, PT_NAMES_TRAIL) == LUA_TTABLE)
     return;
   lua_pop(L, 1);
@@ -221,7 +223,7 @@ static void push_trail(lua_State *L, const pt_vocabulary *v) {
 }
 
 int pt_names_watch(lua_State *L) {
-  pt_vocabulary v = pt_names_get(L, 1);
+  pt_decode_env v = pt_names_get(L, 1);
   luaL_checktype(L, 1, LUA_TTABLE);
   push_trail(L, &v);
   for (int i = 1; lua_rawgeti(L, 1, i) != LUA_TNIL; i++) {
@@ -237,10 +239,10 @@ int pt_names_watch(lua_State *L) {
 
 /* }====== */
 
-/* {====== Reading: each function returns the byte behind, or NULL ====== */
+/* {====== Reading: each function returns the byte after, or NULL ====== */
 
-/* Moves *p to the next byte that is not white space, and returns that byte; 0
-** at the end. */
+/* Advances *p to the next byte that is not white space, and returns that byte;
+** 0 at the end. */
 static inline int peek(const char **p, const char *end) {
   if (*p < end && (unsigned char)**p > ' ')
     return (unsigned char)**p;
@@ -248,7 +250,8 @@ static inline int peek(const char **p, const char *end) {
   return *p < end ? (unsigned char)**p : 0;
 }
 
-/* Whether that byte is this one, which comes without white space mostly. */
+/* Whether that byte is `expected`. Tests first for the usual case without white
+** space. */
 static inline int is_next(const char **p, const char *end, char expected) {
   if (*p < end && **p == expected)
     return 1;
@@ -262,7 +265,7 @@ static void push_unescaped(lua_State *L, const char *text, size_t len) {
   luaL_pushresultsize(&b, pt_json_unescape(text, text + len, out));
 }
 
-/* `text` stands behind the opening quote. */
+/* `text` is the byte after the opening quote. */
 static const char *push_any_string(lua_State *L, const char *text,
                                    pt_decoder *d) {
   int escaped;
@@ -285,7 +288,8 @@ static inline const char *push_string(lua_State *L, const char *text,
   return close + 1;
 }
 
-/* A number that is negative, is large, or has a fraction or an exponent. */
+/* Pushes a number that is negative or large, or has a fraction or an exponent.
+*/
 static const char *push_any_number(lua_State *L, const char *p, pt_decoder *d) {
   pt_number number;
   const char *next = pt_number_read(p, d->end, &number);
@@ -327,8 +331,8 @@ static inline const char *push_scalar(lua_State *L, const char *p,
   return next;
 }
 
-/* A name that is not kept, for it is long, not ASCII, or written with escapes;
-** `text` stands behind its quote. */
+/* Pushes a name that is not cached because it is long, not ASCII, or has
+** escapes. `text` is the byte after its quote. */
 static const char *push_any_name(lua_State *L, const char *text, pt_decoder *d,
                                  level *l) {
   size_t len;
@@ -337,12 +341,12 @@ static const char *push_any_name(lua_State *L, const char *text, pt_decoder *d,
     return NULL;
   l->seen = MAYBE_EQUAL;
   lua_tolstring(L, -1, &len);
-  if (is_watched(d->words.names, lua_tostring(L, -1), len))
+  if (is_watched(d->env.names, lua_tostring(L, -1), len))
     l->is_marked = 1;
   return text;
 }
 
-/* Pushes the name of a member; `text` stands behind its quote. */
+/* Pushes the name of a member. `text` is the byte after its quote. */
 static inline const char *push_name(lua_State *L, const char *text,
                                     pt_decoder *d, level *l) {
   const char *close = pt_plain_end(text, d->end);
@@ -351,10 +355,10 @@ static inline const char *push_name(lua_State *L, const char *text,
   int slot;
   if (len - 1 >= PT_NAMES_LONGEST || close == d->end || *close != '"')
     return push_any_name(L, text, d, l);
-  slot = push_kept(L, &d->words, text, len, d->end);
+  slot = push_kept(L, &d->env, text, len, d->end);
   bit = UINT64_C(1) << (slot & 63);
   l->seen = l->seen & bit ? MAYBE_EQUAL : l->seen | bit;
-  l->is_marked |= d->words.names->slots[slot].is_watched;
+  l->is_marked |= d->env.names->slots[slot].is_watched;
   return close + 1;
 }
 
@@ -375,7 +379,8 @@ static inline const char *push_key(lua_State *L, const char *p, pt_decoder *d,
 
 /* {====== Containers ====== */
 
-/* In the order in which they came, so that the last of equal names wins. */
+/* Stores the members in the order of the text, so that the last of equal names
+** wins. */
 static void store_in_order(lua_State *L, int table, int waiting) {
   int end = table + 1 + waiting * 2;
   for (int i = table + 1; i < end; i += 2) {
@@ -386,7 +391,8 @@ static void store_in_order(lua_State *L, int table, int waiting) {
   lua_settop(L, table);
 }
 
-/* `spare` more members are to come, at least one if it is not 0. */
+/* `spare` is the expected number of further members; at least one follows if it
+** is not 0. */
 static void store_members(lua_State *L, const level *l, int spare,
                           const pt_decoder *d) {
   if (l->n == 0) {
@@ -394,7 +400,7 @@ static void store_members(lua_State *L, const level *l, int spare,
     lua_replace(L, l->table);
   }
   if (d->ordered && l->n + spare == 0)
-    pt_order_share(L, &d->words, l->table, l->waiting);
+    pt_order_share(L, &d->env, l->table, l->waiting);
   else if (d->ordered)
     pt_order_append(L, l->table, l->n, l->waiting, spare == 0);
   if (l->seen == MAYBE_EQUAL)
@@ -408,7 +414,7 @@ static void store_items(lua_State *L, const level *l, int spare,
                         const pt_decoder *d) {
   if (l->n == 0) {
     lua_createtable(L, l->waiting + spare, 0);
-    lua_pushvalue(L, d->words.array_meta);
+    lua_pushvalue(L, d->env.array_meta);
     lua_setmetatable(L, -2);
     lua_replace(L, l->table);
   }
@@ -416,8 +422,8 @@ static void store_items(lua_State *L, const level *l, int spare,
     lua_rawseti(L, l->table, l->n + i);
 }
 
-/* Moves the waiting members into the table, which is created if there is none
-** yet. The table is on top afterwards. */
+/* Moves the waiting members into the table, which is created if necessary.
+** Leaves the table on top. */
 static inline void store(lua_State *L, const level *l, int spare,
                          const pt_decoder *d) {
   if (is_object(l))
@@ -433,23 +439,23 @@ static void store_chunk(lua_State *L, level *l, const pt_decoder *d) {
   l->seen = 0;
 }
 
-/* The level around one whose state is not kept in C. The table on top takes the
-** place of that state. */
+/* Returns the enclosing level of one whose state is on the Lua stack. The table
+** on top replaces that state. */
 static level leave_deep(lua_State *L) {
   level outer = unpack(lua_tointeger(L, -2));
   lua_replace(L, -2);
   return outer;
 }
 
-/* The index of the topmost slot before a value is pushed. */
+/* Returns the stack index of the topmost slot before a value is pushed. */
 static inline int top_of(const level *l) {
   return l->table + (is_object(l) ? l->waiting * 2 + 1 : l->waiting);
 }
 
-/* What a level may take of the stack. */
+/* Stack slots that a level may need. */
 #define ROOM (CHUNK * 2 + 10)
 
-/* Makes room on the stack for one level more, or for a few; returns the number
+/* Reserves stack slots for one more level, or for several. Returns the number
 ** of slots, 0 if there is no room. */
 static int make_room(lua_State *L) {
   if (lua_checkstack(L, ROOM * 3))
@@ -513,12 +519,12 @@ static void keep_repeated(lua_State *L, pt_repeat *r, const char *p,
 
 static int decode_container(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;
-  int is_watching = d->words.names->watched_count > 0 && end - p >= WATCH_FROM;
-  int last = 0; /* stack slots up to this index are free to be used */
+  int is_watching = d->env.names->watched_count > 0 && end - p >= WATCH_FROM;
+  int last = 0; /* stack slots up to this index are reserved */
   int depth = 0;
   size_t values = d->values;
   level l = {0, 0, lua_gettop(L), 0, ']', 0}, around[OWN_LEVELS];
-  for (;;) { /* p stands before a member */
+  for (;;) { /* p is at the beginning of a member */
     int c;
     if (is_object(&l)) {
       p = push_key(L, p, d, &l);
@@ -563,7 +569,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
         return 0;
       l.waiting++;
     }
-    for (;;) { /* p stands behind a value, or on what closes an empty level */
+    for (;;) { /* p is after a value, or at the end of an empty container */
       int is_marked = l.is_marked;
       if (is_next(&p, end, ',')) {
         if (l.waiting == CHUNK)
@@ -577,7 +583,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       depth--;
       p++;
       if (is_watching && (is_marked || depth == 0))
-        note(L, &d->words, is_marked);
+        note(L, &d->env, is_marked);
       if (depth == 1 && d->repeat != NULL && d->repeat->from != NULL)
         keep_repeated(L, d->repeat, p, values, is_marked);
       if (depth == 0) {

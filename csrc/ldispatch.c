@@ -1,18 +1,17 @@
-#include "ldispatch.h"
+#include "lpeer.h"
 
-#include "lcall.h"
 #include "ljson.h"
 #include "lmessage.h"
 #include "lsend.h"
 
-/* What a turn takes of one peer before it is the turn of others. */
+/* The most that a turn reads from one peer before it reads the others. */
 #define MOST_MESSAGES 64
 #define MOST_BYTES (1024 * 1024)
 
-/* The upvalues of read_peer: the names of members, and read_large. */
+/* The upvalues of read_peer: the cache of names, and read_large. */
 #define UPVALUES (PT_NAMES_UPVALUES + 1)
 
-/* Pushes the value at a place on the stack that may be none. */
+/* Pushes the value at a stack index, nil for 0. */
 static void push_at(lua_State *L, int at) {
   if (at > 0)
     lua_pushvalue(L, at);
@@ -21,14 +20,15 @@ static void push_at(lua_State *L, int at) {
 }
 
 /* {====== Receiving ======
-** A payload is decoded where it stands, straight out of the buffer, which is
-** held in place meanwhile. Decoding raises when memory is short, and the input
-** is still held in place then: such a peer is given up. */
+** A payload is decoded directly from the input buffer, which must not move
+** meanwhile (is_reading). Decoding raises if there is not enough memory, and
+** then is_reading stays set: the peer is closed. */
 
-/* Drops the message from the buffer; a batch may be answered with that. */
+/* Drops the message from the buffer. The last message of a batch may complete
+** the answer to the batch. */
 static void consume(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
-  if (in->text_used == 0) /* there is more of the batch */
+  if (in->text_used == 0) /* the batch has more members */
     return;
   pt_buf_consume(L, &in->buf, in->text_used);
   if (in->batch > 0) {
@@ -38,6 +38,8 @@ static void consume(lua_State *L, pt_peer *p) {
   }
 }
 
+/* A finalizer or handler may have closed the peer meanwhile; then its buffer is
+** freed now. */
 static int finish_reading(lua_State *L, pt_peer *p) {
   p->input.is_reading = 0;
   consume(L, p);
@@ -46,13 +48,14 @@ static int finish_reading(lua_State *L, pt_peer *p) {
   return 1;
 }
 
-/* With the collector paused: (peer, message) -> id, method, payload */
+/* Called with the garbage collector paused: (peer, message) -> id, method,
+** payload */
 static int read_large(lua_State *L) {
   pt_peer *p = lua_touserdata(L, 1);
   pt_message *m = lua_touserdata(L, 2);
-  pt_vocabulary words = pt_names_get(L, 1);
+  pt_decode_env env = pt_names_get(L, 1);
   lua_settop(L, 1);
-  pt_message_read(L, p, &words, m);
+  pt_message_read(L, p, &env, m);
   luaL_checkstack(L, 3, NULL);
   push_at(L, m->id);
   push_at(L, m->method);
@@ -60,15 +63,16 @@ static int read_large(lua_State *L) {
   return 3;
 }
 
-/* The size of a line is known only now. */
-static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+/* Decodes a large message with the garbage collector paused. The size is
+** recorded here because the size of a line is known only now. */
+static void receive_large(lua_State *L, pt_peer *p, const pt_decode_env *env,
                           pt_message *m) {
   pt_peer_note_size(L, p, p->input.text_len);
-  p->loop->arrears = &words->names->arrears;
+  p->loop->gc_debt = &env->names->gc_debt;
   lua_pushvalue(L, lua_upvalueindex(UPVALUES));
   lua_pushvalue(L, 1);
   lua_pushlightuserdata(L, m);
-  if (pt_call_paused(L, words, 2) != LUA_OK)
+  if (pt_call_gc_paused(L, env, 2) != LUA_OK)
     lua_error(L);
   m->id = m->id > 0 ? 2 : 0;
   m->method = m->method > 0 ? 3 : 0;
@@ -76,16 +80,17 @@ static void receive_large(lua_State *L, pt_peer *p, const pt_vocabulary *words,
 }
 
 static int receive_message(lua_State *L, pt_peer *p, pt_message *m) {
-  pt_vocabulary words = pt_names_get(L, 1);
+  pt_decode_env env = pt_names_get(L, 1);
   p->input.is_reading = 1;
   if (p->input.text_len < PT_DECODE_LARGE)
-    pt_message_read(L, p, &words, m);
+    pt_message_read(L, p, &env, m);
   else
-    receive_large(L, p, &words, m);
+    receive_large(L, p, &env, m);
   return finish_reading(L, p);
 }
 
-/* No frame is whole yet: as receive, and 1 if it is to be searched again. */
+/* There is no complete frame yet. Returns as receive does; 1 means that the
+** caller must scan again. */
 static int read_on(lua_State *L, pt_peer *p, const pt_frame_found *found) {
   pt_input *in = &p->input;
   pt_buf_consume(L, &in->buf, found->used);
@@ -101,7 +106,7 @@ static int read_on(lua_State *L, pt_peer *p, const pt_frame_found *found) {
   return pt_peer_read_bytes(L, p);
 }
 
-/* The next frame; the results are those of receive. */
+/* Receives the next frame. Returns as receive does. */
 static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
   pt_input *in = &p->input;
   pt_frame_found found;
@@ -128,15 +133,16 @@ static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
   return finish_reading(L, p);
 }
 
-/* One message: 1 if there is one, its parts on the stack above the peer; 0 if
-** there is none yet; -1 if none will come, and the message and the kind of that
-** are on top. Memory may be short for it, or for what comes of it. */
+/* Receives one message. Returns 1 if there is one, its parts on the stack above
+** the peer; 0 if there is none yet; -1 if none will come, with the message and
+** the kind on top. Raises if there is not enough memory. */
 static int receive(lua_State *L, pt_peer *p, pt_message *m) {
   static const pt_message none = {.id = 0};
   *m = none;
   lua_settop(L, 1);
   p->loop->decoding = &p->to_read;
-  if (p->input.is_reading) /* a finalizer asks in the middle of a message */
+  /* a finalizer calls this while a message is decoded */
+  if (p->input.is_reading)
     return 0;
   pt_peer_write_early(L, p);
   if (p->input.batch == 0)
@@ -146,7 +152,7 @@ static int receive(lua_State *L, pt_peer *p, pt_message *m) {
   return receive_message(L, p, m);
 }
 
-/* Whether it is worth asking for another message at once. */
+/* Whether another message may be available without waiting. */
 static int has_more(const pt_input *in) {
   return pt_buf_len(&in->buf) > 0 || !in->is_drained || in->at_end ||
          in->io.fd == -1;
@@ -156,7 +162,8 @@ static int has_more(const pt_input *in) {
 
 /* {====== Handlers ====== */
 
-/* Whether the handler takes a second parameter. */
+/* Whether the handler has a second parameter. If not, no context is created for
+** it, which saves time. */
 static int takes_context(lua_State *L, int handler) {
   lua_Debug info;
   lua_pushvalue(L, handler);
@@ -168,11 +175,10 @@ static int takes_context(lua_State *L, int handler) {
   return info.nparams > 1 || info.isvararg;
 }
 
-/* Pushes the context of a handler. The peer, the id and the method are on the
-** stack. */
+/* Pushes the context of a handler. The arguments are stack indexes. */
 static void push_context(lua_State *L, int peer, int id, int method) {
   lua_createtable(L, 0, 4);
-  lua_pushboolean(L, 0); /* so that there is a place for it */
+  lua_pushboolean(L, 0); /* reserves the field: bind_context cannot fail */
   lua_setfield(L, -2, "task");
   lua_getiuservalue(L, peer, PT_PEER_SELF);
   lua_setfield(L, -2, "peer");
@@ -184,7 +190,7 @@ static void push_context(lua_State *L, int peer, int id, int method) {
   lua_setmetatable(L, -2);
 }
 
-/* The context on top stands for the task from here on. Cannot fail. */
+/* Makes the context on top represent the task. Cannot fail. */
 static void bind_context(lua_State *L, int task) {
   lua_pushliteral(L, "task");
   lua_pushvalue(L, task);
@@ -194,8 +200,8 @@ static void bind_context(lua_State *L, int task) {
 }
 
 /* Pushes the context of a handler that was called without one; nil for a task
-** that is none. */
-static void describe(lua_State *L, pt_task *t) {
+** that is not a handler. */
+static void push_handler_context(lua_State *L, pt_task *t) {
   int top = lua_gettop(L);
   if (t->peer == NULL) {
     lua_pushnil(L);
@@ -211,6 +217,7 @@ static void describe(lua_State *L, pt_task *t) {
   lua_settop(L, top + 1);
 }
 
+/* Adds the task to the list of running handlers of the peer. */
 static void add_handler(pt_peer *p, pt_task *t) {
   t->peer = p;
   t->previous_handler = NULL;
@@ -232,10 +239,10 @@ static void remove_handler(pt_peer *p, pt_task *t) {
   p->running--;
 }
 
-/* What is on the stack behind `base` when a handler has ended. */
+/* Stack indexes, relative to `base`, after a handler has ended. */
 enum { STREAM = 1, RESULT, PROBLEM, TASK, CONTEXT, ID, NAME };
 
-/* Takes the peer and the first two results off the task's own stack. */
+/* Moves the peer and the first two results from the task's own stack to L. */
 static void take_results(lua_State *L, pt_task *t, int n) {
   if (n > PROBLEM)
     lua_pop(t->thread, n - PROBLEM);
@@ -243,8 +250,8 @@ static void take_results(lua_State *L, pt_task *t, int n) {
 }
 
 /* Pushes the task, its context, and the id and the method of the request. The
-** id is that of the context, if there is one: the handler may go unanswered by
-** now. */
+** id comes from the context, if there is one: the policy clears it when the
+** request must not be answered any more. */
 static void push_request(lua_State *L, pt_task *t, int base) {
   pt_task_push(L, t);
   if (lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT) == LUA_TTABLE) {
@@ -254,15 +261,15 @@ static void push_request(lua_State *L, pt_task *t, int base) {
     lua_getiuservalue(L, base + TASK, PT_TASK_ID);
   }
   lua_getiuservalue(L, base + TASK, PT_TASK_METHOD);
-  if (lua_isuserdata(L, base + ID)) { /* a ticket would keep its batch */
+  if (lua_isuserdata(L, base + ID)) { /* a ticket would keep its batch alive */
     lua_pushnil(L);
     lua_setiuservalue(L, base + TASK, PT_TASK_ID);
   }
 }
 
-/* policy.refuse(peer, context, id, method, err) or .failed, with a traceback;
-** what comes behind the method is on top. */
-static void tell_policy(lua_State *L, int base, const char *name, int args) {
+/* Calls policy.refuse(peer, context, id, method, err), or policy.failed with an
+** additional traceback. The arguments after the method are on top. */
+static void call_policy(lua_State *L, int base, const char *name, int args) {
   int i, first = lua_gettop(L) - args + 1;
   pt_peer_push_policy(L, base + STREAM, name);
   for (i = CONTEXT; i <= NAME; i++)
@@ -272,12 +279,12 @@ static void tell_policy(lua_State *L, int base, const char *name, int args) {
   lua_call(L, 4 + args, 0);
 }
 
-/* The handler has returned. */
+/* Answers the request after its handler has returned. */
 static void answer(lua_State *L, pt_peer *p, int base) {
   int failed;
   if (lua_isnil(L, base + RESULT) && !lua_isnil(L, base + PROBLEM)) {
     lua_pushvalue(L, base + PROBLEM);
-    tell_policy(L, base, "refuse", 1);
+    call_policy(L, base, "refuse", 1);
     return;
   }
   if (lua_isnil(L, base + ID))
@@ -293,8 +300,9 @@ static void answer(lua_State *L, pt_peer *p, int base) {
   }
 }
 
-/* What is needed to answer is moved to the stack of L, which has room for it,
-** and the task is at rest, before there can be any trouble with memory. */
+/* Everything that the answer needs is moved to the stack of L, which has room
+** for it, and the task is made idle, before anything that can fail for lack of
+** memory. */
 static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
   pt_peer *p = t->peer;
   int base = lua_gettop(L);
@@ -311,27 +319,27 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
     answer(L, p, base);
   } else {
     pt_task_take_failure(L, t);
-    tell_policy(L, base, "failed", 2);
+    call_policy(L, base, "failed", 2);
   }
   if (p->output.io.fd != -1 && pt_buf_len(&p->output.buf) > 0)
-    pt_peer_queued(L, p);
-  if (p->is_reporting) {
-    pt_peer_push_policy(L, base + STREAM, "moved");
+    pt_peer_write_soon(L, p);
+  if (p->watches_activity) {
+    pt_peer_push_policy(L, base + STREAM, "after_activity");
     lua_call(L, 1, 0);
   }
   p->loop->decoding = NULL;
   lua_settop(L, base);
 }
 
-/* Before a handler is run, and something has changed for which the stack would
-** have to grow. */
+/* Called before a handler is run: afterwards the stack could no longer grow
+** without risk, because an error would lose the message. */
 static void check_stack(lua_State *L) {
   if (!lua_checkstack(L, 3 * LUA_MINSTACK))
     luaL_error(L, "not enough memory");
 }
 
-/* Runs the handler on top, which is taken off, in a task. The peer is kept
-** alive by being at the bottom of the task's own stack. */
+/* Runs the handler on top, which is popped, in a task. The peer stays alive
+** because it is at the bottom of the task's own stack. */
 static void run_handler(lua_State *L, pt_peer *p, int id, int method,
                         int params) {
   int handler = lua_gettop(L), task;
@@ -359,7 +367,7 @@ static void run_handler(lua_State *L, pt_peer *p, int id, int method,
   pt_task_run(L, t, 1 + has_context);
 }
 
-/* Pushes the handler of the method; 0 if there is none. */
+/* Pushes the handler of the method. Returns 0 if there is none. */
 static int push_handler(lua_State *L, int method) {
   lua_getiuservalue(L, 1, PT_PEER_HANDLERS);
   lua_pushvalue(L, method);
@@ -372,7 +380,7 @@ static int push_handler(lua_State *L, int method) {
 }
 
 /* stream:handle(id, method, params, handler): runs a handler for a request that
-** the policy has held back; nil is no id */
+** the policy has held back; id is nil for a notification */
 int pt_dispatch_handle(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_settop(L, 5);
@@ -385,7 +393,7 @@ int pt_dispatch_handle(lua_State *L) {
 
 /* {====== One message ====== */
 
-/* In a protected call: (peer, what it has said) -> error */
+/* In a protected call: (peer, JSON-RPC error) -> error */
 static int make_error(lua_State *L) {
   lua_getiuservalue(L, 1, PT_PEER_POLICY);
   lua_getfield(L, -1, "remote_error");
@@ -394,10 +402,10 @@ static int make_error(lua_State *L) {
   return 1;
 }
 
-/* What waits for an answer must not wait for ever because an error cannot be
-** made of what the other side has said. */
-static void give_answer(lua_State *L, pt_peer *p, const pt_message *m,
-                        int soon) {
+/* Completes the call. If policy.remote_error raises, the call fails with that
+** error: its waiter must not wait forever. */
+static void complete_call(lua_State *L, pt_peer *p, const pt_message *m,
+                          int soon) {
   if (p->pending.count == 0)
     pt_loop_clear_alarm(p->loop, &p->overdue);
   if (m->kind == PT_ERROR) {
@@ -410,12 +418,13 @@ static void give_answer(lua_State *L, pt_peer *p, const pt_message *m,
     lua_pushvalue(L, m->payload);
     lua_pushnil(L);
   }
-  pt_call_settle(L, m->waiter, soon);
+  pt_call_complete(L, m->waiter, soon);
 }
 
-/* policy.request(peer, kind, id, method, params), .keep or .invalid */
-static void tell_of_message(lua_State *L, const pt_message *m,
-                            const char *name) {
+/* Calls policy.request(peer, kind, id, method, params), policy.keep or
+** policy.invalid. */
+static void call_policy_with(lua_State *L, const pt_message *m,
+                             const char *name) {
   static const char *const kinds[] = {"request", "notification", "result",
                                       "error",   "stray",        "invalid",
                                       "noise"};
@@ -430,8 +439,10 @@ static void tell_of_message(lua_State *L, const pt_message *m,
   lua_call(L, 5, 0);
 }
 
-/* Whether it was a notification that must not wait for its turn. */
-static int is_control(lua_State *L, const pt_message *m) {
+/* Runs the control of a notification that must not wait behind requests.
+** Returns 0 if there is none, or if it leaves the notification to its handler.
+*/
+static int run_control(lua_State *L, const pt_message *m) {
   int is;
   lua_getiuservalue(L, 1, PT_PEER_CONTROLS);
   lua_pushvalue(L, m->method);
@@ -449,38 +460,41 @@ static int is_control(lua_State *L, const pt_message *m) {
 
 int pt_dispatch_has_room(const pt_peer *p) {
   return !p->output.is_clogged &&
-         p->running - (lua_Integer)p->pending.count < p->bound;
+         p->running - (lua_Integer)p->pending.count < p->max_handlers;
 }
 
+/* Starts the handler of a request if the limits allow that; otherwise the
+** policy decides. */
 static void begin_request(lua_State *L, pt_peer *p, const pt_message *m) {
   if (!p->is_held && pt_dispatch_has_room(p) && push_handler(L, m->method))
     run_handler(L, p, m->id, m->method, m->payload);
   else
-    tell_of_message(L, m, "request");
+    call_policy_with(L, m, "request");
 }
 
-/* While a handler computes nothing is run. */
+/* Passes a message on. While a handler computes, no handler is started and
+** answers wake their tasks in the next turn. */
 static void dispatch(lua_State *L, pt_peer *p, const pt_message *m,
                      int is_computing) {
   switch (m->kind) {
   case PT_RESULT:
   case PT_ERROR:
-    give_answer(L, p, m, is_computing);
+    complete_call(L, p, m, is_computing);
     break;
   case PT_NOTIFICATION:
-    if (is_control(L, m))
+    if (run_control(L, m))
       break;
     /* fall through */
   case PT_REQUEST:
     if (is_computing)
-      tell_of_message(L, m, "keep");
+      call_policy_with(L, m, "keep");
     else
       begin_request(L, p, m);
     break;
   case PT_STRAY:
     break;
   default:
-    tell_of_message(L, m, "invalid");
+    call_policy_with(L, m, "invalid");
   }
 }
 
@@ -494,7 +508,7 @@ static void finish(lua_State *L, pt_peer *p) {
   pt_peer_watch(L, p, 1);
 }
 
-/* The input has ended: message and kind are on top. */
+/* Ends the input: the message and the kind are on top. */
 static void end_input(lua_State *L, pt_peer *p) {
   int message = lua_gettop(L) - 1;
   finish(L, p);
@@ -504,18 +518,19 @@ static void end_input(lua_State *L, pt_peer *p) {
   lua_call(L, 3, 0);
 }
 
-static void end_orphan(lua_State *L, pt_peer *p) {
-  lua_pushliteral(L, "the program at the other end is gone");
+static void end_expected(lua_State *L, pt_peer *p) {
+  lua_pushliteral(L, "the program at the other end has ended");
   lua_pushliteral(L, "closed");
   end_input(L, p);
 }
 
+/* Whether messages may be read from the peer. */
 static int may_read(const pt_peer *p) {
   return p->input.io.fd != -1 && !p->is_paused && !p->is_finished;
 }
 
-/* While there may be more it is among those that are to be read, so that a turn
-** inside of this one goes on where this is. */
+/* Reads messages, up to a limit. While there may be more input, the peer is in
+** the list of unread peers, so a nested turn continues where this one is. */
 static void read_messages(lua_State *L, pt_peer *p) {
   int left = MOST_MESSAGES, status = 1;
   size_t bytes = 0;
@@ -536,17 +551,18 @@ static void read_messages(lua_State *L, pt_peer *p) {
     end_input(L, p);
   } else if (status == 0) {
     pt_list_remove(&p->loop->unread, &p->to_read);
-    if (p->is_orphaned)
-      end_orphan(L, p);
+    if (p->expects_end)
+      end_expected(L, p);
   }
 }
 
+/* Handles a ready descriptor of the peer: writes, then reads. */
 static void read_ready(lua_State *L, pt_peer *p, int ready) {
   if ((ready & PT_POLL_WRITE) && p->output.is_blocked)
-    pt_peer_queued(L, p);
+    pt_peer_write_soon(L, p);
   if ((ready & PT_POLL_READ) && may_read(p)) {
     if (pt_buf_len(&p->input.buf) == 0 || p->input.is_searched)
-      p->input.is_drained = 0; /* there is something to be read */
+      p->input.is_drained = 0; /* input has arrived */
     read_messages(L, p);
   }
   if (!may_read(p))
@@ -554,8 +570,9 @@ static void read_ready(lua_State *L, pt_peer *p, int ready) {
   p->loop->decoding = NULL;
 }
 
-/* What has come while a handler computes: 0 if nothing will come any more. */
-static int listen(lua_State *L, pt_peer *p) {
+/* Receives messages while a handler computes. Returns 0 if no more will come.
+*/
+static int receive_only(lua_State *L, pt_peer *p) {
   int left = MOST_MESSAGES, status = 1;
   pt_message m;
   for (; left > 0 && status == 1 && may_read(p); left--) {
@@ -566,7 +583,7 @@ static int listen(lua_State *L, pt_peer *p) {
   return status != -1;
 }
 
-#define LISTEN 0 /* nothing is ready, but may have come */
+#define RECEIVE_ONLY 0 /* receive_only: no descriptor is known to be ready */
 
 /* PT_LOOP_READ: (peer, ready) -> boolean */
 static int read_peer(lua_State *L) {
@@ -575,18 +592,18 @@ static int read_peer(lua_State *L) {
   lua_settop(L, 1);
   p->loop->decoding = &p->to_read;
   check_stack(L);
-  if (ready == LISTEN)
-    goes_on = listen(L, p);
+  if (ready == RECEIVE_ONLY)
+    goes_on = receive_only(L, p);
   else
     read_ready(L, p, ready);
   lua_pushboolean(L, goes_on);
   return 1;
 }
 
-/* stream:listen() -> boolean: takes in what has come while a handler computes,
-** without running anything; false if nothing will come any more. If memory is
-** short for a message the next turn gives the peer up. */
-int pt_dispatch_listen(lua_State *L) {
+/* stream:receive_only() -> boolean: receives messages while a handler computes,
+** without running handlers; false if no more will come. If there is not enough
+** memory for a message, the next turn closes the peer. */
+int pt_dispatch_receive_only(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_loop *lp = p->loop;
   pt_link *before = lp->decoding;
@@ -594,7 +611,7 @@ int pt_dispatch_listen(lua_State *L) {
   lua_settop(L, 1);
   pt_loop_push(L, lp, PT_LOOP_READ);
   lua_insert(L, 1);
-  lua_pushinteger(L, LISTEN);
+  lua_pushinteger(L, RECEIVE_ONLY);
   status = lua_pcall(L, 2, 1, 0);
   lp->decoding = before;
   if (status == LUA_OK)
@@ -606,6 +623,7 @@ int pt_dispatch_listen(lua_State *L) {
   return 1;
 }
 
+/* Closes a peer whose message did not fit into memory. */
 static void give_up(lua_State *L, pt_link *to_read) {
   pt_peer *p = pt_peer_to_read(to_read);
   if (!pt_peer_push(L, p)) {
@@ -632,7 +650,8 @@ static int wait_reading(lua_State *L, int watcher) {
   return found;
 }
 
-/* For the loop: reads what is left, unless the peer is being collected. */
+/* Called by the loop: reads the remaining input, unless the peer is being
+** collected. */
 void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
   pt_peer *p = pt_peer_to_read(to_read);
   p->loop->decoding = to_read;
@@ -650,20 +669,22 @@ void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
 
 /* {====== What is at work ====== */
 
-/* Pushes the context of the task at -1 if it still works for the peer. */
+/* Pushes the context of the task at -1. Returns 0 if the task does not work for
+** the peer any more. */
 static int push_context_of(lua_State *L, const pt_peer *p) {
   pt_task *t = lua_touserdata(L, -1);
   if (t->peer != p)
     return 0;
   if (lua_getiuservalue(L, -1, PT_TASK_OBJECT) == LUA_TNIL) {
     lua_pop(L, 1);
-    describe(L, t);
+    push_handler_context(L, t);
   }
   return 1;
 }
 
-/* stream:requests() -> contexts of the handlers at work, the latest first. The
-** tasks come first: finalizers may end handlers while contexts are made. */
+/* stream:requests() -> contexts of the running handlers, the latest first. The
+** tasks are collected before the contexts are created, because finalizers may
+** end handlers meanwhile. */
 int pt_dispatch_requests(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_Integer room = p->running, n = 0, i, found = 0;
@@ -690,7 +711,7 @@ int pt_dispatch_requests(lua_State *L) {
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   lp->give_up = give_up;
   lp->wait_reading = wait_reading;
-  lp->describe = describe;
+  lp->push_handler_context = push_handler_context;
   pt_names_push(L);
   pt_names_push(L);
   lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);

@@ -1,6 +1,7 @@
 /*
 ** The encoder. It walks nested tables without recursion. The work for every
-** member is inline in two loops, because calls would cost more than the work.
+** member is inline in two loops, because function calls would take longer than
+** the work.
 */
 #include "lencode.h"
 
@@ -13,8 +14,8 @@
 #define SLOTS PT_ENCODER_SLOTS
 #define LEVELS PT_ENCODER_LEVELS
 
-/* Levels for which PT_ENCODE_STACK has room, beside the value and eight slots
-** that are used while a member is looked at. */
+/* Levels that fit into PT_ENCODE_STACK, besides the value and the eight slots
+** that are used while a member is processed. */
 #define FREE_LEVELS ((PT_ENCODE_STACK - 1 - 8) / SLOTS)
 
 static inline pt_encoded done(int ok) {
@@ -25,7 +26,7 @@ static inline pt_encoded done(int ok) {
 
 #define SPARE 64
 
-/* Writes a string from `p` on, and the closing quote. */
+/* Writes the rest of a string from `p` on, and the closing quote. */
 static int encode_rest(lua_State *L, pt_buf *out, const char *p,
                        const char *end) {
   while (p < end) {
@@ -79,7 +80,8 @@ static pt_encoded put_text(lua_State *L, pt_buf *out, const char *text,
   return PT_ENCODED;
 }
 
-/* The functions below write the value on top. The buffer has this much room. */
+/* The following functions write the value on top. The buffer has at least this
+** much room. */
 #define VALUE_ROOM PT_NUMBER_MAX
 
 static inline void put_integer(pt_buf *out, lua_Integer value) {
@@ -167,8 +169,8 @@ static inline pt_encoded encode_scalar(pt_encoder *e, int type) {
 
 /* {====== Ordered tables ====== */
 
-/* Whether there is room for the parts of the table below its metatable. An
-** order may have many names of which few are in use. */
+/* Whether there is room for the parts of the table, whose metatable is on top.
+** An order may have many names, few of which are used. */
 static int has_parts_left(pt_encoder *e, const pt_order *order) {
   int left = PT_ENCODER_PARTS - e->parts_used;
   if (order->count <= left)
@@ -193,8 +195,8 @@ static pt_walk ordered_walk(pt_encoder *e, const pt_order *order) {
   return PT_WALK_ORDERED;
 }
 
-/* As lua_next. The members that the order names come first, as lua_next finds
-** them; the others come in a second walk. */
+/* As lua_next. A first walk returns the members that the order names, as
+** lua_next finds them; a second walk returns the others. */
 static int next_ordered(pt_encoder *e) {
   lua_State *L = e->L;
   pt_level *l = &e->open[e->depth - 1];
@@ -215,7 +217,7 @@ static int next_ordered(pt_encoder *e) {
   return pt_order_next_other(L, l->order, table);
 }
 
-/* Notes where the next member starts. The comma before it is not written yet.
+/* Records where the next member starts. The comma before it is not written yet.
 */
 static inline void add_part(pt_encoder *e) {
   pt_level *l = &e->open[e->depth - 1];
@@ -232,7 +234,8 @@ static int compare_parts(const void *a, const void *b) {
   return ((const pt_part *)a)->place - ((const pt_part *)b)->place;
 }
 
-/* qsort is slow for the few members that most objects have. */
+/* Insertion sort for few parts: qsort is slow for the few members that most
+** objects have. */
 static void sort_parts(pt_part *parts, int n) {
   if (n > 16) {
     qsort(parts, (size_t)n, sizeof *parts, compare_parts);
@@ -246,8 +249,8 @@ static void sort_parts(pt_part *parts, int n) {
   }
 }
 
-/* Puts the text of the named members, one behind the other in the buffer, into
-** the order of their places. */
+/* Sorts the text of the named members, which is contiguous in the buffer, by
+** their places. */
 static int sort_members(pt_encoder *e, const pt_level *l) {
   pt_part *parts = e->parts + l->first_part;
   int n = e->parts_used - l->first_part;
@@ -295,7 +298,7 @@ static int next_by_index(pt_encoder *e) {
   return 0;
 }
 
-/* Replaces the key on top by the next key and its member; as lua_next. */
+/* As lua_next: replaces the key on top by the next key and its value. */
 static inline int next_member(pt_encoder *e) {
   if (e->walk <= PT_WALK_LIST)
     return lua_next(e->L, -3);
@@ -306,14 +309,14 @@ static inline int next_member(pt_encoder *e) {
   return next_by_index(e);
 }
 
-/* Whether one more table may be opened, if that is not obvious. A cycle is
-** noticed once it is deep enough to get here. */
+/* Checks whether one more table may be opened, when the fast test does not
+** suffice. A cycle is detected when it is deep enough to get here. */
 static pt_encoded check_depth(pt_encoder *e) {
   lua_State *L = e->L;
   int may_open = e->depth < e->most;
   int levels = e->depth < LEVELS ? LEVELS - e->depth : 1;
   if ((e->depth >= LEVELS || !may_open) && pt_encode_is_cycle(e, may_open))
-    return pt_encode_error(e, "a table that holds itself has no JSON form");
+    return pt_encode_error(e, "a table that contains itself has no JSON form");
   if (may_open && lua_checkstack(L, levels * SLOTS + LUA_MINSTACK)) {
     e->levels = e->depth + levels;
     return PT_ENCODED;
@@ -323,7 +326,8 @@ static pt_encoded check_depth(pt_encoder *e) {
              : pt_encode_error(e, "nested too deeply");
 }
 
-/* Takes the slots of the table on top; the second may be filled already. */
+/* Pushes the slots of the table on top; the second slot may be there already.
+*/
 static inline void push_level(pt_encoder *e, pt_walk walk, int is_filled) {
   if (e->depth < LEVELS) {
     e->open[e->depth].outer_n = e->n;
@@ -341,7 +345,7 @@ static inline void push_level(pt_encoder *e, pt_walk walk, int is_filled) {
   e->walk = walk;
 }
 
-/* The key is gone already. */
+/* Returns to the enclosing level. The key was popped before. */
 static inline void pop_level(pt_encoder *e) {
   e->depth--;
   if (e->depth < LEVELS) {
@@ -356,7 +360,7 @@ static inline void pop_level(pt_encoder *e) {
   lua_pop(e->L, SLOTS - 1);
 }
 
-/* Steps to the first member of the table just opened: *more is 0 if it has
+/* Goes to the first member of the table just opened. Sets *more to 0 if it has
 ** none. */
 static inline pt_encoded begin_table(pt_encoder *e, int *more) {
   *more = next_member(e);
@@ -367,7 +371,7 @@ static inline pt_encoded begin_table(pt_encoder *e, int *more) {
 }
 
 /* Writes an integer of more than 64 bits, whose table and metatable are on top,
-** and steps on in the enclosing table. */
+** and goes on in the enclosing table. */
 static pt_encoded put_bigint(pt_encoder *e, const char *text, size_t len,
                              int *more) {
   pt_encoded status = put_text(e->L, e->out, text, len);
@@ -376,7 +380,7 @@ static pt_encoded put_bigint(pt_encoder *e, const char *text, size_t len,
   return status;
 }
 
-/* Opens the table below its metatable. */
+/* Opens a table whose metatable is on top. */
 static inline pt_encoded open_marked(pt_encoder *e, int *more) {
   pt_walk walk = PT_WALK_LIST;
   if (lua_topointer(e->L, -1) != e->array_meta) {
@@ -391,7 +395,7 @@ static inline pt_encoded open_marked(pt_encoder *e, int *more) {
   return begin_table(e, more);
 }
 
-/* Opens the table on top, and steps to its first member. */
+/* Opens the table on top, and goes to its first member. */
 static inline pt_encoded open_table(pt_encoder *e, int *more) {
   if (e->depth >= e->levels || e->depth >= e->most) {
     pt_encoded status = check_depth(e);
@@ -419,8 +423,8 @@ static inline pt_encoded close_table(pt_encoder *e) {
 
 /* {====== The text before the member on top, and room for the member ====== */
 
-/* A list whose items do not come in order is partly in the table's hash. From
-** here on it is walked by index. */
+/* A list whose items lua_next does not return in order is partly in the hash
+** part of its table. From here on it is walked by index. */
 static pt_encoded walk_by_index(pt_encoder *e) {
   const char *what = pt_encode_list_error(e);
   if (what != NULL)
@@ -496,10 +500,11 @@ static inline pt_encoded before_member(pt_encoder *e) {
 
 /* {====== The members of the innermost table, from the one on top on ====== */
 
-/* A walk over members returns PT_ENCODED at the end of the table. */
+/* A loop over members returns PT_ENCODED at the end of the table. */
 #define TABLE_NEXT ((pt_encoded)(PT_ENCODE_MISUSE + 1)) /* a table is on top */
 
-/* What follows an integer is likely to be one, too, and this is asked first. */
+/* The next item is likely to have the type of the last one, so integers are
+** tested first after an integer. */
 static inline pt_encoded write_items(pt_encoder *e) {
   lua_State *L = e->L;
   int was_integer = 0;
@@ -564,7 +569,7 @@ static pt_encoded encode_table(pt_encoder *e) {
   }
 }
 
-/* Writes the value on top and takes it away. */
+/* Writes the value on top and pops it. */
 static pt_encoded encode_all(pt_encoder *e) {
   int type = lua_type(e->L, -1);
   pt_encoded status;

@@ -1,5 +1,6 @@
 /*
-** Why the encoder cannot write a value, and the path to that value.
+** Explains why the encoder cannot write a value: the reason and the path to
+** that value.
 */
 #include "lencode.h"
 
@@ -8,7 +9,7 @@
 
 /* {====== The message ====== */
 
-/* A string with a NUL in it is not an identifier, but it is shown well enough.
+/* A string with a zero byte is not an identifier, but is still shown readably.
 */
 static int is_identifier(const char *s) {
   if (*s == '\0' || (*s >= '0' && *s <= '9'))
@@ -17,7 +18,7 @@ static int is_identifier(const char *s) {
                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
 }
 
-/* Adds a key to a message; bytes that would make it unreadable are escaped. */
+/* Adds a key to the message, with escapes for unprintable bytes. */
 static void add_key(luaL_Buffer *b, const char *p, const char *end) {
   char escape[8];
   while (p < end) {
@@ -77,7 +78,7 @@ static const void *table_at(pt_encoder *e, int depth) {
   return lua_topointer(e->L, e->base + depth * PT_ENCODER_SLOTS);
 }
 
-/* Whether the table at this depth is also one around it. */
+/* Whether the table at this depth is also one of the tables around it. */
 static int is_repeated(pt_encoder *e, int depth) {
   const void *table = table_at(e, depth);
   for (int i = 0; i < depth; i++)
@@ -98,7 +99,7 @@ int pt_encode_is_cycle(pt_encoder *e, int may_open) {
   return is_found;
 }
 
-/* Puts the first index without an item into the key's slot. */
+/* Puts the first missing index into the key's slot. */
 static const char *find_hole(lua_State *L, int table) {
   lua_Integer i = 1;
   while (lua_rawgeti(L, table, i) != LUA_TNIL) {

@@ -53,7 +53,7 @@ static int fd_fileno(lua_State *L) {
   return 1;
 }
 
-/* Pushes false if the call would have to wait; else the failure. */
+/* Returns false if the call would have to wait; otherwise the failure. */
 static int fail_or_wait(lua_State *L, int err, const char *what) {
   if (err == EAGAIN || err == EWOULDBLOCK) {
     lua_pushboolean(L, 0);
@@ -95,7 +95,7 @@ static int fd_write(lua_State *L) {
 
 /* fd:close() */
 static int fd_close(lua_State *L) {
-  pt_fd_drop(&check_object(L)->fd);
+  pt_fd_close(&check_object(L)->fd);
   return 0;
 }
 
@@ -114,8 +114,8 @@ static int fd_tostring(lua_State *L) {
   return 1;
 }
 
-/* Pushes an object for each end. The objects are made before the ends are
-** opened, so that nothing leaks if memory runs out. */
+/* Pushes an object for each end. The objects are created before the ends are
+** opened, so that nothing leaks if there is not enough memory. */
 static int push_pair(lua_State *L, int (*open)(int ends[2]), const char *what) {
   pt_fd *one = pt_fd_push(L);
   pt_fd *other = pt_fd_push(L);
@@ -125,8 +125,8 @@ static int push_pair(lua_State *L, int (*open)(int ends[2]), const char *what) {
     return pt_fail_errno(L, err, "full", "cannot make a %s", what);
   one->fd = ends[0];
   other->fd = ends[1];
-  pt_fd_nonblock(one->fd);
-  pt_fd_nonblock(other->fd);
+  pt_fd_set_nonblocking(one->fd);
+  pt_fd_set_nonblocking(other->fd);
   pt_ignore_sigpipe();
   return 2;
 }
@@ -182,7 +182,7 @@ static int core_columns(lua_State *L) {
 
 /* {====== Waiting without the loop ====== */
 
-/* Rounded up; a time that is too long for the system is cut. */
+/* Rounds up. A time that is too long for the system is shortened. */
 static int milliseconds(double seconds) {
   double ms = ceil(seconds * 1000);
   if (ms <= 0)
@@ -210,8 +210,9 @@ static void check_descriptor(lua_State *L, int arg, struct pollfd *p) {
   p->revents = 0;
 }
 
-/* A descriptor that has hung up or failed is readable, and writable if that was
-** asked. One that the system cannot poll is ready for everything asked. */
+/* A descriptor that has hung up or failed counts as readable, and as writable
+** if that was asked for. A descriptor that the system cannot poll is ready for
+** everything that was asked for. */
 static void push_ready(lua_State *L, const struct pollfd *p) {
   short ready = p->revents;
   if (ready & POLLNVAL)
@@ -230,7 +231,7 @@ static int core_poll(lua_State *L) {
   struct pollfd fds[POLL_MAX];
   double seconds = luaL_optnumber(L, 1, -1);
   int i, err, n = lua_gettop(L) / 2;
-  luaL_argcheck(L, !isnan(seconds), 1, "a time is not NaN");
+  luaL_argcheck(L, !isnan(seconds), 1, "the time is NaN");
   luaL_argcheck(L, n <= POLL_MAX, 2 * POLL_MAX + 2, "too many descriptors");
   for (i = 0; i < n; i++)
     check_descriptor(L, 2 * i + 2, &fds[i]);

@@ -1,16 +1,15 @@
 /*
-** core.frames: the scanner of frames by itself, for programs that
-** look at a conversation without taking part in it.
+** core.frames: the frame scanner as a Lua object, for programs that watch a
+** conversation without taking part in it.
 **
-** What was found is dropped when the object is used next, because making a
-** string of it may run a finalizer that uses this very object.
+** The bytes of a result are dropped when the object is used next, because
+** creating the result string may run a finalizer that uses the same object.
 */
 #include <stdint.h>
 #include <string.h>
 
 #include "core.h"
 #include "frame.h"
-#include "lapi.h"
 #include "lbuf.h"
 
 #define CLASS "pintle.frames"
@@ -23,7 +22,7 @@ static const char *const framings[] = {"auto", "line", "header", NULL};
 typedef struct frames {
   pt_framing framing;
   pt_buf in;
-  size_t used; /* bytes that were handed over */
+  size_t used; /* bytes of the last result */
   int at_end;
 } frames;
 
@@ -42,7 +41,7 @@ static int frames_feed(lua_State *L) {
   size_t len;
   const char *bytes = luaL_checklstring(L, 2, &len);
   if (f->at_end)
-    return luaL_error(L, "nothing can follow the end");
+    return luaL_error(L, "the input has ended already");
   drop_used(L, f);
   if (!pt_buf_add(L, &f->in, bytes, len))
     return luaL_error(L, "not enough memory");

@@ -1,13 +1,12 @@
 /*
-** core.json: the codec by itself, and the marks that values can carry: the
-** array metatable, an order of members (lorder.c), and text kept as it is.
+** core.json: the codec as Lua functions, and the marks that values can carry:
+** the array metatable, an order of members (lorder.c), and raw text.
 */
 #include "ljson.h"
 
 #include <string.h>
 
 #include "core.h"
-#include "lapi.h"
 
 #define RAW "pintle.raw"
 #define SCRATCH "pintle.scratch"
@@ -44,7 +43,8 @@ static int json_array(lua_State *L) {
   return 1;
 }
 
-static const char bigint_key = 0; /* in the registry, and in the metatable */
+/* its address is a key in the registry, and in the metatable */
+static const char bigint_key = 0;
 
 /* tostring(integer) -> its digits */
 static int bigint_tostring(lua_State *L) {
@@ -76,7 +76,7 @@ void pt_bigint_push(lua_State *L, const char *text, size_t len) {
   lua_setmetatable(L, -2);
 }
 
-/* Whether this is how JSON writes an integer. */
+/* Whether the text is an integer in JSON syntax. */
 static int is_integer_text(const char *text, size_t len) {
   const char *end = text + len, *p = text;
   p += p < end && *p == '-';
@@ -128,7 +128,7 @@ void pt_raw_push(lua_State *L, const char *text, size_t len) {
   pt_set_class(L, RAW, no_methods, raw_meta);
 }
 
-/* Pushes what is wrong with the text, and where. */
+/* Pushes the error and its position. */
 static void push_fault(lua_State *L, const char *text,
                        const pt_json_fault *fault) {
   size_t line, column;
@@ -144,7 +144,7 @@ static int json_raw(lua_State *L) {
   pt_json_fault fault;
   end = pt_json_value(text, text + len, PT_JSON_DEPTH, &fault);
   if (end != NULL && pt_json_space(end, text + len) < text + len)
-    end = pt_json_fail(&fault, "unexpected text behind the value", end);
+    end = pt_json_fail(&fault, "unexpected text after the value", end);
   if (end == NULL) {
     push_fault(L, text, &fault);
     return luaL_argerror(L, 1, lua_tostring(L, -1));
@@ -167,7 +167,7 @@ static int depth_option(lua_State *L, int arg) {
   return (int)depth;
 }
 
-/* The text at 1, a string or raw. */
+/* Returns the text at index 1, a string or a pintle.raw. */
 static const char *check_text(lua_State *L, size_t *len) {
   const char *text = NULL;
   if (lua_type(L, 1) == LUA_TUSERDATA)
@@ -175,12 +175,12 @@ static const char *check_text(lua_State *L, size_t *len) {
   return text != NULL ? text : luaL_checklstring(L, 1, len);
 }
 
-/* {====== The collector ====== */
+/* {====== The garbage collector ====== */
 
-/* Has the collector work as if so many kilobytes had been allocated. Memory
-** that it frees counts as made up for, too. The state is changed first, because
-** a finalizer may call this function. */
-static void collect(lua_State *L, pt_arrears *a, int part) {
+/* Lets the collector work as if `part` kilobytes had been allocated. Memory
+** that it frees also reduces the debt. The debt is updated first, because a
+** finalizer may call this function. */
+static void collect(lua_State *L, pt_gc_debt *a, int part) {
   int before = lua_gc(L, LUA_GCCOUNT), step = part + a->deferred, freed;
   a->owed -= part;
   a->deferred = 0;
@@ -190,19 +190,19 @@ static void collect(lua_State *L, pt_arrears *a, int part) {
     a->owed -= freed;
 }
 
-#define PART 16 /* kilobytes: some milliseconds of an incremental collector */
+#define PART 16 /* kilobytes: a few milliseconds of incremental collection */
 
-void pt_make_up(lua_State *L, pt_arrears *a) {
+void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a) {
   if (lua_gc(L, LUA_GCISRUNNING))
     collect(L, a, a->owed < PART ? a->owed : PART);
   else
     a->owed = 0;
 }
 
-/* A restarted collector would begin at once, while all that was decoded is
-** still in use. A generational one would even do a full cycle, and take all of
-** it for long-lived. A step backwards makes it wait. */
-static void start_again(lua_State *L, pt_arrears *a, int missed) {
+/* Restarts the collector. It would begin at once, while everything that was
+** decoded is still in use; a generational collector would even do a full cycle
+** and treat all of it as old. A negative step delays it. */
+static void start_again(lua_State *L, pt_gc_debt *a, int missed) {
   lua_gc(L, LUA_GCRESTART);
   a->owed = missed;
   a->deferred = missed > 0 ? missed : 0;
@@ -210,8 +210,8 @@ static void start_again(lua_State *L, pt_arrears *a, int missed) {
     lua_gc(L, LUA_GCSTEP, -missed);
 }
 
-int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
-  pt_arrears *a = &words->names->arrears;
+int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args) {
+  pt_gc_debt *a = &env->names->gc_debt;
   int status, before;
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
@@ -226,12 +226,13 @@ int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args) {
 
 /* }====== */
 
-/* Calls json.decode, its own last upvalue, again with the collector stopped. */
-static int decode_paused(lua_State *L, const pt_vocabulary *words) {
+/* Calls json.decode, the last upvalue, again with the garbage collector paused.
+*/
+static int decode_paused(lua_State *L, const pt_decode_env *env) {
   lua_settop(L, 4);
   lua_pushvalue(L, lua_upvalueindex(PT_NAMES_UPVALUES + 1));
   lua_insert(L, 1);
-  if (pt_call_paused(L, words, 4) != LUA_OK)
+  if (pt_call_gc_paused(L, env, 4) != LUA_OK)
     return lua_error(L);
   return lua_gettop(L);
 }
@@ -250,14 +251,14 @@ static int json_decode(lua_State *L) {
   d.ordered = top > 2 && lua_toboolean(L, 3);
   d.big_integers = top > 3 && lua_toboolean(L, 4);
   d.repeat = NULL;
-  d.words = pt_names_get(L, 1);
+  d.env = pt_names_get(L, 1);
   if (len >= PT_DECODE_LARGE && lua_gc(L, LUA_GCISRUNNING) == 1)
-    return decode_paused(L, &d.words);
+    return decode_paused(L, &d.env);
   if (pt_decode_value(L, &d)) {
     d.p = pt_json_space(d.p, d.end);
     if (d.p == d.end)
       return 1;
-    pt_json_fail(&d.fault, "unexpected text behind the value", d.p);
+    pt_json_fail(&d.fault, "unexpected text after the value", d.p);
   }
   lua_settop(L, top);
   lua_pushnil(L);
@@ -274,10 +275,9 @@ static int scratch_gc(lua_State *L) {
   return 0;
 }
 
-/* A finalizer may encode while this runs, so each use takes only what is behind
-** its own mark.
-** json.encode(value, nesting = 1000) -> text; raises on what has no JSON
-** form */
+/* json.encode(value, nesting = 1000) -> text; raises if the value has no JSON
+** form. A finalizer may call this meanwhile, so each call uses only the part of
+** the buffer after its own mark. */
 static int json_encode(lua_State *L) {
   pt_buf *out = lua_touserdata(L, lua_upvalueindex(1));
   size_t mark = pt_buf_len(out);
@@ -308,7 +308,7 @@ static int json_encode(lua_State *L) {
 
 /* }====== */
 
-/* json.is_utf8(text) -> whether it can be written as a string */
+/* json.is_utf8(text) -> boolean: whether it can be written as a string */
 static int json_is_utf8(lua_State *L) {
   size_t len;
   const char *p = luaL_checklstring(L, 1, &len), *end = p + len;
@@ -318,7 +318,7 @@ static int json_is_utf8(lua_State *L) {
   return 1;
 }
 
-/* json.kind(value) -> "object", "array", "null", or what `type` says */
+/* json.kind(value) -> "object", "array", "null", or the result of `type` */
 static int json_kind(lua_State *L) {
   int is_array;
   luaL_checkany(L, 1);

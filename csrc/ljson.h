@@ -1,31 +1,31 @@
 /*
-** JSON to Lua values and back. Integers and floats stay apart, null is the
-** light userdata NULL (as cjson.null is), an array is a table with the array
-** metatable, and JSON text that is passed on undecoded is a pintle.raw.
+** Conversion between JSON and Lua values. Integers and floats stay distinct.
+** null is the light userdata NULL, as cjson.null is. An array is a table with
+** the array metatable. JSON text that is passed on without decoding is a
+** pintle.raw.
 */
 #ifndef PT_LJSON_H
 #define PT_LJSON_H
 
+#include "core.h"
 #include "json.h"
-#include "lapi.h"
 #include "lbuf.h"
 
 #pragma GCC visibility push(hidden)
 
 #define PT_JSON_DEPTH 1000 /* default nesting limit */
 
-/* After lua_checkstack has failed: whether memory was short. If not, the stack
-** has reached Lua's limit. */
+/* After lua_checkstack has failed: whether there was not enough memory. If not,
+** the stack has reached Lua's limit. */
 int pt_stack_is_small(lua_State *L);
 
 /* {====== Names of members (ldecode.c) ====== */
 
-/* A cache of the last names, with their Lua strings: most names are found by
-** comparing a few words, instead of being hashed, interned and collected with
-** every message.
-**
-** One cache serves a whole Lua state. A function that decodes has three
-** upvalues: the cache, its table of strings, and the array metatable. */
+/* A cache of recently read names and their Lua strings. Most names are found by
+** comparing a few words; so they are not hashed, interned and collected again
+** for every message. One cache serves a whole Lua state. A function that
+** decodes has three upvalues: the cache, its table of strings, and the array
+** metatable. */
 #define PT_NAMES_UPVALUES 3
 
 /* Pushes the metatable that marks arrays. */
@@ -36,71 +36,75 @@ void pt_array_metatable(lua_State *L);
 #define PT_NAMES_LONGEST 22
 #define PT_NAMES_MOST_WATCHED 8
 
-/* The bytes of a name as numbers. Those of a long one overlap: `last` are its
-** last eight bytes, if it has as many. */
+/* The bytes of a name as numbers. For a name of eight bytes or more, `last`
+** holds its last eight bytes, so the numbers may overlap. */
 typedef struct pt_name {
   uint64_t first, middle, last;
   unsigned char len;
   unsigned char is_watched;
 } pt_name;
 
-/* Work that the collector has missed, in kilobytes: see pt_call_paused. */
-typedef struct pt_arrears {
-  int owed;     /* still to be made up for */
-  int deferred; /* allocations for which it was told not to start by itself */
-} pt_arrears;
+/* Work that the garbage collector has not done yet, in kilobytes: see
+** pt_call_gc_paused. */
+typedef struct pt_gc_debt {
+  int owed;     /* still to be done */
+  int deferred; /* allocations for which the collector was delayed */
+} pt_gc_debt;
 
 #define PT_ORDERS_KEPT 128 /* a power of two */
 struct pt_order;
 
 typedef struct pt_names {
   pt_name slots[PT_NAMES_SLOTS];
-  pt_arrears arrears;
+  pt_gc_debt gc_debt;
   pt_name watched[PT_NAMES_MOST_WATCHED];
   int watched_count;
-  struct pt_order *orders[PT_ORDERS_KEPT]; /* to be shared: see lorder.c */
+  struct pt_order *orders[PT_ORDERS_KEPT]; /* shared orders: see lorder.c */
 } pt_names;
 
-/* Places in the table of strings, behind those. */
-#define PT_NAMES_TRAIL (PT_NAMES_SLOTS + 1)  /* what json.watch returns */
-#define PT_NAMES_ORDERS (PT_NAMES_SLOTS + 2) /* the first place of lorder.c */
+/* Indexes of the table of strings that follow those of the cache. */
+/* the table that json.watch returns */
+#define PT_NAMES_TRAIL (PT_NAMES_SLOTS + 1)
+/* the first index used by lorder.c */
+#define PT_NAMES_ORDERS (PT_NAMES_SLOTS + 2)
 
-/* What a decoder takes from its function's upvalues. */
-typedef struct pt_vocabulary {
+/* The upvalues of the running function, for a decoder. */
+typedef struct pt_decode_env {
   pt_names *names;
-  int strings;    /* index of the table of strings */
-  int array_meta; /* index of the metatable that marks arrays */
-} pt_vocabulary;
+  int strings;    /* stack index of the table of strings */
+  int array_meta; /* stack index of the metatable that marks arrays */
+} pt_decode_env;
 
 /* Pushes the three upvalues. */
 void pt_names_push(lua_State *L);
 
-/* Finds them in the running function, from its upvalue `first` on. */
-pt_vocabulary pt_names_get(lua_State *L, int first);
+/* Returns them for the running function, whose upvalues begin at `first`. */
+pt_decode_env pt_names_get(lua_State *L, int first);
 
-/* Pushes the name as a Lua string; up to `end` may be read behind it. */
-void pt_names_push_name(lua_State *L, const pt_vocabulary *v, const char *text,
+/* Pushes the name as a Lua string. Bytes after the name may be read, up to
+** `end`. */
+void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
                         size_t len, const char *end);
 
-/* json.watch(names) -> trail; with the upvalues above. The decoder notes
-** objects with a watched name, and everything around them, in the trail, so
-** that they are found without a walk over the whole value. */
+/* json.watch(names) -> trail; needs the upvalues above. The decoder records in
+** the trail every object with a watched name and everything that contains it.
+** So these objects are found without a walk over the whole value. */
 int pt_names_watch(lua_State *L);
 
 /* }====== */
 
 /* {====== Integers of more than 64 bits (ljson.c) ====== */
 
-/* Such an integer is a table with its decimal text at 1, and with a metatable
-** that is pushed here. */
+/* Such an integer is a table with its decimal text at index 1. Pushes the
+** metatable of these tables. */
 void pt_bigint_metatable(lua_State *L);
 
-/* Pushes the integer whose text this is. */
+/* Pushes the integer with this text. */
 void pt_bigint_push(lua_State *L, const char *text, size_t len);
 
-/* The text of the table at -2, whose metatable is at -1, if it is such an
-** integer; NULL if it is not. The stack is left as it was, nothing is
-** allocated. */
+/* Returns the text of the table at -2, whose metatable is at -1, or NULL if the
+** table is not such an integer. Leaves the stack unchanged and allocates
+** nothing. */
 const char *pt_bigint_test(lua_State *L, size_t *len);
 
 /* }====== */
@@ -123,35 +127,36 @@ typedef struct pt_repeat {
 #define PT_REPEAT_LONGEST 4096 /* bytes of a text that is kept */
 
 typedef struct pt_decoder {
-  const char *p; /* next byte; behind the value after success */
+  const char *p; /* next byte; after success, the byte after the value */
   const char *end;
   int depth;         /* nesting allowed */
-  size_t values;     /* how many more there may be */
-  int ordered;       /* objects take note of the order of their members */
+  size_t values;     /* how many more values may be decoded */
+  int ordered;       /* objects remember the order of their members */
   int big_integers;  /* integers of more than 64 bits keep their digits */
   pt_repeat *repeat; /* NULL if no member is expected to repeat */
-  pt_vocabulary words;
+  pt_decode_env env;
   pt_json_fault fault;
 } pt_decoder;
 
-/* Pushes the value at d->p and returns 1; or returns 0 with the fault set and
-** an unspecified number of values pushed. Raises only when memory is short.
-** May run the collector, and with it finalizers: the text must stay put. */
+/* Pushes the value at d->p and returns 1. On failure returns 0 with the fault
+** set and an unspecified number of values pushed. Raises only if there is not
+** enough memory. May run the garbage collector and finalizers: the text must
+** not move meanwhile. */
 int pt_decode_value(lua_State *L, pt_decoder *d);
 
-/* Texts from this size on are worth decoding with the collector stopped. */
+/* A text of at least this size is decoded with the garbage collector paused. */
 #define PT_DECODE_LARGE (64 * 1024)
 
-/* As lua_pcall with all results, with the collector stopped if it was running.
-** A stopped collector takes no notice of what is allocated, and garbage would
-** pile up from call to call. So it makes up for that later, when most of the
-** memory may be garbage: in parts while the loop waits, and the rest before the
-** next such call. */
-int pt_call_paused(lua_State *L, const pt_vocabulary *words, int args);
+/* As lua_pcall with all results, with the garbage collector paused if it was
+** running. A paused collector does not notice allocations, so garbage would
+** accumulate from call to call. Therefore the collector does this work later,
+** when most of the memory may be garbage: in steps while the loop waits, and
+** the rest before the next such call. */
+int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args);
 
-/* Has the collector make up for a part. A generational one does all its work
-** with the first part. Both functions may run finalizers. */
-void pt_make_up(lua_State *L, pt_arrears *a);
+/* Lets the collector do one step of that work. A generational collector does
+** all of it in the first step. Both functions may run finalizers. */
+void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a);
 
 /* }====== */
 
@@ -160,7 +165,7 @@ void pt_make_up(lua_State *L, pt_arrears *a);
 typedef enum pt_encoded {
   PT_ENCODED,
   PT_ENCODE_MEMORY, /* the buffer could not grow */
-  PT_ENCODE_MISUSE  /* the value has no JSON form: a message was pushed */
+  PT_ENCODE_MISUSE  /* the value has no JSON form; a message was pushed */
 } pt_encoded;
 
 typedef struct pt_encode_style {
@@ -168,20 +173,21 @@ typedef struct pt_encode_style {
   const void *array_meta; /* the metatable that marks arrays, as a pointer */
 } pt_encode_style;
 
-/* The metatable as an encoder wants it. */
+/* Returns the array metatable as a pointer, for pt_encode_style. */
 const void *pt_array_mark(lua_State *L);
 
 /* Appends the value at `index`; `root` names it in messages. Runs neither the
-** collector nor Lua code, unless it fails: then the buffer is first cut back to
-** the length `mark`. The stack is left as it was, except for the message. It
-** must have PT_ENCODE_STACK free slots, which a C function has if it has not
-** pushed much: so the stacks of most threads need not grow. */
+** garbage collector nor Lua code, unless it fails: then it first truncates the
+** buffer to the length `mark`. Leaves the stack unchanged, except for the
+** message. The stack must have PT_ENCODE_STACK free slots, which a C function
+** has if it has not pushed much; so the stacks of most threads need not grow.
+*/
 #define PT_ENCODE_STACK 16
 pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
                            const pt_encode_style *style, const char *root);
 
-/* Appends `text` with its quotes; 0 when memory is short, -1 when the text is
-** not UTF-8. */
+/* Appends `text` in quotes. Returns 0 if there is not enough memory, -1 if the
+** text is not UTF-8. */
 int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len);
 
 int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
@@ -196,7 +202,7 @@ int pt_order_new(lua_State *L);
 /* Pushes a pintle.raw. The text must be valid JSON. */
 void pt_raw_push(lua_State *L, const char *text, size_t len);
 
-/* The text of the pintle.raw at `index`, or NULL if it is none. */
+/* Returns the text of the pintle.raw at `index`, or NULL if it is not one. */
 const char *pt_raw_test(lua_State *L, int index, size_t *len);
 
 /* }====== */

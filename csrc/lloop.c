@@ -16,7 +16,8 @@
 
 #define FIRST_SLOTS 64
 
-static const char loop_key = 0; /* its address is the key in the registry */
+/* its address is the key of the loop in the registry */
+static const char loop_key = 0;
 
 /* {====== Values and lists ====== */
 
@@ -33,7 +34,7 @@ int pt_loop_keep(lua_State *L) {
   return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-void pt_loop_let_go(lua_State *L, int *ref) {
+void pt_loop_release(lua_State *L, int *ref) {
   luaL_unref(L, LUA_REGISTRYINDEX, *ref);
   *ref = LUA_NOREF;
 }
@@ -75,7 +76,8 @@ void pt_loop_add_ready(pt_loop *lp, pt_link *l) {
   lp->ready_count++;
 }
 
-/* Runs the links that are ready now; a nested turn may run some of them. */
+/* Runs the links that are ready at the start. A nested turn may run some of
+** them. */
 static void run_ready(lua_State *L, pt_loop *lp) {
   size_t left = lp->ready_count;
   for (; left > 0 && lp->ready_count > 0; left--) {
@@ -95,6 +97,8 @@ void pt_loop_set_alarm(pt_loop *lp, pt_alarm *a, double at) {
   pt_timers_add(&lp->timers, &a->timer, at);
 }
 
+/* Fires the due timers. A timer is removed before it fires, so that a nested
+** turn does not fire it again. */
 static void fire_timers(lua_State *L, pt_loop *lp) {
   double now;
   pt_timer *t;
@@ -107,10 +111,10 @@ static void fire_timers(lua_State *L, pt_loop *lp) {
   }
 }
 
-/* A function of Lua that is to be called; it and its argument are the user
-** values. */
+/* A Lua function that the loop will call. The function and its argument are the
+** user values. */
 typedef struct callback {
-  pt_alarm alarm; /* first: it is known by this address */
+  pt_alarm alarm; /* must be first: the alarm is converted to its callback */
   pt_link ready;
   int ref;
 } callback;
@@ -119,7 +123,7 @@ typedef struct callback {
 
 static void call_back(lua_State *L, callback *c) {
   pt_loop_push_kept(L, c->ref);
-  pt_loop_let_go(L, &c->ref);
+  pt_loop_release(L, &c->ref);
   lua_getiuservalue(L, -1, 1);
   lua_getiuservalue(L, -2, 2);
   lua_call(L, 1, 0);
@@ -134,8 +138,8 @@ static void run_callback(lua_State *L, pt_link *l) {
   call_back(L, (callback *)(void *)((char *)l - offsetof(callback, ready)));
 }
 
-/* Moves the function at -2 and its argument on top into a new callback, which
-** is pushed. */
+/* Pushes a new callback with the function at -2 and the argument on top, which
+** are both removed. */
 static callback *push_callback(lua_State *L) {
   static const luaL_Reg no_methods[] = {{NULL, NULL}};
   callback *c = lua_newuserdatauv(L, sizeof *c, 2);
@@ -176,12 +180,12 @@ static int loop_after(lua_State *L) {
   return 1;
 }
 
-/* loop.forget(timer): does nothing once it has fired */
+/* loop.forget(timer): cancels a timer; does nothing after it has fired */
 static int loop_forget(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   callback *c = luaL_checkudata(L, 1, CALLBACK);
   pt_loop_clear_alarm(lp, &c->alarm);
-  pt_loop_let_go(L, &c->ref);
+  pt_loop_release(L, &c->ref);
   return 0;
 }
 
@@ -189,14 +193,8 @@ static int loop_forget(lua_State *L) {
 
 /* {====== Descriptors ====== */
 
-static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
-  return alloc(ud, block, old, size);
-}
-
-/* Makes a slot for `fd`; 0, or an error number. A descriptor that is not open
-** would claim memory for nothing. */
+/* Makes a slot for `fd`. Returns 0 or an error number. A number that is not an
+** open descriptor is refused first: it could require any amount of memory. */
 static int reserve(lua_State *L, pt_loop *lp, int fd) {
   pt_poll *p = &lp->poll;
   int limit = p->limit > 0 ? p->limit : FIRST_SLOTS;
@@ -209,7 +207,8 @@ static int reserve(lua_State *L, pt_loop *lp, int fd) {
     return errno;
   while (limit <= fd)
     limit = limit > INT_MAX / 2 ? INT_MAX : limit * 2;
-  memory = reallocate(L, p->slots, pt_poll_size(p->limit), pt_poll_size(limit));
+  memory =
+      pt_reallocate(L, p->slots, pt_poll_size(p->limit), pt_poll_size(limit));
   if (memory == NULL)
     return luaL_error(L, "not enough memory");
   pt_poll_grow(p, memory, limit);
@@ -269,7 +268,7 @@ static int loop_watch(lua_State *L) {
   return 1;
 }
 
-/* loop.unwatch(fd, watcher): nothing if another one watches it by now */
+/* loop.unwatch(fd, watcher): does nothing if another watcher has replaced it */
 static int loop_unwatch(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   int fd = pt_fd_check(L, 1);
@@ -284,10 +283,10 @@ static int loop_unwatch(lua_State *L) {
 
 /* {====== Waiting ====== */
 
-/* The stack of turn_protected, in which all of this runs. */
+/* Stack indexes of turn_protected, in which the following functions run. */
 enum { LOOP = 1, WAITING, WATCHERS };
 
-/* Has the peer on top, which is popped, read or written. */
+/* Reads and writes the peer on top, which is popped. */
 static void read_peer(lua_State *L, const pt_loop *lp, int ready) {
   pt_loop_push(L, lp, PT_LOOP_READ);
   lua_insert(L, -2);
@@ -295,6 +294,7 @@ static void read_peer(lua_State *L, const pt_loop *lp, int ready) {
   lua_call(L, 2, 0);
 }
 
+/* Calls the watcher of a ready descriptor: a peer (userdata) or a Lua table. */
 static void call_watcher(lua_State *L, const pt_loop *lp, int fd, int ready) {
   int type = lua_rawgeti(L, WATCHERS, fd);
   if (type == LUA_TUSERDATA) {
@@ -310,8 +310,8 @@ static void call_watcher(lua_State *L, const pt_loop *lp, int fd, int ready) {
   }
 }
 
-/* Rounded up: a timer that is not quite due must not be asked for again and
-** again. */
+/* Rounded up: otherwise the loop would poll repeatedly just before a timer is
+** due. */
 static int milliseconds_until(double at) {
   double ms = at < HUGE_VAL ? ceil((at - pt_clock_now()) * 1000) : -1;
   if (at < HUGE_VAL && ms <= 0)
@@ -324,8 +324,8 @@ static int do_nothing(lua_State *L) {
   return 0;
 }
 
-/* A signal handler that stops the program sets a hook, as lua.c does at
-** Ctrl-C, and only a call runs that hook here. */
+/* A signal handler that stops the program sets a hook, as lua.c does at Ctrl-C.
+** In C code only a function call runs that hook. */
 static void run_stop_hook(lua_State *L) {
   if (!pt_has_stop_hook(L))
     return;
@@ -333,7 +333,7 @@ static void run_stop_hook(lua_State *L) {
   lua_call(L, 0, 0);
 }
 
-/* Polls again and again for a moment: an answer is due. */
+/* Polls without sleeping for a short time, because an answer is expected. */
 static int spin(pt_loop *lp, double seconds) {
   double until = pt_clock_now() + seconds;
   int found = pt_poll_wait(&lp->poll, 0);
@@ -344,23 +344,24 @@ static int spin(pt_loop *lp, double seconds) {
   return found;
 }
 
-/* Large messages have left work for the collector, and a wait is the time for
-** it. */
-static int is_behind(const pt_loop *lp) {
-  return lp->arrears != NULL && lp->arrears->owed > 0;
+/* Whether large messages have left work for the garbage collector. The time
+** before a wait is used for it. */
+static int has_gc_debt(const pt_loop *lp) {
+  return lp->gc_debt != NULL && lp->gc_debt->owed > 0;
 }
 
-/* Waits, unless `until` is 0. As pt_poll_wait. */
+/* Waits until `until`, or not at all if it is 0. Returns the result of
+** pt_poll_wait. */
 static int poll_once(lua_State *L, pt_loop *lp, double until) {
   double seconds = lp->spin;
   int found = 0;
   lp->spin = 0;
   if (until > 0 && seconds > 0)
     found = spin(lp, seconds);
-  if (found == 0 && until > 0 && is_behind(lp)) {
+  if (found == 0 && until > 0 && has_gc_debt(lp)) {
     found = pt_poll_wait(&lp->poll, 0);
     if (found == 0) {
-      pt_make_up(L, lp->arrears);
+      pt_repay_gc_debt(L, lp->gc_debt);
       return 0;
     }
   }
@@ -369,17 +370,17 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
                                    until > 0 ? milliseconds_until(until) : 0);
 }
 
-/* Whether only one descriptor, that of a peer, can end the wait: then a
-** blocking read saves a system call. Leaves the peer on top. */
+/* Whether only the descriptor of one peer can end the wait: then a blocking
+** read saves a system call. Leaves the peer on top. */
 static int push_only_reader(lua_State *L, const pt_loop *lp, double until) {
-  if (lp->watched != 1 || until < HUGE_VAL || lp->is_public ||
-      lp->wait_reading == NULL || is_behind(lp) || lp->spin > 0)
+  if (lp->watched != 1 || until < HUGE_VAL || lp->has_outer_loop ||
+      lp->wait_reading == NULL || has_gc_debt(lp) || lp->spin > 0)
     return 0;
   lua_pushnil(L);
   return lua_next(L, WATCHERS) && lua_type(L, -1) == LUA_TUSERDATA;
 }
 
-/* Whether that read has found something, which was then handled. */
+/* Returns whether that read has found input, which was then handled. */
 static int read_only_reader(lua_State *L, pt_loop *lp, double until) {
   int found = 0;
   if (push_only_reader(L, lp, until)) {
@@ -393,8 +394,8 @@ static int read_only_reader(lua_State *L, pt_loop *lp, double until) {
   return found == 1;
 }
 
-/* Waits, and has ready descriptors handled. A signal that does not stop the
-** program does not end the wait. `until` is 0 for not to wait. */
+/* Waits until `until` (0: does not wait), and handles the ready descriptors. A
+** signal that does not stop the program does not end the wait. */
 static void wait(lua_State *L, pt_loop *lp, double until) {
   int found, fd, ready;
   if (until == HUGE_VAL && lp->watched == 0)
@@ -415,6 +416,8 @@ static void wait(lua_State *L, pt_loop *lp, double until) {
 
 /* {====== Turning ====== */
 
+/* Writes the queued output of all peers. A peer leaves the list first, because
+** writing may add it again. */
 static void write_queued(lua_State *L, pt_loop *lp) {
   pt_link *l;
   while ((l = lp->unwritten.first) != NULL) {
@@ -423,10 +426,10 @@ static void write_queued(lua_State *L, pt_loop *lp) {
   }
 }
 
-/* Reads each peer whose input was not all taken; those that this turn has read
-** had their share. A peer stays in the list until it has found no more input:
-** an error may come out of a hook before it begins. Reading one peer may take
-** others out of the list. */
+/* Reads each peer with unread input, except those that this turn has already
+** read. A peer stays in the list until it has found no more input, because a
+** hook may raise before the read begins. Reading one peer may remove others
+** from the list. */
 static void read_more(lua_State *L, pt_loop *lp, unsigned turn) {
   pt_link *l;
   size_t left = 0;
@@ -440,13 +443,13 @@ static void read_more(lua_State *L, pt_loop *lp, unsigned turn) {
   }
 }
 
-/* What ends the turns. */
+/* The conditions that end the turns. */
 typedef struct waiting {
-  const pt_event *event; /* it is set, */
+  const pt_event *event; /* this event is set, */
   const pt_task *task;   /* this task is stopped, */
-  double deadline;       /* or the time has come */
-  int is_single;         /* one turn is enough */
-  int is_outermost;      /* no output is left queued */
+  double deadline;       /* or this time is reached */
+  int is_single;         /* do only one turn */
+  int is_outermost; /* not nested: write all queued output before returning */
 } waiting;
 
 static int is_over(const waiting *w) {
@@ -461,8 +464,8 @@ static int give_up_protected(lua_State *L) {
   return 0;
 }
 
-/* Closes a peer whose message did not fit into memory. If there is not even
-** enough memory for that, the next turn tries again. */
+/* Closes a peer whose message did not fit into memory. If there is not enough
+** memory even for that, the next turn tries again. */
 static void give_up_broken(lua_State *L, pt_loop *lp) {
   pt_link *peer = lp->broken;
   int status;
@@ -477,8 +480,8 @@ static void give_up_broken(lua_State *L, pt_loop *lp) {
     lua_error(L);
 }
 
-/* A turn that has run something does not wait: that may have been the end of
-** what is waited for. */
+/* A turn that has run something does not wait: the condition that the caller
+** waits for may be true now. */
 static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
   int has_run = lp->ready_count > 0;
   unsigned number = ++lp->turns;
@@ -510,16 +513,16 @@ static int turn_protected(lua_State *L) {
     lua_settop(L, WATCHERS);
   } while (!w->is_single && !is_over(w) &&
            (w->deadline == HUGE_VAL || pt_clock_now() < w->deadline));
-  if (is_over(w)) /* others may have waited for the same event */
+  if (is_over(w)) /* other tasks may have waited for the same event */
     run_ready(L, lp);
   if (w->is_outermost)
     write_queued(L, lp);
   return 0;
 }
 
-/* Whether memory was short for the message of one peer: then that peer alone
-** is closed. */
-static int is_trouble_of_one_peer(lua_State *L, pt_loop *lp, int status) {
+/* Whether there was not enough memory for the message of one peer: then only
+** that peer is closed. */
+static int is_memory_error_of_peer(lua_State *L, pt_loop *lp, int status) {
   if (status != LUA_ERRMEM || lp->decoding == NULL)
     return 0;
   lp->broken = lp->decoding;
@@ -529,7 +532,8 @@ static int is_trouble_of_one_peer(lua_State *L, pt_loop *lp, int status) {
 }
 
 /* Turns the loop. Code that runs in a turn does not belong to the task that
-** turns. The status of a protected call; an error is left on top. */
+** turns the loop, so the state of that task is saved and restored. Returns the
+** status of a protected call; an error is left on top. */
 static int turn_outside(lua_State *L, pt_loop *lp, waiting *w) {
   pt_task *current = lp->current;
   pt_link *decoding = lp->decoding;
@@ -549,13 +553,13 @@ static int turn_outside(lua_State *L, pt_loop *lp, waiting *w) {
     lua_pushlightuserdata(L, lp);
     lua_pushlightuserdata(L, w);
     status = lua_pcall(L, 2, 0, 0);
-  } while (status != LUA_OK && is_trouble_of_one_peer(L, lp, status));
+  } while (status != LUA_OK && is_memory_error_of_peer(L, lp, status));
   lp->is_turning = was_turning;
   lp->current = current;
   lp->decoding = decoding;
   lp->depth = depth;
   lp->turn_depth = turn_depth;
-  pt_watch_go_on(lp->watch, paused);
+  pt_watch_unpause(lp->watch, paused);
   return status;
 }
 
@@ -568,7 +572,8 @@ int pt_loop_turn_until(lua_State *L, pt_loop *lp, const pt_event *e,
   return turn_outside(L, lp, &w);
 }
 
-/* loop.step(timeout): one turn, of at most so many seconds; 0 by default */
+/* loop.step(timeout): does one turn, which waits for at most `timeout` seconds;
+** default: 0 */
 static int loop_step(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   double seconds = luaL_optnumber(L, 1, 0);
@@ -578,7 +583,7 @@ static int loop_step(lua_State *L) {
   return turn_outside(L, lp, &w) == LUA_OK ? 0 : lua_error(L);
 }
 
-/* loop.timeout() -> seconds | nil: after which a step has something to do even
+/* loop.timeout() -> seconds | nil: the time after which loop.step has work even
 ** if no descriptor is ready */
 static int loop_timeout(lua_State *L) {
   const pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
@@ -592,10 +597,11 @@ static int loop_timeout(lua_State *L) {
   return 1;
 }
 
-/* loop.fileno() -> integer | nil: readable when a step has something to do */
+/* loop.fileno() -> integer | nil: a descriptor that is readable when loop.step
+** has work */
 static int loop_fileno(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
-  lp->is_public = 1;
+  lp->has_outer_loop = 1;
   if (lp->poll.fd < 0)
     lua_pushnil(L);
   else
@@ -605,17 +611,19 @@ static int loop_fileno(lua_State *L) {
 
 /* }====== */
 
+/* Runs when the state is closed. Finalizers of peers may still run after this,
+** and find the loop closed (is_open). */
 static int loop_gc(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, 1);
   lp->is_open = 0;
   pt_poll_close(&lp->poll);
-  reallocate(L, lp->poll.slots, pt_poll_size(lp->poll.limit), 0);
+  pt_reallocate(L, lp->poll.slots, pt_poll_size(lp->poll.limit), 0);
   memset(&lp->poll, 0, sizeof lp->poll);
   lp->poll.fd = -1;
   return 0;
 }
 
-/* Each value is a table until it is set. */
+/* Each value is a table until it is set: a registry reference needs a value. */
 static void make_values(lua_State *L, pt_loop *lp) {
   int i;
   for (i = 0; i < PT_LOOP_VALUES; i++) {

@@ -9,22 +9,23 @@
 #define PARSE_ERROR (-32700)
 #define INVALID_REQUEST (-32600)
 
-#define SHOWN 40      /* bytes of a string in a complaint */
-#define FIRST_EXTRA 2 /* the place on the stack of the first extra member */
+#define SHOWN 40      /* bytes of a string that an error message shows */
+#define FIRST_EXTRA 2 /* stack index of the first extra member */
 
 typedef enum presence { IS_ABSENT, IS_NULL, IS_PRESENT, IS_WRONG } presence;
 
 typedef struct envelope {
   presence id, jsonrpc, method, params, result, error;
-  int method_at, params_at, result_at, error_at; /* places on the stack */
-  const char *id_text; /* as it stands in the message, quotes and all */
+  /* stack indexes, 0 if missing */
+  int method_at, params_at, result_at, error_at;
+  const char *id_text; /* as in the message, with quotes */
   size_t id_len;
-  pt_number id_number; /* if it is one */
+  pt_number id_number; /* if the id is a number */
 } envelope;
 
 /* {====== The envelope ====== */
 
-/* Another codec gets the text of the payload; 0 if it refuses. */
+/* Decodes the payload with another codec. Returns 0 if the codec fails. */
 static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   int status;
   pt_peer_push_kept(L, 1, PT_KEPT_DECODE);
@@ -39,7 +40,7 @@ static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   return 0;
 }
 
-/* Pushes the value at d->p as the peer wants it. */
+/* Pushes the value at d->p in the form that the peer is set to. */
 static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
   const char *text = d->p;
   if (!p->codec.is_raw && !p->codec.is_foreign)
@@ -53,9 +54,9 @@ static int read_payload(lua_State *L, pt_peer *p, pt_decoder *d) {
   return 1;
 }
 
-/* The value on top becomes the one at *at, its place on the stack; each name
-** has but one, however often it comes. */
-static void put(lua_State *L, int *at) {
+/* Stores the value on top at the stack index *at, which is set on the first
+** call. So a member that occurs several times takes only one slot. */
+static void store(lua_State *L, int *at) {
   if (*at == 0)
     *at = lua_gettop(L);
   else
@@ -67,7 +68,7 @@ static int read_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
   *seen = *d->p == 'n' ? IS_NULL : IS_PRESENT;
   if (!read_payload(L, p, d))
     return 0;
-  put(L, at);
+  store(L, at);
   return 1;
 }
 
@@ -77,7 +78,7 @@ static int read_params(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
     return 0;
   if (e->params == IS_NULL) {
     lua_pushnil(L);
-    put(L, &e->params_at);
+    store(L, &e->params_at);
   } else if (first != '{' && first != '[') {
     e->params = IS_WRONG;
   }
@@ -88,15 +89,17 @@ static int read_method(lua_State *L, pt_decoder *d, envelope *e) {
   const char *text = d->p + 1, *close = pt_plain_end(text, d->end);
   e->method = *d->p == '"' ? IS_PRESENT : IS_WRONG;
   if (e->method == IS_PRESENT && close < d->end && *close == '"') {
-    pt_names_push_name(L, &d->words, text, (size_t)(close - text), d->end);
+    pt_names_push_name(L, &d->env, text, (size_t)(close - text), d->end);
     d->p = close + 1;
   } else if (!pt_decode_value(L, d)) {
     return 0;
   }
-  put(L, &e->method_at);
+  store(L, &e->method_at);
   return 1;
 }
 
+/* Classifies an id by its first byte: JSON-RPC allows strings, numbers and
+** null. */
 static presence kind_of_id(char first) {
   if (first == '"' || first == '-' || (first >= '0' && first <= '9'))
     return IS_PRESENT;
@@ -120,7 +123,7 @@ static int read_id(pt_decoder *d, envelope *e) {
   return 1;
 }
 
-/* What is known of a message that was skipped; the id points into `k`. */
+/* Fills in what is known about a skipped message. The id points into `k`. */
 static void read_skimmed(const pt_skim *k, envelope *e) {
   e->method = k->has_method ? IS_PRESENT : IS_ABSENT;
   e->result = k->has_outcome ? IS_PRESENT : IS_ABSENT;
@@ -145,8 +148,8 @@ static int read_version(lua_State *L, pt_decoder *d, envelope *e) {
   return 1;
 }
 
-/* The place on the stack of an extra member, which is its value; 0 if the name
-** is not one of theirs. */
+/* Returns the stack index for the value of an extra member; 0 if the name is
+** not one of them. */
 static int find_extra(lua_State *L, const pt_peer *p, const char *name,
                       size_t len) {
   int i, found = 0;
@@ -164,7 +167,7 @@ static int find_extra(lua_State *L, const pt_peer *p, const char *name,
   return found;
 }
 
-/* Any other member, kept for stream:others. */
+/* Stores a member for stream:others. */
 static int keep_other(lua_State *L, pt_decoder *d, const char *name,
                       size_t len) {
   if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) == LUA_TNIL) {
@@ -181,7 +184,8 @@ static int keep_other(lua_State *L, pt_decoder *d, const char *name,
   return 1;
 }
 
-/* Any other member: dropped, unless it is one that must be there. */
+/* Reads a member that is not JSON-RPC's: an extra member is stored, any other
+** is dropped unless keeps_others is set. */
 static int read_other(lua_State *L, pt_peer *p, pt_decoder *d, const char *name,
                       size_t len) {
   int extra = find_extra(L, p, name, len);
@@ -229,10 +233,12 @@ static inline int expect(pt_decoder *d, char c, const char *what) {
   return 0;
 }
 
-#define NAME_MAX_LEN 64 /* no name that matters is longer */
+#define NAME_MAX_LEN 64 /* no name of interest is longer */
 
-/* A name with escapes may still be one that matters. */
-static int read_odd_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
+/* Reads a pair whose name has escapes; it may still be a name of the envelope.
+*/
+static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
+                             envelope *e) {
   char plain[NAME_MAX_LEN];
   const char *name = d->p + 1, *close;
   size_t len;
@@ -249,7 +255,7 @@ static int read_odd_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
   return expect(d, ':', "expected ':'") && read_named(L, p, d, e, name, len);
 }
 
-/* One name, colon and value. */
+/* Reads one name, colon and value. */
 static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
   const char *name = d->p + 1, *close;
   if (*d->p != '"') {
@@ -259,7 +265,7 @@ static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
   }
   close = pt_plain_end(name, d->end);
   if (close == d->end || *close != '"')
-    return read_odd_pair(L, p, d, e);
+    return read_escaped_pair(L, p, d, e);
   d->p = close + 1;
   return expect(d, ':', "expected ':'") &&
          read_named(L, p, d, e, name, (size_t)(close - name));
@@ -267,24 +273,24 @@ static int read_pair(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
 
 /* {====== The usual message: no white space, no escapes ====== */
 
-/* Whether the text goes on with `word` and no space behind it. Of so few bytes
-** the compiler makes one or two comparisons. */
+/* Whether the text continues with `word` and a byte that is not white space.
+** For so few bytes the compiler emits one or two comparisons. */
 #define GOES_ON(d, word)                                                       \
   ((size_t)((d)->end - (d)->p) > sizeof(word) - 1 &&                           \
    memcmp((d)->p, word, sizeof(word) - 1) == 0 &&                              \
    (unsigned char)(d)->p[sizeof(word) - 1] > ' ')
 
-/* Nearly every message begins like this. */
+/* Skips the beginning that nearly every message has. */
 static inline void skip_usual(pt_decoder *d, envelope *e) {
   if (!GOES_ON(d, "{\"jsonrpc\":\"2.0") || d->end - d->p < 18 ||
       memcmp(d->p + 15, "\",\"", 3) != 0)
     return;
   e->jsonrpc = IS_PRESENT;
-  d->p += 16; /* so that a comma stands where the brace stood */
+  d->p += 16; /* the caller now sees a comma in place of the brace */
 }
 
-/* A member whose name and colon stand as they usually do: -1 if it is none, and
-** then nothing has changed. */
+/* Reads a member whose name and colon are written in the usual way. Returns -1
+** if it is not, and then nothing has changed. */
 static inline int read_usual_pair(lua_State *L, pt_peer *p, pt_decoder *d,
                                   envelope *e) {
   if (GOES_ON(d, "\"id\":")) {
@@ -308,15 +314,16 @@ static inline int read_usual_pair(lua_State *L, pt_peer *p, pt_decoder *d,
 
 /* }====== */
 
+/* Clears the members that were stored of the last message. */
 static void forget_others(lua_State *L) {
   lua_pushnil(L);
   lua_setiuservalue(L, 1, PT_PEER_OTHERS);
 }
 
-/* Reads the object at d->p; afterwards d->p stands behind it, and the stack
-** holds what was decoded above the peer, which is at 1, and the extra members
-** behind that. 0 with the fault set if the text is not JSON; the members before
-** that are known all the same. */
+/* Reads the object at d->p. Afterwards d->p is the byte after it. The stack
+** holds the peer at index 1, then the extra members, then what was decoded.
+** Returns 0 with the fault set if the text is not JSON; the members before the
+** fault are known nevertheless. */
 static int read_envelope(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
   d->depth = p->codec.style.depth - 1;
   lua_settop(L, 1 + p->form.extras);
@@ -353,8 +360,8 @@ static int read_envelope(lua_State *L, pt_peer *p, pt_decoder *d, envelope *e) {
 
 /* {====== Ids ====== */
 
-/* An id that was sent as a number comes back as one from all but a few, who
-** make a float of it. */
+/* Returns the id as an integer; 0 if it is not one. A few peers return an
+** integer id as a float. */
 static int64_t to_integer(const pt_number *number) {
   if (number->is_integer)
     return number->integer;
@@ -364,7 +371,7 @@ static int64_t to_integer(const pt_number *number) {
              : 0;
 }
 
-/* The number of an own id that came back; 0 if it is none. */
+/* Returns our own id that came back; 0 if it is not one of ours. */
 static int64_t own_id(const pt_peer *p, const envelope *e) {
   const char *last;
   pt_number number;
@@ -382,14 +389,14 @@ static int64_t own_id(const pt_peer *p, const envelope *e) {
              : 0;
 }
 
-/* The slot of the call that this answers, or PT_PENDING_NONE. */
+/* Returns the slot of the call that this answers, or PT_PENDING_NONE. */
 static size_t find_slot(const pt_peer *p, const envelope *e) {
   return pt_pending_find(&p->pending, own_id(p, e));
 }
 
-/* Pushes the id as a value that gives back its very text when answered. What
-** the encoder would not write as it stands becomes a ticket: floats and
-** integers beyond 64 bits, strings with escapes. */
+/* Pushes the id as a value whose encoding is exactly the text of the id. An id
+** that the encoder would write differently becomes a ticket: floats, integers
+** of more than 64 bits, strings with escapes. */
 static void push_id(lua_State *L, const envelope *e, int in_batch) {
   const char *text = e->id_text;
   size_t len = e->id_len;
@@ -442,8 +449,9 @@ static void push_shown(lua_State *L, int at) {
   }
 }
 
-/* The name is at `name` and the value it should have at name + 1; the value
-** that it has is at `got`, nil if it is missing. */
+/* Pushes the error message for an extra member. Its name is at `name`, the
+** expected value at name + 1, the actual value at `got` (nil if it is missing).
+*/
 static const char *push_complaint(lua_State *L, int name, int got) {
   push_shown(L, name + 1);
   if (lua_isnil(L, got))
@@ -481,7 +489,8 @@ static void set_text(lua_State *L, const pt_peer *p) {
   lua_setfield(L, -2, "bytes");
 }
 
-/* Pushes { code, message, text, bytes }; the message is on top before. */
+/* Pushes the report { code, message, text, bytes }. Before the call, the
+** message is on top. */
 static void push_report(lua_State *L, const pt_peer *p, int code) {
   lua_createtable(L, 0, 4);
   lua_insert(L, -2);
@@ -491,7 +500,7 @@ static void push_report(lua_State *L, const pt_peer *p, int code) {
   set_text(L, p);
 }
 
-/* Pushes the id if it is known, and returns its place. */
+/* Pushes the id if it is known, and returns its stack index. */
 static int push_known_id(lua_State *L, const envelope *e, int in_batch) {
   if (e->id == IS_PRESENT || e->id == IS_NULL)
     push_id(L, e, in_batch);
@@ -502,29 +511,30 @@ static int push_known_id(lua_State *L, const envelope *e, int in_batch) {
   return lua_gettop(L);
 }
 
-/* Whether it was meant as an answer. Where the text breaks off, a method might
-** have followed, unless there was a result or error already. */
+/* Whether the message was meant as an answer. If the text is truncated, a
+** method might have followed, unless there was a result or error already. */
 static int is_answer(const envelope *e, int code) {
   return e->method == IS_ABSENT &&
          (code != PARSE_ERROR || e->result != IS_ABSENT ||
           e->error != IS_ABSENT);
 }
 
-/* It cannot have been meant as a request. */
+/* Whether the message cannot have been meant as a request. */
 static int is_surely_answer(const envelope *e) {
   return e->method == IS_ABSENT &&
          (e->result != IS_ABSENT || e->error != IS_ABSENT);
 }
 
-/* Whatever takes something out, a waiter or a place in the batch, comes after
-** everything that memory may be short for. */
+/* In the next functions everything that can fail for lack of memory comes
+** first. A waiter or a place in the batch is removed after that. */
 
-/* A message that is refused. If it answers a call, the id of that call comes
-** with it, and the call still waits: it may yet fail for a better reason. One
-** that answers nothing must not be answered itself: its id is not the other
-** side's, and it might go on for ever. The message that says why is on top. */
-static void give_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
-                         pt_message *m) {
+/* Sets an invalid message. If it answers a call, it carries the id of that
+** call, and the call stays pending: it may still fail for a better reason. An
+** invalid answer must not be answered itself: its id is not one of the other
+** side's, and the two sides might answer each other forever. The reason is on
+** top. */
+static void set_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
+                        pt_message *m) {
   size_t slot = PT_PENDING_NONE;
   m->kind = PT_INVALID;
   push_report(L, p, code);
@@ -542,17 +552,17 @@ static void give_invalid(lua_State *L, pt_peer *p, const envelope *e, int code,
   p->counts.invalid++;
 }
 
-static void give_fault(lua_State *L, pt_peer *p, const envelope *e,
-                       const pt_json_fault *fault, pt_message *m) {
+static void set_fault(lua_State *L, pt_peer *p, const envelope *e,
+                      const pt_json_fault *fault, pt_message *m) {
   size_t line, column;
   pt_json_place(p->input.text, fault->where, &line, &column);
   lua_pushfstring(L, "%s at line %I, column %I", fault->what, (LUAI_UACINT)line,
                   (LUAI_UACINT)column);
-  give_invalid(L, p, e, PARSE_ERROR, m);
+  set_invalid(L, p, e, PARSE_ERROR, m);
 }
 
-static void give_noise(lua_State *L, pt_peer *p, const char *why,
-                       pt_message *m) {
+static void set_noise(lua_State *L, pt_peer *p, const char *why,
+                      pt_message *m) {
   m->kind = PT_NOISE;
   p->counts.noise++;
   p->counts.noise_bytes += (lua_Integer)p->input.text_len;
@@ -561,8 +571,8 @@ static void give_noise(lua_State *L, pt_peer *p, const char *why,
   m->payload = lua_gettop(L);
 }
 
-static void give_call(lua_State *L, pt_peer *p, const envelope *e,
-                      pt_message *m) {
+static void set_call(lua_State *L, pt_peer *p, const envelope *e,
+                     pt_message *m) {
   p->counts.received++;
   m->kind = PT_NOTIFICATION;
   m->method = e->method_at;
@@ -574,9 +584,9 @@ static void give_call(lua_State *L, pt_peer *p, const envelope *e,
   }
 }
 
-/* Finalizers may have given up on the call while the message was decoded, so it
-** is looked for here, and nothing can fail behind that. */
-static void give_answer(pt_peer *p, const envelope *e, pt_message *m) {
+/* Finalizers may have withdrawn the call while the message was decoded. So the
+** call is looked up here, and nothing after that can fail. */
+static void set_answer(pt_peer *p, const envelope *e, pt_message *m) {
   size_t slot = find_slot(p, e);
   p->counts.received++;
   m->kind = e->error == IS_PRESENT ? PT_ERROR : PT_RESULT;
@@ -590,7 +600,7 @@ static void give_answer(pt_peer *p, const envelope *e, pt_message *m) {
   }
 }
 
-static const char *wrong_call(const envelope *e) {
+static const char *find_call_fault(const envelope *e) {
   if (e->method == IS_WRONG)
     return "method is not a string";
   if (e->params == IS_WRONG)
@@ -611,8 +621,8 @@ static int is_error_object(lua_State *L, int at) {
   return ok;
 }
 
-static const char *wrong_answer(lua_State *L, const pt_peer *p,
-                                const envelope *e) {
+static const char *find_answer_fault(lua_State *L, const pt_peer *p,
+                                     const envelope *e) {
   if (e->error == IS_PRESENT && e->result == IS_PRESENT)
     return "both a result and an error";
   if (e->error != IS_PRESENT && e->result == IS_ABSENT)
@@ -625,7 +635,8 @@ static const char *wrong_answer(lua_State *L, const pt_peer *p,
   return NULL;
 }
 
-static const char *wrong_with(lua_State *L, const pt_peer *p,
+/* Returns why the envelope is not a valid message, or NULL. */
+static const char *find_fault(lua_State *L, const pt_peer *p,
                               const envelope *e) {
   if (e->jsonrpc != IS_PRESENT)
     return e->jsonrpc == IS_ABSENT ? "jsonrpc is missing"
@@ -637,20 +648,21 @@ static const char *wrong_with(lua_State *L, const pt_peer *p,
   }
   if (e->id == IS_WRONG)
     return "id is neither a string, nor a number, nor null";
-  return e->method != IS_ABSENT ? wrong_call(e) : wrong_answer(L, p, e);
+  return e->method != IS_ABSENT ? find_call_fault(e)
+                                : find_answer_fault(L, p, e);
 }
 
-/* What the envelope that was read amounts to. */
+/* Decides which kind of message the envelope is. */
 static void classify(lua_State *L, pt_peer *p, const envelope *e,
                      pt_message *m) {
-  const char *wrong = wrong_with(L, p, e);
+  const char *wrong = find_fault(L, p, e);
   if (wrong != NULL) {
     lua_pushstring(L, wrong);
-    give_invalid(L, p, e, INVALID_REQUEST, m);
+    set_invalid(L, p, e, INVALID_REQUEST, m);
   } else if (e->method != IS_ABSENT) {
-    give_call(L, p, e, m);
+    set_call(L, p, e, m);
   } else {
-    give_answer(p, e, m);
+    set_answer(p, e, m);
   }
 }
 
@@ -658,14 +670,14 @@ static void classify(lua_State *L, pt_peer *p, const envelope *e,
 
 /* {====== Whole messages ====== */
 
-static void give_plain_invalid(lua_State *L, pt_peer *p, const char *why,
-                               pt_message *m) {
+static void set_plain_invalid(lua_State *L, pt_peer *p, const char *why,
+                              pt_message *m) {
   envelope none = {0};
   lua_pushstring(L, why);
-  give_invalid(L, p, &none, INVALID_REQUEST, m);
+  set_invalid(L, p, &none, INVALID_REQUEST, m);
 }
 
-static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+static void read_object(lua_State *L, pt_peer *p, const pt_decode_env *env,
                         const char *text, const char *end, pt_message *m) {
   envelope e = {0};
   pt_decoder d;
@@ -676,23 +688,23 @@ static void read_object(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   d.big_integers = p->codec.big_integers;
   d.repeat = p->codec.repeat.name != NULL ? &p->codec.repeat : NULL;
   p->codec.repeat.from = NULL;
-  d.words = *words;
+  d.env = *env;
   if (read_envelope(L, p, &d, &e)) {
     d.p = pt_json_space(d.p, end);
     if (d.p == end) {
       classify(L, p, &e, m);
       return;
     }
-    d.fault.what = "unexpected text behind the message";
+    d.fault.what = "unexpected text after the message";
     d.fault.where = d.p;
   }
   lua_settop(L, 1);
-  give_fault(L, p, &e, &d.fault, m);
+  set_fault(L, p, &e, &d.fault, m);
 }
 
-/* The next member of the batch that is being handed out. Its text was checked
-** when the batch began. */
-static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+/* Reads the next member of the batch. Its text was checked when the batch
+** began. */
+static void read_member(lua_State *L, pt_peer *p, const pt_decode_env *env,
                         pt_message *m) {
   pt_input *in = &p->input;
   const char *text = pt_buf_front(&in->buf) + in->batch;
@@ -702,39 +714,39 @@ static void read_member(lua_State *L, pt_peer *p, const pt_vocabulary *words,
   in->text = text;
   in->text_len = (size_t)(next - text);
   if (*text == '{')
-    read_object(L, p, words, text, next, m);
+    read_object(L, p, env, text, next, m);
   else
-    give_plain_invalid(L, p, "not an object", m);
+    set_plain_invalid(L, p, "not an object", m);
   next = pt_json_space(next, end);
   in->text_used = *next == ']' ? in->batch_used : 0;
   in->batch = (size_t)(pt_json_space(next + 1, end) - pt_buf_front(&in->buf));
 }
 
-static void read_batch(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+static void read_batch(lua_State *L, pt_peer *p, const pt_decode_env *env,
                        const char *text, const char *end, pt_message *m) {
   envelope none = {0};
   pt_json_fault fault;
   const char *first = pt_json_space(text + 1, end);
   const char *close = pt_json_value(text, end, p->codec.style.depth, &fault);
   if (close != NULL && pt_json_space(close, end) < end) {
-    fault.what = "unexpected text behind the batch";
+    fault.what = "unexpected text after the batch";
     fault.where = close;
     close = NULL;
   }
   if (close == NULL) {
-    give_fault(L, p, &none, &fault, m);
+    set_fault(L, p, &none, &fault, m);
   } else if (*first == ']') {
-    give_plain_invalid(L, p, "empty batch", m);
+    set_plain_invalid(L, p, "empty batch", m);
   } else {
     pt_batch_begin(L);
     p->input.batch = (size_t)(first - pt_buf_front(&p->input.buf));
     p->input.batch_used = p->input.text_used;
-    read_member(L, p, words, m);
+    read_member(L, p, env, m);
   }
 }
 
-/* Lines are often things that were printed by mistake: one that is not JSON and
-** does not even begin like a message is noise. */
+/* Whether a line is noise. Lines are often output that was printed by mistake:
+** a line that is not JSON and does not even begin like a message is noise. */
 static int is_noise(const pt_peer *p, const char *text, const char *end,
                     pt_json_fault *fault) {
   const char *after;
@@ -749,34 +761,35 @@ static int is_noise(const pt_peer *p, const char *text, const char *end,
   return after == NULL || pt_json_space(after, end) < end;
 }
 
-static void read_odd(lua_State *L, pt_peer *p, const pt_vocabulary *words,
-                     const char *text, const char *end, pt_message *m) {
+/* Reads a text that does not begin with '{': a batch, noise, or an error. */
+static void read_unusual(lua_State *L, pt_peer *p, const pt_decode_env *env,
+                         const char *text, const char *end, pt_message *m) {
   envelope none = {0};
   pt_json_fault fault;
   if (is_noise(p, text, end, &fault))
-    give_noise(L, p, "not JSON", m);
+    set_noise(L, p, "not JSON", m);
   else if (text < end && *text == '[')
-    read_batch(L, p, words, text, end, m);
+    read_batch(L, p, env, text, end, m);
   else if (pt_json_value(text, end, p->codec.style.depth, &fault) == NULL)
-    give_fault(L, p, &none, &fault, m);
+    set_fault(L, p, &none, &fault, m);
   else
-    give_plain_invalid(L, p, "not an object", m);
+    set_plain_invalid(L, p, "not an object", m);
 }
 
-void pt_message_read(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+void pt_message_read(lua_State *L, pt_peer *p, const pt_decode_env *env,
                      pt_message *m) {
   const char *end = p->input.text + p->input.text_len;
   const char *text = pt_json_space(p->input.text, end);
   if (p->input.batch > 0)
-    read_member(L, p, words, m);
+    read_member(L, p, env, m);
   else if (text < end && *text == '{')
-    read_object(L, p, words, text, end, m);
+    read_object(L, p, env, text, end, m);
   else
-    read_odd(L, p, words, text, end, m);
+    read_unusual(L, p, env, text, end, m);
 }
 
 void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m) {
-  give_noise(L, p, "not part of a message", m);
+  set_noise(L, p, "not part of a message", m);
 }
 
 static void push_refusal(lua_State *L, const pt_frame_found *found) {
@@ -795,7 +808,7 @@ void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
   push_refusal(L, found);
   if (found->skim != NULL)
     read_skimmed(found->skim, &e);
-  give_invalid(L, p, &e, INVALID_REQUEST, m);
+  set_invalid(L, p, &e, INVALID_REQUEST, m);
   if (found->skim != NULL) {
     lua_pushinteger(
         L, (lua_Integer)(found->size > 0 ? found->size : found->number));

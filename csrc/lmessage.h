@@ -1,7 +1,7 @@
 /*
-** What a message is: the text of one frame taken apart. The members of the
-** envelope are read in one pass, whatever their order, and the payloads are
-** decoded on the way. Its parts are left on the stack.
+** Parses messages: takes the text of one frame apart. The members of the
+** envelope are read in one pass, in any order, and the payloads are decoded
+** during that pass. The parts of the message are left on the stack.
 */
 #ifndef PT_LMESSAGE_H
 #define PT_LMESSAGE_H
@@ -15,41 +15,44 @@ typedef enum pt_kind {
   PT_NOTIFICATION,
   PT_RESULT,
   PT_ERROR,
-  PT_STRAY, /* answers no call that waits */
+  PT_STRAY, /* an answer to a call that is not pending */
   PT_INVALID,
   PT_NOISE
 } pt_kind;
 
-/* The indexes are places on the stack; 0 stands for nil. */
+/* Integers other than `kind` and `call` are stack indexes; 0 stands for nil. */
 typedef struct pt_message {
   pt_kind kind;
-  int id; /* of a request; of an invalid message, if it is known */
+  int id; /* id of a request, or of an invalid message if it is known */
   int method;
-  int payload;  /* params, result, error, or the report of what is wrong */
-  void *waiter; /* of a result or error: the call no longer waits */
-  int64_t call; /* the call that an invalid message would have answered; 0 for
-                ** none. It still waits */
+  int payload;  /* params, result, error, or the report about an error */
+  void *waiter; /* waiter of the call that a result or error has completed */
+  /* id of the pending call that an invalid message would have answered, or 0;
+  ** the call is still pending */
+  int64_t call;
 } pt_message;
 
-/* The next three are called with the peer alone on the stack. The text is in
-** the fields text and text_len of the input; all of it must stay put meanwhile,
-** and finalizers may run. They raise only when memory is short. */
+/* The next three functions expect the peer alone on the stack. The text is in
+** the fields text and text_len of the peer's input. It must not move meanwhile,
+** although finalizers may run. They raise only if there is not enough memory.
+*/
 
-/* A whole message, or the next member of a batch that was begun. The words are
-** those of the running function. */
-void pt_message_read(lua_State *L, pt_peer *p, const pt_vocabulary *words,
+/* Reads a message, or the next member of a batch. `env` comes from the
+** running function. */
+void pt_message_read(lua_State *L, pt_peer *p, const pt_decode_env *env,
                      pt_message *m);
 
-/* Bytes outside of any message. */
+/* Reports bytes outside of any message. */
 void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m);
 
-/* A frame that is refused. */
+/* Reports a frame that the scanner has refused. */
 void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
                         pt_message *m);
 
-/* The values of the extra members of a message are on the stack from `first`
-** on, nil where one is missing: NULL if all are as they should be, else pushes
-** what is wrong and returns it. The peer is at 1. */
+/* Checks the extra members of a message: their values are on the stack from
+** `first` on, nil where a member is missing. Returns NULL if all have the
+** expected values. Otherwise pushes and returns the reason. The peer is at
+** index 1. */
 const char *pt_message_check_extra(lua_State *L, const pt_peer *p, int first);
 
 #pragma GCC visibility pop

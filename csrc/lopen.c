@@ -1,14 +1,12 @@
 /*
-** core.peer: opening one, which is mostly looking at its options, and the
-** methods of its userdata. Misuse raises before anything is taken over.
+** core.peer, which opens a peer after checking its options, and the methods of
+** the userdata. Misuse raises before the peer takes ownership of anything.
 */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "core.h"
-#include "lcall.h"
-#include "ldispatch.h"
 #include "lfd.h"
 #include "lmessage.h"
 #include "lsend.h"
@@ -25,7 +23,7 @@
 
 /* {====== Options ====== */
 
-/* The value that is not as expected is on top. */
+/* The wrong value is on top. */
 static void bad_option(lua_State *L, const char *name, const char *expected) {
   luaL_error(L, "stream option '%s': %s expected, got %s", name, expected,
              luaL_typename(L, -1));
@@ -38,7 +36,7 @@ static const char *const option_names[] = {
 static const char *const limit_names[] = {
     "header", "message", "nesting", "queue", "calls", "text", "values", NULL};
 
-/* The limits table is on top, or nil. */
+/* Returns a limit of the table on top, or its default if that is nil. */
 static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
                         lua_Integer most) {
   lua_Integer value = usual;
@@ -74,14 +72,16 @@ static void get_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
   lua_pop(L, 1);
 }
 
+/* The names of pt_frame_mode. */
+static const char *const framing_names[] = {"auto", "line", "header"};
+
 static pt_frame_mode get_framing(lua_State *L) {
-  static const char *const names[] = {"auto", "line", "header"};
   const char *name;
   int i;
   lua_getfield(L, 1, "framing");
   name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
   for (i = 0; i < 3; i++)
-    if (strcmp(name, names[i]) == 0) {
+    if (strcmp(name, framing_names[i]) == 0) {
       lua_pop(L, 1);
       return (pt_frame_mode)i;
     }
@@ -89,7 +89,7 @@ static pt_frame_mode get_framing(lua_State *L) {
   return PT_FRAME_AUTO;
 }
 
-/* The codec on top of the stack has a function `name`; it is kept. */
+/* Stores the function `name` of the codec on top. */
 static void keep_function(lua_State *L, int peer, const char *name, int key) {
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION)
     bad_option(L, "json", "a codec with the functions encode and decode");
@@ -124,7 +124,7 @@ static void set_repeated(lua_State *L, pt_peer *p, int peer, int options) {
   r->value_at = PT_PEER_REPEATED;
 }
 
-/* What becomes of the values that are received from now on. */
+/* Sets how values are decoded from now on. */
 static void set_values(lua_State *L, pt_peer *p, int peer, int options) {
   set_repeated(L, p, peer, options);
   p->codec.is_ordered = get_boolean(L, options, "ordered", p->codec.is_ordered);
@@ -146,9 +146,10 @@ static void get_codec(lua_State *L, pt_peer *p, int peer) {
 /* }====== */
 
 /* {====== The form of messages ======
-** That of own ids, the members that every message has beside jsonrpc, and what
-** stands before a length. It is set when a peer is opened, and again once the
-** protocol is known. All of it is looked at before any of it is taken. */
+** The form of our ids, the members that every message has besides jsonrpc, and
+** the text before a length. It is set when a peer is opened, and again when the
+** protocol is known. All options are checked before any of them takes effect.
+*/
 
 static int read_ids(lua_State *L, const pt_peer *p, int options) {
   int type = lua_getfield(L, options, "ids");
@@ -162,7 +163,7 @@ static int read_ids(lua_State *L, const pt_peer *p, int options) {
   return is_string;
 }
 
-/* The text before the number must be what a reader takes for a header. */
+/* Whether a frame scanner would accept the text before the length. */
 static int is_header(const char *text, size_t len) {
   const char *line = text, *end = text + len, *newline;
   pt_header_field field;
@@ -193,8 +194,8 @@ static void push_header(lua_State *L, int peer, int options) {
                   "\"Content-Length: \" expected");
 }
 
-/* Pushes the list of the extra members: name, value, name, value. As before if
-** the option is not given. */
+/* Pushes the list of the extra members: name, value, name, value. Without the
+** option it is the former list. */
 static void push_extra(lua_State *L, int peer, int options, pt_form *form) {
   int given = lua_gettop(L) + 1, list = given + 1;
   int type = lua_getfield(L, options, "extra");
@@ -223,8 +224,8 @@ static void push_extra(lua_State *L, int peer, int options, pt_form *form) {
   lua_remove(L, given);
 }
 
-/* The head is put together behind what is queued. Nothing runs but this while
-** it is there, and nothing of it stays. */
+/* The head is assembled after the queued output, and then removed from there.
+** No other code runs meanwhile. */
 
 static void give_up(lua_State *L, pt_peer *p, size_t mark, const char *why) {
   pt_buf_cut(&p->output.buf, mark);
@@ -237,7 +238,7 @@ static void write_head(lua_State *L, pt_peer *p, size_t mark,
     give_up(L, p, mark, "not enough memory");
 }
 
-/* Writes the name or value on top, and takes it off. */
+/* Writes the name or value on top, and pops it. */
 static void write_part(lua_State *L, pt_peer *p, size_t mark, int is_name) {
   pt_encoded status = pt_encode_value(L, lua_gettop(L), &p->output.buf, mark,
                                       &p->codec.style, "stream option 'extra'");
@@ -250,7 +251,8 @@ static void write_part(lua_State *L, pt_peer *p, size_t mark, int is_name) {
   lua_pop(L, 1);
 }
 
-/* Pushes how messages begin with the extra members of the list on top. */
+/* Pushes the head of messages: the extra members of the list on top, and
+** jsonrpc. */
 static void push_head(lua_State *L, pt_peer *p, int extras) {
   size_t mark = pt_buf_len(&p->output.buf), len;
   int i, list = lua_gettop(L);
@@ -263,19 +265,19 @@ static void push_head(lua_State *L, pt_peer *p, int extras) {
   }
   write_head(L, p, mark, "\"jsonrpc\":\"2.0\",");
   len = pt_buf_len(&p->output.buf) - mark;
-  pt_buf_cut(&p->output.buf, mark); /* the bytes stay until more is added */
+  /* the bytes stay valid until more are added */
+  pt_buf_cut(&p->output.buf, mark);
   lua_pushlstring(L, pt_buf_front(&p->output.buf) + mark, len);
 }
 
-/* The forms that the ids of pending calls may have. */
+/* Returns the forms that the ids of pending calls may have. */
 static unsigned forms_of_ids(const pt_peer *p, int string_ids) {
   unsigned form = string_ids ? PT_ID_STRING : PT_ID_INTEGER;
   return p->pending.count > 0 ? p->form.id_forms | form : form;
 }
 
-/* Messages have from now on the form that the table at `options` asks for, and
-** as before where it asks for nothing. Either all of it changes, or it raises
-** and nothing has. */
+/* Sets the form of messages from the table at `options`. An option that is
+** missing keeps its value. If this raises, nothing has changed. */
 static void set_form(lua_State *L, pt_peer *p, int peer, int options) {
   pt_form form = p->form;
   form.string_ids = read_ids(L, p, options);
@@ -298,8 +300,8 @@ static int peer_others(lua_State *L) {
   return 1;
 }
 
-/* Looks for the extra members among the others that were kept of the last
-** message: NULL, or pushes what is wrong. */
+/* Checks the extra members among the stored members of the last message.
+** Returns NULL, or pushes and returns the reason. */
 static const char *check_others(lua_State *L, const pt_peer *p) {
   int i, others = lua_gettop(L) + 1, list = others + 1;
   if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) != LUA_TTABLE) {
@@ -315,16 +317,16 @@ static const char *check_others(lua_State *L, const pt_peer *p) {
   return pt_message_check_extra(L, p, list + 1);
 }
 
-/* stream:speak{ ids =, extra =, header =, ordered =, big_integers =, repeated =
+/* stream:set_envelope{ ids =, extra =, header =, ordered =, big_integers =, repeated =
 ** } -> true | nil, msg, kind */
-static int peer_speak(lua_State *L) {
+static int peer_set_envelope(lua_State *L) {
   static const char *const names[] = {
       "ids", "extra", "header", "ordered", "big_integers", "repeated", NULL};
   pt_peer *p = pt_peer_check(L, 1);
   const char *wrong = NULL;
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
-  pt_check_names(L, 2, names, "stream:speak");
+  pt_check_names(L, 2, names, "stream:set_envelope");
   if (p->input.is_reading)
     return luaL_error(L, "a message is being read");
   set_form(L, p, 1, 2);
@@ -344,7 +346,7 @@ static int peer_speak(lua_State *L) {
 
 /* {====== State ====== */
 
-/* stream:begin(): begins to read */
+/* stream:begin(): starts reading */
 static int peer_begin(lua_State *L) {
   pt_peer_watch(L, pt_peer_check(L, 1), 1);
   return 0;
@@ -356,14 +358,14 @@ static int peer_hold(lua_State *L) {
   return 0;
 }
 
-/* stream:report(is_reporting): policy.moved is called after answers and writes
-*/
-static int peer_report(lua_State *L) {
-  pt_peer_check(L, 1)->is_reporting = lua_toboolean(L, 2);
+/* stream:watch_activity(is_on): whether policy.after_activity is called after
+** every handler and every write */
+static int peer_watch_activity(lua_State *L) {
+  pt_peer_check(L, 1)->watches_activity = lua_toboolean(L, 2);
   return 0;
 }
 
-/* stream:pause(is_paused): stops reading, or goes on */
+/* stream:pause(is_paused): stops or continues reading */
 static int peer_pause(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   p->is_paused = lua_toboolean(L, 2);
@@ -373,17 +375,18 @@ static int peer_pause(lua_State *L) {
   return 0;
 }
 
-/* stream:expect_end(): nothing will come but what is there */
+/* stream:expect_end(): the other side has ended; the input ends after what it
+** has already sent */
 static int peer_expect_end(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  p->is_orphaned = 1;
-  p->input.is_drained = 0; /* more may have come since the last read */
+  p->expects_end = 1;
+  p->input.is_drained = 0; /* more input may have arrived since the last read */
   if (p->input.io.fd != -1 && !p->is_finished)
     pt_list_add(&p->loop->unread, &p->to_read);
   return 0;
 }
 
-/* stream:write(): writes what is queued now */
+/* stream:write(): writes the queued output now */
 static int peer_write(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_list_remove(&p->loop->unwritten, &p->to_write);
@@ -392,23 +395,24 @@ static int peer_write(lua_State *L) {
   return 0;
 }
 
-/* stream:write_soon(): before the loop waits, or now if it does not turn */
+/* stream:write_soon(): writes the queued output before the loop waits, or now
+** if the loop is not turning */
 static int peer_write_soon(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   if (p->output.io.fd != -1)
-    pt_peer_queued(L, p);
+    pt_peer_write_soon(L, p);
   return 0;
 }
 
-/* stream:has_room() -> boolean: whether one more request may be begun */
+/* stream:has_room() -> boolean: whether one more request may be started */
 static int peer_has_room(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_pushboolean(L, pt_dispatch_has_room(p));
   return 1;
 }
 
-/* stream:running() -> integer, boolean: handlers at work, and whether answers
-** wait that nobody reads */
+/* stream:running() -> integer, boolean: number of running handlers, and whether
+** too much output waits to be read */
 static int peer_running(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   lua_pushinteger(L, p->running);
@@ -416,19 +420,19 @@ static int peer_running(lua_State *L) {
   return 2;
 }
 
-/* stream:size() -> bytes */
+/* stream:size() -> bytes of the last message received */
 static int peer_size(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_peer_check(L, 1)->input.text_len);
   return 1;
 }
 
-/* stream:waiting() -> n */
+/* stream:waiting() -> number of pending calls */
 static int peer_waiting(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_peer_check(L, 1)->pending.count);
   return 1;
 }
 
-/* stream:queued() -> bytes */
+/* stream:queued() -> bytes of queued output */
 static int peer_queued(lua_State *L) {
   lua_pushinteger(L, (lua_Integer)pt_buf_len(&pt_peer_check(L, 1)->output.buf));
   return 1;
@@ -441,7 +445,7 @@ static void push_descriptor(lua_State *L, int fd) {
     lua_pushinteger(L, fd);
 }
 
-/* stream:fds() -> read, write; nil where it is closed */
+/* stream:fds() -> read, write; nil for one that is closed */
 static int peer_fds(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   push_descriptor(L, p->input.io.fd);
@@ -451,8 +455,7 @@ static int peer_fds(lua_State *L) {
 
 /* stream:framing() -> "header" | "line" | "auto" */
 static int peer_framing(lua_State *L) {
-  static const char *const names[] = {"auto", "line", "header"};
-  lua_pushstring(L, names[pt_peer_check(L, 1)->input.framing.mode]);
+  lua_pushstring(L, framing_names[pt_peer_check(L, 1)->input.framing.mode]);
   return 1;
 }
 
@@ -481,28 +484,28 @@ static int peer_stats(lua_State *L) {
 static const luaL_Reg methods[] = {
     {"ask", pt_call_ask},
     {"begin", peer_begin},
-    {"deafen", pt_call_deafen},
+    {"close_output", pt_peer_close_output},
+    {"complete_call", pt_call_complete_id},
     {"expect_end", peer_expect_end},
     {"fail", pt_send_fail},
+    {"fail_calls", pt_call_fail_all},
     {"fds", peer_fds},
     {"finish", pt_peer_finish},
     {"framing", peer_framing},
     {"handle", pt_dispatch_handle},
     {"has_room", peer_has_room},
     {"hold", peer_hold},
-    {"listen", pt_dispatch_listen},
     {"others", peer_others},
     {"pause", peer_pause},
     {"queued", peer_queued},
-    {"report", peer_report},
+    {"receive_only", pt_dispatch_receive_only},
     {"requests", pt_dispatch_requests},
     {"running", peer_running},
-    {"settle", pt_call_settle_id},
-    {"shut", pt_peer_shut},
+    {"set_envelope", peer_set_envelope},
     {"size", peer_size},
-    {"speak", peer_speak},
     {"stats", peer_stats},
     {"waiting", peer_waiting},
+    {"watch_activity", peer_watch_activity},
     {"write", peer_write},
     {"write_soon", peer_write_soon},
     {NULL, NULL},
@@ -510,7 +513,7 @@ static const luaL_Reg methods[] = {
 
 /* {====== Opening ====== */
 
-/* Looks at the descriptor that is the option `name`: 0, or an error number. */
+/* Reads the descriptor of the option `name`. Returns 0 or an error number. */
 static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
   const pt_fd *f;
   lua_Integer fd;
@@ -526,7 +529,7 @@ static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
   return pt_io_init(io, (int)fd);
 }
 
-/* The descriptor object on top, if it is one, is the peer's from now on. */
+/* Takes ownership of the descriptor object at `index`, if it is one. */
 static int take_descriptor(lua_State *L, int index) {
   pt_fd *f = pt_fd_test(L, index);
   if (f == NULL)
@@ -535,7 +538,7 @@ static int take_descriptor(lua_State *L, int index) {
   return 1;
 }
 
-/* Both descriptors are taken over at once, or none is. */
+/* Takes ownership of both descriptors, or of neither. */
 static int get_descriptors(lua_State *L, pt_peer *p) {
   int input = lua_gettop(L) + 1, err;
   err = get_descriptor(L, "read", &p->input.io);
@@ -568,14 +571,14 @@ static void keep_setting(lua_State *L, int peer, int value, const char *name) {
   lua_setiuservalue(L, peer, value);
 }
 
-/* The settings are at 3. */
+/* The settings are at index 3. */
 static void get_settings(lua_State *L, pt_peer *p, int peer) {
   p->timeout = get_seconds(L, "timeout", HUGE_VAL);
   p->spin = get_seconds(L, "spin", 0);
   if (p->spin == HUGE_VAL)
     p->spin = 0;
   lua_getfield(L, 3, "requests");
-  p->bound = luaL_checkinteger(L, -1);
+  p->max_handlers = luaL_checkinteger(L, -1);
   lua_pop(L, 1);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, peer, PT_PEER_SELF);
@@ -613,7 +616,6 @@ static int core_peer(lua_State *L) {
 
 /* }====== */
 
-/* The functions peer:call and peer:notify, core.peer, and core.overdue. */
 void pt_open_peer(lua_State *L) {
   pt_loop *lp = pt_loop_get(L);
   pt_dispatch_set_hooks(L, lp);

@@ -1,10 +1,11 @@
 /*
-** An order is a metatable. What it keeps under a key of its own is a userdata:
-** the names as pointers, in their order, and a hash table from a pointer to its
-** place. The user value of it is a list of the names, which keeps them alive.
+** An order is a metatable. Under a private key it has a userdata: the names as
+** pointers, in their order, and a hash table from a pointer to its place. The
+** user value of the userdata is a list of the names, which keeps them alive.
 **
-** Lua has one string for equal texts of up to 40 bytes, so that a pointer tells
-** a name. Longer names are in the list by their text as well.
+** Lua has only one string for equal texts of up to 40 bytes, so a pointer
+** identifies a short name. Longer names are also found by their text, in the
+** list.
 */
 #include "lorder.h"
 
@@ -12,11 +13,11 @@
 
 #define INTERNED 40 /* LUAI_MAXSHORTLEN, which Lua does not publish */
 
-static const char order_key = 0; /* its address is the key in the metatable */
+static const char order_key = 0; /* its address is the private key */
 
 /* {====== Places ====== */
 
-/* The place of a long name, by its text. */
+/* Returns the place of a long name, found by its text. */
 static int find_long(lua_State *L, int list, int name) {
   int place;
   lua_pushvalue(L, name);
@@ -26,7 +27,7 @@ static int find_long(lua_State *L, int list, int name) {
   return place;
 }
 
-/* Pushes the list of the names by which the table at `table` is ordered. */
+/* Pushes the list of names that orders the table at `table`. */
 static void push_list(lua_State *L, int table) {
   lua_getmetatable(L, table);
   lua_rawgetp(L, -1, &order_key);
@@ -45,8 +46,8 @@ int pt_order_place_of_text(lua_State *L, int table, int key) {
   return place;
 }
 
-/* Gives the name on top the next place; 0 if it has one. The list at `list` may
-** have it there already. */
+/* Gives the name on top the next place. Returns 0 if it has one already. The
+** list at `list` may contain the name already. */
 static int add_name(lua_State *L, pt_order *o, int list, int is_in_list) {
   int name = lua_gettop(L);
   int is_long = lua_rawlen(L, name) > INTERNED;
@@ -69,8 +70,8 @@ static int add_name(lua_State *L, pt_order *o, int list, int is_in_list) {
   return 1;
 }
 
-/* Pushes an order without names, with room for so many; the list at `list`
-** becomes its own. */
+/* Pushes an order without names, with room for `names` names. The list at
+** `list` becomes its user value. */
 static pt_order *push_order(lua_State *L, int list, lua_Integer names) {
   size_t slots = 4, room = (size_t)names, size;
   pt_order *o;
@@ -117,7 +118,7 @@ static int order_pairs(lua_State *L) {
 
 /* {====== Making orders ====== */
 
-/* Replaces the order on top by a metatable with it. */
+/* Replaces the order on top by a metatable that contains it. */
 static void to_metatable(lua_State *L) {
   lua_createtable(L, 0, 3);
   lua_pushliteral(L, "pintle.order");
@@ -142,17 +143,17 @@ int pt_order_new(lua_State *L) {
   o = push_order(L, 2, n);
   for (lua_Integer i = 1; i <= n; i++) {
     if (lua_rawgeti(L, 1, i) != LUA_TSTRING)
-      return luaL_argerror(L, 1, "a list of names is made of strings");
+      return luaL_argerror(L, 1, "a list of names must contain only strings");
     if (!add_name(L, o, 2, 0))
       return luaL_argerror(
-          L, 1, lua_pushfstring(L, "'%s' comes twice", lua_tostring(L, -1)));
+          L, 1, lua_pushfstring(L, "'%s' occurs twice", lua_tostring(L, -1)));
     lua_pop(L, 1);
   }
   to_metatable(L);
   return 1;
 }
 
-/* Replaces the list on top by an order of it; a name that comes again keeps its
+/* Replaces the list on top by an order. A name that occurs again keeps its
 ** first place. */
 static pt_order *to_order(lua_State *L) {
   int list = lua_gettop(L);
@@ -171,8 +172,8 @@ static pt_order *to_order(lua_State *L) {
   return o;
 }
 
-/* Adds the names that stand behind the table, each with its value, to the list
-** on top. */
+/* Appends the names above the table, each followed by its value, to the list on
+** top. */
 static void append(lua_State *L, int table, lua_Integer noted, int members) {
   for (int i = 1; i <= members; i++) {
     lua_pushvalue(L, table - 1 + i * 2);
@@ -180,7 +181,8 @@ static void append(lua_State *L, int table, lua_Integer noted, int members) {
   }
 }
 
-/* While the table grows, the list stands in for its metatable. */
+/* While the table still gets members, the list is in the place of its
+** metatable. */
 void pt_order_append(lua_State *L, int table, lua_Integer noted, int members,
                      int is_last) {
   if (!lua_getmetatable(L, table)) {
@@ -202,11 +204,12 @@ void pt_order_append(lua_State *L, int table, lua_Integer noted, int members,
 
 /* {====== Sharing ====== */
 
-/* Objects of a list mostly have the same names. Their orders are kept in a
-** cache: here as pointers; they and their metatables are in the table of
-** strings, behind those. */
+/* The objects of a list usually have the same names, so orders are cached. Here
+** are pointers to them; the table of strings keeps the orders and their
+** metatables alive. */
 
-/* Notes the names behind the table, and returns the first slot for them. */
+/* Stores the names above the table in `names`, and returns the first slot of
+** the cache for them. */
 static unsigned read_names(lua_State *L, int table, int members,
                            const void **names) {
   uint64_t mixed = (uint64_t)members;
@@ -222,7 +225,7 @@ static int has_names(const pt_order *o, const void **names, int members) {
          memcmp(o->names, names, sizeof *names * (size_t)members) == 0;
 }
 
-void pt_order_share(lua_State *L, const pt_vocabulary *v, int table,
+void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
                     int members) {
   const void *names[PT_ORDER_SHARED];
   struct pt_order **kept = v->names->orders, *o;
@@ -259,8 +262,8 @@ const pt_order *pt_order_get(lua_State *L) {
   return o;
 }
 
-/* Pushes the first member that is named from `place` on, and says whether there
-** is one. */
+/* Pushes the first member whose name has at least the place `place`. Returns
+** whether there is one. */
 static int push_named(lua_State *L, int table, int list, lua_Integer place) {
   for (; lua_rawgeti(L, list, place) != LUA_TNIL; place++) {
     lua_pushvalue(L, -1);
@@ -272,7 +275,7 @@ static int push_named(lua_State *L, int table, int list, lua_Integer place) {
   return 0;
 }
 
-/* A key that is no name is not skipped, but left to be refused. */
+/* A key that is not a string is not skipped: the encoder reports it. */
 int pt_order_next_other(lua_State *L, const pt_order *o, int table) {
   while (lua_next(L, table)) {
     if (pt_order_place(L, o, table, lua_gettop(L) - 1) == 0)

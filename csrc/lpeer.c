@@ -3,6 +3,7 @@
 #include "lpeer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,23 +13,97 @@
 #include "core.h"
 
 #define PEER "pintle.core.peer"
-#define CLOGGED (1024 * 1024) /* bytes of answers that nobody reads */
+/* bytes of output that the other side does not read */
+#define CLOGGED (1024 * 1024)
 
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
-#define READ_MOST (1024 * 1024) /* beyond what is there already */
-#define LARGE (128 * 1024) /* bytes from which memory is mapped by itself */
+#define READ_MOST (1024 * 1024) /* or as much as the buffer holds already */
+/* from this size on the C library maps memory separately */
+#define LARGE (128 * 1024)
 
-#define EARLY_LEAST (2 * 1024) /* bytes that are worth sending early */
-#define EARLY_MUCH (32 * 1024) /* half of what an ordinary pipe holds */
-#define EARLY_TRIAL 16         /* times sent before it is decided */
-#define EARLY_HELD 4096        /* times not sent before it is tried again */
+#define EARLY_LEAST (2 * 1024) /* least output that is worth an early write */
+#define EARLY_MUCH (32 * 1024) /* half of the capacity of an ordinary pipe */
+#define EARLY_TRIAL 16         /* early writes before each decision */
+#define EARLY_HELD 4096 /* early writes skipped before they are tried again */
 
 #ifndef RUSAGE_THREAD
 #define RUSAGE_THREAD RUSAGE_SELF
 #endif
 
-static const char peer_mark = 0; /* its address is in every peer */
+/* the first member of every peer points to this */
+static const char peer_mark = 0;
+
+/* {====== Pending calls ====== */
+
+static size_t slot_of(const pt_pending *p, int64_t id) {
+  return (size_t)id & (p->slots - 1);
+}
+
+int pt_pending_is_full(const pt_pending *p) { return p->count >= p->slots / 2; }
+
+/* The ring is at most half full, so the search for a free slot is short. */
+int64_t pt_pending_next(pt_pending *p) {
+  int64_t id = p->last;
+  do
+    id = id == INT64_MAX ? 1 : id + 1;
+  while (p->calls[slot_of(p, id)].id != 0);
+  return id;
+}
+
+void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter) {
+  size_t slot = slot_of(p, id);
+  p->calls[slot].waiter = waiter;
+  p->calls[slot].id = p->last = id;
+  p->calls[slot].due = due;
+  p->count++;
+}
+
+size_t pt_pending_find(const pt_pending *p, int64_t id) {
+  size_t slot;
+  if (p->slots == 0 || id <= 0)
+    return PT_PENDING_NONE;
+  slot = slot_of(p, id);
+  return p->calls[slot].id == id ? slot : PT_PENDING_NONE;
+}
+
+void pt_pending_remove(pt_pending *p, size_t slot) {
+  p->calls[slot].id = 0;
+  p->count--;
+}
+
+/* Repeated calls continue the sweep over the ring where the last call has
+** stopped. */
+size_t pt_pending_overdue(pt_pending *p, double now, double *next) {
+  double earliest = p->swept > 0 ? p->earliest : HUGE_VAL;
+  size_t slot;
+  for (slot = p->swept; slot < p->slots; slot++) {
+    const pt_pending_call *call = &p->calls[slot];
+    if (call->id == 0)
+      continue;
+    if (call->due <= now)
+      break;
+    if (call->due < earliest)
+      earliest = call->due;
+  }
+  p->swept = slot < p->slots ? slot : 0;
+  p->earliest = *next = earliest;
+  return slot < p->slots ? slot : PT_PENDING_NONE;
+}
+
+void pt_pending_move(pt_pending *p, pt_pending_call *calls, size_t slots) {
+  size_t old = p->slots, i;
+  pt_pending_call *before = p->calls;
+  memset(calls, 0, slots * sizeof *calls);
+  p->calls = calls;
+  p->slots = slots;
+  p->swept = 0;
+  for (i = 0; i < old; i++)
+    if (before[i].id != 0)
+      calls[slot_of(p, before[i].id)] = before[i];
+}
+
+/* }====== */
 
 /* {====== The userdata ====== */
 
@@ -70,6 +145,7 @@ int pt_peer_push_kept(lua_State *L, int peer, int key) {
   return type;
 }
 
+/* Removes the peer from the lists and timers of the loop. */
 static void leave_loop(pt_peer *p) {
   pt_loop *lp = p->loop;
   pt_list_remove(&lp->unread, &p->to_read);
@@ -78,19 +154,19 @@ static void leave_loop(pt_peer *p) {
     pt_loop_clear_alarm(lp, &p->overdue);
 }
 
-/* Nothing points to one that is collected. Also when the state is closed in the
-** middle of a message, which then does not go on. */
+/* A collected peer must not stay in any list of the loop. This also runs when
+** the state is closed while a message is decoded; that message is not
+** continued. */
 static int peer_gc(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
   leave_loop(p);
   if (p->loop->broken == &p->to_read)
     p->loop->broken = NULL;
   p->input.is_reading = 0;
   pt_peer_release(L, p);
   if (p->pending.calls != NULL)
-    alloc(ud, p->pending.calls, p->pending.slots * sizeof *p->pending.calls, 0);
+    pt_reallocate(L, p->pending.calls,
+                  p->pending.slots * sizeof *p->pending.calls, 0);
   memset(&p->pending, 0, sizeof p->pending);
   return 0;
 }
@@ -119,8 +195,8 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
 
 /* {====== Reading ====== */
 
-/* Each descriptor is watched for what is asked of it; one that is both, a
-** socket, for both at once. */
+/* Watches one descriptor for the given events; stops watching it if there are
+** none. */
 static int watch(lua_State *L, const pt_peer *p, int fd, int events, int peer) {
   if (events != 0)
     return pt_loop_watch(L, p->loop, fd, events, peer);
@@ -129,11 +205,12 @@ static int watch(lua_State *L, const pt_peer *p, int fd, int events, int peer) {
   return 0;
 }
 
+/* One descriptor for both directions, a socket, is watched for both at once. */
 void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
   int in = p->input.io.fd, out = p->output.io.fd, err;
   int reads = in != -1 && !p->is_paused && !p->is_finished ? PT_POLL_READ : 0;
   int writes = out != -1 && p->output.is_blocked ? PT_POLL_WRITE : 0;
-  if (p->watches == (reads | writes))
+  if (p->watched_events == (reads | writes))
     return;
   if (in == out) {
     err = watch(L, p, in, reads | writes, peer);
@@ -142,7 +219,7 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
     if (err == 0)
       err = watch(L, p, out, writes, peer);
   }
-  p->watches = err == 0 ? reads | writes : 0;
+  p->watched_events = err == 0 ? reads | writes : 0;
   if (err != 0) {
     pt_peer_push_policy(L, peer, "broken");
     lua_pushfstring(L, "cannot watch a descriptor: %s", strerror(err));
@@ -159,24 +236,26 @@ void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size) {
     pt_buf_keep_pages(L, size);
 }
 
-/* A length that was announced is no reason to believe that so much will come:
-** at most as much as there is already, or READ_MOST, is given at once. */
-static size_t believe(const pt_input *in) {
+/* An announced length does not prove that so many bytes will come. At most as
+** many bytes as there are already, or READ_MOST, are reserved at once. */
+static size_t limit_need(const pt_input *in) {
   size_t there = pt_buf_len(&in->buf);
   size_t most = there > READ_MOST ? there : READ_MOST;
   return in->need < most ? in->need : most;
 }
 
+/* Reserves space in the input buffer for the next read. */
 static void make_room(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
-  size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST, need = believe(in);
+  size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST,
+         need = limit_need(in);
   pt_peer_note_size(L, p, need);
-  pt_io_widen(&in->io, in->need);
+  pt_io_enlarge(&in->io, in->need);
   if (!pt_buf_reserve(L, &in->buf, need > want ? need : want))
     luaL_error(L, "not enough memory");
 }
 
-static void take_bytes(pt_input *in, size_t n) {
+static void add_input(pt_input *in, size_t n) {
   in->is_drained = n < pt_buf_room(&in->buf);
   in->is_searched = 0;
   in->at_end = n == 0;
@@ -187,14 +266,14 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   ssize_t n;
   int err;
-  if (in->is_drained) { /* asking again would only say EAGAIN */
+  if (in->is_drained) { /* another read would only fail with EAGAIN */
     in->is_drained = 0;
     return 0;
   }
   make_room(L, p);
   n = pt_io_read(&in->io, in->buf.data + in->buf.end, pt_buf_room(&in->buf));
   if (n >= 0) {
-    take_bytes(in, (size_t)n);
+    add_input(in, (size_t)n);
     return 1;
   }
   err = errno;
@@ -205,7 +284,7 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
   return -1;
 }
 
-/* Whether a message can be received without new input. */
+/* Whether a message may be received without new input. */
 static int has_input(const pt_input *in) {
   return in->is_reading || in->at_end || in->batch > 0 ||
          (pt_buf_len(&in->buf) > 0 && !in->is_searched);
@@ -214,14 +293,14 @@ static int has_input(const pt_input *in) {
 int pt_peer_wait(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   ssize_t n;
-  if (!in->is_owned || !pt_io_can_be_patient(&in->io) ||
+  if (!in->is_owned || !pt_io_can_block(&in->io) ||
       pt_buf_len(&p->output.buf) > 0 || has_input(in))
     return 0;
   make_room(L, p);
-  n = pt_io_read_patiently(&in->io, in->buf.data + in->buf.end,
-                           pt_buf_room(&in->buf));
+  n = pt_io_read_blocking(&in->io, in->buf.data + in->buf.end,
+                          pt_buf_room(&in->buf));
   if (n >= 0)
-    take_bytes(in, (size_t)n);
+    add_input(in, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 
@@ -229,21 +308,21 @@ int pt_peer_wait(lua_State *L, pt_peer *p) {
 
 /* {====== Writing ====== */
 
-/* Whether there is more room now than there was. */
+/* After a write has failed: whether the pipe could be enlarged. */
 static int find_room(pt_output *o) {
-  if ((errno != EAGAIN && errno != EWOULDBLOCK) || o->io.is_wide)
+  if ((errno != EAGAIN && errno != EWOULDBLOCK) || o->io.is_enlarged)
     return 0;
-  pt_io_widen(&o->io, SIZE_MAX);
+  pt_io_enlarge(&o->io, SIZE_MAX);
   return 1;
 }
 
-/* 1 if all is out that can ever be, 0 if the rest has to wait, or -1 with errno
-** set. */
+/* Returns 1 if everything was written or the output is closed, 0 if the rest
+** must wait, or -1 with errno set. */
 static int write_bytes(lua_State *L, pt_output *o) {
   o->is_full = 0;
   while (pt_buf_len(&o->buf) > 0 && o->io.fd != -1) {
     ssize_t n;
-    pt_io_widen(&o->io, pt_buf_len(&o->buf));
+    pt_io_enlarge(&o->io, pt_buf_len(&o->buf));
     n = pt_io_write(&o->io, pt_buf_front(&o->buf), pt_buf_len(&o->buf));
     if (n < 0 && find_room(o))
       continue;
@@ -254,28 +333,29 @@ static int write_bytes(lua_State *L, pt_output *o) {
   return 1;
 }
 
-/* Has the loop say when there is room to write, or not any more. Until that is
-** done the peer is among those that are written, to try again. */
+/* Starts or stops watching the output for space. Until that has succeeded the
+** peer is in the list of unwritten peers, so that an error is followed by
+** another attempt. */
 static void watch_output(lua_State *L, pt_peer *p) {
   pt_list_add(&p->loop->unwritten, &p->to_write);
   pt_peer_watch(L, p, lua_gettop(L));
   pt_list_remove(&p->loop->unwritten, &p->to_write);
 }
 
-/* After a write that was not like the one before, or of which the policy wants
-** to hear. */
-static void tell_written(lua_State *L, pt_peer *p, int status, int err) {
+/* Called after a write that failed, that changes the watched events, or that
+** the policy wants to know about. */
+static void report_write(lua_State *L, pt_peer *p, int status, int err) {
   int top = lua_gettop(L);
   if (pt_peer_push(L, p)) {
-    if (p->output.is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
+    if (p->output.is_blocked != ((p->watched_events & PT_POLL_WRITE) != 0))
       watch_output(L, p);
     if (status < 0) {
       pt_peer_push_policy(L, top + 1, "lost");
       lua_pushfstring(L, "cannot write: %s", strerror(err));
       lua_call(L, 2, 0);
     }
-    if (p->is_reporting) {
-      pt_peer_push_policy(L, top + 1, "moved");
+    if (p->watches_activity) {
+      pt_peer_push_policy(L, top + 1, "after_activity");
       lua_call(L, 1, 0);
     }
   }
@@ -285,12 +365,12 @@ static void tell_written(lua_State *L, pt_peer *p, int status, int err) {
 void pt_peer_write(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
   int status = write_bytes(L, o), err = errno;
-  p->input.is_drained = 0; /* what comes next may be an answer */
+  p->input.is_drained = 0; /* an answer may come now */
   o->is_blocked = status == 0;
   o->is_clogged = o->is_blocked && pt_buf_len(&o->buf) > CLOGGED;
-  if (status < 0 || p->is_reporting ||
-      o->is_blocked != ((p->watches & PT_POLL_WRITE) != 0))
-    tell_written(L, p, status, err);
+  if (status < 0 || p->watches_activity ||
+      o->is_blocked != ((p->watched_events & PT_POLL_WRITE) != 0))
+    report_write(L, p, status, err);
 }
 
 void pt_peer_write_link(lua_State *L, pt_link *to_write) {
@@ -301,7 +381,7 @@ void pt_peer_write_link(lua_State *L, pt_link *to_write) {
   p->loop->decoding = NULL;
 }
 
-void pt_peer_queued(lua_State *L, pt_peer *p) {
+void pt_peer_write_soon(lua_State *L, pt_peer *p) {
   if (p->loop->is_turning)
     pt_list_add(&p->loop->unwritten, &p->to_write);
   else
@@ -313,37 +393,42 @@ static long count_interrupts(void) {
   return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-static int is_time(pt_early *e, size_t queued, size_t left) {
+/* Whether to write early: not before there is as much output as unread input.
+*/
+static int should_write_early(pt_early *e, size_t queued, size_t left) {
   if (queued < EARLY_LEAST || queued < left)
     return 0;
-  if (!e->is_patient || queued >= EARLY_MUCH)
+  if (!e->waits_for_more || queued >= EARLY_MUCH)
     return 1;
   if (++e->count < EARLY_HELD)
     return 0;
-  e->is_patient = e->count = 0;
+  e->waits_for_more = e->count = 0;
   return 1;
 }
 
-/* The first of a trial only takes down the count. */
-static void note_early(pt_early *e) {
+/* Decides after EARLY_TRIAL early writes: if half of them were followed by an
+** interruption, more output is collected. The first write of a trial only
+** records the count. */
+static void count_early_write(pt_early *e) {
   long now;
-  if (e->is_patient || (e->count++ > 0 && e->count <= EARLY_TRIAL))
+  if (e->waits_for_more || (e->count++ > 0 && e->count <= EARLY_TRIAL))
     return;
   now = count_interrupts();
   if (e->count > EARLY_TRIAL) {
-    e->is_patient = now - e->interrupts >= EARLY_TRIAL / 2;
-    e->count = e->is_patient ? 0 : 1;
+    e->waits_for_more = now - e->interrupts >= EARLY_TRIAL / 2;
+    e->count = e->waits_for_more ? 0 : 1;
   }
   e->interrupts = now;
 }
 
-/* Where there is no room, that is tried again when there is some. */
+/* After a write has found no space, early writes are not tried until the next
+** regular write. */
 void pt_peer_write_early(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
-  if (!o->is_full &&
-      is_time(&o->early, pt_buf_len(&o->buf), pt_buf_len(&p->input.buf))) {
+  if (!o->is_full && should_write_early(&o->early, pt_buf_len(&o->buf),
+                                        pt_buf_len(&p->input.buf))) {
     o->is_full = write_bytes(L, o) == 0;
-    note_early(&o->early);
+    count_early_write(&o->early);
   }
 }
 
@@ -351,6 +436,7 @@ void pt_peer_write_early(lua_State *L, pt_peer *p) {
 
 /* {====== Closing ====== */
 
+/* A socket for both directions stays open until the input is closed. */
 static void close_output(pt_peer *p) {
   int fd = p->output.io.fd;
   if (fd != -1 && p->output.is_owned && fd != p->input.io.fd)
@@ -358,7 +444,7 @@ static void close_output(pt_peer *p) {
   p->output.io.fd = -1;
 }
 
-/* Calls that wait for an answer are kept, to be failed. */
+/* Pending calls are kept: the policy fails them. */
 void pt_peer_release(lua_State *L, pt_peer *p) {
   close_output(p);
   if (p->input.io.fd != -1 && p->input.is_owned)
@@ -369,23 +455,23 @@ void pt_peer_release(lua_State *L, pt_peer *p) {
     pt_buf_free(L, &p->input.buf);
 }
 
-/* stream:finish(): closes it; calls that wait have to be settled before */
+/* stream:finish(): closes the peer; pending calls must be failed before */
 int pt_peer_finish(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   if (p->input.io.fd != -1)
     pt_loop_unwatch(L, p->loop, p->input.io.fd);
   if (p->output.io.fd != -1)
     pt_loop_unwatch(L, p->loop, p->output.io.fd);
-  p->watches = 0;
+  p->watched_events = 0;
   leave_loop(p);
   p->is_finished = p->is_held = 1;
   pt_peer_release(L, p);
   return 0;
 }
 
-/* stream:shut(): closes the output alone; the other side of a socket sees the
-** end of its input, too */
-int pt_peer_shut(lua_State *L) {
+/* stream:close_output(): closes the output only; the other end of a socket also
+** sees the end of its input */
+int pt_peer_close_output(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   int fd = p->output.io.fd;
   if (fd != -1 && fd != p->input.io.fd)
@@ -396,7 +482,7 @@ int pt_peer_shut(lua_State *L) {
     shutdown(fd, SHUT_WR);
   close_output(p);
   if (p->input.io.fd != -1) {
-    p->watches = -1;
+    p->watched_events = -1;
     pt_peer_watch(L, p, 1);
   }
   return 0;

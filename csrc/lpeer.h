@@ -1,38 +1,88 @@
 /*
-** One conversation in the loop: the only place that reads and writes messages.
+** One connection in the loop, and the only code that reads and writes messages.
 ** A response resumes the task that waits for it. A request runs its handler in
-** a task, and what the handler returns is the answer. Everything else is
-** decided by Lua functions, the policy that a peer is made with; they and their
-** arguments are in lua/pintle/_meta/core.lua.
+** a task; the handler's result is the answer. Lua functions decide everything
+** else: the policy that a peer is created with. They and their arguments are
+** described in lua/pintle/_meta/core.lua.
 **
-** This file has the peer itself: its values, and the bytes that go in and out.
-** lsend.c writes messages, lmessage.c reads them, lcall.c makes calls,
-** ldispatch.c receives messages and runs handlers, and lopen.c opens a peer and
-** has its methods.
+** lpeer.c has the peer itself: its values, its pending calls, and the bytes
+** that it reads and writes. lsend.c writes messages, lmessage.c parses them,
+** lcall.c makes calls, ldispatch.c receives messages and runs handlers. lopen.c
+** opens a peer and has its methods.
 */
 #ifndef PT_LPEER_H
 #define PT_LPEER_H
 
+#include "core.h"
 #include "frame.h"
 #include "io.h"
-#include "lapi.h"
 #include "lbuf.h"
 #include "ljson.h"
 #include "lloop.h"
-#include "pending.h"
 
 #pragma GCC visibility push(hidden)
 
-/* The user values of the userdata. */
+/* {====== Pending calls ======
+** The calls that wait for an answer. Ids count up from 1. For each call there
+** is a deadline and a waiter. The slot of a call is the place of its id in a
+** ring; an id whose slot is still in use is skipped. So no operation searches
+** the ring, except the one that looks for overdue calls. The caller owns the
+** memory of the ring. */
+
+typedef struct pt_pending_call {
+  int64_t id;   /* 0 if the slot is free */
+  double due;   /* deadline; HUGE_VAL for none */
+  void *waiter; /* owned by the caller */
+} pt_pending_call;
+
+typedef struct pt_pending {
+  pt_pending_call *calls; /* by slot */
+  size_t slots;           /* a power of two, or 0 at first */
+  size_t count;
+  int64_t last;    /* the last id that was used */
+  size_t swept;    /* slots already searched for overdue calls */
+  double earliest; /* earliest deadline in these slots, if swept is not 0 */
+} pt_pending;
+
+#define PT_PENDING_NONE SIZE_MAX
+
+/* Whether the ring must grow before another id is available. */
+int pt_pending_is_full(const pt_pending *p);
+
+/* Returns the next id. pt_pending_take marks it as used after the request was
+** queued. */
+int64_t pt_pending_next(pt_pending *p);
+void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter);
+
+/* Returns the slot of `id`, or PT_PENDING_NONE. */
+size_t pt_pending_find(const pt_pending *p, int64_t id);
+
+void pt_pending_remove(pt_pending *p, size_t slot);
+
+/* Returns the slot of a call whose deadline is at or before `now`. The caller
+** removes that call and repeats this call. Returns PT_PENDING_NONE when no call
+** is overdue, and sets `next` to the earliest deadline of the others. `next`
+** may miss calls that were made between these repeated calls. */
+size_t pt_pending_overdue(pt_pending *p, double now, double *next);
+
+/* Moves the calls to a ring of `slots` slots, at least twice as many as before,
+** in the memory `calls`. The old memory belongs to the caller again. */
+void pt_pending_move(pt_pending *p, pt_pending_call *calls, size_t slots);
+
+/* }====== */
+
+/* User values of the userdata. */
 enum {
-  PT_PEER_SELF = 1,      /* the Lua table that it is */
-  PT_PEER_POLICY,        /* table: name to function */
-  PT_PEER_HANDLERS,      /* table: method to function */
-  PT_PEER_CONTROLS,      /* table: method to function, which is never held */
-  PT_PEER_META,          /* the metatable of the context of a handler */
-  PT_PEER_KEPT,          /* table: the values of `form`, and the codec */
-  PT_PEER_BATCH,         /* the batch being read */
-  PT_PEER_OTHERS,        /* table: other members of the last message, or nil */
+  PT_PEER_SELF = 1, /* the Lua peer, a table */
+  PT_PEER_POLICY,   /* table: name to function */
+  PT_PEER_HANDLERS, /* table: method to function */
+  /* table: method to function; called even while requests are held */
+  PT_PEER_CONTROLS,
+  PT_PEER_META,  /* the metatable of handler contexts */
+  PT_PEER_KEPT,  /* table: the texts of pt_form, and the codec */
+  PT_PEER_BATCH, /* the batch that is being read */
+  /* table: members of the last message that are not JSON-RPC's, or nil */
+  PT_PEER_OTHERS,
   PT_PEER_REPEATED_TEXT, /* see pt_repeat */
   PT_PEER_REPEATED,
   PT_PEER_VALUES = PT_PEER_REPEATED
@@ -49,64 +99,67 @@ enum {
   PT_KEPT_VALUES = PT_KEPT_REPEATED
 };
 
-/* What comes in. */
+/* The input. */
 typedef struct pt_input {
   pt_io io;
-  int is_owned; /* closed with the peer */
+  int is_owned; /* closed together with the peer */
   pt_framing framing;
   pt_buf buf;
-  int at_end;        /* the input has ended */
-  int is_drained;    /* the last read took all there was */
-  int is_searched;   /* there is no whole message in the buffer */
-  int is_reading;    /* a message is being decoded: the buffer must stay put */
-  size_t need;       /* bytes that are missing of the next one, if known */
-  size_t largest;    /* that ever was */
-  size_t batch;      /* offset of the next member of a batch; 0 if in none */
-  size_t batch_used; /* bytes the whole batch takes */
-  const char *text;  /* the message being decoded */
+  int at_end;      /* the input has ended */
+  int is_drained;  /* the last read returned all available bytes */
+  int is_searched; /* the buffer has no complete message */
+  int is_reading;  /* a message is being decoded: the buffer must not move */
+  size_t need;     /* bytes still missing of the next message, if known */
+  size_t largest;  /* size of the largest message so far */
+  size_t batch; /* offset of the next member of a batch; 0 outside of a batch */
+  size_t batch_used; /* bytes of the whole batch */
+  const char *text;  /* the message that is being decoded */
   size_t text_len;
   size_t text_used;
 } pt_input;
 
-/* When to send while there is more to be read. Sending early lets both sides
-** work at the same time, each on a core of its own. Where they share a core it
-** only interrupts this side: that shows in the system's count of interruptions,
-** and then more is gathered before it is sent. */
+/* Decides when to write while there is more input to read. Writing early lets
+** both sides work at the same time, each on its own CPU core. If they share a
+** core, it only interrupts this side. The system's count of involuntary context
+** switches shows that; then more output is collected before each write. */
 typedef struct pt_early {
-  int is_patient;  /* more is gathered */
-  int count;       /* times sent early, or not sent, since that was decided */
-  long interrupts; /* the system's count then */
+  int waits_for_more; /* collect more output before each write */
+  int count;          /* early writes done or skipped since the last decision */
+  long interrupts;    /* the system's count at that time */
 } pt_early;
 
-/* What goes out. */
+/* The output. */
 typedef struct pt_output {
   pt_io io;
   int is_owned;
   pt_buf buf;
   pt_early early;
-  int is_full;    /* an early write found no room; not tried since */
-  int is_blocked; /* output waits for room */
-  int is_clogged; /* and it is so much that no request is begun */
-  int digits;     /* of the last length written: the guess for the next one */
+  int is_full;    /* an early write found no space; no write was tried since */
+  int is_blocked; /* output waits for space in the pipe or socket */
+  int is_clogged; /* so much output waits that no request is started */
+  /* digits of the last length written: the guess for the next one */
+  int digits;
 } pt_output;
 
-/* The forms of own ids that may come back. */
+/* The forms in which our ids may come back. */
 #define PT_ID_INTEGER 1u
 #define PT_ID_STRING 2u
 
-/* The form of messages, both ways; the texts are in PT_PEER_KEPT (lopen.c). */
+/* The form of messages, in both directions. The texts are kept alive by
+** PT_PEER_KEPT (lopen.c). */
 typedef struct pt_form {
-  const char *head;   /* the end of a header, and how a message begins: */
+  const char *head;   /* end of a frame header and beginning of a message: */
   size_t head_len;    /* CR LF CR LF {"jsonrpc":"2.0", */
-  const char *header; /* what stands before the length: Content-Length: */
+  const char *header; /* text before the length, such as Content-Length: */
   size_t header_len;
-  int string_ids;    /* own ids are sent as strings */
-  unsigned id_forms; /* how calls that are pending may have been sent */
-  int extras;        /* members that every message must have beside jsonrpc */
-  int keeps_others;  /* members that are not JSON-RPC's are kept for a look */
+  int string_ids;    /* our ids are sent as strings */
+  unsigned id_forms; /* forms in which pending calls may have been sent */
+  int extras; /* number of required members of every message besides jsonrpc */
+  /* store members that are not JSON-RPC's for stream:others */
+  int keeps_others;
 } pt_form;
 
-/* How payloads are read and written. */
+/* How payloads are decoded and encoded. */
 typedef struct pt_codec {
   int is_foreign;        /* they go through another codec */
   int is_raw;            /* those received are kept as text */
@@ -117,10 +170,10 @@ typedef struct pt_codec {
 } pt_codec;
 
 typedef struct pt_limits {
-  size_t queue;  /* bytes that wait to be sent */
-  size_t calls;  /* that wait for an answer */
-  size_t text;   /* bytes of a malformed message in its report */
-  size_t values; /* in one message */
+  size_t queue;  /* bytes of queued output */
+  size_t calls;  /* pending calls */
+  size_t text;   /* bytes of a malformed message that its report contains */
+  size_t values; /* values in one received message */
 } pt_limits;
 
 typedef struct pt_counts {
@@ -138,82 +191,136 @@ typedef struct pt_peer {
   pt_counts counts;
   pt_pending pending;
   pt_link to_write, to_read;
-  pt_alarm overdue; /* when the first call in flight has to be answered */
+  pt_alarm overdue; /* fires at the earliest deadline of the pending calls */
 
-  double timeout;    /* of calls, seconds; HUGE_VAL for none */
-  double spin;       /* seconds to go on asking for an answer before sleeping */
-  lua_Integer bound; /* handlers at work, besides those that wait for us */
-  pt_task *handlers; /* at work, a list */
+  double timeout; /* default timeout of calls in seconds; HUGE_VAL for none */
+  /* seconds of busy polling for an answer before the loop sleeps */
+  double spin;
+  /* maximum number of running handlers, not counting those that wait for the
+  ** other side */
+  lua_Integer max_handlers;
+  pt_task *handlers; /* list of the running handlers */
   lua_Integer running;
 
-  int is_held;      /* requests go to the policy, not to handlers */
-  int is_paused;    /* nothing is read */
-  int is_deaf;      /* no call can be answered any more */
-  int is_finished;  /* the input has ended, and the policy knows */
-  int is_orphaned;  /* nothing will come but what is there */
-  int is_reporting; /* the policy hears of every answer and every write */
-  int watches;      /* what the loop watches its descriptors for */
+  int is_held;     /* requests go to the policy, not to handlers */
+  int is_paused;   /* no input is read */
+  int fails_calls; /* every call fails immediately: no answer can come */
+  int is_finished; /* the input has ended, and the policy was called */
+  /* the other side has ended: only what it has already sent will come */
+  int expects_end;
+  /* policy.after_activity is called after every handler and every write */
+  int watches_activity;
+  int watched_events; /* events that the loop watches its descriptors for */
 } pt_peer;
 
-/* Pushes a new one, born closed. */
+/* Pushes a new, closed peer. */
 pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods);
 
-/* The peer at `arg`, which is a userdata. Raises if it is none. */
+/* Returns the peer of the userdata at `arg`. Raises if it is not one. */
 pt_peer *pt_peer_check(lua_State *L, int arg);
 
-/* Pushes its userdata; nil, and returns 0, if it is being collected. */
+/* Pushes the userdata of the peer. If the peer is being collected, pushes nil
+** and returns 0. */
 int pt_peer_push(lua_State *L, const pt_peer *p);
 
-/* The peer whose `to_read` this is. */
+/* Returns the peer whose `to_read` this is. */
 pt_peer *pt_peer_to_read(pt_link *l);
 
-/* Pushes a function of the policy and the peer as Lua knows it, its first
-** argument. The userdata is at `peer`. */
+/* Pushes a function of the policy and its first argument, the Lua peer. The
+** userdata is at `peer`. */
 void pt_peer_push_policy(lua_State *L, int peer, const char *name);
 
-/* Moves the value on top into the table of what is kept; pushes what is there
-** under `key`, and returns its type. */
+/* pt_peer_keep moves the value on top into the table PT_PEER_KEPT.
+** pt_peer_push_kept pushes the value under `key` and returns its type. */
 void pt_peer_keep(lua_State *L, int peer, int key);
 int pt_peer_push_kept(lua_State *L, int peer, int key);
 
-/* Has its descriptors watched as its state says. */
+/* Watches the descriptors as the state of the peer requires. */
 void pt_peer_watch(lua_State *L, pt_peer *p, int peer);
 
 /* {====== Bytes ====== */
 
-/* Reads what is there: 1 if bytes came, or the end; 0 if there is nothing yet;
-** -1 if it failed, and the message and the kind are on top. */
+/* Reads the available input. Returns 1 if bytes or the end were read, 0 if
+** there is no input yet, and -1 on failure, with the message and the kind on
+** top. */
 int pt_peer_read_bytes(lua_State *L, pt_peer *p);
 
-/* Waits for input by reading it, where nothing else is to be waited for: 1 if
-** something came, or the end; 0 if it cannot be done so; -1 if a signal came.
-*/
+/* Waits for input by a blocking read, when nothing else is to be waited for.
+** Returns 1 if bytes or the end were read, 0 if a blocking read is not
+** possible, and -1 if a signal arrived. */
 int pt_peer_wait(lua_State *L, pt_peer *p);
 
-/* A message of so many bytes is received. */
+/* Records that a message of `size` bytes is being received. */
 void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size);
 
-/* Writes what is queued; the loop and the policy hear of the result. */
+/* Writes the queued output. Updates the watched events, and calls the policy if
+** that is needed. */
 void pt_peer_write(lua_State *L, pt_peer *p);
 
-/* Writes what is queued if it is worth it while there is more to be read. A
-** failure is left for the next write to report. */
+/* Writes the queued output if that is worth it while there is more input to
+** read. The next regular write reports a failure. */
 void pt_peer_write_early(lua_State *L, pt_peer *p);
 
-/* There is something to be written: before the loop waits, or now if it does
-** not turn. */
-void pt_peer_queued(lua_State *L, pt_peer *p);
-void pt_peer_write_link(lua_State *L, pt_link *to_write); /* for the loop */
+/* Queues the peer for writing before the loop waits; writes now if the loop is
+** not turning. */
+void pt_peer_write_soon(lua_State *L, pt_peer *p);
+
+/* Called by the loop. */
+void pt_peer_write_link(lua_State *L, pt_link *to_write);
 
 /* }====== */
 
-/* Drops the memory and descriptors; what is being decoded is kept until done.
-*/
+/* Frees the memory and closes the descriptors. A message that is being decoded
+** stays until it is done. */
 void pt_peer_release(lua_State *L, pt_peer *p);
 
-/* Methods: finish and shut. */
+/* Methods of the stream: finish and close_output. */
 int pt_peer_finish(lua_State *L);
-int pt_peer_shut(lua_State *L);
+int pt_peer_close_output(lua_State *L);
+
+/* {====== Calls (lcall.c) ======
+** Calls to the other side. A task makes a call and yields; code outside of
+** tasks makes a call and turns the loop; stream:ask makes a call for an event.
+** A call ends when it is removed from the ring of pending calls: by its answer,
+** by its deadline, or by the code that withdraws it. */
+
+/* Initialises the part of a new peer that belongs to calls. */
+void pt_call_init(pt_peer *p);
+
+/* Completes a call with the two values on top, result and error, which are
+** popped. A task is resumed now, or in the next turn if `soon`. */
+void pt_call_complete(lua_State *L, void *waiter, int soon);
+
+/* Adds peer:call, peer:notify and core.overdue, the value that represents a
+** missed deadline, to the module's table, which is on top. */
+void pt_call_add(lua_State *L);
+
+/* Methods of the stream: ask, complete_call and fail_calls. */
+int pt_call_ask(lua_State *L);
+int pt_call_complete_id(lua_State *L);
+int pt_call_fail_all(lua_State *L);
+
+/* }====== */
+
+/* {====== Dispatch (ldispatch.c) ======
+** Receives messages and passes them on to pending calls, to handlers or to the
+** policy. A handler runs in a task; its result is the answer. */
+
+/* Sets the functions with which the loop reads peers. */
+void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp);
+
+/* Called by the loop. */
+void pt_dispatch_read_link(lua_State *L, pt_link *to_read);
+
+/* Whether one more request may be started. */
+int pt_dispatch_has_room(const pt_peer *p);
+
+/* Methods of the stream: handle, receive_only and requests. */
+int pt_dispatch_handle(lua_State *L);
+int pt_dispatch_receive_only(lua_State *L);
+int pt_dispatch_requests(lua_State *L);
+
+/* }====== */
 
 #pragma GCC visibility pop
 

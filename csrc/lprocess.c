@@ -1,6 +1,6 @@
 /*
 ** core.spawn and its processes; core.which; core.getpid, core.alive and
-** core.observe for processes that need not be children.
+** core.pidfd for processes that need not be children.
 */
 #define _GNU_SOURCE
 
@@ -29,14 +29,14 @@ extern char **environ;
 #define CLASS "pintle.process"
 #define CANNOT_RUN "cannot run \"%s\""
 
-/* Seconds that closing waits for a killed child to be gone. */
+/* Seconds that close waits for a killed child to end. */
 #define LAST_WAIT 2.0
 
 /* {====== Options ======
-** They are in the table at 1. Everything that the plan points to stays on the
-** stack. */
+** The options are in the table at index 1. Everything that the plan points to
+** stays on the stack. */
 
-/* Pushes an option that is a table, empty if there is no such option. */
+/* Pushes an option that is a table; an empty table if it is missing. */
 static void push_table(lua_State *L, const char *name) {
   int type = pt_push_option(L, name);
   if (type == LUA_TNIL)
@@ -78,7 +78,8 @@ static void read_command(lua_State *L, pt_spawn_plan *plan) {
     pt_refuse_option(L, "command", "the name of the program is empty");
 }
 
-/* Pushes the set of variables that the child inherits; 1 if that is all. */
+/* Pushes the set of variables that the child inherits. Returns 1 if it inherits
+** all. */
 static int push_inherited(lua_State *L) {
   int type = pt_push_option(L, "inherit"), value = lua_gettop(L);
   int all = type == LUA_TNIL || (type == LUA_TBOOLEAN && lua_toboolean(L, -1));
@@ -95,11 +96,11 @@ static int push_inherited(lua_State *L) {
   return all;
 }
 
-/* Checks the name and the value on top; 0 if the value is false. */
+/* Checks the name and the value on top. Returns 0 if the value is false. */
 static int check_variable(lua_State *L) {
   const char *name = pt_check_option(L, -2, "env");
   if (name[0] == '\0' || strchr(name, '=') != NULL)
-    pt_refuse_option(L, "env", "'%s' is no name", name);
+    pt_refuse_option(L, "env", "'%s' is not a name", name);
   if (lua_isboolean(L, -1) && !lua_toboolean(L, -1))
     return 0;
   name = lua_pushfstring(L, "env.%s", name);
@@ -209,8 +210,8 @@ static void read_death_signal(lua_State *L, pt_spawn_plan *plan) {
 #define RLIMIT_AS RLIMIT_DATA
 #endif
 
-/* At its CPU limit the child gets XCPU, which tells the reason, and a second
-** later KILL. */
+/* At its CPU limit the child gets XCPU, which shows the reason, and KILL a
+** second later. */
 static const pt_spawn_limit limits[PT_SPAWN_LIMITS] = {
     {"memory", RLIMIT_AS, 0, 0},    {"cpu", RLIMIT_CPU, 0, 1},
     {"files", RLIMIT_NOFILE, 0, 0}, {"processes", RLIMIT_NPROC, 0, 0},
@@ -231,7 +232,7 @@ static void read_limit(lua_State *L, pt_spawn_plan *plan) {
   if (i == PT_SPAWN_LIMITS)
     pt_refuse_option(L, "limits", "unknown limit '%s'", name);
   if (!lua_isinteger(L, -1) || n < 0)
-    pt_refuse_option(L, "limits", "'%s' is no whole number", name);
+    pt_refuse_option(L, "limits", "'%s' is not a whole number", name);
   *limit = limits[i];
   limit->soft += (rlim_t)n;
   limit->hard += (rlim_t)n;
@@ -279,12 +280,13 @@ typedef struct process {
   int watch;      /* readable when the child has ended; -1 if there is none */
   pt_fd *ends[3]; /* our ends of its pipes; NULL where there is none */
   state state;
-  int leads; /* a group of its own */
+  int leads_group; /* it leads a process group */
   int status;
-  pid_t parent; /* not us if this is a fork of the parent */
+  pid_t parent; /* differs from getpid() in a fork of the parent */
 } process;
 
-/* A process that is not started, with an object for every pipe of the plan. */
+/* Pushes a process that is not started, with an object for every pipe of the
+** plan. */
 static process *push_process(lua_State *L, const pt_spawn_plan *plan) {
   process *p = lua_newuserdatauv(L, sizeof *p, 3);
   int i;
@@ -302,7 +304,7 @@ static void set_child(process *p, const pt_spawn_child *child, int leads) {
   int i;
   p->pid = child->pid;
   p->watch = child->watch;
-  p->leads = leads;
+  p->leads_group = leads;
   p->state = RUNNING;
   for (i = 0; i < 3; i++)
     if (p->ends[i] != NULL)
@@ -310,7 +312,7 @@ static void set_child(process *p, const pt_spawn_child *child, int leads) {
 }
 
 /* A name with a slash may be relative to the child's directory, so only exec
-** can tell whether it is there. 0, or an error number. */
+** can find out whether it exists. Returns 0 or an error number. */
 static int find_program(pt_spawn_plan *plan, char *file, size_t size) {
   int is_path = strchr(plan->argv[0], '/') != NULL;
   plan->path = is_path ? plan->argv[0] : file;
@@ -374,8 +376,8 @@ static int process_fd(lua_State *L) {
   return 1;
 }
 
-/* Waits for the child and reaps it; 0 if it still runs. Without a descriptor
-** that tells its end it looks every 1 to 16 ms. */
+/* Waits for the child and reaps it. Returns 0 if it still runs. Without a
+** descriptor for its end, checks every 1 to 16 ms. */
 static int reap(lua_State *L, process *p, double timeout) {
   struct pollfd end = {.fd = p->watch, .events = POLLIN};
   double deadline = timeout > 0 ? pt_clock_now() + timeout : 0;
@@ -418,7 +420,7 @@ static int process_wait(lua_State *L) {
   }
   if (p->state == ENDED)
     return push_status(L, p->status);
-  return pt_fail(L, "closed", "process %d is not ours to wait for any more",
+  return pt_fail(L, "closed", "process %d can no longer be waited for",
                  (int)p->pid);
 }
 
@@ -438,7 +440,8 @@ static int is_ours(const process *p) {
 static int process_kill(lua_State *L) {
   const process *p = check_process(L);
   int sig = check_signal(L, 2), group = lua_toboolean(L, 3), err;
-  luaL_argcheck(L, !group || p->leads, 3, "the process leads no group");
+  luaL_argcheck(L, !group || p->leads_group, 3,
+                "the process does not lead a group");
   err = is_ours(p) ? pt_process_kill(p->pid, sig, group) : ECHILD;
   if (err == ECHILD || err == ESRCH)
     return pt_fail(L, "closed", "process %d has already ended", (int)p->pid);
@@ -449,13 +452,13 @@ static int process_kill(lua_State *L) {
   return 1;
 }
 
-/* The group is killed even if its leader has ended by itself: until that is
-** reaped, its number belongs to the group. */
+/* The group is killed even if its leader has ended: until the leader is reaped,
+** its number still belongs to the group. */
 static void end_process(lua_State *L, process *p) {
   double deadline = pt_clock_now() + LAST_WAIT;
   if (!is_ours(p))
     return;
-  pt_process_kill(p->pid, SIGKILL, p->leads);
+  pt_process_kill(p->pid, SIGKILL, p->leads_group);
   while (!reap(L, p, deadline - pt_clock_now()))
     if (pt_clock_now() >= deadline)
       p->state = LOST;
@@ -466,14 +469,14 @@ static int process_close(lua_State *L) {
   process *p = check_process(L);
   int i;
   end_process(L, p);
-  pt_fd_drop(&p->watch);
+  pt_fd_close(&p->watch);
   for (i = 0; i < 3; i++)
     if (p->ends[i] != NULL)
-      pt_fd_drop(&p->ends[i]->fd);
+      pt_fd_close(&p->ends[i]->fd);
   return 0;
 }
 
-/* process.stdin, process.stdout, process.stderr; else a method. */
+/* __index: process.stdin, process.stdout, process.stderr, or a method. */
 static int process_index(lua_State *L) {
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   int i;
@@ -529,7 +532,7 @@ static int core_alive(lua_State *L) {
   return 1;
 }
 
-/* With "unsupported", core.alive can be used instead. */
+/* For "unsupported", the caller can use core.alive instead. */
 static const char *kind_of(int err) {
   if (err == ESRCH)
     return "closed";
@@ -537,15 +540,15 @@ static const char *kind_of(int err) {
                                                          : "unsupported";
 }
 
-/* core.observe(pid) -> fd | nil, msg, kind, errno */
-static int core_observe(lua_State *L) {
+/* core.pidfd(pid) -> fd | nil, msg, kind, errno */
+static int core_pidfd(lua_State *L) {
   pid_t pid = check_pid(L);
   pt_fd *f = pt_fd_push(L);
   int err;
   f->fd = pt_process_watch(pid);
   err = errno;
   if (f->fd == -1)
-    return pt_fail_errno(L, err, kind_of(err), "cannot observe process %d",
+    return pt_fail_errno(L, err, kind_of(err), "cannot watch process %d",
                          (int)pid);
   return 1;
 }
@@ -553,12 +556,12 @@ static int core_observe(lua_State *L) {
 /* }====== */
 
 static const luaL_Reg functions[] = {
-    {"spawn", core_spawn}, {"which", core_which},     {"getpid", core_getpid},
-    {"alive", core_alive}, {"observe", core_observe}, {NULL, NULL},
+    {"spawn", core_spawn}, {"which", core_which}, {"getpid", core_getpid},
+    {"alive", core_alive}, {"pidfd", core_pidfd}, {NULL, NULL},
 };
 
 void pt_open_process(lua_State *L) {
-  luaL_newmetatable(L, CLASS); /* an earlier call may have failed half-way */
+  luaL_newmetatable(L, CLASS); /* an earlier call may have failed after this */
   luaL_setfuncs(L, metamethods, 0);
   luaL_newlib(L, methods);
   lua_pushcclosure(L, process_index, 1);

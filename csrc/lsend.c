@@ -6,26 +6,27 @@
 #include "ljson.h"
 #include "number.h"
 
-#define ROOM 96 /* bytes that a message begins with, behind the head */
+#define ROOM 96 /* bytes reserved after the head of a message */
 #define CRLFCRLF 4
-#define DIGITS 20 /* of any length */
+#define DIGITS 20 /* digits of any size_t */
 
 /* {====== One message ====== */
 
-/* A message being written: its length is filled in at the end, and it can be
-** undone. */
+/* A message that is being written. Its length is filled in at the end. It can
+** be undone. */
 typedef struct writer {
   lua_State *L;
   pt_peer *p;
   pt_buf *out;
   int has_header;
-  size_t mark; /* length of the buffer before this message */
-  size_t body; /* length before its body */
+  size_t mark; /* length of the buffer before the message */
+  size_t body; /* length of the buffer before its body */
   int ok;      /* no append has failed */
 } writer;
 
-/* A member of a batch stands behind the others in `batch`; NULL for a message
-** of its own. 0 when memory is short; else there are ROOM bytes to be put. */
+/* Begins a message in the output queue, or a member of `batch` if that is not
+** NULL. Returns 0 if there is not enough memory; otherwise at least ROOM bytes
+** are free for `put`. */
 static int begin(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
   const pt_form *form = &p->form;
   size_t room = form->header_len + DIGITS + form->head_len + 1 + ROOM;
@@ -53,7 +54,7 @@ static int begin(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
   return 1;
 }
 
-/* Within the room that there is after the beginning. */
+/* Appends without a check, within the ROOM bytes that `begin` has reserved. */
 static void put(writer *w, const char *text, size_t len) {
   memcpy(w->out->data + w->out->end, text, len);
   w->out->end += len;
@@ -63,7 +64,7 @@ static void put_integer(writer *w, lua_Integer value) {
   w->out->end += pt_number_write_integer(w->out->data + w->out->end, value);
 }
 
-/* A failure is kept in w->ok. */
+/* Appends; records a failure in w->ok. */
 static PT_ALWAYS_INLINE inline void add(writer *w, const char *text,
                                         size_t len) {
   w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
@@ -81,8 +82,8 @@ static int count_digits(size_t value) {
   return n;
 }
 
-/* If the guess of its digits was wrong, the body is moved to where it belongs.
-*/
+/* Writes the length into the header. If the guessed number of digits was wrong,
+** the body is moved first. */
 static int write_length(writer *w, size_t len) {
   size_t place = w->mark + w->p->form.header_len;
   int n = count_digits(len), guess = w->p->output.digits;
@@ -99,12 +100,14 @@ static int write_length(writer *w, size_t len) {
   return 1;
 }
 
+/* Undoes the message, and raises. */
 static int fail_memory(writer *w) {
   undo(w);
   return luaL_error(w->L, "not enough memory");
 }
 
-/* 0 if all went well; else what the Lua function returns. */
+/* Completes the message. Returns 0, or the number of results of the Lua
+** function. */
 static int finish(writer *w) {
   size_t limit = w->p->input.framing.body_limit, len;
   add_literal(w, "}");
@@ -129,7 +132,7 @@ static int finish(writer *w) {
 
 /* {====== Members ====== */
 
-/* The message of a misuse is on top of the stack. */
+/* The message of the encoder is on top. */
 static int fail_misuse(lua_State *L) {
   lua_pushnil(L);
   lua_insert(L, -2);
@@ -137,7 +140,7 @@ static int fail_misuse(lua_State *L) {
   return 3;
 }
 
-/* 0, or what the Lua function returns; so also the next. */
+/* Both return 0, or the number of results of the Lua function. */
 static int add_string(writer *w, int arg, const char *root) {
   size_t len;
   const char *text = lua_tolstring(w->L, arg, &len);
@@ -160,8 +163,9 @@ static int add_value(writer *w, int arg, const char *root) {
   return status == PT_ENCODE_MISUSE ? fail_misuse(w->L) : fail_memory(w);
 }
 
-/* Before anything is written, because another codec may run any code: puts its
-** text in the place of the value. 0, or what the Lua function returns. */
+/* Replaces the value at `arg` by the text of another codec. Called before
+** anything is written, because that codec may run any code. Returns 0, or the
+** number of results of the Lua function. */
 static int encode_with_codec(lua_State *L, int peer, int arg) {
   size_t len;
   const char *text;
@@ -177,14 +181,14 @@ static int encode_with_codec(lua_State *L, int peer, int arg) {
     return fail_misuse(L);
   text = lua_tolstring(L, -1, &len);
   if (text == NULL)
-    return pt_fail(L, "invalid", "the codec's encode gave no string");
+    return pt_fail(L, "invalid", "the codec's encode did not return a string");
   pt_raw_push(L, text, len);
   lua_replace(L, arg);
   lua_pop(L, 1);
   return 0;
 }
 
-/* What comes before a message is written. */
+/* Called before each message is written. */
 static int prepare(lua_State *L, const pt_peer *p, int peer, int payload) {
   if (p->output.io.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
@@ -195,7 +199,7 @@ static int prepare(lua_State *L, const pt_peer *p, int peer, int payload) {
 
 /* {====== Requests and notifications ====== */
 
-/* 0 if there is room for one more message. */
+/* Checks that the queue has room for one more message; returns 0 if it has. */
 static int prepare_call(lua_State *L, const pt_peer *p, const pt_ask *a) {
   size_t queued = pt_buf_len(&p->output.buf);
   if (queued > p->limits.queue && p->output.io.fd != -1)
@@ -215,21 +219,15 @@ static int add_call(writer *w, const pt_ask *a) {
   return failed ? failed : finish(w);
 }
 
-static void *reallocate(lua_State *L, void *block, size_t old, size_t size) {
-  void *ud;
-  lua_Alloc alloc = lua_getallocf(L, &ud);
-  return alloc(ud, block, old, size);
-}
-
-/* A ring twice as large. */
+/* Doubles the size of the ring. */
 static void grow_pending(lua_State *L, pt_pending *pending) {
   size_t old = pending->slots, slots = old > 0 ? old * 2 : 16;
   pt_pending_call *before = pending->calls;
-  pt_pending_call *calls = reallocate(L, NULL, 0, slots * sizeof *calls);
+  pt_pending_call *calls = pt_reallocate(L, NULL, 0, slots * sizeof *calls);
   if (calls == NULL)
     luaL_error(L, "not enough memory");
   pt_pending_move(pending, calls, slots);
-  reallocate(L, before, old * sizeof *calls, 0);
+  pt_reallocate(L, before, old * sizeof *calls, 0);
 }
 
 static void put_own_id(writer *w, int64_t id) {
@@ -283,9 +281,9 @@ typedef struct ticket {
 } ticket;
 
 typedef struct batch {
-  pt_buf out;      /* the answers so far: "[a,b" */
-  size_t open;     /* members that will be answered and are not yet */
-  int is_complete; /* every member has been handed out */
+  pt_buf out;      /* the answers so far, as "[a,b" */
+  size_t open;     /* members that are not answered yet */
+  int is_complete; /* all members were handed out */
 } batch;
 
 static const luaL_Reg no_methods[] = {{NULL, NULL}};
@@ -329,7 +327,7 @@ void pt_batch_begin(lua_State *L) {
   lua_setiuservalue(L, 1, PT_PEER_BATCH);
 }
 
-/* Room in the output for the answers so far as one message. */
+/* Reserves space in the output for the answers so far as one message. */
 static int reserve_array(lua_State *L, pt_peer *p, const batch *b) {
   return pt_buf_reserve(L, &p->output.buf,
                         p->form.header_len + DIGITS + CRLFCRLF +
@@ -349,10 +347,11 @@ static void send_array(pt_peer *p, const batch *b) {
   put(&w, has_header ? "]" : "]\n", has_header ? 1 : 2);
 }
 
-/* A batch that asks for no answer gets none. `open` members are to be answered
-** yet. Answers that would outgrow a message are sent in several: a few bytes of
-** a batch may ask for many. 0 when memory is short, and then nothing has
-** changed. */
+/* Sends the answers if the batch is finished; `open` is the number of members
+** that are not answered yet. A batch of notifications gets no answer. Answers
+** that would not fit into one message are sent in several messages, because a
+** few bytes of a batch may cause long answers. Returns 0 if there is not enough
+** memory, and then nothing has changed. */
 static int send_if_due(lua_State *L, pt_peer *p, batch *b, size_t open) {
   size_t len = pt_buf_len(&b->out);
   int is_done = open == 0 && b->is_complete;
@@ -386,16 +385,16 @@ int pt_batch_complete(lua_State *L, pt_peer *p) {
 
 /* {====== Answers ====== */
 
-/* An answer being written. */
+/* An answer that is being written. */
 typedef struct answer {
   writer w;
-  int id;         /* where it is */
-  ticket *ticket; /* NULL if the id is none */
-  batch *batch;   /* NULL if it is sent by itself */
+  int id;         /* stack index */
+  ticket *ticket; /* NULL if the id is not a ticket */
+  batch *batch;   /* NULL if the answer is a message of its own */
 } answer;
 
-/* The ticket at `id`, NULL if that is an id of another kind; raises if it is
-** none. */
+/* Returns the ticket at `id`, or NULL if it is another kind of id. Raises if it
+** is not an id. */
 static ticket *check_ticket(lua_State *L, int id) {
   int type = lua_type(L, id);
   ticket *t;
@@ -408,15 +407,16 @@ static ticket *check_ticket(lua_State *L, int id) {
   return t;
 }
 
-/* Where the answer goes, or NULL for the peer itself; the batch is kept alive
-** by being pushed. Raises if the ticket was answered already. */
+/* Returns the batch of the answer, or NULL if it is a message of its own.
+** Pushes the batch to keep it alive. Raises if the ticket was answered already.
+*/
 static batch *push_batch_of(lua_State *L, const answer *a) {
   luaL_argcheck(L, !a->ticket->is_answered, a->id, "was answered already");
   lua_getiuservalue(L, a->id, 1);
   return lua_touserdata(L, -1);
 }
 
-/* nil and null both stand for an id that could not be told. */
+/* nil and null both represent an unknown id. */
 static int add_id(answer *a) {
   writer *w = &a->w;
   put_literal(w, "\"id\":");
@@ -431,8 +431,8 @@ static int add_id(answer *a) {
   return 0;
 }
 
-/* Begins it, in the batch of its id if that has one. The value at `payload` is
-** written later. */
+/* Begins the answer, in the batch of its id if it has one. The caller writes
+** the value at `payload` later. */
 static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
                         int payload) {
   int failed;
@@ -446,6 +446,8 @@ static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
   return add_id(a);
 }
 
+/* Completes the answer. The ticket counts as answered only after nothing can
+** fail any more. */
 static int finish_answer(lua_State *L, pt_peer *p, answer *a) {
   int failed = finish(&a->w);
   if (failed || a->ticket == NULL)
@@ -472,7 +474,7 @@ int pt_send_result(lua_State *L, pt_peer *p, int peer, int id, int result) {
   return failed ? failed : finish_answer(L, p, &a);
 }
 
-/* The code, the message and the data are at 3, 4 and 5. */
+/* The code, the message and the data are at indexes 3, 4 and 5. */
 static int add_error(writer *w) {
   int failed;
   add_literal(w, ",\"error\":{\"code\":");

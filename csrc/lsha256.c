@@ -19,7 +19,7 @@
 typedef struct sha256 {
   uint32_t hash[8];
   uint64_t bytes;             /* hashed so far */
-  unsigned char block[BLOCK]; /* the last of them, until it is full */
+  unsigned char block[BLOCK]; /* the last bytes, until the block is full */
 } sha256;
 
 /* The fractions of the cube roots of the first 64 primes. */
@@ -36,7 +36,7 @@ static const uint32_t constants[64] = {
     0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-/* The fractions of the square roots of the first 8. */
+/* The fractions of the square roots of the first 8 primes. */
 static const sha256 initial = {.hash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
                                         0xa54ff53a, 0x510e527f, 0x9b05688c,
                                         0x1f83d9ab, 0x5be0cd19}};
@@ -127,14 +127,15 @@ static int add_file(sha256 *s, int fd) {
   return 0;
 }
 
-/* 0, or an error number: EINVAL if it is not a regular file, which might have
-** no end. Opening a pipe would wait for its writer. */
+/* Returns 0 or an error number: EINVAL if it is not a regular file, which might
+** never end. O_NONBLOCK keeps the opening of a pipe from waiting for its
+** writer. */
 static int hash_file(sha256 *s, const char *path) {
   int err, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd == -1)
     return errno;
   err = add_file(s, fd);
-  pt_fd_drop(&fd);
+  pt_fd_close(&fd);
   finish(s);
   return err;
 }

@@ -1,8 +1,8 @@
 /*
-** core.signals and core.raise: signals as events, and ending by a signal. The
-** first time that a watched signal comes, its number is written to a pipe; the
-** second time it has its default effect. So a program that reads the pipe can
-** end in order, and one that hangs is ended all the same.
+** core.signals and core.raise: signals as events, and ending the process by a
+** signal. When a watched signal arrives the first time, its number is written
+** to a pipe. The second time it has its default effect. So a program that reads
+** the pipe can shut down cleanly, and one that hangs is still ended.
 */
 #define _GNU_SOURCE
 
@@ -20,30 +20,31 @@
 #define CLASS "pintle.signals"
 #define MOST 32
 
-/* Zeroed means closed. */
+/* All zero means closed. */
 typedef struct signals {
   int is_open;
-  int input; /* readable when a signal has come */
+  int input; /* readable when a signal has arrived */
   int count;
   int taken[MOST];
-  struct sigaction before[MOST]; /* of those, in their order */
+  /* their former dispositions, in the same order */
+  struct sigaction before[MOST];
 } signals;
 
-/* Its user value: a table from signals to their names. A signal is read from
-** the pipe once, so returning its name must not need memory. */
+/* The user value: a table from signal numbers to names. A signal is read from
+** the pipe only once, so returning its name must not need memory. */
 #define NAMES 1
 
 /* {====== Taking signals over ======
-** Signals belong to the whole process, and so do the variables of their
-** handler: only one of these can be open at a time. */
+** Signals and the variables of their handler belong to the whole process, so
+** only one object can be open at a time. */
 
 static atomic_flag is_taken = ATOMIC_FLAG_INIT;
 static volatile sig_atomic_t output = -1; /* where the handler writes */
-static pid_t owner;                       /* a fork has the pipe, too */
+static pid_t owner;                       /* a forked process shares the pipe */
 
-/* The disposition is the default one again, so in a fork the signal has its
-** default effect. */
-static void note(int sig) {
+/* SA_RESETHAND has already restored the default disposition, so raise() in a
+** forked process has the default effect. */
+static void handle_signal(int sig) {
   int saved = errno;
   unsigned char byte = (unsigned char)sig;
   ssize_t written = 0;
@@ -68,10 +69,10 @@ static int is_handler(const struct sigaction *act, void (*handler)(int)) {
   return !(act->sa_flags & SA_SIGINFO) && act->sa_handler == handler;
 }
 
-/* A signal that is wanted twice is taken already. */
+/* The second check refuses a signal that is listed twice. */
 static int may_take(const struct sigaction *act, int handled) {
   if (handled)
-    return !is_handler(act, SIG_IGN) && !is_handler(act, note);
+    return !is_handler(act, SIG_IGN) && !is_handler(act, handle_signal);
   return is_handler(act, SIG_DFL);
 }
 
@@ -79,13 +80,13 @@ static void take(signals *s, int sig, int handled) {
   struct sigaction *before = &s->before[s->count];
   if (s->count < MOST && sigaction(sig, NULL, before) == 0 &&
       may_take(before, handled) &&
-      set_disposition(sig, note, (int)SA_RESETHAND | SA_RESTART) == 0)
+      set_disposition(sig, handle_signal, (int)SA_RESETHAND | SA_RESTART) == 0)
     s->taken[s->count++] = sig;
 }
 
-/* Takes each signal of `wanted` that has its default disposition; with
-** `handled` also those that the program handles, but none that it ignores. 0,
-** or an error number; EBUSY if there is an open one already. */
+/* Takes over each signal of `wanted` that has its default disposition; with
+** `handled` also those that the program handles, but none that it ignores.
+** Returns 0 or an error number: EBUSY if another object is open. */
 static int take_all(signals *s, const int *wanted, int count, int handled) {
   int ends[2], err, i;
   if (atomic_flag_test_and_set(&is_taken))
@@ -95,8 +96,8 @@ static int take_all(signals *s, const int *wanted, int count, int handled) {
     atomic_flag_clear(&is_taken);
     return err;
   }
-  pt_fd_nonblock(ends[0]);
-  pt_fd_nonblock(ends[1]);
+  pt_fd_set_nonblocking(ends[0]);
+  pt_fd_set_nonblocking(ends[1]);
   s->is_open = 1;
   s->input = ends[0];
   s->count = 0;
@@ -107,7 +108,7 @@ static int take_all(signals *s, const int *wanted, int count, int handled) {
   return 0;
 }
 
-/* Restores the signals that were taken and have not come. */
+/* Restores the signals that were taken over and have not arrived. */
 static void give_back(signals *s) {
   struct sigaction now;
   int i, end = output;
@@ -115,18 +116,21 @@ static void give_back(signals *s) {
     return;
   s->is_open = 0;
   for (i = 0; i < s->count; i++)
-    if (sigaction(s->taken[i], NULL, &now) == 0 && is_handler(&now, note))
+    if (sigaction(s->taken[i], NULL, &now) == 0 &&
+        is_handler(&now, handle_signal))
       sigaction(s->taken[i], &s->before[i], NULL);
   output = -1;
-  pt_fd_drop(&end);
-  pt_fd_drop(&s->input);
+  pt_fd_close(&end);
+  pt_fd_close(&s->input);
   atomic_flag_clear(&is_taken);
 }
 
-/* Returns 0 if the signal has no default effect, or an error number. */
+/* Raises the signal with its default disposition. Returns 0 if that had no
+** effect, or an error number. */
 static int raise_default(int sig) {
   sigset_t set;
-  set_disposition(sig, SIG_DFL, 0); /* KILL and STOP have no other */
+  /* fails for KILL and STOP, which always have their default disposition */
+  set_disposition(sig, SIG_DFL, 0);
   sigemptyset(&set);
   sigaddset(&set, sig);
   sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -139,7 +143,7 @@ static signals *check_signals(lua_State *L) {
   return luaL_checkudata(L, 1, CLASS);
 }
 
-/* The signal whose name is on top. */
+/* Returns the number of the signal whose name is on top. */
 static int check_name(lua_State *L, int arg) {
   const char *name;
   int sig;
@@ -152,7 +156,8 @@ static int check_name(lua_State *L, int arg) {
   return sig;
 }
 
-/* Pushes a table from signals to names, made of the list at 1. */
+/* Reads the list of names at index 1. Pushes a table from signal numbers to
+** names and returns the length of the list. */
 static int read_names(lua_State *L, int wanted[MOST]) {
   int i, count;
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -212,7 +217,7 @@ static int signals_next(lua_State *L) {
   const signals *s = check_signals(L);
   unsigned char sig;
   if (!s->is_open || read(s->input, &sig, 1) != 1)
-    sig = 0; /* has no name */
+    sig = 0; /* no signal has this number */
   lua_getiuservalue(L, 1, NAMES);
   lua_rawgeti(L, -1, sig);
   return 1;

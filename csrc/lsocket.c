@@ -1,10 +1,10 @@
 /*
 ** core.connect, core.listen, core.accept, core.connected and core.address:
-** stream sockets, Unix ones by path and TCP ones by host and port. All are
-** non-blocking, closed on exec and numbered above 2, and TCP ones send without
-** delay.
+** stream sockets, Unix sockets by path and TCP sockets by host and port. All
+** are non-blocking, closed on exec and numbered above 2. TCP sockets send
+** without delay.
 **
-** A function here that makes a socket returns it, or an error number negated.
+** A function here that creates a socket returns it, or a negated error number.
 */
 #define _GNU_SOURCE
 
@@ -29,7 +29,7 @@
 #define BACKLOG 128
 
 #if !defined(SOCK_CLOEXEC)
-#define SOCK_CLOEXEC 0 /* pt_fd_settle sets it, if not at once */
+#define SOCK_CLOEXEC 0 /* pt_fd_make_private sets it, if not at once */
 #define accept4(listener, name, len, flags) accept(listener, name, len)
 #endif
 
@@ -45,15 +45,15 @@ typedef struct place {
 
 static int give_up(int fd) {
   int err = errno;
-  pt_fd_drop(&fd);
+  pt_fd_close(&fd);
   return -err;
 }
 
 /* Prepares the socket that a system call has returned. */
 static int prepare(int fd) {
   int on = 1;
-  fd = pt_fd_settle(fd);
-  if (fd == -1 || pt_fd_nonblock(fd) != 0)
+  fd = pt_fd_make_private(fd);
+  if (fd == -1 || pt_fd_set_nonblocking(fd) != 0)
     return give_up(fd);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* if it is TCP */
   return fd;
@@ -63,8 +63,8 @@ static int make(int family) {
   return prepare(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
-/* 0 if it is connected, EINPROGRESS before that, or why connecting failed,
-** which the system reports once. */
+/* Returns 0 if the socket is connected, EINPROGRESS before that, or the reason
+** why connecting failed. The system reports a failure only once. */
 static int connect_status(int fd) {
   struct sockaddr_storage peer;
   socklen_t len = sizeof peer, size = sizeof(int);
@@ -76,17 +76,17 @@ static int connect_status(int fd) {
   return err;
 }
 
-/* On this machine the result is known at once, even if connect reports that
-** it takes longer. So a refusal leads to the next address. After a signal the
-** system goes on connecting. */
+/* Connecting on the same machine completes at once, even if connect reports
+** EINPROGRESS. So the status is read again, and a refusal leads to the next
+** address. After a signal the system continues to connect. */
 static int begin(int fd, const struct sockaddr *name, socklen_t len) {
   if (connect(fd, name, len) == 0)
     return 0;
   return errno == EINPROGRESS || errno == EINTR ? connect_status(fd) : errno;
 }
 
-/* Begins to connect. If `pending` is set, the socket is writable when it is
-** connected or has failed, and connect_status has the result. */
+/* Starts to connect. If `pending` is set, the socket becomes writable when it
+** is connected or has failed, and connect_status returns the result. */
 static int connect_to(const struct sockaddr *name, socklen_t len,
                       int *pending) {
   int err, fd = make(name->sa_family);
@@ -95,7 +95,7 @@ static int connect_to(const struct sockaddr *name, socklen_t len,
   err = begin(fd, name, len);
   *pending = err == EINPROGRESS;
   if (err != 0 && !*pending)
-    pt_fd_drop(&fd);
+    pt_fd_close(&fd);
   return fd >= 0 ? fd : -err;
 }
 
@@ -135,8 +135,9 @@ static int connect_unix(const char *path, int *pending) {
   return connect_to((struct sockaddr *)&name, sizeof name, pending);
 }
 
-/* Removes a socket that nobody listens on. 0, or an error number: EADDRINUSE
-** if somebody does, EEXIST if the file is not a socket. */
+/* Removes the file of a socket on which no process listens. Returns 0 or an
+** error number: EADDRINUSE if a process listens, EEXIST if the file is not a
+** socket. */
 static int remove_stale(const char *path) {
   struct stat st;
   int pending, fd;
@@ -146,7 +147,7 @@ static int remove_stale(const char *path) {
     return EEXIST;
   fd = connect_unix(path, &pending);
   if (fd != -ECONNREFUSED) {
-    pt_fd_drop(&fd);
+    pt_fd_close(&fd);
     return EADDRINUSE;
   }
   return unlink(path) == 0 || errno == ENOENT ? 0 : errno;
@@ -182,9 +183,9 @@ static int listen_unix(const char *path, int mode, int backlog) {
 
 /* {====== By host and port ====== */
 
-/* 0 and a list to be freed, or an error of getaddrinfo. An address in digits
-** is used as it is; for a name only addresses of families that this machine
-** has are found. */
+/* Returns 0 and a list that the caller frees, or an error of getaddrinfo. A
+** numeric address is used as it is. A name is resolved only to address families
+** that this machine has. */
 static int resolve(const place *p, struct addrinfo **list) {
   struct addrinfo hints;
   char service[16];
@@ -202,7 +203,8 @@ static int resolve(const place *p, struct addrinfo **list) {
 
 typedef int opener(const struct sockaddr *name, socklen_t len, int *argument);
 
-/* Opens the first address that does not fail; else returns the last error. */
+/* Opens the first address that does not fail; otherwise returns the last error.
+*/
 static int open_tcp(place *p, opener *open, int *argument) {
   struct addrinfo *list, *a;
   int fd = -EADDRNOTAVAIL, err = resolve(p, &list);
@@ -250,7 +252,7 @@ static place get_place(lua_State *L, int least_port) {
   p.host = get_text(L, "host");
   p.port = get_integer(L, "port", -1, least_port, 65535);
   if (p.path != NULL && (p.host != NULL || p.port != -1))
-    luaL_error(L, "a path has neither host nor port");
+    luaL_error(L, "path excludes host and port");
   return p;
 }
 
@@ -291,7 +293,7 @@ static int core_connect(lua_State *L) {
   f = pt_fd_push(L);
   fd = p.path != NULL ? connect_unix(p.path, &pending)
                       : open_tcp(&p, connect_to, &pending);
-  if (fd < 0) /* EAGAIN: too many wait to be accepted */
+  if (fd < 0) /* EAGAIN: the queue of the listener is full */
     return fail(L, &p, "connect to", -fd, fd == -EAGAIN ? "busy" : "closed");
   f->fd = fd;
   pt_ignore_sigpipe();
@@ -335,7 +337,7 @@ static int core_listen(lua_State *L) {
 static int core_accept(lua_State *L) {
   int listener = pt_fd_check(L, 1), fd;
   pt_fd *f = pt_fd_push(L);
-  do /* connections that were given up meanwhile are skipped */
+  do /* skips connections that were closed meanwhile */
     fd = prepare(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
   while (fd == -EINTR || fd == -ECONNABORTED);
   if (fd == -EAGAIN || fd == -EWOULDBLOCK) {

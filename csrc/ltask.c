@@ -1,3 +1,8 @@
+/*
+** Tasks and events. A task is a userdata with a Lua thread. The thread is used
+** for one function after the other, because creating a thread takes longer than
+** many handlers run.
+*/
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
@@ -11,9 +16,10 @@
 #define TASK "pintle.core.task"
 #define EVENT "pintle.event"
 
+/* Idle tasks that are kept for reuse. */
 #define MOST_IDLE 256
 
-/* Every task and every event begins with one of these addresses. */
+/* The first member of every task and every event points to one of these. */
 static const char task_mark = 0;
 static const char event_mark = 0;
 
@@ -27,8 +33,8 @@ void pt_task_push(lua_State *L, const pt_task *t) {
   pt_loop_push_kept(L, t->ref);
 }
 
-/* Pushes a user value and returns its type; sets one to the value on top,
-** which is popped. */
+/* push_value pushes a user value and returns its type. set_value sets one to
+** the value on top, which is popped. */
 static int push_value(lua_State *L, const pt_task *t, int value) {
   int type;
   pt_task_push(L, t);
@@ -52,6 +58,8 @@ static void fire_late(lua_State *L, pt_alarm *a);
 static void fire_deadline(lua_State *L, pt_alarm *a);
 static void run_ready(lua_State *L, pt_link *l);
 
+/* Creates a task. It is kept alive by its reference from the end of this
+** function on; an error before that leaves it to the collector. */
 static pt_task *make_task(lua_State *L, pt_loop *lp) {
   static const luaL_Reg no_methods[] = {{NULL, NULL}};
   pt_task *t = lua_newuserdatauv(L, sizeof *t, PT_TASK_VALUES);
@@ -82,8 +90,8 @@ pt_task *pt_task_take(lua_State *L, pt_loop *lp) {
   return t;
 }
 
-/* An idle task keeps nothing that it has worked on. A thread that has raised
-** is not used again: if a hook has raised, hooks are off in it for good. */
+/* An idle task keeps no value of its last function. A thread that has raised is
+** not reused: if a hook has raised, hooks stay disabled in that thread. */
 void pt_task_rest(lua_State *L, pt_task *t, int status) {
   pt_loop *lp = t->loop;
   lua_pushnil(L);
@@ -96,7 +104,7 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
   t->is_stopped = 0;
   t->state = PT_TASK_IDLE;
   if (status != LUA_OK || lp->idle_count >= MOST_IDLE) {
-    pt_loop_let_go(L, &t->ref);
+    pt_loop_release(L, &t->ref);
     return;
   }
   lua_settop(t->thread, 0);
@@ -105,12 +113,14 @@ void pt_task_rest(lua_State *L, pt_task *t, int status) {
   lp->idle_count++;
 }
 
-/* A turn that has begun this deep still runs tasks, one at a time: otherwise
-** it would not end. */
+/* A turn that has begun at this depth still runs tasks, one at a time;
+** otherwise it would never end. */
 static int is_too_deep(const pt_loop *lp) {
   return lp->depth >= PT_TASK_DEPTH && lp->depth > lp->turn_depth;
 }
 
+/* The next turn resumes the task with the `args` values on its thread's stack.
+*/
 static void make_ready(pt_task *t, int args) {
   t->args = args;
   t->state = PT_TASK_READY;
@@ -139,13 +149,14 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
   lp->current = outer;
   if (status != LUA_YIELD) {
     t->ended(L, t, status, results);
-  } else if (t->state == PT_TASK_RUNNING) { /* it has just yielded */
+    /* it has yielded without waiting for anything */
+  } else if (t->state == PT_TASK_RUNNING) {
     lua_pop(t->thread, results);
     make_ready(t, 0);
   }
 }
 
-/* Removes it from the tasks that wait for its event. */
+/* Removes the task from the list of its event. */
 static void leave_event(pt_task *t) {
   pt_task **link;
   if (t->event == NULL)
@@ -217,7 +228,8 @@ static int push_values(lua_State *L) {
   return 2;
 }
 
-/* event:on_set(action): action(event) is called in the turn after it is set */
+/* event:on_set(action): action(event) is called in the turn after the event is
+** set */
 static int event_on_set(lua_State *L) {
   pt_event_check(L, 1);
   luaL_checktype(L, 2, LUA_TFUNCTION);
@@ -233,11 +245,13 @@ static int event_is_set(lua_State *L) {
 }
 
 /* Returns the values that the task was resumed with. */
-static int has_waited(lua_State *L, int status, lua_KContext before) {
+static int return_results(lua_State *L, int status, lua_KContext before) {
   (void)status;
   return lua_gettop(L) - (int)before;
 }
 
+/* Adds the task to the end of the event's list, so that tasks wake in the order
+** in which they began to wait. */
 static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
   pt_task **last;
   if (due < HUGE_VAL) {
@@ -251,7 +265,7 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
   *last = t;
 }
 
-/* The wait of a task has reached its deadline. */
+/* Ends the wait of a task at its deadline. */
 static void fire_late(lua_State *L, pt_alarm *a) {
   pt_task *t = (pt_task *)(void *)((char *)a - offsetof(pt_task, late));
   lua_pushnil(L);
@@ -259,7 +273,8 @@ static void fire_late(lua_State *L, pt_alarm *a) {
   pt_task_wake(L, t, 2);
 }
 
-/* The results of a wait in code that cannot yield. */
+/* Returns the results of a wait that turned the loop or did not have to wait.
+*/
 static int end_wait(lua_State *L, const pt_event *e) {
   const pt_task *t = e->loop->current;
   if (e->is_set)
@@ -272,8 +287,8 @@ static int end_wait(lua_State *L, const pt_event *e) {
   return 2;
 }
 
-/* event:wait(seconds, late) -> its two values | nil, late | nil, the error
-** that the task was stopped with */
+/* event:wait(seconds, late) -> the two values of the event | nil, late | nil,
+** the error that the task was stopped with */
 static int event_wait(lua_State *L) {
   pt_event *e = pt_event_check(L, 1);
   pt_loop *lp = e->loop;
@@ -288,10 +303,11 @@ static int event_wait(lua_State *L) {
     return pt_loop_turn_until(L, lp, e, due) == LUA_OK ? end_wait(L, e)
                                                        : lua_error(L);
   join_event(L, t, e, due);
-  return pt_task_wait(L, t, 3, has_waited);
+  return pt_task_wait(L, t, 3, return_results);
 }
 
-/* A task that waits for it keeps an event alive: it is on the task's stack. */
+/* A task that waits for an event keeps the event alive: it is on the stack of
+** the task. */
 pt_event *pt_event_push(lua_State *L, pt_loop *lp) {
   static const luaL_Reg methods[] = {{"is_set", event_is_set},
                                      {"on_set", event_on_set},
@@ -352,7 +368,8 @@ static int loop_event(lua_State *L) {
 
 void pt_task_take_failure(lua_State *L, pt_task *t) {
   lua_State *thread = t->thread;
-  lua_sethook(thread, NULL, 0, 0); /* of one that had to be interrupted */
+  /* the watchdog may have set it to abort the task */
+  lua_sethook(thread, NULL, 0, 0);
   lua_checkstack(thread, 1);
   lua_pushvalue(thread, -1);
   lua_xmove(thread, L, 1);
@@ -363,7 +380,8 @@ void pt_task_take_failure(lua_State *L, pt_task *t) {
   }
 }
 
-/* Tells the object of an error. */
+/* Called when the function of loop.start has ended. Reports an error to the
+** task's object. */
 static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
   int top = lua_gettop(L);
   (void)results;
@@ -371,7 +389,7 @@ static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
     pt_task_rest(L, t, status);
     return;
   }
-  pt_task_push(L, t); /* it is let go */
+  pt_task_push(L, t); /* pt_task_rest releases it */
   push_value(L, t, PT_TASK_OBJECT);
   pt_task_rest(L, t, status);
   lua_getfield(L, -1, "failed");
@@ -381,8 +399,9 @@ static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
   lua_settop(L, top);
 }
 
-/* loop.start(object, function, ...): runs the function in a task, at once and
-** until it waits. If it raises, object:failed(error, traceback) is called. */
+/* loop.start(object, function, ...): runs the function in a task, immediately
+** and until it waits. If it raises, object:failed(error, traceback) is called.
+*/
 static int loop_start(lua_State *L) {
   pt_loop *lp = loop_of(L);
   int args = lua_gettop(L) - 2;
@@ -392,7 +411,8 @@ static int loop_start(lua_State *L) {
   if (!lua_checkstack(L, LUA_MINSTACK))
     return luaL_error(L, "not enough memory");
   lua_pushboolean(L, 0);
-  lua_setfield(L, 1, "task"); /* so that there is a place for it */
+  /* reserves the field: setting it below cannot fail */
+  lua_setfield(L, 1, "task");
   t = pt_task_take(L, lp);
   if (!lua_checkstack(t->thread, args + 1)) {
     pt_task_rest(L, t, LUA_OK);
@@ -415,14 +435,15 @@ static int loop_current(lua_State *L) {
   if (lp->current == NULL) {
     lua_pushnil(L);
   } else if (push_value(L, lp->current, PT_TASK_OBJECT) == LUA_TNIL &&
-             lp->describe != NULL) {
+             lp->push_handler_context != NULL) {
     lua_pop(L, 1);
-    lp->describe(L, lp->current);
+    lp->push_handler_context(L, lp->current);
   }
   return 1;
 }
 
-/* The task that the object at 1 stands for, if it has not ended. */
+/* Returns the task that the object at index 1 represents, or NULL if it has
+** ended. */
 static pt_task *task_of(lua_State *L) {
   pt_task *t = NULL;
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -437,7 +458,7 @@ static pt_task *task_of(lua_State *L) {
   return t;
 }
 
-/* loop.stop(object, err): every wait of its task returns nil, err */
+/* loop.stop(object, err): every wait of its task returns nil and err */
 static int loop_stop(lua_State *L) {
   pt_task *t = task_of(L);
   luaL_checkany(L, 2);
@@ -447,8 +468,8 @@ static int loop_stop(lua_State *L) {
   return 0;
 }
 
-/* loop.set_deadline(object, seconds): object:expire() is called then, unless
-** its task has ended */
+/* loop.set_deadline(object, seconds): calls object:expire() after that time,
+** unless its task has ended */
 static int loop_set_deadline(lua_State *L) {
   pt_task *t = task_of(L);
   double seconds = luaL_checknumber(L, 2);

@@ -15,52 +15,56 @@
 
 #include "core.h"
 
-/* Seconds from tick to tick. */
+/* Seconds between two ticks. */
 #define INTERVAL 0.05
 #define LEAST 0.001
 #define MOST 3600
 
-/* One resume of a task, in the C frame of that. A tick sees it from the moment
-** it is on top, and changes it. */
+/* One resume of a task; it lives in the C frame of pt_watch_resume. A tick may
+** read and change it as soon as it is on top. */
 struct pt_activation {
   pt_activation *outer;
   lua_State *thread;
-  volatile sig_atomic_t is_seen;   /* by a tick */
-  volatile sig_atomic_t is_hooked; /* or was; then the rest is set */
-  lua_Hook hook;                   /* of the program, with its mask and count */
+  volatile sig_atomic_t is_seen; /* a tick has found it running */
+  /* its hook is set or was set; then the other fields are valid */
+  volatile sig_atomic_t is_hooked;
+  lua_Hook hook; /* the program's hook, with its mask and count */
   int mask;
   int count;
-  int left;  /* of that count, before the instructions of `armed` */
-  int armed; /* instructions that run before the hook of the watchdog */
-  int gap;   /* instructions from one look to the next */
+  int left;  /* rest of that count, before the `armed` instructions */
+  int armed; /* instructions until the watchdog's hook is called */
+  int gap;   /* instructions between two checks of a protected function */
 };
 
-/* The user values of a watch: the two functions that are called back, and a
-** table of sources. */
+/* User values of a watchdog: the two callbacks, and a table of protected
+** sources. */
 enum { TICK = 1, MUST_ABORT, PROTECTED, VALUES = PROTECTED };
 
-/* One for each state, in the registry. */
+/* There is one for each Lua state, in the registry. */
 struct pt_watch {
-  pt_activation *volatile top;      /* the innermost; NULL while none runs */
-  volatile sig_atomic_t is_resting; /* the timer has to be started */
-  struct ticker *ticker;            /* NULL while nothing is watched */
+  /* the innermost running task; NULL if none runs */
+  pt_activation *volatile top;
+  /* the timer is stopped and must be started */
+  volatile sig_atomic_t is_stopped;
+  struct ticker *ticker; /* NULL while the watchdog is off */
   double interval;
   lua_State *main;
-  size_t count_place; /* of the rest of a count, in a thread; 0: unknown */
+  /* offset of the rest of a count in a lua_State; 0: unknown */
+  size_t count_place;
 };
 
 typedef pt_watch watch;
 
 /* {====== The timer ======
-** It calls `tick` out of a signal handler, in the midst of whatever the thread
-** is doing. Signals belong to the whole process, so the signal that is taken
-** and the tickers are the only memory here that is static. Linux has a timer
-** for each ticker, which interrupts the very thread that has started it.
-** Elsewhere there is one ticker for each process; it has SIGALRM, and reaches
-** the thread that the system delivers that to, which is usually the first
-** one. */
+** The timer calls `tick` from a signal handler, at any point of what the thread
+** is doing. Signals belong to the whole process, so the number of the signal
+** and the tickers are the only static memory here. Linux has a timer for each
+** ticker, and it interrupts the thread that has started it. On other systems
+** there is one ticker for each process. It uses SIGALRM and interrupts the
+** thread to which the system delivers that signal, usually the first one. */
 
-/* Exactly one backend; defining its name beforehand forces it. */
+/* Exactly one backend is defined; a name defined beforehand forces that
+** backend. */
 #if defined(PT_TICK_TIMER) || defined(PT_TICK_ALARM)
 #elif defined(SYS_timer_create) && defined(SYS_timer_settime)
 #define PT_TICK_TIMER
@@ -79,26 +83,28 @@ typedef pt_watch watch;
 #endif
 
 typedef struct ticker {
-  watch *volatile watch; /* NULL while it is free */
+  watch *volatile watch; /* NULL: the ticker is free */
   int timer;             /* -1 if there is none */
-  pid_t process;    /* that started it last; 0 in a fork, which inherits none */
-  pthread_t thread; /* that started it last */
+  /* the process that started it last; 0 in a fork, which does not inherit
+  ** timers */
+  pid_t process;
+  pthread_t thread; /* the thread that started it last */
 } ticker;
 
 static ticker tickers[TICKERS];
-static int taken; /* the signal; 0 while there are no tickers */
+static int taken; /* the signal in use; 0 while there are no tickers */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 #if defined(PT_TICK_TIMER)
 
-/* The system is called by number: before glibc 2.34 these functions are in a
-** library of their own. */
+/* System calls by number: before glibc 2.34 these functions are in a separate
+** library. */
 
 #if !defined(sigev_notify_thread_id)
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static ticker *origin(const siginfo_t *info) {
+static ticker *find_ticker(const siginfo_t *info) {
   int i = info->si_value.sival_int;
   return info->si_code == SI_TIMER && i >= 0 && i < TICKERS ? &tickers[i]
                                                             : NULL;
@@ -116,7 +122,7 @@ static int create_timer(ticker *t) {
   return (int)syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &t->timer);
 }
 
-/* The kernel's struct has four longs, whatever size time_t has. */
+/* The kernel's struct has four longs, whatever the size of time_t. */
 static int set_timer(const ticker *t, double seconds) {
   long whole = (long)seconds, rest = (long)((seconds - (double)whole) * 1e9);
   long interval_and_first[] = {whole, rest, whole, rest};
@@ -131,7 +137,7 @@ static void delete_timer(ticker *t) {
 
 #else
 
-static ticker *origin(const siginfo_t *info) {
+static ticker *find_ticker(const siginfo_t *info) {
   (void)info;
   return tickers;
 }
@@ -156,8 +162,9 @@ static void delete_timer(ticker *t) {
 
 #endif
 
-/* Whether the calling thread has started it last, and not before a fork. */
-static int is_here(const ticker *t) {
+/* Whether the calling thread was the last to start it, and not before a fork.
+*/
+static int is_own_thread(const ticker *t) {
   return t->process != 0 && pthread_equal(t->thread, pthread_self());
 }
 
@@ -165,15 +172,15 @@ static int tick(watch *w);
 
 static void handle_signal(int sig, siginfo_t *info, void *context) {
   int saved = errno;
-  const ticker *t = origin(info);
+  const ticker *t = find_ticker(info);
   (void)sig, (void)context;
-  if (t != NULL && is_here(t) && t->watch != NULL && !tick(t->watch))
+  if (t != NULL && is_own_thread(t) && t->watch != NULL && !tick(t->watch))
     set_timer(t, 0);
   errno = saved;
 }
 
-/* A signal that is blocked belongs to code that waits for it in another
-** way. */
+/* Whether the program does not use the signal. A blocked signal belongs to code
+** that waits for it in another way. */
 static int is_free(int sig) {
   struct sigaction act;
   sigset_t blocked;
@@ -183,7 +190,8 @@ static int is_free(int sig) {
          !sigismember(&blocked, sig);
 }
 
-/* Takes a signal that the program does not use; 0 if there is none. */
+/* Installs the handler for a signal that the program does not use; returns 0 if
+** there is none. */
 static int take_signal(void) {
   struct sigaction act;
   int sig = FIRST_SIGNAL;
@@ -198,7 +206,8 @@ static int take_signal(void) {
   return sigaction(sig, &act, NULL) == 0 ? sig : 0;
 }
 
-/* Ignoring a signal drops one that is pending, which would end the program. */
+/* Restores the signal. It is ignored first, which discards a pending one;
+** otherwise that one would end the program. */
 static void return_signal(void) {
   struct sigaction act;
   memset(&act, 0, sizeof act);
@@ -209,15 +218,16 @@ static void return_signal(void) {
   taken = 0;
 }
 
-/* In a fork, before anything else runs there. */
+/* Called in a forked process before any other code. */
 static void forget_timers(void) {
   int i;
   for (i = 0; i < TICKERS; i++)
     tickers[i].process = 0;
 }
 
-/* Once is enough. Only where a library that is unloaded is forgotten, too. */
-static int heed_forks(void) {
+/* Registers the fork handler once. Only on Linux: there the C library removes
+** the handler when this library is unloaded. */
+static int watch_forks(void) {
 #if defined(__linux__)
   static int is_done;
   if (!is_done)
@@ -229,13 +239,13 @@ static int heed_forks(void) {
 #endif
 }
 
-/* NULL if there is no signal to be had, or no free ticker. */
+/* Returns NULL if there is no free signal or no free ticker. */
 static ticker *open_ticker(watch *w) {
   ticker *t = tickers;
   pthread_mutex_lock(&changing);
   while (t < tickers + TICKERS && t->watch != NULL)
     t++;
-  if (t == tickers + TICKERS || !heed_forks() ||
+  if (t == tickers + TICKERS || !watch_forks() ||
       (taken == 0 && (taken = take_signal()) == 0))
     t = NULL;
   else
@@ -244,9 +254,9 @@ static ticker *open_ticker(watch *w) {
   return t;
 }
 
-/* Ticks from now on, in the calling thread; 0, or an error number. */
+/* Starts the ticks in the calling thread. Returns 0 or an error number. */
 static int start_ticker(ticker *t, double seconds) {
-  if (!is_here(t) || t->process != getpid()) {
+  if (!is_own_thread(t) || t->process != getpid()) {
     delete_timer(t);
     t->thread = pthread_self();
     t->process = getpid();
@@ -254,7 +264,7 @@ static int start_ticker(ticker *t, double seconds) {
   return create_timer(t) == 0 && set_timer(t, seconds) == 0 ? 0 : errno;
 }
 
-/* With the last ticker the signal is as it was found. */
+/* Closes a ticker. After the last one the signal is restored. */
 static void close_ticker(ticker *t) {
   int i = 0;
   delete_timer(t);
@@ -280,23 +290,25 @@ static void on_hook(lua_State *L, lua_Debug *ar);
 
 /* {====== The rest of a count ====== */
 
-/* More than the places in any thread of Lua 5.4. */
+/* More than the ints in any lua_State of Lua 5.4. */
 #define PLACES (32 * sizeof(void *) / sizeof(int))
 
-static const int *places(lua_State *thread, int count) {
+/* Sets a count, and returns the memory of the thread as an array of ints. */
+static const int *set_count(lua_State *thread, int count) {
   lua_sethook(thread, on_hook, LUA_MASKCOUNT, count);
   return (const int *)(void *)thread;
 }
 
-/* lua_sethook writes a count to two neighbours: the second is counted down. */
+/* Finds the rest of the count in a thread. lua_sethook writes a count to two
+** adjacent ints; Lua counts the second one down. */
 static size_t find_count_place(lua_State *L) {
   enum { ONE = 0x5a17c3e9, OTHER = 0x36d28b45 };
   lua_State *thread = lua_newthread(L);
-  const int *at = places(thread, ONE);
+  const int *at = set_count(thread, ONE);
   size_t i = 1;
   while (i < PLACES && !(at[i - 1] == ONE && at[i] == ONE))
     i++;
-  places(thread, OTHER);
+  set_count(thread, OTHER);
   if (i == PLACES || at[i - 1] != OTHER || at[i] != OTHER)
     i = 0;
   lua_pop(L, 1);
@@ -307,7 +319,8 @@ static int *count_left(const watch *w, lua_State *thread) {
   return (int *)(void *)thread + w->count_place;
 }
 
-/* The count is used up for a moment before it starts again. */
+/* Returns the rest of the count; at least 1, because it is 0 for a moment
+** before Lua starts it again. */
 static int get_left(const watch *w, const pt_activation *a) {
   int left = w->count_place != 0 ? *count_left(w, a->thread) : a->count;
   return left > 0 ? left : 1;
@@ -318,8 +331,9 @@ static void set_left(const watch *w, const pt_activation *a) {
     *count_left(w, a->thread) = a->left;
 }
 
-/* Whether the hook of the program is due after these instructions. */
-static int use_up(pt_activation *a) {
+/* Subtracts the executed instructions; returns whether the program's hook is
+** due. */
+static int subtract_armed(pt_activation *a) {
   if (!(a->mask & LUA_MASKCOUNT))
     return 0;
   a->left -= a->armed;
@@ -333,8 +347,8 @@ static int use_up(pt_activation *a) {
 
 /* {====== The hook ====== */
 
-/* Has on_hook called after so many instructions, or earlier if the hook of the
-** program is due. */
+/* Makes Lua call on_hook after so many instructions, or earlier if the
+** program's hook is due. */
 static void arm(pt_activation *a, int instructions) {
   a->armed = instructions;
   if ((a->mask & LUA_MASKCOUNT) && a->left < instructions)
@@ -361,12 +375,12 @@ static void unhook(const watch *w, const pt_activation *a) {
   set_left(w, a);
 }
 
-/* In the signal handler, between two instructions of the processor. Setting a
-** hook is safe there, as it is in lua.c. 0 to rest until the next start. */
+/* Runs in the signal handler. Setting a hook is safe there; lua.c does the
+** same. Returns 0 to stop the timer until the next task runs. */
 static int tick(watch *w) {
   pt_activation *a = w->top;
   if (a == NULL) {
-    w->is_resting = 1;
+    w->is_stopped = 1;
     return 0;
   }
   if (a->is_seen)
@@ -375,7 +389,7 @@ static int tick(watch *w) {
   return 1;
 }
 
-/* Whether the function that was interrupted is of a file that must not be. */
+/* Whether the interrupted function is from a protected file. */
 static int is_protected(lua_State *L, lua_Debug *ar) {
   int is;
   push_watch(L);
@@ -386,7 +400,7 @@ static int is_protected(lua_State *L, lua_Debug *ar) {
   return is;
 }
 
-/* Calls one of the two functions; whether it returned true. */
+/* Calls one of the two callbacks; returns whether it returned true. */
 static int call_back(lua_State *L, int function) {
   int is_true = 0;
   push_watch(L);
@@ -398,8 +412,9 @@ static int call_back(lua_State *L, int function) {
   return is_true;
 }
 
-/* At Ctrl-C lua.c hooks the main thread alone, which waits for this one. What
-** the callback runs does not count for the hook of the program. */
+/* Calls `tick`. At Ctrl-C lua.c sets a hook in the main thread only, which
+** waits for this thread; so that hook is called here. Instructions of the
+** callback do not count for the program's hook. */
 static void call_tick(lua_State *L, lua_Debug *ar, const watch *w,
                       const pt_activation *a) {
   lua_Hook of_main = lua_gethook(w->main);
@@ -410,11 +425,12 @@ static void call_tick(lua_State *L, lua_Debug *ar, const watch *w,
     set_left(w, a);
 }
 
-/* A function that is protected is let finish: the hook looks again after 1, 3,
-** 7 … 127, 1 instructions, because a look before each is slow. */
+/* Interrupts the task. A protected function may finish first: the hook checks
+** again after 1, 3, 7 and so on to 127 instructions, because a check before
+** each one is slow. */
 static void interrupt(lua_State *L, lua_Debug *ar, const watch *w,
                       pt_activation *a) {
-  int is_due = use_up(a), may_interrupt = !is_protected(L, ar);
+  int is_due = subtract_armed(a), may_interrupt = !is_protected(L, ar);
   a->gap = may_interrupt ? 1 : a->gap % 127 * 2 + 1;
   if (may_interrupt && !call_back(L, MUST_ABORT))
     unhook(w, a);
@@ -426,7 +442,8 @@ static void interrupt(lua_State *L, lua_Debug *ar, const watch *w,
     call_tick(L, ar, w, a);
 }
 
-/* A coroutine that was made while its maker was hooked has inherited that. */
+/* Called by Lua for the watchdog's hook. A coroutine that was created while its
+** creator had this hook has inherited it. */
 static void on_hook(lua_State *L, lua_Debug *ar) {
   const watch *w = push_watch(L);
   pt_activation *a = w->top;
@@ -454,7 +471,7 @@ int pt_has_stop_hook(lua_State *L) {
 
 /* {====== The hook of the main thread ====== */
 
-/* A hook of debug.sethook finds its Lua function in this table, by thread. */
+/* debug.sethook stores the Lua function of a hook in this table, by thread. */
 static void copy_hook_function(lua_State *L, lua_State *thread) {
   int top = lua_gettop(L);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
@@ -468,7 +485,7 @@ static void copy_hook_function(lua_State *L, lua_State *thread) {
   lua_settop(L, top);
 }
 
-/* A stop hook is for the main thread, once. */
+/* A stop hook is meant for the main thread only. */
 void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread) {
   lua_Hook wanted = lua_gethook(w->main);
   if (wanted == NULL && lua_gethook(thread) == NULL)
@@ -488,13 +505,13 @@ static void put_on_top(watch *w, pt_activation *a) {
   a->is_seen = 0;
   atomic_signal_fence(memory_order_release);
   w->top = a;
-  if (w->ticker != NULL && (w->is_resting || !is_here(w->ticker))) {
-    w->is_resting = 0;
+  if (w->ticker != NULL && (w->is_stopped || !is_own_thread(w->ticker))) {
+    w->is_stopped = 0;
     start_ticker(w->ticker, w->interval);
   }
 }
 
-/* A thread that does not run has the hook of the program. */
+/* A thread that does not run has the program's hook. */
 static void replace_top(watch *w, pt_activation *next) {
   const pt_activation *a = w->top;
   w->top = next;
@@ -522,7 +539,7 @@ pt_activation *pt_watch_pause(pt_watch *w) {
   return paused;
 }
 
-void pt_watch_go_on(pt_watch *w, pt_activation *paused) {
+void pt_watch_unpause(pt_watch *w, pt_activation *paused) {
   if (paused != NULL)
     put_on_top(w, paused);
   else
@@ -540,15 +557,15 @@ static void stop_watching(watch *w) {
     close_ticker(t);
 }
 
-/* Starts the timer at once: if no task runs it comes to rest by itself. 0, or
-** an error number. */
+/* Starts the timer immediately. If no task runs, the next tick stops it.
+** Returns 0 or an error number. */
 static int start_watching(watch *w, double interval) {
   if (w->ticker == NULL)
     w->ticker = open_ticker(w);
   if (w->ticker == NULL)
     return ENOTSUP;
   w->interval = interval;
-  w->is_resting = 0;
+  w->is_stopped = 0;
   return start_ticker(w->ticker, interval);
 }
 
@@ -558,8 +575,9 @@ static void set_callback(lua_State *L, int arg, int value) {
 }
 
 /* core.watchdog(tick, must_abort, interval) -> true | nil, msg, kind, errno:
-** calls tick() in a task that computes, every so many seconds, and before
-** every instruction while must_abort() is true; without functions it ends */
+** calls tick() in a task that computes, once an interval, and before every
+** instruction while must_abort() returns true; without functions the watchdog
+** ends */
 static int core_watchdog(lua_State *L) {
   watch *w = lua_touserdata(L, lua_upvalueindex(1));
   double interval = luaL_optnumber(L, 3, INTERVAL);
@@ -575,14 +593,14 @@ static int core_watchdog(lua_State *L) {
   else
     err = start_watching(w, interval);
   if (err != 0)
-    return pt_fail_errno(L, err, "unsupported", "there is no timer to be had");
+    return pt_fail_errno(L, err, "unsupported", "no timer is available");
   set_callback(L, 1, TICK);
   set_callback(L, 2, MUST_ABORT);
   lua_pushboolean(L, 1);
   return 1;
 }
 
-/* core.protect(): the code of the file that calls this is not interrupted */
+/* core.protect(): functions of the calling file are not interrupted */
 static int core_protect(lua_State *L) {
   lua_Debug ar;
   if (lua_getstack(L, 1, &ar) && lua_getinfo(L, "S", &ar)) {
@@ -600,8 +618,8 @@ static int watch_gc(lua_State *L) {
 
 /* }====== */
 
-/* The watch of this state, the one that it has if the module is opened again.
-*/
+/* Pushes the watchdog of this state. If the module is opened again, it is the
+** same one. */
 static watch *push_or_make_watch(lua_State *L) {
   watch *w = push_watch(L);
   if (w != NULL)

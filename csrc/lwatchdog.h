@@ -23,37 +23,38 @@
 #ifndef PT_LWATCHDOG_H
 #define PT_LWATCHDOG_H
 
-#include "lapi.h"
+#include "core.h"
 
 #pragma GCC visibility push(hidden)
 
 typedef struct pt_watch pt_watch;
 
-/* The watch of this state; made if there is none yet. */
+/* Returns the watchdog of this state, and creates it on the first call. */
 pt_watch *pt_watch_get(lua_State *L);
 
 /* Resumes the thread with the `n` values on its stack. Returns the status of
-** lua_resume; the `results` are on the thread's stack. */
+** lua_resume; the results are on the thread's stack, their number in
+** `*results`. */
 int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
                     int *results);
 
-/* Gives the thread the hook of the main thread, or none. Raises when memory is
-** short, and then nothing has changed. */
+/* Gives the thread the hook of the main thread, or none. Raises if there is not
+** enough memory, and then nothing has changed. */
 void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread);
 
-/* Between these two calls no task computes. */
+/* Between these two calls no task counts as running. */
 typedef struct pt_activation pt_activation;
 pt_activation *pt_watch_pause(pt_watch *w);
-void pt_watch_go_on(pt_watch *w, pt_activation *paused);
+void pt_watch_unpause(pt_watch *w, pt_activation *paused);
 
-/* Whether the thread has a hook for every call and every instruction. Handlers
-** of signals that stop the program set one: so does lua.c at Ctrl-C. */
+/* Whether the thread has a hook for every call and every instruction. Signal
+** handlers that stop the program set such a hook, as lua.c does at Ctrl-C. */
 int pt_has_stop_hook(lua_State *L);
 
-/* For a wait that a signal has interrupted: whether the signal's handler has
-** set a hook in place of `before`, that of the beginning of the wait. The wait
-** has to return for the hook to run. A hook of the watchdog is none of
-** those. */
+/* For a wait that a signal has interrupted: whether the signal handler has
+** replaced `before`, the hook at the beginning of the wait. If so, the wait
+** must return so that the new hook runs. The hook of the watchdog does not
+** count. */
 int pt_is_stopped(lua_State *L, lua_Hook before);
 
 #pragma GCC visibility pop

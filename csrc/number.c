@@ -1,8 +1,8 @@
 /*
 ** Reading follows Eisel and Lemire ("Number Parsing at a Gigabyte per Second"),
-** writing follows Giulietti ("The Schubfach way to render doubles"). Both are
-** one or two multiplications with a 128-bit power of ten; the rare decimal that
-** Eisel-Lemire cannot decide is left to strtod.
+** writing follows Giulietti ("The Schubfach way to render doubles"). Both need
+** one or two multiplications with a 128-bit power of ten. strtod reads the rare
+** decimals that Eisel-Lemire cannot decide.
 */
 #include "number.h"
 
@@ -13,7 +13,7 @@
 #define MANTISSA_BITS 52
 #define HIDDEN_BIT (UINT64_C(1) << MANTISSA_BITS)
 #define EXPONENT_BIAS 1023
-#define MAX_DIGITS 19 /* as many as always fit into 64 bits */
+#define MAX_DIGITS 19 /* every number of so many digits fits into 64 bits */
 
 typedef struct wide {
   uint64_t high, low;
@@ -44,10 +44,10 @@ static double from_bits(uint64_t bits) {
 
 /* {====== Powers of ten ====== */
 
-/* A power of ten is 10^(28 i) times 5^j, but for its exponent of two. Both are
-** kept as a mantissa whose highest bit is set: 5^j is exact in 64 bits, and
-** 192 bits of the other are enough for the first 128 bits of every product.
-** Usual numbers need no product: their powers are 5^j. */
+/* A power of ten is 10^(28 i) times 5^j, apart from its exponent of two. Both
+** factors are stored as a mantissa whose highest bit is set: 5^j is exact in 64
+** bits, and 192 bits of the other factor are enough for the first 128 bits of
+** every product. Ordinary numbers need no product: their powers are 5^j. */
 #define LOWEST_POWER (-342)
 #define STEP 28
 #define FIRST_STEP (-13)
@@ -66,7 +66,7 @@ static const uint64_t powers_of_five[STEP] = { /* 5^0 to 5^27 */
     0xcecb8f27f4200f3a,
 };
 
-static const uint64_t steps[][3] = { /* 10^-364 to 10^308, cut off */
+static const uint64_t steps[][3] = { /* 10^-364 to 10^308, truncated */
     {0xe1afa13afbd14d6d, 0x82189c09a3a1ec21, 0x7a43516213c7e04c},
     {0xe3e27a444d8d98b7, 0xfd1b1b2308169b25, 0x363b1f2c568dc3e2},
     {0xe61acf033d1a45df, 0x6fb92487298e33bd, 0xadd7728c20b99bd1},
@@ -114,8 +114,8 @@ static wide multiply_powers(int k) {
   return power;
 }
 
-/* The first 128 bits of 10^k, k from LOWEST_POWER to 324: cut off for k >= 0,
-** rounded up below. */
+/* Returns the first 128 bits of 10^k, for k from LOWEST_POWER to 324: truncated
+** for k >= 0, rounded up for k < 0. */
 static inline wide power_of_ten(int k) {
   if (k >= 0 && k < STEP)
     return (wide){powers_of_five[k], 0};
@@ -127,10 +127,10 @@ static inline wide power_of_ten(int k) {
 /* {====== Reading ====== */
 
 typedef struct decimal {
-  uint64_t digits; /* the first MAX_DIGITS significant ones */
+  uint64_t digits; /* the first MAX_DIGITS significant digits */
   int exponent;    /* of ten, for `digits` */
   int negative;
-  int truncated; /* more digits than fit were there */
+  int truncated; /* there were more digits than fit */
 } decimal;
 
 static double assemble(uint64_t mantissa, int exponent) {
@@ -146,7 +146,8 @@ static double round_subnormal(uint64_t mantissa, int exponent) {
   return assemble(mantissa, mantissa >= HIDDEN_BIT);
 }
 
-/* w * 10^q to the nearest double, infinity if too large; -1 if undecided. */
+/* Returns the double nearest to w * 10^q, infinity if that is too large, -1 if
+** the algorithm cannot decide. */
 static double eisel_lemire(uint64_t w, int q) {
   int zeros, upper, exponent;
   wide power, x;
@@ -173,7 +174,7 @@ static double eisel_lemire(uint64_t w, int q) {
     return round_subnormal(mantissa, exponent);
   if (x.low <= 1 && q >= -4 && q <= 23 && (mantissa & 3) == 1 &&
       mantissa << (upper + 64 - MANTISSA_BITS - 3) == x.high)
-    mantissa &= ~UINT64_C(1); /* a tie goes to the even one */
+    mantissa &= ~UINT64_C(1); /* a tie is rounded to even */
   mantissa = (mantissa + (mantissa & 1)) >> 1;
   if (mantissa == HIDDEN_BIT << 1) {
     mantissa = HIDDEN_BIT;
@@ -183,8 +184,9 @@ static double eisel_lemire(uint64_t w, int q) {
                                            : assemble(mantissa, exponent);
 }
 
-/* Copies significant digits until `most` are there; any that had to be left out
-** become one more that is not zero, which is all that rounding asks of them. */
+/* Copies at most `most` significant digits. If digits other than zero are left
+** out, one more digit that is not zero is appended: rounding needs no more than
+** that. */
 static int copy_digits(char *out, int most, const char *p, const char *end) {
   int n = 0, rest = 0;
   for (; p < end && (*p | 0x20) != 'e'; p++) {
@@ -200,8 +202,9 @@ static int copy_digits(char *out, int most, const char *p, const char *end) {
   return n;
 }
 
-/* No halfway case between doubles has more than 767 significant digits. The
-** text given to strtod has no decimal point, so that no locale matters. */
+/* A value halfway between two doubles has at most 767 significant digits. The
+** text given to strtod has no decimal point, so that the locale does not
+** matter. */
 static double slow_read(const decimal *d, const char *text, const char *end) {
   char copy[800 + 16];
   int n = copy_digits(copy, 780, text, end);
@@ -246,7 +249,8 @@ static const char *read_exponent(const char *p, const char *end, decimal *d) {
   return p > start ? p : NULL;
 }
 
-/* Exact without any table when digits and power both fit a double. */
+/* Exact without a table if both the digits and the power of ten are exact
+** doubles. */
 static double to_double(const decimal *d, const char *text, const char *end) {
   static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -333,7 +337,7 @@ static const char digit_pairs[] = "00010203040506070809"
                                   "80818283848586878889"
                                   "90919293949596979899";
 
-/* Writes the digits so that they end right before `end`. */
+/* Writes the digits directly before `end`. */
 static char *digits_before(char *end, uint64_t value) {
   uint32_t rest;
   for (; value >= 10000; value /= 10000) {
@@ -385,8 +389,9 @@ static uint64_t round_to_odd(wide power, uint64_t cp) {
   return y.high | (y.low > 1);
 }
 
-/* c * 2^q as the shortest decimal between its neighbours: *k is its exponent.
-** `closer` says that the neighbour below is only half as far away. */
+/* Returns the shortest decimal that lies between the neighbours of c * 2^q; *k
+** is its exponent. `closer` says that the lower neighbour is only half as far
+** away. */
 static uint64_t schubfach(uint64_t c, int q, int closer, int *k) {
   int odd = (int)(c & 1), h;
   uint64_t lower, upper, v, s, tens;
@@ -395,7 +400,8 @@ static uint64_t schubfach(uint64_t c, int q, int closer, int *k) {
   h = q + floor_log2_power10(-*k) + 1;
   power = power_of_ten(-*k);
   power.low +=
-      -*k > 55; /* those are cut off; here they have to be rounded up */
+      /* the table truncates these powers; they must be rounded up here */
+      -*k > 55;
   lower = round_to_odd(power, (4 * c - 2 + (uint64_t)closer) << h);
   v = round_to_odd(power, (4 * c) << h);
   upper = round_to_odd(power, (4 * c + 2) << h);
@@ -425,8 +431,9 @@ static uint64_t shortest(double value, int *k) {
                    mantissa == 0 && exponent > 1, k);
 }
 
-/* Digits are copied in blocks of one size, which the compiler does in place: a
-** block behind the last digit is there to be read, and room to be written. */
+/* Digits are copied in blocks of a fixed size, which the compiler does inline.
+** So a block after the last digit must be readable in the source and writable
+** in `out`. */
 #define BLOCK 18
 
 static size_t write_scientific(char *out, const char *digits, size_t n,
@@ -442,7 +449,7 @@ static size_t write_scientific(char *out, const char *digits, size_t n,
   return (size_t)(p - out) + pt_number_write_integer(p, exponent);
 }
 
-/* `point` digits stand before the decimal point; it may be 0 or less. */
+/* `point` digits come before the decimal point; it may be 0 or less. */
 static size_t write_fixed(char *out, const char *digits, size_t n, int point) {
   char *p = out;
   if (point <= 0) {

@@ -1,7 +1,8 @@
 /*
-** Numbers as JSON writes them, exact in both directions and independent of the
-** locale. Integers that fit stay integers; everything else is the nearest
-** double, and a double is written with the fewest digits that read back as it.
+** Conversion between numbers and their JSON text: exact in both directions and
+** independent of the locale. Integers of 64 bits stay integers; every other
+** number becomes the nearest double. A double is written with the fewest digits
+** that read back as the same double.
 */
 #ifndef PT_NUMBER_H
 #define PT_NUMBER_H
@@ -15,12 +16,13 @@ typedef struct pt_number {
   int is_integer;
   int64_t integer;
   double real;
-  const char *big_end; /* the byte behind an integer of more than 64 bits, which
-                       ** `real` stands for; NULL for any other number */
+  /* the byte after an integer of more than 64 bits, whose value `real`
+  ** approximates; NULL for any other number */
+  const char *big_end;
 } pt_number;
 
-/* Reads an integer of up to 18 digits without a sign, as most numbers are. NULL
-** if there is anything else at `p`, which is before `end`. */
+/* Reads an unsigned integer of up to 18 digits, the most frequent kind of
+** number. Returns NULL if anything else is at `p`. `p` must be before `end`. */
 static inline const char *pt_number_short(const char *p, const char *end,
                                           int64_t *value) {
   const char *first = p;
@@ -38,17 +40,18 @@ static inline const char *pt_number_short(const char *p, const char *end,
   return p;
 }
 
-/* Reads the number that starts at `p` and returns the byte behind it, or NULL
-** if it is malformed or too large for a double. "-0" is the float -0.0. */
+/* Reads the number at `p` and returns the byte after it, or NULL if it is
+** malformed or too large for a double. "-0" is the float -0.0. */
 const char *pt_number_read(const char *p, const char *end, pt_number *out);
 
-/* What is wrong, after a NULL. */
+/* Returns the reason, after pt_number_read has returned NULL. */
 const char *pt_number_fault(const pt_number *out);
 
-#define PT_NUMBER_MAX 48 /* room that either of these needs */
+#define PT_NUMBER_MAX 48 /* buffer size that the next two functions need */
 
-/* Both return how many bytes they wrote; behind an integer none is touched. A
-** double always shows that it is one ("1.0", "1e300"); it must be finite. */
+/* Both return the number of bytes written. Nothing is written after the last
+** digit of an integer. The text of a double always shows that it is a double
+** ("1.0", "1e300"). The double must be finite. */
 size_t pt_number_write_integer(char *out, int64_t value);
 size_t pt_number_write_real(char *out, double value);
 

@@ -1,8 +1,17 @@
+/*
+** Timers first, then what the three backends share, then one backend for each
+** of epoll, kqueue and poll.
+**
+** A descriptor number may be closed and opened again between a wait and
+** pt_poll_next. So every watch has a number (serial), and an event counts only
+** if its watch is still the current one.
+*/
 #define _NETBSD_SOURCE
 
 #include "poll.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "io.h"
@@ -10,7 +19,7 @@
 #if defined(PT_POLL_EPOLL)
 #include <sys/epoll.h>
 #elif defined(PT_POLL_KQUEUE)
-#include <sys/types.h> /* before the next, which lacks it */
+#include <sys/types.h> /* needed by sys/event.h */
 
 #include <sys/event.h>
 #include <sys/stat.h>
@@ -21,7 +30,82 @@
 #include <poll.h>
 #endif
 
-void pt_poll_close(pt_poll *p) { pt_fd_drop(&p->fd); }
+/* {====== Timers ====== */
+
+/* Merges two heaps that are not empty. The link of the result is not set. */
+static pt_timer *merge(pt_timer *a, pt_timer *b) {
+  pt_timer *first = a->at <= b->at ? a : b, *second = first == a ? b : a;
+  second->sibling = first->child;
+  second->link = &first->child;
+  if (first->child != NULL)
+    first->child->link = &second->sibling;
+  first->child = second;
+  first->sibling = NULL;
+  return first;
+}
+
+/* Merges a list of siblings into one heap: first each pair, then the pairs from
+** the last to the first, which keeps the heap flat. Returns NULL for an empty
+** list. */
+static pt_timer *merge_list(pt_timer *list) {
+  pt_timer *pairs = NULL, *all = NULL;
+  while (list != NULL) {
+    pt_timer *a = list, *b = a->sibling;
+    list = b != NULL ? b->sibling : NULL;
+    if (b != NULL)
+      a = merge(a, b);
+    a->sibling = pairs;
+    pairs = a;
+  }
+  while (pairs != NULL) {
+    pt_timer *next = pairs->sibling;
+    pairs->sibling = NULL;
+    all = all != NULL ? merge(all, pairs) : pairs;
+    pairs = next;
+  }
+  return all;
+}
+
+static void add_heap(pt_timers *h, pt_timer *t) {
+  h->root = h->root != NULL ? merge(h->root, t) : t;
+  h->root->link = &h->root;
+}
+
+double pt_timers_due(const pt_timers *h) {
+  return h->root != NULL ? h->root->at : HUGE_VAL;
+}
+
+void pt_timers_add(pt_timers *h, pt_timer *t, double at) {
+  t->at = at;
+  t->is_set = 1;
+  t->child = t->sibling = NULL;
+  add_heap(h, t);
+}
+
+void pt_timers_remove(pt_timers *h, pt_timer *t) {
+  pt_timer *later;
+  if (!t->is_set)
+    return;
+  t->is_set = 0;
+  *t->link = t->sibling;
+  if (t->sibling != NULL)
+    t->sibling->link = t->link;
+  later = merge_list(t->child);
+  if (later != NULL)
+    add_heap(h, later);
+}
+
+pt_timer *pt_timers_take(pt_timers *h, double now) {
+  pt_timer *t = h->root;
+  if (t == NULL || t->at > now)
+    return NULL;
+  pt_timers_remove(h, t);
+  return t;
+}
+
+/* }====== */
+
+void pt_poll_close(pt_poll *p) { pt_fd_close(&p->fd); }
 
 void pt_poll_grow(pt_poll *p, void *memory, int limit) {
   size_t used = (size_t)p->limit * sizeof(pt_poll_slot);
@@ -46,7 +130,7 @@ int pt_poll_next(pt_poll *p, int *fd) {
   return 0;
 }
 
-/* Notes what is watched now, and returns the error number. */
+/* Records the watched events, and returns `err`. */
 static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
   pt_poll_slot *slot = &p->slots[fd];
   p->always += always - slot->always;
@@ -62,12 +146,14 @@ static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
 size_t pt_poll_size(int limit) { return (size_t)limit * sizeof(pt_poll_slot); }
 
 static int start(pt_poll *p, int fd) {
-  *p = (pt_poll){.fd = pt_fd_settle(fd)};
+  *p = (pt_poll){.fd = pt_fd_make_private(fd)};
   return p->fd >= 0 ? 0 : errno;
 }
 
 static int wait_for_batch(pt_poll *p, int most, int ms);
 
+/* Continues after the descriptor that was found last, so that a full batch does
+** not always contain the same ones. */
 static void add_always_ready(pt_poll *p) {
   int left = p->always;
   while (left > 0 && p->count < PT_POLL_BATCH) {
@@ -81,7 +167,8 @@ static void add_always_ready(pt_poll *p) {
   }
 }
 
-/* Half of the batch is for those that are always ready, if there are any. */
+/* If some descriptors are always ready, half of the batch is reserved for them.
+*/
 int pt_poll_wait(pt_poll *p, int ms) {
   int has_always = p->always > 0, err;
   p->count = p->taken = 0;
@@ -101,9 +188,9 @@ int pt_poll_wait(pt_poll *p, int ms) {
 
 int pt_poll_open(pt_poll *p) { return start(p, epoll_create1(EPOLL_CLOEXEC)); }
 
-/* The serial goes with the descriptor: epoll still reports a file that was
-** closed here but is open in a child, under a number that may be in use
-** again. */
+/* The event carries the number of the watch: epoll still reports a file that
+** was closed here but is open in a child, and its descriptor number may be in
+** use again. */
 static int control(pt_poll *p, int op, int fd, int wanted) {
   struct epoll_event event = {0};
   if (wanted & PT_POLL_READ)
@@ -114,8 +201,8 @@ static int control(pt_poll *p, int op, int fd, int wanted) {
   return epoll_ctl(p->fd, op, fd, &event) == 0 ? 0 : errno;
 }
 
-/* `known` is our belief; the number may have been closed and opened again
-** since, and then epoll knows better. */
+/* `known` is the state that we have recorded. The number may have been closed
+** and opened again since; then epoll reports ENOENT or EEXIST. */
 static int watch(pt_poll *p, int fd, int wanted, int known) {
   int err = control(p, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, wanted);
   if (err == ENOENT)
@@ -125,7 +212,8 @@ static int watch(pt_poll *p, int fd, int wanted, int known) {
   return err;
 }
 
-/* EPERM: a regular file, a directory, /dev/null. */
+/* EPERM means that epoll cannot wait for the file: a regular file, a directory,
+** /dev/null. */
 int pt_poll_set(pt_poll *p, int fd, int wanted) {
   pt_poll_slot *slot = &p->slots[fd];
   int known = slot->wanted != 0 && !slot->always;
@@ -161,8 +249,8 @@ static int wait_for_batch(pt_poll *p, int most, int ms) {
 
 int pt_poll_open(pt_poll *p) { return start(p, kqueue()); }
 
-/* 0 or an error number. Deleting a filter that is not there is no error: a
-** descriptor that was closed has lost its filters. */
+/* Returns 0 or an error number. Deleting a filter that does not exist is not an
+** error: a closed descriptor has lost its filters. */
 static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
   struct kevent event;
   EV_SET(&event, (uintptr_t)fd, filter, flags, 0, 0, 0);
@@ -171,8 +259,8 @@ static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
   return flags & EV_DELETE ? 0 : errno;
 }
 
-/* `known` is what the filter was set to before: a filter that was not set and
-** is not wanted costs no system call. */
+/* `known` is the recorded state of the filter: a filter that is neither set nor
+** wanted needs no system call. */
 static int set_filter(pt_poll *p, int fd, short filter, int wanted, int known) {
   if (wanted)
     return change(p, fd, filter, EV_ADD);
@@ -188,13 +276,14 @@ static int set_filters(pt_poll *p, int fd, int wanted, int known) {
                     known & PT_POLL_WRITE);
 }
 
-/* kqueue reports a regular file only until its end, where other systems say
-** that it is ready, and refuses some devices. */
+/* Whether it is a regular file. kqueue reports one as readable only before its
+** end, where other systems always do. */
 static int is_regular(int fd) {
   struct stat st;
   return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Whether the error means that kqueue does not support this kind of file. */
 static int cannot_wait(int err) {
   return err == EINVAL || err == ENODEV || err == EPERM || err == ENOTSUP;
 }
@@ -233,7 +322,7 @@ static int wait_for_batch(pt_poll *p, int most, int ms) {
 
 #else
 
-/* The list for poll(2) is in memory behind the slots. */
+/* The list for poll(2) is in the same memory, after the slots. */
 size_t pt_poll_size(int limit) {
   return (size_t)limit * (sizeof(pt_poll_slot) + sizeof(struct pollfd));
 }
@@ -249,8 +338,8 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
   return set_slot(p, fd, wanted, 0, err);
 }
 
-/* Makes the list for one wait. Each begins at another slot, so that a full
-** batch never keeps a descriptor out for good. */
+/* Builds the list for one wait. Each list begins at another slot, so that a
+** full batch does not always leave out the same descriptors. */
 static nfds_t list(pt_poll *p, struct pollfd *fds) {
   nfds_t n = 0;
   int i;

@@ -1,3 +1,9 @@
+/*
+** A state machine over the bytes of a message. It stores only the current name
+** and the id. read_some passes the bytes to the function for the current state.
+** Strings and nested values are skipped in runs, so that long payloads are
+** skimmed fast.
+*/
 #include "skim.h"
 
 #include <string.h>
@@ -6,7 +12,7 @@
 
 enum {
   AT_START,
-  AT_FIRST_ITEM, /* of a batch */
+  AT_FIRST_ITEM, /* first member of a batch */
   AT_ITEM,
   AT_FIRST_NAME,
   AT_NAME,
@@ -14,7 +20,7 @@ enum {
   AT_VALUE,
   IN_STRING,
   IN_SCALAR,
-  IN_NEST, /* a payload or other value with levels of its own */
+  IN_NEST, /* a nested value, such as a payload */
   AFTER_VALUE,
   AFTER_ITEM,
   AT_END
@@ -24,50 +30,55 @@ enum { OTHER, ID, METHOD, OUTCOME };
 
 void pt_skim_begin(pt_skim *k) { memset(k, 0, sizeof *k); }
 
-/* {====== Telling ====== */
+/* {====== Reporting ====== */
 
+/* Forgets the members of the last envelope of a batch. */
 static void forget_envelope(pt_skim *k) {
   k->id_len = 0;
-  k->has_id = k->has_method = k->has_outcome = k->has_firm_outcome = 0;
+  k->has_id = k->has_method = k->has_outcome = k->has_nonnull_outcome = 0;
 }
 
-static void tell(pt_skim *k) {
-  k->is_told = k->has_told = k->is_item_told = 1;
+static void report(pt_skim *k) {
+  k->has_report = k->has_reported = k->is_item_reported = 1;
   k->is_done = !k->is_batch;
 }
 
-/* Requests of a batch are refused together, for they are answered together. */
-static void tell_rest(pt_skim *k) {
-  k->is_item_told = 1;
-  if (k->has_told_rest)
+/* Reports the members of a batch that are not answers. They are refused
+** together because they are answered together. */
+static void report_rest(pt_skim *k) {
+  k->is_item_reported = 1;
+  if (k->has_reported_rest)
     return;
-  k->has_told_rest = 1;
+  k->has_reported_rest = 1;
   forget_envelope(k);
-  tell(k);
+  report(k);
 }
 
-static void tell_envelope(pt_skim *k) {
+static void report_envelope(pt_skim *k) {
   if (k->is_batch && (k->has_method || !(k->has_outcome || k->has_id)))
-    tell_rest(k);
+    report_rest(k);
   else
-    tell(k);
+    report(k);
 }
 
-/* A null beside a method means nothing, so it does not make an answer before
-** all members are known. */
-static void tell_if_known(pt_skim *k) {
-  if (!k->is_item_told && k->has_id && (k->has_method || k->has_firm_outcome))
-    tell_envelope(k);
+/* Reports the envelope as soon as its kind is certain. A null result does not
+** make a message an answer before all members are known: a method may follow.
+*/
+static void report_if_known(pt_skim *k) {
+  if (!k->is_item_reported && k->has_id &&
+      (k->has_method || k->has_nonnull_outcome))
+    report_envelope(k);
 }
 
-/* Nothing more can be known. An id by itself does not say whose it is. */
+/* Ends the scan. An id alone is not reported: it does not show whose id it is.
+*/
 static void give_up(pt_skim *k) {
   k->state = AT_END;
   k->id_len = 0;
-  if (k->is_batch && !k->has_told)
-    tell_rest(k);
-  else if (!k->has_told)
-    tell(k);
+  if (k->is_batch && !k->has_reported)
+    report_rest(k);
+  else if (!k->has_reported)
+    report(k);
   k->is_done = 1;
 }
 
@@ -75,7 +86,8 @@ static void give_up(pt_skim *k) {
 
 /* {====== Strings ====== */
 
-/* Keeps the text of a name or an id; of one that is too long, that it is. */
+/* Appends the text of a name or an id. If it is longer than `room`, *len
+** becomes greater than `room`. */
 static void keep(const char *from, const char *to, char *out, size_t *len,
                  size_t room) {
   size_t n = (size_t)(to - from), left = room + 1 - *len;
@@ -93,7 +105,8 @@ static void keep_text(pt_skim *k, const char *from, const char *to) {
     keep(from, to, k->id, &k->id_len, sizeof k->id);
 }
 
-/* Up to and with the closing quote, which `*closed` tells of. */
+/* Skips a string including its closing quote. Sets `*closed` if the quote was
+** reached. */
 static const char *skip_string(pt_skim *k, const char *p, const char *end,
                                int *closed) {
   for (*closed = 0; p < end && !*closed; p++) {
@@ -121,7 +134,8 @@ static int member_of(const char *name, size_t len) {
   return NAME_IS("result") || NAME_IS("error") ? OUTCOME : OTHER;
 }
 
-/* The name that was read, with its closing quote; letters may be escaped. */
+/* Returns the member for the name that was read. The name includes its closing
+** quote; letters may be escaped. */
 static int member_read(const pt_skim *k) {
   char plain[PT_SKIM_NAME];
   const char *close;
@@ -141,7 +155,7 @@ static int member_read(const pt_skim *k) {
 
 /* {====== Values ====== */
 
-/* An id is one only if it is a whole string, number or null. */
+/* Checks the id: only a complete string, number or null is an id. */
 static void end_id(pt_skim *k) {
   pt_json_fault fault;
   size_t len = k->id_len <= sizeof k->id ? k->id_len : 0;
@@ -153,12 +167,12 @@ static void end_id(pt_skim *k) {
 }
 
 static void end_value(pt_skim *k) {
-  k->state = k->is_inside ? AFTER_VALUE : AFTER_ITEM;
+  k->state = k->is_in_envelope ? AFTER_VALUE : AFTER_ITEM;
   if (k->member != ID)
     return;
   k->member = OTHER;
   end_id(k);
-  tell_if_known(k);
+  report_if_known(k);
 }
 
 static const char *read_string(pt_skim *k, const char *p, const char *end) {
@@ -175,6 +189,7 @@ static const char *read_string(pt_skim *k, const char *p, const char *end) {
   return next;
 }
 
+/* Bytes of numbers, true, false and null. end_id checks the text of an id. */
 static int is_scalar(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' ||
          c == '+' || c == '.' || c == 'E';
@@ -197,7 +212,7 @@ static void open_level(pt_skim *k, char c) {
     k->unknown = k->depth - 64;
 }
 
-/* Gives up if the bracket does not fit the level that it closes. */
+/* Ends the scan if the bracket does not match the level that it closes. */
 static void close_level(pt_skim *k, char c) {
   int fits = k->depth <= k->unknown || (int)(k->arrays & 1) == (c == ']');
   k->arrays >>= 1;
@@ -225,17 +240,19 @@ static const char *read_nest(pt_skim *k, const char *p, const char *end) {
   return p;
 }
 
+/* Records that a member has a value; `first` is the first byte of that value.
+*/
 static void note_member(pt_skim *k, char first) {
   if (k->member == METHOD)
     k->has_method = 1;
   if (k->member == OUTCOME) {
     k->has_outcome = 1;
-    k->has_firm_outcome = k->has_firm_outcome || first != 'n';
+    k->has_nonnull_outcome = k->has_nonnull_outcome || first != 'n';
   }
   if (k->member == ID)
     k->id_len = 0;
   else
-    tell_if_known(k);
+    report_if_known(k);
 }
 
 static void begin_value(pt_skim *k, char c) {
@@ -243,7 +260,7 @@ static void begin_value(pt_skim *k, char c) {
     give_up(k);
     return;
   }
-  if (k->is_inside)
+  if (k->is_in_envelope)
     note_member(k, c);
   if (c == '{' || c == '[') {
     k->state = IN_NEST;
@@ -251,7 +268,7 @@ static void begin_value(pt_skim *k, char c) {
     return;
   }
   k->state = c == '"' ? IN_STRING : IN_SCALAR;
-  k->after = k->is_inside ? AFTER_VALUE : AFTER_ITEM;
+  k->after = k->is_in_envelope ? AFTER_VALUE : AFTER_ITEM;
   keep_text(k, &c, &c + 1);
 }
 
@@ -261,16 +278,16 @@ static void begin_value(pt_skim *k, char c) {
 
 static void begin_envelope(pt_skim *k) {
   forget_envelope(k);
-  k->is_inside = 1;
-  k->is_item_told = 0;
+  k->is_in_envelope = 1;
+  k->is_item_reported = 0;
   k->state = AT_FIRST_NAME;
 }
 
 static void end_envelope(pt_skim *k) {
-  k->is_inside = 0;
+  k->is_in_envelope = 0;
   k->state = k->is_batch ? AFTER_ITEM : AT_END;
-  if (!k->is_item_told)
-    tell_envelope(k);
+  if (!k->is_item_reported)
+    report_envelope(k);
 }
 
 static void begin_name(pt_skim *k) {
@@ -286,8 +303,8 @@ static void begin_batch(pt_skim *k) {
 
 static void end_batch(pt_skim *k) {
   k->state = AT_END;
-  if (!k->has_told)
-    tell_rest(k);
+  if (!k->has_reported)
+    report_rest(k);
   k->is_done = 1;
 }
 
@@ -299,11 +316,12 @@ static void begin_item(pt_skim *k, char c) {
   k->member = OTHER;
   begin_value(k, c);
   if (!k->is_done)
-    tell_rest(k);
+    report_rest(k);
 }
 
-/* A byte between names and values, if it may stand where it stands. */
-static int take_mark(pt_skim *k, char c) {
+/* Handles a byte between names and values. Returns 0 if the byte is not allowed
+** there. */
+static int handle_punctuation(pt_skim *k, char c) {
   int state = k->state;
   if (state == AT_START && c == '{')
     begin_envelope(k);
@@ -330,11 +348,12 @@ static int take_mark(pt_skim *k, char c) {
   return 1;
 }
 
-static const char *read_mark(pt_skim *k, const char *p, const char *end) {
+static const char *read_punctuation(pt_skim *k, const char *p,
+                                    const char *end) {
   p = pt_json_space(p, end);
   if (p == end)
     return p;
-  if (!take_mark(k, *p))
+  if (!handle_punctuation(k, *p))
     give_up(k);
   return p + 1;
 }
@@ -350,20 +369,20 @@ static const char *read_some(pt_skim *k, const char *p, const char *end) {
   case IN_NEST:
     return read_nest(k, p, end);
   default:
-    return read_mark(k, p, end);
+    return read_punctuation(k, p, end);
   }
 }
 
 size_t pt_skim_read(pt_skim *k, const char *bytes, size_t len) {
   const char *p = bytes, *end = bytes + len;
-  k->is_told = 0;
-  while (p < end && !k->is_told && !k->is_done)
+  k->has_report = 0;
+  while (p < end && !k->has_report && !k->is_done)
     p = read_some(k, p, end);
-  return k->is_told ? (size_t)(p - bytes) : len;
+  return k->has_report ? (size_t)(p - bytes) : len;
 }
 
 void pt_skim_end(pt_skim *k) {
-  k->is_told = 0;
+  k->has_report = 0;
   if (!k->is_done)
     give_up(k);
 }

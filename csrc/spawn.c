@@ -38,7 +38,8 @@ const char *const pt_spawn_stdio[3] = {"stdin", "stdout", "stderr"};
 ** waits. So the child makes only calls that are safe in a signal handler, does
 ** not allocate, and writes to nothing but its own locals and errno. */
 
-/* The child's number of the pipe to the parent; those above it are closed. */
+/* The child's descriptor of the pipe to the parent; all descriptors above it
+** are closed. */
 #define REPORT 3
 
 static _Noreturn void give_up(int report, const char *step, const char *name) {
@@ -58,7 +59,7 @@ static void reset_handlers(void) {
   memset(&act, 0, sizeof act);
   act.sa_handler = SIG_DFL;
   for (sig = 1; sig < NSIG; sig++)
-    sigaction(sig, &act, NULL); /* fails for those that cannot be changed */
+    sigaction(sig, &act, NULL); /* fails for signals that cannot be changed */
 }
 
 static void unblock_signals(void) {
@@ -89,8 +90,9 @@ static int request_signal(int sig) {
 #endif
 }
 
-/* If the parent has died before the request, there is no signal. The parent's
-** pid is 0 if it is outside of our pid namespace. */
+/* If the parent has died before the request, no signal comes, so that is
+** checked. The parent's pid is 0 if the parent is outside of our pid namespace.
+*/
 static int arm_death_signal(int sig, pid_t parent) {
   pid_t now;
   if (sig == 0)
@@ -103,8 +105,8 @@ static int arm_death_signal(int sig, pid_t parent) {
   return 0;
 }
 
-/* Opens /dev/null, and moves a source that is below 3 but not in its place, so
-** that no step of `place` overwrites the source of a later one. */
+/* Opens /dev/null. Moves a source that is below 3 but not in its place, so that
+** no step of `place` overwrites the source of a later step. */
 static int prepare_source(int source, int target) {
   if (source == PT_SPAWN_NULL)
     source = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -156,7 +158,7 @@ static void close_from(int first) {
 #endif
 }
 
-/* Called when the descriptors are in place: with a small limit on descriptors
+/* Called after the descriptors are in place: with a small limit on descriptors
 ** those steps would fail. */
 static void set_limits(const pt_spawn_plan *plan) {
   int i;
@@ -169,9 +171,10 @@ static void set_limits(const pt_spawn_plan *plan) {
   }
 }
 
-/* `sources` are three descriptors or PT_SPAWN_NULL; `report` is above 2, and a
-** failure is written to it; `parent` is the caller's pid. Not inlined, because
-** its frame must not be part of the one that vfork returns to. */
+/* Runs in the child and becomes the program. `sources` are three descriptors or
+** PT_SPAWN_NULL. `report` is above 2; a failure is written to it. `parent` is
+** the caller's pid. Not inlined, because its frame must not be part of the
+** frame that vfork returns to. */
 __attribute__((noinline)) static _Noreturn void
 become(const pt_spawn_plan *plan, const int sources[3], int report,
        pid_t parent) {
@@ -201,9 +204,9 @@ become(const pt_spawn_plan *plan, const int sources[3], int report,
 
 /* The descriptors of a start; -1 for none. */
 typedef struct links {
-  int sources[3]; /* for the child's 0, 1 and 2; or PT_SPAWN_NULL */
+  int sources[3]; /* for the child's descriptors 0, 1 and 2; or PT_SPAWN_NULL */
   int theirs[4];  /* the child's ends of pipes */
-  int ours[4];    /* our ends of the same */
+  int ours[4];    /* our ends of these pipes */
 } links;
 
 static int fail(pt_spawn_failure *failure, const char *step, const char *name,
@@ -215,13 +218,13 @@ static int fail(pt_spawn_failure *failure, const char *step, const char *name,
 static void close_ends(int ends[4]) {
   int i;
   for (i = 0; i < 4; i++)
-    pt_fd_drop(&ends[i]);
+    pt_fd_close(&ends[i]);
 }
 
 static int is_open(int fd) { return fcntl(fd, F_GETFD) != -1; }
 
-/* This is done before any pipe is opened, because a pipe could get a number
-** that is not open now. */
+/* Called before any pipe is opened, because a pipe could get the number of a
+** descriptor that the plan wants to inherit but that is closed. */
 static int find_sources(const pt_spawn_plan *plan, links *l,
                         pt_spawn_failure *failure) {
   int i;
@@ -236,7 +239,7 @@ static int find_sources(const pt_spawn_plan *plan, links *l,
   return 0;
 }
 
-/* The child reads from its stdin, and writes to the others. 0, or an error
+/* The child reads its stdin, and writes the other pipes. Returns 0 or an error
 ** number. */
 static int open_pipe(links *l, int i) {
   int ends[2], theirs = i == 0 ? 0 : 1;
@@ -255,13 +258,13 @@ static int open_pipes(const pt_spawn_plan *plan, links *l) {
       err = open_pipe(l, i);
       l->sources[i] = l->theirs[i];
       if (err == 0)
-        err = pt_fd_nonblock(l->ours[i]);
+        err = pt_fd_set_nonblocking(l->ours[i]);
     }
   return err;
 }
 
 #if defined(__APPLE__)
-#define vfork fork /* its own is deprecated, and so are its semantics */
+#define vfork fork /* macOS has deprecated vfork and its semantics */
 #endif
 
 /* A function of its own, with nothing in it that vfork could clobber. */
@@ -285,7 +288,8 @@ static pid_t start_undisturbed(const pt_spawn_plan *plan, const links *l) {
   return pid;
 }
 
-/* 1 if the child has become the program, 0 if `failure` says why not. */
+/* Returns 1 if the child has become the program; otherwise 0 with `failure`
+** set. */
 static int await_exec(int report, pt_spawn_failure *failure) {
   ssize_t n;
   do {
@@ -319,7 +323,7 @@ int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
     close_ends(l.ours);
     return -1;
   }
-  pt_fd_drop(&l.ours[REPORT_PIPE]);
+  pt_fd_close(&l.ours[REPORT_PIPE]);
   child->pid = pid;
   child->watch = pt_process_watch(pid);
   memcpy(child->ends, l.ours, sizeof child->ends);
@@ -330,7 +334,7 @@ int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
 
 /* {====== Finding a program ====== */
 
-/* 0 if it can be executed, else the reason. */
+/* Returns 0 if the file can be executed, else the reason. */
 static int look_at(const char *file) {
   struct stat st;
   if (stat(file, &st) == -1)
@@ -352,8 +356,8 @@ static int compose(const char *dir, size_t len, const char *name, char *file,
   return n < 0 || (size_t)n >= size ? ENAMETOOLONG : 0;
 }
 
-/* A directory without the program is skipped. That a program is there but
-** cannot be executed is the better reason to report. */
+/* Skips directories without the program. A program that exists but cannot be
+** executed is the better reason to report. */
 static int search(const char *name, const char *path, char *file, size_t size) {
   int result = ENOENT;
   for (;;) {
@@ -388,13 +392,13 @@ int pt_spawn_find(const char *name, const char *path, char *file, size_t size) {
 
 int pt_process_watch(pid_t pid) {
 #if defined(__linux__) && defined(SYS_pidfd_open)
-  return pt_fd_settle((int)syscall(SYS_pidfd_open, pid, 0));
+  return pt_fd_make_private((int)syscall(SYS_pidfd_open, pid, 0));
 #elif defined(PT_POLL_KQUEUE)
   struct kevent event;
-  int queue = pt_fd_settle(kqueue());
+  int queue = pt_fd_make_private(kqueue());
   EV_SET(&event, pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
   if (queue != -1 && kevent(queue, &event, 1, NULL, 0, NULL) == -1)
-    pt_fd_drop(&queue);
+    pt_fd_close(&queue);
   return queue;
 #else
   (void)pid;
@@ -403,8 +407,8 @@ int pt_process_watch(pid_t pid) {
 #endif
 }
 
-/* The number of a child is not used again before it is reaped. This looks
-** without reaping. */
+/* Whether the child is not reaped yet, which this does not change: its number
+** is not reused before that. */
 static int is_ours(pid_t pid) {
   siginfo_t info;
   return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;

@@ -12,7 +12,7 @@
 /* What decode has to say about the text; "" if nothing. */
 static const char *expected(lua_State *L, const char *text, const char *end,
                             int depth) {
-  pt_json_fault fault = {"unexpected text behind the value", NULL};
+  pt_json_fault fault = {"unexpected text after the value", NULL};
   const char *after = pt_json_value(text, end, depth, &fault);
   size_t line, column;
   if (after != NULL) {

@@ -511,7 +511,7 @@ describe("connecting", function()
     for problem, given in pairs {
       ["connect to what%? a table expected, got number$"] = 1,
       ["option 'command': table expected, got string$"] = { command = "cat" },
-      ["option 'env': 'A=B' is no name$"] = { command = { "cat" }, env = { ["A=B"] = "" } },
+      ["option 'env': 'A=B' is not a name$"] = { command = { "cat" }, env = { ["A=B"] = "" } },
       ["stream option 'framing': .* expected, got string$"] = { command = { "cat" }, framing = "xml" },
       ["stream limit 'message': integer from 1 to %d+ expected$"] = { command = { "cat" }, limits = { message = 0 } },
       ["option 'port': integer from 1 to 65535 expected$"] = { host = "localhost", port = 0 },

@@ -43,7 +43,7 @@ local function assert_ends_with(somebody_else, plugin)
   return seconds
 end
 
-describe("core.observe", function()
+describe("core.pidfd", function()
   local function is_readable(descriptor, seconds)
     return core.poll(seconds, descriptor, "r") == "r"
   end
@@ -51,7 +51,7 @@ describe("core.observe", function()
   it("reports the end of a grandchild", function()
     local parent <close> = assert(core.spawn { command = children.sh "sleep 600 & echo $!; wait" })
     local pid = math.tointeger(children.read(parent.stdout, "\n"):match "%d+")
-    local observed <close> = assert(core.observe(pid))
+    local observed <close> = assert(core.pidfd(pid))
     assert.is_false(is_readable(observed, 0.05))
     os.execute("kill " .. pid)
     assert.is_true(is_readable(observed, children.patience))
@@ -59,14 +59,14 @@ describe("core.observe", function()
 
   it("reports that there is no such process", function()
     local pid = gone_pid()
-    local _, message, kind = core.observe(pid)
-    assert.same({ ("cannot observe process %d: No such process"):format(pid), "closed" }, { message, kind })
+    local _, message, kind = core.pidfd(pid)
+    assert.same({ ("cannot watch process %d: No such process"):format(pid), "closed" }, { message, kind })
     assert.is_false(core.alive(pid))
   end)
 
   it("raises for anything but a process id", function()
     for _, wrong in ipairs { 0, -1, 1 << 31, 1 << 40 } do
-      assert.error_matches(function() core.observe(wrong) end, "process id expected")
+      assert.error_matches(function() core.pidfd(wrong) end, "process id expected")
       assert.error_matches(function() core.alive(wrong) end, "process id expected")
     end
   end)

@@ -106,6 +106,6 @@ describe("core.frames", function()
       local frames = core.frames "line"
       frames:finish()
       frames:feed "x"
-    end, "nothing can follow the end")
+    end, "the input has ended already")
   end)
 end)

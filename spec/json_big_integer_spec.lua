@@ -88,9 +88,9 @@ describe("a stream that keeps big integers", function()
       return json.encode((select(4, pair.pass(a, b))))
     end
     assert.not_equal(TEXT, passed())
-    b:speak { big_integers = true }
+    b:set_envelope { big_integers = true }
     assert.equal(TEXT, passed())
-    b:speak { big_integers = false }
+    b:set_envelope { big_integers = false }
     assert.not_equal(TEXT, passed())
     a:close()
     b:close()
@@ -99,7 +99,7 @@ describe("a stream that keeps big integers", function()
   it("does so in batches, up to 308 digits", function()
     local near, far = core.socketpair()
     local stream = assert(streams.open { read = far, write = far, framing = "line" })
-    stream:speak { big_integers = true }
+    stream:set_envelope { big_integers = true }
     local function receive(digits)
       wire.write(near, ('[{"jsonrpc":"2.0","method":"m","params":[%s]}]\n'):format(digits))
       return wire.next(stream)

@@ -237,10 +237,10 @@ describe("a stream that keeps order", function()
       return (select(4, pair.pass(a, b)))
     end
     assert.is_nil(getmetatable(passed()))
-    b:speak { ordered = true }
+    b:set_envelope { ordered = true }
     assert.equal(TEXT, json.encode(passed()))
     assert.equal("z y", names_of(passed()))
-    b:speak { ordered = false }
+    b:set_envelope { ordered = false }
     assert.is_nil(getmetatable(passed()))
     a:close()
     b:close()
@@ -248,7 +248,7 @@ describe("a stream that keeps order", function()
 
   it("does so for results, errors and the members of a batch", function()
     local a, b = pair.open {}
-    a:speak { ordered = true }
+    a:set_envelope { ordered = true }
     a:request(1, "m")
     local _, id = pair.pass(a, b)
     b:reply(id, json.raw(TEXT))

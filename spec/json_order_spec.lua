@@ -142,7 +142,7 @@ describe("an object with an order", function()
     assert.error_matches(function() encode(setmetatable({ ["\xff"] = 1 }, order { "\xff" })) end, "invalid UTF%-8")
     local loop = ordered {}
     loop.b = { loop }
-    assert.error_matches(function() encode(loop) end, "value%.b%[1%]: a table that holds itself")
+    assert.error_matches(function() encode(loop) end, "value%.b%[1%]: a table that contains itself")
     assert.error_matches(function() encode(ordered { a = nested.value(1000) }) end, "nested too deeply")
   end)
 
@@ -179,9 +179,9 @@ end)
 
 describe("an order", function()
   it("is made of a list of distinct strings", function()
-    assert.error_matches(function() order { "a", "b", "a" } end, "'a' comes twice")
-    assert.error_matches(function() order { "a", 1 } end, "made of strings")
-    assert.error_matches(function() order { {} } end, "made of strings")
+    assert.error_matches(function() order { "a", "b", "a" } end, "'a' occurs twice")
+    assert.error_matches(function() order { "a", 1 } end, "must contain only strings")
+    assert.error_matches(function() order { {} } end, "must contain only strings")
     assert.error_matches(function() order { "a", nil, "c" } end, "not a list")
     assert.error_matches(function() order { "a", x = "b" } end, "not a list")
     assert.error_matches(function() order { [0] = "a" } end, "not a list")

@@ -35,13 +35,13 @@ describe("what has no JSON form", function()
   it("is refused when a table holds itself", function()
     local loop = {}
     loop.me = loop
-    assert_refused("value.me: a table that holds itself has no JSON form", loop)
+    assert_refused("value.me: a table that contains itself has no JSON form", loop)
     local list = {}
     list[1] = { list }
-    assert_refused("value[1][1]: a table that holds itself has no JSON form", list)
+    assert_refused("value[1][1]: a table that contains itself has no JSON form", list)
     local below = { deep = { deeper = {} } }
     below.deep.deeper.up = below.deep
-    assert_refused("value.deep.deeper.up: a table that holds itself has no JSON form", below)
+    assert_refused("value.deep.deeper.up: a table that contains itself has no JSON form", below)
   end)
 
   it("is refused where a table first holds itself, whatever the nesting that is allowed", function()
@@ -51,7 +51,8 @@ describe("what has no JSON form", function()
       for most = below + 2, below + 40 do
         local ok, message = pcall(encode, { loop }, most)
         assert.is_false(ok)
-        assert.matches(most > 2 and "value%[1%]%[2%]%[1%]: a table that holds itself" or "nested too deeply", message)
+        local expected = most > 2 and "value%[1%]%[2%]%[1%]: a table that contains itself" or "nested too deeply"
+        assert.matches(expected, message)
       end
     end
   end)
@@ -65,9 +66,9 @@ describe("what has no JSON form", function()
         bottom = bottom[1]
       end
       bottom[1] = top
-      assert.matches("a table that holds itself", refused(top))
+      assert.matches("a table that contains itself", refused(top))
       bottom[1] = bottom
-      assert.matches("a table that holds itself", refused(top))
+      assert.matches("a table that contains itself", refused(top))
     end
   end)
 
@@ -192,10 +193,10 @@ describe("a text that is not JSON", function()
     assert_message("invalid number at line 1, column 2", "[01]")
     assert_message("invalid value at line 1, column 1", "\0")
     assert_message("invalid value at line 1, column 1", "\u{FEFF}1")
-    assert_message("unexpected text behind the value at line 1, column 3", "1 2")
-    assert_message("unexpected text behind the value at line 1, column 3", "[]]")
-    assert_message("unexpected text behind the value at line 1, column 5", "truex")
-    assert_message("unexpected text behind the value at line 1, column 2", "1\0")
+    assert_message("unexpected text after the value at line 1, column 3", "1 2")
+    assert_message("unexpected text after the value at line 1, column 3", "[]]")
+    assert_message("unexpected text after the value at line 1, column 5", "truex")
+    assert_message("unexpected text after the value at line 1, column 2", "1\0")
     assert_message("nested too deeply at line 1, column 3", "[[[]]]", 2)
   end)
 

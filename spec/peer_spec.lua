@@ -390,9 +390,9 @@ local function behaviours(open)
     end)
 
     it("without a report of every message to those who wait for it", function()
-      local reports, moved = 0, policy.moved
-      finally(function() policy.moved = moved end)
-      function policy.moved(...)
+      local reports, moved = 0, policy.after_activity
+      finally(function() policy.after_activity = moved end)
+      function policy.after_activity(...)
         reports = reports + 1
         return moved(...)
       end

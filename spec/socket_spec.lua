@@ -74,7 +74,7 @@ local function behaves_as_a_socket(listen)
     local server <close> = line_stream(accept(listener))
     assert(client:request("waiter", "add", { 1, 2 }))
     assert(client:flush())
-    client:shut()
+    client:close_output()
     local kind, id, method, params = receive(server)
     assert.same({ "request", "add", { 1, 2 } }, { kind, method, params })
     assert.is_nil((receive(server)))
@@ -288,9 +288,9 @@ end)
 describe("sockets", function()
   it("know their options", function()
     for message, options in pairs {
-      ["connect options: there is no 'prot'"] = { host = "127.0.0.1", prot = 1 },
+      ["connect options: unknown name 'prot'"] = { host = "127.0.0.1", prot = 1 },
       ["a path, or a host and port expected"] = { host = "127.0.0.1" },
-      ["a path has neither host nor port"] = { path = "x", port = 1 },
+      ["path excludes host and port"] = { path = "x", port = 1 },
       ["option 'port': integer from 1 to 65535 expected"] = { host = "127.0.0.1", port = 0 },
       ["option 'path': string expected, got number"] = { path = 1 },
       ["option 'path': a zero byte in the string"] = { path = "a\0b" },
@@ -298,7 +298,7 @@ describe("sockets", function()
       assert.has_error(function() core.connect(options) end, message)
     end
     for message, options in pairs {
-      ["listen options: there is no 'prot'"] = { prot = 1 },
+      ["listen options: unknown name 'prot'"] = { prot = 1 },
       ["option 'port': integer from 0 to 65535 expected"] = { port = 65536 },
       ["option 'mode': integer from 0 to 511 expected"] = { path = "x", mode = 512 },
       ["option 'backlog': integer from 1 to 65535 expected"] = { backlog = 0 },

@@ -170,7 +170,7 @@ describe("a stream that is asked for the wrong way", function()
     assert.has_error(function() stream:fail(1, "code", "message") end)
     assert.has_error(function() stream:fail(1, 1) end)
     assert.has_error(function() stream:fail(1, 1, {}) end)
-    assert.has_error(function() stream.stream:settle("x") end)
+    assert.has_error(function() stream.stream:complete_call("x") end)
     assert.equal(0, stream:queued())
     stream:close()
   end)
@@ -195,7 +195,7 @@ describe("another codec", function()
 
   it("that gives no text is told of", function()
     stream, far = wire.open { json = { encode = function() return {} end, decode = error } }
-    assert.same({ nil, "the codec's encode gave no string", "invalid" }, { stream:notify("m", {}) })
+    assert.same({ nil, "the codec's encode did not return a string", "invalid" }, { stream:notify("m", {}) })
   end)
 
   it("never breaks a line", function()

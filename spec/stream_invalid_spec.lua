@@ -107,7 +107,7 @@ for name, codec in pairs(codecs) do
         assert_invalid('{"jsonrpc":"2.0","method":"m","params":[1,]}', -32700, "at line 1, column 43")
         assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m","params":{"a"}}', -32700, "expected ':'", 4)
         assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m"', -32700, "", 4)
-        assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m"}}', -32700, "unexpected text behind the message", 4)
+        assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m"}}', -32700, "unexpected text after the message", 4)
         assert_invalid('{"jsonrpc"', -32700, "")
         assert_invalid('{"jsonrpc":"2.0","id":01,"method":"m"}', -32700, "number")
         assert_invalid("{'jsonrpc':'2.0'}", -32700, "expected a member name")

@@ -199,7 +199,7 @@ describe("the end of a stream", function()
       a, b = open {}
       a:request("waiter", "m")
       a:flush()
-      a:shut()
+      a:close_output()
       local _, id = wire.next(b)
       assert.same({ nil, "the other side has closed the stream", "closed" }, { wire.next(b) })
       b:reply(id, 1)
@@ -209,7 +209,7 @@ describe("the end of a stream", function()
       local input, output = a:fds()
       assert.is_number(input)
       assert.is_nil(output)
-      a:shut()
+      a:close_output()
       a:close()
       b:close()
     end
@@ -220,7 +220,7 @@ describe("the end of a stream", function()
     for i = 1, 40 do a:request("waiter " .. i, "m") end
     a:close()
     assert.equal(40, a:waiting())
-    a.stream:deafen { payload = "gone" }
+    a.stream:fail_calls { payload = "gone" }
     core.loop.step()
     for i = 1, 40 do assert.same({ "error", i, "waiter " .. i, "gone" }, { a:receive() }) end
     assert.equal(0, a:waiting())

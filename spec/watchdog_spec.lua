@@ -432,7 +432,7 @@ describe("core.watchdog", function()
     local ignoring = children.sh('for i in 14 $(seq 32 64); do trap "" $i; done; exec "$@"',
       table.unpack(children.lua(code)))
     local text = children.run { command = ignoring }
-    assert.matches("^nil\tthere is no timer to be had: [^\t]*\tunsupported\t%d+\nworks\n$", text)
+    assert.matches("^nil\tno timer is available: [^\t]*\tunsupported\t%d+\nworks\n$", text)
   end)
 
   it("takes only functions, and times that make sense", function()

@@ -201,7 +201,7 @@ function call_methods:is_done() return self.answered:is_set() end
 function call_methods:cancel(reason)
   if self.answered:is_set() then return end
   local err = loop.cancelled(reason)
-  if self.peer.stream:settle(self.id, nil, err) then policy.withdrawn(self.peer, self.id, err) end
+  if self.peer.stream:complete_call(self.id, nil, err) then policy.withdrawn(self.peer, self.id, err) end
 end
 
 local function check_method(method)
@@ -309,7 +309,7 @@ end
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
   set_ways(self, ways)
-  local ok, message, kind = self.stream:speak(pick(ways, FORM))
+  local ok, message, kind = self.stream:set_envelope(pick(ways, FORM))
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
 end
@@ -358,7 +358,7 @@ end
 ---The other side sees the end of its input; what it still says is taken.
 function methods:close_output()
   self:drain(CLOSING)
-  if not self.ended then self.stream:shut() end
+  if not self.ended then self.stream:close_output() end
 end
 
 local function close(self)

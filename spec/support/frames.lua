@@ -69,7 +69,7 @@ refused("refuses an empty length", "Content-Length: \r\n\r\n", "Content-Length i
 refused("refuses an empty length without a space", "Content-Length:\r\n\r\n", "Content-Length is empty, header line 1")
 for _, length in ipairs { "9223372036854775808", "18446744073709551616", "18446744073709551646", ("9"):rep(60) } do
   refused("refuses the overflowing length " .. length, "Content-Length: " .. length .. "\r\n\r\n",
-    "Content-Length is too large a number, header line 1")
+    "Content-Length is too large, header line 1")
 end
 refused("refuses another charset and drops the body",
   "Content-Length: 4\r\nContent-Type: x; charset=latin1\r\n\r\n\xe9\n\xe9\n",

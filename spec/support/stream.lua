@@ -95,7 +95,7 @@ end
 function methods:abandon(id)
   local waiter = self.waiters[id]
   self.waiters[id] = nil
-  self.stream:settle(id)
+  self.stream:complete_call(id)
   return waiter
 end
 
@@ -133,7 +133,7 @@ function methods:close() self.stream:finish() end
 
 metatable.__close = methods.close
 
-for _, name in ipairs { "fds", "framing", "others", "queued", "shut", "speak", "stats", "waiting" } do
+for _, name in ipairs { "fds", "framing", "others", "queued", "close_output", "set_envelope", "stats", "waiting" } do
   methods[name] = function(self, ...) return self.stream[name](self.stream, ...) end
 end
 

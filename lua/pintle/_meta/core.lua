@@ -124,7 +124,7 @@
 ---@field which fun(name: string, path?: string): string?, string?, string?, integer? the file that `spawn` would run,
 ---absolute if it was searched for; `path` has directories separated by colons; default: the host's PATH
 ---@field alive fun(pid: integer): boolean whether there is a process of this number, of any user. A zombie counts
----@field observe fun(pid: integer): pintle.fd?, string?, string?, integer? a descriptor that becomes readable when the
+---@field pidfd fun(pid: integer): pintle.fd?, string?, string?, integer? a descriptor that becomes readable when the
 ---process ends, which need not be a child. The kind is "closed" if there is no such process, "unsupported" where the
 ---system cannot tell; then `alive` is left
 ---@field signals fun(names: pintle.signal[], handled?: boolean): pintle.signals?, string?, string?, integer? takes over
@@ -287,7 +287,7 @@ function event:on_set(action) end
 ---@field ids? "integer"|"string" how own ids are sent; default: "integer"
 ---@field extra? table<string, string|number|boolean> members of every message beside jsonrpc: sent, and required
 ---@field header? string what is written before the length; default: `"Content-Length: "`
----@field others? boolean members that are not JSON-RPC's are kept for `others`, until it is told how to `speak`
+---@field others? boolean members that are not JSON-RPC's are kept for `others`, until `set_envelope` is called
 ---@field limits? pintle.stream.limits
 
 ---@class pintle.core.peer.settings
@@ -322,24 +322,25 @@ function core.notify(self, method, params) end
 ---@field ask fun(self, answered: pintle.event, method: string, params: any, timeout: number|false): integer?, string?,
 ---string? queues a request and returns its id. The event, kept alive until then, is set to the result, or to nil and an
 ---error, which is `core.overdue` if the deadline is missed
----@field settle fun(self, id: integer, result: any, err: any): boolean answers a call in the next turn, if it waits
----@field deafen fun(self, err: pintle.error) fails every call that waits, and every later one
+---@field complete_call fun(self, id: integer, result: any, err: any): boolean completes a pending call in the
+---next turn; false if it is not pending
+---@field fail_calls fun(self, err: pintle.error) fails every call that waits, and every later one
 ---@field handle fun(self, id: pintle.id?, method: string, params: any, handler: pintle.handler) runs a handler for a
 ---message that the policy was given
 ---@field has_room fun(self): boolean whether one more handler may run: fewer than `requests` are at work, not clogged
 ---@field running fun(self): integer, boolean handlers at work; whether it is clogged
 ---@field requests fun(self): pintle.core.context[] contexts of the handlers at work, the latest first
 ---@field hold fun(self, is_held: boolean) whether requests and notifications go to `policy.request`, not to handlers
----@field report fun(self, is_reporting: boolean) whether `policy.moved` is called
+---@field watch_activity fun(self, is_on: boolean) whether `policy.after_activity` is called
 ---@field pause fun(self, is_paused: boolean) stops reading, or goes on
----@field listen fun(self): boolean reads while a handler computes, and runs nothing: answers wake their tasks in the
----next turn, `controls` are called, the rest goes to `policy.keep` and `policy.invalid`. False if the input has ended
+---@field receive_only fun(self): boolean reads while a handler computes, and runs nothing: answers wake their tasks in
+---the next turn, `controls` are called, the rest goes to `policy.keep` and `policy.invalid`. False: the input has ended
 ---@field expect_end fun(self) the program at the other end is gone: `policy.ended` is called once what it has sent is
 ---read, even if another process keeps the pipe open
 ---@field write fun(self) writes what is queued, now
 ---@field write_soon fun(self) writes what is queued before the loop waits; now if no turn is under way
----@field shut fun(self) closes the output: the other side sees the end of its input, and reading goes on
----@field finish fun(self) closes both descriptors and forgets what is queued. Settle the calls that wait before
+---@field close_output fun(self) closes the output: the other side sees the end of its input, and reading goes on
+---@field finish fun(self) closes both descriptors and forgets what is queued. Call `fail_calls` first if calls wait
 ---@field fail fun(self, id: pintle.id?, code: integer, message: string, data?: any): true?, string?, string? queues an
 ---error response; `write_soon` sends it
 ---@field size fun(self): integer bytes of the message received last
@@ -350,10 +351,10 @@ function core.notify(self, method, params) end
 ---@field stats fun(self): { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer,
 ---invalid: integer }
 ---@field others fun(self): table<string, any>? members of the last message that are not JSON-RPC's, where they are kept
----@field speak fun(self, ways: pintle.ways): true?, string?, string? sets the form of messages from the next one on:
----`ids`, `extra`, `header`, `ordered`, `big_integers` and `repeated`; what is left out stays. Calls that wait are
----answered in the form they were sent in. A peer that keeps `others` checks whether the last message had the extra
----members, and keeps none from then on; the form is set even if it had not
+---@field set_envelope fun(self, ways: pintle.ways): true?, string?, string? sets the form of messages from the next one
+---on: `ids`, `extra`, `header`, `ordered`, `big_integers` and `repeated`; what is left out stays. Pending calls are answered in the
+---form they were sent in. A peer that keeps `others` checks whether the last message had the extra members, and keeps
+---none from then on; the form is set even if it had not
 
 ---What a handler gets as its second argument, and what stands for its task: a table with the metatable
 ---`settings.context`. The core makes it, and reads `id` and `method` again when the handler ends: without an id nothing
@@ -374,7 +375,7 @@ function core.notify(self, method, params) end
 ---@field refuse fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any)
 ---@field failed fun(peer: pintle.peer, ctx: pintle.request?, id: pintle.id?, method: string, err: any, trace: string)
 ---@field unsent fun(peer: pintle.peer, id: pintle.id, method: string, message: string, kind: string)
----@field moved fun(peer: pintle.peer)
+---@field after_activity fun(peer: pintle.peer)
 ---@field call fun(peer: pintle.peer, method: string, params: any, options: any): any, pintle.error? may wait
 ---@field calling fun(peer: pintle.peer)
 ---@field overdue fun(peer: pintle.peer, id: integer, method: string, timeout: number): pintle.error

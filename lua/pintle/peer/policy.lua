@@ -182,11 +182,11 @@ end
 
 -- {====== Waiting for a condition ======
 
----Tells the core whether requests may go straight to handlers, and whether to call `policy.moved`.
+---Tells the core whether requests may go straight to handlers, and whether to call `policy.after_activity`.
 function policy.update(self)
   local has_backlog = self.backlog_count > 0
   self.stream:hold((self.first or has_backlog or self.deaf) and true or false)
-  self.stream:report((has_backlog or self.expecting or self.lingering) and true or false)
+  self.stream:watch_activity((has_backlog or self.expecting or self.lingering) and true or false)
 end
 
 -- Ends the waits whose condition has come true.
@@ -233,8 +233,8 @@ end
 
 local function is_full(self) return self.backlog_count >= self.most_backlog or self.backlog_bytes >= MOST_BYTES end
 
----Adds the message that was received last. The core calls it for one that `stream:listen` has read: nothing may be run
----while a handler computes.
+---Adds the message that was received last. The core calls it for a message that `stream:receive_only` has read, because
+---no handler may be started while another one computes.
 function policy.keep(self, kind, id, what, payload)
   local n, size = self.backlog_count + 1, self.stream:size()
   self.backlog_count, self.backlog_bytes = n, self.backlog_bytes + size
@@ -331,7 +331,7 @@ end
 
 -- The other side may have died in the middle of an answer. Then the call fails for that reason, which is found first.
 local function fail_spoiled(spoiled)
-  if not spoiled.peer.is_ending then spoiled.peer.stream:settle(spoiled.call, nil, spoiled.err) end
+  if not spoiled.peer.is_ending then spoiled.peer.stream:complete_call(spoiled.call, nil, spoiled.err) end
 end
 
 ---Malformed input; `call` is the id of our call that it would have answered, which still waits. Input that has to be
@@ -421,7 +421,7 @@ end
 function policy.deafen(self, err)
   self.deaf = self.deaf or err
   policy.update(self)
-  self.stream:deafen(err)
+  self.stream:fail_calls(err)
 end
 
 local function stop_requests(self, err)
@@ -493,7 +493,7 @@ function policy.lost(self, message)
   if self.lost or self.ended then return end
   local err = errors.new("closed", message)
   self.lost = err
-  self.stream:shut()
+  self.stream:close_output()
   stop_requests(self, err)
   self.losing = loop.after(LAST_WORDS, give_up_output, self)
   review(self)
@@ -539,13 +539,13 @@ end
 
 ---Reads what has come while a handler computes. Cancellations take effect; the rest waits in the backlog.
 function policy.listen(self)
-  if not is_full(self) and not self.stream:listen() and self.on_silence then self.on_silence() end
+  if not is_full(self) and not self.stream:receive_only() and self.on_silence then self.on_silence() end
   go_on_soon(self)
   self.stream:write()
 end
 
----While `stream:report` is on: something was written, or a handler has ended.
-function policy.moved(self)
+---Called after each write and after each handler, while `stream:watch_activity` is on.
+function policy.after_activity(self)
   go_on_soon(self)
   review(self)
   if self.lingering and not self.ended then check_lingering(self) end

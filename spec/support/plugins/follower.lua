@@ -3,7 +3,7 @@ local core = require "pintle.core"
 local pintle = require "pintle"
 
 if arg[1] == "poll" then
-  function core.observe() return nil, "cannot observe", "unsupported" end
+  function core.pidfd() return nil, "cannot watch", "unsupported" end
 end
 
 local plugin = pintle.plugin { name = "follower", version = "1.0.0" }

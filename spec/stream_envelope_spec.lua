@@ -1,4 +1,4 @@
--- A stream that learns how to speak when it is open already.
+-- A stream that learns how to set_envelope when it is open already.
 local core = require "pintle.core"
 local haunting = require "spec.support.haunting"
 local pair = require "spec.support.pair"
@@ -13,7 +13,7 @@ local function framed(body)
   return ("%s%d\r\n\r\n%s"):format(EDITOR.header, #body, body)
 end
 
-describe("a stream that is told how to speak", function()
+describe("a stream that is told how to set_envelope", function()
   local stream, far
 
   local function open(options) stream, far = wire.open(options) end
@@ -37,7 +37,7 @@ describe("a stream that is told how to speak", function()
   it("answers the very first message in the new form", function()
     open { framing = "auto" }
     local _, id = receives(framed '{"version":"0.1","jsonrpc":"2.0","id":"a","method":"m"}')
-    assert.is_true(stream:speak(EDITOR))
+    assert.is_true(stream:set_envelope(EDITOR))
     stream:reply(id, 1)
     assert.equal(framed '{"version":"0.1","jsonrpc":"2.0","id":"a","result":1}', sent())
     stream:notify("n")
@@ -48,17 +48,17 @@ describe("a stream that is told how to speak", function()
 
   it("changes what it is told, and nothing else", function()
     open { framing = "header", extra = { version = "0.1" } }
-    assert.is_true(stream:speak { ids = "string" })
+    assert.is_true(stream:set_envelope { ids = "string" })
     stream:request("waiter", "m")
     assert.equal('Content-Length: 55\r\n\r\n{"version":"0.1","jsonrpc":"2.0","id":"1","method":"m"}', sent())
-    assert.is_true(stream:speak { header = "content-length: " })
+    assert.is_true(stream:set_envelope { header = "content-length: " })
     stream:request("waiter", "m")
     assert.equal('content-length: 55\r\n\r\n{"version":"0.1","jsonrpc":"2.0","id":"2","method":"m"}', sent())
-    assert.is_true(stream:speak { extra = {} })
+    assert.is_true(stream:set_envelope { extra = {} })
     stream:request("waiter", "m")
     assert.equal('content-length: 39\r\n\r\n{"jsonrpc":"2.0","id":"3","method":"m"}', sent())
-    assert.is_true(stream:speak {})
-    assert.is_true(stream:speak { ids = "integer" })
+    assert.is_true(stream:set_envelope {})
+    assert.is_true(stream:set_envelope { ids = "integer" })
     stream:request("waiter", "m")
     assert.equal('content-length: 37\r\n\r\n{"jsonrpc":"2.0","id":4,"method":"m"}', sent())
   end)
@@ -66,7 +66,7 @@ describe("a stream that is told how to speak", function()
   it("leaves what is queued as it is", function()
     open { framing = "line" }
     stream:notify("before")
-    assert.is_true(stream:speak { extra = { version = "0.1" } })
+    assert.is_true(stream:set_envelope { extra = { version = "0.1" } })
     stream:notify("behind")
     assert.equal('{"jsonrpc":"2.0","method":"before"}\n{"version":"0.1","jsonrpc":"2.0","method":"behind"}\n', sent())
   end)
@@ -74,14 +74,14 @@ describe("a stream that is told how to speak", function()
   it("takes answers to calls that wait in the form they were sent in", function()
     open { framing = "line" }
     stream:request("old", "m")
-    stream:speak { ids = "string" }
+    stream:set_envelope { ids = "string" }
     stream:request("new", "m")
     assert.equal('{"jsonrpc":"2.0","id":1,"method":"m"}\n{"jsonrpc":"2.0","id":"2","method":"m"}\n', sent())
     local kind, id, waiter = receives '{"jsonrpc":"2.0","id":1,"result":0}\n'
     assert.same({ "result", 1, "old" }, { kind, id, waiter })
     kind, id, waiter = receives '{"jsonrpc":"2.0","id":"2","result":0}\n'
     assert.same({ "result", 2, "new" }, { kind, id, waiter })
-    stream:speak {}
+    stream:set_envelope {}
     stream:request("last", "m")
     assert.equal("stray", (receives '{"jsonrpc":"2.0","id":3,"result":0}\n'))
   end)
@@ -89,12 +89,12 @@ describe("a stream that is told how to speak", function()
   it("requires the extra members of what comes next", function()
     open { framing = "line" }
     assert.equal("request", (receives '{"jsonrpc":"2.0","id":1,"method":"m"}\n'))
-    assert.is_true(stream:speak { extra = { version = "0.1" } })
+    assert.is_true(stream:set_envelope { extra = { version = "0.1" } })
     local kind, id, _, report = receives '{"jsonrpc":"2.0","id":2,"method":"m"}\n'
     assert.same({ "invalid", 2, -32600, 'version is missing: "0.1" expected' },
       { kind, id, report.code, report.message })
     assert.equal("request", (receives '{"version":"0.1","jsonrpc":"2.0","id":3,"method":"m"}\n'))
-    stream:speak { extra = {} }
+    stream:set_envelope { extra = {} }
     assert.equal("request", (receives '{"jsonrpc":"2.0","id":4,"method":"m"}\n'))
   end)
 
@@ -102,7 +102,7 @@ describe("a stream that is told how to speak", function()
     open { framing = "line" }
     local _, one = receives('[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"m"},' ..
       '{"version":"0.1","jsonrpc":"2.0","id":3,"method":"m"}]\n')
-    stream:speak { extra = { version = "0.1" } }
+    stream:set_envelope { extra = { version = "0.1" } }
     local kind, two = wire.next(stream)
     assert.equal("invalid", kind)
     local _, three = wire.next(stream)
@@ -114,7 +114,7 @@ describe("a stream that is told how to speak", function()
   it("gets lengths of any number of digits right afterwards", function()
     open { framing = "header" }
     for size = 1, 2000, 37 do
-      stream:speak { header = size % 2 == 0 and "content-length: " or EDITOR.header }
+      stream:set_envelope { header = size % 2 == 0 and "content-length: " or EDITOR.header }
       stream:notify("m", { ("x"):rep(size) })
       local length, body = sent():match "content%-length: (%d+)\r\n\r\n(.*)$"
       assert.equal(#body, math.tointeger(length))
@@ -132,10 +132,10 @@ describe("a stream that is told how to speak", function()
       ["'extra': names and plain values"] = { header = "content-length: ", extra = { version = {} } },
       ["'extra': a name is not UTF-8"] = { header = "content-length: ", extra = { ["\xff"] = 1 } },
       ["stream option 'extra'"] = { header = "content-length: ", extra = { version = 0 / 0 } },
-      ["there is no 'framing'"] = { ids = "string", framing = "line" },
+      ["unknown name 'framing'"] = { ids = "string", framing = "line" },
       ["table expected"] = 1,
     } do
-      assert.error_matches(function() stream:speak(ways) end, message, 1, true)
+      assert.error_matches(function() stream:set_envelope(ways) end, message, 1, true)
     end
     stream:request("waiter", "m")
     assert.equal('Content-Length: 35\r\n\r\n{"jsonrpc":"2.0","method":"before"}' ..
@@ -145,7 +145,7 @@ describe("a stream that is told how to speak", function()
   it("may be closed", function()
     open {}
     stream:close()
-    assert.is_true(stream:speak(EDITOR))
+    assert.is_true(stream:set_envelope(EDITOR))
     assert.is_nil((stream:notify("m")))
   end)
 
@@ -155,7 +155,7 @@ describe("a stream that is told how to speak", function()
     local text = ('{"jsonrpc":"2.0","method":"m","params":[%s0]}\n'):format(items)
     local refused = 0
     haunting.start(function()
-      local ok, message = pcall(stream.speak, stream, { ids = "string" })
+      local ok, message = pcall(stream.set_envelope, stream, { ids = "string" })
       if ok then return end
       assert(message:find("a message is being read", 1, true), message)
       refused = refused + 1
@@ -166,7 +166,7 @@ describe("a stream that is told how to speak", function()
     end)
     haunting.stop()
     assert.is_true(refused > 0)
-    assert.is_true(stream:speak { ids = "string" })
+    assert.is_true(stream:set_envelope { ids = "string" })
   end)
 
   it("may send from a finalizer while it is told so", function()
@@ -175,7 +175,7 @@ describe("a stream that is told how to speak", function()
     local seen = 0
     haunting.drive(50, function()
       seen = seen + 1
-      assert(stream:speak { extra = { version = tostring(seen) } })
+      assert(stream:set_envelope { extra = { version = tostring(seen) } })
       for line in sent():gmatch "[^\n]+" do
         assert.matches('^{"version":"%d+","jsonrpc":"2.0","method":"ghost"}$', (line:gsub('^{"j', '{"version":"0","j')))
       end
@@ -224,7 +224,7 @@ describe("a stream that keeps other members", function()
     stream:close()
   end)
 
-  it("says what is wrong with the last message when it is told how to speak", function()
+  it("says what is wrong with the last message when it is told how to set_envelope", function()
     for members, message in pairs {
       [''] = 'version is missing: "0.1" expected',
       [',"version":"0.2"'] = 'version: "0.1" expected, got "0.2"',
@@ -239,8 +239,8 @@ describe("a stream that keeps other members", function()
     } do
       local text = ('{"jsonrpc":"2.0","id":1,"method":"m"%s}'):format(members)
       local stream <close> = of(text)
-      assert.same({ nil, message, "invalid" }, { stream:speak { extra = { version = "0.1" } } })
-      assert.is_true(stream:speak {}) -- it is the first message alone that nobody has looked at
+      assert.same({ nil, message, "invalid" }, { stream:set_envelope { extra = { version = "0.1" } } })
+      assert.is_true(stream:set_envelope {}) -- it is the first message alone that nobody has looked at
       local strict, far <close> = wire.open { extra = { version = "0.1" } }
       wire.write(far, text .. "\n")
       assert.equal(message, select(4, wire.next(strict)).message)
@@ -250,18 +250,18 @@ describe("a stream that keeps other members", function()
 
   it("has nothing to say of a message that is right, or that never came", function()
     local stream <close> = of '{"version":"0.1","jsonrpc":"2.0","id":1,"method":"m"}'
-    assert.is_true(stream:speak { extra = { version = "0.1" } })
+    assert.is_true(stream:set_envelope { extra = { version = "0.1" } })
     assert.is_nil(stream:others())
     local new, far = wire.open { others = true }
-    assert.is_true(new:speak { extra = { version = "0.1" } })
+    assert.is_true(new:set_envelope { extra = { version = "0.1" } })
     new:close()
     far:close()
   end)
 
   it("keeps none from then on", function()
     local a, b <close> = pair.open({}, { others = true })
-    a:speak { extra = {} }
-    b:speak { extra = { version = "0.1" } }
+    a:set_envelope { extra = {} }
+    b:set_envelope { extra = { version = "0.1" } }
     b:notify("m")
     pair.pass(b, a)
     assert.is_nil(a:others())
