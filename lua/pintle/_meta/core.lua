@@ -352,9 +352,9 @@ function core.notify(self, method, params) end
 ---invalid: integer }
 ---@field others fun(self): table<string, any>? members of the last message that are not JSON-RPC's, where they are kept
 ---@field set_envelope fun(self, ways: pintle.ways): true?, string?, string? sets the form of messages from the next one
----on: `ids`, `extra`, `header`, `ordered`, `big_integers` and `repeated`; what is left out stays. Pending calls are answered in the
----form they were sent in. A peer that keeps `others` checks whether the last message had the extra members, and keeps
----none from then on; the form is set even if it had not
+---on: `ids`, `extra`, `header`, `ordered`, `big_integers` and `repeated`; what is left out stays. Pending calls are
+---answered in the form they were sent in. A peer that keeps `others` checks whether the last message had the extra
+---members, and keeps none from then on; the form is set even if it had not
 
 ---What a handler gets as its second argument, and what stands for its task: a table with the metatable
 ---`settings.context`. The core makes it, and reads `id` and `method` again when the handler ends: without an id nothing

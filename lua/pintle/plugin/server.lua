@@ -232,7 +232,7 @@ end
 
 -- A process that has ended already is noticed in the next turn of the loop, too.
 local function watch_followed(following)
-  local descriptor = core.observe(following.pid)
+  local descriptor = core.pidfd(following.pid)
   if descriptor and loop.watch(descriptor:fileno(), "r", following) then
     following.descriptor = descriptor
     return
