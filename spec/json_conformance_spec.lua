@@ -35,12 +35,12 @@ local function judge(name)
   local value, message = json.decode(slurp(folder .. "/" .. name))
   if value ~= nil then return "accepted" end
   assert.matches(" at line %d+, column %d+$", message)
-  return "refused"
+  return "rejected"
 end
 
 -- Text kept as it is must be judged alike.
 local function judge_raw(name)
-  return pcall(json.raw, slurp(folder .. "/" .. name)) and "accepted" or "refused"
+  return pcall(json.raw, slurp(folder .. "/" .. name)) and "accepted" or "rejected"
 end
 
 local function assert_judged(expected, name)
@@ -64,8 +64,8 @@ describe("the conformance suite", function()
     for _, name in ipairs(cases("y")) do assert_judged("accepted", name) end
   end)
 
-  it("is refused where it must be", function()
-    for _, name in ipairs(cases("n")) do assert_judged("refused", name) end
+  it("is rejected where it must be", function()
+    for _, name in ipairs(cases("n")) do assert_judged("rejected", name) end
   end)
 
   it("is judged as docs/json.md says where either will do", function()
