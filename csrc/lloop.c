@@ -180,7 +180,7 @@ static int loop_after(lua_State *L) {
   return 1;
 }
 
-/* loop.forget(timer): cancels a timer; does nothing after it has fired */
+/* loop.cancel(timer): cancels a timer; does nothing after it has fired */
 static int loop_forget(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   callback *c = luaL_checkudata(L, 1, CALLBACK);
@@ -668,7 +668,7 @@ pt_loop *pt_loop_get(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"after", loop_after},
                                      {"fileno", loop_fileno},
-                                     {"forget", loop_forget},
+                                     {"cancel", loop_forget},
                                      {"soon", loop_soon},
                                      {"step", loop_step},
                                      {"timeout", loop_timeout},

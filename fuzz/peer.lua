@@ -45,7 +45,7 @@ local function open(flags)
       read = fd:fileno(), write = fd:fileno(), framing = flags & HEADER ~= 0 and "header" or "line",
       raw = flags & RAW ~= 0, timeout = 5,
       linger = 0.01, on_error = function() end, answer_noise = true,
-      limits = { requests = flags & FEW_REQUESTS ~= 0 and 2 or nil, parked = flags & FEW_REQUESTS ~= 0 and 2 or nil },
+      limits = { requests = flags & FEW_REQUESTS ~= 0 and 2 or nil, backlog = flags & FEW_REQUESTS ~= 0 and 2 or nil },
     }
   end
   return assert(peers.open(options(one))), assert(peers.open(options(two))), one, two

@@ -58,7 +58,7 @@ local function open(c)
     answer_noise = c.plan & 1 == 0, ordered = c.plan & 2 ~= 0, on_noise = ignore, on_error = ignore, timeout = false,
     limits = { message = c.message, header = c.header, nesting = c.nesting, text = 20, calls = is_narrow and 8 or 64,
                queue = is_narrow and c.queue or nil, requests = is_narrow and 2 or nil,
-               parked = is_narrow and 2 or nil },
+               backlog = is_narrow and 2 or nil },
   })
   return peer, far_read, far_write
 end
@@ -173,7 +173,7 @@ local function install(peer, choose, gates)
     if how == 2 then return ignore end
     return params
   end)
-  peer:otherwise(function(params, ctx)
+  peer:on_unknown(function(params, ctx)
     local how = choose(6)
     if how == 0 then
       local gate = loop.event()

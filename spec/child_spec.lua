@@ -184,10 +184,10 @@ describe("a child", function()
   describe("is stopped", function()
     local steps
 
-    local function stop(ladder, options)
+    local function stop(stop_timeouts, options)
       steps = {}
       local given = {
-        ladder = ladder,
+        stop_timeouts = stop_timeouts,
         ask = function(seconds) steps[#steps + 1] = "ask " .. seconds end,
         close_input = function()
           steps[#steps + 1] = "eof"
@@ -260,12 +260,12 @@ describe("a child", function()
       assert.same({}, steps)
     end)
 
-    it("without changing the given ladder", function()
+    it("without changing the given stop_timeouts", function()
       start(children.sh "exit 0")
-      local ladder = { eof = 1 }
-      stop(ladder)
-      assert.same({ eof = 1 }, ladder)
-      assert.is_nil(getmetatable(ladder))
+      local stop_timeouts = { eof = 1 }
+      stop(stop_timeouts)
+      assert.same({ eof = 1 }, stop_timeouts)
+      assert.is_nil(getmetatable(stop_timeouts))
     end)
   end)
 

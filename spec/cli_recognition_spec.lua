@@ -52,7 +52,7 @@ end
 local function find(command, start_timeout)
   local heard = {}
   local found, dialect = tasks.run(recognition.start, {
-    start = { command = command, ladder = { request = 0.5, eof = 5 } }, start_timeout = start_timeout or 20,
+    start = { command = command, stop_timeouts = { request = 0.5, eof = 5 } }, start_timeout = start_timeout or 20,
     verbosity = "info",
     log = function(entry) heard[#heard + 1] = entry.message end,
   })
@@ -95,7 +95,8 @@ describe("a plugin of an unknown dialect", function()
 
   it("is stopped when the search is cancelled", function()
     local task = tasks.start(recognition.start, {
-      start = { command = plugin("line", 0, "nothing"), ladder = { request = 0.5, eof = 0.5 } }, start_timeout = 20,
+      start = { command = plugin("line", 0, "nothing"), stop_timeouts = { request = 0.5, eof = 0.5 } },
+      start_timeout = 20,
       verbosity = "info", log = function() end,
     })
     task:cancel "enough"
@@ -133,7 +134,7 @@ local PROGRAM = [[
   local peer = assert(pintle.connect { stdio = true, framing = ways.framing })
   if ways.greets then peer:notify("greeting", {}) end
   local is_first, is_deaf, is_sour = true, false, false
-  peer:otherwise(function(_, ctx)
+  peer:on_unknown(function(_, ctx)
     note(pid .. " " .. ctx.method)
     local is_right = ctx.method == ways.knows
     if not is_right and ways.dies then os.exit(4) end
@@ -196,7 +197,7 @@ describe("a program that is tried", function()
     end
     look()
     fn()
-    loop.forget(timer)
+    loop.cancel(timer)
     return most
   end
 

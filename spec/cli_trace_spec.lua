@@ -360,7 +360,7 @@ describe("a signal to the tracer", function()
   end)
 
   it("allows a host to stop it like a plugin", function()
-    local host <close> = hosts { log = false, ladder = { request = 0.1, eof = 0.1, term = 10 } }
+    local host <close> = hosts { log = false, stop_timeouts = { request = 0.1, eof = 0.1, term = 10 } }
     local plugin = assert(host:start { command = cli.words("bin/pintle", trace(cli.bad "slow_operation")) })
     local call = require "pintle.task".start(plugin.execute, plugin, "go", {})
     loop.sleep(0)

@@ -103,7 +103,7 @@ describe("connecting", function()
     end)
 
     it("that speaks something else and goes on is, too, when the time is over", function()
-      start(after_one "echo hello there; exec sleep 1000", { ladder = { eof = 0 } })
+      start(after_one "echo hello there; exec sleep 1000", { stop_timeouts = { eof = 0 } })
       local _, err = peer:call("any", {}, { timeout = 0.3 })
       assert.equal("timeout", err.kind)
       assert.equal("hello there", err.noise)
@@ -130,7 +130,7 @@ describe("connecting", function()
     end)
 
     it("that closes its output and goes on is over in a second or so", function()
-      start(after_one "exec 1>&-; exec sleep 1000", { ladder = { eof = 0 } })
+      start(after_one "exec 1>&-; exec sleep 1000", { stop_timeouts = { eof = 0 } })
       local _, err = peer:call("any", {}, { timeout = patience })
       assert.equal("closed", err.kind)
       assert.is_nil(err.exit)
@@ -139,7 +139,7 @@ describe("connecting", function()
     it("that closes its input and goes on fails its calls, and is heard", function()
       local note = [[printf '{"jsonrpc":"2.0","method":"note"}\n']]
       start(children.sh("exec 0<&-; echo ready >&2; sleep 0.1; " .. note .. "; exec sleep 1000"), {
-        ladder = { eof = 0 },
+        stop_timeouts = { eof = 0 },
       })
       local heard
       peer:on("note", function() heard = true end)
@@ -155,7 +155,7 @@ describe("connecting", function()
 
     it("that closes its input has what it asked for stopped", function()
       local ask = [[printf '{"jsonrpc":"2.0","id":1,"method":"wait"}\n']]
-      start(children.sh(ask .. "; exec 0<&-; echo ready >&2; exec sleep 1000"), { ladder = { eof = 0 } })
+      start(children.sh(ask .. "; exec 0<&-; echo ready >&2; exec sleep 1000"), { stop_timeouts = { eof = 0 } })
       local err
       peer:on("wait", function() err = select(2, loop.sleep(patience)) end)
       turn_until(function() return peer.child.lines[1] and (peer.stream:running()) == 1 end)
@@ -206,7 +206,7 @@ describe("connecting", function()
 
       it("kills it if it comes to that", function()
         start(children.sh "trap '' TERM; echo ready >&2; while :; do sleep 0.01; done", {
-          ladder = { eof = 0.01, term = 0.01 },
+          stop_timeouts = { eof = 0.01, term = 0.01 },
         })
         turn_until(function() return peer.child.lines[1] end)
         peer:close()
@@ -214,7 +214,7 @@ describe("connecting", function()
       end)
 
       it("fails its calls, and twice is fine, also at once", function()
-        start({ "sleep", "1000" }, { ladder = { eof = 0.01 } })
+        start({ "sleep", "1000" }, { stop_timeouts = { eof = 0.01 } })
         local call = peer:begin "any"
         local closing = { function() peer:close() end, function() peer:close() end }
         tasks.all(closing)
@@ -233,7 +233,7 @@ describe("connecting", function()
 
       it("goes on when the one who closes is cancelled", function()
         start(children.sh "trap 'exit 9' TERM; echo ready >&2; while :; do sleep 0.01; done", {
-          ladder = { eof = 0.05 },
+          stop_timeouts = { eof = 0.05 },
         })
         turn_until(function() return peer.child.lines[1] end)
         local task = tasks.start(function() peer:close() end)

@@ -46,7 +46,7 @@ local TOY = {
         asked = function() return server.state.asked end,
       }
     end,
-    admit = function(server, request, params)
+    may_handle = function(server, request, params)
       table.insert(server.state.asked or {}, request.method .. " " .. tostring(params and params[1]))
       if not server.state.is_shut then return true end
       return nil, { code = -4, message = "not now" }
@@ -68,7 +68,7 @@ local function new_plugin(seen)
   plugin:operation("sleep", {}, function(_, ctx) return ctx:sleep(600) end)
   plugin:method("ping", function(params) return params end)
   plugin:method("conclude", function(params, ctx)
-    ctx.request.concluding = function() ctx:notify("concluded", params) end
+    ctx.request.on_finish = function() ctx:notify("concluded", params) end
     if params[1] == "raise" then error "wanted" end
     return { "done" }
   end)
@@ -86,7 +86,7 @@ local function start(options)
   local plugin = new_plugin(seen)
   local serving = tasks.start(function() return plugin:serve(settings) end)
   local peer = assert(peers.open { read = near, write = near, framing = "header", cancellation = TOY.cancellation })
-  peer:otherwise(function(params, request) said[#said + 1] = { request.method, table.unpack(params) } end)
+  peer:on_unknown(function(params, request) said[#said + 1] = { request.method, table.unpack(params) } end)
   return peer, serving, seen, said
 end
 

@@ -113,7 +113,7 @@ describe("a client of an editor's server, when it opens", function()
     local manifest = plugin.manifest
     assert.same({ "real", "v7", "Edits", false, { "edit", "undo" } },
       { manifest.name, manifest.version, manifest.description, manifest.is_open, manifest.names })
-    assert.equal(1, plugin.told.more)
+    assert.equal(1, plugin.raw_manifest.more)
     assert.same({ "warn  played: methods[1] in its answer to initialize: an object with a name expected" }, logged)
     assert.is_true(plugin:execute("undo", { far = true }).success)
     local _, err = plugin:execute("edit", {})

@@ -165,7 +165,7 @@ describe("a plugin that follows a process", function()
 
   it("leaks nothing when it ends for another reason", function()
     local plugin = pintle.plugin { name = "follower", version = "1.0.0" }
-    plugin:method("follow", function(params, ctx) return ctx.server:follow(params.pid) end)
+    plugin:method("follow", function(params, ctx) return ctx.server:exit_with(params.pid) end)
     local served <close> = in_process.serve(plugin)
     assert.is_true(served.peer:call("follow", { pid = core.getpid() }))
   end)

@@ -442,7 +442,7 @@ describe("gevals, on the host's side:", function()
     end)
 
     it("is followed by the end of its input at once, for an extension that waits for that", function()
-      local plugin = started({ say(result(2, "{}")) }, { ladder = { request = children.patience } })
+      local plugin = started({ say(result(2, "{}")) }, { stop_timeouts = { request = children.patience } })
       local member = plugin.supervisor.members[1]
       local begun = core.now()
       plugin:stop()
@@ -551,9 +551,9 @@ describe("gevals, on the host's side:", function()
 
   describe("Duration Format", function()
     it("is read wherever a host takes a time", function()
-      local plugin = started({}, { handshake_timeout = "1m", timeout = "1h30m", ladder = { request = "100ms" } })
+      local plugin = started({}, { handshake_timeout = "1m", timeout = "1h30m", stop_timeouts = { request = "100ms" } })
       local spec = plugin.supervisor.spec
-      assert.same({ 60.0, 5400.0, 0.1 }, { spec.handshake_timeout, spec.timeout, spec.ladder.request })
+      assert.same({ 60.0, 5400.0, 0.1 }, { spec.handshake_timeout, spec.timeout, spec.stop_timeouts.request })
       assert.has_error(function() plugin:execute("any", {}, { timeout = "5 minutes" }) end)
     end)
 

@@ -201,8 +201,8 @@ describe("a host", function()
   describe("when it stops", function()
     it("kills one that ignores everything else", function()
       local command = { "sh", "-c", "trap '' TERM; exec lua5.4 spec/support/bad_plugin.lua stubborn" }
-      local ladder = { request = 0.1, eof = 0.1, term = 0.1 }
-      local plugin = assert(host:start { command = command, name = "stubborn", ladder = ladder })
+      local stop_timeouts = { request = 0.1, eof = 0.1, term = 0.1 }
+      local plugin = assert(host:start { command = command, name = "stubborn", stop_timeouts = stop_timeouts })
       local member = plugin.supervisor.members[1]
       plugin:stop()
       assert.same({ signal = "KILL" }, member.peer.child.exit)

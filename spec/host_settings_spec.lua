@@ -26,8 +26,10 @@ describe("the options of a host", function()
       ['handshake_timeout: seconds or a duration such as "1m30s" are needed, got boolean'] =
         { handshake_timeout = false },
       ["extensions: a list expected, got string"] = { extensions = "bytes" },
-      ['ladder: no option "trem"'] = { ladder = { trem = 1 } },
-      ['ladder: term: seconds or a duration such as "1m30s" are needed, got boolean'] = { ladder = { term = false } },
+      ['stop_timeouts: no option "trem"'] = { stop_timeouts = { trem = 1 } },
+      ['stop_timeouts: term: seconds or a duration such as "1m30s" are needed, got boolean'] = {
+        stop_timeouts = { term = false },
+      },
       ['restart: no option "maxx"'] = { restart = { maxx = 1 } },
       ["restart: max: an integer of 0 or more expected, got 1.5"] = { restart = { max = 1.5 } },
       ["restart: factor: a number from 1 to 1000 expected, got 0"] = { restart = { factor = 0 } },
@@ -77,23 +79,28 @@ describe("the options of a plugin", function()
   end)
 
   it("default to the host's", function()
-    local strict = hosts { log = false, timeout = "5s", ladder = { eof = "1s" }, restart = true, extensions = true }
+    local strict = hosts {
+      log = false, timeout = "5s", stop_timeouts = { eof = "1s" }, restart = true, extensions = true,
+    }
     local function spec_of(given)
       given.command, given.lazy = { "ls" }, true
       return assert(strict:start(given)).supervisor.spec
     end
     local spec = spec_of {}
-    assert.same({ 5.0, { eof = 1.0 }, true, true }, { spec.timeout, spec.ladder, spec.restart, spec.extensions })
-    spec = spec_of { timeout = false, ladder = { term = 3 }, restart = false, sha256 = DIGITS, extensions = false }
-    assert.same({ false, { term = 3 }, false, false }, { spec.timeout, spec.ladder, spec.restart, spec.extensions })
+    assert.same({ 5.0, { eof = 1.0 }, true, true }, { spec.timeout, spec.stop_timeouts, spec.restart, spec.extensions })
+    spec = spec_of {
+      timeout = false, stop_timeouts = { term = 3 }, restart = false, sha256 = DIGITS, extensions = false,
+    }
+    assert.same({ false, { term = 3 }, false, false },
+      { spec.timeout, spec.stop_timeouts, spec.restart, spec.extensions })
     strict:stop()
   end)
 
   it("are not changed", function()
-    local given = { command = { "ls" }, ladder = { eof = "1s" }, env = { A = "1" }, lazy = true }
+    local given = { command = { "ls" }, stop_timeouts = { eof = "1s" }, env = { A = "1" }, lazy = true }
     assert(host:start(given))
-    assert.same({ command = { "ls" }, ladder = { eof = "1s" }, env = { A = "1" }, lazy = true }, given)
-    assert.is_nil(getmetatable(given.ladder))
+    assert.same({ command = { "ls" }, stop_timeouts = { eof = "1s" }, env = { A = "1" }, lazy = true }, given)
+    assert.is_nil(getmetatable(given.stop_timeouts))
     host:stop()
   end)
 

@@ -77,8 +77,8 @@ describe("a host", function()
         "host_spec.lua:%d+: timeout")
       raises(function() host:start { command = { "ls" }, restart = { maxx = 1 } } end,
         'host_spec.lua:%d+: restart: no option "maxx"')
-      raises(function() host:start { command = { "ls" }, ladder = { trem = 1 } } end,
-        'host_spec.lua:%d+: ladder: no option "trem"')
+      raises(function() host:start { command = { "ls" }, stop_timeouts = { trem = 1 } } end,
+        'host_spec.lua:%d+: stop_timeouts: no option "trem"')
     end)
   end)
 
@@ -311,7 +311,7 @@ describe("a host", function()
   it("stops all its plugins at once", function()
     local list = {}
     for i = 1, 4 do
-      list[i] = { command = plugin "stubborn", name = "p" .. i, ladder = { request = 1.5, eof = 0, term = 5 } }
+      list[i] = { command = plugin "stubborn", name = "p" .. i, stop_timeouts = { request = 1.5, eof = 0, term = 5 } }
     end
     assert.equal(4, #host:start_all(list))
     local started = core.now()

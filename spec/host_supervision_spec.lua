@@ -22,7 +22,7 @@ describe("a host", function()
   local host, entries, path, check_stock
 
   local quick = { max = 3, within = 60, backoff = 0.01, jitter = 0 }
-  local slow = { max = 3, within = 60, backoff = 600, longest = 600, jitter = 0 }
+  local slow = { max = 3, within = 60, backoff = 600, max_backoff = 600, jitter = 0 }
 
   local function said(pattern)
     for _, entry in ipairs(entries) do
@@ -97,8 +97,8 @@ describe("a host", function()
     end)
 
     it("fails pending calls", function()
-      local ladder = { request = 0, eof = 0.1, term = 0.1 }
-      local slow_one = assert(host:start { command = plugin "slow_operation", ladder = ladder })
+      local stop_timeouts = { request = 0, eof = 0.1, term = 0.1 }
+      local slow_one = assert(host:start { command = plugin "slow_operation", stop_timeouts = stop_timeouts })
       local calls = {}
       for i = 1, 3 do calls[i] = tasks.start(function() return slow_one:execute("go", {}, { timeout = false }) end) end
       in_time(host.stop, host)
@@ -117,9 +117,9 @@ describe("a host", function()
 
   describe("stops a plugin", function()
     local function stubborn()
-      local ladder = { request = 0.2, eof = 0, term = 0.2 }
+      local stop_timeouts = { request = 0.2, eof = 0, term = 0.2 }
       local command = { "sh", "-c", "trap '' TERM; exec lua5.4 spec/support/bad_plugin.lua stubborn" }
-      return assert(host:start { command = command, ladder = ladder })
+      return assert(host:start { command = command, stop_timeouts = stop_timeouts })
     end
 
     it("once, and a second caller waits, too", function()
@@ -326,7 +326,9 @@ describe("a host", function()
 
   describe("enforces limits", function()
     it("of pending calls", function()
-      local given = { command = plugin "slow_operation", limits = { calls = 2 }, ladder = { request = 0, eof = 0 } }
+      local given = {
+        command = plugin "slow_operation", limits = { calls = 2 }, stop_timeouts = { request = 0, eof = 0 },
+      }
       local one = assert(host:start(given))
       local calls = {}
       for i = 1, 3 do

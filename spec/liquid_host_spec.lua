@@ -101,7 +101,7 @@ describe("initialize", function()
     local told = assert(manifest.read(liquid.host.open(session)))
     assert.same({ 'initialize {"version":"1.0"}' }, asked)
     assert.equal("my-liquid", told.name)
-    assert.equal("6.0.0", session.told.liquid_version)
+    assert.equal("6.0.0", session.raw_manifest.liquid_version)
     assert.equal("6.0.0", told.version)
     assert.is_true(told.capabilities.core)
     assert.is_true(told.is_open)
@@ -281,7 +281,7 @@ describe("render", function()
         return { output = "" }
       end,
     }
-    local outcome, err = execute(session, "render", { template = "" }, { patience = 0.05 })
+    local outcome, err = execute(session, "render", { template = "" }, { wait_timeout = 0.05 })
     assert.is_nil(outcome)
     assert.equal("timeout", err.kind)
     assert.same({}, session.state.objects.by_id)

@@ -552,19 +552,19 @@ describe("a callback", function()
 
   it("is not called once it was forgotten, however often", function()
     local timer = loop.after(0, error, "no")
-    loop.forget(timer)
-    loop.forget(timer)
+    loop.cancel(timer)
+    loop.cancel(timer)
     loop.step(0.01)
     local fires = loop.after(0, note, "fires")
     loop.step(0.01)
-    loop.forget(fires)
+    loop.cancel(fires)
     assert.same({ "fires" }, fired)
   end)
 
   it("may have others forgotten, and set others", function()
     local second
     loop.after(0.001, function()
-      loop.forget(second)
+      loop.cancel(second)
       loop.after(0.002, note, "later")
     end)
     second = loop.after(0.001, note, "second")
@@ -593,7 +593,7 @@ describe("a callback", function()
       all[i] = { milliseconds, loop.after(milliseconds / 1000, note, milliseconds) }
     end
     for i, one in ipairs(all) do
-      if i % 3 == 0 then loop.forget(one[2]) else kept[#kept + 1] = one[1] end
+      if i % 3 == 0 then loop.cancel(one[2]) else kept[#kept + 1] = one[1] end
     end
     turn_until(function() return not loop.timeout() end)
     assert.equal(#kept, #fired)
@@ -623,7 +623,7 @@ describe("a callback", function()
       assert.has_error(function() loop.after(seconds, nothing) end)
     end
     assert.has_error(function() loop.after(1) end)
-    assert.has_error(function() loop.forget {} end)
+    assert.has_error(function() loop.cancel {} end)
   end)
 end)
 
@@ -642,7 +642,7 @@ describe("a loop that is driven from outside", function()
     assert.is_nil(loop.timeout())
     local timer = loop.after(5, nothing)
     assert.truthy(loop.timeout() > 4 and loop.timeout() <= 5)
-    loop.forget(timer)
+    loop.cancel(timer)
     loop.soon(nothing)
     assert.equal(0, loop.timeout())
     loop.step()
@@ -652,8 +652,8 @@ describe("a loop that is driven from outside", function()
   it("turns while a function says so", function()
     local times = 0
     local timer = loop.after(0.001, function() times = 5 end)
-    loop.turn_while(function() return times < 5 end)
-    loop.forget(timer)
+    loop.run_while(function() return times < 5 end)
+    loop.cancel(timer)
     assert.equal(5, times)
   end)
 
@@ -835,6 +835,6 @@ describe("the loop after an error that went through it", function()
     local began
     start(function() began = true end)
     assert.is_true(began)
-    loop.turn_while(function() return loop.timeout() ~= nil end)
+    loop.run_while(function() return loop.timeout() ~= nil end)
   end)
 end)

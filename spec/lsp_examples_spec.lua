@@ -81,7 +81,7 @@ describe("examples/todo-lsp", function()
       executeCommandProvider = { commands = { "todo.count" }, workDoneProgress = true },
       hoverProvider = true,
       textDocumentSync = { openClose = true, change = 2 },
-    }, server.told.capabilities)
+    }, server.raw_manifest.capabilities)
   end)
 
   it("finds marks in comments, and nowhere else", function()

@@ -125,7 +125,7 @@ describe("examples/notes-mcp", function()
     execute("add", { title = "Tea", text = "Assam" })
     execute("delete", { name = "tea" })
     assert.equal(2, changes)
-    assert.same({ listChanged = true }, plugin.told.capabilities.resources)
+    assert.same({ listChanged = true }, plugin.raw_manifest.capabilities.resources)
   end)
 end)
 

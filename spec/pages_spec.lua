@@ -132,12 +132,12 @@ end)
 describe("the README", function()
   it("keeps its plugin and its host within fifteen lines or so", function()
     local count = 0
-    for code in read "README.md":gmatch "fifteen lines\n```lua\n(.-\n)```" do
+    for code in read "README.md":gmatch "\n```lua\n(.-\n)```" do
       local _, lines = code:gsub("\n", "")
       assert.is_true(lines <= 17, code)
       count = count + 1
     end
-    assert.equal(2, count)
+    assert.is_true(count >= 2)
   end)
 end)
 

@@ -136,7 +136,7 @@ describe("a peer", function()
       end)
       for _ = 1, 10 do near:notify "work" end
       near:call "nothing"
-      far:idle(patience)
+      far:wait_idle(patience)
       assert.equal(2, most)
     end)
 
@@ -173,7 +173,7 @@ describe("a peer", function()
     end)
 
     it("does not read on when no more can be kept, and the other side cannot write", function()
-      open { requests = 1, parked = 10 }
+      open { requests = 1, backlog = 10 }
       wire:write(request(0, "hold"))
       turn_until(function() return (far.stream:running()) == 1 end)
       local message = request(1, "echo", { ("x"):rep(1000) })
@@ -194,7 +194,7 @@ describe("a peer", function()
     end)
 
     it("reads on for the answer to a call of its own, and refuses what it cannot keep", function()
-      open { requests = 1, parked = 10 }
+      open { requests = 1, backlog = 10 }
       wire:write(request(0, "hold"))
       turn_until(function() return (far.stream:running()) == 1 end)
       local _, rest = flood(request(1, "sleep", { seconds = 0 }) .. '{"jsonrpc":"2.0","method":"nothing"}\n')
@@ -295,7 +295,7 @@ describe("a peer", function()
 
   it("gives up in time on a call that nobody reads, in bounded memory", function()
     near = assert(connect.open {
-      command = { "sleep", "1000" }, ladder = { eof = 0, term = 5 }, limits = { queue = 15 << 20 },
+      command = { "sleep", "1000" }, stop_timeouts = { eof = 0, term = 5 }, limits = { queue = 15 << 20 },
     })
     local text = ("x"):rep(10 << 20)
     local begun = core.now()
@@ -336,7 +336,7 @@ describe("a peer", function()
 
   it("that floods holds up nobody else", function()
     local flooding = assert(connect.open {
-      command = { "yes", '{"jsonrpc":"2.0","method":"flood"}' }, ladder = { eof = 0 },
+      command = { "yes", '{"jsonrpc":"2.0","method":"flood"}' }, stop_timeouts = { eof = 0 },
     })
     local heard = 0
     flooding:on("flood", function() heard = heard + 1 end)

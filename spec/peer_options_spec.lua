@@ -298,30 +298,30 @@ describe("a peer", function()
 
   it("tells when there is nothing to do", function()
     open()
-    assert.is_true(peer:idle())
+    assert.is_true(peer:wait_idle())
     peer:on("m", function(_, ctx)
-      local ok, err = ctx.peer:idle(0.01)
-      local besides = ctx.peer:idle(0.01, ctx)
+      local ok, err = ctx.peer:wait_idle(0.01)
+      local besides = ctx.peer:wait_idle(0.01, ctx)
       loop.sleep(0.02)
       return { ok == nil and err.kind, besides }
     end)
     wire:write(ASK .. "\n")
     turn_until(function() return (peer.stream:running()) == 1 end)
-    assert.is_true(peer:idle(children.patience))
+    assert.is_true(peer:wait_idle(children.patience))
     assert.same({ "timeout", true }, decoded().result)
   end)
 
   it("tells when all is sent", function()
     open()
     peer:notify("n", { ("x"):rep(1 << 20) })
-    assert.is_false(peer:drain(0.01))
+    assert.is_false(peer:flush(0.01))
     local reading = tasks.start(function()
       repeat
         local data = wire:read()
         if not data then loop.sleep(0.001) end
       until peer.stream:queued() == 0
     end)
-    assert.is_true(peer:drain(children.patience))
+    assert.is_true(peer:flush(children.patience))
     reading:await()
   end)
 

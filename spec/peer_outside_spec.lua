@@ -109,7 +109,7 @@ for name, open in pairs(transports) do
         assert.same({ 1 }, peer:call("echo", { 1 }))
         return others > 5
       end)
-      loop.forget(timer)
+      loop.cancel(timer)
       task:cancel()
     end)
 

@@ -83,7 +83,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
   it("lets nobody stop a request that has to be done", function()
     open()
     far:on("begin", function(_, request)
-      request.is_firm = true
+      request.is_uncancellable = true
       return loop.sleep(0.05)
     end)
     local call = near:begin("begin", {})

@@ -20,7 +20,7 @@ end
 -- The ways to start a plugin.
 local WAYS = {
   ["june"] = function() return { options = { release = "june" } } end,
-  ["july, with a manifest.json"] = function(command) return { described = manifest_of(command) } end,
+  ["july, with a manifest.json"] = function(command) return { discovered_manifest = manifest_of(command) } end,
   ["july, without one"] = function() return { options = { release = "july" } } end,
   ["neither told"] = function() return {} end,
 }

@@ -91,7 +91,7 @@ describe("discovery of Reginald's plugins", function()
     assert.same({}, skipped)
     assert.equal(1, #found)
     assert.same({ "first", directory .. "/one/run", "reginald", "july", "D" }, { found[1].name, found[1].command[1],
-      found[1].dialect, found[1].options.release, found[1].described.description })
+      found[1].dialect, found[1].options.release, found[1].discovered_manifest.description })
   end)
 
   it("skips plugins that end the real program, and finds the rest", function()

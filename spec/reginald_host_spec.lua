@@ -195,7 +195,7 @@ end)
 
 describe("a host of july", function()
   it("sends exactly these messages", function()
-    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    local plugin <close> = assert(start("july", { discovered_manifest = DESCRIBED }))
     assert(plugin:execute("versions", { yes = false, names = { "a" }, file = "/x", nested = { inner = "j" } }))
     assert(plugin:execute("list.all"))
     assert(plugin:execute("install", { more = { a = 1 } }))
@@ -218,7 +218,7 @@ describe("a host of july", function()
   end)
 
   it("lists the operations of the manifest.json", function()
-    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    local plugin <close> = assert(start("july", { discovered_manifest = DESCRIBED }))
     local manifest = plugin.manifest
     assert.same({ "installer", "2.0.0", "Installs" }, { manifest.name, manifest.version, manifest.description })
     assert.same({ "fail", "install", "list", "list.all", "task:fail", "versions" }, manifest.names)
@@ -232,7 +232,7 @@ describe("a host of july", function()
   end)
 
   it("sends an entry with alternatives as the first that fits, and a map as JSON text", function()
-    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    local plugin <close> = assert(start("july", { discovered_manifest = DESCRIBED }))
     assert(plugin:execute("versions", { links = { "a" }, table = { k = 1 } }))
     assert(plugin:execute("versions", { links = { a = { src = "b" } } }))
     plugin:stop()
@@ -242,7 +242,7 @@ describe("a host of july", function()
   end)
 
   it("returns failures as outcomes, and refusals as errors", function()
-    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    local plugin <close> = assert(start("july", { discovered_manifest = DESCRIBED }))
     local failure = { success = false, error = "it failed", message = "it failed" }
     assert.same(failure, (plugin:execute("fail", {})))
     assert.same(failure, (plugin:execute("task:fail", {})))
@@ -263,19 +263,19 @@ describe("a host of july", function()
   end)
 
   it("refuses a name that differs from the manifest.json", function()
-    local described = setmetatable({ name = "other" }, { __index = DESCRIBED })
-    local plugin, err = start("july", { described = described })
+    local discovered_manifest = setmetatable({ name = "other" }, { __index = DESCRIBED })
+    local plugin, err = start("july", { discovered_manifest = discovered_manifest })
     assert.is_nil(plugin)
     assert.same({ "protocol", 'july: its name is "installer" in the handshake, and "other" in its manifest.json' },
       { err.kind, err.message })
   end)
 
   it("warns if a shutdown is not answered with true", function()
-    local plugin <close> = assert(start("july", { described = DESCRIBED }, "untrue"))
+    local plugin <close> = assert(start("july", { discovered_manifest = DESCRIBED }, "untrue"))
     plugin:stop()
     assert.equal("warn  july: its answer to shutdown: true expected, got object", logged "shutdown")
     entries = {}
-    local other <close> = assert(start("july", { described = DESCRIBED, name = "other" }))
+    local other <close> = assert(start("july", { discovered_manifest = DESCRIBED, name = "other" }))
     other:stop()
     assert.is_nil(logged "shutdown")
   end)
@@ -375,8 +375,9 @@ end)
 describe("a host whose plugin repeats its answers", function()
   it("survives duplicate, late and unexpected answers", function()
     for release, operation in pairs { june = "sleep", july = "versions" } do
-      local described = release == "july" and DESCRIBED or nil
-      local plugin <close> = assert(start(release, { described = described, name = release .. "-twice" }, "double"))
+      local discovered_manifest = release == "july" and DESCRIBED or nil
+      local given = { discovered_manifest = discovered_manifest, name = release .. "-twice" }
+      local plugin <close> = assert(start(release, given, "double"))
       for _ = 1, 20 do assert.is_true(plugin:execute(operation, {}).success) end
       local stats = plugin.supervisor.members[1].peer.stream:stats()
       assert.truthy(stats.stray >= 60, "only " .. stats.stray .. " strays")
@@ -385,7 +386,7 @@ describe("a host whose plugin repeats its answers", function()
   end)
 
   it("survives the two answers to a request after a shutdown", function()
-    local plugin <close> = assert(start("july", { described = DESCRIBED }))
+    local plugin <close> = assert(start("july", { discovered_manifest = DESCRIBED }))
     assert.is_true(plugin:call("shutdown", json.null))
     for _ = 1, 5 do
       assert.equal(-32600, select(2, plugin:call("runCommand", { cmd = "versions", pluginConfig = json.array() })).code)
@@ -399,8 +400,8 @@ describe("the strict plugins", function()
     for release, params in pairs {
       june = { name = "sleep", extra = 1 }, july = { cmd = "versions", pluginConfig = json.array(), extra = 1 },
     } do
-      local described = release == "july" and DESCRIBED or nil
-      local plugin = assert(start(release, { described = described, name = release .. "-mortal" }))
+      local discovered_manifest = release == "july" and DESCRIBED or nil
+      local plugin = assert(start(release, { discovered_manifest = discovered_manifest, name = release .. "-mortal" }))
       local _, err = plugin:call("runCommand", params)
       assert.equal("closed", err.kind)
       assert.same({ code = 3 }, err.exit)
@@ -422,7 +423,7 @@ describe("a host of Reginald", function()
     local plugin <close> = assert(host:start {
       command = children.lua(code, '{"level":"loud","msg":"m"}', '{"level":"info"}', "null",
         '{"level":"warn-4","msg":"fine","fields":{"request":1,"outcome":"message"}}', '{"level":"ERROR","msg":"bad"}'),
-      name = "talker", ladder = { request = 0 },
+      name = "talker", stop_timeouts = { request = 0 },
     })
     local lines = {}
     for i, entry in ipairs(entries) do lines[i] = entry.level .. " " .. entry.message end
@@ -449,7 +450,7 @@ describe("a host of Reginald", function()
     ]]
     local plugin <close> = assert(host:start {
       command = children.lua(code), options = { release = "july" }, limits = { requests = 1 },
-      ladder = { request = 0 }, handlers = { weather = function() return loop.sleep(0.3) end },
+      stop_timeouts = { request = 0 }, handlers = { weather = function() return loop.sleep(0.3) end },
     })
     assert.equal("m", plugin:execute("go", {}).message)
   end)

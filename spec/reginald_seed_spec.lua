@@ -53,7 +53,7 @@ local function hosting(bytes, record)
   local logged = {}
   local host = pintle.host {
     dialect = "reginald", log = function(entry) logged[#logged + 1] = entry.level .. " " .. entry.message end,
-    ladder = { request = 0 },
+    stop_timeouts = { request = 0 },
   }
   local plugin, err = host:start { command = scripted(bytes, record), name = "x", options = { release = "july" } }
   return host, plugin, logged, err
@@ -86,7 +86,7 @@ describe("Reginald Plugin Protocol Version 0 Specification", function()
       read -r length && printf 'Content-Length: %s\r\n\r\n%s' "${#body}" "$body"
       cat > /dev/null
     ]]
-    local host <close> = pintle.host { dialect = "reginald", log = false, ladder = { request = 0 } }
+    local host <close> = pintle.host { dialect = "reginald", log = false, stop_timeouts = { request = 0 } }
     local plugin <close> = assert(host:start { command = children.sh(script), options = { release = "july" } })
     assert.equal("sh", plugin.manifest.name)
   end)
@@ -233,10 +233,10 @@ local id = { type = { "integer", "string" } }
 local function message(properties, required, more)
   local all = { jsonrpc = { const = "2.0" } }
   for name, value in pairs(properties) do all[name] = value end
-  local described = { type = "object", properties = all, required = { "jsonrpc", table.unpack(required) },
+  local discovered_manifest = { type = "object", properties = all, required = { "jsonrpc", table.unpack(required) },
     additionalProperties = false }
-  for name, value in pairs(more or {}) do described[name] = value end
-  return described
+  for name, value in pairs(more or {}) do discovered_manifest[name] = value end
+  return discovered_manifest
 end
 local params = { type = { "array", "object", "null" } }
 local failure = { type = "object", required = { "code", "message" }, additionalProperties = false,

@@ -2,7 +2,7 @@ local supervisors = require "pintle.host.supervisor"
 
 describe("the restart budget", function()
   it("doubles the wait with each restart, up to the maximum", function()
-    local budget = supervisors.budget { max = 5, backoff = 1, longest = 6, jitter = 0 }
+    local budget = supervisors.budget { max = 5, backoff = 1, max_backoff = 6, jitter = 0 }
     local waits = {}
     for i = 1, 5 do waits[i] = supervisors.spend(budget) end
     assert.same({ 1.0, 2.0, 4.0, 6, 6 }, waits)

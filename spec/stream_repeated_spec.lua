@@ -85,7 +85,7 @@ describe("a repeated member", function()
   it("is decoded anew when the form of values changes", function()
     open { repeated = "_meta" }
     local first = params_of '{"_meta":{"b":1,"a":2}}'
-    assert.is_true(stream:speak { ordered = true })
+    assert.is_true(stream:set_envelope { ordered = true })
     local second = params_of '{"_meta":{"b":1,"a":2}}'
     assert.not_equal(first._meta, second._meta)
     assert.is_nil(getmetatable(first._meta))

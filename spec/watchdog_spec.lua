@@ -103,7 +103,7 @@ describe("core.watchdog", function()
         end
         done = true
       end)
-      loop.turn_while(function() return not done end)
+      loop.run_while(function() return not done end)
       done = nil
     end
     assert.truthy(calls >= 6)
@@ -281,7 +281,7 @@ describe("core.watchdog", function()
       repeat alone() until expected
       assert.truthy(#expected >= 5)
       run_well(function() noted = count_up(count, pause) end)
-      loop.turn_while(function() return not noted end)
+      loop.run_while(function() return not noted end)
       assert.equal(#expected, #noted)
       for i, at in ipairs(expected) do assert.near(at, noted[i], count / 100) end
     end
@@ -537,7 +537,7 @@ describe("the watchdog of handlers", function()
     one:notify("note", { "after" })
     begun:cancel()
     local latest = core.now() + children.patience
-    loop.turn_while(function() return #notes < 2 and core.now() < latest end)
+    loop.run_while(function() return #notes < 2 and core.now() < latest end)
     assert.same({ "cancelled", "after" }, notes)
     one:close()
     other:close()
@@ -556,7 +556,7 @@ describe("the watchdog of handlers", function()
       until core.now() >= latest
     end)
     begin(one)
-    loop.turn_while(function() return not is_over end)
+    loop.run_while(function() return not is_over end)
     assert.truthy(core.now() < latest)
     one:close()
     other:close()

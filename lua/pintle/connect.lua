@@ -9,7 +9,7 @@ local peers = require "pintle.peer"
 local WAYS = { "command", "path", "host", "stdio", "read" } -- options that say what to connect to
 local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal" }
 
-local KNOWN = options.names "path host port stdio ladder process_limits on_stderr"
+local KNOWN = options.names "path host port stdio stop_timeouts process_limits on_stderr"
 for _, name in ipairs(SPAWN_OPTIONS) do KNOWN[name] = true end
 for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
@@ -18,7 +18,7 @@ for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 ---cwd, stderr, group, death_signal
 ---@field on_stderr? fun(line: string) called with each line of the program's stderr
 ---@field process_limits? pintle.limits
----@field ladder? pintle.ladder how the program is stopped
+---@field stop_timeouts? pintle.stop_timeouts how the program is stopped
 ---@field path? string a Unix socket
 ---@field host? string a TCP socket, with `port`
 ---@field port? integer

@@ -30,7 +30,7 @@ end
 
 local function send_rest()
   for peer, pid in pairs(pids) do
-    if not peer.ended and pid == core.getpid() then peer:drain(SENDING) end
+    if not peer.ended and pid == core.getpid() then peer:flush(SENDING) end
   end
 end
 

@@ -18,7 +18,7 @@ require("pintle.core").protect()
 ---@field timeout? number|string|false the timeout of operations; default: 60s
 ---@field handshake_timeout? number|string default: 10s
 ---@field extensions? boolean|string[] offer extensions of the protocol (docs/extensions.md)
----@field ladder? pintle.ladder timeouts of the steps of stopping
+---@field stop_timeouts? pintle.stop_timeouts timeouts of the steps of stopping
 ---@field restart? pintle.restart|boolean restart plugins that died
 ---@field limits? pintle.peer.limits
 
@@ -40,11 +40,11 @@ require("pintle.core").protect()
 ---@field timeout? number|string|false
 ---@field handshake_timeout? number|string
 ---@field extensions? boolean|string[]
----@field ladder? pintle.ladder
+---@field stop_timeouts? pintle.stop_timeouts
 ---@field spin? number
 ---@field handlers? table<string, pintle.handler> for requests and notifications that the dialect does not handle, or
 ---handles only by default
----@field described? table the manifest.json that `discover` found
+---@field discovered_manifest? table the manifest.json that `discover` found
 
 ---@class pintle.host
 ---@field plugins table<string, pintle.hosted> by name

@@ -55,7 +55,7 @@ core.watchdog(tick, must_abort)
 
 ---Has `fn()` called about every 50 ms while a task computes without waiting, so that the loop does not turn.
 ---@param fn fun()
-function loop.while_computing(fn) checks[#checks + 1] = fn end
+function loop.while_busy(fn) checks[#checks + 1] = fn end
 
 -- }======
 
@@ -71,7 +71,7 @@ end
 
 ---Turns the loop as long as `fn()` returns true.
 ---@param fn fun(): boolean
-function loop.turn_while(fn)
+function loop.run_while(fn)
   while fn() do loop.step(math.huge) end
 end
 

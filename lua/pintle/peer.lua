@@ -11,7 +11,7 @@ local tasks = require "pintle.task"
 local TIMEOUT = 60 -- seconds for a call
 local LINGER = 60 -- seconds for requests that are still handled when the input has ended
 local MOST_REQUESTS = 256 -- handlers at work
-local MOST_PARKED = 1024 -- messages in the backlog
+local MOST_BACKLOG = 1024 -- messages in the backlog
 local CLOSING = 1 -- seconds to send what is queued when it is closed
 local GRACE = 0.2 -- seconds in which a handler that computes may see for itself that it was stopped
 local STUBBORN = 1 -- seconds in which it may clean up; then it is interrupted before every instruction
@@ -37,10 +37,10 @@ core.protect()
 
 ---@class pintle.peer.limits: pintle.stream.limits
 ---@field requests? integer handlers at work at once; those that wait for the other side are not counted; default: 256
----@field parked? integer messages that wait for a handler to end before reading pauses; default: 1024, and 16 MiB
+---@field backlog? integer messages that wait for a handler to end before reading pauses; default: 1024, and 16 MiB
 
 ---The ways of a protocol. A `pintle.dialect` has these fields.
----@class pintle.ways
+---@class pintle.conventions
 ---@field cancellation? pintle.cancellation|false default: LSP's
 ---@field progress? pintle.progress default: LSP's
 ---@field codes? table<string, integer> codes of errors without a code, by kind
@@ -51,7 +51,7 @@ core.protect()
 ---@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
 ---@field repeated? string a member of params and results: messages share its table while its text stays the same
 
----@class pintle.peer.options: pintle.stream.options, pintle.ways
+---@class pintle.peer.options: pintle.stream.options, pintle.conventions
 ---@field name? string the name of the other side in error messages
 ---@field timeout? number|false seconds for a call that has no timeout of its own; default: 60
 ---@field limits? pintle.peer.limits
@@ -110,8 +110,8 @@ local LSP_PROGRESS = {
 ---@field method string
 ---@field due number? the deadline, by the clock of the loop
 ---@field must_abort boolean? whether the watchdog raises before every instruction
----@field is_firm boolean? whether the other side cannot cancel it
----@field concluding? fun() called when the handler has ended, before the answer is queued
+---@field is_uncancellable boolean? whether the other side cannot cancel it
+---@field on_finish? fun() called when the handler has ended, before the answer is queued
 local request_methods = {}
 
 local request_metatable = { __name = "pintle.request", __index = request_methods }
@@ -256,7 +256,7 @@ end
 
 ---Sets the handler of all other methods; `ctx.method` is the method.
 ---@param handler pintle.handler?
-function methods:otherwise(handler)
+function methods:on_unknown(handler)
   check_handler(handler)
   self.other = handler
 end
@@ -305,7 +305,7 @@ end
 
 ---Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
 ---stays as it is.
----@param ways pintle.ways
+---@param ways pintle.conventions
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
 function methods:adopt(ways)
   set_ways(self, ways)
@@ -338,7 +338,7 @@ end
 ---@param timeout? number seconds
 ---@param asking? pintle.request the request that asks, which does not count
 ---@return true?, pintle.error? err of the kind "timeout" if there is still something to do
-function methods:idle(timeout, asking)
+function methods:wait_idle(timeout, asking)
   local own = asking and 1 or 0
   local function is_idle() return self.stream:running() <= own and self.backlog_count == 0 end
   return policy.expect(self, is_idle, timeout, "there is still something to do")
@@ -349,7 +349,7 @@ local function is_settled(self) return self.ended or self.lost or self.stream:qu
 ---Waits until everything that was queued has been sent.
 ---@param timeout? number seconds
 ---@return boolean whether it has
-function methods:drain(timeout)
+function methods:flush(timeout)
   if not self.ended then self.stream:write() end
   policy.expect(self, is_settled, timeout, "not everything was sent in time")
   return self.stream:queued() == 0
@@ -357,13 +357,13 @@ end
 
 ---The other side sees the end of its input; what it still says is taken.
 function methods:close_output()
-  self:drain(CLOSING)
+  self:flush(CLOSING)
   if not self.ended then self.stream:close_output() end
 end
 
 local function close(self)
   if self.stop then return self:stop() end
-  self:drain(CLOSING)
+  self:flush(CLOSING)
   self:finish(errors.new("closed", "the conversation was closed on this side"))
 end
 
@@ -380,7 +380,7 @@ end
 
 local STREAM_OPTIONS = "read write framing json raw others " .. FORM
 local STREAM_LIMITS = "header message nesting queue calls text values "
-local LIMITS = options.names(STREAM_LIMITS .. "requests parked")
+local LIMITS = options.names(STREAM_LIMITS .. "requests backlog")
 
 ---The names of all options.
 peers.OPTIONS = options.names(STREAM_OPTIONS .. [[
@@ -405,7 +405,7 @@ local function new(given)
     name = given.name, timeout = given.timeout, linger = given.linger or LINGER, traceback = given.traceback,
     answer_noise = given.answer_noise, on_noise = given.on_noise, on_error = given.on_error, explain = given.explain,
     cancellation = LSP_CANCELLATION, progress = LSP_PROGRESS, codes = CODES,
-    most_backlog = given.limits and given.limits.parked or MOST_PARKED,
+    most_backlog = given.limits and given.limits.backlog or MOST_BACKLOG,
     handlers = {}, controls = {}, listeners = {}, last_token = 0,
     first = false, other = false, ended = false, deaf = false, expecting = false, is_paused = false,
   }

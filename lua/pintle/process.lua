@@ -14,7 +14,7 @@ local POLL_INTERVAL = 0.01 -- seconds, where the system cannot report the end of
 local REAP_TIMEOUT = 1 -- seconds for a killed process to disappear
 
 ---How long each step of stopping may take, in seconds. 0 skips the step.
----@class pintle.ladder
+---@class pintle.stop_timeouts
 ---@field request? number for the request to end, if the protocol has one
 ---@field eof? number after its input was closed
 ---@field term? number after SIGTERM
@@ -121,7 +121,7 @@ end
 
 local function stop_watching(child)
   if child.exit_watcher then loop.unwatch(child.process:fd(), child.exit_watcher) end
-  if child.timer then loop.forget(child.timer) end
+  if child.timer then loop.cancel(child.timer) end
   child.exit_watcher, child.timer = nil, nil
 end
 
@@ -163,10 +163,10 @@ end
 
 ---Stops it in steps: calls `ask`, which may wait, closes its input, sends SIGTERM, sends SIGKILL. Each step has a
 ---timeout, and the next one is taken only if the process still runs then.
----@param options { ladder?: pintle.ladder, ask?: fun(seconds: number), close_input?: fun() }
+---@param options { stop_timeouts?: pintle.stop_timeouts, ask?: fun(seconds: number), close_input?: fun() }
 ---@return pintle.exit?, pintle.error?
 function methods:stop(options)
-  local given, timeouts = options.ladder or {}, {}
+  local given, timeouts = options.stop_timeouts or {}, {}
   for step, default in pairs(STOP_TIMEOUTS) do timeouts[step] = given[step] or default end
   take_step(self, timeouts.request, options.ask and loop.call, options.ask, timeouts.request)
   take_step(self, timeouts.eof, options.close_input)

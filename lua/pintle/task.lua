@@ -207,7 +207,7 @@ function tasks.run(fn, ...)
     return start(fn, ...):await()
   end
   if loop.current() then error("a task that waits for all tasks would wait for itself", 2) end
-  loop.turn_while(function() return live > 0 end)
+  loop.run_while(function() return live > 0 end)
 end
 
 -- }======

@@ -91,7 +91,7 @@ describe("a server made with vscode-languageserver", function()
 
   it("is opened, configured and heard", function()
     assert.same({ "node-server", "0.1 beta" }, { server.manifest.name, server.manifest.version })
-    assert.is_true(server.told.capabilities.hoverProvider)
+    assert.is_true(server.raw_manifest.capabilities.hoverProvider)
     turn_until(function() return #execute("heard").heard == 3 end)
     local told = execute "heard"
     table.sort(told.heard, function(one, other) return tostring(one) < tostring(other) end)

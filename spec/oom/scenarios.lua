@@ -301,7 +301,7 @@ function scenarios.loop_timers()
   is(0, loop.timeout())
   loop.step()
   is(19, n)
-  for i = 1, 20 do again(loop.forget, timers[i]) end
+  for i = 1, 20 do again(loop.cancel, timers[i]) end
   is(nil, (loop.timeout()))
 end
 

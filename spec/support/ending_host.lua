@@ -58,7 +58,7 @@ function ways.collected()
   host = nil
   collectgarbage()
   collectgarbage()
-  loop.turn_while(function() return io.open(witness) == nil end)
+  loop.run_while(function() return io.open(witness) == nil end)
   loop.sleep(0.1)
   os.exit(0)
 end

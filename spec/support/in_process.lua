@@ -17,7 +17,7 @@ function in_process.serve(plugin, options)
   local self = setmetatable({ heard = {} }, metatable)
   self.serving = tasks.start(function() return plugin:serve(settings) end)
   self.peer = assert(peers.open { read = near, write = near, framing = "line" })
-  self.peer:otherwise(function(params, request) self.heard[#self.heard + 1] = { request.method, params } end)
+  self.peer:on_unknown(function(params, request) self.heard[#self.heard + 1] = { request.method, params } end)
   return self
 end
 

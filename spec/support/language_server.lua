@@ -88,7 +88,7 @@ peer:on("exit", function(params)
   os.exit(stage == "shut" and 0 or 1, true)
 end)
 
-peer:otherwise(function(params, ctx)
+peer:on_unknown(function(params, ctx)
   note(ctx.method, params)
   if ctx.id ~= nil then return params end
 end)

@@ -56,8 +56,8 @@ local function take(known, what, id)
   if what == "id" then known.id = id end
   if what == "method" then known.method = true end
   if what == "outcome" or what == "null outcome" then known.outcome = true end
-  known.is_firm = known.is_firm or what == "outcome"
-  known.is_decided = known.id and (known.method or known.is_firm)
+  known.is_uncancellable = known.is_uncancellable or what == "outcome"
+  known.is_decided = known.id and (known.method or known.is_uncancellable)
 end
 
 ---A message over `limit` bytes, and how it is described: its id, the call of this id if it is an answer to one of

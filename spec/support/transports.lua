@@ -24,7 +24,7 @@ end
 
 transports["a program"] = function(options)
   local command = { "lua5.4", "spec/support/far_side.lua", options.framing }
-  return assert(connect.open(merge(options, { command = command, ladder = { eof = 1 } })))
+  return assert(connect.open(merge(options, { command = command, stop_timeouts = { eof = 1 } })))
 end
 
 transports["two pipes"] = function(options)
@@ -48,7 +48,7 @@ local function over_socket(place, options)
   end))
   local where = place.path and { path = place.path } or { host = listener.host, port = listener.port }
   local near = assert(connect.open(merge(options, where)))
-  loop.turn_while(function() return not far end)
+  loop.run_while(function() return not far end)
   return near, far
 end
 

@@ -45,10 +45,10 @@ function methods:keep(key, value)
 end
 
 ---Moves an entry from `old` to `new`. For speed, callers write the lookup out:
----`cache.new[key] or cache.old[key] and cache:renew(key) or cache:keep(key, …)`.
+---`cache.new[key] or cache.old[key] and cache:update_manifest(key) or cache:keep(key, …)`.
 ---@param key string
 ---@return any value
-function methods:renew(key)
+function methods:update_manifest(key)
   return self:keep(key, self.old[key])
 end
 
@@ -247,7 +247,7 @@ end
 ---@return fun(ctx: liquid.context): any, table?
 function markup.output(state, source, position)
   local cache = state.outputs
-  return cache.new[source] or cache.old[source] and cache:renew(source)
+  return cache.new[source] or cache.old[source] and cache:update_manifest(source)
     or cache:keep(source, read(state, source, position))
 end
 

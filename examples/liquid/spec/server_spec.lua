@@ -21,8 +21,8 @@ describe("the engine as a plugin", function()
   it("has a name, and the version of Liquid that it follows", function()
     assert.equal("pintle-liquid", engine.manifest.name)
     assert.equal("5.13.0", engine.manifest.version)
-    assert.equal(support.liquid.version, engine.told.liquid_version)
-    assert.equal("1.0", engine.told.version)
+    assert.equal(support.liquid.version, engine.raw_manifest.liquid_version)
+    assert.equal("1.0", engine.raw_manifest.version)
     local page <close> = assert(io.open "README.md")
     assert.matches("It follows version " .. support.liquid.version:gsub("%.", "%%."), page:read "a")
   end)
@@ -48,7 +48,7 @@ describe("the engine as a plugin", function()
       self_environment_shadowing = { "{{ self }}", "mine", { self = "mine" } },
       randomness = { "{{ m.square_12 }}", "144", { m = { _instantiate = "MethodDrop", params = {} } } },
     }
-    for _, feature in ipairs(engine.told.features) do
+    for _, feature in ipairs(engine.raw_manifest.features) do
       local example = examples[feature]
       assert.is_table(example, feature)
       local outcome = execute(example[1], example[3], example[4])

@@ -183,7 +183,7 @@ function loop.after(seconds, action, subject) end
 
 ---Cancels a timer. A timer that was called or cancelled before is left alone.
 ---@param timer pintle.timer
-function loop.forget(timer) end
+function loop.cancel(timer) end
 
 ---Calls `action(subject)` in the next turn.
 ---@param action fun(subject: any)
@@ -351,9 +351,9 @@ function core.notify(self, method, params) end
 ---@field stats fun(self): { received: integer, sent: integer, noise: integer, noise_bytes: integer, stray: integer,
 ---invalid: integer }
 ---@field others fun(self): table<string, any>? members of the last message that are not JSON-RPC's, where they are kept
----@field set_envelope fun(self, ways: pintle.ways): true?, string?, string? sets the form of messages from the next one
----on: `ids`, `extra`, `header`, `ordered`, `big_integers` and `repeated`; what is left out stays. Pending calls are
----answered in the form they were sent in. A peer that keeps `others` checks whether the last message had the extra
+---@field set_envelope fun(self, ways: pintle.conventions): true?, string?, string? sets the form of messages from the
+---next one on: `ids`, `extra`, `header`, `ordered`, `big_integers` and `repeated`; others stay. Pending calls
+---are answered in the form they were sent in. A peer that keeps `others` checks whether the last message had the extra
 ---members, and keeps none from then on; the form is set even if it had not
 
 ---What a handler gets as its second argument, and what stands for its task: a table with the metatable

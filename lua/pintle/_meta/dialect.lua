@@ -2,7 +2,7 @@
 -- The contract of a dialect: between one protocol and the layers of host and plugin. Nothing here runs.
 
 ---One protocol, both sides.
----@class pintle.dialect: pintle.ways
+---@class pintle.dialect: pintle.conventions
 ---@field name string
 ---@field version? string of the protocol, if it has only one
 ---@field framing "line"|"header"
@@ -60,8 +60,8 @@
 ---@field handlers table<string, pintle.handler> of the user
 ---@field told any the manifest of the plugin as received; default: the result of `open`
 ---@field verbosity pintle.level|"silent" the lowest level that the host logs
----@field memory table kept from one process of the plugin to the next
----@field renew fun(self: pintle.session, told: table) replaces the manifest; in the form that `open` returns
+---@field persistent table kept from one process of the plugin to the next
+---@field update_manifest fun(self: pintle.session, told: table) replaces the manifest; in the form that `open` returns
 ---@field log fun(self: pintle.session, level: pintle.level, message: string, data: any)
 ---@field running table<any, pintle.context> running operations, by a key that the dialect chooses
 ---@field state table for the dialect
@@ -76,7 +76,7 @@
 ---@field env? table<string, string>
 ---@field agent? table
 ---@field timeout? number|false seconds that the plugin is told, if the user has set a limit
----@field patience? number|false seconds that the host waits for the response
+---@field wait_timeout? number|false seconds that the host waits for the response
 ---@field on_progress? fun(fraction: number, message: string?)
 ---@field on_part? fun(part: any)
 
@@ -91,8 +91,8 @@
 ---The plugin side. `log`, `progress` and `part` return nil and an error if the message cannot be sent.
 ---@class pintle.dialect.plugin
 ---@field handlers fun(server: pintle.server): table<string, pintle.handler>
----@field admit? fun(server: pintle.server, request: pintle.request, params: any): true?, pintle.error? whether a method
----that the dialect does not define may be handled now; a notification that is refused is dropped
+---@field may_handle? fun(server: pintle.server, request: pintle.request, params: any): true?, pintle.error? whether a
+---method that the dialect does not define may be handled now; a notification that is refused is dropped
 ---@field answer? fun(server: pintle.server, request: pintle.request, result: any, err: any): any, any converts the
 ---result or error of a method that the dialect does not define
 ---@field manifest? fun(plugin: pintle.plugin): table, string[]? the manifest for --manifest, and warnings;

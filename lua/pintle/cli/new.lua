@@ -141,7 +141,7 @@ DIALECTS.mcp = {
   spec = [[
 
   it("gives the model instructions", function()
-    assert.equal("Greet people by their names.", plugin.told.instructions)
+    assert.equal("Greet people by their names.", plugin.raw_manifest.instructions)
   end)
 ]],
   readme = [[
@@ -174,7 +174,7 @@ end)
   spec = [[
 
   it("answers hover requests", function()
-    assert.is_true(plugin.told.capabilities.hoverProvider)
+    assert.is_true(plugin.raw_manifest.capabilities.hoverProvider)
     local hover = assert(plugin:call("textDocument/hover", {
       textDocument = { uri = "file:///notes.txt" }, position = { line = 4, character = 0 },
     }))

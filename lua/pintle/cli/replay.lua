@@ -169,7 +169,7 @@ local function same_exit(one, other) return one.code == other.code and one.signa
 -- Compares how the plugin ended with the recording.
 local function check_end(player, child, records, report)
   local was = first(records, "exit")
-  local is = child:stop { ladder = STOP_TIMEOUTS, close_input = function() player.wire:close_output() end }
+  local is = child:stop { stop_timeouts = STOP_TIMEOUTS, close_input = function() player.wire:close_output() end }
   if not was or not is or same_exit(was, is) or #player.deviations > 0 then return end
   local deviation = { line = #records, what = ("it ended with %s, but in the recording with %s"):format(
     errors.describe_exit(is), errors.describe_exit(was)) }

@@ -58,7 +58,7 @@ end
 function starting.start(args, console)
   local terminal = log.terminal()
   local start = { command = args.command, config = args.config, env = starting.environment(console),
-    ladder = starting.STOP_TIMEOUTS }
+    stop_timeouts = starting.STOP_TIMEOUTS }
   local plugin, dialect
   if args.dialect then
     plugin, dialect = start_known(args, start, terminal)

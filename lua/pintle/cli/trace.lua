@@ -165,7 +165,7 @@ local function turn_until_over(process, pump, note)
     release()
     finish_pumps(pump)
   end)
-  loop.turn_while(function() return not (exit and pump.output.is_over and pump.errors.is_over) end)
+  loop.run_while(function() return not (exit and pump.output.is_over and pump.errors.is_over) end)
   note("event", { exit = exit })
   return exit
 end

@@ -49,7 +49,7 @@ end
 local function stop(peer)
   peer.farewell = errors.new("closed", "the conversation was closed on this side")
   peer.child:stop {
-    ladder = peer.ladder,
+    stop_timeouts = peer.stop_timeouts,
     ask = peer.ask,
     close_input = function() peer:close_output() end,
   }
@@ -82,7 +82,7 @@ function program.start(settings, spawn_options)
   if not ok then error(opened, 0) end
   if not opened then return nil, problem end
   peer = opened
-  peer.child, peer.ladder, peer.stop = child, settings.ladder, stop
+  peer.child, peer.stop_timeouts, peer.stop = child, settings.stop_timeouts, stop
   return peer
 end
 

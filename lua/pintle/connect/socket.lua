@@ -107,7 +107,7 @@ local function stay(listener) listener.closed:wait() end
 ---Stops listening; the peers that came stay. Closing twice is fine.
 function methods:close()
   if self.socket:closed() then return end
-  if self.timer then loop.forget(self.timer) end
+  if self.timer then loop.cancel(self.timer) end
   loop.unwatch(self.socket:fileno(), self.watcher)
   if self.path then os.remove(self.path) end -- before another process can listen on the same path
   self.socket:close()

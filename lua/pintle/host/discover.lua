@@ -81,7 +81,7 @@ local function from_directory(path, name, allow, rules)
   local program = path .. "/" .. manifest.executable
   ok, reason = check_program(program, allow)
   if not ok then return nil, reason end
-  return add_all({ name = manifest.name or name, command = { program }, described = manifest }, more)
+  return add_all({ name = manifest.name or name, command = { program }, discovered_manifest = manifest }, more)
 end
 
 local function from_entry(path, name, allow, rules)
@@ -104,8 +104,8 @@ end
 -- Registers the name of a plugin, and other values that must be unique. Returns a message if another plugin has one.
 local function claim(taken, plugin, rules)
   local claims = { "is called " .. plugin.name }
-  for _, member in ipairs(plugin.described and rules and rules.unique or {}) do
-    local value = plugin.described[member]
+  for _, member in ipairs(plugin.discovered_manifest and rules and rules.unique or {}) do
+    local value = plugin.discovered_manifest[member]
     if type(value) == "string" then claims[#claims + 1] = ("has the %s %q"):format(member, value) end
   end
   for _, text in ipairs(claims) do

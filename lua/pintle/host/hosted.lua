@@ -25,7 +25,7 @@ local methods = {}
 local metatable = { __name = "pintle.hosted" }
 
 function metatable.__index(plugin, name)
-  if name == "manifest" or name == "told" then return plugin.supervisor[name] end
+  if name == "manifest" or name == "raw_manifest" then return plugin.supervisor[name] end
   return methods[name]
 end
 
@@ -51,7 +51,7 @@ local function shorten(context, deadline)
   if not deadline then return context end
   local left, shortened = time_left(deadline), {}
   for name, value in pairs(context) do shortened[name] = value end
-  shortened.patience, shortened.timeout, shortened.is_shared = left, context.timeout and left, nil
+  shortened.wait_timeout, shortened.timeout, shortened.is_shared = left, context.timeout and left, nil
   return shortened
 end
 
@@ -61,8 +61,8 @@ end
 
 -- A timeout is sent to the plugin only if the user has set one.
 local function set_times(context, spec)
-  context.patience = context.timeout
-  if context.timeout == nil then context.patience = spec.timeout end
+  context.wait_timeout = context.timeout
+  if context.timeout == nil then context.wait_timeout = spec.timeout end
   if context.timeout == nil and spec.is_timed then context.timeout = spec.timeout end
   return context
 end
@@ -125,7 +125,7 @@ local function attempt(self, operation, args, given, deadline)
     full, context = check_args(self, instance, operation, args, context, deadline)
     if not full then return nil, context end
   end
-  if context.patience == 0 then return nil, timeout_error(self, operation) end
+  if context.wait_timeout == 0 then return nil, timeout_error(self, operation) end
   return instance.execute(instance, operation, full, context)
 end
 
@@ -135,7 +135,7 @@ local function execute(self, operation, args, given)
   if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
   if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
   local context, supervisor = not given and self.usual or new_context(self, operation, given, 2), self.supervisor
-  local deadline = context.patience and now() + context.patience or nil
+  local deadline = context.wait_timeout and now() + context.wait_timeout or nil
   local outcome, err = attempt(self, operation, args or {}, context, deadline)
   if context.idempotent then
     while not outcome and supervisor:can_retry(err) do
@@ -177,11 +177,11 @@ end
 function methods:call(method, params, given)
   check_method(method)
   local settled = settings.call(given or NONE, 2)
-  local patience = settled.timeout
-  if patience == nil then patience = self.supervisor.spec.timeout end
-  local instance, context = find_instance(self, { patience = patience }, deadline_of(patience))
+  local wait_timeout = settled.timeout
+  if wait_timeout == nil then wait_timeout = self.supervisor.spec.timeout end
+  local instance, context = find_instance(self, { wait_timeout = wait_timeout }, deadline_of(wait_timeout))
   if not instance then return nil, context end
-  return instance:call(method, params, { timeout = context.patience, on_progress = settled.on_progress })
+  return instance:call(method, params, { timeout = context.wait_timeout, on_progress = settled.on_progress })
 end
 
 ---@param method string

@@ -67,7 +67,7 @@ local function open_peer(self, spec)
   local dialect = self.dialect
   return connect.open {
     command = spec.command, env = spec.env, inherit = spec.inherit, cwd = spec.cwd, name = self.name,
-    ladder = spec.ladder, process_limits = spec.process_limits, limits = spec.limits,
+    stop_timeouts = spec.stop_timeouts, process_limits = spec.process_limits, limits = spec.limits,
     framing = dialect.framing, ids = dialect.ids, extra = dialect.extra, header = dialect.header,
     codes = dialect.codes, cancellation = dialect.cancellation, progress = dialect.progress,
     timeout = spec.timeout, spin = spec.spin,
@@ -176,10 +176,10 @@ end
 
 local function do_handshake(self)
   local deadline = core.now() + self.handshake_timeout
-  local told, err, again = self.dialect.host.open(self)
-  if told then
-    self.manifest, err = manifest.read(told, limit_reading(deadline))
-    if self.told == nil then self.told = told end
+  local description, err, again = self.dialect.host.open(self)
+  if description then
+    self.manifest, err = manifest.read(description, limit_reading(deadline))
+    if self.raw_manifest == nil then self.raw_manifest = description end
   end
   if not self.manifest then return nil, self:blame(err), again end
   log_warnings(self)
@@ -187,9 +187,9 @@ local function do_handshake(self)
 end
 
 ---Replaces the manifest. One that cannot be read is logged, and changes nothing.
----@param told table
-function methods:renew(told)
-  local renewed, err = manifest.read(told)
+---@param description table
+function methods:update_manifest(description)
+  local renewed, err = manifest.read(description)
   if not renewed then return self:say("host", "warn", err.message) end
   self.manifest, self.supervisor.manifest = renewed, renewed
   log_warnings(self)
@@ -215,7 +215,7 @@ end
 
 -- For a process that did not survive the first message: the dialect tries another message with a new one.
 local function replace_process(self)
-  self.peer.ladder = KILL_TIMEOUTS
+  self.peer.stop_timeouts = KILL_TIMEOUTS
   self.peer:close()
   if self.is_stopping then return nil, self.dead end
   self.dead, self.running = nil, {}
@@ -248,10 +248,11 @@ function instances.start(supervisor)
   local spec, logger = supervisor.spec, supervisor.logger
   local ok, err = check_sums(spec)
   if not ok then return nil, err end
-  spec.memory = spec.memory or {}
+  spec.persistent = spec.persistent or {}
   local self = setmetatable({
     supervisor = supervisor, spec = spec, name = spec.name, config = spec.config, options = spec.options or {},
-    described = spec.described, cwd = spec.cwd, extensions = spec.extensions, memory = spec.memory,
+    discovered_manifest = spec.discovered_manifest, cwd = spec.cwd, extensions = spec.extensions,
+    persistent = spec.persistent,
     handlers = spec.handlers, handshake_timeout = spec.handshake_timeout or HANDSHAKE_TIMEOUT,
     logger = logger, verbosity = logger.verbosity, running = {}, is_stopping = false,
   }, metatable)
@@ -289,7 +290,7 @@ end
 function methods:kill()
   if self.is_stopping then return end
   self.is_stopping = true
-  self.peer.ladder = KILL_TIMEOUTS
+  self.peer.stop_timeouts = KILL_TIMEOUTS
   self.peer:close()
 end
 

@@ -128,14 +128,14 @@ local function digests(value) return (type(value) == "table" and map_of(digest) 
 -- Options of a host that are also the defaults of its plugins.
 local SHARED = {
   dialect = dialect, timeout = false_or(time), handshake_timeout = time, extensions = boolean_or(list_of "string"),
-  ladder = { request = time, eof = time, term = time, kill = time },
+  stop_timeouts = { request = time, eof = time, term = time, kill = time },
   restart = boolean_or {
-    max = amount, within = time, backoff = time, factor = number_between(1, 1000), longest = time,
+    max = amount, within = time, backoff = time, factor = number_between(1, 1000), max_backoff = time,
     jitter = number_between(0, 1),
   },
   limits = {
     header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
-    parked = count, values = count,
+    backlog = count, values = count,
   },
 }
 
@@ -144,7 +144,7 @@ local START = {
   command = command, name = visible_name, env = map_of(false_or "string"), inherit = boolean_or(list_of "string"),
   cwd = "string", config = anything, sha256 = digests, pool = count, lazy = "boolean", spin = time,
   process_limits = { memory = amount, cpu = amount, files = amount, processes = amount, core = amount },
-  handlers = map_of "function", described = anything, options = "table",
+  handlers = map_of "function", discovered_manifest = anything, options = "table",
 }
 for name, check in pairs(SHARED) do HOST[name], START[name] = check, check end
 

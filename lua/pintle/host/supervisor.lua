@@ -37,11 +37,11 @@ local supervisors = {}
 ---@field within? number|string default: 60s
 ---@field backoff? number|string time before the first restart; default: 0.1s
 ---@field factor? number each further restart waits this many times as long; default: 2
----@field longest? number|string maximum time before a restart; default: 30s
+---@field max_backoff? number|string maximum time before a restart; default: 30s
 ---@field jitter? number the part by which the time varies at random, so that many plugins do not restart at once;
 ---default: 0.2
 
-local DEFAULTS = { max = 5, within = 60, backoff = 0.1, factor = 2, longest = 30, jitter = 0.2 }
+local DEFAULTS = { max = 5, within = 60, backoff = 0.1, factor = 2, max_backoff = 30, jitter = 0.2 }
 
 ---@class pintle.budget
 ---@field policy pintle.restart times in seconds
@@ -67,7 +67,7 @@ function supervisors.spend(budget)
   local n = #recent
   if n >= policy.max then return nil end
   recent[n + 1] = now
-  local wait = math.min(policy.backoff * policy.factor ^ n, policy.longest)
+  local wait = math.min(policy.backoff * policy.factor ^ n, policy.max_backoff)
   return wait * (1 + policy.jitter * (2 * math.random() - 1))
 end
 
@@ -124,7 +124,7 @@ local function stop_all()
   for i, supervisor in ipairs(stopping) do stopping[i] = tasks.start(supervisor.stop, supervisor) end
   for _, task in ipairs(stopping) do
     task:await()
-    loop.turn_while(function() return task.state == "running" end)
+    loop.run_while(function() return task.state == "running" end)
   end
   unwatch_signals()
 end
@@ -162,7 +162,7 @@ local function register(supervisor)
   if not is_prepared then
     is_prepared = true
     exits.before(stop_all)
-    loop.while_computing(check_signals)
+    loop.while_busy(check_signals)
   end
   if not signals then
     signals = core.signals(SIGNALS)
@@ -212,7 +212,7 @@ local function start_process(self)
   end
   if not instance or instance.dead then return nil, err or instance.dead end
   self.members[#self.members + 1] = instance
-  self.manifest, self.told, self.failure = instance.manifest, instance.told, nil
+  self.manifest, self.raw_manifest, self.failure = instance.manifest, instance.raw_manifest, nil
   return true
 end
 

@@ -160,7 +160,7 @@ end
 function policy.failed(self, ctx, id, method, err, traceback)
   local stopped = ctx and ctx.stopped
   traceback = errors.text(err) .. "\n" .. traceback
-  if ctx and ctx.concluding then ctx.concluding() end
+  if ctx and ctx.on_finish then ctx.on_finish() end
   if id ~= nil then fail(self, id, method, stopped or err, traceback) end
   if not stopped or err ~= stopped then report(self, err, traceback, method) end
 end
@@ -377,7 +377,7 @@ local function cancel_held(self, id)
 end
 
 local function cancel_running(ctx)
-  if ctx.is_firm then return end
+  if ctx.is_uncancellable then return end
   if may_stay_unanswered(ctx.peer, ctx.id) then ctx.id = nil end
   ctx:stop(loop.cancelled "Cancelled")
 end
@@ -430,7 +430,7 @@ end
 
 local function forget_timers(self)
   for _, name in ipairs { "lingering", "losing", "burying" } do
-    if self[name] then loop.forget(self[name]) end
+    if self[name] then loop.cancel(self[name]) end
     self[name] = nil
   end
 end

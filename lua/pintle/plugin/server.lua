@@ -169,7 +169,7 @@ function methods:shutdown(request)
   if self.is_shut then return end
   self.is_shut, self.phase = true, "over"
   stop_requests(self, SHUTTING_DOWN, request)
-  self.peer:idle(STOP_TIMEOUT, request)
+  self.peer:wait_idle(STOP_TIMEOUT, request)
   for _, fn in ipairs(self.has_begun and self.plugin.finalizers or {}) do
     local _, err = tasks.start(call_guarded, self, fn, self):await(LAST_TIMEOUT)
     if err ~= nil then self:report("on_shutdown: " .. tostring(err)) end
@@ -186,7 +186,7 @@ end
 function methods:exit(status)
   self.phase = "over"
   self.peer:remove_handlers()
-  self.peer:otherwise(function() return self:begin() end) -- which refuses
+  self.peer:on_unknown(function() return self:begin() end) -- which refuses
   set_ending(self, { status = status or 0 })
 end
 
@@ -208,7 +208,7 @@ local function stop_following(self)
   local following = self.following
   if not following then return end
   self.following, self.peer.listen_in = nil, nil
-  if following.timer then loop.forget(following.timer) end
+  if following.timer then loop.cancel(following.timer) end
   if following.descriptor then
     loop.unwatch(following.descriptor:fileno(), following)
     following.descriptor:close()
@@ -246,7 +246,7 @@ end
 ---replaces the process.
 ---@param pid any the process id that the host has sent
 ---@return true?, pintle.error? err of the kind "invalid" if it is no process id
-function methods:follow(pid)
+function methods:exit_with(pid)
   if math.type(pid) ~= "integer" or pid <= 0 or pid > 0x7FFFFFFF then
     return nil, errors.new("invalid", "a process id expected, got " .. tostring(pid))
   end
@@ -294,7 +294,7 @@ end
 local function drain_requests(self)
   local deadline = drain_deadline(self)
   repeat
-    local is_done = self.peer:idle(math.min(1, deadline - loop.now()))
+    local is_done = self.peer:wait_idle(math.min(1, deadline - loop.now()))
     if not is_done and is_deserted(self) then self.ending.is_deserted = true end
   until is_done or not has_output(self) or self.ending.is_deserted or loop.now() >= deadline
 end
@@ -305,8 +305,8 @@ local function finish(self)
   if ending.is_input then drain_requests(self) end
   stop_following(self)
   self:shutdown()
-  peer:idle(STOP_TIMEOUT)
-  local is_sent = not ending.is_deserted and peer:drain(ending.is_input and self.drain or LAST_TIMEOUT)
+  peer:wait_idle(STOP_TIMEOUT)
+  local is_sent = not ending.is_deserted and peer:flush(ending.is_input and self.drain or LAST_TIMEOUT)
   local status = is_sent and has_output(self) and ending.status or 1
   peer:finish(errors.new("closed", "the plugin has ended"))
   return status
@@ -323,8 +323,8 @@ local function add_handlers(self, dialect)
     end
     self.peer:on(method, handler)
   end
-  if dialect.plugin.admit then
-    self.peer:otherwise(function(params, request) return work.refuse(self, params, request) end)
+  if dialect.plugin.may_handle then
+    self.peer:on_unknown(function(params, request) return work.refuse(self, params, request) end)
   end
 end
 

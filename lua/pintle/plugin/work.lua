@@ -65,7 +65,7 @@ end
 local function after_send(self, err)
   if err and err.kind == "invalid" then error(err.message, 3) end
   local peer = self.request.peer
-  if peer.stream:queued() > QUEUE_LIMIT and not peer.ended then peer:drain(self:deadline() or math.huge) end
+  if peer.stream:queued() > QUEUE_LIMIT and not peer.ended then peer:flush(self:deadline() or math.huge) end
 end
 
 ---Logs to the host.
@@ -289,7 +289,7 @@ function work.execute(self, name, args, given, request)
   local ctx = operation.takes_context and new_context(self, request, name, given) or nil
   local outcome
   outcome, err = outcome_of(operation, operation.fn(checked, ctx))
-  if request.concluding then request.concluding() end
+  if request.on_finish then request.on_finish() end
   if request.stopped or request.due then
     local is_cancelled, why = request:cancelled()
     if is_cancelled then return nil, why end
@@ -303,16 +303,16 @@ end
 -- {====== Methods ======
 
 local function conclude(self, request, ...)
-  if request.concluding then request.concluding() end
+  if request.on_finish then request.on_finish() end
   local answer_by_dialect = self.dialect and self.dialect.plugin.answer
   if answer_by_dialect then return answer_by_dialect(self, request, ...) end
   return ...
 end
 
-local function admit(self, request, params)
-  local admit_by_dialect = self.dialect and self.dialect.plugin.admit
-  if not admit_by_dialect then return true end
-  local ok, err = admit_by_dialect(self, request, params)
+local function may_handle(self, request, params)
+  local dialect_decides = self.dialect and self.dialect.plugin.may_handle
+  if not dialect_decides then return true end
+  local ok, err = dialect_decides(self, request, params)
   if ok then return true end
   return nil, request.id ~= nil and err or nil
 end
@@ -335,7 +335,7 @@ end
 ---@param request pintle.request
 ---@return any, any
 function work.handle(self, fn, params, request)
-  local ok, err = admit(self, request, params)
+  local ok, err = may_handle(self, request, params)
   if not ok then return nil, err end
   local ctx
   ctx, err = work.enter(self, request)
@@ -349,7 +349,7 @@ end
 ---@param request pintle.request
 ---@return nil, pintle.error? err
 function work.refuse(self, params, request)
-  local ok, err = admit(self, request, params)
+  local ok, err = may_handle(self, request, params)
   if not ok or request.id == nil then return nil, err end
   return nil, errors.new("invalid", "Method not found: " .. request.method, { code = jsonrpc.METHOD_NOT_FOUND })
 end

@@ -8,7 +8,7 @@ end
 
 local plugin = pintle.plugin { name = "follower", version = "1.0.0" }
 
-plugin:method("follow", function(params, ctx) return ctx.server:follow(params.pid) end)
+plugin:method("follow", function(params, ctx) return ctx.server:exit_with(params.pid) end)
 
 plugin:operation("wait", {}, function(_, ctx)
   ctx:log("info", "waiting")

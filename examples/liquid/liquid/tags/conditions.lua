@@ -294,7 +294,7 @@ end
 ---@return fun(ctx: liquid.context): boolean?, table?
 local function parse_condition(state, markup, position)
   local cache = caches[state.mode]
-  return cache.new[markup] or cache.old[markup] and cache:renew(markup)
+  return cache.new[markup] or cache.old[markup] and cache:update_manifest(markup)
     or cache:keep(markup, parse_uncached(state, markup, position))
 end
 

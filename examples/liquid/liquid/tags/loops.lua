@@ -170,7 +170,7 @@ local caches = markup_parser.new_caches()
 
 local function parse_for(state, markup, position)
   local cache = caches[state.mode]
-  return cache.new[markup] or cache.old[markup] and cache:renew(markup)
+  return cache.new[markup] or cache.old[markup] and cache:update_manifest(markup)
     or cache:keep(markup, parse_for_uncached(state, markup, position))
 end
 

@@ -248,7 +248,7 @@ local caches = markup_parser.new_caches()
 
 function partials.render(state, markup, position)
   local cache = caches[state.mode]
-  return cache.new[markup] or cache.old[markup] and cache:renew(markup)
+  return cache.new[markup] or cache.old[markup] and cache:update_manifest(markup)
     or cache:keep(markup, parse_render_uncached(state, markup, position))
 end
 

@@ -264,7 +264,7 @@ end
 
 function variables.cycle(state, markup, position)
   local cache = caches[state.mode]
-  local cycle = cache.new[markup] or cache.old[markup] and cache:renew(markup)
+  local cycle = cache.new[markup] or cache.old[markup] and cache:update_manifest(markup)
     or cache:keep(markup, parse_cycle(state, markup, position))
   local name, items = cycle.name, cycle.items
   -- A cycle with variables and without a name has a key of its own.

@@ -89,7 +89,7 @@ function host.open(session)
 end
 
 function host.execute(session, operation, args, context)
-  local result, err = session.peer:call(operation, args, { timeout = context.patience })
+  local result, err = session.peer:call(operation, args, { timeout = context.wait_timeout })
   if not err then return outcomes.read(result) end
   if err.kind == "remote" and err.code == FAILED then return outcomes.read_failure(err) end
   return nil, err

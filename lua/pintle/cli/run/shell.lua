@@ -317,7 +317,7 @@ end
 ---@return pintle.cli.run.shell
 function shells.new(args, console, terminal, log)
   local host = require "pintle.host" { dialect = args.dialect, log = log, verbosity = args.log, extensions = true,
-    ladder = starting.STOP_TIMEOUTS, handshake_timeout = args.start_timeout }
+    stop_timeouts = starting.STOP_TIMEOUTS, handshake_timeout = args.start_timeout }
   return setmetatable({ host = host, directory = args.directory, timeout = args.timeout, console = console,
     terminal = terminal, is_over = false }, metatable)
 end

@@ -93,7 +93,7 @@ function host.open(session)
   local answer
   answer, err = session.peer:call("initialize", params, { timeout = session.handshake_timeout })
   if err ~= nil then return nil, err end
-  session.told = given(answer)
+  session.raw_manifest = given(answer)
   return description(session, answer)
 end
 
@@ -118,7 +118,7 @@ function host.execute(session, operation, args, context)
   local ok, err = wire.check_integers(operation, args, session.state.schemas[operation])
   if not ok then return nil, err end
   local result
-  result, err = session.peer:call(operation, args, { timeout = context.patience })
+  result, err = session.peer:call(operation, args, { timeout = context.wait_timeout })
   if err ~= nil then return outcome_of(operation, err) end
   return outcomes.read(result)
 end

@@ -81,7 +81,7 @@ local function initialize(server, params)
   ok, err = server:initialize(client.initialize_options)
   if not ok then return nil, err end
   server.client, server.state.is_ready = client, true
-  if client.process_id then server:follow(math.tointeger(client.process_id)) end
+  if client.process_id then server:exit_with(math.tointeger(client.process_id)) end
   return plugin.manifest(server.plugin)
 end
 
@@ -98,7 +98,7 @@ end
 ---@param request pintle.request
 ---@param params any
 ---@return true?, pintle.error?
-function plugin.admit(server, request, params)
+function plugin.may_handle(server, request, params)
   local ok, err = check_ready(server)
   if not ok or not server.plugin.methods[request.method] then return ok, err end
   return wire.check_integers(request.method, params)

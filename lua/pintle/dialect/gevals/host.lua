@@ -200,7 +200,7 @@ end
 -- {====== Execute: call ======
 
 local function options_of(context)
-  local timeout = context.patience
+  local timeout = context.wait_timeout
   if timeout == nil then timeout = context.timeout end
   return { timeout = timeout }
 end

@@ -209,7 +209,7 @@ function host.open(session)
   if not jsonrpc.is_object(result) then
     return protocol_error("its answer to initialize: object expected, got %s", json.kind(result))
   end
-  session.told = result
+  session.raw_manifest = result
   if result.version ~= wire.VERSION then
     session:log("warn", "it may speak another version of the protocol", { version = result.version })
   end
@@ -250,7 +250,7 @@ end
 local function execute(session, params, environment, context)
   local scope <close> = objects.scope(session.state.objects)
   params.render.environment = scope:environment(environment)
-  return render(session, params, context.patience and core.now() + context.patience or false)
+  return render(session, params, context.wait_timeout and core.now() + context.wait_timeout or false)
 end
 
 local function execute_render(session, args, context)

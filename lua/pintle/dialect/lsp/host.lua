@@ -130,7 +130,7 @@ function host.open(session)
   if err then return nil, err end
   ok, err = check_result(result)
   if not ok then return nil, err end
-  session.told = result
+  session.raw_manifest = result
   ok, err = session.peer:notify("initialized", {})
   local settings = session.options.settings
   if ok and settings then ok, err = session.peer:notify("workspace/didChangeConfiguration", { settings = settings }) end
@@ -170,7 +170,7 @@ end
 function host.execute(session, operation, args, context)
   local params = setmetatable({ command = operation, arguments = arguments_of(args) }, COMMAND)
   local result, err = session.peer:call("workspace/executeCommand", params,
-    { timeout = context.patience, on_progress = listener_of(context) })
+    { timeout = context.wait_timeout, on_progress = listener_of(context) })
   if err == nil then return outcomes.read(result) end
   if err.kind == "remote" and err.code == wire.REQUEST_FAILED then return outcomes.read_failure(err) end
   return nil, err

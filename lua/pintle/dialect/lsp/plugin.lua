@@ -72,7 +72,7 @@ local function begin_progress(server, request, percentage, message)
   if not request.work_token then return true end
   server.state.reporting = server.state.reporting or {}
   server.state.reporting[request.work_token] = request
-  request.concluding = function() end_progress(server, request) end
+  request.on_finish = function() end_progress(server, request) end
   return send_progress(server, request, {
     kind = "begin", title = request.title or request.method, cancellable = not had_token or nil,
     message = message, percentage = percentage,
@@ -118,7 +118,7 @@ end
 ---@param request pintle.request
 ---@param params any
 ---@return true?, pintle.error?
-function plugin.admit(server, request, params)
+function plugin.may_handle(server, request, params)
   local ok, err = check_open(server)
   if not ok then return nil, err end
   keep_token(request, params)
@@ -134,7 +134,7 @@ end
 
 local function follow_client(server, pid)
   if jsonrpc.given(pid) == nil then return end
-  local ok, err = server:follow(pid)
+  local ok, err = server:exit_with(pid)
   if not ok then server:note("warn", "processId: " .. err.message) end
 end
 
@@ -257,7 +257,7 @@ function plugin.handlers(server)
   end
   if #manifest.names > 0 or not declared["workspace/executeCommand"] then
     handlers["workspace/executeCommand"] = function(params, request)
-      local ok, err = plugin.admit(server, request, params)
+      local ok, err = plugin.may_handle(server, request, params)
       if not ok then return nil, err end
       return execute_command(server, params, request)
     end

@@ -89,12 +89,12 @@ end
 
 -- A modern server that was only slow to start refuses `initialize`: then `server/discover` is tried again.
 local function fall_back(session)
-  session.memory.is_classic = true
+  session.persistent.is_classic = true
   local description, err = initialize(session, wire.CLASSIC[1])
   if description or err.kind ~= "remote" then return description, err end
   local left = time_left(session)
   description = left > 0 and discover(session, left) or nil
-  if description then session.memory.is_classic = false end
+  if description then session.persistent.is_classic = false end
   return description, err
 end
 
@@ -105,12 +105,12 @@ local function fall_back_late(session)
 end
 
 local function try_both_eras(session)
-  if session.memory.is_classic then return fall_back(session) end
+  if session.persistent.is_classic then return fall_back(session) end
   local description, err = discover(session, session.handshake_timeout * PROBE)
   if description then return description end
   if err.kind == "timeout" then return fall_back_late(session) end
   if err.kind == "closed" then
-    session.memory.is_classic = true
+    session.persistent.is_classic = true
     return nil, err, "again"
   end
   if err.kind ~= "remote" or err.code ~= wire.UNSUPPORTED_VERSION then return fall_back(session) end
@@ -181,7 +181,7 @@ end
 local function non_blank(value) return type(value) == "string" and value:find "%S" and value or nil end
 
 local function manifest_of(session, operations, is_cut)
-  local info = info_of(session.told)
+  local info = info_of(session.raw_manifest)
   return {
     name = non_blank(info.name) or session.name, version = non_blank(info.version) or false, is_version_free = true,
     description = non_blank(info.description), operations = operations, is_open = is_cut,
@@ -211,7 +211,7 @@ function host.open(session)
   if not description then return nil, err, again end
   -- Not before, because the handshake cannot be cancelled.
   wire.set_peer_rules(session.peer, wire.cancellation(request_id_of), client.PROGRESS)
-  session.told = description
+  session.raw_manifest = description
   local capabilities = given(description.capabilities) or {}
   set_log_level(session, capabilities)
   if capabilities.tools == nil then return manifest_of(session, {}) end
@@ -320,7 +320,7 @@ end
 -- A call without options has the timeout that the peer was opened with.
 local function options_of(session, context)
   if context.is_shared then return nil end
-  local timeout, on_progress = context.patience, context.on_progress
+  local timeout, on_progress = context.wait_timeout, context.on_progress
   if timeout == nil then timeout = context.timeout end
   return { timeout = timeout, on_progress = on_progress and progress_listener(session, on_progress) }
 end
@@ -366,7 +366,7 @@ host.handlers["notifications/tools/list_changed"] = function(session)
     state.has_changed = false
     local operations, err = read_tools(session, refresh_timeout)
     if operations then
-      session:renew(manifest_of(session, operations, err))
+      session:update_manifest(manifest_of(session, operations, err))
     else
       session:log("warn", "its tools have changed, and cannot be read: " .. tostring(err))
     end

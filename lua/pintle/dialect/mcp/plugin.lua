@@ -52,7 +52,7 @@ local function begin(server, client)
 end
 
 local function initialize(server, params, request)
-  request.is_firm = true
+  request.is_uncancellable = true
   local ok, err = read_initialize(params)
   if not ok then return nil, err end
   ok, err = begin(server, params)
@@ -203,7 +203,7 @@ local METHODS = {
   ["subscriptions/listen"] = subscribe,
 }
 
-function plugin.admit(server, request, params)
+function plugin.may_handle(server, request, params)
   if request.id == nil then return true end
   local meta, err = era.check(server, request, params)
   if not meta then return nil, err end
@@ -215,7 +215,7 @@ plugin.answer = era.answer_of_author
 
 local function handler_of(server, handle)
   return function(params, request)
-    local ok, err = plugin.admit(server, request, params)
+    local ok, err = plugin.may_handle(server, request, params)
     if not ok or request.id == nil then return nil, err end
     return era.answer(server, request, handle(server, params, request))
   end

@@ -109,25 +109,25 @@ local function open_june(session, answer)
 end
 
 local function open_july(session, answer)
-  local described = session.described
-  if described and described.name ~= nil and described.name ~= answer.name then
+  local discovered_manifest = session.discovered_manifest
+  if discovered_manifest and discovered_manifest.name ~= nil and discovered_manifest.name ~= answer.name then
     return protocol_error("its name is %q in the handshake, and %q in its manifest.json", answer.name,
-      tostring(described.name))
+      tostring(discovered_manifest.name))
   end
-  local from = described or {}
+  local from = discovered_manifest or {}
   local config, err = config_of(session, from.config, july)
   if not config then return nil, err end
   session.state.config = config
   return {
     name = answer.name, version = given(from.version) or false, description = given(from.description),
-    operations = init_state(session, july, from, "taskType"), is_open = not described,
+    operations = init_state(session, july, from, "taskType"), is_open = not discovered_manifest,
   }
 end
 
 local OPEN = { june = open_june, july = open_july }
 
 local function expected_release(session)
-  return wire.releases[session.options.release or session.described and "july"]
+  return wire.releases[session.options.release or session.discovered_manifest and "july"]
 end
 
 -- A plugin that does not support june may support july.
@@ -229,7 +229,7 @@ local function call(session, role, method, params, deadline, listener)
   local context = { on_progress = listener.on_progress }
   if begun.id then session.running[begun.id] = context end
   local result, err = begun:wait()
-  if session.peer.backlog_count > 0 then session.peer:idle(LOG_TIMEOUT) end
+  if session.peer.backlog_count > 0 then session.peer:wait_idle(LOG_TIMEOUT) end
   if begun.id then session.running[begun.id] = nil end
   if not begun:is_done() then begun:cancel(err and err.message) end
   return outcome_of(session, role, result, err, context)
@@ -277,7 +277,7 @@ function host.execute(session, operation, args, context)
   local target, release = session.state.targets[operation] or received.guess(operation), session.state.release
   local config, err = received.write(args, target.config, release)
   if not config then return nil, err end
-  local deadline = context.patience and core.now() + context.patience
+  local deadline = context.wait_timeout and core.now() + context.wait_timeout
   return run[release.name][target.role](session, target, config, deadline, context)
 end
 

@@ -300,7 +300,7 @@ end
 ---@param server pintle.server
 ---@param request pintle.request
 ---@return true?, pintle.error?
-function plugin.admit(server, request)
+function plugin.may_handle(server, request)
   drop_null_id(request)
   if not server.state.is_over then return true end
   return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down")
