@@ -21,7 +21,7 @@ end
 local function assert_blames(message, fn)
   local ok, err = pcall(fn)
   assert.is_false(ok, "it did not raise")
-  assert.matches("^spec/manifest_spec.lua:%d+: ", err)
+  assert.matches("^spec/manifest/manifest_spec.lua:%d+: ", err)
   assert.equal(message, (err:gsub("^[^ ]+ ", "")))
 end
 
@@ -92,7 +92,7 @@ describe("a declared manifest", function()
       declared():add("x", { params = { type = "object", properties = { a = { type = "strin" } } } })
     end)
     assert.is_false(ok)
-    assert.matches('^spec/manifest_spec.lua:%d+: operation "x": params: schema at /properties/a/type: ', err)
+    assert.matches('^spec/manifest/manifest_spec.lua:%d+: operation "x": params: schema at /properties/a/type: ', err)
   end)
 
   it("needs a schema of objects", function()

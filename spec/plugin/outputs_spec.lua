@@ -29,7 +29,7 @@ describe("the outputs of a declared operation", function()
   it("have a valid schema", function()
     local ok, err = pcall(declare, { type = "object", properties = { a = { type = "strin" } } })
     assert.is_false(ok)
-    assert.matches('^spec/outputs_spec.lua:%d+: operation "count": outputs: schema at /properties/a/type: ', err)
+    assert.matches('^spec/plugin/outputs_spec.lua:%d+: operation "count": outputs: schema at /properties/a/type: ', err)
   end)
 
   it("are checked against it", function()

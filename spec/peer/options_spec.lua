@@ -60,7 +60,7 @@ describe("a peer", function()
     open()
     peer:on("m", function() error "oops" end)
     local err = answer(ASK).error
-    assert.matches("^Internal error: .*peer_options_spec.lua:%d+: oops$", err.message)
+    assert.matches("^Internal error: .*options_spec.lua:%d+: oops$", err.message)
     assert.is_nil(err.data)
     assert.matches("oops\nstack traceback:", told[1][2])
     assert.equal("the handler of m", told[1][3])

@@ -99,7 +99,7 @@ describe("ctx:log", function()
       local arguments = table.pack(...)
       return raised_by(function(ctx) ctx:log(table.unpack(arguments, 1, arguments.n)) end)
     end
-    local place = "^spec/context_spec.lua:%d+: "
+    local place = "^spec/plugin/context_spec.lua:%d+: "
     assert.matches(place .. "log: level: debug, info, warn or error expected, got trace$", raised("trace", "x"))
     assert.matches(place .. "log: level: debug, info, warn or error expected, got nil$", raised())
     assert.matches(place .. "log: message: a string expected, got nil$", raised "info")

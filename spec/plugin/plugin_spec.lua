@@ -24,7 +24,7 @@ local execution, once = extension.execution, extension.once
 local function assert_blames(message, fn)
   local ok, err = pcall(fn)
   assert.is_false(ok, "it did not raise")
-  assert.matches("^spec/plugin_spec.lua:%d+: ", err)
+  assert.matches("^spec/plugin/plugin_spec.lua:%d+: ", err)
   assert.equal(message, (err:gsub("^[^ ]+ ", "")))
 end
 
@@ -65,7 +65,7 @@ describe("the declaration of a plugin", function()
     assert_blames("serve: exit: a boolean expected, got number", function() new():serve { exit = 0 } end)
     local ok, message = pcall(function() new():serve { dialect = "klingon" } end)
     assert.is_false(ok)
-    assert.matches('^spec/plugin_spec.lua:%d+: serve: no dialect "klingon"; there are .*gevals', message)
+    assert.matches('^spec/plugin/plugin_spec.lua:%d+: serve: no dialect "klingon"; there are .*gevals', message)
   end)
 end)
 

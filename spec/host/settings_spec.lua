@@ -6,7 +6,7 @@ local function raises(message, fn)
   local ok, raised = pcall(fn)
   assert.is_false(ok)
   local blamed, rest = raised:match "^(.-):%d+: (.*)$"
-  assert.equal("spec/host_settings_spec.lua", blamed)
+  assert.equal("spec/host/settings_spec.lua", blamed)
   assert.equal(message, rest)
 end
 

@@ -794,7 +794,7 @@ describe("a plugin with an engine", function()
         return plugin
       end)
       assert.is_false(ok)
-      assert.matches("liquid_plugin_spec.lua:%d+: plugin: dialects.liquid: compile and render", message)
+      assert.matches("plugin_spec.lua:%d+: plugin: dialects.liquid: compile and render", message)
     end
   end)
 end)

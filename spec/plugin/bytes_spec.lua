@@ -48,7 +48,7 @@ describe("bytes", function()
   it("are made of strings only", function()
     local ok, message = pcall(function() bytes.new(1) end)
     assert.is_false(ok)
-    assert.matches("^spec/bytes_spec.lua:%d+: bytes are made of a string, got number$", message)
+    assert.matches("^spec/plugin/bytes_spec.lua:%d+: bytes are made of a string, got number$", message)
   end)
 
   it("are an object for a schema", function()

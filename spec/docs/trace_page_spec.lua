@@ -1,4 +1,4 @@
--- The examples of `pintle replay` in docs/trace.md. spec/pages_spec.lua runs the others.
+-- The examples of `pintle replay` in docs/trace.md. spec/docs/pages_spec.lua runs the others.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 
