@@ -317,8 +317,8 @@ static const char *check_others(lua_State *L, const pt_peer *p) {
   return pt_message_check_extra(L, p, list + 1);
 }
 
-/* stream:set_envelope{ ids =, extra =, header =, ordered =, big_integers =, repeated =
-** } -> true | nil, msg, kind */
+/* stream:set_envelope{ ids, extra, header, ordered, big_integers, repeated }
+** -> true | nil, msg, kind */
 static int peer_set_envelope(lua_State *L) {
   static const char *const names[] = {
       "ids", "extra", "header", "ordered", "big_integers", "repeated", NULL};

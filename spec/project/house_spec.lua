@@ -160,6 +160,25 @@ describe("the C core", function()
   end)
 end)
 
+describe("docs/architecture.md", function()
+  it("names only files and functions that exist", function()
+    local code = {}
+    for _, path in ipairs(lines_of "find csrc lua -name '*.[ch]' -o -name '*.lua'") do code[#code + 1] = read(path) end
+    code = table.concat(code)
+    local walk = read "docs/architecture.md":match "\n## The walk of one call\n(.-)\n## "
+    local count = 0
+    for name in walk:gmatch "`([%l_][%w_.:/]+)`" do
+      local file = name:match "[%w_]+%.[ch]$" or name:match "[%w_/]+%.lua$"
+      local word = file or name:match "[%w_]+$"
+      local is_there = file and #lines_of("find csrc lua -path '*/" .. file .. "'") > 0
+        or not file and code:find("%f[%w_]" .. word .. "%f[^%w_]")
+      assert.truthy(is_there, name .. " does not exist")
+      count = count + 1
+    end
+    assert.truthy(count > 20)
+  end)
+end)
+
 local function is_in_part(module, part)
   local own = "pintle." .. part
   return module == own or module:sub(1, #own + 1) == own .. "."

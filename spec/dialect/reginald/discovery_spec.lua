@@ -181,7 +181,7 @@ describe("discovery of Reginald's plugins", function()
     local other <close> = pintle.host { log = false }
     local ok, message = pcall(function() other:discover() end)
     assert.is_false(ok)
-    assert.matches("spec/dialect/reginald/discovery_spec.lua:%d+: discover: the dialect gevals has no default directory",
+    assert.matches("discovery_spec.lua:%d+: discover: the dialect gevals has no default directory",
       message)
   end)
 
