@@ -11,6 +11,7 @@ description = {
     processes and dispatch; thin Lua layers do the host's lifecycle, operation manifests and plugin authoring.
   ]],
   homepage = "https://github.com/pintle-lua/pintle",
+  issues_url = "https://github.com/pintle-lua/pintle/issues",
   license = "MIT",
   labels = { "json-rpc", "plugin", "process" },
 }
@@ -20,6 +21,13 @@ dependencies = {
   "argparse",
   "lua-cjson",
   "luafilesystem",
+}
+test_dependencies = {
+  "busted",
+}
+test = {
+  type = "command",
+  command = "script/test",
 }
 build = {
   type = "make",

@@ -98,7 +98,7 @@ function stations.languages()
       local greeter = start { name = interpreter, command = { interpreter, here .. "/greeter/plugin." .. ending } }
       execute(greeter, "greet", { name = "Ada" }, "success")
     else
-      note(interpreter .. " is not here, so it is passed over")
+      note(interpreter .. " is not installed: skipped")
     end
   end
 end
@@ -144,7 +144,7 @@ end
 
 function stations.sqlite()
   heading "A real one: databases for gevals"
-  if not core.which "sqlite3" then return note "sqlite3 is not here, so this is passed over" end
+  if not core.which "sqlite3" then return note "sqlite3 is not installed: skipped" end
   local sqlite = start { name = "sqlite", command = { "lua5.4", here .. "/sqlite/plugin.lua" } }
   local script = "CREATE TABLE tea (grams); INSERT INTO tea VALUES (250)"
   execute(sqlite, "create", { database = "tea.db", script = script }, "success")
