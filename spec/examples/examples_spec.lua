@@ -1,4 +1,4 @@
--- Every example, run as somebody would who tries it. What needs a program that is not here is passed over.
+-- Every example, run as somebody would who tries it. Examples whose program is not installed are skipped.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local lfs = require "lfs"
@@ -17,7 +17,7 @@ end
 
 local function missing(program)
   if core.which(program) then return false end
-  pending(program .. " is not here")
+  pending(program .. " is not installed")
   return true
 end
 
@@ -257,10 +257,10 @@ describe("the tour", function()
     assert.is_nil(output:find("\27", 1, true))
   end)
 
-  it("passes over what is not here", function()
+  it("skips what is not installed", function()
     local output, code = tour { "lua5.4", "sh", "sed", "tr" }
     assert.equal(0, code)
-    in_order(output, "python3 is not here", "node is not here", "sh:execute", "sqlite3 is not here",
+    in_order(output, "python3 is not installed", "node is not installed", "sh:execute", "sqlite3 is not installed",
       "and none is left\n")
   end)
 
