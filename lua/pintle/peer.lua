@@ -196,7 +196,7 @@ end
 ---@return boolean whether it was answered, or has failed
 function call_methods:is_done() return self.answered:is_set() end
 
----Gives up on it: `wait` returns an error of the kind "cancelled", and the other side is told.
+---Cancels the call: `wait` returns an error of the kind "cancelled", and the other side gets a cancellation.
 ---@param reason? string
 function call_methods:cancel(reason)
   if self.answered:is_set() then return end

@@ -20,7 +20,7 @@ local live = 0 -- tasks that have not ended
 
 -- {====== The end of a task ======
 
--- A task is told to each function in `watchers` when it ends.
+-- When a task ends, each function in `watchers` is called with it.
 local function settle(task, state, results)
   local watchers = task.watchers
   task.state, task.results, task.watchers = state, results, nil
@@ -32,7 +32,7 @@ local function tell(task)
   if not task.is_heard then loop.on_error(task.results[1], task.traceback, "a task") end
 end
 
--- The tasks that failed and that no other has waited for yet. Their errors are told at the end of the program.
+-- The tasks that failed and that no other has waited for yet. Their errors are reported at the end of the program.
 local unheard = setmetatable({}, {
   __gc = function(set)
     for task in pairs(set) do tell(task) end

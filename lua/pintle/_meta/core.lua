@@ -113,7 +113,7 @@
 ---whether it is pending: then it becomes writable, and `connected` returns the outcome. Of several addresses of a name
 ---the first that does not refuse at once is taken. The kind is "busy" where the queue of a path is full
 ---@field connected fun(socket: pintle.descriptor): boolean?, string?, string?, integer? false while it is pending; a
----failure is told once
+---failure is reported once
 ---@field listen fun(options: pintle.listen_options): pintle.fd?, string?, string?, integer? a socket that is readable
 ---when there is a connection to accept. Closing it does not remove the file of a Unix socket. A socket's file that no
 ---process listens on is replaced; another file is left alone. The kind is "full" where another process listens
@@ -453,7 +453,7 @@ function core.json.array(list) end
 
 ---A metatable for objects whose members are to be written, and found by `pairs`, in a certain order: those named come
 ---first, as they are named, then the others in the table's own order. A table with it is always an object, `{}` when
----it is empty. Decoding makes such metatables where it is told to. Raises if the names are not a list of distinct
+---it is empty. Decoding makes such metatables if `ordered` is set. Raises if the names are not a list of distinct
 ---strings.
 ---@param names string[]
 ---@return table

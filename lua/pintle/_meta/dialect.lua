@@ -75,7 +75,7 @@
 ---@field phase? string
 ---@field env? table<string, string>
 ---@field agent? table
----@field timeout? number|false seconds that the plugin is told, if the user has set a limit
+---@field timeout? number|false seconds sent to the plugin, if the user has set a limit
 ---@field wait_timeout? number|false seconds that the host waits for the response
 ---@field on_progress? fun(fraction: number, message: string?)
 ---@field on_part? fun(part: any)

@@ -107,7 +107,7 @@ end
 
 -- {====== Errors of handlers ======
 
--- Reports a failure of which the other side is told nothing, or not all.
+-- Reports a failure that the other side does not see, or not in full.
 local function report(self, err, traceback, method)
   if self.on_error then return loop.call(self.on_error, err, traceback, method) end
   loop.on_error(err, traceback or errors.text(err), "the handler of " .. method)
