@@ -11,16 +11,14 @@
 ** memory before that. */
 static void make_class(lua_State *L, const char *name, const luaL_Reg *methods,
                        const luaL_Reg *meta) {
-  int n = 0;
-  while (methods[n].name != NULL)
-    n++;
   lua_newtable(L);
   lua_pushstring(L, name);
   lua_setfield(L, -2, "__name");
   if (meta != NULL)
     luaL_setfuncs(L, meta, 0);
-  lua_createtable(L, 0, n);
-  luaL_setfuncs(L, methods, 0);
+  lua_newtable(L);
+  if (methods != NULL)
+    luaL_setfuncs(L, methods, 0);
   lua_setfield(L, -2, "__index");
   lua_pushvalue(L, -1);
   lua_setfield(L, LUA_REGISTRYINDEX, name);

@@ -38,7 +38,7 @@ void pt_open_socket(lua_State *L);
 void pt_open_watchdog(lua_State *L);
 
 /* Registers the metatable `name`, unless it is registered already. Its __index
-** is a table of `methods`. `meta` lists other metamethods; it may be NULL.
+** is a table of `methods`. `meta` lists other metamethods. Either may be NULL.
 ** Pushes nothing. */
 void pt_new_class(lua_State *L, const char *name, const luaL_Reg *methods,
                   const luaL_Reg *meta);

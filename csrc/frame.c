@@ -51,28 +51,28 @@ static pt_frame_result set_bad(pt_frame_found *found, const char *what,
 
 /* {====== Header fields ====== */
 
-static char lower(char c) {
+static char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
 static int is_name_byte(char c) {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || c == '-';
+  return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '-';
 }
 
 /* Counts how many of the first bytes equal `word`, which is in lower case; case
 ** is ignored. */
 static size_t matching_prefix(const char *text, size_t len, const char *word) {
   size_t i = 0;
-  while (i < len && word[i] != '\0' && lower(text[i]) == word[i])
+  while (i < len && word[i] != '\0' && to_lower(text[i]) == word[i])
     i++;
   return i;
 }
 
-static int equals(const char *text, size_t len, const char *word) {
+static int equals_word(const char *text, size_t len, const char *word) {
   return matching_prefix(text, len, word) == len && word[len] == '\0';
 }
 
-static void trim(const char **text, size_t *len) {
+static void trim_spaces(const char **text, size_t *len) {
   while (*len > 0 && (**text == ' ' || **text == '\t')) {
     ++*text;
     --*len;
@@ -104,12 +104,12 @@ int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
   field->not_ascii = 0;
   for (i = 0; i < field->value_len; i++)
     field->not_ascii |= (unsigned char)field->value[i] >= 0x80;
-  trim(&field->value, &field->value_len);
+  trim_spaces(&field->value, &field->value_len);
   return 1;
 }
 
 int pt_header_is(const pt_header_field *field, const char *name) {
-  return equals(field->name, field->name_len, name);
+  return equals_word(field->name, field->name_len, name);
 }
 
 /* Reads the value as a length. Returns NULL, or the reason why it is not one.
@@ -142,8 +142,8 @@ static int is_utf8(const pt_header_field *field) {
     p++;
   for (stop = p; stop < end && *stop != ';' && *stop != '"' && *stop != ' ';)
     stop++;
-  return equals(p, (size_t)(stop - p), "utf-8") ||
-         equals(p, (size_t)(stop - p), "utf8");
+  return equals_word(p, (size_t)(stop - p), "utf-8") ||
+         equals_word(p, (size_t)(stop - p), "utf8");
 }
 
 /* Whether the line begins like a header that a peer would send. */
@@ -219,7 +219,8 @@ static size_t count_refused(const pt_framing *f, const input *in, int *ends) {
 }
 
 /* Skims the skipped bytes, up to the next report. */
-static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
+static size_t skim_skipped(pt_framing *f, const input *in, size_t len,
+                           int is_last) {
   size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
   if (!f->skip_line && used > 0)
     keep_start(f, in->bytes, used);
@@ -230,12 +231,12 @@ static size_t skim(pt_framing *f, const input *in, size_t len, int is_last) {
 }
 
 /* Skips bytes of a message that was refused already. */
-static pt_frame_result skip(pt_framing *f, const input *in,
-                            pt_frame_found *found) {
+static pt_frame_result skip_refused(pt_framing *f, const input *in,
+                                    pt_frame_found *found) {
   int ends, was_skimming = f->is_skimming, is_line = f->skip_line;
   size_t len = count_refused(f, in, &ends), used = len;
   if (was_skimming)
-    used = skim(f, in, len, ends || in->at_end);
+    used = skim_skipped(f, in, len, ends || in->at_end);
   if (is_line)
     f->skip_line = !(ends && used == len);
   else
@@ -286,7 +287,7 @@ static pt_frame_result scan_line(pt_framing *f, const input *in,
     start_skimming(f, 0);
     /* at most the limit, so that the result does not depend on the split */
     keep_start(f, in->bytes, f->body_limit);
-    return skip(f, in, found);
+    return skip_refused(f, in, found);
   }
   if (used == 0)
     return need_more(found, 0, 0);
@@ -603,7 +604,7 @@ pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
   if (len == 0 && !(at_end && f->is_skimming))
     return need_more(found, 0, 0);
   if (f->skip > 0 || f->skip_line)
-    return skip(f, &in, found);
+    return skip_refused(f, &in, found);
   switch (f->mode) {
   case PT_FRAME_LINE:
     return scan_line(f, &in, found);

@@ -44,7 +44,7 @@ void pt_fd_close(int *fd) {
 }
 
 /* Returns a copy with a number above 2, closed on exec; -1 with errno set. */
-static int copy(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
+static int copy_above_stdio(int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 3); }
 
 int pt_fd_make_private(int fd) {
   int moved = fd;
@@ -53,7 +53,7 @@ int pt_fd_make_private(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 #endif
   } else if (fd != -1) {
-    moved = copy(fd);
+    moved = copy_above_stdio(fd);
     pt_fd_close(&fd);
   }
   return moved;
@@ -108,8 +108,8 @@ static void replace_stdio(int null) {
 }
 
 int pt_fd_claim(int *input, int *output) {
-  int in = copy(0);
-  int out = in == -1 ? -1 : copy(1);
+  int in = copy_above_stdio(0);
+  int out = in == -1 ? -1 : copy_above_stdio(1);
   int null = out == -1 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null == -1) {
     pt_fd_close(&in);

@@ -162,7 +162,7 @@ static void report_withdrawn(lua_State *L, int peer, int64_t id) {
 }
 
 /* Withdraws a call; returns 0 if it is not pending any more. */
-static int withdraw(pt_peer *p, int64_t id) {
+static int withdraw_call(pt_peer *p, int64_t id) {
   size_t slot = pt_pending_find(&p->pending, id);
   if (slot == PT_PENDING_NONE)
     return 0;
@@ -175,7 +175,7 @@ static int withdraw(pt_peer *p, int64_t id) {
 /* Called when a task is stopped while it waits for an answer. */
 static void withdraw_for(lua_State *L, pt_task *t) {
   pt_peer *p = t->caller;
-  if (!withdraw(p, t->call))
+  if (!withdraw_call(p, t->call))
     return;
   pt_peer_push(L, p);
   pt_task_push_stopped(L, t);
@@ -229,7 +229,7 @@ static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
 static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
                         int status) {
   int64_t id = lua_tointeger(L, ID);
-  int was_waiting = withdraw(p, id);
+  int was_waiting = withdraw_call(p, id);
   if (status != LUA_OK)
     return lua_error(L);
   lua_pushnil(L);
@@ -271,7 +271,7 @@ static void push_seconds(lua_State *L, double seconds) {
 
 /* Withdraws a call after an error, which is on top, and raises that error. */
 static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
-  withdraw(p, lua_tointeger(L, ID));
+  withdraw_call(p, lua_tointeger(L, ID));
   if (pt_is_event(waiter)) {
     leave_event(L, p->loop, waiter);
     lua_pop(L, 2);
@@ -423,7 +423,7 @@ int pt_call_ask(lua_State *L) {
   lua_pushcfunction(L, keep_event);
   lua_pushvalue(L, 2);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-    withdraw(p, a.id);
+    withdraw_call(p, a.id);
     return luaL_error(L, "not enough memory");
   }
   note_deadline(p, a.due);
@@ -443,7 +443,7 @@ int pt_call_complete_id(lua_State *L) {
   lua_settop(L, 4);
   if (slot != PT_PENDING_NONE) {
     waiter = p->pending.calls[slot].waiter;
-    withdraw(p, lua_tointeger(L, 2));
+    withdraw_call(p, lua_tointeger(L, 2));
     pt_call_complete(L, waiter, 1);
   }
   lua_pushboolean(L, slot != PT_PENDING_NONE);

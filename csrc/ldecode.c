@@ -34,12 +34,12 @@ typedef struct level {
 
 static inline int is_object(const level *l) { return l->close == '}'; }
 
-static inline lua_Integer pack(const level *l) {
+static inline lua_Integer pack_level(const level *l) {
   return ((l->n << WAITING_BITS | l->waiting) << TABLE_BITS | l->table) << 2 |
          l->is_marked << 1 | is_object(l);
 }
 
-static inline level unpack(lua_Integer packed) {
+static inline level unpack_level(lua_Integer packed) {
   level l;
   l.close = packed & 1 ? '}' : ']';
   l.is_marked = (int)(packed >> 1 & 1);
@@ -188,7 +188,7 @@ void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
 #define WATCH_FROM 4096 /* shorter texts are fast to search anyway */
 
 /* Records in the trail whether the table on top contains a watched name. */
-static void note(lua_State *L, const pt_decode_env *v, int is_marked) {
+static void note_watched(lua_State *L, const pt_decode_env *v, int is_marked) {
   lua_rawgeti(L, v->strings, PT_NAMES_TRAIL);
   lua_pushvalue(L, -2);
   lua_pushboolean(L, is_marked);
@@ -424,8 +424,8 @@ static void store_items(lua_State *L, const level *l, int spare,
 
 /* Moves the waiting members into the table, which is created if necessary.
 ** Leaves the table on top. */
-static inline void store(lua_State *L, const level *l, int spare,
-                         const pt_decoder *d) {
+static inline void store_waiting(lua_State *L, const level *l, int spare,
+                                 const pt_decoder *d) {
   if (is_object(l))
     store_members(L, l, spare, d);
   else
@@ -433,7 +433,7 @@ static inline void store(lua_State *L, const level *l, int spare,
 }
 
 static void store_chunk(lua_State *L, level *l, const pt_decoder *d) {
-  store(L, l, CHUNK, d);
+  store_waiting(L, l, CHUNK, d);
   l->n += l->waiting;
   l->waiting = 0;
   l->seen = 0;
@@ -442,7 +442,7 @@ static void store_chunk(lua_State *L, level *l, const pt_decoder *d) {
 /* Returns the enclosing level of one whose state is on the Lua stack. The table
 ** on top replaces that state. */
 static level leave_deep(lua_State *L) {
-  level outer = unpack(lua_tointeger(L, -2));
+  level outer = unpack_level(lua_tointeger(L, -2));
   lua_replace(L, -2);
   return outer;
 }
@@ -554,7 +554,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       if (depth < OWN_LEVELS) {
         around[depth] = l;
       } else {
-        lua_pushinteger(L, pack(&l));
+        lua_pushinteger(L, pack_level(&l));
         top++;
       }
       depth++;
@@ -579,11 +579,11 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       }
       if (p == end || *p != l.close)
         return fail_behind_value(d, &l, p);
-      store(L, &l, 0, d);
+      store_waiting(L, &l, 0, d);
       depth--;
       p++;
       if (is_watching && (is_marked || depth == 0))
-        note(L, &d->env, is_marked);
+        note_watched(L, &d->env, is_marked);
       if (depth == 1 && d->repeat != NULL && d->repeat->from != NULL)
         keep_repeated(L, d->repeat, p, values, is_marked);
       if (depth == 0) {

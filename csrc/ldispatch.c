@@ -11,14 +11,6 @@
 /* The upvalues of read_peer: the cache of names, and read_large. */
 #define UPVALUES (PT_NAMES_UPVALUES + 1)
 
-/* Pushes the value at a stack index, nil for 0. */
-static void push_at(lua_State *L, int at) {
-  if (at > 0)
-    lua_pushvalue(L, at);
-  else
-    lua_pushnil(L);
-}
-
 /* {====== Receiving ======
 ** A payload is decoded directly from the input buffer, which must not move
 ** meanwhile (is_reading). Decoding raises if there is not enough memory, and
@@ -26,7 +18,7 @@ static void push_at(lua_State *L, int at) {
 
 /* Drops the message from the buffer. The last message of a batch may complete
 ** the answer to the batch. */
-static void consume(lua_State *L, pt_peer *p) {
+static void consume_message(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   if (in->text_used == 0) /* the batch has more members */
     return;
@@ -42,7 +34,7 @@ static void consume(lua_State *L, pt_peer *p) {
 ** freed now. */
 static int finish_reading(lua_State *L, pt_peer *p) {
   p->input.is_reading = 0;
-  consume(L, p);
+  consume_message(L, p);
   if (p->input.io.fd == -1)
     pt_peer_release(L, p);
   return 1;
@@ -57,9 +49,9 @@ static int read_large(lua_State *L) {
   lua_settop(L, 1);
   pt_message_read(L, p, &env, m);
   luaL_checkstack(L, 3, NULL);
-  push_at(L, m->id);
-  push_at(L, m->method);
-  push_at(L, m->payload);
+  pt_push_at(L, m->id);
+  pt_push_at(L, m->method);
+  pt_push_at(L, m->payload);
   return 3;
 }
 
@@ -160,237 +152,6 @@ static int has_more(const pt_input *in) {
 
 /* }====== */
 
-/* {====== Handlers ====== */
-
-/* Whether the handler has a second parameter. If not, no context is created for
-** it, which saves time. */
-static int takes_context(lua_State *L, int handler) {
-  lua_Debug info;
-  lua_pushvalue(L, handler);
-  if (!lua_isfunction(L, -1)) {
-    lua_pop(L, 1);
-    return 1;
-  }
-  lua_getinfo(L, ">u", &info);
-  return info.nparams > 1 || info.isvararg;
-}
-
-/* Pushes the context of a handler. The arguments are stack indexes. */
-static void push_context(lua_State *L, int peer, int id, int method) {
-  lua_createtable(L, 0, 4);
-  lua_pushboolean(L, 0); /* reserves the field: bind_context cannot fail */
-  lua_setfield(L, -2, "task");
-  lua_getiuservalue(L, peer, PT_PEER_SELF);
-  lua_setfield(L, -2, "peer");
-  push_at(L, id);
-  lua_setfield(L, -2, "id");
-  lua_pushvalue(L, method);
-  lua_setfield(L, -2, "method");
-  lua_getiuservalue(L, peer, PT_PEER_META);
-  lua_setmetatable(L, -2);
-}
-
-/* Makes the context on top represent the task. Cannot fail. */
-static void bind_context(lua_State *L, int task) {
-  lua_pushliteral(L, "task");
-  lua_pushvalue(L, task);
-  lua_rawset(L, -3);
-  lua_pushvalue(L, -1);
-  lua_setiuservalue(L, task, PT_TASK_OBJECT);
-}
-
-/* Pushes the context of a handler that was called without one; nil for a task
-** that is not a handler. */
-static void push_handler_context(lua_State *L, pt_task *t) {
-  int top = lua_gettop(L);
-  if (t->peer == NULL) {
-    lua_pushnil(L);
-    return;
-  }
-  pt_task_push(L, t);
-  pt_peer_push(L, t->peer);
-  lua_getiuservalue(L, top + 1, PT_TASK_ID);
-  lua_getiuservalue(L, top + 1, PT_TASK_METHOD);
-  push_context(L, top + 2, top + 3, top + 4);
-  bind_context(L, top + 1);
-  lua_replace(L, top + 1);
-  lua_settop(L, top + 1);
-}
-
-/* Adds the task to the list of running handlers of the peer. */
-static void add_handler(pt_peer *p, pt_task *t) {
-  t->peer = p;
-  t->previous_handler = NULL;
-  t->next_handler = p->handlers;
-  if (p->handlers != NULL)
-    p->handlers->previous_handler = t;
-  p->handlers = t;
-  p->running++;
-}
-
-static void remove_handler(pt_peer *p, pt_task *t) {
-  if (t->previous_handler != NULL)
-    t->previous_handler->next_handler = t->next_handler;
-  else
-    p->handlers = t->next_handler;
-  if (t->next_handler != NULL)
-    t->next_handler->previous_handler = t->previous_handler;
-  t->peer = NULL;
-  p->running--;
-}
-
-/* Stack indexes, relative to `base`, after a handler has ended. */
-enum { STREAM = 1, RESULT, PROBLEM, TASK, CONTEXT, ID, NAME };
-
-/* Moves the peer and the first two results from the task's own stack to L. */
-static void take_results(lua_State *L, pt_task *t, int n) {
-  if (n > PROBLEM)
-    lua_pop(t->thread, n - PROBLEM);
-  lua_xmove(t->thread, L, n < PROBLEM ? n : PROBLEM);
-}
-
-/* Pushes the task, its context, and the id and the method of the request. The
-** id comes from the context, if there is one: the policy clears it when the
-** request must not be answered any more. */
-static void push_request(lua_State *L, pt_task *t, int base) {
-  pt_task_push(L, t);
-  if (lua_getiuservalue(L, base + TASK, PT_TASK_OBJECT) == LUA_TTABLE) {
-    lua_pushliteral(L, "id");
-    lua_rawget(L, base + CONTEXT);
-  } else {
-    lua_getiuservalue(L, base + TASK, PT_TASK_ID);
-  }
-  lua_getiuservalue(L, base + TASK, PT_TASK_METHOD);
-  if (lua_isuserdata(L, base + ID)) { /* a ticket would keep its batch alive */
-    lua_pushnil(L);
-    lua_setiuservalue(L, base + TASK, PT_TASK_ID);
-  }
-}
-
-/* Calls policy.refuse(peer, context, id, method, err), or policy.failed with an
-** additional traceback. The arguments after the method are on top. */
-static void call_policy(lua_State *L, int base, const char *name, int args) {
-  int i, first = lua_gettop(L) - args + 1;
-  pt_peer_push_policy(L, base + STREAM, name);
-  for (i = CONTEXT; i <= NAME; i++)
-    lua_pushvalue(L, base + i);
-  for (i = 0; i < args; i++)
-    lua_pushvalue(L, first + i);
-  lua_call(L, 4 + args, 0);
-}
-
-/* Answers the request after its handler has returned. */
-static void answer(lua_State *L, pt_peer *p, int base) {
-  int failed;
-  if (lua_isnil(L, base + RESULT) && !lua_isnil(L, base + PROBLEM)) {
-    lua_pushvalue(L, base + PROBLEM);
-    call_policy(L, base, "refuse", 1);
-    return;
-  }
-  if (lua_isnil(L, base + ID))
-    return;
-  failed = pt_send_result(L, p, base + STREAM, base + ID, base + RESULT);
-  if (failed) {
-    pt_peer_push_policy(L, base + STREAM, "unsent");
-    lua_pushvalue(L, base + ID);
-    lua_pushvalue(L, base + NAME);
-    lua_pushvalue(L, -failed - 3);
-    lua_pushvalue(L, -failed - 3);
-    lua_call(L, 5, 0);
-  }
-}
-
-/* Everything that the answer needs is moved to the stack of L, which has room
-** for it, and the task is made idle, before anything that can fail for lack of
-** memory. */
-static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
-  pt_peer *p = t->peer;
-  int base = lua_gettop(L);
-  remove_handler(p, t);
-  p->loop->decoding = &p->to_read;
-  if (status == LUA_OK)
-    take_results(L, t, results);
-  else
-    pt_peer_push(L, p);
-  lua_settop(L, base + PROBLEM);
-  push_request(L, t, base);
-  pt_task_rest(L, t, status);
-  if (status == LUA_OK) {
-    answer(L, p, base);
-  } else {
-    pt_task_take_failure(L, t);
-    call_policy(L, base, "failed", 2);
-  }
-  if (p->output.io.fd != -1 && pt_buf_len(&p->output.buf) > 0)
-    pt_peer_write_soon(L, p);
-  if (p->watches_activity) {
-    pt_peer_push_policy(L, base + STREAM, "after_activity");
-    lua_call(L, 1, 0);
-  }
-  p->loop->decoding = NULL;
-  lua_settop(L, base);
-}
-
-/* Called before a handler is run: afterwards the stack could no longer grow
-** without risk, because an error would lose the message. */
-static void check_stack(lua_State *L) {
-  if (!lua_checkstack(L, 3 * LUA_MINSTACK))
-    luaL_error(L, "not enough memory");
-}
-
-/* Runs the handler on top, which is popped, in a task. The peer stays alive
-** because it is at the bottom of the task's own stack. */
-static void run_handler(lua_State *L, pt_peer *p, int id, int method,
-                        int params) {
-  int handler = lua_gettop(L), task;
-  int has_context = takes_context(L, handler);
-  pt_task *t;
-  if (has_context)
-    push_context(L, 1, id, method);
-  t = pt_task_take(L, p->loop);
-  task = lua_gettop(L);
-  push_at(L, id);
-  lua_setiuservalue(L, task, PT_TASK_ID);
-  lua_pushvalue(L, method);
-  lua_setiuservalue(L, task, PT_TASK_METHOD);
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, handler);
-  push_at(L, params);
-  if (has_context) {
-    lua_pushvalue(L, task - 1);
-    bind_context(L, task);
-  }
-  lua_xmove(L, t->thread, 3 + has_context);
-  lua_settop(L, handler - 1);
-  t->ended = handler_ended;
-  add_handler(p, t);
-  pt_task_run(L, t, 1 + has_context);
-}
-
-/* Pushes the handler of the method. Returns 0 if there is none. */
-static int push_handler(lua_State *L, int method) {
-  lua_getiuservalue(L, 1, PT_PEER_HANDLERS);
-  lua_pushvalue(L, method);
-  if (lua_rawget(L, -2) == LUA_TNIL) {
-    lua_pop(L, 2);
-    return 0;
-  }
-  lua_remove(L, -2);
-  return 1;
-}
-
-/* stream:handle(id, method, params, handler): runs a handler for a request that
-** the policy has held back; id is nil for a notification */
-int pt_dispatch_handle(lua_State *L) {
-  pt_peer *p = pt_peer_check(L, 1);
-  lua_settop(L, 5);
-  check_stack(L);
-  run_handler(L, p, 2, 3, 4);
-  return 0;
-}
-
-/* }====== */
-
 /* {====== One message ====== */
 
 /* In a protected call: (peer, JSON-RPC error) -> error */
@@ -430,12 +191,12 @@ static void call_policy_with(lua_State *L, const pt_message *m,
                                       "noise"};
   pt_peer_push_policy(L, 1, name);
   lua_pushstring(L, kinds[m->kind]);
-  push_at(L, m->id);
+  pt_push_at(L, m->id);
   if (m->call != 0)
     lua_pushinteger(L, m->call);
   else
-    push_at(L, m->method);
-  push_at(L, m->payload);
+    pt_push_at(L, m->method);
+  pt_push_at(L, m->payload);
   lua_call(L, 5, 0);
 }
 
@@ -451,7 +212,7 @@ static int run_control(lua_State *L, const pt_message *m) {
     return 0;
   }
   lua_getiuservalue(L, 1, PT_PEER_SELF);
-  push_at(L, m->payload);
+  pt_push_at(L, m->payload);
   lua_call(L, 2, 1);
   is = lua_toboolean(L, -1);
   lua_pop(L, 2);
@@ -466,8 +227,8 @@ int pt_dispatch_has_room(const pt_peer *p) {
 /* Starts the handler of a request if the limits allow that; otherwise the
 ** policy decides. */
 static void begin_request(lua_State *L, pt_peer *p, const pt_message *m) {
-  if (!p->is_held && pt_dispatch_has_room(p) && push_handler(L, m->method))
-    run_handler(L, p, m->id, m->method, m->payload);
+  if (!p->is_held && pt_dispatch_has_room(p) && pt_handler_push(L, m->method))
+    pt_handler_run(L, p, m->id, m->method, m->payload);
   else
     call_policy_with(L, m, "request");
 }
@@ -502,7 +263,7 @@ static void dispatch(lua_State *L, pt_peer *p, const pt_message *m,
 
 /* {====== Many in a row ====== */
 
-static void finish(lua_State *L, pt_peer *p) {
+static void finish_input(lua_State *L, pt_peer *p) {
   p->is_finished = 1;
   pt_list_remove(&p->loop->unread, &p->to_read);
   pt_peer_watch(L, p, 1);
@@ -511,7 +272,7 @@ static void finish(lua_State *L, pt_peer *p) {
 /* Ends the input: the message and the kind are on top. */
 static void end_input(lua_State *L, pt_peer *p) {
   int message = lua_gettop(L) - 1;
-  finish(L, p);
+  finish_input(L, p);
   pt_peer_push_policy(L, 1, "ended");
   lua_pushvalue(L, message);
   lua_pushvalue(L, message + 1);
@@ -591,7 +352,7 @@ static int read_peer(lua_State *L) {
   int ready = (int)lua_tointeger(L, 2), goes_on = 1;
   lua_settop(L, 1);
   p->loop->decoding = &p->to_read;
-  check_stack(L);
+  pt_handler_check_stack(L);
   if (ready == RECEIVE_ONLY)
     goes_on = receive_only(L, p);
   else
@@ -634,7 +395,7 @@ static void give_up(lua_State *L, pt_link *to_read) {
   p->input.is_reading = 0;
   p->input.batch = 0;
   pt_buf_free(L, &p->input.buf);
-  finish(L, p);
+  finish_input(L, p);
   pt_peer_push_policy(L, 1, "ended");
   lua_pushliteral(L, "not enough memory for a message");
   lua_pushliteral(L, "full");
@@ -667,51 +428,10 @@ void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
 
 /* }====== */
 
-/* {====== What is at work ====== */
-
-/* Pushes the context of the task at -1. Returns 0 if the task does not work for
-** the peer any more. */
-static int push_context_of(lua_State *L, const pt_peer *p) {
-  pt_task *t = lua_touserdata(L, -1);
-  if (t->peer != p)
-    return 0;
-  if (lua_getiuservalue(L, -1, PT_TASK_OBJECT) == LUA_TNIL) {
-    lua_pop(L, 1);
-    push_handler_context(L, t);
-  }
-  return 1;
-}
-
-/* stream:requests() -> contexts of the running handlers, the latest first. The
-** tasks are collected before the contexts are created, because finalizers may
-** end handlers meanwhile. */
-int pt_dispatch_requests(lua_State *L) {
-  pt_peer *p = pt_peer_check(L, 1);
-  lua_Integer room = p->running, n = 0, i, found = 0;
-  const pt_task *t;
-  lua_settop(L, 1);
-  lua_createtable(L, (int)room, 0);
-  for (t = p->handlers; t != NULL && n < room; t = t->next_handler) {
-    pt_task_push(L, t);
-    lua_rawseti(L, 2, ++n);
-  }
-  for (i = 1; i <= n; i++) {
-    lua_rawgeti(L, 2, i);
-    lua_pushnil(L);
-    lua_rawseti(L, 2, i);
-    if (push_context_of(L, p))
-      lua_rawseti(L, 2, ++found);
-    lua_settop(L, 2);
-  }
-  return 1;
-}
-
-/* }====== */
-
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   lp->give_up = give_up;
   lp->wait_reading = wait_reading;
-  lp->push_handler_context = push_handler_context;
+  lp->push_handler_context = pt_handler_push_context;
   pt_names_push(L);
   pt_names_push(L);
   lua_pushcclosure(L, read_large, PT_NAMES_UPVALUES);

@@ -6,7 +6,6 @@
 #include "lencode.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "number.h"
@@ -18,7 +17,7 @@
 ** that are used while a member is processed. */
 #define FREE_LEVELS ((PT_ENCODE_STACK - 1 - 8) / SLOTS)
 
-static inline pt_encoded done(int ok) {
+static inline pt_encoded to_status(int ok) {
   return ok ? PT_ENCODED : PT_ENCODE_MEMORY;
 }
 
@@ -113,7 +112,7 @@ static inline pt_encoded encode_number(pt_encoder *e) {
 static pt_encoded encode_long_text(pt_encoder *e, const char *text,
                                    size_t len) {
   int status = pt_encode_string(e->L, e->out, text, len);
-  return status < 0 ? pt_encode_error(e, "invalid UTF-8") : done(status);
+  return status < 0 ? pt_encode_error(e, "invalid UTF-8") : to_status(status);
 }
 
 static inline pt_encoded encode_text(pt_encoder *e) {
@@ -167,146 +166,24 @@ static inline pt_encoded encode_scalar(pt_encoder *e, int type) {
 
 /* }====== */
 
-/* {====== Ordered tables ====== */
-
-/* Whether there is room for the parts of the table, whose metatable is on top.
-** An order may have many names, few of which are used. */
-static int has_parts_left(pt_encoder *e, const pt_order *order) {
-  int left = PT_ENCODER_PARTS - e->parts_used;
-  if (order->count <= left)
-    return 1;
-  for (lua_pushnil(e->L); lua_next(e->L, -3); lua_pop(e->L, 1))
-    if (left-- == 0) {
-      lua_pop(e->L, 2);
-      return 0;
-    }
-  return 1;
-}
-
-static pt_walk ordered_walk(pt_encoder *e, const pt_order *order) {
-  pt_level *l;
-  if (e->depth >= LEVELS || !has_parts_left(e, order))
-    return PT_WALK_ORDERED_BY_KEY;
-  l = &e->open[e->depth];
-  l->order = order;
-  l->first_part = e->parts_used;
-  l->is_unsorted = l->has_others = 0;
-  l->named_end = 0;
-  return PT_WALK_ORDERED;
-}
-
-/* As lua_next. A first walk returns the members that the order names, as
-** lua_next finds them; a second walk returns the others. */
-static int next_ordered(pt_encoder *e) {
-  lua_State *L = e->L;
-  pt_level *l = &e->open[e->depth - 1];
-  int table = e->key - 2;
-  if (l->named_end > 0)
-    return pt_order_next_other(L, l->order, table);
-  while (lua_next(L, table)) {
-    l->place = pt_order_place(L, l->order, table, e->key);
-    if (l->place > 0)
-      return 1;
-    l->has_others = 1;
-    lua_pop(L, 1);
-  }
-  l->named_end = pt_buf_len(e->out) + 1;
-  if (!l->has_others)
-    return 0;
-  lua_pushnil(L);
-  return pt_order_next_other(L, l->order, table);
-}
-
-/* Records where the next member starts. The comma before it is not written yet.
-*/
-static inline void add_part(pt_encoder *e) {
-  pt_level *l = &e->open[e->depth - 1];
-  pt_part *next;
-  if (l->named_end > 0)
-    return;
-  next = &e->parts[e->parts_used++];
-  next->start = pt_buf_len(e->out) + (e->n > 0);
-  next->place = l->place;
-  l->is_unsorted |= e->n > 0 && next[-1].place > next->place;
-}
-
-static int compare_parts(const void *a, const void *b) {
-  return ((const pt_part *)a)->place - ((const pt_part *)b)->place;
-}
-
-/* Insertion sort for few parts: qsort is slow for the few members that most
-** objects have. */
-static void sort_parts(pt_part *parts, int n) {
-  if (n > 16) {
-    qsort(parts, (size_t)n, sizeof *parts, compare_parts);
-    return;
-  }
-  for (int i = 1, k; i < n; i++) {
-    pt_part moved = parts[i];
-    for (k = i; k > 0 && parts[k - 1].place > moved.place; k--)
-      parts[k] = parts[k - 1];
-    parts[k] = moved;
-  }
-}
-
-/* Sorts the text of the named members, which is contiguous in the buffer, by
-** their places. */
-static int sort_members(pt_encoder *e, const pt_level *l) {
-  pt_part *parts = e->parts + l->first_part;
-  int n = e->parts_used - l->first_part;
-  size_t end = l->named_end, start = parts[0].start, len = end - start;
-  const char *copy;
-  char *p;
-  if (!pt_buf_reserve(e->L, e->out, len))
-    return 0;
-  p = pt_buf_front(e->out) + start;
-  copy = memcpy(e->out->data + e->out->end, p, len - 1);
-  for (int i = n; i-- > 0; end = parts[i].start)
-    parts[i].size = end - parts[i].start;
-  sort_parts(parts, n);
-  for (int i = 0; i < n; i++) {
-    if (i > 0)
-      p[-1] = ',';
-    memcpy(p, copy + (parts[i].start - start), parts[i].size - 1);
-    p += parts[i].size;
-  }
-  return 1;
-}
-
-static int end_order(pt_encoder *e) {
-  const pt_level *l = &e->open[e->depth - 1];
-  int ok = !l->is_unsorted || sort_members(e, l);
-  e->parts_used = l->first_part;
-  return ok;
-}
-
-/* }====== */
-
 /* {====== Opening and closing tables ====== */
 
-static inline int is_list(const pt_encoder *e) {
-  return e->walk == PT_WALK_LIST || e->walk == PT_WALK_LIST_BY_INDEX;
-}
-
-static int next_by_index(pt_encoder *e) {
-  lua_State *L = e->L;
-  lua_pop(L, 1);
-  lua_pushinteger(L, e->n + 1);
-  if (lua_rawgeti(L, e->key - 2, e->n + 1) != LUA_TNIL)
+/* Pushes the next item of a list. If there is none, pops the key's slot as
+** lua_next does. */
+static inline int next_item(pt_encoder *e) {
+  if (lua_rawgeti(e->L, e->key - 2, e->n + 1) != LUA_TNIL)
     return 1;
-  lua_pop(L, 2);
+  lua_pop(e->L, 2);
   return 0;
 }
 
 /* As lua_next: replaces the key on top by the next key and its value. */
 static inline int next_member(pt_encoder *e) {
-  if (e->walk <= PT_WALK_LIST)
+  if (e->walk == PT_WALK_OBJECT)
     return lua_next(e->L, -3);
-  if (e->walk == PT_WALK_ORDERED)
-    return next_ordered(e);
-  if (e->walk == PT_WALK_ORDERED_BY_KEY)
-    return pt_order_next(e->L, e->key - 2);
-  return next_by_index(e);
+  if (e->walk == PT_WALK_LIST)
+    return next_item(e);
+  return pt_order_next(e->L, e->key - 2);
 }
 
 /* Checks whether one more table may be opened, when the fast test does not
@@ -360,13 +237,23 @@ static inline void pop_level(pt_encoder *e) {
   lua_pop(e->L, SLOTS - 1);
 }
 
+/* The first key of a table without a mark, which is at -2, is not a name: the
+** table is a list. Returns whether it has a first item. */
+static int begin_list(pt_encoder *e) {
+  e->walk = PT_WALK_LIST;
+  if (lua_isinteger(e->L, -2) && lua_tointeger(e->L, -2) == 1)
+    return 1;
+  lua_pop(e->L, 1);
+  return next_item(e);
+}
+
 /* Goes to the first member of the table just opened. Sets *more to 0 if it has
 ** none. */
 static inline pt_encoded begin_table(pt_encoder *e, int *more) {
   *more = next_member(e);
   if (e->walk == PT_WALK_OBJECT && *more && lua_type(e->L, -2) != LUA_TSTRING)
-    e->walk = PT_WALK_LIST;
-  e->out->data[e->out->end++] = is_list(e) ? '[' : '{';
+    *more = begin_list(e);
+  e->out->data[e->out->end++] = e->walk == PT_WALK_LIST ? '[' : '{';
   return PT_ENCODED;
 }
 
@@ -389,7 +276,7 @@ static inline pt_encoded open_marked(pt_encoder *e, int *more) {
     const char *bigint = order == NULL ? pt_bigint_test(e->L, &len) : NULL;
     if (bigint != NULL)
       return put_bigint(e, bigint, len, more);
-    walk = order != NULL ? ordered_walk(e, order) : PT_WALK_OBJECT;
+    walk = order != NULL ? PT_WALK_ORDERED : PT_WALK_OBJECT;
   }
   push_level(e, walk, 1);
   return begin_table(e, more);
@@ -408,10 +295,28 @@ static inline pt_encoded open_table(pt_encoder *e, int *more) {
   return begin_table(e, more);
 }
 
+/* Checks that the list has no keys besides the indexes of its items. */
+static pt_encoded end_list(pt_encoder *e) {
+  const char *what;
+  if (e->n > 0)
+    lua_pushinteger(e->L, e->n);
+  else
+    lua_pushnil(e->L);
+  if (!lua_next(e->L, e->key - 2))
+    return PT_ENCODED;
+  what = pt_encode_list_error(e);
+  lua_pop(e->L, what == NULL);
+  return what == NULL ? PT_ENCODED : pt_encode_error(e, what);
+}
+
 static inline pt_encoded close_table(pt_encoder *e) {
-  char bracket = is_list(e) ? ']' : '}';
-  if (e->walk == PT_WALK_ORDERED && !end_order(e))
-    return PT_ENCODE_MEMORY;
+  char bracket = '}';
+  if (e->walk == PT_WALK_LIST) {
+    pt_encoded status = end_list(e);
+    if (status != PT_ENCODED)
+      return status;
+    bracket = ']';
+  }
   pop_level(e);
   if (!pt_buf_reserve(e->L, e->out, 1))
     return PT_ENCODE_MEMORY;
@@ -422,37 +327,6 @@ static inline pt_encoded close_table(pt_encoder *e) {
 /* }====== */
 
 /* {====== The text before the member on top, and room for the member ====== */
-
-/* A list whose items lua_next does not return in order is partly in the hash
-** part of its table. From here on it is walked by index. */
-static pt_encoded walk_by_index(pt_encoder *e) {
-  const char *what = pt_encode_list_error(e);
-  if (what != NULL)
-    return pt_encode_error(e, what);
-  e->walk = PT_WALK_LIST_BY_INDEX;
-  lua_pop(e->L, 1);
-  lua_pushinteger(e->L, e->n + 1);
-  lua_rawgeti(e->L, e->key - 2, e->n + 1);
-  return PT_ENCODED;
-}
-
-static inline int is_in_order(pt_encoder *e) {
-  return lua_isinteger(e->L, -2) && lua_tointeger(e->L, -2) == e->n + 1;
-}
-
-static inline pt_encoded before_item(pt_encoder *e) {
-  pt_buf *out = e->out;
-  if (e->walk == PT_WALK_LIST && !is_in_order(e)) {
-    pt_encoded status = walk_by_index(e);
-    if (status != PT_ENCODED)
-      return status;
-  }
-  if (!pt_buf_reserve(e->L, out, 1 + VALUE_ROOM))
-    return PT_ENCODE_MEMORY;
-  out->data[out->end] = ',';
-  out->end += e->n++ > 0;
-  return PT_ENCODED;
-}
 
 static pt_encoded not_a_name(pt_encoder *e) {
   return pt_encode_error(
@@ -479,8 +353,6 @@ static inline pt_encoded before_member(pt_encoder *e) {
   char *p;
   if (lua_type(e->L, -2) != LUA_TSTRING)
     return not_a_name(e);
-  if (e->walk == PT_WALK_ORDERED)
-    add_part(e);
   name = lua_tolstring(e->L, -2, &len);
   if (!pt_buf_reserve(e->L, out, len + 4 + VALUE_ROOM))
     return PT_ENCODE_MEMORY;
@@ -503,28 +375,28 @@ static inline pt_encoded before_member(pt_encoder *e) {
 /* A loop over members returns PT_ENCODED at the end of the table. */
 #define TABLE_NEXT ((pt_encoded)(PT_ENCODE_MISUSE + 1)) /* a table is on top */
 
-/* The next item is likely to have the type of the last one, so integers are
-** tested first after an integer. */
 static inline pt_encoded write_items(pt_encoder *e) {
   lua_State *L = e->L;
-  int was_integer = 0;
+  pt_buf *out = e->out;
+  int table = e->key - 2, type = lua_type(L, -1);
   do {
-    pt_encoded status = before_item(e);
+    pt_encoded status;
+    if (!pt_buf_reserve(L, out, 1 + VALUE_ROOM))
+      return PT_ENCODE_MEMORY;
+    out->data[out->end] = ',';
+    out->end += e->n++ > 0;
+    if (type == LUA_TTABLE) {
+      lua_pushinteger(L, e->n); /* for the path of an error */
+      lua_replace(L, e->key);
+      return TABLE_NEXT;
+    }
+    status = encode_scalar(e, type);
     if (status != PT_ENCODED)
       return status;
-    if (was_integer && lua_isinteger(L, -1)) {
-      put_integer(e->out, lua_tointeger(L, -1));
-    } else {
-      int type = lua_type(L, -1);
-      if (type == LUA_TTABLE)
-        return TABLE_NEXT;
-      status = encode_scalar(e, type);
-      if (status != PT_ENCODED)
-        return status;
-      was_integer = type == LUA_TNUMBER;
-    }
     lua_pop(L, 1);
-  } while (next_member(e));
+    type = lua_rawgeti(L, table, e->n + 1);
+  } while (type != LUA_TNIL);
+  lua_pop(L, 2);
   return PT_ENCODED;
 }
 
@@ -557,7 +429,7 @@ static pt_encoded encode_table(pt_encoder *e) {
       return status;
     for (;;) {
       if (more)
-        status = is_list(e) ? write_items(e) : write_members(e);
+        status = e->walk == PT_WALK_LIST ? write_items(e) : write_members(e);
       if (status == TABLE_NEXT)
         break;
       if (status == PT_ENCODED)
@@ -600,7 +472,6 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
   e.mark = mark;
   e.root = root;
   e.array_meta = style->array_meta;
-  e.parts_used = 0;
   lua_pushvalue(L, index);
   status = encode_all(&e);
   if (status == PT_ENCODED)

@@ -15,36 +15,19 @@
 ** C), and the key of the member being written. */
 #define PT_ENCODER_SLOTS 3
 #define PT_ENCODER_LEVELS 16 /* levels whose state is stored in C */
-#define PT_ENCODER_PARTS 128
 
-/* How the members of a table are visited. The first two use lua_next only. */
+/* How the members of a table are visited. */
 typedef enum pt_walk {
-  PT_WALK_OBJECT,
+  PT_WALK_OBJECT, /* by lua_next */
+  /* by index; the key's slot is set only for an item that is a table */
   PT_WALK_LIST,
-  /* by lua_next; the text is sorted when the table is closed */
-  PT_WALK_ORDERED,
-  PT_WALK_ORDERED_BY_KEY, /* by pt_order_next: for deep or large tables */
-  PT_WALK_LIST_BY_INDEX
+  PT_WALK_ORDERED /* by pt_order_next */
 } pt_walk;
-#define PT_WALKS 8 /* greater than any pt_walk; packs one with a count */
-
-/* The text of a member that the order of its table names. */
-typedef struct pt_part {
-  size_t start; /* offset from the front of the buffer */
-  size_t size;  /* including the comma after it */
-  int place;    /* in the order */
-} pt_part;
+#define PT_WALKS 4 /* greater than any pt_walk; packs one with a count */
 
 typedef struct pt_level {
   lua_Integer outer_n; /* members of the enclosing table written so far */
   pt_walk outer_walk;
-  /* used by PT_WALK_ORDERED only: */
-  int first_part;
-  int place;       /* of the member being written, in the order */
-  int is_unsorted; /* the parts were not written in the order of their places */
-  int has_others;  /* the table has members that the order does not name */
-  size_t named_end; /* one past the last named member; 0 before that */
-  const pt_order *order;
 } pt_level;
 
 typedef struct pt_encoder {
@@ -60,9 +43,7 @@ typedef struct pt_encoder {
   size_t mark;   /* a failure truncates the buffer to this length */
   const char *root;
   const void *array_meta; /* the metatable that marks arrays */
-  int parts_used;
   pt_level open[PT_ENCODER_LEVELS];
-  pt_part parts[PT_ENCODER_PARTS]; /* a stack, shared by the open tables */
 } pt_encoder;
 
 /* Pushes a message: the path to the value being written and the reason.
@@ -79,9 +60,9 @@ pt_encoded pt_encode_type_error(pt_encoder *e);
 ** the one on top may not be opened, the first levels are checked too. */
 int pt_encode_is_cycle(pt_encoder *e, int may_open);
 
-/* Returns NULL if the innermost table has the keys 1..n and no others.
-** Otherwise returns the reason, and puts the offending key into the key's slot.
-*/
+/* Returns NULL if the innermost table, a list, has the keys 1..n and no others.
+** Otherwise returns the reason. Puts the offending key, or n, into the key's
+** slot. */
 const char *pt_encode_list_error(pt_encoder *e);
 
 #pragma GCC visibility pop

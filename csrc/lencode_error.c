@@ -50,12 +50,21 @@ static void add_step(lua_State *L, luaL_Buffer *b, int key) {
   luaL_addvalue(b);
 }
 
+/* The key of an item is set here if the item is not a table. */
+static void set_key_of_item(pt_encoder *e) {
+  if (e->walk == PT_WALK_LIST) {
+    lua_pushinteger(e->L, e->n);
+    lua_replace(e->L, e->key);
+  }
+}
+
 pt_encoded pt_encode_error(pt_encoder *e, const char *what) {
   lua_State *L = e->L;
   luaL_Buffer b;
   pt_buf_cut(e->out, e->mark);
   if (!lua_checkstack(L, LUA_MINSTACK))
     return PT_ENCODE_MEMORY;
+  set_key_of_item(e);
   luaL_buffinit(L, &b);
   luaL_addstring(&b, e->root);
   for (int i = 0; i < e->depth; i++)
@@ -115,6 +124,7 @@ const char *pt_encode_list_error(pt_encoder *e) {
   lua_State *L = e->L;
   int table = e->key - 2;
   lua_Integer count = 0, most = 0;
+  e->walk = PT_WALK_OBJECT; /* it has a key now */
   lua_settop(L, table + 1);
   lua_pushnil(L);
   while (lua_next(L, table)) {

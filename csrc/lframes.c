@@ -54,7 +54,8 @@ static int frames_finish(lua_State *L) {
   return 0;
 }
 
-static pt_frame_result scan(lua_State *L, frames *f, pt_frame_found *found) {
+static pt_frame_result scan_frames(lua_State *L, frames *f,
+                                   pt_frame_found *found) {
   pt_frame_result result;
   do {
     drop_used(L, f);
@@ -85,7 +86,7 @@ static int push_bad(lua_State *L, const pt_frame_found *found) {
 /* frames:next() -> kind, text, what | nil */
 static int frames_next(lua_State *L) {
   pt_frame_found found;
-  switch (scan(L, check_frames(L), &found)) {
+  switch (scan_frames(L, check_frames(L), &found)) {
   case PT_FRAME_MESSAGE:
     return push_found(L, "message", &found);
   case PT_FRAME_NOISE:

@@ -118,19 +118,17 @@ static int raw_tostring(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg no_methods[] = {{NULL, NULL}};
 static const luaL_Reg raw_meta[] = {{"__tostring", raw_tostring}, {NULL, NULL}};
 
 void pt_raw_push(lua_State *L, const char *text, size_t len) {
   raw *r = lua_newuserdatauv(L, sizeof *r + len, 0);
   r->len = len;
   memcpy(r->text, text, len);
-  pt_set_class(L, RAW, no_methods, raw_meta);
+  pt_set_class(L, RAW, NULL, raw_meta);
 }
 
-/* Pushes the error and its position. */
-static void push_fault(lua_State *L, const char *text,
-                       const pt_json_fault *fault) {
+void pt_json_push_fault(lua_State *L, const char *text,
+                        const pt_json_fault *fault) {
   size_t line, column;
   pt_json_place(text, fault->where, &line, &column);
   lua_pushfstring(L, "%s at line %I, column %I", fault->what, (LUAI_UACINT)line,
@@ -146,7 +144,7 @@ static int json_raw(lua_State *L) {
   if (end != NULL && pt_json_space(end, text + len) < text + len)
     end = pt_json_fail(&fault, "unexpected text after the value", end);
   if (end == NULL) {
-    push_fault(L, text, &fault);
+    pt_json_push_fault(L, text, &fault);
     return luaL_argerror(L, 1, lua_tostring(L, -1));
   }
   pt_raw_push(L, text, len);
@@ -180,7 +178,7 @@ static const char *check_text(lua_State *L, size_t *len) {
 /* Lets the collector work as if `part` kilobytes had been allocated. Memory
 ** that it frees also reduces the debt. The debt is updated first, because a
 ** finalizer may call this function. */
-static void collect(lua_State *L, pt_gc_debt *a, int part) {
+static void collect_debt(lua_State *L, pt_gc_debt *a, int part) {
   int before = lua_gc(L, LUA_GCCOUNT), step = part + a->deferred, freed;
   a->owed -= part;
   a->deferred = 0;
@@ -194,7 +192,7 @@ static void collect(lua_State *L, pt_gc_debt *a, int part) {
 
 void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a) {
   if (lua_gc(L, LUA_GCISRUNNING))
-    collect(L, a, a->owed < PART ? a->owed : PART);
+    collect_debt(L, a, a->owed < PART ? a->owed : PART);
   else
     a->owed = 0;
 }
@@ -216,7 +214,7 @@ int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args) {
   if (!lua_gc(L, LUA_GCISRUNNING))
     return lua_pcall(L, args, LUA_MULTRET, 0);
   if (a->owed > 0)
-    collect(L, a, a->owed);
+    collect_debt(L, a, a->owed);
   before = lua_gc(L, LUA_GCCOUNT);
   lua_gc(L, LUA_GCSTOP);
   status = lua_pcall(L, args, LUA_MULTRET, 0);
@@ -262,7 +260,7 @@ static int json_decode(lua_State *L) {
   }
   lua_settop(L, top);
   lua_pushnil(L);
-  push_fault(L, text, &d.fault);
+  pt_json_push_fault(L, text, &d.fault);
   return 2;
 }
 
@@ -351,7 +349,7 @@ static const luaL_Reg scratch_meta[] = {{"__gc", scratch_gc}, {NULL, NULL}};
 
 static void push_encode(lua_State *L) {
   memset(lua_newuserdatauv(L, sizeof(pt_buf), 0), 0, sizeof(pt_buf));
-  pt_set_class(L, SCRATCH, no_methods, scratch_meta);
+  pt_set_class(L, SCRATCH, NULL, scratch_meta);
   lua_pushlightuserdata(L, (void *)pt_array_mark(L));
   lua_pushcclosure(L, json_encode, 2);
 }

@@ -194,6 +194,10 @@ int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
 
 /* }====== */
 
+/* Pushes the error and its position in the text (ljson.c). */
+void pt_json_push_fault(lua_State *L, const char *text,
+                        const pt_json_fault *fault);
+
 /* json.order(names) -> metatable (lorder.c) */
 int pt_order_new(lua_State *L);
 

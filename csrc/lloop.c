@@ -141,13 +141,12 @@ static void run_callback(lua_State *L, pt_link *l) {
 /* Pushes a new callback with the function at -2 and the argument on top, which
 ** are both removed. */
 static callback *push_callback(lua_State *L) {
-  static const luaL_Reg no_methods[] = {{NULL, NULL}};
   callback *c = lua_newuserdatauv(L, sizeof *c, 2);
   memset(c, 0, sizeof *c);
   c->alarm.fire = fire_callback;
   c->ready.run = run_callback;
   c->ref = LUA_NOREF;
-  pt_set_class(L, CALLBACK, no_methods, NULL);
+  pt_set_class(L, CALLBACK, NULL, NULL);
   lua_insert(L, -3);
   lua_setiuservalue(L, -3, 2);
   lua_setiuservalue(L, -2, 1);
@@ -195,7 +194,7 @@ static int loop_forget(lua_State *L) {
 
 /* Makes a slot for `fd`. Returns 0 or an error number. A number that is not an
 ** open descriptor is refused first: it could require any amount of memory. */
-static int reserve(lua_State *L, pt_loop *lp, int fd) {
+static int reserve_slot(lua_State *L, pt_loop *lp, int fd) {
   pt_poll *p = &lp->poll;
   int limit = p->limit > 0 ? p->limit : FIRST_SLOTS;
   void *memory;
@@ -216,7 +215,7 @@ static int reserve(lua_State *L, pt_loop *lp, int fd) {
 }
 
 int pt_loop_watch(lua_State *L, pt_loop *lp, int fd, int events, int index) {
-  int err = reserve(L, lp, fd), was_watched;
+  int err = reserve_slot(L, lp, fd), was_watched;
   index = lua_absindex(L, index);
   if (err != 0)
     return err;
@@ -597,15 +596,12 @@ static int loop_timeout(lua_State *L) {
   return 1;
 }
 
-/* loop.fileno() -> integer | nil: a descriptor that is readable when loop.step
-** has work */
+/* loop.fileno() -> integer: a descriptor that is readable when loop.step has
+** work */
 static int loop_fileno(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   lp->has_outer_loop = 1;
-  if (lp->poll.fd < 0)
-    lua_pushnil(L);
-  else
-    lua_pushinteger(L, lp->poll.fd);
+  lua_pushinteger(L, lp->poll.fd);
   return 1;
 }
 

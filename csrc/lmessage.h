@@ -49,12 +49,6 @@ void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m);
 void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
                         pt_message *m);
 
-/* Checks the extra members of a message: their values are on the stack from
-** `first` on, nil where a member is missing. Returns NULL if all have the
-** expected values. Otherwise pushes and returns the reason. The peer is at
-** index 1. */
-const char *pt_message_check_extra(lua_State *L, const pt_peer *p, int first);
-
 #pragma GCC visibility pop
 
 #endif

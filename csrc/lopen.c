@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core.h"
+#include "lenvelope.h"
 #include "lfd.h"
-#include "lmessage.h"
 #include "lsend.h"
 
 #define HEADER_LIMIT (8 * 1024)
@@ -314,7 +314,7 @@ static const char *check_others(lua_State *L, const pt_peer *p) {
     lua_rawgeti(L, list, 2 * i + 1);
     lua_rawget(L, others);
   }
-  return pt_message_check_extra(L, p, list + 1);
+  return pt_envelope_check_extra(L, p, list + 1);
 }
 
 /* stream:set_envelope{ ids, extra, header, ordered, big_integers, repeated }
@@ -492,14 +492,14 @@ static const luaL_Reg methods[] = {
     {"fds", peer_fds},
     {"finish", pt_peer_finish},
     {"framing", peer_framing},
-    {"handle", pt_dispatch_handle},
+    {"handle", pt_handler_handle},
     {"has_room", peer_has_room},
     {"hold", peer_hold},
     {"others", peer_others},
     {"pause", peer_pause},
     {"queued", peer_queued},
     {"receive_only", pt_dispatch_receive_only},
-    {"requests", pt_dispatch_requests},
+    {"requests", pt_handler_requests},
     {"running", peer_running},
     {"set_envelope", peer_set_envelope},
     {"size", peer_size},

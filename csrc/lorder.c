@@ -17,6 +17,15 @@ static const char order_key = 0; /* its address is the private key */
 
 /* {====== Places ====== */
 
+/* Returns the slot with the place of the name, or the empty slot for it. */
+static uint32_t *find_name_slot(const pt_order *o, const void *name) {
+  uint64_t mixed = (uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
+  uint32_t i = (uint32_t)(mixed >> 32) & o->mask;
+  while (o->slots[i] != 0 && o->names[o->slots[i] - 1] != name)
+    i = (i + 1) & o->mask;
+  return &o->slots[i];
+}
+
 /* Returns the place of a long name, found by its text. */
 static int find_long(lua_State *L, int list, int name) {
   int place;
@@ -36,10 +45,12 @@ static void push_list(lua_State *L, int table) {
   lua_pop(L, 1);
 }
 
-int pt_order_place_of_text(lua_State *L, int table, int key) {
-  int place;
-  if (lua_type(L, key) != LUA_TSTRING)
-    return 0;
+/* Returns the place of the key at `key` in the order of the table at `table`,
+** from 1; 0 if the order does not name it. */
+static int find_place(lua_State *L, const pt_order *o, int table, int key) {
+  int place = (int)*find_name_slot(o, lua_topointer(L, key));
+  if (place > 0 || !o->has_long || lua_type(L, key) != LUA_TSTRING)
+    return place;
   push_list(L, table);
   place = find_long(L, lua_gettop(L), key);
   lua_pop(L, 1);
@@ -52,7 +63,7 @@ static int add_name(lua_State *L, pt_order *o, int list, int is_in_list) {
   int name = lua_gettop(L);
   int is_long = lua_rawlen(L, name) > INTERNED;
   const void *pointer = lua_topointer(L, name);
-  uint32_t *slot = pt_order_slot(o, pointer);
+  uint32_t *slot = find_name_slot(o, pointer);
   if (*slot != 0 || (is_long && find_long(L, list, name) != 0))
     return 0;
   o->names[o->count++] = pointer;
@@ -174,7 +185,8 @@ static pt_order *to_order(lua_State *L) {
 
 /* Appends the names above the table, each followed by its value, to the list on
 ** top. */
-static void append(lua_State *L, int table, lua_Integer noted, int members) {
+static void append_names(lua_State *L, int table, lua_Integer noted,
+                         int members) {
   for (int i = 1; i <= members; i++) {
     lua_pushvalue(L, table - 1 + i * 2);
     lua_rawseti(L, -2, noted + i);
@@ -190,7 +202,7 @@ void pt_order_append(lua_State *L, int table, lua_Integer noted, int members,
     lua_pushvalue(L, -1);
     lua_setmetatable(L, table);
   }
-  append(L, table, noted, members);
+  append_names(L, table, noted, members);
   if (is_last) {
     to_order(L);
     to_metatable(L);
@@ -238,7 +250,7 @@ void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
     return;
   }
   lua_createtable(L, members, 0);
-  append(L, table, 0, members);
+  append_names(L, table, 0, members);
   o = to_order(L);
   lua_pushvalue(L, -1);
   to_metatable(L);
@@ -275,10 +287,12 @@ static int push_named(lua_State *L, int table, int list, lua_Integer place) {
   return 0;
 }
 
-/* A key that is not a string is not skipped: the encoder reports it. */
-int pt_order_next_other(lua_State *L, const pt_order *o, int table) {
+/* As lua_next, for the members that the order does not name. The key on top is
+** such a member or nil. A key that is not a string is not skipped: the encoder
+** reports it. */
+static int next_other(lua_State *L, const pt_order *o, int table) {
   while (lua_next(L, table)) {
-    if (pt_order_place(L, o, table, lua_gettop(L) - 1) == 0)
+    if (find_place(L, o, table, lua_gettop(L) - 1) == 0)
       return 1;
     lua_pop(L, 1);
   }
@@ -292,9 +306,9 @@ int pt_order_next(lua_State *L, int table) {
   o = pt_order_get(L);
   lua_pop(L, 1);
   if (!lua_isnil(L, key)) {
-    place = pt_order_place(L, o, table, key);
+    place = find_place(L, o, table, key);
     if (place == 0)
-      return pt_order_next_other(L, o, table);
+      return next_other(L, o, table);
   }
   push_list(L, table);
   if (push_named(L, table, key + 1, place + 1)) {
@@ -304,7 +318,7 @@ int pt_order_next(lua_State *L, int table) {
   }
   lua_settop(L, key - 1);
   lua_pushnil(L);
-  return pt_order_next_other(L, o, table);
+  return next_other(L, o, table);
 }
 
 /* }====== */

@@ -197,7 +197,8 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
 
 /* Watches one descriptor for the given events; stops watching it if there are
 ** none. */
-static int watch(lua_State *L, const pt_peer *p, int fd, int events, int peer) {
+static int watch_descriptor(lua_State *L, const pt_peer *p, int fd, int events,
+                            int peer) {
   if (events != 0)
     return pt_loop_watch(L, p->loop, fd, events, peer);
   if (fd != -1)
@@ -213,11 +214,11 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
   if (p->watched_events == (reads | writes))
     return;
   if (in == out) {
-    err = watch(L, p, in, reads | writes, peer);
+    err = watch_descriptor(L, p, in, reads | writes, peer);
   } else {
-    err = watch(L, p, in, reads, peer);
+    err = watch_descriptor(L, p, in, reads, peer);
     if (err == 0)
-      err = watch(L, p, out, writes, peer);
+      err = watch_descriptor(L, p, out, writes, peer);
   }
   p->watched_events = err == 0 ? reads | writes : 0;
   if (err != 0) {

@@ -6,9 +6,9 @@
 ** described in lua/pintle/_meta/core.lua.
 **
 ** lpeer.c has the peer itself: its values, its pending calls, and the bytes
-** that it reads and writes. lsend.c writes messages, lmessage.c parses them,
-** lcall.c makes calls, ldispatch.c receives messages and runs handlers. lopen.c
-** opens a peer and has its methods.
+** that it reads and writes. lsend.c writes messages, lenvelope.c and lmessage.c
+** parse them, lcall.c makes calls, ldispatch.c receives messages, lhandler.c
+** runs handlers. lopen.c opens a peer and has its methods.
 */
 #ifndef PT_LPEER_H
 #define PT_LPEER_H
@@ -302,9 +302,42 @@ int pt_call_fail_all(lua_State *L);
 
 /* }====== */
 
+/* {====== Handlers (lhandler.c) ======
+** A handler runs in a task; its result is the answer. */
+
+/* Pushes the handler of the method at a stack index. Returns 0 if there is
+** none. The peer is at index 1. */
+int pt_handler_push(lua_State *L, int method);
+
+/* Runs the handler on top, which is popped, in a task. The other arguments are
+** stack indexes; `id` is 0 or that of nil for a notification. */
+void pt_handler_run(lua_State *L, pt_peer *p, int id, int method, int params);
+
+/* Called before a handler is run: afterwards the stack could no longer grow
+** without risk, because an error would lose the message. */
+void pt_handler_check_stack(lua_State *L);
+
+/* Pushes the context of a handler that was called without one; nil for a task
+** that is not a handler. */
+void pt_handler_push_context(lua_State *L, pt_task *t);
+
+/* Pushes the value at a stack index, nil for 0. */
+static inline void pt_push_at(lua_State *L, int at) {
+  if (at > 0)
+    lua_pushvalue(L, at);
+  else
+    lua_pushnil(L);
+}
+
+/* Methods of the stream: handle and requests. */
+int pt_handler_handle(lua_State *L);
+int pt_handler_requests(lua_State *L);
+
+/* }====== */
+
 /* {====== Dispatch (ldispatch.c) ======
 ** Receives messages and passes them on to pending calls, to handlers or to the
-** policy. A handler runs in a task; its result is the answer. */
+** policy. */
 
 /* Sets the functions with which the loop reads peers. */
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp);
@@ -315,10 +348,8 @@ void pt_dispatch_read_link(lua_State *L, pt_link *to_read);
 /* Whether one more request may be started. */
 int pt_dispatch_has_room(const pt_peer *p);
 
-/* Methods of the stream: handle, receive_only and requests. */
-int pt_dispatch_handle(lua_State *L);
+/* Method of the stream: receive_only. */
 int pt_dispatch_receive_only(lua_State *L);
-int pt_dispatch_requests(lua_State *L);
 
 /* }====== */
 

@@ -110,7 +110,7 @@ static int check_variable(lua_State *L) {
 }
 
 /* Whether the set has the name of the variable `var`. */
-static int has(lua_State *L, int set, const char *var) {
+static int has_variable(lua_State *L, int set, const char *var) {
   int found;
   lua_pushlstring(L, var, strcspn(var, "="));
   found = lua_rawget(L, set) != LUA_TNIL;
@@ -119,7 +119,7 @@ static int has(lua_State *L, int set, const char *var) {
 }
 
 /* Moves the string on top to the end of a list. */
-static void append(lua_State *L, int list) {
+static void append_string(lua_State *L, int list) {
   lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
 }
 
@@ -131,14 +131,15 @@ static void read_environment(lua_State *L, pt_spawn_plan *plan) {
   lua_newtable(L);
   list = env + 1;
   for (; var != NULL && *var != NULL; var++)
-    if ((all || has(L, inherited, *var)) && !has(L, env, *var)) {
+    if ((all || has_variable(L, inherited, *var)) &&
+        !has_variable(L, env, *var)) {
       lua_pushstring(L, *var);
-      append(L, list);
+      append_string(L, list);
     }
   for (lua_pushnil(L); lua_next(L, env); lua_pop(L, 1))
     if (check_variable(L)) {
       lua_pushfstring(L, "%s=%s", lua_tostring(L, -2), lua_tostring(L, -1));
-      append(L, list);
+      append_string(L, list);
     }
   plan->envp = push_pointers(L);
 }
@@ -378,7 +379,7 @@ static int process_fd(lua_State *L) {
 
 /* Waits for the child and reaps it. Returns 0 if it still runs. Without a
 ** descriptor for its end, checks every 1 to 16 ms. */
-static int reap(lua_State *L, process *p, double timeout) {
+static int reap_process(lua_State *L, process *p, double timeout) {
   struct pollfd end = {.fd = p->watch, .events = POLLIN};
   double deadline = timeout > 0 ? pt_clock_now() + timeout : 0;
   double step = p->watch != -1 ? HUGE_VAL : 0.001;
@@ -414,7 +415,7 @@ static int process_wait(lua_State *L) {
   process *p = check_process(L);
   double timeout = luaL_optnumber(L, 2, 0);
   luaL_argcheck(L, timeout >= 0, 2, "must not be negative");
-  if (!reap(L, p, timeout)) {
+  if (!reap_process(L, p, timeout)) {
     lua_pushboolean(L, 0);
     return 1;
   }
@@ -459,7 +460,7 @@ static void end_process(lua_State *L, process *p) {
   if (!is_ours(p))
     return;
   pt_process_kill(p->pid, SIGKILL, p->leads_group);
-  while (!reap(L, p, deadline - pt_clock_now()))
+  while (!reap_process(L, p, deadline - pt_clock_now()))
     if (pt_clock_now() >= deadline)
       p->state = LOST;
 }

@@ -26,8 +26,8 @@ typedef struct writer {
 
 /* Begins a message in the output queue, or a member of `batch` if that is not
 ** NULL. Returns 0 if there is not enough memory; otherwise at least ROOM bytes
-** are free for `put`. */
-static int begin(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
+** are free for `put_bytes`. */
+static int begin_message(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
   const pt_form *form = &p->form;
   size_t room = form->header_len + DIGITS + form->head_len + 1 + ROOM;
   char *at;
@@ -54,8 +54,9 @@ static int begin(writer *w, lua_State *L, pt_peer *p, pt_buf *batch) {
   return 1;
 }
 
-/* Appends without a check, within the ROOM bytes that `begin` has reserved. */
-static void put(writer *w, const char *text, size_t len) {
+/* Appends without a check, within the ROOM bytes that `begin_message` has
+** reserved. */
+static void put_bytes(writer *w, const char *text, size_t len) {
   memcpy(w->out->data + w->out->end, text, len);
   w->out->end += len;
 }
@@ -65,15 +66,15 @@ static void put_integer(writer *w, lua_Integer value) {
 }
 
 /* Appends; records a failure in w->ok. */
-static PT_ALWAYS_INLINE inline void add(writer *w, const char *text,
-                                        size_t len) {
+static PT_ALWAYS_INLINE inline void add_bytes(writer *w, const char *text,
+                                              size_t len) {
   w->ok = w->ok && pt_buf_add(w->L, w->out, text, len);
 }
 
-#define put_literal(w, text) put(w, "" text, sizeof(text) - 1)
-#define add_literal(w, text) add(w, "" text, sizeof(text) - 1)
+#define put_literal(w, text) put_bytes(w, "" text, sizeof(text) - 1)
+#define add_literal(w, text) add_bytes(w, "" text, sizeof(text) - 1)
 
-static void undo(writer *w) { pt_buf_cut(w->out, w->mark); }
+static void undo_message(writer *w) { pt_buf_cut(w->out, w->mark); }
 
 static int count_digits(size_t value) {
   int n = 1;
@@ -102,18 +103,18 @@ static int write_length(writer *w, size_t len) {
 
 /* Undoes the message, and raises. */
 static int fail_memory(writer *w) {
-  undo(w);
+  undo_message(w);
   return luaL_error(w->L, "not enough memory");
 }
 
 /* Completes the message. Returns 0, or the number of results of the Lua
 ** function. */
-static int finish(writer *w) {
+static int finish_message(writer *w) {
   size_t limit = w->p->input.framing.body_limit, len;
   add_literal(w, "}");
   len = pt_buf_len(w->out) - w->body;
   if (w->ok && len > limit) {
-    undo(w);
+    undo_message(w);
     return pt_fail(w->L, "invalid",
                    "message of %I bytes is longer than the limit of %I",
                    (LUAI_UACINT)len, (LUAI_UACINT)limit);
@@ -149,7 +150,7 @@ static int add_string(writer *w, int arg, const char *root) {
     return fail_memory(w);
   if (status > 0)
     return 0;
-  undo(w);
+  undo_message(w);
   return pt_fail(w->L, "invalid", "%s: invalid UTF-8", root);
 }
 
@@ -189,7 +190,8 @@ static int encode_with_codec(lua_State *L, int peer, int arg) {
 }
 
 /* Called before each message is written. */
-static int prepare(lua_State *L, const pt_peer *p, int peer, int payload) {
+static int prepare_message(lua_State *L, const pt_peer *p, int peer,
+                           int payload) {
   if (p->output.io.fd == -1)
     return pt_fail(L, "closed", "the stream is closed");
   return p->codec.is_foreign ? encode_with_codec(L, peer, payload) : 0;
@@ -205,7 +207,7 @@ static int prepare_call(lua_State *L, const pt_peer *p, const pt_ask *a) {
   if (queued > p->limits.queue && p->output.io.fd != -1)
     return pt_fail(L, "full", "%I bytes wait to be sent, the limit is %I",
                    (LUAI_UACINT)queued, (LUAI_UACINT)p->limits.queue);
-  return prepare(L, p, a->peer, a->params);
+  return prepare_message(L, p, a->peer, a->params);
 }
 
 static int add_call(writer *w, const pt_ask *a) {
@@ -216,7 +218,7 @@ static int add_call(writer *w, const pt_ask *a) {
     add_literal(w, ",\"params\":");
     failed = add_value(w, a->params, "params");
   }
-  return failed ? failed : finish(w);
+  return failed ? failed : finish_message(w);
 }
 
 /* Doubles the size of the ring. */
@@ -233,9 +235,9 @@ static void grow_pending(lua_State *L, pt_pending *pending) {
 static void put_own_id(writer *w, int64_t id) {
   const char *quote = w->p->form.string_ids ? "\"" : "";
   put_literal(w, "\"id\":");
-  put(w, quote, strlen(quote));
+  put_bytes(w, quote, strlen(quote));
   put_integer(w, id);
-  put(w, quote, strlen(quote));
+  put_bytes(w, quote, strlen(quote));
   put_literal(w, ",");
 }
 
@@ -249,7 +251,7 @@ int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
                    (LUAI_UACINT)p->limits.calls);
   if (pt_pending_is_full(&p->pending))
     grow_pending(L, &p->pending);
-  if (!begin(&w, L, p, NULL))
+  if (!begin_message(&w, L, p, NULL))
     return fail_memory(&w);
   a->id = pt_pending_next(&p->pending);
   put_own_id(&w, a->id);
@@ -264,7 +266,7 @@ int pt_send_notification(lua_State *L, pt_peer *p, const pt_ask *a) {
   int failed = prepare_call(L, p, a);
   if (failed)
     return failed;
-  return begin(&w, L, p, NULL) ? add_call(&w, a) : fail_memory(&w);
+  return begin_message(&w, L, p, NULL) ? add_call(&w, a) : fail_memory(&w);
 }
 
 /* }====== */
@@ -286,8 +288,6 @@ typedef struct batch {
   int is_complete; /* all members were handed out */
 } batch;
 
-static const luaL_Reg no_methods[] = {{NULL, NULL}};
-
 static int ticket_tostring(lua_State *L) {
   ticket *t = luaL_checkudata(L, 1, TICKET);
   lua_pushlstring(L, t->text, t->len);
@@ -307,7 +307,7 @@ void pt_ticket_push(lua_State *L, const char *text, size_t len, int in_batch) {
   t->is_answered = 0;
   t->len = len;
   memcpy(t->text, text, len);
-  pt_set_class(L, TICKET, no_methods, meta);
+  pt_set_class(L, TICKET, NULL, meta);
   if (in_batch) {
     push_batch(L)->open++;
     lua_setiuservalue(L, -2, 1);
@@ -323,7 +323,7 @@ static int batch_gc(lua_State *L) {
 void pt_batch_begin(lua_State *L) {
   static const luaL_Reg meta[] = {{"__gc", batch_gc}, {NULL, NULL}};
   memset(lua_newuserdatauv(L, sizeof(batch), 0), 0, sizeof(batch));
-  pt_set_class(L, BATCH, no_methods, meta);
+  pt_set_class(L, BATCH, NULL, meta);
   lua_setiuservalue(L, 1, PT_PEER_BATCH);
 }
 
@@ -339,12 +339,12 @@ static void send_array(pt_peer *p, const batch *b) {
   size_t len = pt_buf_len(&b->out);
   int has_header = p->input.framing.mode == PT_FRAME_HEADER;
   if (has_header) {
-    put(&w, p->form.header, p->form.header_len);
+    put_bytes(&w, p->form.header, p->form.header_len);
     put_integer(&w, (lua_Integer)len + 1);
-    put(&w, p->form.head, CRLFCRLF);
+    put_bytes(&w, p->form.head, CRLFCRLF);
   }
-  put(&w, pt_buf_front(&b->out), len);
-  put(&w, has_header ? "]" : "]\n", has_header ? 1 : 2);
+  put_bytes(&w, pt_buf_front(&b->out), len);
+  put_bytes(&w, has_header ? "]" : "]\n", has_header ? 1 : 2);
 }
 
 /* Sends the answers if the batch is finished; `open` is the number of members
@@ -421,7 +421,7 @@ static int add_id(answer *a) {
   writer *w = &a->w;
   put_literal(w, "\"id\":");
   if (a->ticket != NULL)
-    add(w, a->ticket->text, a->ticket->len);
+    add_bytes(w, a->ticket->text, a->ticket->len);
   else if (lua_isinteger(w->L, a->id))
     put_integer(w, lua_tointeger(w->L, a->id));
   else if (lua_type(w->L, a->id) == LUA_TSTRING)
@@ -437,11 +437,11 @@ static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
                         int payload) {
   int failed;
   a->ticket = check_ticket(L, a->id);
-  failed = prepare(L, p, peer, payload);
+  failed = prepare_message(L, p, peer, payload);
   if (failed)
     return failed;
   a->batch = a->ticket != NULL ? push_batch_of(L, a) : NULL;
-  if (!begin(&a->w, L, p, a->batch != NULL ? &a->batch->out : NULL))
+  if (!begin_message(&a->w, L, p, a->batch != NULL ? &a->batch->out : NULL))
     return fail_memory(&a->w);
   return add_id(a);
 }
@@ -449,7 +449,7 @@ static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
 /* Completes the answer. The ticket counts as answered only after nothing can
 ** fail any more. */
 static int finish_answer(lua_State *L, pt_peer *p, answer *a) {
-  int failed = finish(&a->w);
+  int failed = finish_message(&a->w);
   if (failed || a->ticket == NULL)
     return failed;
   if (a->batch != NULL && !send_if_due(L, p, a->batch, a->batch->open - 1)) {

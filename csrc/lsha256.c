@@ -82,7 +82,7 @@ static void take_block(sha256 *s, const unsigned char *block) {
     s->hash[i] += v[i];
 }
 
-static void add(sha256 *s, const unsigned char *data, size_t len) {
+static void add_data(sha256 *s, const unsigned char *data, size_t len) {
   while (len > 0) {
     size_t at = s->bytes % BLOCK, n = BLOCK - at;
     if (n > len)
@@ -98,15 +98,15 @@ static void add(sha256 *s, const unsigned char *data, size_t len) {
 
 /* A one bit, zeros up to eight bytes before the end of a block, and there the
 ** length in bits. */
-static void finish(sha256 *s) {
+static void finish_digest(sha256 *s) {
   static const unsigned char padding[BLOCK] = {0x80};
   uint64_t bits = s->bytes * 8;
   unsigned char length[8];
   int i;
   for (i = 0; i < 8; i++)
     length[i] = (unsigned char)(bits >> (56 - 8 * i));
-  add(s, padding, 1 + (119 - s->bytes % 64) % 64);
-  add(s, length, sizeof length);
+  add_data(s, padding, 1 + (119 - s->bytes % 64) % 64);
+  add_data(s, length, sizeof length);
 }
 
 /* 0, or an error number. */
@@ -120,7 +120,7 @@ static int add_file(sha256 *s, int fd) {
     return EINVAL;
   while ((n = read(fd, data, sizeof data)) != 0) {
     if (n > 0)
-      add(s, data, (size_t)n);
+      add_data(s, data, (size_t)n);
     else if (errno != EINTR)
       return errno;
   }
@@ -136,7 +136,7 @@ static int hash_file(sha256 *s, const char *path) {
     return errno;
   err = add_file(s, fd);
   pt_fd_close(&fd);
-  finish(s);
+  finish_digest(s);
   return err;
 }
 

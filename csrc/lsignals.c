@@ -76,7 +76,7 @@ static int may_take(const struct sigaction *act, int handled) {
   return is_handler(act, SIG_DFL);
 }
 
-static void take(signals *s, int sig, int handled) {
+static void take_signal(signals *s, int sig, int handled) {
   struct sigaction *before = &s->before[s->count];
   if (s->count < MOST && sigaction(sig, NULL, before) == 0 &&
       may_take(before, handled) &&
@@ -104,7 +104,7 @@ static int take_all(signals *s, const int *wanted, int count, int handled) {
   output = ends[1];
   owner = getpid();
   for (i = 0; i < count; i++)
-    take(s, wanted[i], handled);
+    take_signal(s, wanted[i], handled);
   return 0;
 }
 

@@ -50,7 +50,7 @@ static int give_up(int fd) {
 }
 
 /* Prepares the socket that a system call has returned. */
-static int prepare(int fd) {
+static int prepare_socket(int fd) {
   int on = 1;
   fd = pt_fd_make_private(fd);
   if (fd == -1 || pt_fd_set_nonblocking(fd) != 0)
@@ -59,8 +59,8 @@ static int prepare(int fd) {
   return fd;
 }
 
-static int make(int family) {
-  return prepare(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+static int make_socket(int family) {
+  return prepare_socket(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
 /* Returns 0 if the socket is connected, EINPROGRESS before that, or the reason
@@ -79,7 +79,8 @@ static int connect_status(int fd) {
 /* Connecting on the same machine completes at once, even if connect reports
 ** EINPROGRESS. So the status is read again, and a refusal leads to the next
 ** address. After a signal the system continues to connect. */
-static int begin(int fd, const struct sockaddr *name, socklen_t len) {
+static int begin_connecting(int fd, const struct sockaddr *name,
+                            socklen_t len) {
   if (connect(fd, name, len) == 0)
     return 0;
   return errno == EINPROGRESS || errno == EINTR ? connect_status(fd) : errno;
@@ -89,10 +90,10 @@ static int begin(int fd, const struct sockaddr *name, socklen_t len) {
 ** is connected or has failed, and connect_status returns the result. */
 static int connect_to(const struct sockaddr *name, socklen_t len,
                       int *pending) {
-  int err, fd = make(name->sa_family);
+  int err, fd = make_socket(name->sa_family);
   if (fd < 0)
     return fd;
-  err = begin(fd, name, len);
+  err = begin_connecting(fd, name, len);
   *pending = err == EINPROGRESS;
   if (err != 0 && !*pending)
     pt_fd_close(&fd);
@@ -101,7 +102,7 @@ static int connect_to(const struct sockaddr *name, socklen_t len,
 
 /* A port can be used again as soon as its listener has ended. */
 static int bind_to(const struct sockaddr *name, socklen_t len) {
-  int on = 1, fd = make(name->sa_family);
+  int on = 1, fd = make_socket(name->sa_family);
   if (fd < 0)
     return fd;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -265,8 +266,8 @@ static const char *kind_of(int err, const char *usual) {
   return usual;
 }
 
-static int fail(lua_State *L, const place *p, const char *what, int err,
-                const char *kind) {
+static int fail_at_place(lua_State *L, const place *p, const char *what,
+                         int err, const char *kind) {
   kind = kind_of(err, kind);
   if (p->path != NULL)
     return pt_fail_errno(L, err, kind, "cannot %s \"%s\"", what, p->path);
@@ -294,7 +295,8 @@ static int core_connect(lua_State *L) {
   fd = p.path != NULL ? connect_unix(p.path, &pending)
                       : open_tcp(&p, connect_to, &pending);
   if (fd < 0) /* EAGAIN: the queue of the listener is full */
-    return fail(L, &p, "connect to", -fd, fd == -EAGAIN ? "busy" : "closed");
+    return fail_at_place(L, &p, "connect to", -fd,
+                         fd == -EAGAIN ? "busy" : "closed");
   f->fd = fd;
   pt_ignore_sigpipe();
   lua_pushboolean(L, pending);
@@ -328,7 +330,7 @@ static int core_listen(lua_State *L) {
   fd = p.path != NULL ? listen_unix(p.path, mode, backlog)
                       : open_tcp(&p, listen_to, &backlog);
   if (fd < 0)
-    return fail(L, &p, "listen on", -fd, "invalid");
+    return fail_at_place(L, &p, "listen on", -fd, "invalid");
   f->fd = fd;
   return 1;
 }
@@ -338,7 +340,7 @@ static int core_accept(lua_State *L) {
   int listener = pt_fd_check(L, 1), fd;
   pt_fd *f = pt_fd_push(L);
   do /* skips connections that were closed meanwhile */
-    fd = prepare(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+    fd = prepare_socket(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
   while (fd == -EINTR || fd == -ECONNABORTED);
   if (fd == -EAGAIN || fd == -EWOULDBLOCK) {
     lua_pushboolean(L, 0);

@@ -61,7 +61,6 @@ static void run_ready(lua_State *L, pt_link *l);
 /* Creates a task. It is kept alive by its reference from the end of this
 ** function on; an error before that leaves it to the collector. */
 static pt_task *make_task(lua_State *L, pt_loop *lp) {
-  static const luaL_Reg no_methods[] = {{NULL, NULL}};
   pt_task *t = lua_newuserdatauv(L, sizeof *t, PT_TASK_VALUES);
   memset(t, 0, sizeof *t);
   t->mark = &task_mark;
@@ -70,7 +69,7 @@ static pt_task *make_task(lua_State *L, pt_loop *lp) {
   t->late.fire = fire_late;
   t->deadline.fire = fire_deadline;
   t->ready.run = run_ready;
-  pt_set_class(L, TASK, no_methods, NULL);
+  pt_set_class(L, TASK, NULL, NULL);
   t->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, PT_TASK_THREAD);
   pt_watch_set_hook(lp->watch, L, t->thread);

@@ -349,14 +349,14 @@ static int subtract_armed(pt_activation *a) {
 
 /* Makes Lua call on_hook after so many instructions, or earlier if the
 ** program's hook is due. */
-static void arm(pt_activation *a, int instructions) {
+static void arm_hook(pt_activation *a, int instructions) {
   a->armed = instructions;
   if ((a->mask & LUA_MASKCOUNT) && a->left < instructions)
     a->armed = a->left;
   lua_sethook(a->thread, on_hook, a->mask | LUA_MASKCOUNT, a->armed);
 }
 
-static void hook(const watch *w, pt_activation *a) {
+static void set_watch_hook(const watch *w, pt_activation *a) {
   if (lua_gethook(a->thread) != on_hook) {
     a->hook = lua_gethook(a->thread);
     a->mask = lua_gethookmask(a->thread);
@@ -365,10 +365,10 @@ static void hook(const watch *w, pt_activation *a) {
   }
   a->is_hooked = 1;
   a->gap = 1;
-  arm(a, 1);
+  arm_hook(a, 1);
 }
 
-static void unhook(const watch *w, const pt_activation *a) {
+static void restore_hook(const watch *w, const pt_activation *a) {
   if (lua_gethook(a->thread) != on_hook)
     return;
   lua_sethook(a->thread, a->hook, a->mask, a->count);
@@ -384,7 +384,7 @@ static int tick(watch *w) {
     return 0;
   }
   if (a->is_seen)
-    hook(w, a);
+    set_watch_hook(w, a);
   a->is_seen = 1;
   return 1;
 }
@@ -433,9 +433,9 @@ static void interrupt(lua_State *L, lua_Debug *ar, const watch *w,
   int is_due = subtract_armed(a), may_interrupt = !is_protected(L, ar);
   a->gap = may_interrupt ? 1 : a->gap % 127 * 2 + 1;
   if (may_interrupt && !call_back(L, MUST_ABORT))
-    unhook(w, a);
+    restore_hook(w, a);
   else
-    arm(a, a->gap);
+    arm_hook(a, a->gap);
   if (is_due)
     a->hook(L, ar);
   if (may_interrupt)
@@ -517,7 +517,7 @@ static void replace_top(watch *w, pt_activation *next) {
   w->top = next;
   atomic_signal_fence(memory_order_acquire);
   if (a != NULL && a->is_hooked)
-    unhook(w, a);
+    restore_hook(w, a);
 }
 
 int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,

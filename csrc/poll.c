@@ -1,6 +1,5 @@
 /*
-** Timers first, then what the three backends share, then one backend for each
-** of epoll, kqueue and poll.
+** Timers first, then what the two backends share, then epoll and kqueue.
 **
 ** A descriptor number may be closed and opened again between a wait and
 ** pt_poll_next. So every watch has a number (serial), and an event counts only
@@ -25,15 +24,12 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
-#else
-#include <fcntl.h>
-#include <poll.h>
 #endif
 
 /* {====== Timers ====== */
 
 /* Merges two heaps that are not empty. The link of the result is not set. */
-static pt_timer *merge(pt_timer *a, pt_timer *b) {
+static pt_timer *merge_heaps(pt_timer *a, pt_timer *b) {
   pt_timer *first = a->at <= b->at ? a : b, *second = first == a ? b : a;
   second->sibling = first->child;
   second->link = &first->child;
@@ -53,21 +49,21 @@ static pt_timer *merge_list(pt_timer *list) {
     pt_timer *a = list, *b = a->sibling;
     list = b != NULL ? b->sibling : NULL;
     if (b != NULL)
-      a = merge(a, b);
+      a = merge_heaps(a, b);
     a->sibling = pairs;
     pairs = a;
   }
   while (pairs != NULL) {
     pt_timer *next = pairs->sibling;
     pairs->sibling = NULL;
-    all = all != NULL ? merge(all, pairs) : pairs;
+    all = all != NULL ? merge_heaps(all, pairs) : pairs;
     pairs = next;
   }
   return all;
 }
 
 static void add_heap(pt_timers *h, pt_timer *t) {
-  h->root = h->root != NULL ? merge(h->root, t) : t;
+  h->root = h->root != NULL ? merge_heaps(h->root, t) : t;
   h->root->link = &h->root;
 }
 
@@ -105,6 +101,8 @@ pt_timer *pt_timers_take(pt_timers *h, double now) {
 
 /* }====== */
 
+size_t pt_poll_size(int limit) { return (size_t)limit * sizeof(pt_poll_slot); }
+
 void pt_poll_close(pt_poll *p) { pt_fd_close(&p->fd); }
 
 void pt_poll_grow(pt_poll *p, void *memory, int limit) {
@@ -139,13 +137,7 @@ static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
   return err;
 }
 
-#if defined(PT_POLL_EPOLL) || defined(PT_POLL_KQUEUE)
-
-/* {====== What epoll and kqueue share ====== */
-
-size_t pt_poll_size(int limit) { return (size_t)limit * sizeof(pt_poll_slot); }
-
-static int start(pt_poll *p, int fd) {
+static int open_with(pt_poll *p, int fd) {
   *p = (pt_poll){.fd = pt_fd_make_private(fd)};
   return p->fd >= 0 ? 0 : errno;
 }
@@ -180,18 +172,16 @@ int pt_poll_wait(pt_poll *p, int ms) {
   return p->count;
 }
 
-/* }====== */
-
-#endif
-
 #if defined(PT_POLL_EPOLL)
 
-int pt_poll_open(pt_poll *p) { return start(p, epoll_create1(EPOLL_CLOEXEC)); }
+int pt_poll_open(pt_poll *p) {
+  return open_with(p, epoll_create1(EPOLL_CLOEXEC));
+}
 
 /* The event carries the number of the watch: epoll still reports a file that
 ** was closed here but is open in a child, and its descriptor number may be in
 ** use again. */
-static int control(pt_poll *p, int op, int fd, int wanted) {
+static int control_epoll(pt_poll *p, int op, int fd, int wanted) {
   struct epoll_event event = {0};
   if (wanted & PT_POLL_READ)
     event.events |= EPOLLIN;
@@ -203,12 +193,12 @@ static int control(pt_poll *p, int op, int fd, int wanted) {
 
 /* `known` is the state that we have recorded. The number may have been closed
 ** and opened again since; then epoll reports ENOENT or EEXIST. */
-static int watch(pt_poll *p, int fd, int wanted, int known) {
-  int err = control(p, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, wanted);
+static int set_interest(pt_poll *p, int fd, int wanted, int known) {
+  int err = control_epoll(p, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, wanted);
   if (err == ENOENT)
-    err = control(p, EPOLL_CTL_ADD, fd, wanted);
+    err = control_epoll(p, EPOLL_CTL_ADD, fd, wanted);
   else if (err == EEXIST)
-    err = control(p, EPOLL_CTL_MOD, fd, wanted);
+    err = control_epoll(p, EPOLL_CTL_MOD, fd, wanted);
   return err;
 }
 
@@ -220,13 +210,13 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
   int err = 0;
   slot->serial = ++p->serial;
   if (wanted != 0)
-    err = watch(p, fd, wanted, known);
+    err = set_interest(p, fd, wanted, known);
   else if (known)
-    control(p, EPOLL_CTL_DEL, fd, 0);
+    control_epoll(p, EPOLL_CTL_DEL, fd, 0);
   return set_slot(p, fd, wanted, err == EPERM, err == EPERM ? 0 : err);
 }
 
-static void found(pt_poll *p, const struct epoll_event *event) {
+static void add_event(pt_poll *p, const struct epoll_event *event) {
   int fd = (int)(uint32_t)event->data.u64, ready = 0;
   if (event->events & EPOLLIN)
     ready |= PT_POLL_READ;
@@ -241,17 +231,18 @@ static int wait_for_batch(pt_poll *p, int most, int ms) {
   struct epoll_event events[PT_POLL_BATCH];
   int i, n = epoll_wait(p->fd, events, most, ms);
   for (i = 0; i < n; i++)
-    found(p, &events[i]);
+    add_event(p, &events[i]);
   return n < 0 ? errno : 0;
 }
 
 #elif defined(PT_POLL_KQUEUE)
 
-int pt_poll_open(pt_poll *p) { return start(p, kqueue()); }
+int pt_poll_open(pt_poll *p) { return open_with(p, kqueue()); }
 
 /* Returns 0 or an error number. Deleting a filter that does not exist is not an
 ** error: a closed descriptor has lost its filters. */
-static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
+static int change_filter(pt_poll *p, int fd, short filter,
+                         unsigned short flags) {
   struct kevent event;
   EV_SET(&event, (uintptr_t)fd, filter, flags, 0, 0, 0);
   if (kevent(p->fd, &event, 1, NULL, 0, NULL) >= 0)
@@ -263,8 +254,8 @@ static int change(pt_poll *p, int fd, short filter, unsigned short flags) {
 ** wanted needs no system call. */
 static int set_filter(pt_poll *p, int fd, short filter, int wanted, int known) {
   if (wanted)
-    return change(p, fd, filter, EV_ADD);
-  return known ? change(p, fd, filter, EV_DELETE) : 0;
+    return change_filter(p, fd, filter, EV_ADD);
+  return known ? change_filter(p, fd, filter, EV_DELETE) : 0;
 }
 
 static int set_filters(pt_poll *p, int fd, int wanted, int known) {
@@ -303,7 +294,7 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
   return set_slot(p, fd, wanted, always, err);
 }
 
-static void found(pt_poll *p, const struct kevent *event) {
+static void add_event(pt_poll *p, const struct kevent *event) {
   int fd = (int)event->ident;
   int ready = PT_POLL_READ;
   if (event->filter == EVFILT_WRITE)
@@ -316,71 +307,8 @@ static int wait_for_batch(pt_poll *p, int most, int ms) {
   struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
   int i, n = kevent(p->fd, NULL, 0, events, most, ms < 0 ? NULL : &time);
   for (i = 0; i < n; i++)
-    found(p, &events[i]);
+    add_event(p, &events[i]);
   return n < 0 ? errno : 0;
-}
-
-#else
-
-/* The list for poll(2) is in the same memory, after the slots. */
-size_t pt_poll_size(int limit) {
-  return (size_t)limit * (sizeof(pt_poll_slot) + sizeof(struct pollfd));
-}
-
-int pt_poll_open(pt_poll *p) {
-  *p = (pt_poll){.fd = -1};
-  return 0;
-}
-
-int pt_poll_set(pt_poll *p, int fd, int wanted) {
-  int err = wanted != 0 && fcntl(fd, F_GETFD) < 0 ? errno : 0;
-  p->slots[fd].serial = ++p->serial;
-  return set_slot(p, fd, wanted, 0, err);
-}
-
-/* Builds the list for one wait. Each list begins at another slot, so that a
-** full batch does not always leave out the same descriptors. */
-static nfds_t list(pt_poll *p, struct pollfd *fds) {
-  nfds_t n = 0;
-  int i;
-  for (i = 0; i < p->limit; i++) {
-    int fd = (p->rover + i) % p->limit;
-    int wanted = p->slots[fd].wanted;
-    if (wanted != 0)
-      fds[n++] = (struct pollfd){
-          .fd = fd,
-          .events = (short)((wanted & PT_POLL_READ ? POLLIN : 0) |
-                            (wanted & PT_POLL_WRITE ? POLLOUT : 0))};
-  }
-  return n;
-}
-
-static void found(pt_poll *p, const struct pollfd *fd) {
-  pt_poll_slot *slot = &p->slots[fd->fd];
-  int ready = 0;
-  if (fd->revents & POLLIN)
-    ready |= PT_POLL_READ;
-  if (fd->revents & POLLOUT)
-    ready |= PT_POLL_WRITE;
-  if (fd->revents & (POLLERR | POLLHUP))
-    ready |= PT_POLL_READ | slot->wanted;
-  if (fd->revents & POLLNVAL) /* closed while watched */
-    slot->wanted = 0;
-  else if (ready != 0)
-    add_found(p, fd->fd, slot->serial, ready);
-}
-
-int pt_poll_wait(pt_poll *p, int ms) {
-  struct pollfd *fds = (struct pollfd *)(void *)(p->slots + p->limit);
-  nfds_t i, n = list(p, fds);
-  p->count = p->taken = 0;
-  if (poll(fds, n, ms) < 0)
-    return -errno;
-  for (i = 0; i < n; i++)
-    found(p, &fds[i]);
-  if (p->count > 0)
-    p->rover = p->found[p->count - 1].fd + 1;
-  return p->count;
 }
 
 #endif

@@ -1,8 +1,8 @@
 /*
 ** What the loop waits for: descriptors and timers.
 **
-** Readiness: which of many descriptors can be read or written now. One of three
-** backends waits: epoll, kqueue or poll. The caller owns the struct, the memory
+** Readiness: which of many descriptors can be read or written now. One of two
+** backends waits: epoll or kqueue. The caller owns the struct, the memory
 ** for the slots and the watched descriptors. It must stop watching a descriptor
 ** before it closes it. The struct owns its own descriptor from pt_poll_open to
 ** pt_poll_close.
@@ -13,16 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exactly one backend is defined; a name defined beforehand forces that
-** backend. */
-#if defined(PT_POLL_EPOLL) || defined(PT_POLL_KQUEUE) || defined(PT_POLL_POLL)
-#elif defined(__linux__)
+/* Exactly one backend is defined. */
+#if defined(__linux__)
 #define PT_POLL_EPOLL
 #elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) ||     \
     defined(__OpenBSD__) || defined(__DragonFly__)
 #define PT_POLL_KQUEUE
 #else
-#define PT_POLL_POLL
+#error "pintle needs epoll or kqueue"
 #endif
 
 #pragma GCC visibility push(hidden)
@@ -48,7 +46,7 @@ typedef struct pt_poll_found {
 } pt_poll_found;
 
 typedef struct pt_poll {
-  int fd;              /* descriptor of epoll or kqueue, or -1 */
+  int fd;              /* descriptor of epoll or kqueue */
   int limit;           /* descriptors below this number have a slot */
   pt_poll_slot *slots; /* by descriptor, in the caller's memory */
   int always;          /* number of slots that are always ready */

@@ -88,8 +88,8 @@ static void give_up(pt_skim *k) {
 
 /* Appends the text of a name or an id. If it is longer than `room`, *len
 ** becomes greater than `room`. */
-static void keep(const char *from, const char *to, char *out, size_t *len,
-                 size_t room) {
+static void keep_bytes(const char *from, const char *to, char *out, size_t *len,
+                       size_t room) {
   size_t n = (size_t)(to - from), left = room + 1 - *len;
   if (n > left)
     n = left;
@@ -100,9 +100,9 @@ static void keep(const char *from, const char *to, char *out, size_t *len,
 
 static void keep_text(pt_skim *k, const char *from, const char *to) {
   if (k->state == IN_STRING && k->after == AT_COLON)
-    keep(from, to, k->name, &k->name_len, sizeof k->name);
+    keep_bytes(from, to, k->name, &k->name_len, sizeof k->name);
   else if (k->depth == 0 && k->member == ID)
-    keep(from, to, k->id, &k->id_len, sizeof k->id);
+    keep_bytes(from, to, k->id, &k->id_len, sizeof k->id);
 }
 
 /* Skips a string including its closing quote. Sets `*closed` if the quote was

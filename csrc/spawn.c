@@ -106,7 +106,7 @@ static int arm_death_signal(int sig, pid_t parent) {
 }
 
 /* Opens /dev/null. Moves a source that is below 3 but not in its place, so that
-** no step of `place` overwrites the source of a later step. */
+** no step of `place_descriptor` overwrites the source of a later step. */
 static int prepare_source(int source, int target) {
   if (source == PT_SPAWN_NULL)
     source = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -115,7 +115,7 @@ static int prepare_source(int source, int target) {
   return fcntl(source, F_DUPFD_CLOEXEC, 3);
 }
 
-static int place(int source, int target) {
+static int place_descriptor(int source, int target) {
   return source == target ? fcntl(target, F_SETFD, 0) : dup2(source, target);
 }
 
@@ -127,7 +127,7 @@ static void arrange_stdio(const int sources[3], int report) {
       give_up(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
   }
   for (i = 0; i < 3; i++)
-    if (place(prepared[i], i) == -1)
+    if (place_descriptor(prepared[i], i) == -1)
       give_up(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
 }
 
@@ -209,8 +209,8 @@ typedef struct links {
   int ours[4];    /* our ends of these pipes */
 } links;
 
-static int fail(pt_spawn_failure *failure, const char *step, const char *name,
-                int err) {
+static int set_failure(pt_spawn_failure *failure, const char *step,
+                       const char *name, int err) {
   *failure = (pt_spawn_failure){step, name, err};
   return -1;
 }
@@ -233,7 +233,7 @@ static int find_sources(const pt_spawn_plan *plan, links *l,
     if (source == PT_SPAWN_INHERIT)
       source = is_open(i) ? i : PT_SPAWN_NULL;
     if (source >= 0 && !is_open(source))
-      return fail(failure, CANNOT_CONNECT, pt_spawn_stdio[i], EBADF);
+      return set_failure(failure, CANNOT_CONNECT, pt_spawn_stdio[i], EBADF);
     l->sources[i] = source;
   }
   return 0;
@@ -268,7 +268,8 @@ static int open_pipes(const pt_spawn_plan *plan, links *l) {
 #endif
 
 /* A function of its own, with nothing in it that vfork could clobber. */
-static pid_t start(const pt_spawn_plan *plan, const links *l, pid_t parent) {
+static pid_t start_child(const pt_spawn_plan *plan, const links *l,
+                         pid_t parent) {
   pid_t pid = vfork();
   if (pid == 0)
     become(plan, l->sources, l->theirs[REPORT_PIPE], parent);
@@ -281,7 +282,7 @@ static pid_t start_undisturbed(const pt_spawn_plan *plan, const links *l) {
   int err;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
-  pid = start(plan, l, getpid());
+  pid = start_child(plan, l, getpid());
   err = errno;
   sigprocmask(SIG_SETMASK, &before, NULL);
   errno = err;
@@ -298,7 +299,7 @@ static int await_exec(int report, pt_spawn_failure *failure) {
   return n != (ssize_t)sizeof *failure;
 }
 
-static void reap(pid_t pid) {
+static void reap_child(pid_t pid) {
   while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
     continue;
 }
@@ -313,10 +314,10 @@ int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
   err = open_pipes(plan, &l);
   pid = err == 0 ? start_undisturbed(plan, &l) : -1;
   if (pid == -1)
-    fail(failure, CANNOT_START, plan->argv[0], err != 0 ? err : errno);
+    set_failure(failure, CANNOT_START, plan->argv[0], err != 0 ? err : errno);
   close_ends(l.theirs);
   if (pid != -1 && !await_exec(l.ours[REPORT_PIPE], failure)) {
-    reap(pid);
+    reap_child(pid);
     pid = -1;
   }
   if (pid == -1) {
@@ -335,7 +336,7 @@ int pt_spawn(const pt_spawn_plan *plan, pt_spawn_child *child,
 /* {====== Finding a program ====== */
 
 /* Returns 0 if the file can be executed, else the reason. */
-static int look_at(const char *file) {
+static int check_executable(const char *file) {
   struct stat st;
   if (stat(file, &st) == -1)
     return errno;
@@ -345,8 +346,8 @@ static int look_at(const char *file) {
 }
 
 /* The result is absolute, because the child may enter another directory. */
-static int compose(const char *dir, size_t len, const char *name, char *file,
-                   size_t size) {
+static int compose_path(const char *dir, size_t len, const char *name,
+                        char *file, size_t size) {
   char here[PATH_MAX] = "";
   int n, is_absolute = len > 0 && dir[0] == '/';
   if (!is_absolute && getcwd(here, sizeof here) == NULL)
@@ -358,13 +359,14 @@ static int compose(const char *dir, size_t len, const char *name, char *file,
 
 /* Skips directories without the program. A program that exists but cannot be
 ** executed is the better reason to report. */
-static int search(const char *name, const char *path, char *file, size_t size) {
+static int search_path(const char *name, const char *path, char *file,
+                       size_t size) {
   int result = ENOENT;
   for (;;) {
     size_t len = strcspn(path, ":");
-    int err = compose(path, len, name, file, size);
+    int err = compose_path(path, len, name, file, size);
     if (err == 0)
-      err = look_at(file);
+      err = check_executable(file);
     if (err == 0)
       return 0;
     if (err != ENOENT && err != ENOTDIR)
@@ -379,11 +381,11 @@ int pt_spawn_find(const char *name, const char *path, char *file, size_t size) {
   if (name[0] == '\0')
     return ENOENT;
   if (strchr(name, '/') == NULL)
-    return search(name, path != NULL ? path : _PATH_DEFPATH, file, size);
+    return search_path(name, path != NULL ? path : _PATH_DEFPATH, file, size);
   if (strlen(name) >= size)
     return ENAMETOOLONG;
   strcpy(file, name);
-  return look_at(file);
+  return check_executable(file);
 }
 
 /* }====== */

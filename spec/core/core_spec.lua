@@ -1,4 +1,4 @@
--- The module of the C part is nothing but names: a part of it is opened when one of its names is first asked for.
+-- The core opens each of its parts when one of the part's names is first used.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -11,14 +11,14 @@ local function names()
   return list
 end
 
--- What a program says that has asked the core for nothing yet.
+-- The output of a program that has not used the core before.
 local function said_by(code)
   local text = children.run { command = children.lua("local core = require 'pintle.core' " .. code) }
   return text
 end
 
 describe("the core", function()
-  it("has every name of its contract, also if that is the first that is asked for", function()
+  it("has every name of its contract, whichever is used first", function()
     local list = names()
     assert.truthy(#list > 25)
     for _, name in ipairs(list) do
@@ -34,7 +34,7 @@ describe("the core", function()
     assert.is_nil(core[true])
   end)
 
-  it("makes what a part gives out whole, whatever was there before", function()
+  it("creates complete objects, whatever was used before", function()
     assert.equal("hello", said_by [[
       local process <close> = core.spawn { command = { "cat" } }
       process.stdin:write "hello"

@@ -31,7 +31,7 @@ describe("a descriptor", function()
     assert.equal("llo", r:read(1 << 40))
   end)
 
-  it("carries every byte", function()
+  it("transfers every byte value", function()
     local r, w = keep(core.pipe())
     local bytes = {}
     for i = 0, 255 do bytes[#bytes + 1] = string.char(i) end
@@ -39,20 +39,20 @@ describe("a descriptor", function()
     assert.equal(table.concat(bytes), r:read())
   end)
 
-  it("says false when there is nothing yet", function()
+  it("returns false when there is nothing to read yet", function()
     local r, w = keep(core.pipe())
     assert.is_false(r:read())
     assert.is_false(w:closed())
   end)
 
-  it("reads the empty string at the end of input", function()
+  it("returns an empty string at the end of input", function()
     local r, w = keep(core.pipe())
     w:close()
     assert.equal("", r:read())
     assert.equal("", r:read())
   end)
 
-  it("says false when there is no room to write", function()
+  it("returns false when there is no room to write", function()
     local r, w = keep(core.pipe())
     local written, n = 0, 0
     while n do
@@ -64,7 +64,7 @@ describe("a descriptor", function()
     assert.equal("x", r:read(1))
   end)
 
-  it("fails to write when nobody reads any more, and the program lives", function()
+  it("fails to write when the reader has closed, and the program survives", function()
     local r, w = keep(core.pipe())
     r:close()
     local n, message, kind, errno = w:write("x")
@@ -74,7 +74,7 @@ describe("a descriptor", function()
     assert.equal(32, errno)
   end)
 
-  it("fails to do what its end of the pipe is not for", function()
+  it("fails to write to the reading end, and to read from the writing end", function()
     local r, w = keep(core.pipe())
     assert.equal("closed", select(3, r:write("x")))
     local data, message = w:read()
@@ -82,7 +82,7 @@ describe("a descriptor", function()
     assert.equal("cannot read: Bad file descriptor", message)
   end)
 
-  it("closes once and for all", function()
+  it("can be closed twice, and does nothing afterwards", function()
     local r = keep(core.pipe())
     r:close()
     r:close()
@@ -97,14 +97,14 @@ describe("a descriptor", function()
     core.pipe()
   end)
 
-  it("tells its number", function()
+  it("has a number", function()
     local r, w = keep(core.pipe())
     assert.is_true(r:fileno() > 2)
     assert.not_equal(r:fileno(), w:fileno())
     assert.equal(("pintle.fd (%d)"):format(r:fileno()), tostring(r))
   end)
 
-  it("minds what it is called on and with", function()
+  it("rejects wrong objects and arguments", function()
     local r, w = keep(core.pipe())
     for _, method in ipairs { "read", "write", "close", "closed", "fileno" } do
       assert.has_error(function() r[method](nil) end)
@@ -115,7 +115,7 @@ describe("a descriptor", function()
     assert.has_error(function() w:write({}) end)
   end)
 
-  it("of a socket pair goes both ways", function()
+  it("of a socket pair transfers in both directions", function()
     local one, other = keep(core.socketpair())
     one:write("there")
     other:write("back")
@@ -127,7 +127,7 @@ describe("a descriptor", function()
     assert.equal("closed", select(3, one:write("x")))
   end)
 
-  it("is none when the process has too many", function()
+  it("cannot be opened when the process has too many", function()
     local said = run {
       command = sh("ulimit -n 16; exec \"$@\"", table.unpack(lua [[
         local core = require "pintle.core"
@@ -147,7 +147,7 @@ describe("a descriptor", function()
       .. "cannot make a socket pair: Too many open files\tfull\t24\n", said)
   end)
 
-  it("leaves 0, 1 and 2 to their owner, who may have closed them", function()
+  it("is never 0, 1 or 2, even if these are closed", function()
     local said = run {
       command = sh("exec \"$@\" 0<&- 2>&-", table.unpack(lua [[
         local core = require "pintle.core"
@@ -160,7 +160,7 @@ describe("a descriptor", function()
   end)
 end)
 
-describe("the claim on stdin and stdout", function()
+describe("claiming stdin and stdout", function()
   local nothing_left
 
   before_each(function() nothing_left = children.stock() end)
@@ -172,7 +172,7 @@ describe("the claim on stdin and stdout", function()
     return assert(core.spawn(options))
   end
 
-  it("keeps every print, library and child off the protocol", function()
+  it("keeps the output of print, libraries and children out of the protocol", function()
     local process <close> = start [[
       io.write("before\n")
       local core = require "pintle.core"
@@ -187,7 +187,7 @@ describe("the claim on stdin and stdout", function()
     assert.equal(0, process:wait(children.patience))
   end)
 
-  it("keeps every read and child off the protocol's input", function()
+  it("keeps other readers and children away from the protocol's input", function()
     local process <close> = start [[
       local core = require "pintle.core"
       local input, output = assert(core.claim_stdio())
@@ -202,7 +202,7 @@ describe("the claim on stdin and stdout", function()
     assert.equal("||protocol", read(process.stderr))
   end)
 
-  it("does not wait for input", function()
+  it("returns descriptors that do not block", function()
     local process <close> = start [[
       local input, output = assert(require "pintle.core".claim_stdio())
       output:write(tostring(input:read()))
@@ -210,7 +210,7 @@ describe("the claim on stdin and stdout", function()
     assert.equal("false", read(process.stdout))
   end)
 
-  it("survives a reader that has gone", function()
+  it("lets the program survive a reader that has closed", function()
     local process <close> = start [[
       local input, output = assert(require "pintle.core".claim_stdio())
       require "pintle.core".poll(30, input, "r")
@@ -222,7 +222,7 @@ describe("the claim on stdin and stdout", function()
     assert.equal(0, process:wait(children.patience))
   end)
 
-  it("is made once", function()
+  it("works once", function()
     local process <close> = start [[
       local core = require "pintle.core"
       assert(core.claim_stdio())
@@ -253,7 +253,7 @@ describe("the claim on stdin and stdout", function()
     assert.equal(failure .. failure .. "true\n", said)
   end)
 
-  it("says so if stdin is closed, whatever else has been opened before", function()
+  it("reports a closed stdin, even if its number is in use again", function()
     local said = run {
       command = sh("exec \"$@\" 0<&-", table.unpack(lua [[
         local core = require "pintle.core"
@@ -265,7 +265,7 @@ describe("the claim on stdin and stdout", function()
     assert.equal("cannot claim stdin and stdout: Bad file descriptor\n", said)
   end)
 
-  it("does without stderr", function()
+  it("works without stderr", function()
     local said = run {
       command = sh("exec \"$@\" 2>&-", table.unpack(lua [[
         local input, output = assert(require "pintle.core".claim_stdio())
@@ -296,7 +296,7 @@ describe("the terminal", function()
   before_each(function() nothing_left = children.stock() end)
   after_each(function() nothing_left() end)
 
-  it("is not behind a pipe", function()
+  it("is not a pipe", function()
     local r <close>, w = core.pipe()
     assert.is_false(core.isatty(r))
     assert.is_false(core.isatty(w:fileno()))
@@ -304,7 +304,7 @@ describe("the terminal", function()
     w:close()
   end)
 
-  it("is asked about by descriptor", function()
+  it("is recognised by descriptor", function()
     for _, ask in ipairs { core.isatty, core.columns } do
       for _, wrong in ipairs { "1", 1.5, -1, 1 << 40, {} } do
         assert.has_error(function() ask(wrong) end)
@@ -315,7 +315,7 @@ describe("the terminal", function()
     assert.is_nil(core.columns(999999))
   end)
 
-  it("tells its width", function()
+  it("has a width", function()
     local makes_terminals = { command = { "script", "-qec", "true", "/dev/null" }, stdin = "null", stderr = "null" }
     if not core.which("script") or select(2, run(makes_terminals)) ~= 0 then
       return pending("script(1) is not here to make a terminal, or has none")

@@ -1,4 +1,4 @@
--- A program that hosts plugins may fork, by a module of its own. They are the parent's.
+-- A program that hosts plugins may fork, through another module. The plugins stay with the parent.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 
@@ -12,7 +12,7 @@ local PROGRAM = [[
   print(outcome and outcome.message or err)
 ]]
 
--- A handler that forks, and whose child has another one, which does not look at the time.
+-- A handler that forks; the child runs another handler, which does not check the time.
 local COMPUTING = [[
   package.cpath = "%s/?.so;" .. package.cpath
   local fork = require "fork"
@@ -71,7 +71,7 @@ describe("a handler that computes", function()
   setup(build)
   teardown(remove)
 
-  it("is reached in a fork that was made while another was at work", function()
+  it("is interrupted in a fork that was made while another handler ran", function()
     local text = children.run { command = children.lua(COMPUTING:format(folder)), stderr = "null" }
     assert.equal("the request timed out after 50ms (code -32001)\n", text)
   end)

@@ -18,7 +18,7 @@ local function assert_events(expected, events)
   assert.equal(#expected + 1, #events, told)
 end
 
--- In one string, so that thousands are compared in no time.
+-- One string, so that thousands of results are compared quickly.
 local function told(framing, pieces)
   return table.concat(play(framing, pieces), "\n")
 end
@@ -51,7 +51,7 @@ for _, framing in ipairs { "header", "line", "auto" } do
       end
     end
 
-    it("gives the same wherever the bytes are split", function()
+    it("finds the same frames wherever the bytes are split", function()
       for _, frame in ipairs(frames) do
         local bytes, whole = frame.bytes, told(framing, { frame.bytes })
         for at = 1, math.min(#bytes - 1, 700) do
@@ -60,7 +60,7 @@ for _, framing in ipairs { "header", "line", "auto" } do
       end
     end)
 
-    it("gives the same byte by byte and in pieces of any size", function()
+    it("finds the same frames byte by byte and in pieces of any size", function()
       for _, frame in ipairs(frames) do
         local whole = told(framing, { frame.bytes })
         assert.equal(whole, told(framing, each_byte(frame.bytes)), frame.name)
@@ -76,8 +76,8 @@ describe("a header", function()
     return ("Content-Length: %d\r\n\r\n%s"):format(#body, body)
   end
 
-  -- Long enough that the length could be read at a glance.
-  it("is measured by its limit also where it is but one line", function()
+  -- Long enough for the shortcut that reads the length of a single-line header.
+  it("counts a single long line against its limit", function()
     for limit = 18, 26 do
       local options = { framing = "header", limits = { header = limit } }
       local bytes = frame "a" .. frame "b"
@@ -90,7 +90,7 @@ describe("a header", function()
 end)
 
 describe("noise", function()
-  it("is counted, in pieces and in bytes", function()
+  it("is counted in pieces and in bytes", function()
     local stream, far <close> = wire.open { framing = "auto", limits = frames.limits }
     wire.write(far, "hello\n" .. ("x"):rep(300) .. "\n" .. '{"jsonrpc":"2.0","method":"m"}\nbye\n')
     assert.is_true(wire.collect(stream, {}))

@@ -7,7 +7,7 @@ local function pieces_of(bytes, size)
   return pieces
 end
 
--- All that comes of these bytes, as lines.
+-- All events of these bytes, as lines.
 local function told(framing, bytes, size, ...)
   local frames = core.frames(framing, ...)
   local found = {}
@@ -26,7 +26,7 @@ local function told(framing, bytes, size, ...)
 end
 
 describe("core.frames", function()
-  it("finds messages between headers, and what is around them", function()
+  it("finds messages with headers, and the noise around them", function()
     local bytes = "starting\r\nContent-Length: 2\r\n\r\n{}oops\ncontent-length: 4\n\n[1]\n\n"
       .. "Content-Length: x\r\n\r\nbye"
     assert.same({
@@ -37,23 +37,23 @@ describe("core.frames", function()
     }, { told("auto", bytes, 1000) })
   end)
 
-  it("finds lines, whatever is in them", function()
+  it("finds lines with any content", function()
     assert.same({ { 'message "{}"', 'message "no JSON"', 'message "[]"' }, "line" },
       { told("line", "{}\n\n  \r\nno JSON\r\n[]", 1000) })
   end)
 
-  it("tells of what is too long", function()
+  it("reports frames that are too long", function()
     assert.same({ 'bad "1234" line is longer than the limit of 4', 'message "1234"' },
       (told("line", "12345\n1234\n", 1000, 4)))
     assert.same({ 'noise "' .. ("x"):rep(8) .. '"', 'noise "xx"' }, (told("header", ("x"):rep(10), 1000, 4, 8)))
   end)
 
-  it("tells of what the input ends in", function()
+  it("reports how the input ended", function()
     assert.same({ 'bad "Content-Length: 3\\13\\\n\\13\\\n{}" input ends inside a message, bytes missing: 1' },
       (told("header", "Content-Length: 3\r\n\r\n{}", 1000)))
   end)
 
-  it("finds the same wherever the bytes are split", function()
+  it("finds the same frames wherever the bytes are split", function()
     for _, fixture in ipairs(fixtures) do
       local limits = fixtures.limits
       local whole = told(fixture.framing, fixture.bytes, 1e6, limits.message, limits.header)
@@ -77,7 +77,7 @@ describe("core.frames", function()
     assert.is_nil(frames:next())
   end)
 
-  it("does not mind being used by a finalizer meanwhile", function()
+  it("survives being used by a finalizer while it works", function()
     local frames = core.frames "line"
     local seen = {}
     local function tempt()
@@ -98,7 +98,7 @@ describe("core.frames", function()
     collectgarbage()
   end)
 
-  it("is used as it should be", function()
+  it("rejects wrong arguments", function()
     assert.has_error(function() core.frames "none" end)
     assert.has_error(function() core.frames("line", 0) end, "bad argument #2 to 'frames' (a number of bytes expected)")
     assert.has_error(function() core.frames "line":feed() end)

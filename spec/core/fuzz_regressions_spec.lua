@@ -1,9 +1,9 @@
--- What script/fuzz has found, told as behaviour.
+-- Inputs that script/fuzz has found.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local streams = require "spec.support.stream"
 
--- Feeds the bytes in pieces of this size; everything received, as one line each.
+-- Feeds the bytes in pieces of this size and returns everything received, one line per message.
 local function received(bytes, size, options)
   local read, feed = core.pipe()
   local out, write = core.pipe()
@@ -27,8 +27,8 @@ local function received(bytes, size, options)
   return lines
 end
 
-describe("what fuzzing found", function()
-  it("tells the framing from the same bytes however they are split", function()
+describe("a case found by fuzzing:", function()
+  it("the framing is detected the same however the bytes are split", function()
     for _, bytes in ipairs {
       (" "):rep(30) .. '{"jsonrpc":"2.0","method":"m"}\n',
       "Note: " .. ("x"):rep(30) .. " Content-Length: 2\r\n\r\n{}",
@@ -42,7 +42,7 @@ describe("what fuzzing found", function()
     end
   end)
 
-  -- In a Lua with little else in it, so that finalizers run at every turn.
+  -- In a Lua state with little else in it, so that finalizers run often.
   local function in_small_lua(code)
     local text, status = children.run { command = children.lua([[
       local core, streams = require "pintle.core", require "spec.support.stream"
@@ -60,7 +60,7 @@ describe("what fuzzing found", function()
     assert.equal(0, status)
   end
 
-  it("survives a finalizer that closes the stream while a frame is refused", function()
+  it("a finalizer may close the stream while a frame is refused", function()
     in_small_lua [[
       for _ = 1, 500 do
         when_collected = nil
@@ -75,7 +75,7 @@ describe("what fuzzing found", function()
     ]]
   end)
 
-  it("hands a waiter out once when a finalizer gives up on the call that is being answered", function()
+  it("a waiter is returned once if a finalizer drops the call that is being answered", function()
     in_small_lua [[
       for turns = 1, 200 do -- of a finalizer until it gives up
         when_collected = nil
@@ -98,7 +98,7 @@ describe("what fuzzing found", function()
     ]]
   end)
 
-  it("ends at once when the other side is gone in both directions before the answer", function()
+  it("a stream ends at once when the other side closes both directions before the answer", function()
     local loop, peers = require "pintle.loop", require "pintle.peer"
     local read, feed = core.pipe()
     local out, write = core.pipe()

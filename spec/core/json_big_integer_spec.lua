@@ -27,7 +27,7 @@ describe("a big integer", function()
     end)
   end
 
-  it("may stand anywhere in a text", function()
+  it("may be anywhere in a text", function()
     local text = '{"a":[1,98765432109876543210,{"b":-98765432109876543210}]}'
     assert.equal(text, json.encode(decode(text)))
     text = "[" .. ("98765432109876543210,"):rep(5000) .. "1]" -- decoded with the collector stopped
@@ -36,7 +36,7 @@ describe("a big integer", function()
     assert.equal(text, json.encode(decode(text)))
   end)
 
-  it("is the nearest float by default, or refused", function()
+  it("becomes the nearest float by default, or is refused", function()
     assert.equal(12345678901234567890.0, json.decode "12345678901234567890")
     assert.matches("number too large", select(2, json.decode(BIG[6])))
   end)
@@ -56,7 +56,7 @@ describe("a big integer", function()
     end
   end)
 
-  it("may be made by hand, and is written as a number only if it has the digits of one", function()
+  it("can be created by hand, and must consist of digits", function()
     assert.equal("[123]", json.encode { setmetatable({ "123" }, json.bigint_mt) })
     for _, wrong in ipairs { "", "-", "01", "1}", "1e5", " 1", "1\n" } do
       local value = setmetatable({ wrong }, json.bigint_mt)
@@ -65,12 +65,12 @@ describe("a big integer", function()
     assert.equal("{}", json.encode(setmetatable({}, json.bigint_mt)))
   end)
 
-  it("counts as nested no deeper than a table does", function()
+  it("counts as one level of nesting", function()
     assert.equal("[[98765432109876543210]]", json.encode(decode "[[98765432109876543210]]", 3))
     assert.equal("98765432109876543210", tostring(decode("[98765432109876543210]", 1)[1]))
   end)
 
-  it("is decoded whatever finalizers do", function()
+  it("is decoded correctly while finalizers run", function()
     local text = "[" .. ("98765432109876543210,"):rep(300) .. "0]"
     haunting.start(function() assert(json.encode(decode(BIG[3])) == BIG[3]) end)
     haunting.drive(10, function() assert(json.encode(decode(text)) == text) end)
@@ -81,7 +81,7 @@ end)
 describe("a stream that keeps big integers", function()
   local TEXT = '[98765432109876543210,{"n":-98765432109876543210}]'
 
-  it("does so from the next message on, until it is turned off", function()
+  it("does so from the next message on, until the option is off again", function()
     local a, b = pair.open {}
     local function passed()
       a:notify("m", json.raw(TEXT))
@@ -114,7 +114,7 @@ describe("a stream that keeps big integers", function()
 end)
 
 describe("a peer that keeps big integers", function()
-  it("is opened so, or adopts it", function()
+  it("is opened with the option, or adopts it", function()
     local near, far = core.socketpair()
     local one = assert(peers.open { read = near, write = near })
     local other = assert(peers.open { read = far, write = far, big_integers = true })

@@ -34,7 +34,7 @@ describe("lua-cjson", function()
     end
   end)
 
-  it("takes the values that the codec made, and the other way round", function()
+  it("encodes values decoded by the codec, and vice versa", function()
     for _ = 1, 300 do
       local text = json.encode(random_json.value(json.null, json.array))
       local ours, theirs = json.decode(text), cjson.decode(text)

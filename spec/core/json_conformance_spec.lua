@@ -1,5 +1,5 @@
--- The parsing suite of Nicolas Seriot. It lies beside the checkout and is not part of the project, so it may
--- be missing; docs/json.md then is all there is.
+-- The parsing suite of Nicolas Seriot. It is beside the checkout, not part of the project, so it may
+-- be missing.
 local core = require "pintle.core"
 local deep = require "spec.support.deep"
 local lfs = require "lfs"
@@ -21,7 +21,7 @@ local function cases(prefix)
   return list
 end
 
--- The rows of the table in docs/json.md: the name of a case, and what is said to be done with it.
+-- The rows of the table in docs/json.md: the name of a case, and what the codec does with it.
 local function choices()
   local rows = {}
   for name, choice in slurp("docs/json.md"):gmatch("\n| `(i_[^`]+)` | (%a+) |") do
@@ -38,7 +38,7 @@ local function judge(name)
   return "rejected"
 end
 
--- Text kept as it is must be judged alike.
+-- Raw text must be accepted and refused in the same cases.
 local function judge_raw(name)
   return pcall(json.raw, slurp(folder .. "/" .. name)) and "accepted" or "rejected"
 end
@@ -50,7 +50,7 @@ end
 
 describe("the conformance suite", function()
   if not lfs.attributes(folder) then
-    it("is not beside this checkout, so it is passed over", function() end)
+    it("is not beside this checkout: skipped", function() end)
     return
   end
 
@@ -60,22 +60,22 @@ describe("the conformance suite", function()
     assert.equal(35, #cases("i"))
   end)
 
-  it("is accepted where it must be", function()
+  it("has its valid texts accepted", function()
     for _, name in ipairs(cases("y")) do assert_judged("accepted", name) end
   end)
 
-  it("is rejected where it must be", function()
+  it("has its invalid texts rejected", function()
     for _, name in ipairs(cases("n")) do assert_judged("rejected", name) end
   end)
 
-  it("is judged as docs/json.md says where either will do", function()
+  it("has its optional texts treated as docs/json.md says", function()
     local rows = choices()
     for _, name in ipairs(cases("i")) do
       assert_judged(rows[name] or "in the table of docs/json.md", name)
     end
   end)
 
-  it("has every case that docs/json.md speaks of", function()
+  it("has every case that docs/json.md names", function()
     local count = 0
     for name in pairs(choices()) do
       assert.is_table(lfs.attributes(folder .. "/" .. name), name)
@@ -84,7 +84,7 @@ describe("the conformance suite", function()
     assert.equal(#cases("i"), count)
   end)
 
-  it("is the same value after it was written and read again", function()
+  it("gives the same values after encoding and decoding again", function()
     for _, name in ipairs(cases("y")) do
       local value = json.decode(slurp(folder .. "/" .. name))
       assert.is_true(deep.equal(value, json.decode(json.encode(value))), name)

@@ -1,4 +1,4 @@
--- Objects that remember the order in which their members came.
+-- Objects that keep the order of their members.
 local core = require "pintle.core"
 local deep = require "spec.support.deep"
 local haunting = require "spec.support.haunting"
@@ -17,7 +17,7 @@ local function names_of(object)
   return table.concat(names, " ")
 end
 
--- The text of an object with so many members, whose names are in no order that a table would have.
+-- The text of an object with this many members, in an order that a table would not have.
 local function large(count)
   local members = {}
   for i = 1, count do members[i] = ('"n%d":%d'):format(i * 7919 % 1000003, i) end
@@ -25,7 +25,7 @@ local function large(count)
 end
 
 describe("an object decoded with its order", function()
-  it("is found by pairs, and written, as it came", function()
+  it("is iterated and written in the order of the text", function()
     local text = '{"zebra":1,"apple":{"y":[{"q":1,"b":2}],"x":{}},"mango":null,"":0}'
     local object = decode(text)
     assert.equal("zebra apple mango ", names_of(object))
@@ -34,14 +34,14 @@ describe("an object decoded with its order", function()
     assert.equal(text, json.encode(object))
   end)
 
-  it("has the members that it has without", function()
+  it("has the same members as without the order", function()
     local text = '{"a":1,"b":{"c":[1.0,null,{}]},"1":true}'
     assert.is_true(deep.equal(json.decode(text), decode(text)))
     assert.equal(1, decode(text).a)
     assert.is_nil(decode(text).x)
   end)
 
-  it("is told from an array when it is empty, and arrays are none", function()
+  it("differs from an empty array", function()
     assert.equal("[{},[]]", json.encode(decode "[{},[]]"))
     assert.equal(json.array_mt, getmetatable(decode("[]")))
     assert.equal("", names_of(decode "{}"))
@@ -54,7 +54,7 @@ describe("an object decoded with its order", function()
     end
   end)
 
-  it("has a name that comes twice at its first place, with its last value", function()
+  it("has a repeated name at its first place, with its last value", function()
     assert.equal('{"a":3,"b":2}', json.encode(decode '{"a":1,"b":2,"a":3}'))
     assert.equal('{"a":3,"b":2,"d":4,"c":5}', json.encode(decode '{"a":1,"b":2,"a":3,"d":4,"c":5}'))
     local text = large(200)
@@ -67,7 +67,7 @@ describe("an object decoded with its order", function()
     assert.is_nil(decode(text).missing)
   end)
 
-  it("has what is added later behind, and forgets what is taken away", function()
+  it("appends added members, and drops removed ones", function()
     local object = decode '{"b":1,"a":2,"c":3}'
     object.x, object.a = 4, nil
     assert.equal("b c x", names_of(object))
@@ -75,7 +75,7 @@ describe("an object decoded with its order", function()
     assert.equal('{"b":1,"a":5,"c":3,"x":4}', json.encode(object))
   end)
 
-  it("may be emptied while it is gone through", function()
+  it("may be emptied while it is iterated", function()
     local object, seen = decode '{"c":1,"a":2,"b":3}', {}
     for name in pairs(object) do
       seen[#seen + 1] = name
@@ -85,21 +85,21 @@ describe("an object decoded with its order", function()
     assert.is_nil(next(object))
   end)
 
-  it("keeps it however deep it is, and whatever its size", function()
+  it("keeps its order at any depth and size", function()
     local text = ('{"b":[{"z":0,"a":'):rep(300) .. large(70) .. (',"c":1}],"a":2}'):rep(300)
     assert.equal(text, json.encode(decode(text)))
     text = "[" .. (large(100) .. ","):rep(200) .. "0]" -- large enough to be decoded with the collector stopped
     assert.equal(text, json.encode(decode(text)))
   end)
 
-  it("comes back as the same text, whatever it is", function()
+  it("is written as the same text, whatever it contains", function()
     for _ = 1, 300 do
       local text = json.encode(random_json.value(json.null, json.array))
       assert.equal(text, json.encode(decode(text)))
     end
   end)
 
-  it("is refused with the same words", function()
+  it("is refused with the same errors as without the order", function()
     for _, text in ipairs { '{"a":1', '{"a"}', '{"a":1,}', "{1:2}", '{"a":1}x', ("[{"):rep(10) } do
       local _, message = json.decode(text)
       assert.equal(message, select(2, decode(text)))
@@ -107,7 +107,7 @@ describe("an object decoded with its order", function()
     assert.matches("nested too deeply", select(2, json.decode('{"a":{}}', 1, true)))
   end)
 
-  it("is decoded whatever finalizers do", function()
+  it("is decoded correctly while finalizers run", function()
     local text = "[" .. (large(70) .. ',{"b":{},"a":[]},'):rep(20) .. "0]"
     haunting.start(function() assert(json.encode(decode '{"b":1,"a":2}') == '{"b":1,"a":2}') end)
     haunting.drive(10, function() assert(json.encode(decode(text)) == text) end)
@@ -123,7 +123,7 @@ local function orders_in(text)
 end
 
 describe("the order of decoded objects", function()
-  it("is shared by those with the same names in the same order", function()
+  it("is shared by objects with the same names in the same order", function()
     local orders = orders_in '[{"a":1,"b":2},{"a":{},"b":[]},{"b":1,"a":2},{"a":1},{"a":1,"b":2,"c":3},{},{}]'
     assert.equal(orders[1], orders[2])
     assert.equal(orders[6], orders[7])
@@ -133,13 +133,13 @@ describe("the order of decoded objects", function()
     assert.equal(orders[1], orders[2])
   end)
 
-  it("is that of one object where members are added to another", function()
+  it("does not change when members are added to another object with it", function()
     local list = decode '[{"b":1,"a":2},{"b":3,"a":4}]'
     list[1].c, list[1].b = 5, nil
     assert.equal('[{"a":2,"c":5},{"b":3,"a":4}]', json.encode(list))
   end)
 
-  it("is right where names come twice, are long or many", function()
+  it("is right for repeated, long and many names", function()
     local long = ("x"):rep(100)
     local with_long_names = ('{"%sb":1,"%sa":2}'):format(long, long)
     for _, object in ipairs { '{"a":1,"b":2,"a":3}', with_long_names, large(65), large(200) } do
@@ -148,7 +148,7 @@ describe("the order of decoded objects", function()
     end
   end)
 
-  it("is right where there are more orders than are kept", function()
+  it("is right when there are more orders than the cache keeps", function()
     local parts = {}
     for i = 1, 3000 do parts[i] = ('{"z%d":1,"a%d":2,"m":%d}'):format(i % 1000, i % 700, i) end
     local text = "[" .. table.concat(parts, ",") .. "]"
@@ -158,7 +158,7 @@ describe("the order of decoded objects", function()
     end
   end)
 
-  it("does no harm where its metatable is emptied", function()
+  it("survives changes to its metatable", function()
     local function empty(metatable)
       for key in next, metatable do metatable[key] = nil end
     end
@@ -180,12 +180,12 @@ describe("the order of decoded objects", function()
     return taken, value
   end
 
-  it("takes no memory an object", function()
+  it("takes no memory per object when it is shared", function()
     local text = "[" .. ('{"zebra":1,"apple":2,"mango":3},'):rep(20000) .. "0]"
     assert.is_true(kilobytes(text, true) < kilobytes(text, false) * 1.1)
   end)
 
-  it("takes half as much again as a large object, at the most", function()
+  it("takes at most half as much memory as a large object", function()
     local text = large(20000)
     local plain = kilobytes(text, false)
     local ordered, object = kilobytes(text, true)
@@ -208,15 +208,15 @@ describe("the order of decoded objects", function()
   end)
 end)
 
-describe("pairs of an object with an order", function()
-  it("goes by it, made by hand or not, and on with the others", function()
+describe("pairs on an object with an order", function()
+  it("follows the order, then visits the other members", function()
     local object = setmetatable({ a = 1, b = 2, c = 3, x = 4 }, json.order { "c", "missing", "a" })
     assert.equal("c a", names_of(object):sub(1, 3))
     assert.equal(7, #names_of(object))
     assert.equal("x", names_of(setmetatable({ x = 1 }, json.order {})))
   end)
 
-  it("has a step that refuses what has no order", function()
+  it("returns a step function that rejects other tables", function()
     local step = pairs(decode "{}")
     for _, wrong in ipairs { {}, setmetatable({}, {}), json.array(), "x", 1 } do
       assert.has_error(function() step(wrong) end)
@@ -230,7 +230,7 @@ end)
 describe("a stream that keeps order", function()
   local TEXT = '{"z":{"b":1,"a":2},"y":[{"d":1,"c":2}]}'
 
-  it("does so from the next message on, and no longer than it is told", function()
+  it("does so from the next message on, until the option is off again", function()
     local a, b = pair.open {}
     local function passed()
       a:notify("m", json.raw(TEXT))
@@ -246,7 +246,7 @@ describe("a stream that keeps order", function()
     b:close()
   end)
 
-  it("does so for results, errors and the members of a batch", function()
+  it("does so for results, errors and batches", function()
     local a, b = pair.open {}
     a:set_envelope { ordered = true }
     a:request(1, "m")
@@ -263,7 +263,7 @@ describe("a stream that keeps order", function()
 end)
 
 describe("a peer that keeps order", function()
-  it("is opened so, or adopts it", function()
+  it("is opened with the option, or adopts it", function()
     local near, far = core.socketpair()
     local one = assert(peers.open { read = near, write = near, framing = "line" })
     local other = assert(peers.open { read = far, write = far, framing = "line", ordered = true })

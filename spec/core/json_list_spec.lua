@@ -2,7 +2,7 @@ local core = require "pintle.core"
 
 local encode = core.json.encode
 
--- A list all of whose items are in the table's hash, where they have no order: a constructor makes it that way.
+-- A list with all items in the hash part of its table, where they have no order: a constructor with keys makes one.
 local function list_in_hash(n)
   local parts = {}
   for i = n, 1, -1 do parts[#parts + 1] = ("[%d]=%d"):format(i, i) end
@@ -35,7 +35,7 @@ describe("a list whose items are in the hash of its table", function()
     assert.is_true(was_out_of_order)
   end)
 
-  it("is written in order inside of others", function()
+  it("is written in order when it is nested", function()
     local outer = list_in_hash(64)
     outer[20] = list_in_hash(32)
     outer[40] = { inner = list_in_hash(48) }
@@ -44,7 +44,7 @@ describe("a list whose items are in the hash of its table", function()
     assert.equal(text, (encode(outer)))
   end)
 
-  it("is refused with a hole, which is named", function()
+  it("is refused if it has a hole, with the index of the hole", function()
     local list = list_in_hash(64)
     list[33] = nil
     local ok, message = pcall(encode, { items = list })
@@ -52,7 +52,7 @@ describe("a list whose items are in the hash of its table", function()
     assert.matches("value.items%[33%]: a list with a hole", message)
   end)
 
-  it("is refused with a name beside the items", function()
+  it("is refused if it also has names", function()
     local list = list_in_hash(64)
     list.name = true
     local ok, message = pcall(encode, list)
@@ -60,7 +60,7 @@ describe("a list whose items are in the hash of its table", function()
     assert.matches("both items and names", message)
   end)
 
-  it("is not mistaken for one whose keys are strings of digits", function()
+  it("is not confused with an object whose names are digits", function()
     local ok, message = pcall(encode, load 'return {[1]=1, [2]=2, ["3"]=3, [4]=4}' ())
     assert.is_false(ok)
     assert.matches("both items and names", message)

@@ -10,7 +10,7 @@ local function assert_bits(expected, actual, why)
   end
 end
 
--- What C reads, which is the nearest double.
+-- The nearest double, as C's strtod reads it.
 local function nearest(text)
   return tonumber(text:find("[.eE]") and text or text .. "e0")
 end
@@ -23,7 +23,7 @@ local function digits_of(text)
   return (text:gsub("^-", ""):gsub("[eE].*", ""):gsub("%.", ""):gsub("^0+", ""):gsub("0+$", ""))
 end
 
--- No text with fewer digits reads back as x; and with as many it is the nearest to it.
+-- No text with fewer digits reads back as x, and among those with as many digits this is the nearest to x.
 local function assert_shortest(x)
   local text = encode(x)
   assert_bits(x, decode(text), text)
@@ -50,7 +50,7 @@ local function random_digits(n)
 end
 
 describe("an integer", function()
-  it("stays one to the last of its 64 bits", function()
+  it("is exact in all 64 bits", function()
     for _, text in ipairs {
       "0", "1", "-1", "9", "10", "99", "100", "9007199254740991", "9007199254740993", "-9007199254740993",
       "999999999999999999", "1000000000000000000", "9223372036854775806", "9223372036854775807",
@@ -94,7 +94,7 @@ describe("an integer", function()
 end)
 
 describe("a float", function()
-  it("stays one when it is whole", function()
+  it("stays a float when it is whole", function()
     for text, value in pairs { ["1.0"] = 1.0, ["-1.0"] = -1.0, ["0.0"] = 0.0, ["100.0"] = 100.0, ["1e2"] = 100.0,
       ["1E+2"] = 100.0, ["0e0"] = 0.0, ["10e-1"] = 1.0 } do
       assert_bits(value, decode(text), text)
@@ -126,11 +126,11 @@ describe("a float", function()
     end
   end)
 
-  it("of any bits comes back bit for bit, in its shortest form", function()
+  it("comes back bit for bit, in its shortest form, whatever its bits", function()
     for _ = 1, 20000 do assert_shortest(random_double()) end
   end)
 
-  it("that is a power of two, or beside one, comes back too", function()
+  it("comes back if it is a power of two or next to one", function()
     for exponent = -1074, 1023 do
       local x = 2.0 ^ exponent
       local n = string.unpack("<i8", string.pack("<d", x))
@@ -142,14 +142,14 @@ describe("a float", function()
     end
   end)
 
-  it("that is a power of ten, or beside one, comes back too", function()
+  it("comes back if it is a power of ten or next to one", function()
     for exponent = -323, 308 do
       local n = string.unpack("<i8", string.pack("<d", tonumber("1e" .. exponent)))
       for step = -1, 1 do assert_shortest((string.unpack("<d", string.pack("<i8", n + step)))) end
     end
   end)
 
-  it("that is subnormal comes back too", function()
+  it("comes back if it is subnormal", function()
     for _ = 1, 5000 do
       assert_shortest((string.unpack("d", string.pack("i8", math.random(0) >> math.random(12, 63)))))
     end
@@ -166,7 +166,7 @@ describe("a float", function()
 end)
 
 describe("a decimal", function()
-  it("of any length is read as the nearest float", function()
+  it("is read as the nearest float, whatever its length", function()
     for _ = 1, 20000 do
       local digits = random_digits(math.random(1, 40))
       local point = math.random(0, #digits - 1)
@@ -175,7 +175,7 @@ describe("a decimal", function()
     end
   end)
 
-  it("of thousands of digits is read as the nearest float", function()
+  it("is read as the nearest float, with thousands of digits", function()
     for _, n in ipairs { 20, 100, 767, 768, 779, 780, 781, 800, 5000 } do
       local digits = random_digits(n)
       assert_reads("0." .. digits)
@@ -185,7 +185,7 @@ describe("a decimal", function()
     end
   end)
 
-  it("halfway between two floats goes to the even one, and a hair beside it to the nearer", function()
+  it("halfway between two floats is rounded to even, and just beside it to the nearer", function()
     for _ = 1, 500 do
       local half = (math.random(1 << 53, (1 << 54) - 1) | 1) << math.random(0, 8)
       assert_reads(half .. ".0")
@@ -196,7 +196,7 @@ describe("a decimal", function()
     end
   end)
 
-  it("at the edge of the smallest floats is rounded right", function()
+  it("is rounded correctly near the smallest floats", function()
     local tiny = "2.4703282292062327208"
     for _, text in ipairs {
       tiny .. "e-324", tiny .. "299e-324", "2.47032822920623272e-324", "2.4703282292062328e-324", "4.9e-324",
@@ -226,20 +226,20 @@ describe("a decimal", function()
     assert_reads("1.7976931348623158e308")
   end)
 
-  it("may have its power written any way", function()
+  it("may have its exponent in any form", function()
     for _, text in ipairs { "1e5", "1E5", "1e+5", "1e05", "1e-05", "1.0e5", "0.1e6", "123e-2", "1e00000000000001" } do
       assert_reads(text)
     end
   end)
 
-  it("whose digits and power cancel out is exact", function()
+  it("whose digits and exponent cancel out is exact", function()
     assert_reads("0." .. ("0"):rep(400) .. "1e401")
     assert_reads("1" .. ("0"):rep(400) .. "e-400")
     assert_reads("123456789012345678" .. ("0"):rep(500) .. "e-510")
   end)
 end)
 
-describe("what only looks like a number", function()
+describe("text that only resembles a number", function()
   it("is refused", function()
     for _, text in ipairs {
       "-", "+1", "01", "-01", "00", "1.", "-1.", ".5", "-.5", "1e", "1e+", "1E-", "1.e5", "0x10", "1_000", "1;5",
@@ -252,7 +252,7 @@ describe("what only looks like a number", function()
 end)
 
 describe("the locale", function()
-  it("has no say in numbers", function()
+  it("has no effect on numbers", function()
     local before = os.setlocale(nil, "numeric")
     for _, name in ipairs { "de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8", "nl_NL.UTF-8" } do
       if os.setlocale(name, "numeric") then break end

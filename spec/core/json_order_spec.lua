@@ -7,7 +7,7 @@ local pair = require "spec.support.pair"
 local json = core.json
 local decode, encode, order = json.decode, json.encode, json.order
 
--- The names of an object's members as they stand in the text, where they are names of one letter.
+-- The names of an object's members in the order of the text, if each is one letter.
 local function names_in(text)
   return (text:gsub('"(%a)":%d+', "%1"):gsub("%W", ""))
 end
@@ -17,11 +17,11 @@ describe("an object with an order", function()
 
   local function ordered(object) return setmetatable(object, CBA) end
 
-  it("is written in it", function()
+  it("is written in that order", function()
     assert.equal('{"c":3,"b":2,"a":1}', encode(ordered { a = 1, b = 2, c = 3 }))
   end)
 
-  it("is written without the members that it does not have", function()
+  it("is written without the members that it lacks", function()
     assert.equal('{"c":3,"a":1}', encode(ordered { a = 1, c = 3 }))
     assert.equal('{"b":2}', encode(ordered { b = 2 }))
     assert.equal('{"c":false,"b":null}', encode(ordered { b = json.null, c = false }))
@@ -33,7 +33,7 @@ describe("an object with an order", function()
     assert.equal('[{},{"a":{}}]', encode { ordered {}, ordered { a = ordered {} } })
   end)
 
-  it("is written with its other members behind, each once", function()
+  it("is written with its other members last, each once", function()
     local object, others = { b = 2, a = 1 }, {}
     for letter in ("defghijklmnopqrstuvwxyz"):gmatch "." do
       object[letter] = 0
@@ -47,14 +47,14 @@ describe("an object with an order", function()
     assert.equal("xyz", names_in(encode(setmetatable({ x = 1, y = 2, z = 3 }, order { "x", "y" }))))
   end)
 
-  it("may hold others and itself be held, by an order of their own", function()
+  it("may contain objects with other orders, and be contained in one", function()
     local ZA = order { "z", "a" }
     local inner = setmetatable({ a = ordered { a = 1, b = 2 }, z = { ordered { a = 1, c = 3 } } }, ZA)
     local text = '{"c":{"z":[{"c":3,"a":1}],"a":{"b":2,"a":1}},"a":[]}'
     assert.equal(text, encode(ordered { a = json.array(), c = inner }))
   end)
 
-  it("keeps it however deep it is", function()
+  it("keeps its order at any depth", function()
     local value = ordered { a = 1, c = 3 }
     for _ = 1, 100 do value = ordered { b = value, a = 1, c = ordered {} } end
     local text = ('{"c":{},"b":'):rep(100) .. '{"c":3,"a":1}' .. (',"a":1}'):rep(100)
@@ -76,7 +76,7 @@ describe("an object with an order", function()
     assert.equal('{"":1,"a b":2,"\\n":3,"ä":4,"1":5,"__index":6,"__gc":7,"' .. ("x"):rep(100) .. '":8}', encode(object))
   end)
 
-  -- An object with some of the names, and the text that it is to become.
+  -- An object with some of the names, and its expected text.
   local function random_object(names, depth)
     local object, texts = {}, {}
     for _, name in ipairs(names) do
@@ -95,7 +95,7 @@ describe("an object with an order", function()
     return setmetatable(object, order(names)), "{" .. table.concat(texts, ",") .. "}"
   end
 
-  it("is written in it whatever the number of names and members", function()
+  it("is written in order for any number of names and members", function()
     for _, count in ipairs { 1, 2, 3, 5, 8, 13, 31, 42, 63, 64, 65, 127, 128, 129 } do
       local names = {}
       for i = 1, count do names[i] = "n" .. i .. ("x"):rep(i % 60) end
@@ -106,27 +106,27 @@ describe("an object with an order", function()
     end
   end)
 
-  it("may have more names than anyone has", function()
+  it("may have an order with many more names than members", function()
     local names = {}
     for i = 1, 1000 do names[i] = "n" .. i end
     assert.equal('{"n7":1,"n999":2}', encode(setmetatable({ n999 = 2, n7 = 1 }, order(names))))
   end)
 
-  it("takes no note of what the list becomes later", function()
+  it("does not change with the list that the order was made of", function()
     local names = { "b", "a" }
     local object = setmetatable({ a = 1, b = 2 }, order(names))
     names[1], names[2] = "a", "b"
     assert.equal('{"b":2,"a":1}', encode(object))
   end)
 
-  it("never calls what its metatable has", function()
+  it("calls no metamethods", function()
     local BA = order { "b", "a" }
     BA.__index = function() error "called" end
     BA.__len, BA.__pairs = BA.__index, BA.__index
     assert.equal('{"a":1}', encode(setmetatable({ a = 1 }, BA)))
   end)
 
-  it("is refused with items, also where an order has as many names", function()
+  it("is refused if it has items, even if the order has as many names", function()
     for _, object in ipairs { { 1 }, { 1, 2, 3, 4 }, { 1, a = 1 }, { a = 1, [3] = 1 }, { [2] = 1 } } do
       assert.error_matches(function() encode { x = ordered(object) } end,
         "value%.x%[%d%]: an ordered object with items has no JSON form")
@@ -135,7 +135,7 @@ describe("an object with an order", function()
     assert.has_error(function() encode(ordered { [true] = 1 }) end)
   end)
 
-  it("is refused where any object is, by the same path", function()
+  it("is refused for the same reasons as other objects, with the same path", function()
     assert.error_matches(function() encode(ordered { a = 1, b = { print } }) end, "value%.b%[1%]: a function")
     assert.error_matches(function() encode(ordered { x = { y = print } }) end, "value%.x%.y: a function")
     assert.error_matches(function() encode(ordered { ["\xff"] = 1 }) end, "invalid UTF%-8")
@@ -146,11 +146,11 @@ describe("an object with an order", function()
     assert.error_matches(function() encode(ordered { a = nested.value(1000) }) end, "nested too deeply")
   end)
 
-  it("is no array, and cannot be made one", function()
+  it("is not an array, and cannot become one", function()
     assert.error_matches(function() json.array(ordered {}) end, "metatable")
   end)
 
-  it("is the params, result and data of messages", function()
+  it("is accepted as params, result and data of messages", function()
     local a, b = pair.open { raw = true }
     a:request(1, "m", ordered { a = 1, c = 3 })
     local _, id, _, params = pair.pass(a, b)
@@ -167,7 +167,7 @@ describe("an object with an order", function()
     b:close()
   end)
 
-  it("is written whatever finalizers do", function()
+  it("is written correctly while finalizers run", function()
     local value = {}
     for i = 1, 300 do value[i] = ordered { a = i, b = ordered { c = "x", b = i }, z = i } end
     local expected = encode(value)
@@ -189,7 +189,7 @@ describe("an order", function()
     assert.error_matches(function() order() end, "table expected")
   end)
 
-  it("is a metatable of its own", function()
+  it("is a metatable", function()
     assert.not_equal(order { "a" }, order { "a" })
     assert.matches("^pintle%.order: ", tostring(setmetatable({}, order { "a" })))
   end)

@@ -15,8 +15,8 @@ local function assert_refused(expected, value)
   assert.equal(expected, message:gsub("^%S+:%d+: ", ""))
 end
 
-describe("what has no JSON form", function()
-  it("is refused by its type", function()
+describe("a value without a JSON form", function()
+  it("is refused with its type", function()
     assert_refused("value: NaN has no JSON form", 0 / 0)
     assert_refused("value: an infinity has no JSON form", math.huge)
     assert_refused("value: an infinity has no JSON form", -math.huge)
@@ -26,13 +26,13 @@ describe("what has no JSON form", function()
     assert_refused("value: a userdata has no JSON form", debug.upvalueid(assert_refused, 1))
   end)
 
-  it("is refused at the caller's line", function()
+  it("raises at the caller's line", function()
     local line = debug.getinfo(1, "l").currentline + 1
     local _, message = pcall(function() encode(print) end)
     assert.matches("json_refusal_spec.lua:" .. line .. ": value", message, nil, true)
   end)
 
-  it("is refused when a table holds itself", function()
+  it("is a table that contains itself", function()
     local loop = {}
     loop.me = loop
     assert_refused("value.me: a table that contains itself has no JSON form", loop)
@@ -44,7 +44,7 @@ describe("what has no JSON form", function()
     assert_refused("value.deep.deeper.up: a table that contains itself has no JSON form", below)
   end)
 
-  it("is refused where a table first holds itself, whatever the nesting that is allowed", function()
+  it("is a table that contains itself, reported where it recurs, at any allowed depth", function()
     for _, below in ipairs { 0, 1, 10, 14, 15, 16, 17, 40 } do
       local loop = core.json.array { nested.value(below), {} }
       loop[2][1] = loop
@@ -57,7 +57,7 @@ describe("what has no JSON form", function()
     end
   end)
 
-  it("is refused when a table far down holds itself", function()
+  it("is a deeply nested table that contains itself", function()
     for _, depth in ipairs { 2, 15, 16, 17, 18, 100, 900 } do
       local top = {}
       local bottom = top
@@ -100,7 +100,7 @@ describe("what has no JSON form", function()
     assert_refused("value.name: " .. what, json.array { name = "x" })
   end)
 
-  it("is a key that is neither a name nor an index", function()
+  it("is a table with a key that is neither a name nor an index", function()
     for _, key in ipairs { 0, -1, 1.5, true, false, print, {}, math.mininteger } do
       assert.matches("has no JSON form", refused { [key] = 1 })
       assert.matches("has no JSON form", refused { 1, 2, [key] = 1 })
@@ -112,7 +112,7 @@ describe("what has no JSON form", function()
     assert_refused("value[number]: a key that is neither a name nor an index has no JSON form", { [1.5] = 1 })
   end)
 
-  it("leaves nothing behind for the next value", function()
+  it("leaves the codec ready for the next value", function()
     for _ = 1, 3 do
       refused { "half a list", ("x"):rep(1000), { print } }
       assert.equal("[1]", encode { 1 })
@@ -120,7 +120,7 @@ describe("what has no JSON form", function()
   end)
 end)
 
-describe("the path to what is wrong", function()
+describe("the path to a refused value", function()
   it("has names, indices and quotes where they are needed", function()
     assert_refused("value.items[3].when: a function has no JSON form", { items = { 1, 2, { when = print } } })
     assert_refused('value["a b"]: a function has no JSON form', { ["a b"] = print })
@@ -131,26 +131,26 @@ describe("the path to what is wrong", function()
     assert_refused('value["é"]: a function has no JSON form', { ["é"] = print })
   end)
 
-  it("points into lists by their index wherever they are kept", function()
+  it("has the index in a list, wherever Lua stores the items", function()
     local list = {}
     for i = 10, 1, -1 do list[i] = i end
     list[7] = print
     assert_refused("value[7]: a function has no JSON form", list)
   end)
 
-  it("points at the text that is not UTF-8", function()
+  it("leads to a string that is not UTF-8", function()
     assert_refused("value.a[2]: invalid UTF-8", { a = { "fine", "\xff" } })
     assert.matches("invalid UTF-8", refused { a = { ["\xff"] = 1 } }, nil, true)
     assert.matches("^value%.a%[", (refused { a = { ["\xff"] = 1 } }))
   end)
 
-  it("reaches down to what is nested too deeply", function()
+  it("leads down to the value that is nested too deeply", function()
     local value = {}
     for _ = 1, 3 do value = { a = value } end
     assert.matches("value.a.a: nested too deeply", refused(value, 2), nil, true)
   end)
 
-  it("is found behind thousands of good values", function()
+  it("is found after thousands of good values", function()
     local list = {}
     for i = 1, 5000 do list[i] = { name = "x", list = { 1, 2, 3 } } end
     list[4321].list[2] = print
@@ -165,7 +165,7 @@ describe("a text that is not JSON", function()
     assert.equal(expected, message, text)
   end
 
-  it("is refused with what is wrong and where", function()
+  it("is refused with the reason and the position", function()
     assert_message("unfinished value at line 1, column 1", "")
     assert_message("unfinished value at line 1, column 4", "   ")
     assert_message("unfinished value at line 1, column 2", "[")
@@ -200,7 +200,7 @@ describe("a text that is not JSON", function()
     assert_message("nested too deeply at line 1, column 3", "[[[]]]", 2)
   end)
 
-  it("is refused with the line that it is on", function()
+  it("is refused with the line number", function()
     assert_message("invalid value at line 3, column 3", '{\n"a": [\n  oops]}')
     assert_message("unfinished value at line 2, column 1", "[\n")
     assert_message("control character in string at line 2, column 3", '[1,\n"a\nb"]')
@@ -208,7 +208,7 @@ describe("a text that is not JSON", function()
     assert_message("invalid value at line 2, column 2", "\r\n\r?")
   end)
 
-  it("is refused wherever it is cut short", function()
+  it("is refused wherever it is cut", function()
     local text = '{"a":[1,-2.5e3,"x\\n\\ud83d\\ude00é"],"b":{"c":null,"d":[true,false,[]]},"e":{}}'
     assert.is_table(decode(text))
     for n = 0, #text - 1 do
@@ -219,8 +219,8 @@ describe("a text that is not JSON", function()
   end)
 end)
 
-describe("the path in a message", function()
-  it("is text whatever the keys are", function()
+describe("the path in an error message", function()
+  it("is valid text whatever the keys are", function()
     for key, shown in pairs { ["\xff"] = "\\xff", ['a"b'] = "a\\x22b", ["tab\t"] = "tab\\x09", ["größe"] = "größe" } do
       local ok, message = pcall(core.json.encode, { [key] = print })
       assert.is_false(ok)

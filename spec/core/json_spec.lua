@@ -15,14 +15,14 @@ local function again(text)
 end
 
 describe("the codec", function()
-  it("knows the three literals", function()
+  it("reads and writes the three literals", function()
     assert.is_true(decode("true"))
     assert.is_false(decode("false"))
     assert.equal(json.null, decode("null"))
     assert.equal("[true,false,null]", encode { true, false, json.null })
   end)
 
-  it("has cjson's null", function()
+  it("uses the null of lua-cjson", function()
     assert.equal(cjson.null, json.null)
     assert.equal("null", encode(cjson.null))
     assert.equal("null", cjson.encode(decode("null")))
@@ -33,30 +33,30 @@ describe("the codec", function()
     assert.has_error(function() encode() end)
   end)
 
-  it("passes over white space of every kind, and writes none", function()
+  it("skips every kind of white space, and writes none", function()
     assert.equal('{"a":[1,{}]}', again(' \t\r\n{ \n"a" \t:\r[ 1 , { } ] } \n'))
     assert.equal("7", again("\n\n7\n"))
   end)
 
-  it("takes a bare value of any kind", function()
+  it("accepts any single value", function()
     assert.equal("text", decode('"text"'))
     assert.equal(12, decode("12"))
     assert.equal(12, decode(" 12 "))
   end)
 
-  it("refuses what is no string to read from", function()
+  it("rejects arguments that are not strings", function()
     for _, value in ipairs { {}, true, print } do
       assert.has_error(function() decode(value) end)
     end
     assert.has_error(function() decode() end)
   end)
 
-  it("gives the last of equal names", function()
+  it("keeps the last of repeated names", function()
     local value = decode('{"a":1,"b":2,"a":3,"\\u0061":4}')
     assert.same({ a = 4, b = 2 }, value)
   end)
 
-  it("gives the last of equal names however many are between them", function()
+  it("keeps the last of repeated names, however far apart", function()
     for _, between in ipairs { 1, 62, 63, 64, 65, 127, 128, 129, 1000 } do
       local members = { '"twice":"first"' }
       for i = 1, between do members[#members + 1] = ('"k%d":%d'):format(i, i) end
@@ -69,27 +69,27 @@ describe("the codec", function()
 end)
 
 describe("an array", function()
-  it("comes out marked, an object does not", function()
+  it("is marked when it is decoded, an object is not", function()
     assert.is_true(is_array(decode("[]")))
     assert.is_true(is_array(decode("[1]")))
     assert.is_nil(getmetatable(decode("{}")))
     assert.is_nil(getmetatable(decode('{"a":1}')))
   end)
 
-  it("goes back as an array when it is empty, at any depth", function()
+  it("stays an array when it is empty, at any depth", function()
     for _, text in ipairs { "[]", "{}", "[[]]", "[{}]", '{"a":[]}', '{"a":{}}', "[[],{},[[]],[{}]]" } do
       assert.equal(text, again(text))
     end
   end)
 
-  it("stays one when its last item is removed", function()
+  it("stays an array when its last item is removed", function()
     local list = decode("[1,2]")
     table.remove(list)
     table.remove(list)
     assert.equal("[]", encode(list))
   end)
 
-  it("is made by hand", function()
+  it("is made by json.array", function()
     assert.equal("[]", encode(json.array {}))
     assert.equal("[]", encode(json.array()))
     assert.equal("[]", encode(json.array(nil)))
@@ -99,25 +99,25 @@ describe("an array", function()
     assert.equal(list, json.array(list))
   end)
 
-  it("is not made of a table that has a metatable of its own", function()
+  it("is not made from a table that has another metatable", function()
     local other = setmetatable({}, {})
     assert.error_matches(function() json.array(other) end, "metatable")
     assert.has_error(function() json.array("list") end)
     assert.has_error(function() json.array(1) end)
   end)
 
-  it("is what a table with items is, marked or not, and one without is an object", function()
+  it("is any table with items; a table without items is an object", function()
     assert.equal("[1,2]", encode { 1, 2 })
     assert.equal("{}", encode {})
     assert.equal("[[1],{}]", encode { { 1 }, {} })
   end)
 
-  it("may hold nulls and falses", function()
+  it("may contain null and false", function()
     assert.equal("[null,false,null]", encode { json.null, false, json.null })
     assert.equal("[null,null]", again("[null,null]"))
   end)
 
-  it("keeps its order wherever the table keeps its items", function()
+  it("keeps its order however Lua stores the items", function()
     for _, n in ipairs { 1, 2, 3, 4, 5, 8, 9, 31, 32, 33, 100 } do
       local expected = {}
       for i = 1, n do expected[i] = tostring(i) end
@@ -140,13 +140,13 @@ describe("an array", function()
     end
   end)
 
-  it("is whole again when a hole in it was filled", function()
+  it("is accepted again when a hole in it was filled", function()
     local list = { 1, 2, nil, 4 }
     list[3] = 3
     assert.equal("[1,2,3,4]", encode(list))
   end)
 
-  it("of any length comes through", function()
+  it("may have any length", function()
     for _, n in ipairs { 1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 191, 192, 193, 255, 256, 257, 1000, 5000 } do
       local list = json.array {}
       for i = 1, n do list[i] = i end
@@ -162,7 +162,7 @@ describe("an array", function()
 end)
 
 describe("an object", function()
-  it("of any size comes through", function()
+  it("may have any size", function()
     for _, n in ipairs { 1, 2, 31, 32, 33, 62, 63, 64, 65, 127, 128, 129, 191, 192, 193, 1000, 5000 } do
       local expected, members = {}, {}
       for i = 1, n do
@@ -175,14 +175,14 @@ describe("an object", function()
     end
   end)
 
-  it("has names of any kind", function()
+  it("may have names of any kind", function()
     for _, name in ipairs { "", " ", "1", "\0", "é", "a\nb", '"', "\u{10FFFF}", ("x"):rep(1000) } do
       assert.is_true(deep.equal({ [name] = 1 }, decode(encode { [name] = 1 })))
     end
     assert.equal('{"":0}', again('{"":0}'))
   end)
 
-  it("has large members beside small ones", function()
+  it("may have large members beside small ones", function()
     local items = {}
     for i = 1, 70 do items[i] = ('{"list":[%s],"i":%d}'):format(("0,"):rep(i) .. "1", i) end
     local value = decode("[" .. table.concat(items, ",") .. "]")
@@ -194,14 +194,14 @@ describe("an object", function()
 end)
 
 describe("raw text", function()
-  it("is written as it stands", function()
+  it("is written unchanged", function()
     local raw = json.raw(' {"a": 1.50e+2,  "b":[ ]} ')
     assert.equal('[ {"a": 1.50e+2,  "b":[ ]} ]', encode { raw })
     assert.equal(' {"a": 1.50e+2,  "b":[ ]} ', tostring(raw))
     assert.equal(tostring(raw), encode(raw))
   end)
 
-  it("never brings a line break along", function()
+  it("is written without its line breaks", function()
     local raw = json.raw('{\n"a":\r\n1}')
     assert.equal('{ "a":  1}', encode(raw))
     assert.equal('{\n"a":\r\n1}', tostring(raw))
@@ -226,25 +226,25 @@ describe("raw text", function()
     assert.has_error(function() json.raw(nil) end)
   end)
 
-  it("says where it is not one", function()
+  it("is refused with the position of the error", function()
     assert.error_matches(function() json.raw "{\n  1}" end, "line 2, column 3")
     assert.error_matches(function() json.raw "1 2" end, "line 1, column 2")
   end)
 
-  it("may be nested as deep as anything else", function()
+  it("may be nested as deep as other values", function()
     assert.equal(nested.text(1000), encode(json.raw(nested.text(1000))))
     assert.error_matches(function() json.raw(nested.text(1001)) end, "nested too deeply")
   end)
 end)
 
 describe("nesting", function()
-  it("is allowed a thousand deep", function()
+  it("is allowed up to 1000 levels", function()
     for _, text in ipairs { nested.text(1000), nested.object_text(1000), nested.text(1000, "1") } do
       assert.equal(text, again(text))
     end
   end)
 
-  it("is refused deeper than that", function()
+  it("is refused beyond 1000 levels", function()
     for _, text in ipairs { nested.text(1001), nested.object_text(1001), ("["):rep(100000) } do
       local value, message = decode(text)
       assert.is_nil(value)
@@ -254,11 +254,11 @@ describe("nesting", function()
     assert.error_matches(function() encode(nested.value(1001)) end, "nested too deeply")
   end)
 
-  it("is counted in depth, not in brackets", function()
+  it("counts depth, not brackets", function()
     assert.is_table(decode("[" .. ("[[]],"):rep(5000) .. "[]]", 3))
   end)
 
-  it("is bounded by what one asks for", function()
+  it("has a limit that the caller can set", function()
     for _, depth in ipairs { 1, 2, 3, 10, 999, 1001, 5000 } do
       assert.is_table(decode(nested.text(depth), depth))
       assert.is_nil(decode(nested.text(depth + 1), depth))
@@ -271,14 +271,14 @@ describe("nesting", function()
     assert.has_error(function() encode({}, 0) end)
   end)
 
-  it("has a bound that cannot be passed", function()
+  it("has an upper limit", function()
     for _, depth in ipairs { -1, 1 << 20, 1 << 40, 1.5, "deep" } do
       assert.has_error(function() decode("1", depth) end)
       assert.has_error(function() encode(1, depth) end)
     end
   end)
 
-  it("that fills the stack is refused and not fatal", function()
+  it("is refused without a crash when it would fill the stack", function()
     local text = ("[" .. ("1,"):rep(60)):rep(32000)
     local value, message = decode(text, 32768)
     assert.is_nil(value)

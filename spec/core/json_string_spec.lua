@@ -8,7 +8,7 @@ local function assert_refused(text, what)
   assert.matches(what, message, nil, true)
 end
 
--- Behind any number of plain bytes, so that it falls on every place in a machine word.
+-- Preceded by any number of plain bytes, so that it starts at every offset in a machine word.
 local function each_place(text, check)
   for before = 0, 17 do
     check(("x"):rep(before) .. text, before)
@@ -17,14 +17,14 @@ local function each_place(text, check)
 end
 
 describe("a string", function()
-  it("holds any byte that is a character by itself", function()
+  it("may contain any ASCII byte", function()
     for code = 0, 127 do
       local text = string.char(code)
       each_place(text, function(whole) assert.equal(whole, decode(encode(whole))) end)
     end
   end)
 
-  it("holds any code point", function()
+  it("may contain any code point", function()
     local points = { 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xD7FF, 0xE000, 0xFFFD, 0xFFFE, 0xFFFF, 0x10000, 0x10FFFF }
     for _ = 1, 2000 do points[#points + 1] = math.random(0xE000, 0x10FFFF) end
     for code = 0x80, 0xD7FF, 7 do points[#points + 1] = code end
@@ -38,7 +38,7 @@ describe("a string", function()
     end)
   end)
 
-  it("is written with no more escapes than needed", function()
+  it("is written with as few escapes as possible", function()
     assert.equal([["\u0000\u0001\b\t\n\u000b\f\r\u001f]] .. ' \127/"', encode "\0\1\b\t\n\v\f\r\x1f \127/")
     assert.equal([["a\"b\\c"]], encode [[a"b\c]])
     assert.equal('""', encode "")
@@ -55,7 +55,7 @@ describe("a string", function()
     end)
   end)
 
-  it("may write every code point as an escape", function()
+  it("may have every code point escaped", function()
     for code = 0, 0xFFFF, 3 do
       if code < 0xD800 or code > 0xDFFF then
         assert.equal(utf8.char(code), decode(('"\\u%04x"'):format(code)))
@@ -68,7 +68,7 @@ describe("a string", function()
     assert.equal("\u{10000}\u{10FFFF}", decode [["\ud800\udc00\udbff\udfff"]])
   end)
 
-  it("refuses surrogates that are not a pair", function()
+  it("is refused with surrogates that are not a pair", function()
     for _, text in ipairs {
       [["\ud800"]], [["\udc00"]], [["\udbffx"]], [["\ud800\n"]], [["\ud800\ud800"]], [["\udc00\ud800"]],
       [["\ud800\u0041"]], [["\ud800\udbff"]], [["\ud83d\u"]], [["\ud83d\ude"]], [["\ud83d]], [["\ud83d\]],
@@ -78,7 +78,7 @@ describe("a string", function()
     end
   end)
 
-  it("refuses escapes that there are not", function()
+  it("is refused with unknown escapes", function()
     for _, text in ipairs { [["\a"]], [["\x41"]], [["\'"]], [["\0"]], [["\U0041"]], [["\ "]], "\"\\\0\"", "\"\\\n\"",
       "\"\\é\"" } do
       assert_refused(text, "invalid escape at line 1, column 2")
@@ -89,7 +89,7 @@ describe("a string", function()
     end
   end)
 
-  it("refuses control characters", function()
+  it("is refused with control characters", function()
     for code = 0, 31 do
       each_place(string.char(code), function(text, before)
         assert_refused('"' .. text .. '"', "control character in string at line 1, column " .. before + 2)
@@ -98,7 +98,7 @@ describe("a string", function()
     assert.equal("\127", decode('"\127"'))
   end)
 
-  it("refuses to end early", function()
+  it("is refused without its end", function()
     for _, text in ipairs { '"', '"a', '"\\', '"a\\', '"\\"', '"aaaaaaa', '"aaaaaaaa', '"aaaaaaaaaaaaaaaa', '"é' } do
       assert_refused(text, "unfinished string at line 1, column " .. #text + 1)
     end
@@ -133,7 +133,7 @@ describe("UTF-8", function()
     end)
   end
 
-  it("is refused when the text ends inside of a character", function()
+  it("is refused if the text ends inside a character", function()
     for _, whole in ipairs { "é", "€", "😀" } do
       for n = 1, #whole - 1 do
         local part = whole:sub(1, n)
@@ -144,7 +144,7 @@ describe("UTF-8", function()
     end
   end)
 
-  it("is checked in every two bytes that could begin a character", function()
+  it("is checked for every pair of bytes that could begin a character", function()
     for first = 0x80, 0xFF do
       for second = 0, 0xFF do
         local text = string.char(first, second)
@@ -155,7 +155,7 @@ describe("UTF-8", function()
     end
   end)
 
-  it("is judged as Lua judges it", function()
+  it("is accepted and refused as utf8.len does", function()
     for _ = 1, 20000 do
       local text = string.char(math.random(0xE0, 0xF7), math.random(0x70, 0xC8), math.random(0x78, 0xC0),
         math.random(0x78, 0xC0))

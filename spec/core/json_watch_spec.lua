@@ -1,4 +1,4 @@
--- Objects with watched names are found without a walk over all that was decoded.
+-- Objects with watched names are found without visiting everything that was decoded.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local pair = require "spec.support.pair"
@@ -12,7 +12,7 @@ local FILLER = '"' .. ("x"):rep(5000) .. '"'
 local function decode(text, ordered) return json.decode(text:gsub("FILLER", FILLER), nil, ordered) end
 
 describe("json.watch", function()
-  it("notes objects with a watched name, and everything around them", function()
+  it("marks objects with a watched name, and the containers around them", function()
     for _, ordered in ipairs { false, true } do
       local value = decode('{"f":FILLER,"a":{"b":[0,{"_marker":1,"in":{}}],"c":{}},"d":[{}],"_other":{}}', ordered)
       for _, noted in ipairs { value, value.a, value.a.b, value.a.b[2] } do assert.is_true(trail[noted]) end
@@ -22,24 +22,24 @@ describe("json.watch", function()
     end
   end)
 
-  it("says of a text without them that there are none", function()
+  it("reports that a text has no watched names", function()
     for _, text in ipairs { '{"f":FILLER,"marker":{}}', '["_marker",FILLER]', '{"f":FILLER,"x":"_marker"}' } do
       assert.is_false(trail[decode(text)])
     end
   end)
 
-  it("says nothing of short texts, and of tables made by hand", function()
+  it("has no marks for short texts and for tables created in Lua", function()
     assert.is_nil(trail[json.decode '{"_marker":1}'])
     assert.is_nil(trail[{ _marker = 1 }])
   end)
 
-  it("finds names that are written with escapes, and names that come twice", function()
+  it("finds names written with escapes, and repeated names", function()
     assert.is_true(trail[decode '{"f":FILLER,"a":{"\\u005fmarker":1}}'.a])
     assert.is_true(trail[decode '{"f":FILLER,"a":{"_marker":1,"_marker":2}}'.a])
     assert.is_false(trail[decode '{"f":FILLER,"a":{"_markers":1,"\\u005fmark":2}}'])
   end)
 
-  it("finds them however deep and in however large a container they are", function()
+  it("finds names at any depth and in containers of any size", function()
     local deep = ('[{"x":'):rep(200) .. '{"_marker":1}' .. "}]" .. ('}]'):rep(199)
     local value = decode('{"f":FILLER,"clean":[[[]]],"deep":' .. deep .. "}")
     assert.is_nil(trail[value.clean])
@@ -59,7 +59,7 @@ describe("json.watch", function()
     assert.is_true(trail[value])
   end)
 
-  it("notes what streams receive", function()
+  it("marks what streams receive", function()
     local a, b = pair.open {}
     a:notify("m", { environment = { { _marker = 1 }, {} }, filler = ("x"):rep(5000) })
     local params = select(4, pair.pass(a, b))
@@ -71,7 +71,7 @@ describe("json.watch", function()
     b:close()
   end)
 
-  it("keeps nothing from being collected", function()
+  it("does not keep objects from being collected", function()
     collectgarbage()
     decode '{"f":FILLER,"a":{"_marker":1}}'
     collectgarbage()
@@ -79,14 +79,14 @@ describe("json.watch", function()
     assert.is_nil(next(trail))
   end)
 
-  it("gives the same trail again, and watches what was met before", function()
+  it("returns the same object again, and watches names decoded before", function()
     local value = decode '{"f":FILLER,"_late":1}'
     assert.is_false(trail[value])
     assert.equal(trail, json.watch { "_marker", "_late" })
     assert.is_true(trail[decode '{"f":FILLER,"_late":1}'])
   end)
 
-  it("takes up to 8 names of up to 22 bytes, and nothing else", function()
+  it("accepts up to 8 names of up to 22 bytes", function()
     local code = [[
       local watch = require("pintle.core").json.watch
       local names = {}

@@ -13,7 +13,7 @@ end
 
 local function nothing() end
 
--- Every place where code can run.
+-- All places where code can run.
 local places = {
   ["the main program"] = function(fn) fn() end,
   ["a coroutine of the user's"] = function(fn) assert(coroutine.resume(coroutine.create(fn))) end,
@@ -61,7 +61,7 @@ describe("an event", function()
   before_each(before)
   after_each(after)
 
-  it("is waited for by a task while others go on", function()
+  it("is awaited by a task while others run", function()
     local order, event = {}, loop.event()
     start(function()
       order[#order + 1] = "waits"
@@ -75,7 +75,7 @@ describe("an event", function()
     assert.same({ "waits", "main", "goes on" }, order)
   end)
 
-  it("is waited for outside of tasks by turning the loop", function()
+  it("is awaited outside of tasks by turning the loop", function()
     local event = loop.event()
     start(function()
       loop.sleep(0.001)
@@ -84,7 +84,7 @@ describe("an event", function()
     assert.same({ "result", "and more", n = 2 }, table.pack(event:wait()))
   end)
 
-  it("gives two values to all that wait for it, then and later", function()
+  it("gives two values to all its waiters, also to later ones", function()
     local event, got = loop.event(), {}
     for i = 1, 3 do start(function() got[i] = table.pack(event:wait()) end) end
     loop.soon(function() event:set(nil, "second", "third") end)
@@ -97,7 +97,7 @@ describe("an event", function()
     for i = 1, 6 do assert.same({ nil, "second", n = 2 }, got[i], i) end
   end)
 
-  it("is set once", function()
+  it("can be set only once", function()
     local event = loop.event()
     assert.is_false(event:is_set())
     event:set "first"
@@ -106,7 +106,7 @@ describe("an event", function()
     assert.equal("first", (event:wait()))
   end)
 
-  it("is set to nothing", function()
+  it("can be set without values", function()
     local event = loop.event()
     event:set()
     assert.is_true(event:is_set())
@@ -126,7 +126,7 @@ describe("an event", function()
   end)
 
   for place, within in pairs(places) do
-    it("is waited for in " .. place .. " until it is too late", function()
+    it("times out in " .. place, function()
       within(function()
         local begun, late = core.now(), {}
         local result, err = loop.event():wait(0.01, late)
@@ -136,7 +136,7 @@ describe("an event", function()
       end)
     end)
 
-    it("is waited for in " .. place .. " no longer than until it is set", function()
+    it("ends the wait as soon as it is set, in " .. place, function()
       within(function()
         local event = loop.event()
         loop.soon(function() event:set "in time" end)
@@ -146,7 +146,7 @@ describe("an event", function()
     end)
   end
 
-  it("is not waited for if nothing is left that could set it", function()
+  it("ends the wait if nothing is left that could set it", function()
     assert.has_error(function() loop.event():wait() end, "nothing is left that could end this wait")
   end)
 
@@ -165,7 +165,7 @@ describe("an event", function()
     assert.same({ 1, 2, 3, 4 }, order)
   end)
 
-  it("is collected with the task that waits for it once nothing can set it", function()
+  it("is collected with its waiting task if nothing can set it", function()
     local kept = setmetatable({}, { __mode = "k" })
     do
       local event = loop.event()
@@ -178,7 +178,7 @@ describe("an event", function()
     assert.is_nil(next(kept))
   end)
 
-  it("takes only an event for one", function()
+  it("rejects other objects", function()
     local event = loop.event()
     for _, other in ipairs { {}, io.stderr, 1, "event" } do
       assert.has_error(function() event.set(other) end)
@@ -192,7 +192,7 @@ describe("stopping a task", function()
   before_each(before)
   after_each(after)
 
-  it("ends the wait it is in and every later one", function()
+  it("ends its current wait and every later one", function()
     local got, err = {}, loop.cancelled "enough"
     local task = start(function()
       for i = 1, 3 do got[i] = table.pack(loop.event():wait()) end
@@ -213,7 +213,7 @@ describe("stopping a task", function()
     assert.equal(first, got)
   end)
 
-  it("ends a wait in a coroutine of the task's own", function()
+  it("ends a wait in a coroutine that the task created", function()
     local result, err
     local task = start(function()
       loop.sleep(0)
@@ -225,7 +225,7 @@ describe("stopping a task", function()
     assert.equal("enough", err.message)
   end)
 
-  it("does not take away what it was given already", function()
+  it("does not take away a value that has arrived", function()
     local got
     local event = loop.event()
     local task = start(function() got = event:wait() end)
@@ -235,7 +235,7 @@ describe("stopping a task", function()
     assert.equal("answer", got)
   end)
 
-  it("does not reach what runs in its thread afterwards", function()
+  it("does not affect the next function in its thread", function()
     local one = start(nothing)
     local slept
     local other = start(function() slept = loop.sleep(0.001) end)
@@ -246,7 +246,7 @@ describe("stopping a task", function()
     loop.stop({}, loop.cancelled())
   end)
 
-  it("stops a task that has not begun to wait", function()
+  it("works before the task waits", function()
     local err
     local object = { failed = error }
     loop.start(object, function()
@@ -261,7 +261,7 @@ describe("a task of the loop", function()
   before_each(before)
   after_each(after)
 
-  it("is given its arguments, and is known by its object", function()
+  it("gets its arguments, and is identified by its object", function()
     local got
     local object = { failed = error }
     loop.start(object, function(...)
@@ -276,7 +276,7 @@ describe("a task of the loop", function()
     assert.same({ 1, nil, 3, nil, n = 4 }, got)
   end)
 
-  it("is not what callbacks run in while it turns the loop", function()
+  it("is not the current task in callbacks that run while it turns the loop", function()
     local seen = {}
     start(function()
       loop.soon(function() seen[1] = tostring(loop.current()) end)
@@ -286,7 +286,7 @@ describe("a task of the loop", function()
     assert.same({ "nil", true }, seen)
   end)
 
-  it("lets others go first when it yields, whatever it yields", function()
+  it("lets others run when it yields, whatever it yields", function()
     local order = {}
     for i = 1, 2 do
       start(function()
@@ -302,7 +302,7 @@ describe("a task of the loop", function()
     assert.same({ 1, 2, 1, 2 }, order)
   end)
 
-  it("yields and waits in turn", function()
+  it("can yield and wait in turn", function()
     local event, got = loop.event(), nil
     start(function()
       coroutine.yield()
@@ -315,7 +315,7 @@ describe("a task of the loop", function()
     turn_until(function() return got == "set slept" end)
   end)
 
-  it("starts others inside of it to any depth", function()
+  it("can start other tasks to any depth", function()
     local depth = 0
     local function deeper(n)
       depth = math.max(depth, n)
@@ -326,7 +326,7 @@ describe("a task of the loop", function()
     assert.is_nil(loop.timeout())
   end)
 
-  it("keeps nothing once it has ended", function()
+  it("leaves nothing behind when it has ended", function()
     local kept = setmetatable({}, { __mode = "k" })
     for i = 1, 300 do
       local big = {}
@@ -338,7 +338,7 @@ describe("a task of the loop", function()
     assert.is_nil(next(kept))
   end)
 
-  it("tells its object of an error and where it was raised", function()
+  it("reports an error and its traceback to its object", function()
     local told = {}
     local object = { failed = function(_, ...) told = { ... } end }
     local function raise() error({ "as it is" }) end
@@ -351,7 +351,7 @@ describe("a task of the loop", function()
     assert.matches("^stack traceback:\n.*loop_spec.lua:%d+: in .*'raise'", told[2])
   end)
 
-  it("closes what is to be closed when it raises, before its object hears of it", function()
+  it("runs its to-be-closed variables before it reports an error", function()
     local order = {}
     local object = { failed = function(_, err) order[#order + 1] = err end }
     loop.start(object, function()
@@ -366,7 +366,7 @@ describe("a task of the loop", function()
     assert.same({ "closed for no", true, "no" }, order)
   end)
 
-  it("fails with what closing raises instead", function()
+  it("fails with the error that closing raises", function()
     local told
     loop.start({ failed = function(_, err) told = err end }, function()
       local _ <close> = setmetatable({}, { __close = function() error("while closing", 0) end })
@@ -375,7 +375,7 @@ describe("a task of the loop", function()
     assert.equal("while closing", told)
   end)
 
-  it("closes what is to be closed when it returns, and may wait there", function()
+  it("runs its to-be-closed variables when it returns, and may wait in them", function()
     local order = {}
     start(function()
       local _ <close> = setmetatable({}, { __close = function()
@@ -388,14 +388,14 @@ describe("a task of the loop", function()
     assert.same({ "returns", "closed" }, order)
   end)
 
-  it("fails with an error that cannot be shown", function()
+  it("can fail with an error that has no text", function()
     local told
     local bad = setmetatable({}, { __tostring = function() error "no" end })
     loop.start({ failed = function(_, err) told = err end }, function() error(bad) end)
     assert.equal(bad, told)
   end)
 
-  it("hands on what its object raises to the code that turns the loop", function()
+  it("passes an error of its object to the code that turns the loop", function()
     loop.start({ failed = function() error("from failed", 0) end }, function()
       loop.sleep(0)
       error "no"
@@ -403,7 +403,7 @@ describe("a task of the loop", function()
     assert.has_error(function() turn_until(function() return false end) end, "from failed")
   end)
 
-  it("waits in a protected call, in a metamethod and in an iterator", function()
+  it("can wait in a protected call, a metamethod and an iterator", function()
     local got = {}
     start(function()
       got[1] = select(2, pcall(function()
@@ -423,7 +423,7 @@ describe("a task of the loop", function()
     assert.same({ "caught", "key", "iterated" }, got)
   end)
 
-  it("has a deadline, of which its object hears unless it has ended", function()
+  it("reports its deadline to its object unless it has ended", function()
     local expired = {}
     local function object(name)
       return { failed = error, expire = function() expired[#expired + 1] = name end }
@@ -440,7 +440,7 @@ describe("a task of the loop", function()
     assert.same({ "slow" }, expired)
   end)
 
-  it("needs a table and a function", function()
+  it("requires a table and a function", function()
     assert.has_error(function() loop.start(nil, nothing) end)
     assert.has_error(function() loop.start {} end)
     assert.has_error(function() loop.stop(1, "why") end)
@@ -453,7 +453,7 @@ describe("sleeping", function()
   after_each(after)
 
   for place, within in pairs(places) do
-    it("in " .. place .. " lets others go on", function()
+    it("in " .. place .. " lets others run", function()
       local others, latest = 0, loop.now() + children.patience
       local ticking = tasks.start(function()
         while loop.sleep(0.001) do others = others + 1 end
@@ -467,7 +467,7 @@ describe("sleeping", function()
     end)
   end
 
-  it("in many coroutines of tasks at a time", function()
+  it("works in many coroutines of tasks at the same time", function()
     local done = 0
     tasks.run(function()
       for _ = 1, 20 do
@@ -481,7 +481,7 @@ describe("sleeping", function()
     assert.equal(20, done)
   end)
 
-  it("in thousands of tasks wakes each in its time", function()
+  it("wakes thousands of tasks in the right order", function()
     local woken = 0
     for i = 1, 3000 do
       tasks.start(function()
@@ -495,7 +495,7 @@ describe("sleeping", function()
     assert.equal(3000, woken)
   end)
 
-  it("takes a number of seconds and nothing else", function()
+  it("requires a number of seconds", function()
     for _, value in ipairs { "1", {}, 0 / 0 } do
       assert.has_error(function() loop.sleep(value) end, "seconds expected")
     end
@@ -515,7 +515,7 @@ describe("a callback", function()
 
   local function note(name) fired[#fired + 1] = name end
 
-  it("does not let an error through", function()
+  it("has its errors reported, not raised", function()
     local told = {}
     loop.on_error = function(...) told = { ... } end
     assert.same({ true, 3 }, { loop.call(function(a, b) return a + b end, 1, 2) })
@@ -524,7 +524,7 @@ describe("a callback", function()
     assert.matches("^no\nstack traceback:\n.*loop_spec", told[2])
   end)
 
-  it("is called soon, in order, and what it adds in the turn after", function()
+  it("of loop.soon is called in order, and one added meanwhile in the next turn", function()
     loop.soon(function(name)
       note(name)
       loop.soon(note, "three")
@@ -537,7 +537,7 @@ describe("a callback", function()
     assert.same({ "one", "two", "three" }, fired)
   end)
 
-  it("is called after a time, the earliest first", function()
+  it("of loop.after is called in the order of time", function()
     loop.after(0.003, note, "three")
     loop.after(0.001, note, "one")
     loop.after(0.002, note, "two")
@@ -545,12 +545,12 @@ describe("a callback", function()
     assert.same({ "one", "two", "three" }, fired)
   end)
 
-  it("is called at once after no time", function()
+  it("of loop.after is called at once after 0 seconds", function()
     for _, seconds in ipairs { 0, -1 } do loop.after(seconds, note, seconds) end
     turn_until(function() return #fired == 2 end)
   end)
 
-  it("is not called once it was forgotten, however often", function()
+  it("is not called if it was cancelled, also twice", function()
     local timer = loop.after(0, error, "no")
     loop.cancel(timer)
     loop.cancel(timer)
@@ -561,7 +561,7 @@ describe("a callback", function()
     assert.same({ "fires" }, fired)
   end)
 
-  it("may have others forgotten, and set others", function()
+  it("may cancel others and add new ones", function()
     local second
     loop.after(0.001, function()
       loop.cancel(second)
@@ -572,7 +572,7 @@ describe("a callback", function()
     assert.same({ "later" }, fired)
   end)
 
-  it("that raises does not keep the others from being called", function()
+  it("that raises does not prevent the others", function()
     loop.after(0, error, "no")
     loop.after(0.001, note, "two")
     loop.soon(error, "soon")
@@ -585,7 +585,7 @@ describe("a callback", function()
     turn_until(function() return not loop.timeout() end)
   end)
 
-  it("keeps its order among thousands, whichever are forgotten", function()
+  it("keeps its order among thousands, whichever are cancelled", function()
     math.randomseed(7)
     local kept, all = {}, {}
     for i = 1, 5000 do
@@ -618,7 +618,7 @@ describe("a callback", function()
     assert.is_nil(next(kept))
   end)
 
-  it("needs a time that is a number", function()
+  it("requires a time that is a number", function()
     for _, seconds in ipairs { 0 / 0, "soon", {} } do
       assert.has_error(function() loop.after(seconds, nothing) end)
     end
@@ -631,14 +631,14 @@ describe("a loop that is driven from outside", function()
   before_each(before)
   after_each(after)
 
-  it("takes a step as long as it may", function()
+  it("limits a step to the given time", function()
     local begun = core.now()
     loop.step(0.01)
     assert.truthy(core.now() - begun >= 0.01)
     loop.step()
   end)
 
-  it("tells how long it can be left alone", function()
+  it("tells when the next step is due", function()
     assert.is_nil(loop.timeout())
     local timer = loop.after(5, nothing)
     assert.truthy(loop.timeout() > 4 and loop.timeout() <= 5)
@@ -649,7 +649,7 @@ describe("a loop that is driven from outside", function()
     assert.is_nil(loop.timeout())
   end)
 
-  it("turns while a function says so", function()
+  it("turns while a function returns true", function()
     local times = 0
     local timer = loop.after(0.001, function() times = 5 end)
     loop.run_while(function() return times < 5 end)
@@ -657,7 +657,7 @@ describe("a loop that is driven from outside", function()
     assert.equal(5, times)
   end)
 
-  it("may take a step in the middle of another", function()
+  it("can take a step inside another", function()
     local order = {}
     loop.soon(function()
       loop.step()
@@ -668,7 +668,7 @@ describe("a loop that is driven from outside", function()
     assert.same({ "inner", "outer" }, order)
   end)
 
-  -- In a program of its own: the loop works differently once its descriptor is known.
+  -- In a separate program: the loop works differently once its descriptor was asked for.
   local function prints(text, program)
     assert.same({ text, 0 }, { children.run { command = children.lua(program), stdin = "null" } })
   end
@@ -686,7 +686,7 @@ describe("a loop that is driven from outside", function()
     ]])
   end)
 
-  it("has that descriptor although calls were made before", function()
+  it("has that descriptor also after calls", function()
     prints("told\n", [[
       local connect, core, loop = require "pintle.connect", require "pintle.core", require "pintle.loop"
       local peer = connect.open { command = { "lua5.4", "spec/support/far_side.lua", "line" } }
@@ -718,7 +718,7 @@ describe("a watched descriptor", function()
     after()
   end)
 
-  it("is told of until it is unwatched", function()
+  it("is reported until it is unwatched", function()
     local times = 0
     local watcher = { on_ready = function() times = times + 1 end }
     assert(loop.watch(read:fileno(), "r", watcher))
@@ -730,7 +730,7 @@ describe("a watched descriptor", function()
     assert.equal(2, times)
   end)
 
-  it("is told of as readable, writable or neither", function()
+  it("is reported as readable, writable, or neither", function()
     local got = {}
     local watcher = { on_ready = function(self, ...) got = { self.name, ... } end, name = "watcher" }
     assert(loop.watch(write, "w", watcher))
@@ -748,7 +748,7 @@ describe("a watched descriptor", function()
     loop.unwatch(read, watcher)
   end)
 
-  it("belongs to its last watcher, whatever an earlier one does", function()
+  it("belongs to its last watcher, whatever the earlier one does", function()
     local first, second = {}, {}
     function second:on_ready() self.is_ready = true end
     assert(loop.watch(read:fileno(), "r", first))
@@ -760,7 +760,7 @@ describe("a watched descriptor", function()
     loop.unwatch(read:fileno(), second)
   end)
 
-  it("may be unwatched by a callback for another one that is ready, too", function()
+  it("may be unwatched by a callback while both are ready", function()
     local other_read, other_write = core.pipe()
     local told = 0
     local one, other = {}, {}
@@ -781,7 +781,7 @@ describe("a watched descriptor", function()
     other_write:close()
   end)
 
-  it("is refused where it cannot be watched", function()
+  it("is refused if it cannot be watched", function()
     local number = read:fileno()
     read:close()
     local ok, message, kind = loop.watch(number, "r", {})
@@ -794,11 +794,11 @@ describe("a watched descriptor", function()
   end)
 end)
 
-describe("the loop after an error that went through it", function()
+describe("the loop after an error that passed through it", function()
   before_each(before)
   after_each(after)
 
-  it("is whole again", function()
+  it("works again", function()
     loop.soon(error, "stop")
     assert.has_error(function() loop.sleep(children.patience) end)
     assert.is_nil(loop.current())
@@ -807,7 +807,7 @@ describe("the loop after an error that went through it", function()
     loop.step()
   end)
 
-  it("goes on with the tasks that were ready", function()
+  it("continues with the tasks that were ready", function()
     local woken = 0
     local event = loop.event()
     for _ = 1, 3 do
@@ -823,7 +823,7 @@ describe("the loop after an error that went through it", function()
     assert.equal(3, woken)
   end)
 
-  it("is at its old depth, in the task that turned it", function()
+  it("restores its depth and the current task", function()
     for _ = 1, 200 do
       local object = { failed = error }
       loop.start(object, function()

@@ -1,6 +1,6 @@
--- Memory that runs out while a message is read is the trouble of one peer.
+-- Running out of memory while a message is read affects only one peer.
 
--- What runs in a child process, whose memory is bounded.
+-- Runs in a child process with limited memory.
 local PROGRAM = [[
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -46,8 +46,8 @@ end
 local is_bounded = not os.getenv "SANITIZE" and io.open "/proc/self/status" ~= nil
 local it = is_bounded and it or pending
 
-describe("when memory is short for a message", function()
-  it("that peer ends with an error, and every other one, timers and closing go on", function()
+describe("when memory runs out while a message is decoded", function()
+  it("only that peer ends with an error; other peers, timers and closing continue", function()
     local said = run(200 * 1024, [[
 local ended, fired
 local victim, wire = open { on_close = function(err) ended = err end, limits = { values = 1 << 30 } }
@@ -83,7 +83,7 @@ far:close()
     assert.equal(call .. "echo\tstill here\n" .. rest, said)
   end)
 
-  it("an announced length takes no memory before its bytes come", function()
+  it("an announced length allocates no memory before its bytes arrive", function()
     local said = run(1024 * 1024, [[
 local peer, wire = open {}
 loop.step(0)

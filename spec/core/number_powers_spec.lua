@@ -72,7 +72,7 @@ local function is_rounded_up(power, ten)
 end
 
 describe("a power of ten", function()
-  it("has its first 128 bits right, whatever the exponent", function()
+  it("has its first 128 bits right for every exponent", function()
     local program <const> = os.tmpname()
     finally(function() os.remove(program) end)
     assert.is_true(os.execute(("${CC:-cc} -std=c11 -O1 -o %s spec/support/powers.c -lm"):format(program)))

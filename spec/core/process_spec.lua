@@ -22,7 +22,7 @@ describe("a child", function()
   before_each(take_stock)
   after_each(check_stock)
 
-  it("is talked to over pipes", function()
+  it("communicates over pipes", function()
     local process <close> = waiting()
     assert.equal(5, process.stdin:write("hello"))
     assert.equal("hello", read(process.stdout, "hello"))
@@ -32,19 +32,19 @@ describe("a child", function()
     assert.equal(0, process:wait(patience))
   end)
 
-  it("has its stderr apart where that is asked for", function()
+  it("has a separate stderr if that is asked for", function()
     local process <close> = assert(core.spawn { command = sh "echo out; echo err >&2", stderr = "pipe" })
     assert.equal("out\n", read(process.stdout))
     assert.equal("err\n", read(process.stderr))
   end)
 
-  it("gets its arguments as they are, and no shell", function()
+  it("gets its arguments unchanged, without a shell", function()
     local arguments = { "", " ", "a b", "$HOME", "*", "'", '"', "\\", "\n", "\xff", "é" }
     local said = run { command = { "printf", "%s|", table.unpack(arguments) } }
     assert.equal(table.concat(arguments, "|") .. "|", said)
   end)
 
-  it("is told by its pid", function()
+  it("has a pid", function()
     local process <close> = assert(core.spawn { command = sh "echo $$" })
     assert.equal(process:pid() .. "\n", read(process.stdout))
     assert.equal(("pintle.process (%d)"):format(process:pid()), tostring(process))
@@ -52,7 +52,7 @@ describe("a child", function()
     assert.equal(("pintle.process (%d, ended)"):format(process:pid()), tostring(process))
   end)
 
-  it("minds what it is called on", function()
+  it("rejects calls on other objects", function()
     local process <close> = waiting()
     for _, method in ipairs { "pid", "fd", "wait", "kill", "close" } do
       assert.has_error(function() process[method](nil) end)
@@ -86,48 +86,48 @@ describe("a program", function()
     assert(ok, err)
   end
 
-  it("that is not there fails by name", function()
+  it("that does not exist fails with its name", function()
     fails({ command = { "no-such-program" } }, 'cannot run "no-such-program": No such file or directory', 2)
     fails({ command = { "/no/such" } }, 'cannot run "/no/such": No such file or directory', 2)
     fails({ command = { "./no-such" } }, 'cannot run "./no-such": No such file or directory', 2)
   end)
 
-  it("that cannot be executed fails by name", function()
+  it("that cannot be executed fails with its name", function()
     fails({ command = { "/" } }, 'cannot run "/": Permission denied', 13)
     with_file("600", "#!/bin/sh\n", function(path)
       fails({ command = { path } }, ('cannot run "%s": Permission denied'):format(path), 13)
     end)
   end)
 
-  it("that says nothing about its interpreter is not given to a shell", function()
+  it("without an interpreter line is not given to a shell", function()
     with_file("700", "echo oops\n", function(path)
       fails({ command = { path } }, ('cannot run "%s": Exec format error'):format(path), 8)
     end)
   end)
 
-  it("whose interpreter is missing fails by name", function()
+  it("with a missing interpreter fails with its name", function()
     with_file("700", "#!/no/such\n", function(path)
       fails({ command = { path } }, ('cannot run "%s": No such file or directory'):format(path), 2)
     end)
   end)
 
-  it("with more arguments than the system takes fails by name", function()
+  it("with more arguments than the system allows fails with its name", function()
     fails({ command = { "true", ("x"):rep(1 << 24) } }, 'cannot run "true": Argument list too long', 7)
     local long = ("x"):rep(5000)
     fails({ command = { long } }, ('cannot run "%s": File name too long'):format(long), 36)
     fails({ command = { "/" .. long } }, ('cannot run "/%s": File name too long'):format(long), 36)
   end)
 
-  it("is not started where it cannot be in its directory", function()
+  it("is not started if its directory cannot be entered", function()
     fails({ command = { "true" }, cwd = "/no/such" }, 'cannot enter "/no/such": No such file or directory', 2)
   end)
 
-  it("is not started where a limit cannot be set", function()
+  it("is not started if a limit cannot be set", function()
     fails({ command = { "true" }, limits = { core = 0, files = math.maxinteger } },
       "cannot set the files limit: Operation not permitted", 1)
   end)
 
-  it("is not started where a descriptor is not open", function()
+  it("is not started if one of its descriptors is closed", function()
     fails({ command = { "true" }, stdin = 999 }, "cannot connect stdin: Bad file descriptor", 9)
     fails({ command = { "true" }, stderr = 999 }, "cannot connect stderr: Bad file descriptor", 9)
     -- the numbers that the pipes for stdin and stdout are about to get
@@ -141,7 +141,7 @@ describe("a program", function()
     end
   end)
 
-  it("is not started where there are no descriptors left", function()
+  it("is not started if there are no descriptors left", function()
     local said = run {
       command = sh("ulimit -n 16; exec \"$@\"", table.unpack(lua [[
         local core = require "pintle.core"
@@ -172,7 +172,7 @@ describe("a program", function()
     assert.equal(failures .. "6\tnil\tnil\tnil\n", said)
   end)
 
-  it("is looked for in the host's PATH, whatever the child's will be", function()
+  it("is searched in the host's PATH, whatever the child's PATH is", function()
     assert.equal("yes\n", (run { command = sh "echo yes", env = { PATH = "/no/such" } }))
     assert.equal("yes\n", (run { command = sh "echo yes", inherit = false }))
   end)
@@ -181,7 +181,7 @@ describe("a program", function()
     assert.equal("/bin/sh\n", (run { command = { "./sh", "-c", "echo /bin/sh" }, cwd = "/bin" }))
   end)
 
-  it("is what which says", function()
+  it("is what core.which returns", function()
     local path = assert(core.which("sh"))
     assert.equal("/", path:sub(1, 1))
     assert.equal(path, core.which(path))
@@ -194,7 +194,7 @@ describe("a program", function()
     assert.has_error(function() core.which() end)
   end)
 
-  it("found through a relative PATH is told by its absolute name", function()
+  it("found through a relative PATH gets its absolute name", function()
     local said = run {
       command = lua [[
         local core = require "pintle.core"
@@ -243,7 +243,7 @@ describe("the child's environment", function()
     assert.same(expected, environment { env = env })
   end)
 
-  it("is what the list lets through", function()
+  it("has only the listed variables", function()
     assert.same({ PATH = os.getenv("PATH") }, environment { inherit = { "PATH", "NOT_THERE" } })
     assert.same({ PATH = "/changed", NEW = "" },
       environment { inherit = { "PATH" }, env = { PATH = "/changed", NEW = "" } })
@@ -251,7 +251,7 @@ describe("the child's environment", function()
     assert.same({}, environment { inherit = { "PATH" }, env = { PATH = false } })
   end)
 
-  it("is exactly what is given", function()
+  it("is exactly the given table", function()
     assert.same({}, environment { inherit = false })
     assert.same({ ONE = "1", TWO = "" }, environment { inherit = false, env = { ONE = "1", TWO = "" } })
   end)
@@ -267,7 +267,7 @@ describe("the child's directory", function()
   before_each(take_stock)
   after_each(check_stock)
 
-  it("is the host's unless told", function()
+  it("is the host's by default", function()
     assert.equal(run { command = { "pwd", "-P" } }, (run { command = { "pwd", "-P" }, cwd = "." }))
     assert.equal("/\n", (run { command = { "pwd", "-P" }, cwd = "/" }))
   end)
@@ -287,7 +287,7 @@ describe("the child's stdio", function()
     assert.equal(0, process:wait(patience))
   end)
 
-  it("can be a descriptor, which stays the caller's", function()
+  it("can be a descriptor, which the caller keeps", function()
     local r, w = core.pipe()
     local process <close> = assert(core.spawn { command = sh "echo out; echo err >&2", stdout = w, stderr = w })
     assert.equal(0, process:wait(patience))
@@ -297,7 +297,7 @@ describe("the child's stdio", function()
     r:close()
   end)
 
-  it("can be a descriptor's number", function()
+  it("can be the number of a descriptor", function()
     local r, w = core.pipe()
     w:write("input")
     local process <close> = assert(core.spawn { command = { "head", "-c", "5" }, stdin = r:fileno() })
@@ -306,7 +306,7 @@ describe("the child's stdio", function()
     w:close()
   end)
 
-  it("is right when the descriptors cross", function()
+  it("is right when the descriptors swap numbers", function()
     local input, host_input = core.socketpair()
     local output, host_output = core.socketpair()
     local host <close> = assert(core.spawn {
@@ -332,7 +332,7 @@ describe("the child's stdio", function()
     for _, fd in ipairs { input, host_input, output, host_output } do fd:close() end
   end)
 
-  it("reads through a crossing, too", function()
+  it("can be read when the descriptors swap numbers", function()
     local input, host_input = core.socketpair()
     local output, host_output = core.socketpair()
     output:write("question\n")
@@ -403,7 +403,7 @@ describe("the child's stdio", function()
   end)
 
   it("is blocking at the child's end", function()
-    -- were it not, cat would give up at once
+    -- otherwise cat would fail at once
     local process <close> = waiting()
     assert.is_false(process:wait(0.05))
     assert.is_false(process.stdout:read())
@@ -416,7 +416,7 @@ describe("the child's signals", function()
   before_each(take_stock)
   after_each(check_stock)
 
-  it("are not blocked, ignored or caught, whatever the host does", function()
+  it("are neither blocked, ignored nor caught, whatever the host does", function()
     if not linux then return pending("only Linux shows them") end
     local said = run {
       command = {
@@ -440,7 +440,7 @@ describe("the child's signals", function()
     assert.equal(host, after)
   end)
 
-  it("leave the host's as they were, but for SIGPIPE", function()
+  it("leave the host's signals unchanged, except for SIGPIPE", function()
     if not linux then return pending("only Linux shows them") end
     assert.equal(0, select(2, run { command = { "true" } }))
     local before = { children.signals() }
@@ -451,7 +451,7 @@ describe("the child's signals", function()
     assert.equal(0, tonumber(before[2], 16) & 1 << 16, "SIGCHLD is ignored")
   end)
 
-  it("let it die of a pipe that nobody reads", function()
+  it("let it die from a pipe that nobody reads", function()
     local process <close> = assert(core.spawn { command = { "yes" } })
     process.stdout:close()
     assert.same({ nil, "PIPE" }, { process:wait(patience) })
@@ -470,7 +470,7 @@ describe("the child's limits", function()
     assert.equal(before, (run { command = ask }))
   end)
 
-  it("cannot be taken back", function()
+  it("cannot be raised by the child", function()
     local ask = sh "ulimit -Hv; ulimit -Ht; ulimit -Hn"
     local limits = { memory = 1 << 30, cpu = 77, files = 55 }
     assert.equal("1048576\n78\n55\n", (run { command = ask, limits = limits }))
@@ -491,14 +491,14 @@ describe("the end of a child", function()
   before_each(take_stock)
   after_each(check_stock)
 
-  it("is told by its code", function()
+  it("gives its exit code", function()
     for _, code in ipairs { 0, 1, 7, 127, 255 } do
       local process <close> = assert(core.spawn { command = sh("exit " .. code) })
       assert.same({ code }, { process:wait(patience) })
     end
   end)
 
-  it("is told by its signal", function()
+  it("gives its signal", function()
     for _, name in ipairs { "KILL", "TERM", "USR1", "HUP" } do
       local process <close> = waiting()
       assert.is_true(process:kill(name))
@@ -506,12 +506,12 @@ describe("the end of a child", function()
     end
   end)
 
-  it("by a signal without a name is told by its number", function()
+  it("gives the number of a signal without a name", function()
     local process <close> = assert(core.spawn { command = sh "kill -40 $$" })
     assert.same({ nil, "40" }, { process:wait(patience) })
   end)
 
-  it("is told as often as it is asked for", function()
+  it("can be asked for repeatedly", function()
     local process <close> = assert(core.spawn { command = sh "exit 3" })
     assert.equal(3, process:wait(patience))
     assert.equal(3, process:wait())
@@ -520,7 +520,7 @@ describe("the end of a child", function()
     assert.equal(3, process:wait(patience))
   end)
 
-  it("is waited for only as long as was said", function()
+  it("is awaited no longer than the timeout", function()
     local process <close> = waiting()
     assert.is_false(process:wait())
     assert.is_false(process:wait(0))
@@ -533,7 +533,7 @@ describe("the end of a child", function()
     end
   end)
 
-  it("is seen in the middle of a wait without a bound", function()
+  it("ends a wait without a timeout", function()
     local process <close> = assert(core.spawn { command = sh "read line; exit 4" })
     local other <close> = assert(core.spawn { command = sh "sleep 0.05; echo", stdout = process.stdin })
     process.stdin:close()
@@ -552,7 +552,7 @@ describe("the end of a child", function()
     assert.is_nil(process:fd())
   end)
 
-  it("is of this child and no other", function()
+  it("is not confused with another child's", function()
     local popen = io.popen("exit 7")
     local seven <close> = assert(core.spawn { command = sh "exit 17" })
     local process <close> = waiting()
@@ -562,7 +562,7 @@ describe("the end of a child", function()
     assert.same({ nil, "exit", 7 }, { popen:close() })
   end)
 
-  it("that somebody else has seen is said to be lost", function()
+  it("is reported as lost if other code has reaped it", function()
     local interpreter <close> = io.open(core.which("lua5.4"))
     if interpreter:read(2) == "#!" then return pending("lua5.4 is a script, and sh waits for SIGCHLD") end
     local said = run {
@@ -599,13 +599,13 @@ describe("a signal", function()
 
   local tree = [[sh -c 'echo ready; exec sleep 1000' & wait]]
 
-  it("is TERM unless told", function()
+  it("is TERM by default", function()
     local process <close> = waiting()
     assert.is_true(process:kill())
     assert.same({ nil, "TERM" }, { process:wait(patience) })
   end)
 
-  it("is known by name", function()
+  it("can be given by name", function()
     local process <close> = waiting()
     for _, wrong in ipairs { "SIGTERM", "term", "NOPE", "", {} } do
       assert.has_error(function() process:kill(wrong) end)
@@ -613,7 +613,7 @@ describe("a signal", function()
     assert.error_matches(function() process:kill("NOPE") end, "unknown signal 'NOPE'")
   end)
 
-  it("reaches the group with a grandchild in it", function()
+  it("reaches a grandchild in the group", function()
     local process <close> = assert(core.spawn { command = sh(tree) })
     assert.equal("ready\n", read(process.stdout, "ready\n"))
     assert.is_true(process:kill("KILL", true))
@@ -621,7 +621,7 @@ describe("a signal", function()
     assert.same({ nil, "KILL" }, { process:wait(patience) })
   end)
 
-  it("reaches the group of a leader that has ended and was not waited for", function()
+  it("reaches the group of a leader that has ended and was not reaped", function()
     local process <close> = assert(core.spawn { command = sh(tree) })
     assert.equal("ready\n", read(process.stdout, "ready\n"))
     process:kill("KILL")
@@ -632,7 +632,7 @@ describe("a signal", function()
     assert.equal("", read(process.stdout))
   end)
 
-  it("is not sent to a process that was waited for", function()
+  it("is not sent to a process that was reaped", function()
     local process <close> = assert(core.spawn { command = { "true" } })
     assert.equal(0, process:wait(patience))
     for _, group in ipairs { false, true } do
@@ -643,7 +643,7 @@ describe("a signal", function()
     end
   end)
 
-  it("is not sent to a group the process does not lead", function()
+  it("is not sent to a group that the process does not lead", function()
     local process <close> = waiting { group = false }
     assert.error_matches(function() process:kill("KILL", true) end, "the process does not lead a group")
   end)
@@ -666,13 +666,13 @@ describe("the child's group", function()
     assert.equal(session, (select(4, groups { group = true })))
   end)
 
-  it("is the host's where that is asked for", function()
+  it("is the host's if that is asked for", function()
     local leads, _, group = groups { group = false }
     assert.is_false(leads)
     assert.equal(group, (select(3, groups { group = false })))
   end)
 
-  it("comes with a session where that is asked for", function()
+  it("is in a new session if that is asked for", function()
     local leads, leads_session = groups { group = "session" }
     assert.is_true(leads)
     assert.is_true(leads_session)
@@ -683,7 +683,7 @@ describe("the death of the host", function()
   before_each(take_stock)
   after_each(check_stock)
 
-  -- A host that has a child with these options, which shares its stdio, and waits.
+  -- A host with a child that has these options and shares its stdio; both wait.
   local function host(options)
     return assert(core.spawn {
       command = lua(([[
@@ -694,7 +694,7 @@ describe("the death of the host", function()
     })
   end
 
-  it("takes the child with it", function()
+  it("kills the child", function()
     if not linux then return pending("the system has no such signal") end
     local process <close> = host [[command = { "sleep", "1000" }]]
     assert.equal("ready\n", read(process.stdout, "ready\n"))
@@ -702,7 +702,7 @@ describe("the death of the host", function()
     assert.equal("", read(process.stdout))
   end)
 
-  it("can be told to the child more gently", function()
+  it("can send the child a gentler signal", function()
     if not linux then return pending("the system has no such signal") end
     local process <close> = host [[
       death_signal = "TERM",
@@ -714,7 +714,7 @@ describe("the death of the host", function()
     assert.equal("told\n", read(process.stdout))
   end)
 
-  it("can be survived", function()
+  it("can leave the child alone", function()
     local process <close> = host [[death_signal = false, command = { "cat" }]]
     assert.equal("ready\n", read(process.stdout, "ready\n"))
     process:kill("KILL")
@@ -742,7 +742,7 @@ describe("closing a child", function()
     process:close()
   end)
 
-  it("is done at the end of a block", function()
+  it("happens at the end of a block", function()
     local kept
     do
       local process <close> = waiting()
@@ -752,7 +752,7 @@ describe("closing a child", function()
     assert.is_true(kept.stdin:closed())
   end)
 
-  it("is done by the collector", function()
+  it("happens when it is collected", function()
     local r, w = core.pipe()
     core.spawn { command = { "sleep", "1000" }, stdout = w }
     w:close()
@@ -761,7 +761,7 @@ describe("closing a child", function()
     r:close()
   end)
 
-  it("is done at the end of the program", function()
+  it("happens at the end of the program", function()
     local said = run {
       command = lua [[
         kept = assert(require "pintle.core".spawn {
@@ -772,7 +772,7 @@ describe("closing a child", function()
     assert.equal("", said)
   end)
 
-  it("takes its group with it, even if it has ended itself", function()
+  it("kills its group, even if it has ended itself", function()
     local r, w = core.pipe()
     local process = assert(core.spawn { command = sh "sleep 1000 & exit 5", stdout = w })
     w:close()
@@ -789,14 +789,14 @@ describe("a thousand children", function()
   before_each(take_stock)
   after_each(check_stock)
 
-  it("are spawned and reaped one after the other", function()
+  it("can be spawned and reaped one after the other", function()
     for i = 1, 1000 do
       local process <close> = assert(core.spawn { command = { "true" }, stdin = "null", stdout = "null" })
       if process:wait(patience) ~= 0 then error("the child " .. i .. " failed") end
     end
   end)
 
-  it("are spawned and reaped side by side", function()
+  it("can be spawned and reaped at the same time", function()
     for _ = 1, 10 do
       local all = {}
       for i = 1, 100 do all[i] = waiting() end
@@ -808,7 +808,7 @@ describe("a thousand children", function()
     end
   end)
 
-  it("fail and leave nothing", function()
+  it("can fail to start and leave nothing behind", function()
     for _ = 1, 1000 do
       if core.spawn { command = { "/no/such" } } then error("it is there") end
     end
@@ -863,7 +863,7 @@ describe("an option of spawn", function()
     assert.error_matches(function() core.spawn {} end, "option 'command': table expected, got nil", 1, true)
   end)
 
-  it("is read without calling anybody", function()
+  it("is read without calling metamethods", function()
     local function fail() error("called") end
     local trap = { __index = fail, __len = fail, __pairs = fail }
     local process <close> = assert(core.spawn(setmetatable({

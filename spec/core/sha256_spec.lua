@@ -23,7 +23,7 @@ describe("core.sha256", function()
     return core.sha256(path)
   end
 
-  it("gives the values that the standard shows", function()
+  it("gives the checksums of the standard", function()
     assert.equal("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", hash_of "")
     assert.equal("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", hash_of "abc")
     assert.equal("248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
@@ -51,7 +51,7 @@ describe("core.sha256", function()
     assert.equal(theirs, table.concat(ours))
   end)
 
-  it("says why it cannot read", function()
+  it("returns why it cannot read a file", function()
     for name, why in pairs { ["/nowhere"] = "No such file or directory", ["/"] = "Invalid argument",
       ["/dev/zero"] = "Invalid argument" } do
       local hash, message, kind, errno = core.sha256(name)
@@ -61,13 +61,13 @@ describe("core.sha256", function()
     end
   end)
 
-  it("does not wait for who might write to a pipe", function()
+  it("does not wait for the writer of a pipe", function()
     os.remove(path)
     assert(os.execute("mkfifo " .. path))
     assert.is_nil((core.sha256(path)))
   end)
 
-  it("takes one name", function()
+  it("requires one name", function()
     assert.has_error(function() core.sha256() end)
     assert.has_error(function() core.sha256 "a\0b" end)
   end)

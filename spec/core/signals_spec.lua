@@ -1,7 +1,7 @@
 local core = require "pintle.core"
 local children = require "spec.support.children"
 
--- A program of its own that takes these signals and then runs `code`.
+-- A separate program that takes these signals and then runs `code`.
 local prelude = [[
   local core = require "pintle.core"
   local signals = assert(core.signals(%s))
@@ -45,7 +45,7 @@ describe("core.signals", function()
     assert.equal(before, caught())
   end)
 
-  it("tells of signals as they come", function()
+  it("returns signals as they arrive", function()
     local process <close> = start('{ "TERM", "HUP", "USR1" }', [[
       say "ready"
       say(await())
@@ -58,7 +58,7 @@ describe("core.signals", function()
     assert.same({ "USR1\tnil\tnil\n", 0 }, ending(process))
   end)
 
-  it("lets the second one do what it always does", function()
+  it("lets the second signal have its default effect", function()
     local process <close> = start('{ "TERM" }', [[
       say "ready"
       say(await())
@@ -72,7 +72,7 @@ describe("core.signals", function()
     assert.same({ "", "TERM" }, ending(process))
   end)
 
-  it("ends a program that does not look, at the second", function()
+  it("lets the second signal end a program that does not read the first", function()
     local process <close> = start('{ "TERM" }', [[
       say "ready"
       while true do core.poll(0.01) end
@@ -84,7 +84,7 @@ describe("core.signals", function()
     assert.same({ "", "TERM" }, ending(process))
   end)
 
-  it("is seen by the loop while that waits for something else, and does not end the wait", function()
+  it("is noticed by the loop during another wait, and does not end that wait", function()
     local process <close> = start('{ "USR1" }', [[
       local loop = require "pintle.loop"
       local event = loop.event()
@@ -100,7 +100,7 @@ describe("core.signals", function()
     assert.same({ "USR1\nset\n", 0 }, ending(process))
   end)
 
-  it("leaves alone what is not as the system has it", function()
+  it("leaves signals alone that the program handles or ignores", function()
     local _, code, signal = children.run {
       command = { "env", "--ignore-signal=HUP", table.unpack(children.lua [[
         local core = require "pintle.core"
@@ -117,7 +117,7 @@ describe("core.signals", function()
     assert.same({ n = 2, nil, "TERM" }, table.pack(code, signal))
   end)
 
-  it("takes what others handle if told to, and gives that back", function()
+  it("takes over handled signals with an option, and restores the handlers", function()
     local output, code = children.run {
       command = { "env", "--ignore-signal=HUP", table.unpack(children.lua [[
         local core = require "pintle.core"
@@ -142,7 +142,7 @@ describe("core.signals", function()
     ]] } })
   end)
 
-  it("gives back on close what it took", function()
+  it("restores the handlers when it is closed", function()
     local signals = assert(core.signals { "USR1", "USR2" })
     assert.equal(more(before, 10, 12), caught())
     assert.equal("integer", math.type(signals:fd()))
@@ -161,7 +161,7 @@ describe("core.signals", function()
     assert.equal(before, caught())
   end)
 
-  it("is there once in a process", function()
+  it("exists once per process", function()
     local one <close> = assert(core.signals { "USR1" })
     local two, message, kind = core.signals { "USR2" }
     assert.same({ n = 3, nil, "signals are watched in this process already", "full" },
@@ -172,7 +172,7 @@ describe("core.signals", function()
     again:close()
   end)
 
-  it("is nothing to a child", function()
+  it("has no effect on a child", function()
     local signals <close> = assert(core.signals { "TERM", "USR1" })
     local process <close> = assert(core.spawn { command = { "cat" } })
     process:kill "USR1"
@@ -180,7 +180,7 @@ describe("core.signals", function()
     assert.is_nil(signals:next())
   end)
 
-  it("knows the names of signals", function()
+  it("returns names of signals", function()
     assert.has_error(function() core.signals { "TERM", "NONSENSE" } end,
       "bad argument #1 to 'signals' (unknown signal 'NONSENSE')")
     assert.has_error(function() core.signals { 15 } end, "bad argument #1 to 'signals' (a signal's name expected)")
@@ -206,7 +206,7 @@ describe("core.raise", function()
     assert.equal("INT", ended 'core.raise "INT"') -- which lua has taken
   end)
 
-  it("does so when the signal was taken, ignored or blocked", function()
+  it("does so if the signal is caught, ignored or blocked", function()
     assert.equal("TERM", ended 'local s = core.signals { "TERM" } core.raise "TERM" print(s:next())')
     local _, _, signal = children.run {
       command = { "env", "--ignore-signal=HUP", "--block-signal=HUP",
@@ -215,7 +215,7 @@ describe("core.raise", function()
     assert.equal("HUP", signal)
   end)
 
-  it("returns where the signal does nothing", function()
+  it("returns if the signal does nothing", function()
     assert.is_true(core.raise "WINCH")
     assert.has_error(function() core.raise "NONSENSE" end, "bad argument #1 to 'raise' (unknown signal 'NONSENSE')")
     assert.has_error(function() core.raise() end)

@@ -36,7 +36,7 @@ for name, codec in pairs(codecs) do
       return far:read()
     end
 
-    it("is handed out member by member and answered at once", function()
+    it("is received member by member and answered in one message", function()
       send(request(1, "one"), note, request('"two"', "two"))
       local kind, one, method = wire.next(stream)
       assert.same({ "request", "one" }, { kind, method })
@@ -53,7 +53,7 @@ for name, codec in pairs(codecs) do
       assert.is_false(stream:receive())
     end)
 
-    it("is answered in several if one would be too long a message", function()
+    it("is answered in several messages if one would be too long", function()
       stream:close()
       far:close()
       stream, far = wire.open { json = codec.json, limits = { message = 200 } }
@@ -79,7 +79,7 @@ for name, codec in pairs(codecs) do
         ',{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}]\n', sent())
     end)
 
-    it("is answered when its last member turns out to be a notification", function()
+    it("is answered when its last member is a notification", function()
       send(request(1), note)
       local _, one = wire.next(stream)
       stream:reply(one, 1)
@@ -107,7 +107,7 @@ for name, codec in pairs(codecs) do
       end
     end)
 
-    it("has invalid members, each with its own answer", function()
+    it("may have invalid members, each with its own answer", function()
       send("1", request(5), '{"jsonrpc":"2.0","id":6,"method":7}', "[]", '{"foo":"boo"}')
       local ids = {}
       for i, expected in ipairs { "invalid", "request", "invalid", "invalid", "invalid" } do
@@ -129,7 +129,7 @@ for name, codec in pairs(codecs) do
       assert.equal(3, nulls)
     end)
 
-    it("may hold answers, which are matched and not answered", function()
+    it("may have responses, which are matched and not answered", function()
       stream:request("one", "m")
       stream:request("two", "m")
       sent()
@@ -143,7 +143,7 @@ for name, codec in pairs(codecs) do
       assert.equal("[" .. result(1, 0) .. "]\n", sent())
     end)
 
-    it("has members that cannot be answered twice", function()
+    it("has members that can be answered only once", function()
       send(request(1), request(2))
       local _, one = wire.next(stream)
       local _, two = stream:receive()
@@ -155,7 +155,7 @@ for name, codec in pairs(codecs) do
       assert.error_matches(function() stream:reply(two, 2) end, "answered already")
     end)
 
-    it("has members whose answer may fail and be tried again", function()
+    it("allows a second answer to a member if the first could not be sent", function()
       send(request(1))
       local _, one = wire.next(stream)
       assert.equal("invalid", (select(3, stream:reply(one, print))))
@@ -164,7 +164,7 @@ for name, codec in pairs(codecs) do
       assert.equal('[{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no JSON"}}]\n', sent())
     end)
 
-    it("does not hold up what is sent meanwhile", function()
+    it("does not delay other messages", function()
       send(request(1))
       local _, one = wire.next(stream)
       stream:notify("n")
@@ -173,7 +173,7 @@ for name, codec in pairs(codecs) do
       assert.equal("[" .. result(1, 1) .. "]\n", sent())
     end)
 
-    it("is kept apart from the next one", function()
+    it("is separate from the next batch", function()
       send(request(1), request(2))
       send(request(3))
       local _, one = wire.next(stream)
@@ -186,14 +186,14 @@ for name, codec in pairs(codecs) do
       assert.equal("[" .. result(1, 1) .. "," .. result(2, 2) .. "]\n", sent())
     end)
 
-    it("has members with white space between them", function()
+    it("may have white space between its members", function()
       wire.write(far, " [ " .. request(1) .. " ,\t" .. note .. " ] \r\n")
       assert.equal("request", (wire.next(stream)))
       assert.equal("notification", (stream:receive()))
       assert.is_false(stream:receive())
     end)
 
-    it("that is cut short is not JSON", function()
+    it("that is cut off is not JSON", function()
       for _, rest in ipairs { "", ",", "]]", " " .. note .. "]" } do
         wire.write(far, "[" .. note .. rest .. "\n")
         local kind, id, _, report = wire.next(stream)

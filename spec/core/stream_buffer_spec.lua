@@ -1,7 +1,7 @@
 local core = require "pintle.core"
 local pair = require "spec.support.pair"
 
--- Messages of these sizes, sent at once and taken one by one, come out whole and in order.
+-- Messages of these sizes, sent at once and received one by one, arrive complete and in order.
 local function assert_passes(sizes)
   local a, b = pair.pipes { framing = "header" }
   for i, size in ipairs(sizes) do assert(a:notify("m", { i, ("x"):rep(size) })) end
@@ -40,7 +40,7 @@ describe("the buffers of a stream", function()
     assert_passes(sizes)
   end)
 
-  it("take what is queued while more is being sent", function()
+  it("accept messages while others are being sent", function()
     local a, b = pair.pipes { framing = "line" }
     local sent, taken = 0, 0
     while taken < 20000 do
@@ -62,7 +62,7 @@ describe("the buffers of a stream", function()
 end)
 
 describe("json.encode", function()
-  it("is the same after a text far larger than the ones before and after it", function()
+  it("is right after a text much larger than the others", function()
     local large = { ("y"):rep(6000000) }
     for _ = 1, 3 do
       assert.equal('["z"]', core.json.encode { "z" })

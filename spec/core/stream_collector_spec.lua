@@ -25,7 +25,7 @@ for name, codec in pairs(codecs) do
       nothing_left()
     end)
 
-    it("while it receives does not disturb it", function()
+    it("does not disturb receiving", function()
       local extra = 0
       haunting.start(function()
         b:queued()
@@ -40,13 +40,13 @@ for name, codec in pairs(codecs) do
         if haunting.runs() >= 20 then break end
         a:notify("m", { i = i, items = items })
         local kind, _, method, params = pair.pass(a, b)
-        -- The finalizer may have been the one that got it.
+        -- The finalizer may have received it.
         if kind then
           assert(kind == "notification" and method == "m" and params.i == i and #params.items == 500)
           assert(params.items[500].name == "item 500" and params.items[500].list[2] == 500.5)
         end
         b:flush()
-        -- Every message taken may run the finalizer, which sends another.
+        -- Each message that is received may run the finalizer, which sends another.
         for _ = 1, 100 do
           if not a:receive() then break end
         end
@@ -55,7 +55,7 @@ for name, codec in pairs(codecs) do
       assert.equal(0, b:stats().invalid)
     end)
 
-    it("while it sends does not disturb it", function()
+    it("does not disturb sending", function()
       haunting.start(function()
         a:notify("ghost", { ("x"):rep(100) })
         a:abandon(a:request("ghost", "ghost"))
@@ -81,8 +81,8 @@ for name, codec in pairs(codecs) do
   end)
 end
 
-describe("a finalizer that receives in a thread of its own", function()
-  it("finds nothing in the middle of a message", function()
+describe("a finalizer that receives in its own thread", function()
+  it("gets nothing in the middle of a message", function()
     local stream, far <close> = wire.open()
     local text = '{"jsonrpc":"2.0","method":"m","params":' .. core.json.encode(items) .. "}\n"
     local asked, taken = 0, 0
@@ -114,7 +114,7 @@ describe("a finalizer that receives in a thread of its own", function()
 end)
 
 describe("a finalizer that closes the stream", function()
-  it("in the middle of a message lets it come through", function()
+  it("in the middle of a message does not lose that message", function()
     local nothing_left = children.stock()
     local text = '{"jsonrpc":"2.0","method":"m","params":' .. core.json.encode(items) .. "}\n"
     for _ = 1, 20 do
@@ -134,8 +134,8 @@ describe("a finalizer that closes the stream", function()
   end)
 end)
 
-describe("the collector", function()
-  it("keeps up with large messages, and runs on", function()
+describe("the garbage collector", function()
+  it("keeps up with large messages, and runs again", function()
     local a, b = pair.open {}
     local large = {}
     for i = 1, 30 do large[i] = items end
@@ -180,7 +180,7 @@ describe("the collector", function()
   end
 
   for _, mode in ipairs { "incremental", "generational" } do
-    it("catches up with a large message while the loop waits, if it is " .. mode, function()
+    it("collects after a large message while the loop waits, in the mode " .. mode, function()
       local said = after_a_large_message(mode, [[
         pintle.sleep(0.05)
         print(held > 1000, collectgarbage("count") - before < held / 2)
@@ -188,7 +188,7 @@ describe("the collector", function()
       assert.equal("true\ttrue\n", said)
     end)
 
-    it("has the wait end if a finalizer closes the peer meanwhile, if it is " .. mode, function()
+    it("ends the wait if a finalizer closes the peer meanwhile, in the mode " .. mode, function()
       local said = after_a_large_message(mode, ([[
         setmetatable({}, { __gc = function() peer:close() end })
         print(peer:join(%d), peer.ended.kind)

@@ -21,7 +21,7 @@ describe("the descriptors of a stream", function()
     nothing_left()
   end)
 
-  it("are taken over when they are objects", function()
+  it("are taken over if they are objects", function()
     local near, far = keep(core.socketpair())
     local number = near:fileno()
     local stream = keep(streams.open { read = near, write = near, framing = "line" })
@@ -31,7 +31,7 @@ describe("the descriptors of a stream", function()
     assert.equal("", far:read())
   end)
 
-  it("are borrowed when they are numbers", function()
+  it("are borrowed if they are numbers", function()
     local near, far = keep(core.socketpair())
     local stream = streams.open { read = near:fileno(), write = near:fileno(), framing = "line" }
     stream:notify("m")
@@ -57,7 +57,7 @@ describe("the descriptors of a stream", function()
     assert.equal("", other:read())
   end)
 
-  it("stay with their owner when a stream cannot be made of them", function()
+  it("stay with their owner if the stream cannot be created", function()
     local near = keep(core.socketpair())
     local stream, message, kind, errno = streams.open { read = near, write = 999, framing = "line" }
     assert.is_nil(stream)
@@ -67,7 +67,7 @@ describe("the descriptors of a stream", function()
     assert.is_false(near:closed())
   end)
 
-  it("may block, and are not waited for", function()
+  it("may be blocking, and never block the stream", function()
     local code = [[
       local streams = require "spec.support.stream"
       local stream = streams.open { read = 0, write = 1, framing = "line" }
@@ -88,7 +88,7 @@ describe("the descriptors of a stream", function()
   end)
 end)
 
-describe("a stream that is asked for the wrong way", function()
+describe("a stream with wrong options", function()
   local near, far
 
   before_each(function() near, far = core.socketpair() end)
@@ -107,7 +107,7 @@ describe("a stream that is asked for the wrong way", function()
     assert.is_false(near:closed())
   end
 
-  it("says which option is wrong", function()
+  it("names the wrong option", function()
     assert_misuse("'framing'", { framing = "letter" })
     assert_misuse("'framing'", { framing = 1 })
     assert_misuse("'read'", { read = "0" })
@@ -141,7 +141,7 @@ describe("a stream that is asked for the wrong way", function()
     assert_misuse("every key must be a name", { "line" })
   end)
 
-  it("says that a descriptor is missing or closed", function()
+  it("reports a missing or closed descriptor", function()
     assert.error_matches(function() streams.open { write = near, framing = "line" } end, "'read'")
     assert.error_matches(function() streams.open { read = near, framing = "line" } end, "'write'")
     local closed = core.pipe()
@@ -151,7 +151,7 @@ describe("a stream that is asked for the wrong way", function()
     assert.has_error(function() streams.open("line") end)
   end)
 
-  it("minds what its methods are called with", function()
+  it("rejects wrong arguments of its methods", function()
     local stream = streams.open { read = near, write = near, framing = "line" }
     for _, method in ipairs { "ask", "begin", "deafen", "expect_end", "fail", "fds", "finish", "framing", "handle",
       "has_room", "hold", "listen", "others", "pause", "queued", "report", "requests",
@@ -184,7 +184,7 @@ describe("another codec", function()
     far:close()
   end)
 
-  it("that fails is told of", function()
+  it("that fails has its error returned", function()
     stream, far = wire.open { json = { encode = function() error("not today", 0) end, decode = function() end } }
     assert.same({ nil, "not today", "invalid" }, { stream:notify("m", {}) })
     wire.write(far, '{"jsonrpc":"2.0","id":1,"method":"m","params":{}}\n')
@@ -193,12 +193,12 @@ describe("another codec", function()
     assert.matches("the codec cannot read the payload", report.message)
   end)
 
-  it("that gives no text is told of", function()
+  it("that returns no text has its error returned", function()
     stream, far = wire.open { json = { encode = function() return {} end, decode = error } }
     assert.same({ nil, "the codec's encode did not return a string", "invalid" }, { stream:notify("m", {}) })
   end)
 
-  it("never breaks a line", function()
+  it("cannot break a line", function()
     stream, far = wire.open { json = { encode = function() return "[\n1\r\n]" end, decode = error } }
     stream:notify("m", {})
     stream:flush()

@@ -1,4 +1,4 @@
--- A stream that learns how to set_envelope when it is open already.
+-- A stream that changes the form of its messages while it is open.
 local core = require "pintle.core"
 local haunting = require "spec.support.haunting"
 local pair = require "spec.support.pair"
@@ -13,7 +13,7 @@ local function framed(body)
   return ("%s%d\r\n\r\n%s"):format(EDITOR.header, #body, body)
 end
 
-describe("a stream that is told how to set_envelope", function()
+describe("set_envelope", function()
   local stream, far
 
   local function open(options) stream, far = wire.open(options) end
@@ -34,7 +34,7 @@ describe("a stream that is told how to set_envelope", function()
     return far:read() or ""
   end
 
-  it("answers the very first message in the new form", function()
+  it("applies to the answer to the first message", function()
     open { framing = "auto" }
     local _, id = receives(framed '{"version":"0.1","jsonrpc":"2.0","id":"a","method":"m"}')
     assert.is_true(stream:set_envelope(EDITOR))
@@ -46,7 +46,7 @@ describe("a stream that is told how to set_envelope", function()
     assert.equal(framed '{"version":"0.1","jsonrpc":"2.0","id":"1","method":"m"}', sent())
   end)
 
-  it("changes what it is told, and nothing else", function()
+  it("changes only what it is given", function()
     open { framing = "header", extra = { version = "0.1" } }
     assert.is_true(stream:set_envelope { ids = "string" })
     stream:request("waiter", "m")
@@ -63,7 +63,7 @@ describe("a stream that is told how to set_envelope", function()
     assert.equal('content-length: 37\r\n\r\n{"jsonrpc":"2.0","id":4,"method":"m"}', sent())
   end)
 
-  it("leaves what is queued as it is", function()
+  it("does not change queued messages", function()
     open { framing = "line" }
     stream:notify("before")
     assert.is_true(stream:set_envelope { extra = { version = "0.1" } })
@@ -71,7 +71,7 @@ describe("a stream that is told how to set_envelope", function()
     assert.equal('{"jsonrpc":"2.0","method":"before"}\n{"version":"0.1","jsonrpc":"2.0","method":"behind"}\n', sent())
   end)
 
-  it("takes answers to calls that wait in the form they were sent in", function()
+  it("accepts answers to earlier calls in the old form", function()
     open { framing = "line" }
     stream:request("old", "m")
     stream:set_envelope { ids = "string" }
@@ -86,7 +86,7 @@ describe("a stream that is told how to set_envelope", function()
     assert.equal("stray", (receives '{"jsonrpc":"2.0","id":3,"result":0}\n'))
   end)
 
-  it("requires the extra members of what comes next", function()
+  it("requires the extra members in the next message", function()
     open { framing = "line" }
     assert.equal("request", (receives '{"jsonrpc":"2.0","id":1,"method":"m"}\n'))
     assert.is_true(stream:set_envelope { extra = { version = "0.1" } })
@@ -98,7 +98,7 @@ describe("a stream that is told how to set_envelope", function()
     assert.equal("request", (receives '{"jsonrpc":"2.0","id":4,"method":"m"}\n'))
   end)
 
-  it("speaks so in the middle of a batch", function()
+  it("works in the middle of a batch", function()
     open { framing = "line" }
     local _, one = receives('[{"jsonrpc":"2.0","id":1,"method":"m"},{"jsonrpc":"2.0","id":2,"method":"m"},' ..
       '{"version":"0.1","jsonrpc":"2.0","id":3,"method":"m"}]\n')
@@ -111,7 +111,7 @@ describe("a stream that is told how to set_envelope", function()
       '"result":0},{"version":"0.1","jsonrpc":"2.0","id":3,"result":0}]\n', sent())
   end)
 
-  it("gets lengths of any number of digits right afterwards", function()
+  it("writes the right length for any number of digits", function()
     open { framing = "header" }
     for size = 1, 2000, 37 do
       stream:set_envelope { header = size % 2 == 0 and "content-length: " or EDITOR.header }
@@ -121,7 +121,7 @@ describe("a stream that is told how to set_envelope", function()
     end
   end)
 
-  it("changes nothing if it is told nonsense", function()
+  it("changes nothing if an argument is wrong", function()
     open { framing = "header" }
     stream:notify("before")
     for message, ways in pairs {
@@ -142,14 +142,14 @@ describe("a stream that is told how to set_envelope", function()
       'Content-Length: 37\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"m"}', sent())
   end)
 
-  it("may be closed", function()
+  it("works on a closed stream", function()
     open {}
     stream:close()
     assert.is_true(stream:set_envelope(EDITOR))
     assert.is_nil((stream:notify("m")))
   end)
 
-  it("is not told so by a finalizer in the middle of a message", function()
+  it("is not possible for a finalizer in the middle of a message", function()
     open { framing = "line" }
     local items = ('{"name":"item","list":[1,2.5]},'):rep(500)
     local text = ('{"jsonrpc":"2.0","method":"m","params":[%s0]}\n'):format(items)
@@ -169,7 +169,7 @@ describe("a stream that is told how to set_envelope", function()
     assert.is_true(stream:set_envelope { ids = "string" })
   end)
 
-  it("may send from a finalizer while it is told so", function()
+  it("allows a finalizer to send meanwhile", function()
     open { framing = "line" }
     haunting.start(function() stream:notify("ghost") end)
     local seen = 0
@@ -194,19 +194,19 @@ describe("a stream that keeps other members", function()
     return stream
   end
 
-  it("tells those of the last message", function()
+  it("returns those of the last message", function()
     local stream <close> = of '{"version":"0.1","jsonrpc":"2.0","a\\u0062":[1,{}],"id":1,"method":"m","x":null}'
     assert.same({ version = "0.1", ab = { 1, {} }, x = core.json.null }, stream:others())
   end)
 
-  it("tells none where there are none, or nobody asked", function()
+  it("returns nil if there are none, or the option is off", function()
     local stream <close> = of '{"jsonrpc":"2.0","method":"m"}'
     assert.is_nil(stream:others())
     local other <close> = of('{"jsonrpc":"2.0","method":"m","version":"0.1"}', { others = false })
     assert.is_nil(other:others())
   end)
 
-  it("forgets them with the next message", function()
+  it("drops them with the next message", function()
     local stream, far <close> = wire.open { others = true }
     wire.write(far, '{"jsonrpc":"2.0","method":"m","a":1}\n{"jsonrpc":"2.0","method":"m"}\n')
     wire.next(stream)
@@ -216,7 +216,7 @@ describe("a stream that keeps other members", function()
     stream:close()
   end)
 
-  it("finds a fault in them like anywhere", function()
+  it("reports an error in them", function()
     local stream, far <close> = wire.open { others = true }
     wire.write(far, '{"jsonrpc":"2.0","method":"m","a":01}\n')
     local kind, _, _, report = wire.next(stream)
@@ -224,7 +224,7 @@ describe("a stream that keeps other members", function()
     stream:close()
   end)
 
-  it("says what is wrong with the last message when it is told how to set_envelope", function()
+  it("returns what is wrong with the last message from set_envelope", function()
     for members, message in pairs {
       [''] = 'version is missing: "0.1" expected',
       [',"version":"0.2"'] = 'version: "0.1" expected, got "0.2"',
@@ -240,7 +240,7 @@ describe("a stream that keeps other members", function()
       local text = ('{"jsonrpc":"2.0","id":1,"method":"m"%s}'):format(members)
       local stream <close> = of(text)
       assert.same({ nil, message, "invalid" }, { stream:set_envelope { extra = { version = "0.1" } } })
-      assert.is_true(stream:set_envelope {}) -- it is the first message alone that nobody has looked at
+      assert.is_true(stream:set_envelope {}) -- only the first message is checked again
       local strict, far <close> = wire.open { extra = { version = "0.1" } }
       wire.write(far, text .. "\n")
       assert.equal(message, select(4, wire.next(strict)).message)
@@ -248,7 +248,7 @@ describe("a stream that keeps other members", function()
     end
   end)
 
-  it("has nothing to say of a message that is right, or that never came", function()
+  it("returns nothing for a valid message, or before the first one", function()
     local stream <close> = of '{"version":"0.1","jsonrpc":"2.0","id":1,"method":"m"}'
     assert.is_true(stream:set_envelope { extra = { version = "0.1" } })
     assert.is_nil(stream:others())
@@ -258,7 +258,7 @@ describe("a stream that keeps other members", function()
     far:close()
   end)
 
-  it("keeps none from then on", function()
+  it("keeps none after set_envelope", function()
     local a, b <close> = pair.open({}, { others = true })
     a:set_envelope { extra = {} }
     b:set_envelope { extra = { version = "0.1" } }
@@ -268,7 +268,7 @@ describe("a stream that keeps other members", function()
     a:close()
   end)
 
-  it("does so with large messages and other codecs", function()
+  it("works for large messages and other codecs", function()
     local long = ('{"version":"0.1","jsonrpc":"2.0","method":"m","params":["%s"]}'):format(("x"):rep(100000))
     for _, options in ipairs { {}, { json = core.json }, { raw = true } } do
       local stream <close> = of(long, options)

@@ -61,7 +61,7 @@ for name, codec in pairs(codecs) do
         end
       end)
 
-      it("whose id is no id is invalid, and none is told", function()
+      it("with an invalid id is invalid, and has no id in the report", function()
         for _, id in ipairs { "true", "false", "[]", "{}", "[1]" } do
           assert_invalid('{"jsonrpc":"2.0","id":' .. id .. ',"method":"m"}', -32600, "id is neither")
         end
@@ -73,17 +73,17 @@ for name, codec in pairs(codecs) do
         assert_invalid('{"jsonrpc":"2.0","id":1,"error":null}', -32600, "neither a method, nor a result", 1)
       end)
 
-      it("that is both a call and an answer is invalid", function()
+      it("that is both a request and a response is invalid", function()
         for _, member in ipairs { '"result":1', '"error":{"code":1,"message":"x"}' } do
           assert_invalid('{"jsonrpc":"2.0","id":1,"method":"m",' .. member .. "}", -32600, "both a method", 1)
         end
       end)
 
-      it("that answers without an id is invalid", function()
+      it("that is a response without an id is invalid", function()
         assert_invalid('{"jsonrpc":"2.0","result":1}', -32600, "an answer without an id")
       end)
 
-      it("that answers, but nothing that was asked, is told to be an answer", function()
+      it("that is an invalid response without a call is reported as a response", function()
         for text, is_answer in pairs {
           ['{"jsonrpc":"2.0","id":9,"result":1,"error":{"code":1,"message":"x"}}'] = true,
           ['{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}'] = true,
@@ -97,13 +97,13 @@ for name, codec in pairs(codecs) do
         end
       end)
 
-      it("that is no object is invalid", function()
+      it("that is not an object is invalid", function()
         for _, text in ipairs { "1", '"text"', "null", "true", "-0.5" } do
           assert_invalid(text, -32600, "not an object")
         end
       end)
 
-      it("that is not JSON is told so, with the id if it came first", function()
+      it("that is not JSON is reported so, with the id if it came first", function()
         assert_invalid('{"jsonrpc":"2.0","method":"m","params":[1,]}', -32700, "at line 1, column 43")
         assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m","params":{"a"}}', -32700, "expected ':'", 4)
         assert_invalid('{"jsonrpc":"2.0","id":4,"method":"m"', -32700, "", 4)
@@ -115,7 +115,7 @@ for name, codec in pairs(codecs) do
         assert_invalid('{"jsonrpc":"2.0","method":"m","params":["\\ud800"]}', -32700, "lone surrogate")
       end)
 
-      it("is told apart wherever it is cut short", function()
+      it("is classified wherever it is cut off", function()
         local text = '{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,"x"]}}'
         for n = 1, #text - 1 do
           local kind, _, waiter, report = receive(text:sub(1, n))
@@ -126,7 +126,7 @@ for name, codec in pairs(codecs) do
         assert.equal(#text - 1, stream:stats().invalid)
       end)
 
-      it("nested too deeply is told so", function()
+      it("that is nested too deeply is reported so", function()
         local deep = ("["):rep(1000) .. ("]"):rep(1000)
         wire.write(far, '{"jsonrpc":"2.0","id":1,"method":"m","params":' .. deep .. "}\n")
         local kind, id, _, report = wire.next(stream)
@@ -134,20 +134,20 @@ for name, codec in pairs(codecs) do
         assert.matches("nested too deeply", report.message)
       end)
 
-      it("has its members in any order, and others beside them", function()
+      it("may have its members in any order, and other members", function()
         assert.same({ "request", 1, "m", { 5 } },
           { receive '{"x":[{}],"params":[5],"method":"m","id":1,"jsonrpc":"2.0","y":"z"}' })
         assert.same({ "request", 1, "m", { 5 } },
           { receive '{"\\u0069d":1,"\\u006aso\\u006erpc":"2.0","metho\\u0064":"m","p\\u0061rams":[5]}' })
       end)
 
-      it("has the last of its members that have one name", function()
+      it("has the last of repeated members", function()
         local first = '"jsonrpc":"1.0","id":1,"method":"a","params":[1]'
         local last = '"jsonrpc":"2.0","id":2,"method":"b","params":[2]'
         assert.same({ "request", 2, "b", { 2 } }, { receive("{" .. first .. "," .. last .. "}") })
       end)
 
-      it("may have its members as often as it likes", function()
+      it("may repeat its members many times", function()
         for _, member in ipairs { '"jsonrpc":"2.0"', '"id":1', '"method":"m"', '"params":[5]', '"x":[]',
           '"result":null', '"error":null' } do
           local text = "{" .. (member .. ","):rep(3000) .. '"jsonrpc":"2.0","id":1,"method":"m","params":[5]}'
@@ -155,13 +155,13 @@ for name, codec in pairs(codecs) do
         end
       end)
 
-      it("with null for params has none", function()
+      it("with null for params has no params", function()
         local kind, id, method, params = receive '{"jsonrpc":"2.0","id":1,"method":"m","params":null}'
         assert.same({ "request", 1, "m" }, { kind, id, method })
         assert.is_nil(params)
       end)
 
-      it("with null for the other kind's members is what it is otherwise", function()
+      it("with null for the members of another kind is valid", function()
         assert.same({ "request", 1, "m", { 5 } },
           { receive '{"jsonrpc":"2.0","id":1,"method":"m","params":[5],"result":null,"error":null}' })
         assert.same({ "request", 1, "m", { 5 } },
@@ -169,7 +169,7 @@ for name, codec in pairs(codecs) do
       end)
     end)
 
-    describe("an answer", function()
+    describe("a response", function()
       local function answer(members)
         local id = stream:request("waiter", "m")
         local results = table.pack(receive(('{"jsonrpc":"2.0","id":%d,%s}'):format(id, members)))
@@ -177,18 +177,18 @@ for name, codec in pairs(codecs) do
         return results[1], results[3], results[4], results[2], id
       end
 
-      it("with both result and error is invalid, and its waiter comes along", function()
+      it("with both result and error is invalid, and is reported with its waiter", function()
         local kind, waiter, report = answer '"result":1,"error":{"code":1,"message":"x"}'
         assert.same({ "invalid", "waiter", -32600 }, { kind, waiter, report.code })
         assert.equal("both a result and an error", report.message)
       end)
 
-      it("with neither is invalid, and its waiter comes along", function()
+      it("with neither is invalid, and is reported with its waiter", function()
         local kind, waiter, report = answer '"x":1'
         assert.same({ "invalid", "waiter", -32600 }, { kind, waiter, report.code })
       end)
 
-      it("with a malformed error is invalid, and its waiter comes along", function()
+      it("with a malformed error is invalid, and is reported with its waiter", function()
         for _, err in ipairs {
           "1", '"text"', "[]", "{}", "true", '{"code":1}', '{"message":"x"}', '{"code":"1","message":"x"}',
           '{"code":1,"message":2}', '[1,"x"]', '{"code":null,"message":"x"}',
@@ -199,14 +199,14 @@ for name, codec in pairs(codecs) do
         end
       end)
 
-      it("without the version is invalid, and its waiter comes along", function()
+      it("without the version is invalid, and is reported with its waiter", function()
         local id = stream:request("waiter", "m")
         local kind, _, waiter = receive(('{"id":%d,"result":1}'):format(id))
         assert.same({ "invalid", "waiter" }, { kind, waiter })
         assert.equal(0, stream:waiting())
       end)
 
-      it("that is not JSON is invalid, and its waiter comes along", function()
+      it("that is not JSON is invalid, and is reported with its waiter", function()
         local id = stream:request("waiter", "m")
         local kind, _, waiter, report = receive(('{"jsonrpc":"2.0","id":%d,"result":[1,]}'):format(id))
         assert.same({ "invalid", "waiter", -32700 }, { kind, waiter, report.code })
@@ -227,7 +227,7 @@ for name, codec in pairs(codecs) do
         end
       end)
 
-      it("keeps its result whatever params stand beside it", function()
+      it("keeps its result if it also has params", function()
         for _, members in ipairs { '"result":[1],"params":null', '"params":{"x":1},"result":[1]',
           '"result":[1],"params":{"x":1}' } do
           local kind, waiter, result = answer(members)
@@ -235,13 +235,13 @@ for name, codec in pairs(codecs) do
         end
       end)
 
-      it("with a null result is null", function()
+      it("with a null result gives null", function()
         local kind, _, result = answer '"result":null'
         assert.equal("result", kind)
         assert.equal(null, result)
       end)
 
-      it("that nobody waits for is a stray, and counted", function()
+      it("without a call is a stray, and is counted", function()
         assert.equal("stray", (receive '{"jsonrpc":"2.0","id":99,"result":1}'))
         assert.equal("stray", (receive '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}'))
         for _, id in ipairs { '"x"', "0", "-1", "1.5", "1e300", "9223372036854775807", '"1"' } do
@@ -258,7 +258,7 @@ for name, codec in pairs(codecs) do
         assert.equal(1, stream:stats().stray)
       end)
 
-      it("that comes after its call was given up is a stray", function()
+      it("that comes after its call was dropped is a stray", function()
         local id = stream:request("waiter", "m")
         assert.equal("waiter", stream:abandon(id))
         assert.is_nil(stream:abandon(id))
@@ -267,7 +267,7 @@ for name, codec in pairs(codecs) do
       end)
     end)
 
-    it("a request with a number of ours does not take the waiter", function()
+    it("a request with the id of an own call does not take its waiter", function()
       local id = stream:request("waiter", "m")
       assert.equal("request", (receive(('{"jsonrpc":"2.0","id":%d,"method":"theirs"}'):format(id))))
       assert.equal("invalid", (receive(('{"jsonrpc":"2.0","id":%d,"method":7}'):format(id))))
@@ -277,7 +277,7 @@ for name, codec in pairs(codecs) do
 end
 
 describe("a report", function()
-  it("holds the first bytes of the message, and how many there were", function()
+  it("has the first bytes of the message, and its length", function()
     local stream, far <close> = wire.open { limits = { text = 10 } }
     wire.write(far, ("?"):rep(50) .. "\n{" .. ("!"):rep(70) .. "\n")
     local _, _, _, noise = wire.next(stream)
@@ -287,7 +287,7 @@ describe("a report", function()
     stream:close()
   end)
 
-  it("holds a thousand bytes unless told otherwise", function()
+  it("has a thousand bytes by default", function()
     local stream, far <close> = wire.open()
     wire.write(far, ("?"):rep(5000) .. "\n")
     local _, _, _, noise = wire.next(stream)
@@ -296,7 +296,7 @@ describe("a report", function()
   end)
 end)
 
-describe("a message that breaks off", function()
+describe("a message that is cut off", function()
   local stream, far
 
   before_each(function() stream, far = wire.open() end)
@@ -306,7 +306,7 @@ describe("a message that breaks off", function()
     far:close()
   end)
 
-  it("is an answer once there was a result, and fails its call", function()
+  it("is a response if it has a result, and fails its call", function()
     local id = stream:request("waiter", "m")
     wire.write(far, ('{"jsonrpc":"2.0","id":%d,"result":{"x":\n'):format(id))
     local kind, told, waiter = wire.next(stream)
@@ -314,7 +314,7 @@ describe("a message that breaks off", function()
     assert.equal(0, stream:waiting())
   end)
 
-  it("may have been a request before that, and fails no call", function()
+  it("is not a response if it could be a request, and fails no call", function()
     local id = stream:request("waiter", "m")
     wire.write(far, ('{"jsonrpc":"2.0","id":%d,\n'):format(id))
     local kind, told, waiter = wire.next(stream)
@@ -325,7 +325,7 @@ describe("a message that breaks off", function()
 end)
 
 describe("members that every message must have", function()
-  it("are all looked for, however often one of them comes", function()
+  it("are all required, even if one of them is repeated", function()
     local stream, far = wire.open { extra = { version = "0.1", flavour = "mild" } }
     wire.write(far, '{"jsonrpc":"2.0","version":"0.1","version":"0.1","method":"m"}\n')
     assert.equal("invalid", (wire.next(stream)))
@@ -337,7 +337,7 @@ describe("members that every message must have", function()
     far:close()
   end)
 
-  it("are those that were given, whatever becomes of the table", function()
+  it("do not change with the table that was given", function()
     local extra = { version = "0.1" }
     local stream, far = wire.open { extra = extra }
     extra.version, extra.other = "0.2", true
@@ -347,7 +347,7 @@ describe("members that every message must have", function()
     far:close()
   end)
 
-  it("are sixteen at the most", function()
+  it("are at most sixteen", function()
     local extra = {}
     for i = 1, 16 do extra["name" .. i] = i end
     local stream, far = wire.open { extra = extra }

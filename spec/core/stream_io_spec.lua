@@ -33,7 +33,7 @@ describe("the queue of a stream", function()
     nothing_left()
   end)
 
-  it("is written before the loop waits, all at once", function()
+  it("is written in one piece before the loop waits", function()
     a, b = wire.open()
     core.loop.soon(function()
       for _, method in ipairs { "one", "two", "three" } do a:notify(method) end
@@ -45,7 +45,7 @@ describe("the queue of a stream", function()
     assert.equal(0, a:queued())
   end)
 
-  it("never waits for room", function()
+  it("never blocks", function()
     local near, far = core.pipe()
     local unused, other = core.pipe()
     a = streams.open { read = unused, write = far, framing = "line" }
@@ -65,7 +65,7 @@ describe("the queue of a stream", function()
     assert.equal("\n", got:sub(-1))
   end)
 
-  it("is bounded", function()
+  it("has a limit", function()
     a, b = wire.open { limits = { queue = 1000 } }
     local count, queued, ok, message, kind = 0
     repeat
@@ -86,7 +86,7 @@ describe("the queue of a stream", function()
     assert.equal(count + 2, lines)
   end)
 
-  it("bounds the calls that wait", function()
+  it("limits the pending calls", function()
     a, b = pair.open({}, { limits = { calls = 3 } })
     for i = 1, 3 do assert.equal(i, a:request(i, "m")) end
     assert.same({ nil, "3 calls wait for an answer, which is the limit", "full" }, { a:request(4, "m") })
@@ -96,7 +96,7 @@ describe("the queue of a stream", function()
     assert.equal(4, a:request(4, "m"))
   end)
 
-  it("bounds a message, and sends nothing of one that is too long", function()
+  it("limits a message, and sends no part of one that is too long", function()
     for _, framing in ipairs { "line", "header" } do
       a, b = wire.open { framing = framing, limits = { message = 100 } }
       local room = 100 - #'{"jsonrpc":"2.0","method":"m","params":[""]}'
@@ -112,7 +112,7 @@ describe("the queue of a stream", function()
     end
   end)
 
-  it("makes a pipe larger when much is queued for it", function()
+  it("enlarges a pipe when much is queued for it", function()
     local near, far = core.pipe()
     local unused, other = core.pipe()
     a = streams.open { read = unused, write = far, framing = "line" }
@@ -180,7 +180,7 @@ describe("the end of a stream", function()
     end
   end)
 
-  it("is an error to write to, and the program lives", function()
+  it("makes writing fail, and the program survives", function()
     for _, make in ipairs { core.pipe, core.socketpair } do
       local reader, writer = make()
       local unused, other = core.pipe()
@@ -194,7 +194,7 @@ describe("the end of a stream", function()
     end
   end)
 
-  it("of the output can be told, and the answers still come", function()
+  it("can be of the output alone, and answers still arrive", function()
     for _, open in ipairs { pair.open, pair.pipes } do
       a, b = open {}
       a:request("waiter", "m")
@@ -215,7 +215,7 @@ describe("the end of a stream", function()
     end
   end)
 
-  it("leaves the calls that wait, to be told of it", function()
+  it("leaves the pending calls to be completed", function()
     a, b = wire.open()
     for i = 1, 40 do a:request("waiter " .. i, "m") end
     a:close()
@@ -226,7 +226,7 @@ describe("the end of a stream", function()
     assert.equal(0, a:waiting())
   end)
 
-  it("makes every method say so", function()
+  it("makes every method fail", function()
     a, b = wire.open()
     a:request("waiter", "m")
     a:close()
@@ -244,7 +244,7 @@ describe("the end of a stream", function()
     assert.equal("", b:read())
   end)
 
-  it("closes its descriptors, by every road", function()
+  it("closes its descriptors, however it ends", function()
     a, b = wire.open()
     do
       local _ <close> = a
@@ -257,7 +257,7 @@ describe("the end of a stream", function()
     assert.equal("", b:read())
   end)
 
-  it("with much in the queue leaves nothing", function()
+  it("with a full queue leaves nothing behind", function()
     a, b = wire.open()
     for _ = 1, 100 do a:notify("m", { ("x"):rep(10000) }) end
     a:flush()
@@ -265,7 +265,7 @@ describe("the end of a stream", function()
     assert.equal(0, a:queued())
   end)
 
-  it("in the middle of a message is told", function()
+  it("in the middle of a message is reported", function()
     a, b = wire.open { framing = "header" }
     wire.write(b, "Content-Length: 100\r\n\r\n{")
     assert.is_false(a:receive())
@@ -277,8 +277,8 @@ describe("the end of a stream", function()
   end)
 end)
 
-describe("what is queued while there is more to read", function()
-  -- How many bytes were sent by the time the last of so many requests is answered.
+describe("queued output, while there is more to read,", function()
+  -- How many bytes were sent when the last of this many requests is answered.
   local function sent_early(count)
     local near, far <close> = core.socketpair()
     local peer, sent, seen = {}, nil, 0
@@ -297,7 +297,7 @@ describe("what is queued while there is more to read", function()
     return sent
   end
 
-  it("is sent once it outweighs that", function()
+  it("is sent once it is longer than the rest of the input", function()
     assert.equal(0, sent_early(10))
     assert.is_true(sent_early(60) >= 2048)
   end)

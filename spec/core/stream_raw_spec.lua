@@ -23,7 +23,7 @@ describe("a stream in raw mode", function()
     "[ [ ] , { } ]",
   }
 
-  it("keeps payloads as their text", function()
+  it("returns payloads as text", function()
     for _, text in ipairs(payloads) do
       wire.write(far, ('{"jsonrpc":"2.0","id":1,"method":"m","params":%s}\n'):format(text))
       local kind, _, method, params = wire.next(stream)
@@ -34,7 +34,7 @@ describe("a stream in raw mode", function()
     end
   end)
 
-  it("keeps results and errors as their text", function()
+  it("returns results and errors as text", function()
     for _, text in ipairs { "1.0", '"a\\/b"', "null", "true", table.unpack(payloads) } do
       local id = stream:request("waiter", "m")
       wire.write(far, ('{"jsonrpc":"2.0","id":%d,"result":%s}\n'):format(id, text))
@@ -47,13 +47,13 @@ describe("a stream in raw mode", function()
     assert.same({ "error", '{"code":1.0, "message":"x"}' }, { kind, tostring(err) })
   end)
 
-  it("has no params where there are none", function()
+  it("returns no params if there are none", function()
     wire.write(far, '{"jsonrpc":"2.0","method":"m"}\n{"jsonrpc":"2.0","method":"m","params":null}\n')
     assert.same({ "notification", nil, "m" }, { wire.next(stream) })
     assert.same({ "notification", nil, "m" }, { wire.next(stream) })
   end)
 
-  it("refuses what is wrong as ever", function()
+  it("reports invalid messages", function()
     wire.write(far, '{"jsonrpc":"2.0","id":1,"method":"m","params":1}\n')
     assert.equal("invalid", (wire.next(stream)))
     wire.write(far, '{"jsonrpc":"2.0","id":1,"method":"m","params":[1,]}\n')
@@ -62,7 +62,7 @@ describe("a stream in raw mode", function()
     assert.equal("invalid", (wire.next(stream)))
   end)
 
-  it("is a proxy that changes no byte of what it passes on", function()
+  it("can forward messages without changing a byte", function()
     local onward, server = wire.open { raw = true, framing = "header" }
     for _, text in ipairs(payloads) do
       wire.write(far, ('{"jsonrpc":"2.0","id":1.0,"method":"m","params":%s}\n'):format(text))
@@ -82,7 +82,7 @@ describe("a stream in raw mode", function()
     server:close()
   end)
 
-  it("passes on text with line breaks as one line", function()
+  it("sends text with line breaks as one line", function()
     local onward, client = wire.open { raw = true, framing = "header" }
     local body = '{"jsonrpc":"2.0","method":"m",\r\n"params":{\n "a":\r\n1}}'
     wire.write(client, ("Content-Length: %d\r\n\r\n%s"):format(#body, body))

@@ -1,4 +1,4 @@
--- A member that most messages repeat: it is decoded once while its text stays the same.
+-- A member that most messages repeat is decoded once while its text stays the same.
 local wire = require "spec.support.wire"
 
 describe("a repeated member", function()
@@ -41,7 +41,7 @@ describe("a repeated member", function()
     assert.same({ _meta = { x = 2, y = 3 } }, params_of '{"_meta":{"x":2,"y":3}}')
   end)
 
-  it("is decoded each time without the option, under another name and deeper inside", function()
+  it("is decoded each time without the option, under another name, and deeper inside", function()
     open {}
     assert.not_equal(params_of('{"_meta":{"x":1}}')._meta, params_of('{"_meta":{"x":1}}')._meta)
     stream:close()
@@ -74,7 +74,7 @@ describe("a repeated member", function()
     assert.equal("invalid", (wire.next(stream)))
   end)
 
-  it("does not survive malformed JSON", function()
+  it("is dropped after malformed JSON", function()
     open { repeated = "_meta" }
     wire.write(far, '{"jsonrpc":"2.0","method":"m","params":{"_meta":{"x":1\n')
     assert.equal("invalid", (wire.next(stream)))
@@ -82,7 +82,7 @@ describe("a repeated member", function()
     assert.same({ _meta = { x = 1 } }, params_of '{"_meta":{"x":1}}')
   end)
 
-  it("is decoded anew when the form of values changes", function()
+  it("is decoded again when the form of values changes", function()
     open { repeated = "_meta" }
     local first = params_of '{"_meta":{"b":1,"a":2}}'
     assert.is_true(stream:set_envelope { ordered = true })

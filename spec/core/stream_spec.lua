@@ -28,7 +28,7 @@ for name, codec in pairs(codecs) do
     end)
 
     for _, framing in ipairs { "line", "header" } do
-      it("asks and answers with " .. framing .. " framing", function()
+      it("sends and answers requests with " .. framing .. " framing", function()
         a, b = pair.open(with(codec, { framing = framing }))
         local id = a:request("waiter", "add", { 1, 2 })
         assert.equal(1, id)
@@ -43,7 +43,7 @@ for name, codec in pairs(codecs) do
       end)
     end
 
-    it("reads messages whatever their white space and the order of their members", function()
+    it("accepts any white space and any order of members", function()
       a, b = wire.open(codec)
       local function sent(text)
         wire.write(b, text .. "\n")
@@ -82,14 +82,14 @@ for name, codec in pairs(codecs) do
       assert.same({ "error", 2, "two", { code = 7, message = "ü" } }, { pass(b, a) })
     end)
 
-    it("answers what could not be told with an error for null", function()
+    it("answers with the id null if the id is not known", function()
       a, b = wire.open(codec)
       assert.is_true(a:fail(nil, -32700, "not JSON"))
       a:flush()
       assert.equal('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON"}}\n', b:read())
     end)
 
-    it("tells without asking", function()
+    it("sends notifications", function()
       a, b = pair.open(codec)
       assert.is_true(a:notify("progress", { value = 0.5 }))
       assert.is_true(a:notify("done"))
@@ -116,7 +116,7 @@ for name, codec in pairs(codecs) do
       assert.equal(json.null, (select(4, pass(b, a))))
     end)
 
-    it("matches answers that come in another order", function()
+    it("matches answers that arrive in another order", function()
       a, b = pair.open(codec)
       local ids = {}
       for i = 1, 50 do a:request("waiter " .. i, "m", { i }) end
@@ -126,7 +126,7 @@ for name, codec in pairs(codecs) do
       assert.equal(0, a:waiting())
     end)
 
-    it("keeps thousands in flight apart", function()
+    it("keeps thousands of calls apart", function()
       a, b = pair.open(codec)
       local count, ids, order = 5000, {}, {}
       for i = 1, count do
@@ -149,7 +149,7 @@ for name, codec in pairs(codecs) do
       assert.equal(0, a:waiting())
     end)
 
-    it("goes on counting while one old call waits", function()
+    it("skips the id of an old pending call", function()
       a, b = pair.open(codec)
       a:request("old", "m")
       local _, old = pass(a, b)
@@ -163,7 +163,7 @@ for name, codec in pairs(codecs) do
       assert.same({ "result", 1, "old", "at last" }, { pass(b, a) })
     end)
 
-    it("lets both sides ask at once", function()
+    it("lets both sides call at the same time", function()
       a, b = pair.open(codec)
       a:request("from a", "m")
       b:request("from b", "m")
@@ -175,7 +175,7 @@ for name, codec in pairs(codecs) do
       assert.same({ "result", 1, "from a", "to a" }, { pass(b, a) })
     end)
 
-    it("echoes every id byte for byte", function()
+    it("returns every id byte for byte", function()
       a, b = wire.open(codec)
       for _, id in ipairs {
         "1", "0", "-1", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
@@ -194,7 +194,7 @@ for name, codec in pairs(codecs) do
       end
     end)
 
-    it("gives plain ids as plain values", function()
+    it("passes plain ids as plain values", function()
       a, b = wire.open(codec)
       for text, id in pairs { ["1"] = 1, ["-7"] = -7, ['"x"'] = "x", ['""'] = "", ["null"] = json.null } do
         wire.write(b, ('{"jsonrpc":"2.0","id":%s,"method":"m"}\n'):format(text))
@@ -205,7 +205,7 @@ for name, codec in pairs(codecs) do
       assert.equal("1.0", tostring(ticket))
     end)
 
-    it("knows its own id however it is written", function()
+    it("recognises its own id however it is written", function()
       a, b = wire.open(codec)
       for _, form in ipairs { "%d", "%d.0", "%de0" } do
         local id = a:request("waiter", "m")
@@ -215,7 +215,7 @@ for name, codec in pairs(codecs) do
       end
     end)
 
-    it("sends its ids as strings if asked to", function()
+    it("sends its ids as strings with an option", function()
       a, b = pair.open(codec, { ids = "string" })
       local id = a:request("waiter", "m")
       assert.equal(1, id)
@@ -225,7 +225,7 @@ for name, codec in pairs(codecs) do
       assert.same({ "result", 1, "waiter", true }, { pass(b, a) })
     end)
 
-    it("does not take a number for its string, nor a string for its number", function()
+    it("does not confuse a number with its string", function()
       for ids, answer in pairs { string = "1", integer = '"1"' } do
         a, b = wire.open(with(codec, { ids = ids }))
         a:request("waiter", "m")
@@ -250,7 +250,7 @@ for name, codec in pairs(codecs) do
       assert.equal("stray", (pass(b, a)))
     end)
 
-    it("refuses messages without the extra members, or with others", function()
+    it("refuses messages that lack the extra members or have other values", function()
       a, b = wire.open(with(codec, { extra = { version = "0.1", level = 2, strict = true } }))
       local function told(members)
         wire.write(b, ('{"jsonrpc":"2.0","id":5,"method":"m"%s}\n'):format(members))
@@ -273,7 +273,7 @@ for name, codec in pairs(codecs) do
       assert.matches("^%w+ is missing: ", report.message)
     end)
 
-    it("writes the header it is told to", function()
+    it("writes the header that was set", function()
       a, b = wire.open(with(codec, { framing = "header", header = "content-length: " }))
       a:notify("m")
       a:flush()
@@ -291,7 +291,7 @@ for name, codec in pairs(codecs) do
       end
     end)
 
-    it("writes lines, in auto framing, until it knows better", function()
+    it("writes lines in auto framing until it has received a header", function()
       a, b = wire.open(with(codec, { framing = "auto" }))
       a:notify("m")
       a:flush()
@@ -305,7 +305,7 @@ for name, codec in pairs(codecs) do
       assert.equal('Content-Length: 30\r\n\r\n{"jsonrpc":"2.0","method":"m"}', b:read())
     end)
 
-    it("counts what came and went", function()
+    it("counts messages and bytes", function()
       a, b = pair.open(codec)
       a:request(1, "m")
       a:notify("n")
@@ -317,7 +317,7 @@ for name, codec in pairs(codecs) do
       assert.same({ received = 2, sent = 1, noise = 0, noise_bytes = 0, stray = 0, invalid = 0 }, b:stats())
     end)
 
-    it("refuses to send what has no JSON form, and sends nothing of it", function()
+    it("refuses to send a value without a JSON form, and sends no part of it", function()
       a, b = pair.open(codec)
       local bad = { list = { 1, print } }
       for _, result in ipairs {
@@ -343,7 +343,7 @@ for name, codec in pairs(codecs) do
 end
 
 describe("a stream", function()
-  it("names the path to what it cannot send", function()
+  it("reports the path to a value that it cannot send", function()
     local a, b <close> = wire.open()
     local bad = { list = { 1, print } }
     assert.equal("params.list[2]: a function has no JSON form", (select(2, a:notify("m", bad))))
@@ -354,7 +354,7 @@ describe("a stream", function()
     assert.is_false(b:closed())
   end)
 
-  it("fails the calls whose deadline has come, and no others", function()
+  it("fails the calls whose deadline is over, and no others", function()
     local a, b <close> = wire.open()
     for i = 1, 40 do a:request(i, "m", nil, i % 2 == 0 and (42 - i) / 1000 or nil) end
     local late = {}

@@ -1,4 +1,4 @@
--- A message over its bound is skipped, and its id found all the same: in whatever place, and however the bytes come.
+-- A message over its limit is skipped, and its id is found wherever it is and however the bytes arrive.
 local core = require "pintle.core"
 local random = require "spec.support.random_messages"
 local wire = require "spec.support.wire"
@@ -13,7 +13,7 @@ end
 
 local function mark(framing) return framed(framing, '{"jsonrpc":"2.0","method":"mark"}') end
 
--- A refused message as one line: its id, the call that it fails, and whether it is an answer.
+-- A refused message as one line: its id, the call that it fails, and whether it is a response.
 local function describe_refused(id, waiter, told)
   if id == core.json.null then id = "null" end
   return ("%s %s %s"):format(id == nil and "-" or tostring(id), waiter or "-", told.is_answer and "answer" or "other")
@@ -34,7 +34,7 @@ local function collect(stream, events)
   end
 end
 
--- What comes of these pieces while the calls 1 to 9 are pending.
+-- The events of these pieces while the calls 1 to 9 are pending.
 local function play(framing, pieces)
   local stream, far <close> = wire.open { framing = framing, limits = { message = LIMIT } }
   for i = 1, CALLS do stream:request("call " .. i, "m") end
@@ -56,7 +56,7 @@ local function bytes_of(text)
   return pieces
 end
 
--- The same wherever it is split.
+-- The same events wherever the input is split.
 local function assert_told(expected, framing, text)
   local bytes = framed(framing, text) .. mark(framing)
   assert.equal(expected .. ", notification mark", play(framing, { bytes }), text)
@@ -116,12 +116,12 @@ local TOLD = {
 }
 
 for _, framing in ipairs { "header", "line" } do
-  describe("a message over its bound in " .. framing .. " framing", function()
+  describe("a message over its limit in " .. framing .. " framing", function()
     for _, case in ipairs(TOLD) do
-      it("is told as " .. case[1], function() assert_told(case[3], framing, case[2]) end)
+      it("is reported as " .. case[1], function() assert_told(case[3], framing, case[2]) end)
     end
 
-    it("fails its call before the rest of it has come", function()
+    it("fails its call before the rest has arrived", function()
       local stream, far <close> = wire.open { framing = framing, limits = { message = LIMIT } }
       stream:request("first", "m")
       stream:request("second", "m")
@@ -136,14 +136,14 @@ for _, framing in ipairs { "header", "line" } do
       stream:close()
     end)
 
-    it("is told where the input ends", function()
+    it("is reported when the input ends", function()
       local cut = framed(framing, '{"fill":' .. long .. ',"id":7,"method"'):sub(1, -2)
       assert.equal("- - other", play(framing, { cut }))
       cut = framed(framing, '{"id":7,"result":' .. payload .. "}"):sub(1, -9)
       assert.equal("7 call 7 answer", play(framing, { cut }))
     end)
 
-    it("is known by its own members alone, in any order and at any split", function()
+    it("is recognised by its own members alone, in any order and at any split", function()
       for _ = 1, 150 do
         local text, expected = random.message(LIMIT, CALLS)
         local bytes = framed(framing, text) .. mark(framing)
@@ -162,7 +162,7 @@ for _, framing in ipairs { "header", "line" } do
   end)
 end
 
-describe("the report on a message over its bound", function()
+describe("the report on a message over its limit", function()
   local function report(framing, text)
     local stream, far <close> = wire.open { framing = framing, limits = { message = LIMIT } }
     wire.write(far, framed(framing, text))
@@ -171,7 +171,7 @@ describe("the report on a message over its bound", function()
     return told
   end
 
-  it("has the limit, the size where the frame says it, and the beginning of the text", function()
+  it("has the limit, the size if the frame has it, and the beginning of the text", function()
     local text = '{"id":7,"result":' .. payload .. "}"
     assert.same({ code = -32600, is_answer = true, bytes = #text, text = '{"id":7,"result":{',
       message = ("message is longer than the limit of 64 (it has %d bytes)"):format(#text) }, report("header", text))
@@ -180,8 +180,8 @@ describe("the report on a message over its bound", function()
   end)
 end)
 
-describe("a first message over its bound", function()
-  it("tells the framing all the same", function()
+describe("a first message over its limit", function()
+  it("still determines the framing", function()
     for _, framing in ipairs { "header", "line" } do
       local bytes = framed(framing, '{"id":7,"result":' .. payload .. "}") .. mark(framing)
       assert.equal("7 call 7 answer, notification mark", play("auto", { bytes }))
@@ -189,7 +189,7 @@ describe("a first message over its bound", function()
     end
   end)
 
-  it("comes after noise", function()
+  it("may come after noise", function()
     assert.equal("noise nil, 7 call 7 answer, notification mark",
       play("auto", { "starting up\n" .. framed("line", '{"id":7,"result":' .. payload .. "}") .. mark "line" }))
   end)

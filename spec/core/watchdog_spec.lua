@@ -8,13 +8,13 @@ local loop_file = assert(package.searchpath("pintle.loop", package.path))
 -- Ticks come fast here, so that the specs do not have to wait.
 local TICK = 0.005
 
--- Computes for that long, and yields nothing.
+-- Computes for this long without yielding.
 local function compute(seconds)
   local done = core.now() + seconds
   repeat until core.now() >= done
 end
 
--- Until the tick has come, which it must.
+-- Until the tick has come.
 local function compute_until(condition)
   local latest = core.now() + children.patience
   repeat
@@ -39,7 +39,7 @@ end
 describe("core.watchdog", function()
   local calls, nothing_left
 
-  -- Has the ticks counted, and then this done.
+  -- Counts the ticks, and then calls this function.
   local function watch(f, must_abort)
     assert(core.watchdog(function()
       calls = calls + 1
@@ -70,7 +70,7 @@ describe("core.watchdog", function()
     assert.equal(2, calls)
   end)
 
-  it("calls back in the very task", function()
+  it("runs its callback in the interrupted task", function()
     local seen, within, thread
     watch(function() seen, within = loop.current(), coroutine.running() end)
     local object = run(function()
@@ -81,7 +81,7 @@ describe("core.watchdog", function()
     assert.equal(thread, within)
   end)
 
-  it("interrupts again and again, also when its error was caught", function()
+  it("interrupts again, also after its error was caught", function()
     watch(function() error("again", 0) end)
     local caught = 0
     run_well(function()
@@ -92,7 +92,7 @@ describe("core.watchdog", function()
     assert.same({ 3, 3 }, { caught, calls })
   end)
 
-  it("interrupts a task after each of its waits, and the next one in its thread", function()
+  it("interrupts a task after each of its waits, and the next task in its thread", function()
     watch()
     local done
     for _ = 1, 3 do
@@ -109,7 +109,7 @@ describe("core.watchdog", function()
     assert.truthy(calls >= 6)
   end)
 
-  it("goes on where the task was when the callback returns, and leaves no hook", function()
+  it("lets the task continue when the callback returns, and leaves no hook", function()
     watch()
     local sum, hook = 0, true
     run_well(function()
@@ -120,7 +120,7 @@ describe("core.watchdog", function()
     assert.is_nil(hook)
   end)
 
-  it("does not interrupt what yields in time", function()
+  it("does not interrupt a task that yields in time", function()
     watch()
     local is_over
     run_well(function()
@@ -130,10 +130,10 @@ describe("core.watchdog", function()
     repeat loop.step() until core.now() >= done
     is_over = true
     loop.step()
-    assert.truthy(calls <= 2) -- the system may let it wait in the middle of one
+    assert.truthy(calls <= 2) -- the system may suspend the process in the middle of one
   end)
 
-  it("does not interrupt what is no task", function()
+  it("does not interrupt code outside of tasks", function()
     watch()
     compute(5 * TICK)
     coroutine.resume(coroutine.create(compute), 5 * TICK)
@@ -142,7 +142,7 @@ describe("core.watchdog", function()
     assert.equal(0, calls)
   end)
 
-  it("forgets a tick that came too late", function()
+  it("ignores a tick that came too late", function()
     watch()
     run_well(os.execute, "sleep " .. 4 * TICK) -- runs no Lua that could be hooked
     local hook = true
@@ -151,7 +151,7 @@ describe("core.watchdog", function()
     assert.equal(0, calls)
   end)
 
-  it("interrupts the innermost of tasks that start each other", function()
+  it("interrupts the innermost of nested tasks", function()
     local reached = {}
     watch(function() reached[loop.current()] = true end)
     local inner, outer
@@ -174,7 +174,7 @@ describe("core.watchdog", function()
     assert.is_nil(outer.err)
   end)
 
-  it("does not count the time that a task turns the loop for others", function()
+  it("does not count the time in which a task turns the loop for others", function()
     watch()
     run_well(function()
       coroutine.wrap(function() loop.sleep(8 * TICK) end)()
@@ -182,7 +182,7 @@ describe("core.watchdog", function()
     assert.truthy(calls <= 1)
   end)
 
-  it("interrupts a task once the coroutine has ended that it runs by itself", function()
+  it("interrupts a task after the coroutine that it runs has ended", function()
     local reached
     watch(function() reached = coroutine.running() end)
     local thread
@@ -197,7 +197,7 @@ describe("core.watchdog", function()
     assert.equal(thread, reached)
   end)
 
-  it("leaves other hooks as they were", function()
+  it("keeps other hooks", function()
     watch()
     local lines, returns, mask, hook = 0, 0, nil, nil
     local function count(event)
@@ -220,7 +220,7 @@ describe("core.watchdog", function()
     assert.truthy(calls >= 3)
   end)
 
-  it("keeps no event from other hooks", function()
+  it("keeps every event of other hooks", function()
     watch()
     local returns = 0
     run_well(function()
@@ -235,7 +235,7 @@ describe("core.watchdog", function()
     assert.truthy(calls >= 1)
   end)
 
-  it("is not hindered by hooks that the task sets itself", function()
+  it("works although the task sets hooks itself", function()
     watch()
     local count
     run_well(function()
@@ -274,7 +274,7 @@ describe("core.watchdog", function()
 
     local function do_nothing() end
 
-    -- The hook fires in a task as it does where the watchdog does not reach.
+    -- The hook fires in a task as often as in code that the watchdog does not interrupt.
     local function assert_undisturbed(count_up, count, pause)
       local expected, noted
       local alone = coroutine.wrap(function() expected = count_up(count, pause) end)
@@ -286,31 +286,31 @@ describe("core.watchdog", function()
       for i, at in ipairs(expected) do assert.near(at, noted[i], count / 100) end
     end
 
-    it("does not start its count over", function()
+    it("does not restart its count", function()
       watch()
       assert_undisturbed(counter(), COUNT, do_nothing)
       assert.truthy(calls >= 3)
     end)
 
-    it("does not start its count over at a wait", function()
+    it("does not restart its count at a wait", function()
       watch()
       assert_undisturbed(counter(), COUNT, coroutine.yield)
       assert.truthy(calls >= 3)
     end)
 
-    it("does not start its count over in protected code", function()
+    it("does not restart its count in protected code", function()
       watch()
       assert_undisturbed(counter(true), COUNT, do_nothing)
     end)
 
-    it("does not start its count over while a task must abort", function()
+    it("does not restart its count while a task must abort", function()
       watch(nil, function() return true end)
       assert_undisturbed(counter(), 20000, function() os.execute("sleep " .. 4 * TICK) end)
       assert.truthy(calls >= 20000)
     end)
   end)
 
-  it("leaves nothing in coroutines that a task makes while it is interrupted", function()
+  it("leaves no hook in coroutines that an interrupted task creates", function()
     watch()
     local hooked = {}
     run_well(function()
@@ -328,7 +328,7 @@ describe("core.watchdog", function()
     assert.equal(0, calls)
   end)
 
-  it("begins in the midst of a task", function()
+  it("can start while a task runs", function()
     local object = run(function()
       watch(function() error("enough", 0) end)
       while true do end
@@ -336,7 +336,7 @@ describe("core.watchdog", function()
     assert.equal("enough", object.err)
   end)
 
-  it("ends in the midst of a task", function()
+  it("can stop while a task runs", function()
     watch(function() core.watchdog() end)
     run_well(function()
       compute_until(called())
@@ -345,14 +345,14 @@ describe("core.watchdog", function()
     assert.equal(1, calls)
   end)
 
-  it("takes another callback and another interval", function()
+  it("accepts another callback and another interval", function()
     watch(error)
     assert.is_true(core.watchdog(function() calls = calls + 100 end, nil, 2 * TICK))
     run_well(compute_until, called(200))
     assert.equal(0, calls % 100)
   end)
 
-  it("interrupts before every instruction while a task must abort, whatever that catches", function()
+  it("interrupts before every instruction if a task must abort, whatever it catches", function()
     local must_abort, caught = false, 0
     watch(function()
       must_abort = true
@@ -370,7 +370,7 @@ describe("core.watchdog", function()
     run_well(function() for i = 1, 100 do tostring(i) end end)
   end)
 
-  it("does not cut short what waits", function()
+  it("does not shorten waits", function()
     watch()
     local process <close> = assert(core.spawn { command = { "cat" } })
     for name, wait in pairs {
@@ -385,7 +385,7 @@ describe("core.watchdog", function()
     end
   end)
 
-  it("leaves the signals as it found them", function()
+  it("leaves the signals unchanged", function()
     local text = children.run { command = children.lua [[
       local children, core = require "spec.support.children", require "pintle.core"
       local function signals() return table.concat({ children.signals() }, " ") end
@@ -402,14 +402,14 @@ describe("core.watchdog", function()
     assert.matches("^false\n.*true\n$", text)
   end)
 
-  it("is nothing to a child", function()
+  it("has no effect on a child", function()
     local show = { command = children.sh "grep 'Sig[BIC]' /proc/self/status" }
     local plain = children.run(show)
     watch()
     assert.equal(plain, (children.run(show)))
   end)
 
-  it("wakes nobody once nothing runs", function()
+  it("has no timer while no task runs", function()
     local function wakings()
       local file <close> = assert(io.open "/proc/self/status")
       return tonumber(file:read("a"):match "\nvoluntary_ctxt_switches:%s*(%d+)")
@@ -423,7 +423,7 @@ describe("core.watchdog", function()
     end
   end)
 
-  it("finds no signal where the program has taken them all, and tasks run all the same", function()
+  it("reports that no signal is free, and tasks still run", function()
     local code = [[
       local core = require "pintle.core"
       print(core.watchdog(print))
@@ -435,7 +435,7 @@ describe("core.watchdog", function()
     assert.matches("^nil\tno timer is available: [^\t]*\tunsupported\t%d+\nworks\n$", text)
   end)
 
-  it("takes only functions, and times that make sense", function()
+  it("requires a function, and a valid interval", function()
     assert.has_error(function() core.watchdog "print" end)
     assert.has_error(function() core.watchdog(print, "print") end)
     for _, interval in ipairs { 0, -1, 0 / 0, 1e9, "soon" } do
@@ -444,7 +444,7 @@ describe("core.watchdog", function()
     assert.is_true(core.watchdog())
   end)
 
-  it("ends with its state", function()
+  it("ends with its Lua state", function()
     local code = [[
       local core = require "pintle.core"
       core.watchdog(print, nil, 0.001)
@@ -458,7 +458,7 @@ describe("core.watchdog", function()
   end)
 
   describe("in protected files", function()
-    -- Code of a file of that name.
+    -- Code of a file with this name.
     local function of_file(name, code) return assert(load("local core = ... " .. code, "@" .. name))(core) end
 
     it("waits until the task is back in its own code", function()
@@ -480,7 +480,7 @@ describe("core.watchdog", function()
       for _, place in ipairs(places) do assert.matches("watchdog_spec.lua$", place) end
     end)
 
-    it("interrupts what those files call", function()
+    it("interrupts functions that these files call", function()
       local place
       watch(function()
         place = debug.getinfo(3, "S").source
@@ -491,7 +491,7 @@ describe("core.watchdog", function()
       assert.matches("watchdog_spec.lua$", place)
     end)
 
-    it("never interrupts the loop's own, however much of its time the task spends there", function()
+    it("never interrupts the loop, however much time the task spends in it", function()
       local places = {}
       watch(function() places[#places + 1] = debug.getinfo(3, "S").source end)
       local latest, object = core.now() + children.patience, { failed = error }
@@ -520,11 +520,11 @@ describe("the watchdog of handlers", function()
     loop.start(object, function() compute_until(function() return ticks == 3 end) end)
   end)
 
-  it("leaves a task alone whose object does not want to know", function()
+  it("leaves a task alone if its object does not ask for it", function()
     loop.start({ failed = error }, function() compute(0.2) end)
   end)
 
-  it("gets a handler to hear of a cancellation while it computes, and of more than that later", function()
+  it("tells a computing handler about a cancellation, and interrupts it later", function()
     local one, other = pintle.pair()
     local notes = {}
     other:on("note", function(params) notes[#notes + 1] = params[1] end)
@@ -543,7 +543,7 @@ describe("the watchdog of handlers", function()
     other:close()
   end)
 
-  -- Runs a handler that has a line hook and does not return. How many lines the hook has seen.
+  -- Runs a handler that has a line hook and does not return. Returns how many lines the hook has seen.
   local function end_hooked(prepare, begin)
     local one, other = pintle.pair()
     local lines, is_over, latest = 0, false, core.now() + children.patience
@@ -563,11 +563,11 @@ describe("the watchdog of handlers", function()
     return lines
   end
 
-  it("ends a handler with a line hook that is cancelled", function()
+  it("ends a cancelled handler that has a line hook", function()
     assert.truthy(end_hooked(function() end, function(one) one:begin("compute"):cancel() end) > 1000)
   end)
 
-  it("ends a handler with a line hook that is out of time", function()
+  it("ends an overdue handler that has a line hook", function()
     assert.truthy(end_hooked(function(ctx) ctx:set_deadline(0.1) end, function(one) one:begin "compute" end) > 1000)
   end)
 end)
@@ -616,7 +616,7 @@ describe("a coverage tool", function()
     ]])
   end)
 
-  it("sees those whose threads are older than its hook, until it ends", function()
+  it("sees lines in threads that are older than its hook, until it ends", function()
     assert.equal("\n2 3 4\n2 3 4\n\n", run_tool [[
       for _ = 1, 3 do
         tasks.run(code)
@@ -635,7 +635,7 @@ describe("a coverage tool", function()
     ]])
   end)
 
-  it("sees them with the hook that it has set last", function()
+  it("sees them with the hook that was set last", function()
     assert.equal("2 3 4\nother 3\n", run_tool [[
       begin()
       one:call "code"
@@ -664,7 +664,7 @@ describe("a coverage tool", function()
     ]])
   end)
 
-  it("is no matter of a handler that hooks its own thread", function()
+  it("does not disturb a handler that hooks its own thread", function()
     assert.equal("2 3 4\n\n", run_tool [[
       tasks.run(function()
         debug.sethook(note, "l")

@@ -212,7 +212,7 @@ function loop.step(timeout) end
 function loop.timeout() end
 
 ---A descriptor that is readable when something is ready, for another loop to watch.
----@return integer? number nil where the system has only poll(2)
+---@return integer number
 function loop.fileno() end
 
 ---@return pintle.event
