@@ -71,10 +71,10 @@ none                                                        does ?[31mnothing
 ]], "", 0 }, inspect(children.lua(plugin)))
   end)
 
-  it("shows why an operation cannot be used", function()
+  it("shows why the arguments of an operation are not checked", function()
     local out, err, status = table.unpack(inspect(cli.bad "bad_schema"))
     assert.equal(0, status)
-    assert.truthy(out:find('\nbroken +cannot be used: operations.broken.params: .-strnig', 1), out)
+    assert.truthy(out:find('\nbroken +arguments are not checked: operations.broken.params: .-strnig', 1), out)
     assert.truthy(err:find("warn  bad_plugin: its manifest:", 1, true), err)
   end)
 

@@ -51,7 +51,7 @@ end
 
 local function find(command, start_timeout)
   local heard = {}
-  local found, dialect = tasks.run(recognition.start, {
+  local found, dialect = tasks.run(recognition.recognise, {
     start = { command = command, stop_timeouts = { request = 0.5, eof = 5 } }, start_timeout = start_timeout or 20,
     verbosity = "info",
     log = function(entry) heard[#heard + 1] = entry.message end,
@@ -94,7 +94,7 @@ describe("a plugin of an unknown dialect", function()
   end)
 
   it("is stopped when the search is cancelled", function()
-    local task = tasks.start(recognition.start, {
+    local task = tasks.start(recognition.recognise, {
       start = { command = plugin("line", 0, "nothing"), stop_timeouts = { request = 0.5, eof = 0.5 } },
       start_timeout = 20,
       verbosity = "info", log = function() end,

@@ -2,11 +2,11 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
-local new_editor = require("pintle.cli.run.prompt").editor
+local new_editor = require("pintle.cli.run.prompt").new_editor
 local folders = require "spec.support.folder"
 local new_keys = require("pintle.cli.run.terminal").keys
 local lfs = require "lfs"
-local split = require("pintle.cli.run.shell").split
+local split = require("pintle.cli.run").split_words
 local terminals = require "spec.support.terminal"
 
 local nothing_left

@@ -8,7 +8,7 @@ local status = require "pintle.cli.status"
 local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local latency = lazy "pintle.cli.latency"
-local starting = lazy "pintle.cli.starting"
+local recognition = lazy "pintle.cli.recognition"
 local tasks = lazy "pintle.task"
 
 local CALLS = 1000 -- default of --calls
@@ -47,7 +47,7 @@ end
 
 local function invalid(message) return nil, errors.new("invalid", message) end
 
-local function check(args)
+local function check_args(args)
   if (args.method == nil) == (args.operation == nil) then
     return invalid "either an operation after --, or --method METHOD expected"
   end
@@ -155,7 +155,7 @@ local FIRST_POWER = -9 -- power of ten of the first bound, in seconds
 ---@field count integer
 
 -- The n-th bound, as the number closest to its decimal notation.
-local function bound(n)
+local function bound_of_bar(n)
   local power = FIRST_POWER + (n - 1) // #STEPS
   return tonumber(("%de%d"):format(STEPS[(n - 1) % #STEPS + 1], power))
 end
@@ -165,11 +165,11 @@ end
 function bench.histogram(sorted)
   local bars, n = {}, 1
   for _, seconds in ipairs(sorted) do
-    while seconds > bound(n) do
+    while seconds > bound_of_bar(n) do
       n = n + 1
-      if #bars > 0 then bars[#bars + 1] = { upto = bound(n), count = 0 } end
+      if #bars > 0 then bars[#bars + 1] = { upto = bound_of_bar(n), count = 0 } end
     end
-    if #bars == 0 then bars[1] = { upto = bound(n), count = 0 } end
+    if #bars == 0 then bars[1] = { upto = bound_of_bar(n), count = 0 } end
     bars[#bars].count = bars[#bars].count + 1
   end
   return bars
@@ -237,7 +237,7 @@ end
 
 ---@param summary pintle.cli.bench.summary
 ---@param console pintle.cli.console
-local function show(summary, console)
+local function show_summary(summary, console)
   console:print(("%s: %d call%s in %.3f s, %.0f per second; %d in flight, %d error%s"):format(summary.what,
     summary.calls, summary.calls == 1 and "" or "s", summary.seconds, summary.rate, summary.in_flight, summary.errors,
     summary.errors == 1 and "" or "s"))
@@ -266,27 +266,27 @@ local function measure(args, started)
   return measure_calls(call, { calls = calls, seconds = args.seconds, in_flight = args.in_flight })
 end
 
-local function report(measured, args, dialect, console)
+local function report_measured(measured, args, dialect, console)
   local about = { what = args.operation or args.method, dialect = dialect, in_flight = args.in_flight }
   local summary = summarise(measured, about)
-  if args.json then console:json(summary) else show(summary, console) end
+  if args.json then console:json(summary) else show_summary(summary, console) end
 end
 
 ---@param args table
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function bench.run(args, console)
-  local ok, wrong = check(args)
+  local ok, wrong = check_args(args)
   if not ok then return nil, wrong end
   local started
   local signal, measured, err = status.run_interruptible(function()
     local problem
-    started, problem = starting.start(args, console)
+    started, problem = recognition.start_plugin(args, console)
     if not started then return nil, problem end
     return measure(args, started)
   end)
   if started then started.plugin:stop() end
-  if measured then report(measured, args, started.dialect, console) end
+  if measured then report_measured(measured, args, started.dialect, console) end
   if signal then return status.of_signal(signal) end
   if not measured then return nil, err end
   if measured.ended then return nil, measured.ended end

@@ -6,7 +6,7 @@ local status = require "pintle.cli.status"
 
 local display = lazy "pintle.cli.display"
 local errors = lazy "pintle.error"
-local starting = lazy "pintle.cli.starting"
+local recognition = lazy "pintle.cli.recognition"
 
 local call = { name = "call", summary = "Run one operation of a plugin.", takes_command = "first" }
 
@@ -34,7 +34,7 @@ local function args_of(args, manifest)
   return read
 end
 
-local function check(args)
+local function check_args(args)
   local ok, message = options.check_arguments(args.args)
   if not ok then return invalid(message) end
   return true
@@ -44,7 +44,7 @@ end
 
 -- {====== Running ======
 
-local function execute(started, args, on_part)
+local function execute_operation(started, args, on_part)
   local plugin, terminal = started.plugin, started.terminal
   local given, err = args_of(args, plugin.manifest)
   if not given then return nil, err end
@@ -62,7 +62,7 @@ local function execute(started, args, on_part)
   return outcome, err
 end
 
-local function report(outcome, err, args, parts, console)
+local function report_outcome(outcome, err, args, parts, console)
   if args.json then
     console:json(outcome and display.outcome_value(outcome, parts) or display.error_value(err))
   elseif outcome then
@@ -76,7 +76,7 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function call.run(args, console)
-  local ok, wrong = check(args)
+  local ok, wrong = check_args(args)
   if not ok then return nil, wrong end
   local started
   local parts = {}
@@ -85,16 +85,16 @@ function call.run(args, console)
   end
   local signal, outcome, err = status.run_interruptible(function()
     local problem
-    started, problem = starting.start(args, console)
+    started, problem = recognition.start_plugin(args, console)
     if not started then return nil, problem end
-    return execute(started, args, on_part)
+    return execute_operation(started, args, on_part)
   end)
   if started then started.plugin:stop() end
   if signal and not outcome then
     console:warn(("interrupted: %s was cancelled"):format(args.operation))
     return status.of_signal(signal)
   end
-  return report(outcome, err, args, parts, console)
+  return report_outcome(outcome, err, args, parts, console)
 end
 
 -- }======

@@ -5,12 +5,12 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
+local bytes = lazy "pintle.bytes"
 local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
 local errors = lazy "pintle.error"
-local reports = lazy "pintle.cli.check.report"
 local runner = lazy "pintle.cli.check.runner"
-local starting = lazy "pintle.cli.starting"
+local recognition = lazy "pintle.cli.recognition"
 
 local check = { name = "check", summary = "Test whether a plugin conforms to its protocol.", takes_command = true }
 
@@ -33,10 +33,13 @@ function check.define(parser)
   parser:flag("--json", "Print the results as JSON.")
 end
 
-local function selector(patterns)
+local function make_selector(patterns)
   if #patterns == 0 then return function() return true end end
   return options.any_glob(patterns)
 end
+
+-- Members of JSON in this order.
+local function with_order(value, names) return setmetatable(value, core.json.order(names)) end
 
 -- {====== The list of probes ======
 
@@ -52,7 +55,7 @@ local function rows_of(name)
   return rows
 end
 
-local function built_in()
+local function built_in_dialects()
   local names = {}
   for _, name in ipairs(dialects.names()) do
     if dialects.is_built_in(name) then names[#names + 1] = name end
@@ -61,8 +64,8 @@ local function built_in()
 end
 
 local function selected_rows(args)
-  local rows, selects = {}, selector(args.only)
-  for _, name in ipairs(args.dialect and { args.dialect } or built_in()) do
+  local rows, selects = {}, make_selector(args.only)
+  for _, name in ipairs(args.dialect and { args.dialect } or built_in_dialects()) do
     local own, err = rows_of(name)
     if not own then return nil, err end
     for _, row in ipairs(own) do
@@ -75,7 +78,7 @@ end
 local function print_row(row, console)
   local value = {}
   for i, member in ipairs(ROW) do value[member] = row[i] end
-  console:json_line(setmetatable(value, core.json.order(ROW)))
+  console:json_line(with_order(value, ROW))
 end
 
 local function show_list(args, console)
@@ -87,6 +90,144 @@ local function show_list(args, console)
   end
   for _, line in ipairs(consoles.table_lines({ "DIALECT", "PROBE", "LEVEL", "RULE" }, rows)) do console:print(line) end
   return status.DONE
+end
+
+-- }======
+
+-- {====== The report as JSON ======
+
+local MAX_BYTES = 2000 -- of a message in JSON
+local MAX_COLUMNS = 200 -- of a message in text
+local MAX_LINES = 12 -- messages, and lines of stderr, in text
+
+local function cut(text, most)
+  if #text <= most then return text end
+  return ("%s… (%d bytes)"):format(text:sub(1, most):gsub("[\xC2-\xF4][\x80-\xBF]*$", ""), #text)
+end
+
+local PIECE = { "from", "kind", "text", "encoding", "problem" }
+local RESULT = { "name", "verdict", "rule", "reason", "exchange", "left_out", "stderr" }
+local REPORT = { "command", "dialect", "passed", "warnings", "failed", "skipped", "probes" }
+
+local function value_of_piece(piece)
+  local text, encoding = cut(piece.text, MAX_BYTES), nil
+  if not utf8.len(text) then text, encoding = bytes.new(piece.text:sub(1, MAX_BYTES))["$bytes"], "base64" end
+  local value = { from = piece.from, kind = piece.kind, text = text, encoding = encoding, problem = piece.problem }
+  return with_order(value, PIECE)
+end
+
+local function printable(text) return utf8.len(text) and text or (text:gsub("[\x80-\xFF]", "?")) end
+
+local function value_of_result(result)
+  local exchange, stderr
+  if result.exchange then
+    exchange, stderr = core.json.array(), core.json.array()
+    for i, piece in ipairs(result.exchange) do exchange[i] = value_of_piece(piece) end
+    for i, line in ipairs(result.stderr) do stderr[i] = printable(line) end
+  end
+  return with_order({
+    name = result.name, verdict = result.verdict, rule = result.rule, reason = result.reason,
+    exchange = exchange, left_out = result.left_out, stderr = stderr,
+  }, RESULT)
+end
+
+-- }======
+
+-- {====== The report as text ======
+
+local STYLES = { pass = "green", fail = "red", warn = "yellow", skip = "dim" }
+local SIGNS = { message = "", bytes = "bytes ", noise = "? " }
+
+local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+local function harmless(text) return errors.harmless((text:gsub("[\n\r\t]", ESCAPES))) end
+
+local function line_of(piece)
+  if piece.kind == "closed" then return "→ (end of input)" end
+  if piece.kind == "killed" then return "→ (killed)" end
+  if piece.kind == "exit" then return "← (ended with " .. piece.text .. ")" end
+  local problem = piece.problem and ("  (%s)"):format(piece.problem) or ""
+  return ("%s %s%s%s"):format(piece.from == "host" and "→" or "←", SIGNS[piece.kind],
+    harmless(printable(cut(piece.text, MAX_COLUMNS))), harmless(problem))
+end
+
+-- The last elements of a list, and the number of those before.
+local function last_of(list)
+  local first = math.max(#list - MAX_LINES + 1, 1)
+  return table.move(list, first, #list, 1, {}), first - 1
+end
+
+local function show_exchange(self, result)
+  local pieces, before = last_of(result.exchange or {})
+  if before > 0 then self.console:print(("      (%d before)"):format(before)) end
+  for _, piece in ipairs(pieces) do self.console:print("      " .. line_of(piece)) end
+  if result.left_out then self.console:print(("      (%d more)"):format(result.left_out)) end
+  for _, line in ipairs((last_of(result.stderr or {}))) do
+    self.console:print("      | " .. harmless(cut(printable(line), MAX_COLUMNS)))
+  end
+end
+
+local function show_result(self, result)
+  local console, verdict = self.console, result.verdict
+  local name = result.name .. (" "):rep(self.width - #result.name)
+  local what = verdict == "skip" and harmless(result.reason) or result.rule
+  console:print(("%s  %s  %s"):format(console:paint(STYLES[verdict], verdict), name, what))
+  if verdict == "skip" then return end
+  if result.reason then console:print("      " .. harmless(result.reason)) end
+  if verdict == "pass" then return end
+  show_exchange(self, result)
+end
+
+-- }======
+
+-- {====== The report ======
+
+---@class pintle.cli.check.report
+---@field count { pass: integer, fail: integer, warn: integer, skip: integer }
+local methods = {}
+
+local metatable = { __name = "pintle.cli.check.report", __index = methods }
+
+---@param result pintle.cli.check.result
+function methods:add(result)
+  self.results[#self.results + 1] = result
+  self.count[result.verdict] = self.count[result.verdict] + 1
+  if not self.is_json then show_result(self, result) end
+end
+
+local function describe_count(count)
+  local function plural(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
+  return ("%d passed, %d failed, %s, %d skipped"):format(count.pass, count.fail, plural(count.warn, "warning"),
+    count.skip)
+end
+
+---@param command string[]
+---@param dialect string
+---@param has_handshake boolean
+function methods:finish(command, dialect, has_handshake)
+  local count = self.count
+  if not self.is_json then
+    local remark = has_handshake and "" or "; the handshake failed, so no other probe was run"
+    self.console:print(describe_count(count) .. remark)
+    return
+  end
+  local probes = core.json.array()
+  for i, result in ipairs(self.results) do probes[i] = value_of_result(result) end
+  self.console:json(with_order({
+    command = core.json.array(command), dialect = dialect, passed = count.pass, warnings = count.warn,
+    failed = count.fail, skipped = count.skip, probes = probes,
+  }, REPORT))
+end
+
+---@param console pintle.cli.console
+---@param is_json boolean
+---@param width integer columns of the longest name of a probe
+---@return pintle.cli.check.report
+local function new_report(console, is_json, width)
+  return setmetatable({
+    console = console, is_json = is_json, width = width, results = {},
+    count = { pass = 0, fail = 0, warn = 0, skip = 0 },
+  }, metatable)
 end
 
 -- }======
@@ -105,7 +246,7 @@ end
 
 -- Starts the plugin to recognise its dialect.
 local function recognise(args, console)
-  local started, err = starting.start({
+  local started, err = recognition.start_plugin({
     command = args.command, config = args.config, start_timeout = args.start_timeout, log = "silent",
   }, console)
   if not started then return nil, err end
@@ -129,13 +270,13 @@ local function probe_all(args, console)
   dialect, err = runner.dialect(name)
   if not dialect then return nil, err end
   if args.root and not dialect.has_root then return invalid(("--root: %s has no workspace"):format(name)) end
-  local selects = selector(args.only)
-  local report = reports.new(console, args.json, width_of(dialect, selects))
+  local selects = make_selector(args.only)
+  local report = new_report(console, args.json, width_of(dialect, selects))
   if report.width == 0 then return invalid(("--only %s: no probe of %s matches"):format(args.only[1], name)) end
   if not args.json then console:print(("Speaks %s%s."):format(name, args.dialect and "" or " (recognised)")) end
   console:flush()
   local has_handshake = runner.run({
-    command = args.command, env = starting.environment(console), timeout = args.timeout, config = args.config,
+    command = args.command, env = console:plugin_environment(), timeout = args.timeout, config = args.config,
     root = args.root,
     run = args.run and { name = args.run, args = args.args or {} }, dialect = dialect, selects = selects,
   }, function(result)

@@ -77,8 +77,29 @@ function methods:paint(style, text)
   return self.has_colour and STYLES[style] .. text .. PLAIN or text
 end
 
+---Prints lines, the first in bold.
+---@param lines string[]
+function methods:print_lines(lines)
+  for i, line in ipairs(lines) do self:print(i == 1 and self:paint("bold", line) or line) end
+end
+
 ---@return integer? columns width of the terminal; nil if stdout is not a terminal
 function methods:columns() return self.is_terminal and core.columns(1) or nil end
+
+local function append_to(name, places)
+  return (os.getenv(name .. "_5_4") or os.getenv(name) or ";;") .. ";" .. places
+end
+
+---Extra environment variables for plugins. In a checkout, plugins find its modules after all others.
+---@return table<string, string>?
+function methods:plugin_environment()
+  local root = self.checkout
+  if not root then return nil end
+  return {
+    LUA_PATH_5_4 = append_to("LUA_PATH", ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root)),
+    LUA_CPATH_5_4 = append_to("LUA_CPATH", root .. "/build/?.so"),
+  }
+end
 
 ---@param checkout? string
 ---@return pintle.cli.console

@@ -1,10 +1,12 @@
 -- Manifests and outcomes of operations, as text for people and as JSON for programs.
 
 local bytes = require "pintle.bytes"
-local harmless = require("pintle.cli.console").harmless_line
+local consoles = require "pintle.cli.console"
 local indent = require("pintle.plugin.command").indent
 local json = require("pintle.core").json
 local order = require "pintle.manifest.order"
+
+local harmless = consoles.harmless_line
 
 local display = {}
 
@@ -75,18 +77,20 @@ local function clean(rows)
   return rows
 end
 
----One row for each operation and each parameter: operation, parameter, type, required, default, description.
+local HEADS = { "OPERATION", "PARAMETER", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION" }
+
+---A table with one row for each operation and each parameter.
 ---@param manifest pintle.manifest
----@return string[][]
-function display.manifest_rows(manifest)
+---@return string[] lines the heads first
+function display.operation_lines(manifest)
   local rows = {}
   for _, name in ipairs(manifest.names) do
     local operation = manifest.operations[name]
-    local text = operation.problem and "cannot be used: " .. operation.problem or operation.description or ""
+    local text = operation.problem and "arguments are not checked: " .. operation.problem or operation.description or ""
     rows[#rows + 1] = { name, "", "", "", "", text }
     add_parameters(rows, operation.params)
   end
-  return clean(rows)
+  return consoles.table_lines(HEADS, clean(rows))
 end
 
 local function commands_of(manifest)

@@ -88,7 +88,7 @@ local function check_dialects(list)
 end
 
 ---@return pintle.cli.finding[]
-local function examine()
+local function collect_findings()
   local list = { check_lua(), check_core() }
   check_others(list)
   check_dialects(list)
@@ -101,7 +101,7 @@ end
 
 local COLOURS = { ok = "green", missing = "yellow", broken = "red" }
 
-local function show(findings, console)
+local function show_findings(findings, console)
   local rows = {}
   for i, finding in ipairs(findings) do
     local state = finding.state == "missing" and not finding.needed and "missing, optional" or finding.state
@@ -115,7 +115,7 @@ local function show(findings, console)
   end
 end
 
-local function advise(findings, console)
+local function print_advice(findings, console)
   for _, finding in ipairs(findings) do
     if finding.state == "broken" then
       console:print_foreign(("%s is broken: %s"):format(finding.what, finding.detail))
@@ -152,13 +152,13 @@ return {
     parser:flag("--json", "Print the report as JSON.")
   end,
   run = function(args, console)
-    local findings = examine()
+    local findings = collect_findings()
     local is_fine = is_complete(findings)
     if args.json then
       show_json(findings, is_fine, console)
     else
-      show(findings, console)
-      advise(findings, console)
+      show_findings(findings, console)
+      print_advice(findings, console)
     end
     return is_fine and status.DONE or status.FAILED
   end,

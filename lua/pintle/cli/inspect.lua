@@ -1,12 +1,11 @@
 -- pintle inspect: shows the manifest of a plugin: its name, dialect and operations.
 
-local consoles = require "pintle.cli.console"
 local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
 local display = lazy "pintle.cli.display"
-local starting = lazy "pintle.cli.starting"
+local recognition = lazy "pintle.cli.recognition"
 
 local inspect = { name = "inspect", summary = "Start a plugin, and show its manifest.",
   takes_command = true }
@@ -18,28 +17,24 @@ function inspect.define(parser)
   options.define_starting(parser, "warn")
 end
 
-local function show(started, console)
+local function show_manifest(started, console)
   local manifest = started.plugin.manifest
-  for i, line in ipairs(display.manifest_lines(manifest, started.dialect, started.is_recognised)) do
-    console:print(i == 1 and console:paint("bold", line) or line)
-  end
-  local rows = display.manifest_rows(manifest)
-  if #rows == 0 then return end
+  console:print_lines(display.manifest_lines(manifest, started.dialect, started.is_recognised))
+  if #manifest.names == 0 then return end
   console:print ""
-  local lines = consoles.table_lines({ "OPERATION", "PARAMETER", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION" }, rows)
-  for i, line in ipairs(lines) do console:print(i == 1 and console:paint("bold", line) or line) end
+  console:print_lines(display.operation_lines(manifest))
 end
 
 ---@param args table
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function inspect.run(args, console)
-  local signal, started, err = status.run_interruptible(function() return starting.start(args, console) end)
+  local signal, started, err = status.run_interruptible(function() return recognition.start_plugin(args, console) end)
   if started then
     if args.json then
       console:json(display.manifest_value(started.plugin.manifest, started.dialect))
     else
-      show(started, console)
+      show_manifest(started, console)
     end
     started.plugin:stop()
   end

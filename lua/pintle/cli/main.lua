@@ -26,9 +26,9 @@ local main = {}
 
 -- {====== The parser ======
 
-local function load(name) return require("pintle.cli." .. name) end
+local function load_command(name) return require("pintle.cli." .. name) end
 
-local function fail(parser, message)
+local function raise_usage_error(parser, message)
   local command = parser._parent and " " .. parser._name or ""
   local text = ("%s\n%s\nMore: pintle help%s"):format(message, parser:get_usage(), command)
   error(errors.new("invalid", text, { is_text = true }), 0)
@@ -65,11 +65,11 @@ function main.parser()
   parser:add_help_command()
   local commands, parsers = {}, {}
   for _, name in ipairs(COMMANDS) do
-    commands[name] = load(name)
+    commands[name] = load_command(name)
     parsers[name] = add_command(parser, commands[name])
   end
-  parser.error = fail
-  for _, sub in ipairs(parser._commands) do sub.error = fail end -- `help` reports its own errors
+  parser.error = raise_usage_error
+  for _, sub in ipairs(parser._commands) do sub.error = raise_usage_error end -- `help` reports its own errors
   return parser, commands, parsers
 end
 
@@ -81,7 +81,7 @@ end
 local PLACEHOLDER = "CMD"
 
 -- Number of arguments of each option, by its names.
-local function arities(parser)
+local function count_arguments(parser)
   local by_name = {}
   for _, option in ipairs(parser._options) do
     for _, alias in ipairs(option._aliases) do by_name[alias] = option._maxargs end
@@ -92,16 +92,16 @@ end
 local function is_option(word) return word:sub(1, 1) == "-" and #word > 1 end
 
 -- In a cluster of short options only the last can have an argument.
-local function arity_of(by_name, word)
+local function count_arguments_of(by_name, word)
   if word:sub(1, 2) == "--" then return by_name[word] or 0 end
   return by_name["-" .. word:sub(-1)] or 0
 end
 
 -- Position of the first word that is neither an option nor the argument of one.
 local function skip_options(parser, list, first)
-  local by_name = arities(parser)
+  local by_name = count_arguments(parser)
   local at = first
-  while list[at] and is_option(list[at]) and list[at] ~= "--" do at = at + 1 + arity_of(by_name, list[at]) end
+  while list[at] and is_option(list[at]) and list[at] ~= "--" do at = at + 1 + count_arguments_of(by_name, list[at]) end
   return math.min(at, #list + 1)
 end
 
@@ -142,15 +142,17 @@ local function read_words(list, parser, commands, parsers)
   return args
 end
 
-local function parse(list)
+local function parse_words(list)
   local parser, commands, parsers = main.parser()
   local args = read_words(list, parser, commands, parsers)
-  if args.command and args.command[1] == "" then fail(parsers[args.name], "the name of the program is empty") end
+  if args.command and args.command[1] == "" then
+    raise_usage_error(parsers[args.name], "the name of the program is empty")
+  end
   return commands[args.name], args
 end
 
-local function run(list, console)
-  local command, args = parse(list)
+local function run_command(list, console)
+  local command, args = parse_words(list)
   local code, err = command.run(args, console)
   if code then return code end
   error(err, 0)
@@ -158,7 +160,7 @@ end
 
 -- The doctor also has to work when argparse is the missing module.
 local function run_without_parser(list, console)
-  if list[1] == "doctor" then return load "doctor".run({ json = list[2] == "--json" }, console) end
+  if list[1] == "doctor" then return load_command "doctor".run({ json = list[2] == "--json" }, console) end
   console:warn "the module argparse is missing; run `pintle doctor` for details"
   return status.BROKEN
 end
@@ -166,7 +168,7 @@ end
 -- The error that `lua` raises on Ctrl-C when nothing handles the signal.
 local function is_interrupt(err) return type(err) == "string" and err:find("interrupted!", 1, true) ~= nil end
 
-local function explain(err, console)
+local function report_error(err, console)
   if is_interrupt(err) then return status.of_signal "INT" end
   if errors.is(err) then
     console:warn(err.is_text and err.message or tostring(err))
@@ -183,7 +185,7 @@ local function with_traceback(err)
 end
 
 -- Output that could not be written makes the command fail.
-local function finish(code, console)
+local function flush_output(code, console)
   local message = console:flush()
   if not message then return code end
   console:warn("cannot write to stdout: " .. message)
@@ -197,9 +199,9 @@ function main.run(given, checkout)
   local console = consoles.new(checkout)
   local list = table.move(given, 1, #given, 1, {})
   if not pcall(require, "argparse") then return run_without_parser(list, console) end
-  local ok, code = xpcall(run, with_traceback, list, console)
-  if ok then return finish(code, console) end
-  return explain(code, console)
+  local ok, code = xpcall(run_command, with_traceback, list, console)
+  if ok then return flush_output(code, console) end
+  return report_error(code, console)
 end
 
 -- }======

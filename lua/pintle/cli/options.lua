@@ -80,7 +80,7 @@ function options.define_start_timeout(parser)
     :convert(options.seconds)
 end
 
----Defines the options that `pintle.cli.starting` uses.
+---Defines the options that `recognition.start_plugin` uses.
 ---@param parser table
 ---@param log_level string default of `--log`
 function options.define_starting(parser, log_level)

@@ -1,7 +1,7 @@
--- Recognising the dialect of a program when the user does not name it. The dialects of one framing are tried one after
--- the other, the likely ones first. They are tried on the same process while it only refuses, and on a new process
--- after any other failure. The dialects of the other framing have a process of their own, which is started when the
--- first process is silent for a while. So at most two processes run, and usually one.
+-- Starts the plugin of a subcommand, and recognises its dialect when the user does not name it. The dialects of one
+-- framing are tried one after the other, the likely ones first. They are tried on the same process while it only
+-- refuses, and on a new process after any other failure. The dialects of the other framing have a process of their own,
+-- which is started when the first process is silent for a while. So at most two processes run, and usually one.
 
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
@@ -375,9 +375,10 @@ local recognition = {}
 ---@field log fun(entry: pintle.entry) called with the log entries of the plugin that is kept
 ---@field verbosity string
 
+---Starts a program, and recognises its dialect.
 ---@param given pintle.cli.recognition.options
 ---@return pintle.hosted?, string|pintle.error dialect_or_err
-function recognition.start(given)
+function recognition.recognise(given)
   local notify, wait_for_change = new_signal()
   local lanes, names, likely = lanes_of(given.start.command)
   local search = {
@@ -393,5 +394,50 @@ function recognition.start(given)
   if best then return keep(best, given.log) end
   return nil, err or lanes[1].err or refusal(search, names)
 end
+
+-- {====== Starting the plugin of a command line ======
+
+---Stages of stopping a plugin, in seconds: short, because a user is waiting.
+recognition.STOP_TIMEOUTS = { request = 1, eof = 1, term = 1 }
+
+-- Adds the plugin's stderr to the error, unless the log has shown it already.
+local function add_stderr(err, log_level)
+  if log_level == "debug" or log_level == "info" then return err end
+  local lines = { tostring(err) }
+  for _, line in ipairs(err.stderr or {}) do lines[#lines + 1] = "  stderr    " .. line end
+  err.message, err.is_text = table.concat(lines, "\n"), true
+  return err
+end
+
+local function start_known(args, start, terminal)
+  local ok, message = dialects.get(args.dialect)
+  if not ok then return nil, errors.new("invalid", message) end
+  local host = require "pintle.host" { dialect = args.dialect, log = terminal.entry, verbosity = args.log,
+    extensions = true, handshake_timeout = args.start_timeout }
+  local plugin, err = host:start(start)
+  if not plugin then return nil, add_stderr(err, args.log) end
+  return plugin, args.dialect
+end
+
+---Starts the plugin that the command line names. The caller has to stop it.
+---@param args table the parsed options, and `command`
+---@param console pintle.cli.console
+---@return { plugin: pintle.hosted, dialect: string, is_recognised: boolean, terminal: pintle.terminal }?, pintle.error?
+function recognition.start_plugin(args, console)
+  local terminal = require("pintle.host.log").terminal()
+  local start = { command = args.command, config = args.config, env = console:plugin_environment(),
+    stop_timeouts = recognition.STOP_TIMEOUTS }
+  local plugin, dialect
+  if args.dialect then
+    plugin, dialect = start_known(args, start, terminal)
+  else
+    plugin, dialect = recognition.recognise { start = start, start_timeout = args.start_timeout, log = terminal.entry,
+      verbosity = args.log }
+  end
+  if not plugin then return nil, dialect end
+  return { plugin = plugin, dialect = dialect, is_recognised = not args.dialect, terminal = terminal }
+end
+
+-- }======
 
 return recognition

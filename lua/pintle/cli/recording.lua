@@ -1,13 +1,18 @@
--- Recordings written by `pintle trace`: reading them, and matching answers with requests.
+-- Recordings of `pintle trace`: reading them, matching answers with requests, and writing them. A recording has one
+-- JSON object per line; docs/trace.md describes the format.
 
+local bytes = require "pintle.bytes"
+local core = require "pintle.core"
+local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local json = require("pintle.core").json
 local json_text = require "pintle.cli.json_text"
 local lfs = require "lfs"
 
+local json = core.json
+
 local VERSION = 1
 
----A line of a recording; docs/trace.md describes the format.
+---A line of a recording.
 ---@class pintle.cli.record
 ---@field time number
 ---@field from? "host"|"plugin"
@@ -25,6 +30,8 @@ local VERSION = 1
 ---@field line string the text of the line
 
 local recording = {}
+
+-- {====== Reading ======
 
 local function invalid(name, number, format, ...)
   return nil, errors.new("invalid", ("%s: line %d: %s"):format(name, number, format:format(...)))
@@ -67,7 +74,7 @@ local function check_members(record, name, number)
   return record
 end
 
-local function check(record, name, number)
+local function check_record(record, name, number)
   if type(record) ~= "table" or type(record.time) ~= "number" then
     return invalid(name, number, "not a record: an object with a time expected")
   end
@@ -90,7 +97,7 @@ end
 function recording.parse(line, name, number)
   local record, message = json.decode(line)
   if message then return invalid(name, number, "not JSON: %s", message) end
-  local checked, err = check(record, name, number)
+  local checked, err = check_record(record, name, number)
   if checked then checked.line = line end
   return checked, err
 end
@@ -137,6 +144,8 @@ function recording.describe_event(record)
   local is_writer = (record.from == "host") == (record.closed == "stdin")
   return ("%s %s"):format(is_writer and "closed" or "stopped reading", record.closed)
 end
+
+-- }======
 
 -- {====== Requests and answers ======
 
@@ -191,13 +200,13 @@ function recording.split_message(message, text)
   return items
 end
 
-local function key(from, id) return from .. " " .. id end
+local function key_of(from, id) return from .. " " .. id end
 
 local function match_answer(self, from, item, time)
   if item.kind == "request" then
-    self.open[key(from, item.id)] = { method = item.method, id = item.id, from = from, time = time, item = item }
+    self.open[key_of(from, item.id)] = { method = item.method, id = item.id, from = from, time = time, item = item }
   elseif item.id and (item.kind == "result" or item.kind == "error") then
-    local place = key(OTHER[from], item.id)
+    local place = key_of(OTHER[from], item.id)
     local request = self.open[place]
     self.open[place] = nil
     if not request then return end
@@ -228,6 +237,157 @@ function exchange_methods:unanswered()
 end
 
 function recording.new_exchange() return setmetatable({ open = {} }, exchange_metatable) end
+
+-- }======
+
+-- {====== Writing ======
+
+local ORDER = json.order {
+  "trace", "time", "from", "message", "noise", "stderr", "encoding", "problem", "closed", "signal", "dialect",
+  "framing", "command", "cwd", "pid", "at", "pintle", "exit",
+}
+local LINE_LIMIT = 64 * 1024 -- bytes of a line of stderr; a longer one becomes several
+
+---@class pintle.cli.recorder
+local recorder_methods = {}
+
+local recorder_metatable = { __name = "pintle.cli.recorder", __index = recorder_methods }
+
+local function elapsed(self, at) return math.floor((at - self.began) * 1e6 + 0.5) / 1e6 end
+
+-- A file that cannot be written must not stop the forwarding.
+local function give_up(self, message)
+  if self.is_broken then return end
+  self.is_broken = true
+  io.stderr:write("pintle trace: recording stopped: ", message, "\n")
+end
+
+local function put_record(self, at, record)
+  if self.is_broken then return end
+  record.time = elapsed(self, at)
+  local ok, message = self.file:write(json.encode(setmetatable(record, ORDER)), "\n")
+  if not ok then give_up(self, message) end
+end
+
+---Runs a job whose failure must not stop the forwarding.
+---@param job fun()
+function recorder_methods:attempt(job)
+  local ok, message = pcall(job)
+  if not ok then give_up(self, tostring(message)) end
+end
+
+---Writes the buffered records to the file.
+function recorder_methods:flush()
+  local ok, message = self.file:flush()
+  if not ok then give_up(self, message) end
+end
+
+local function text_of(data)
+  if utf8.len(data) then return data end
+  return bytes.new(data)["$bytes"], "base64"
+end
+
+local function put_noise(self, at, from, data, problem)
+  local text, encoding = text_of(data)
+  put_record(self, at, { from = from, noise = text, encoding = encoding, problem = problem })
+end
+
+local function note_framing(self, at, framing)
+  if self.framing then return end
+  self.framing = framing
+  put_record(self, at, { framing = framing })
+end
+
+-- The dialect is recognised by the host's first message.
+local function recognise(self, at, raw, framing)
+  if self.is_recognised then return end
+  self.is_recognised = true
+  local message = json.decode(raw)
+  if type(message) ~= "table" or type(message.method) ~= "string" then return end
+  local dialect = dialects.recognise(message.method, message.params, framing)
+  if dialect then put_record(self, at, { dialect = dialect.name }) end
+end
+
+local function put_message(self, at, from, text, framing)
+  local ok, raw = pcall(json.raw, text)
+  if not ok then return put_noise(self, at, from, text, framing == "header" and "not JSON" or nil) end
+  note_framing(self, at, framing)
+  put_record(self, at, { from = from, message = raw })
+  if from == "host" then recognise(self, at, raw, framing) end
+end
+
+local function take_frames(self, at, from)
+  local frames = self.frames[from]
+  for kind, text, problem in frames.next, frames do
+    if kind == "message" then
+      put_message(self, at, from, text, frames:framing())
+    else
+      put_noise(self, at, from, text, problem)
+    end
+  end
+end
+
+---@param at number time of `core.now`
+---@param from "host"|"plugin"
+---@param data string
+function recorder_methods:bytes(at, from, data)
+  self.frames[from]:feed(data)
+  take_frames(self, at, from)
+end
+
+---Ends one direction.
+---@param at number
+---@param from "host"|"plugin"
+function recorder_methods:finish(at, from)
+  self.frames[from]:finish()
+  take_frames(self, at, from)
+end
+
+local function put_line(self, at, line)
+  local text, encoding = text_of((line:gsub("\r$", "")))
+  put_record(self, at, { from = "plugin", stderr = text, encoding = encoding })
+end
+
+---@param at number
+---@param data string
+function recorder_methods:stderr(at, data)
+  local text, first = self.line .. data, 1
+  for line, stop in text:gmatch "([^\n]*)\n()" do
+    put_line(self, at, line)
+    first = stop
+  end
+  self.line = text:sub(first)
+  if #self.line > LINE_LIMIT then self:finish_stderr(at) end
+end
+
+---@param at number
+function recorder_methods:finish_stderr(at)
+  if self.line ~= "" then put_line(self, at, self.line) end
+  self.line = ""
+end
+
+---@param at number
+---@param record table members of the record
+function recorder_methods:event(at, record) put_record(self, at, record) end
+
+function recorder_methods:close()
+  self:flush()
+  self.file:close()
+end
+
+---@param file file*
+---@param began number time of `core.now`
+---@param start table members of the first record
+---@return pintle.cli.recorder
+function recording.new_recorder(file, began, start)
+  local self = setmetatable({
+    file = file, began = began, line = "", is_broken = false,
+    frames = { host = core.frames "auto", plugin = core.frames "auto" },
+  }, recorder_metatable)
+  start.trace, start.pintle, start.at = VERSION, require "pintle.version", os.date "!%Y-%m-%dT%H:%M:%SZ"
+  put_record(self, began, start)
+  return self
+end
 
 -- }======
 

@@ -11,7 +11,6 @@ local errors = lazy "pintle.error"
 local players = lazy "pintle.cli.replay.player"
 local process = lazy "pintle.process"
 local recording = lazy "pintle.cli.recording"
-local starting = lazy "pintle.cli.starting"
 
 local replay = { name = "replay", summary = "Play one side of a recording, and compare the other side with it." }
 
@@ -160,7 +159,7 @@ local function start(args, records, console)
   if not command then
     return nil, errors.new("invalid", args.file .. " does not contain the command; give one after --")
   end
-  return process.start { command = command, env = starting.environment(console),
+  return process.start { command = command, env = console:plugin_environment(),
     on_stderr = function(line) console:print_stderr(line) end }
 end
 

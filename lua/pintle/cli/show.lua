@@ -214,9 +214,7 @@ end
 local function show_latencies(latencies, args, console)
   local summaries = latencies:summaries()
   if args.json then return console:json(latency.values(summaries)) end
-  for i, line in ipairs(latency.lines(summaries)) do
-    console:print(i == 1 and console:paint("bold", line) or line)
-  end
+  console:print_lines(latency.lines(summaries))
 end
 
 local function show_all(args, console)

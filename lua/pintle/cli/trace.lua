@@ -9,8 +9,7 @@ local errors = lazy "pintle.error"
 local lfs = lazy "lfs"
 local loop = lazy "pintle.loop"
 local pumps = lazy "pintle.cli.trace.pump"
-local recorders = lazy "pintle.cli.trace.recorder"
-local starting = lazy "pintle.cli.starting"
+local recording = lazy "pintle.cli.recording"
 
 local NOT_FOUND, NOT_EXECUTABLE = 127, 126
 local ENOENT = 2
@@ -174,7 +173,7 @@ end
 
 local function spawn(args, console)
   local process, message, kind, number = core.spawn {
-    command = args.command, env = starting.environment(console), stderr = "pipe",
+    command = args.command, env = console:plugin_environment(), stderr = "pipe",
   }
   if not process then return nil, errors.new(kind or "spawn", message, { errno = number }) end
   return process
@@ -193,7 +192,7 @@ local function relay(args, console)
   file, err = open_file(args.output, process:pid())
   if not file then return nil, err end
   io.stderr:setvbuf "no"
-  local recorder = recorders.new(file, began,
+  local recorder = recording.new_recorder(file, began,
     { command = args.command, cwd = lfs.currentdir(), pid = process:pid() })
   local note, work = new_queue(recorder)
   local exit = turn_until_over(process, start_pumps(process, input, output, note), note)

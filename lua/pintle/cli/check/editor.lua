@@ -1,6 +1,5 @@
 -- Probes for servers of the editor's client-server protocol 0.1.
 
-local failure = require "pintle.cli.check.failure"
 local messages = require "pintle.cli.check.message"
 local processes = require "pintle.process"
 
@@ -41,7 +40,7 @@ local function missing_argument(session)
   for _, method in ipairs(list_in(manifest, "methods")) do
     if messages.is_object(method) and method.name == wanted.name then name = messages.first_required(method.params) end
   end
-  if not name then failure.skip("%s has no required parameter that is known", wanted.name) end
+  if not name then session:skip("%s has no required parameter that is known", wanted.name) end
   session:refused(wanted.name, {}, -32602)
 end
 
@@ -55,7 +54,7 @@ local function other_version(session)
   session:send((text:gsub('"version":"0.1"', '"version":"9.9"')))
   local message = session:await_error(key)
   local code = message and type(message.error) == "table" and message.error.code
-  if code ~= -32600 then failure.raise("another version is refused with the code %s, not -32600", tostring(code)) end
+  if code ~= -32600 then session:fail("another version is refused with the code %s, not -32600", tostring(code)) end
 end
 
 local function other_charset(session)
@@ -65,7 +64,7 @@ local function other_charset(session)
     :format(#text, text))
   local message = session:await_error(key)
   local code = message and type(message.error) == "table" and message.error.code
-  if code == -32601 or not code then failure.raise "a charset other than utf-8 is not refused" end
+  if code == -32601 or not code then session:fail "a charset other than utf-8 is not refused" end
 end
 
 local function plain_header(session)
@@ -77,7 +76,7 @@ end
 local function small_codes(session)
   local err = session:refused("pintle-check")
   local code = math.type(err.code) == "integer" and err.code
-  if not code or code < -2147483648 or code > 2147483647 then failure.raise "the code of an error is not an Int" end
+  if not code or code < -2147483648 or code > 2147483647 then session:fail "the code of an error is not an Int" end
 end
 
 -- }======

@@ -3,8 +3,6 @@
 local json = require("pintle.core").json
 local loop = require "pintle.loop"
 
-local failure = require "pintle.cli.check.failure"
-
 local CONCURRENT = 20
 
 -- {====== Requests ======
@@ -15,7 +13,7 @@ local function unknown_notification(session)
   session.takes_unasked = true
   session:notify("pintle-check", {})
   session:catch_up()
-  if #session.unasked > 0 then failure.raise "a notification is answered" end
+  if #session.unasked > 0 then session:fail "a notification is answered" end
 end
 
 -- The greatest 32-bit integer, and zero.
@@ -45,11 +43,11 @@ end
 local function expect_error(session, code, key)
   local message = session:await_error(key)
   if not message then
-    if session.pipe.is_over then failure.raise("the plugin did not survive it: %s", session.pipe:describe_end()) end
-    failure.raise "there is no answer"
+    if session.pipe.is_over then session:fail("the plugin did not survive it: %s", session.pipe:describe_end()) end
+    session:fail "there is no answer"
   end
   local got = type(message.error) == "table" and message.error.code
-  if got ~= code then failure.raise("the error has the code %s, not %d", tostring(got), code) end
+  if got ~= code then session:fail("the error has the code %s, not %d", tostring(got), code) end
   session:catch_up()
 end
 
@@ -75,9 +73,9 @@ local function batch(session)
   session:send(("[%s,%s]"):format(one, other))
   if not session:await_error(one_key) then
     if session.pipe.is_over then
-      failure.raise("the plugin did not survive a batch: %s", session.pipe:describe_end())
+      session:fail("the plugin did not survive a batch: %s", session.pipe:describe_end())
     end
-    failure.raise "the batch is neither answered nor refused"
+    session:fail "the batch is neither answered nor refused"
   end
   if session.answers[one_key] then session:answer(other_key) end
   session:catch_up()
@@ -87,7 +85,7 @@ local function stray_answer(session)
   local id = session.context.dialect.ids == "string" and "4711" or 4711
   local key = session:send_unasked { id = id, result = json.null }
   session:catch_up()
-  if session.answers[key] then failure.raise "an answer is answered" end
+  if session.answers[key] then session:fail "an answer is answered" end
 end
 
 -- }======
@@ -99,7 +97,7 @@ local function end_of_input(session)
   local exit, status = session:ended(), session.context.dialect.end_status
   if exit.code == 0 then return end
   local how = exit.code and "status " .. exit.code or "signal " .. exit.signal
-  failure.raise_with(status == 0 and "fail" or "warn", "it exited with %s, not with 0", how)
+  session:fail_with(status == 0 and "fail" or "warn", "it exited with %s, not with 0", how)
 end
 
 local function last_answer(session)

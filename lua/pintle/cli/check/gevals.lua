@@ -2,11 +2,11 @@
 -- document of July 2026. A violation of both is a failure, of one of them a warning. If a plugin cannot conform to
 -- both, conforming to the specification is only a remark.
 
-local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
 local manifests = require "pintle.manifest"
 local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
+local sessions = require "pintle.cli.check.session"
 
 -- {====== Schemas ======
 
@@ -44,7 +44,7 @@ end
 local function refused(session, params, ...)
   local key = session:ask("execute", params)
   if not is_failure(session:answer(key)) then return session:refusal(key, ...) end
-  failure.warn('"success":false is by %s; %s has an error %s', NEW, OLD, table.concat({ ... }, " or "))
+  session:warn('"success":false is by %s; %s has an error %s', NEW, OLD, table.concat({ ... }, " or "))
 end
 
 -- }======
@@ -63,12 +63,12 @@ end
 local function check_manifest(session)
   local manifest = session.context.manifest
   if not manifests.is_semantic(manifest.version) then
-    failure.raise("version: %q is not a semantic version", manifest.version)
+    session:fail("version: %q is not a semantic version", manifest.version)
   end
   for name, operation in pairs(manifest.operations) do
-    if operation.params == nil then failure.raise("operations.%s.params is missing", name) end
+    if operation.params == nil then session:fail("operations.%s.params is missing", name) end
     local ok, message = schema.compile(operation.params)
-    if not ok then failure.raise("operations.%s.params: %s", name, message) end
+    if not ok then session:fail("operations.%s.params: %s", name, message) end
   end
 end
 
@@ -80,7 +80,7 @@ local function schema_objects(session)
   end
   if #names == 0 then return end
   table.sort(names)
-  failure.raise("operations.%s.params: an object expected, got %s, which accepts any arguments", names[1],
+  session:fail("operations.%s.params: an object expected, got %s, which accepts any arguments", names[1],
     json.encode(session.context.manifest.operations[names[1]].params))
 end
 
@@ -88,7 +88,7 @@ local function requirements(session)
   local list = session.context.manifest.requires
   if list == nil or list == json.null then return nil end
   local problem = messages.schema_problem(list, REQUIRES)
-  if problem then failure.raise("requires: %s", problem) end
+  if problem then session:fail("requires: %s", problem) end
   return ONLY_OLD:format "requires"
 end
 
@@ -122,22 +122,23 @@ local function run(session, phase)
   local key = session:ask("execute", params_of(wanted.name, wanted.args, phase))
   local err = session:answer(key).error
   if messages.is_object(err) and err.code == REQUIREMENT_NOT_MET then
-    failure.warn("%s: %s", ONLY_OLD:format "-32002, a requirement that is not met", tostring(err.message))
+    session:warn("%s: %s", ONLY_OLD:format "-32002, a requirement that is not met", tostring(err.message))
   end
   session:check_schema(session:result(key), OUTCOME, "the result")
 end
 
 local function empty_phase(session) run(session, "") end
 
-local function required_of(context)
+local function required_of(session)
+  local context = session.context
   local operation = context.manifest.operations[context.run.name]
   local name = operation and messages.first_required(operation.params)
-  if not name then failure.skip("%s has no required argument", context.run.name) end
+  if not name then session:skip("%s has no required argument", context.run.name) end
   return name
 end
 
 local function missing_argument(session)
-  local name, args = required_of(session.context), {}
+  local name, args = required_of(session), {}
   for key, value in pairs(session.context.run.args) do
     if key ~= name then args[key] = value end
   end
@@ -159,7 +160,7 @@ local function expect_one_shot(session, params)
   session:answer(key)
   session:ended_with(0)
   if #session.notifications > 0 then
-    failure.warn("stdout has a %s besides the answer", session.notifications[1].method)
+    session:warn("stdout has a %s besides the answer", session.notifications[1].method)
   end
 end
 
@@ -172,8 +173,8 @@ end
 local function one_shot_as_configured(session)
   local ok, problem = pcall(one_shot, session)
   if ok then return end
-  if not failure.is(problem) or session.context.config == nil then error(problem, 0) end
-  failure.raise_with(problem.level or "warn", "%s, if it is started with --config", problem.reason)
+  if not sessions.is_failure(problem) or session.context.config == nil then error(problem, 0) end
+  session:fail_with(problem.level or "warn", "%s, if it is started with --config", problem.reason)
 end
 
 local function config_argument(context) return { "--config", json.encode(context.config or {}) } end

@@ -1,6 +1,5 @@
 -- Probes for template engines of liquid-spec.
 
-local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
 local messages = require "pintle.cli.check.message"
 
@@ -58,7 +57,7 @@ local function compile(session, template)
   local result = session:call("compile", { template = template, options = options })
   if type(result) == "table" and result.template_id == json.null then
     session:check_schema(result, REFUSED, "the result of compile")
-    failure.skip("it does not accept the template %s", template)
+    session:skip("it does not accept the template %s", template)
   end
   session:check_schema(result, COMPILED, "the result of compile")
   return result.template_id
@@ -68,7 +67,7 @@ local function render(session)
   local id = compile(session, "Hello, {{ name }}!")
   local result = session:call("render", { template_id = id, environment = { name = "Ada" }, options = {} })
   session:check_schema(result, RENDERED, "the result")
-  if result.output ~= "Hello, Ada!" then failure.raise("the output is %q", result.output) end
+  if result.output ~= "Hello, Ada!" then session:fail("the output is %q", result.output) end
 end
 
 local function call_back(session)
@@ -79,7 +78,7 @@ local function call_back(session)
   local user = { _rpc_drop = "drop_1", type = "UserDrop" }
   local result = session:call("render", { template_id = id, environment = { user = user }, options = {} })
   session:check_schema(result, RENDERED, "the result")
-  if result.output ~= "Ada" then failure.raise("a drop whose name is Ada is rendered as %q", result.output) end
+  if result.output ~= "Ada" then session:fail("a drop whose name is Ada is rendered as %q", result.output) end
 end
 
 local function run(session)
@@ -94,7 +93,7 @@ end
 local function quit(session)
   session:notify("quit", {})
   session:ended()
-  if #session.unasked > 0 then failure.raise "quit is answered" end
+  if #session.unasked > 0 then session:fail "quit is answered" end
 end
 
 local ASKED = {

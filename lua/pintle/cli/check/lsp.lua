@@ -1,6 +1,5 @@
 -- Probes for the base of the Language Server Protocol.
 
-local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
 local messages = require "pintle.cli.check.message"
 local processes = require "pintle.process"
@@ -90,7 +89,7 @@ end
 -- {====== The end ======
 
 local function shut_down(session)
-  if session:call "shutdown" ~= json.null then failure.warn "the result of shutdown is not null" end
+  if session:call "shutdown" ~= json.null then session:warn "the result of shutdown is not null" end
   session:notify "exit"
   session:ended_with(0)
 end

@@ -1,6 +1,5 @@
 -- Probes for servers of the Model Context Protocol over stdio, in both eras.
 
-local failure = require "pintle.cli.check.failure"
 local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
 local sessions = require "pintle.cli.check.session"
@@ -97,7 +96,7 @@ local function ping(session) session:check_schema(session:call "ping", OBJECT, "
 -- {====== Tools ======
 
 local function need_tools(session)
-  if session.context.manifest.capabilities.tools == nil then failure.skip "it has no tools" end
+  if session.context.manifest.capabilities.tools == nil then session:skip "it has no tools" end
 end
 
 local function list_tools(session)
@@ -109,7 +108,7 @@ local function list_tools(session)
     for _, member in ipairs { "inputSchema", "outputSchema" } do
       local ok, message = true, nil
       if tool[member] ~= nil then ok, message = schema.compile(tool[member]) end
-      if not ok then failure.raise("%s of %s: %s", member, tool.name, message) end
+      if not ok then session:fail("%s of %s: %s", member, tool.name, message) end
     end
   end
 end
@@ -120,7 +119,7 @@ local function unknown_tool(session)
   local key = session:ask("tools/call", { name = "pintle-check-no-such-tool", arguments = {} })
   local message = session:answer(key)
   if type(message.result) == "table" and message.result.isError == true then
-    failure.warn "an unknown tool is answered with a result with isError, not with an error"
+    session:warn "an unknown tool is answered with a result with isError, not with an error"
   end
   session:refusal(key)
 end
@@ -143,20 +142,31 @@ local function find_tool(session, name)
   for _, tool in ipairs(manifest.tools) do
     if tool.name == name then return tool end
   end
-  return failure.skip("no tool %s on the first page of tools/list", name)
+  return session:skip("no tool %s on the first page of tools/list", name)
+end
+
+-- Since this version wrong arguments are a result with isError, which a model can read.
+local RETURNS_WRONG_ARGUMENTS = "2025-11-25"
+
+local function returns_wrong_arguments(session)
+  local version = session.context.manifest.protocolVersion
+  return session.context.variant.wrap ~= nil or type(version) == "string" and version >= RETURNS_WRONG_ARGUMENTS
 end
 
 local function missing_argument(session)
   local wanted = session.context.run
   local name = messages.first_required(find_tool(session, wanted.name).inputSchema)
-  if not name then failure.skip("%s has no required argument", wanted.name) end
+  if not name then session:skip("%s has no required argument", wanted.name) end
   local args = {}
   for key, value in pairs(wanted.args) do
     if key ~= name then args[key] = value end
   end
   local message = session:answer(session:ask("tools/call", { name = wanted.name, arguments = args }))
   local is_refused = message.error ~= nil or type(message.result) == "table" and message.result.isError == true
-  if not is_refused then failure.raise "it is run without a required argument" end
+  if not is_refused then session:fail "it is run without a required argument" end
+  if message.error ~= nil and returns_wrong_arguments(session) then
+    session:warn "wrong arguments are answered with an error, not with a result with isError"
+  end
 end
 
 -- }======

@@ -5,8 +5,6 @@ local errors = require "pintle.error"
 local loop = require "pintle.loop"
 local processes = require "pintle.process"
 
-local failure = require "pintle.cli.check.failure"
-
 -- {====== The framer ======
 
 ---@class pintle.cli.check.piece
@@ -223,17 +221,19 @@ end
 ---@param data string
 ---@param kind? string kind of the piece in the report (default: "message")
 ---@param text? string text of the piece in the report
+---@return true?, string? message if the plugin does not read it in time
 function methods:write(data, kind, text)
   self:note("host", kind or "message", text or data)
   local at = 1
   while at <= #data and not self.exit and not self.stdin:closed() do
     local written = self.stdin:write(data:sub(at, at + 65535))
-    if written == nil then return end
+    if written == nil then return true end
     at = at + (written or 0)
     if not written and not await_room(self) then
-      failure.raise("it has read only %d of %d bytes within %gs", at - 1, #data, self.timeout)
+      return nil, ("it has read only %d of %d bytes within %gs"):format(at - 1, #data, self.timeout)
     end
   end
+  return true
 end
 
 ---Closes the plugin's input.

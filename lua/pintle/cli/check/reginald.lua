@@ -1,6 +1,5 @@
 -- Probes for plugins of Reginald, in both releases.
 
-local failure = require "pintle.cli.check.failure"
 local json = require("pintle.core").json
 local messages = require "pintle.cli.check.message"
 
@@ -56,11 +55,11 @@ end
 
 local TYPES = { boolean = "bool", integer = "int", string = "string" }
 
-local function entries_of(values)
+local function entries_of(session, values)
   local entries = json.array()
   for key, value in pairs(values or {}) do
     local kind = TYPES[math.type(value) or type(value)]
-    if not kind then failure.skip("%s is not a bool, an int or a string", key) end
+    if not kind then session:skip("%s is not a bool, an int or a string", key) end
     entries[#entries + 1] = { key = key, value = value, type = kind }
   end
   return entries
@@ -68,8 +67,8 @@ end
 
 local function config_of(session)
   local config = session.context.config
-  if config ~= nil and not messages.is_object(config) then failure.skip "--config is not an object" end
-  return entries_of(config)
+  if config ~= nil and not messages.is_object(config) then session:skip "--config is not an object" end
+  return entries_of(session, config)
 end
 
 local function greet_june(session)
@@ -110,13 +109,13 @@ local function unknown_july(session) session:refused("runCommand", RUN_UNKNOWN.j
 
 local function run_june(session)
   local wanted = session.context.run
-  session:call("setupCommand", { name = wanted.name, args = NOTHING, config = entries_of(wanted.args) })
+  session:call("setupCommand", { name = wanted.name, args = NOTHING, config = entries_of(session, wanted.args) })
   session:execute("runCommand", { name = wanted.name })
 end
 
 local function run_july(session)
   local wanted = session.context.run
-  local params = { cmd = wanted.name, config = entries_of(wanted.args), pluginConfig = config_of(session) }
+  local params = { cmd = wanted.name, config = entries_of(session, wanted.args), pluginConfig = config_of(session) }
   session:execute("runCommand", params)
 end
 
@@ -130,7 +129,7 @@ local function shut_down(session)
   local wanted = SHUT_DOWN[session.context.variant.name]
   local result = session:call("shutdown", NOTHING)
   if result ~= wanted then
-    failure.raise("the result of shutdown is %s, not %s", json.encode(result), json.encode(wanted))
+    session:fail("the result of shutdown is %s, not %s", json.encode(result), json.encode(wanted))
   end
   session:notify("exit", NOTHING)
   session:ended()

@@ -3,7 +3,6 @@
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
 
-local failure = require "pintle.cli.check.failure"
 local general = require "pintle.cli.check.general"
 local sessions = require "pintle.cli.check.session"
 
@@ -160,7 +159,7 @@ end
 -- {====== One probe ======
 
 local function with_traceback(problem)
-  if failure.is(problem) or errors.is(problem) then return problem end
+  if sessions.is_failure(problem) or errors.is(problem) then return problem end
   return debug.traceback(tostring(problem), 2)
 end
 
@@ -172,7 +171,7 @@ local function run_probe(session, probe)
     session.context.manifest = session.context.manifest or manifest
     return probe.run(session)
   end, with_traceback)
-  if not ok and not failure.is(problem) then error(problem, 0) end
+  if not ok and not sessions.is_failure(problem) then error(problem, 0) end
   if not ok then return problem end
   return nil, type(problem) == "string" and problem or nil
 end

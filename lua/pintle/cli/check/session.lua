@@ -5,7 +5,6 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 
-local failure = require "pintle.cli.check.failure"
 local messages = require "pintle.cli.check.message"
 local pipes = require "pintle.cli.check.pipe"
 
@@ -24,6 +23,53 @@ local methods = {}
 local metatable = { __name = "pintle.cli.check.session", __index = methods }
 
 local sessions = {}
+
+-- {====== Failures: what a probe raises when the plugin does not pass it; the runner catches it ======
+
+---@class pintle.cli.check.failure
+---@field reason string
+---@field level? "fail"|"warn"|"skip" overrides the level of the probe
+---@field is_malformed? boolean whether an answer arrived that does not match its schema
+
+local failure_metatable = { __name = "pintle.cli.check.failure" }
+
+---@param value any
+---@return boolean
+function sessions.is_failure(value) return getmetatable(value) == failure_metatable end
+
+local function raise_failure(reason, level, is_malformed)
+  error(setmetatable({ reason = reason, level = level, is_malformed = is_malformed }, failure_metatable), 0)
+end
+
+---@param level "fail"|"warn"|"skip"
+---@param format string
+---@param ... any
+function methods.fail_with(_, level, format, ...) raise_failure(format:format(...), level) end
+
+---Fails with the level of the probe.
+---@param format string
+---@param ... any
+function methods.fail(_, format, ...) raise_failure(format:format(...)) end
+
+---@param format string
+---@param ... any
+function methods.warn(_, format, ...) raise_failure(format:format(...), "warn") end
+
+---Skips the probe: it cannot be run with this plugin.
+---@param format string
+---@param ... any
+function methods.skip(_, format, ...) raise_failure(format:format(...), "skip") end
+
+---Fails if a value does not match its schema.
+---@param value any
+---@param form table a JSON Schema
+---@param what string
+function methods.check_schema(_, value, form, what)
+  local problem = messages.schema_problem(value, form)
+  if problem then raise_failure(("%s: %s"):format(what, problem), nil, true) end
+end
+
+-- }======
 
 -- {====== Sending ======
 
@@ -61,13 +107,18 @@ function methods:frame(text)
   return ("%s%d\r\n\r\n%s"):format(dialect.header or "Content-Length: ", #text, text)
 end
 
+local function write_in_time(self, ...)
+  local ok, message = self.pipe:write(...)
+  if not ok then raise_failure(message) end
+end
+
 ---Sends a message.
 ---@param text string
-function methods:send(text) self.pipe:write(self:frame(text), "message", text) end
+function methods:send(text) write_in_time(self, self:frame(text), "message", text) end
 
 ---Sends bytes that are not one whole message.
 ---@param data string
-function methods:write(data) self.pipe:write(data, "bytes") end
+function methods:write(data) write_in_time(self, data, "bytes") end
 
 -- Requests of the plugin are answered before anything else is sent.
 local function reply(self)
@@ -145,9 +196,9 @@ function methods:answer(key)
   await(self, function() return self.answers[key] or unasked_error() end)
   local message = self.answers[key]
   if message then return message end
-  if unasked_error() then failure.raise("the answer to %s does not have its id", method) end
-  if self.pipe.is_over then failure.raise("%s is not answered: %s", method, self.pipe:describe_end()) end
-  return failure.raise("%s is not answered within %gs", method, self.pipe.timeout)
+  if unasked_error() then self:fail("the answer to %s does not have its id", method) end
+  if self.pipe.is_over then self:fail("%s is not answered: %s", method, self.pipe:describe_end()) end
+  return self:fail("%s is not answered within %gs", method, self.pipe.timeout)
 end
 
 -- A string that looks like a number is shown as a string.
@@ -164,7 +215,7 @@ end
 function methods:result(key)
   local message = self:answer(key)
   if message.error ~= nil and message.error ~= json.null then
-    failure.raise("%s is refused: %s", self.methods[key], describe(message.error))
+    self:fail("%s is refused: %s", self.methods[key], describe(message.error))
   end
   return message.result
 end
@@ -185,7 +236,7 @@ local PROTOCOL_ERRORS = {
 function methods:execute(method, params)
   local err = self:answer(self:ask(method, params)).error
   if type(err) == "table" and PROTOCOL_ERRORS[err.code] then
-    failure.raise("%s is refused: %s", method, describe(err))
+    self:fail("%s is refused: %s", method, describe(err))
   end
 end
 
@@ -196,12 +247,12 @@ end
 function methods:refusal(key, ...)
   local message, codes = self:answer(key), { ... }
   local err = message.error
-  if not messages.is_object(err) then failure.raise("%s is not refused", self.methods[key]) end
+  if not messages.is_object(err) then self:fail("%s is not refused", self.methods[key]) end
   if #codes == 0 then return err end
   for _, code in ipairs(codes) do
     if err.code == code then return err end
   end
-  return failure.raise("%s is refused with the code %s, not %s", self.methods[key], code_of(err),
+  return self:fail("%s is refused with the code %s, not %s", self.methods[key], code_of(err),
     table.concat(codes, " or "))
 end
 
@@ -232,25 +283,17 @@ end
 function methods:ended()
   local exit = self.pipe:await_exit()
   if exit then return exit end
-  return failure.raise("it has not exited within %gs", self.pipe.timeout)
+  return self:fail("it has not exited within %gs", self.pipe.timeout)
 end
 
 ---@param status integer
 function methods:ended_with(status)
   local exit = self:ended()
   if exit.code == status then return end
-  failure.raise("it exited with %s, not with %d", errors.describe_exit(exit), status)
+  self:fail("it exited with %s, not with %d", errors.describe_exit(exit), status)
 end
 
 -- }======
-
----@param value any
----@param form table a JSON Schema
----@param what string
-function methods:check_schema(value, form, what) -- luacheck: ignore 212
-  local problem = messages.schema_problem(value, form)
-  if problem then failure.raise_malformed("%s: %s", what, problem) end
-end
 
 ---Ends the session: closes the input, and kills the plugin if it does not exit.
 function methods:finish() self.pipe:finish() end

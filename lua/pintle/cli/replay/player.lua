@@ -20,7 +20,7 @@ local wire_methods = {}
 local wire_metatable = { __name = "pintle.cli.wire", __index = wire_methods }
 
 -- Waits until there is something to read, or room to write if that is wanted.
-local function wait(self, wants_room, seconds)
+local function wait_for_descriptor(self, wants_room, seconds)
   local is_ready = loop.event()
   local watcher = { on_ready = function() is_ready:set(true) end }
   local input, output = not self.is_ended and self.input:fileno(), wants_room and self.output:fileno()
@@ -53,7 +53,7 @@ function wire_methods:receive(seconds)
     local kind, text = self.frames:next()
     if kind then return kind == "message" and kind or "noise", text end
     if self.is_ended then return "end" end
-    local ok, err = wait(self, false, math.max(deadline - loop.now(), 0))
+    local ok, err = wait_for_descriptor(self, false, math.max(deadline - loop.now(), 0))
     if not ok then return nil, err end
     read_input(self)
   end
@@ -66,7 +66,7 @@ local function write_all(self, data)
     if written == nil then return nil, errors.new("closed", "the other side has closed its input") end
     at = at + (written or 0)
     if not written then
-      local ok, err = wait(self, true)
+      local ok, err = wait_for_descriptor(self, true)
       if not ok then return nil, err end
       read_input(self)
     end
@@ -271,7 +271,7 @@ local REFUSAL = '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,'
 
 -- {====== Deviations ======
 
-local function deviate(self, line, what, found)
+local function report_deviation(self, line, what, found)
   local deviation = { line = line, what = what, differences = found }
   self.deviations[#self.deviations + 1] = deviation
   self.on_deviation(deviation)
@@ -290,7 +290,7 @@ end
 
 -- {====== Receiving ======
 
-local function split(text)
+local function split_text(text)
   local value, message = json.decode(text)
   if message then return nil end
   return recording.split_message(value, text)
@@ -305,7 +305,7 @@ local function is_counterpart(recorded, now)
   return true
 end
 
-local function compare(self, recorded, now)
+local function compare_items(self, recorded, now)
   local found = {}
   for i, item in ipairs(recorded) do
     if item.kind == "request" then self.ids:learn(item.text, now[i].text) end
@@ -317,7 +317,7 @@ local function compare(self, recorded, now)
 end
 
 -- Answers unexpected requests with an error, because the other side waits for an answer.
-local function refuse(self, items)
+local function refuse_requests(self, items)
   for _, item in ipairs(items or {}) do
     local first, last = json_text.member(item.text, "id")
     if item.kind == "request" and first then self.wire:send(REFUSAL:format(item.text:sub(first, last))) end
@@ -330,7 +330,7 @@ local function next_items(self)
     local kind, text = self.wire:receive(self.timeout)
     if kind == nil then return nil, text end
     if kind == "end" then return nil end
-    local items = kind == "message" and split(text)
+    local items = kind == "message" and split_text(text)
     if items then return items end
   end
 end
@@ -338,28 +338,28 @@ end
 local function receive(self, line, recorded)
   local now, err = next_items(self)
   if not now then
-    deviate(self, line, ("%s was expected, but %s"):format(describe(recorded),
+    report_deviation(self, line, ("%s was expected, but %s"):format(describe(recorded),
       err and tostring(err) or "the input ended"))
     return false
   end
   if not is_counterpart(recorded, now) then
-    deviate(self, line, ("%s was expected, but %s arrived"):format(describe(recorded), describe(now)))
-    refuse(self, now)
+    report_deviation(self, line, ("%s was expected, but %s arrived"):format(describe(recorded), describe(now)))
+    refuse_requests(self, now)
     return false
   end
-  local found = compare(self, recorded, now)
+  local found = compare_items(self, recorded, now)
   self.received = self.received + 1
-  if #found > 0 then deviate(self, line, describe(now) .. " differs from the recording", found) end
+  if #found > 0 then report_deviation(self, line, describe(now) .. " differs from the recording", found) end
   return true
 end
 
 local function receive_end(self, line)
   local now, err = next_items(self)
   if now then
-    deviate(self, line, ("the end was expected, but %s arrived"):format(describe(now)))
-    refuse(self, now)
+    report_deviation(self, line, ("the end was expected, but %s arrived"):format(describe(now)))
+    refuse_requests(self, now)
   elseif err then
-    deviate(self, line, "the end was expected, but " .. tostring(err))
+    report_deviation(self, line, "the end was expected, but " .. tostring(err))
   end
   return not now and not err
 end
@@ -368,7 +368,7 @@ end
 
 -- {====== Sending ======
 
-local function send(self, items, is_batch)
+local function send_items(self, items, is_batch)
   local texts = {}
   for i, item in ipairs(items) do texts[i] = self.ids:translate_sent(item) end
   return self.wire:send(is_batch and "[" .. table.concat(texts, ",") .. "]" or texts[1])
@@ -380,9 +380,9 @@ local function noise_of(record)
 end
 
 -- A failed write is ignored: the other side has ended, which `receive` reports.
-local function act(self, record, items)
+local function play_own_record(self, record, items)
   if items then
-    send(self, items, type(record.message) == "table" and record.message[1] ~= nil)
+    send_items(self, items, type(record.message) == "table" and record.message[1] ~= nil)
   elseif record.noise then
     self.wire:send_noise(noise_of(record))
   elseif record.stderr then
@@ -403,7 +403,7 @@ local function play_record(self, record, line)
     local first, last = json_text.member(record.line, "message")
     items = recording.split_message(record.message, record.line:sub(first, last))
   end
-  if record.from == self.side then return act(self, record, items) end
+  if record.from == self.side then return play_own_record(self, record, items) end
   if items then return receive(self, line, items) end
   if record.closed == OWN_INPUT[self.side] then return receive_end(self, line) end
   return true

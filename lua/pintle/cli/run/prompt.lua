@@ -1,11 +1,167 @@
--- The prompt of `pintle run`: a line editor with completion and search. Other output is printed above the line.
+-- The prompt of `pintle run`: a line editor with completion, history and search. Other output goes above the line.
 
 local consoles = require "pintle.cli.console"
 local core = require "pintle.core"
-local histories = require "pintle.cli.run.history"
+local lfs = require "lfs"
 local terminal = require "pintle.cli.run.terminal"
 
 local prompts = {}
+
+-- {====== History: kept between runs in a file that only its owner can read, oldest line first. The prompt also works
+-- if the file cannot be read or written ======
+
+local MAX_LINES = 1000 -- of the history
+local MAX_LINE = 4096 -- bytes; longer lines are not saved
+local MAX_FILE = 1 << 20 -- bytes read from the end of the file
+local SLACK = 2 -- the file is rewritten when it has more lines than MAX_LINES times this
+
+---@class pintle.cli.run.history
+---@field lines string[] oldest first
+local history_methods = {}
+
+local history_metatable = { __name = "pintle.cli.run.history", __index = history_methods }
+
+local function directory_of(name, fallback)
+  local path = os.getenv(name)
+  if path and path:sub(1, 1) == "/" then return path end
+  local home = os.getenv "HOME"
+  return home and home:sub(1, 1) == "/" and home .. fallback or nil
+end
+
+---The path of the file: `PINTLE_HISTORY`, or below the XDG directory for state.
+---@return string? path nil if `PINTLE_HISTORY` is empty or there is no home directory
+function prompts.history_path()
+  local path = os.getenv "PINTLE_HISTORY"
+  if path then return path ~= "" and path or nil end
+  local folder = directory_of("XDG_STATE_HOME", "/.local/state")
+  return folder and folder .. "/pintle/history"
+end
+
+-- Permissions are set before anything is written: no other user may read it, not even for a moment.
+local PREPARE = [[umask 077 && mkdir -p -- "$(dirname -- "$1")" && : >> "$1" && chmod 600 -- "$1"]]
+
+local function prepare_file(path)
+  local process <close> = core.spawn {
+    command = { "sh", "-c", PREPARE, "sh", path }, stdin = "null", stdout = "null", stderr = "null",
+  }
+  return process and process:wait(5) == 0
+end
+
+local function is_private(path)
+  local attributes = lfs.attributes(path)
+  return attributes and attributes.mode == "file" and attributes.permissions == "rw-------"
+end
+
+-- An existing path that is not a regular file, such as /dev/null, is left alone.
+local function may_prepare(path) return (lfs.attributes(path, "mode") or "file") == "file" end
+
+local function open_private(path, mode)
+  if not is_private(path) and not (may_prepare(path) and prepare_file(path)) then return nil end
+  return is_private(path) and io.open(path, mode)
+end
+
+local function is_line(text) return #text <= MAX_LINE and utf8.len(text) and not text:find "[%c\127]" end
+
+-- The lines, and whether the file has more than was read.
+local function read_lines(path)
+  local lines = {}
+  if lfs.attributes(path, "mode") ~= "file" then return lines, false end
+  local file <close> = io.open(path)
+  if not file then return lines, false end
+  local is_long = file:seek "end" > MAX_FILE
+  file:seek(is_long and "end" or "set", is_long and -MAX_FILE or 0)
+  if is_long then file:read "l" end -- this line may be incomplete
+  for line in file:lines() do
+    if is_line(line) then lines[#lines + 1] = line end
+  end
+  return lines, is_long
+end
+
+-- Writes a new file and renames it, so that readers see either the old or the new one.
+local function rewrite_file(path, lines)
+  local temporary = path .. ".new"
+  local file <close> = open_private(temporary, "w")
+  if not file then return end
+  local ok = file:write(table.concat(lines, "\n"), "\n") and file:flush()
+  if ok then os.rename(temporary, path) else os.remove(temporary) end
+end
+
+---Appends a line in one write: several prompts may share the file.
+---@param line string
+function history_methods:keep(line)
+  if not self.path or line == self.last or not is_line(line) then return end
+  local file <close> = open_private(self.path, "a")
+  if not file then return end
+  file:write(line, "\n")
+  self.last = line
+end
+
+local function last_lines(lines, count)
+  return table.move(lines, math.max(#lines - count + 1, 1), #lines, 1, {})
+end
+
+---@param path? string nil saves nothing
+---@return pintle.cli.run.history
+function prompts.new_history(path)
+  local lines, is_long = {}, false
+  if path then lines, is_long = read_lines(path) end
+  local kept = last_lines(lines, MAX_LINES)
+  if is_long or #lines > MAX_LINES * SLACK then rewrite_file(path, kept) end
+  return setmetatable({ path = path, lines = kept, last = kept[#kept] }, history_metatable)
+end
+
+---@class pintle.cli.run.search
+---@field query string
+---@field place integer position of the line that is shown; one after the last if none is
+local search_methods = {}
+
+local search_metatable = { __name = "pintle.cli.run.search", __index = search_methods }
+
+-- Searches from a position towards the oldest line.
+local function search_back(self, from)
+  for place = math.min(from, #self.history), 1, -1 do
+    local line = self.history[place]
+    if line ~= self.history[self.place] and line:find(self.query, 1, true) then
+      self.place = place
+      return
+    end
+  end
+end
+
+---Extends the query; the shown line is kept if it still matches.
+---@param text string
+function search_methods:type(text)
+  self.query = self.query .. text
+  local shown = self.history[self.place]
+  if not (shown and shown:find(self.query, 1, true)) then search_back(self, self.place) end
+end
+
+---Deletes the last character of the query, and searches again from the newest line.
+function search_methods:erase()
+  self.query = self.query:sub(1, (utf8.offset(self.query, -1) or 1) - 1)
+  self.place = #self.history + 1
+  if self.query ~= "" then search_back(self, #self.history) end
+end
+
+---Shows the next older line that matches and differs.
+function search_methods:older()
+  if self.query ~= "" then search_back(self, self.place - 1) end
+end
+
+---@return string? line nil if no line matches
+function search_methods:found()
+  local line = self.history[self.place]
+  return line and line:find(self.query, 1, true) and line or nil
+end
+
+---Starts a search: the newest line that contains the query is shown first.
+---@param lines string[] oldest first
+---@return pintle.cli.run.search
+function prompts.new_search(lines)
+  return setmetatable({ history = lines, query = "", place = #lines + 1 }, search_metatable)
+end
+
+-- }======
 
 -- {====== The line being edited; this part draws nothing ======
 
@@ -18,8 +174,6 @@ local prompts = {}
 local editor_methods = {}
 
 local editor_metatable = { __name = "pintle.cli.run.editor", __index = editor_methods }
-
-local MAX_HISTORY = 1000
 
 local function last_character(text) return utf8.offset(text, -1) or 1 end
 
@@ -114,7 +268,7 @@ function editor_methods:enter()
   local text = self:text()
   local history = self.history
   if text:find "%S" and history[#history] ~= text then history[#history + 1] = text end
-  if #history > MAX_HISTORY then table.remove(history, 1) end
+  if #history > MAX_LINES then table.remove(history, 1) end
   self:drop()
   return text
 end
@@ -127,7 +281,7 @@ end
 
 ---@param history? string[] lines entered before; entered lines are appended
 ---@return pintle.cli.run.editor
-function prompts.editor(history)
+function prompts.new_editor(history)
   return setmetatable({ left = "", right = "", history = history or {} }, editor_metatable)
 end
 
@@ -234,7 +388,7 @@ local SEARCHING = {
 local function show_found(self) self.editor:replace(self.search:found() or self.before_search) end
 
 local function begin_search(self)
-  self.search, self.before_search = histories.search(self.editor.history), self.editor:text()
+  self.search, self.before_search = prompts.new_search(self.editor.history), self.editor:text()
 end
 
 -- Whether the key belongs to the search. Any other key ends the search and keeps the line that was found.
@@ -322,7 +476,8 @@ end
 ---@return pintle.cli.run.prompt
 function prompts.new(input, complete_line, history)
   return setmetatable({
-    input = input, complete = complete_line, editor = prompts.editor(history), keys = terminal.keys(), is_shown = false,
+    input = input, complete = complete_line, editor = prompts.new_editor(history), keys = terminal.keys(),
+    is_shown = false,
   }, metatable)
 end
 
