@@ -89,12 +89,40 @@ local function make(base64)
   return setmetatable({ ["$bytes"] = base64 }, metatable)
 end
 
----@param data string
----@return pintle.bytes
-function bytes.new(data)
-  if type(data) ~= "string" then error("bytes are made of a string, got " .. type(data), 2) end
-  return make(encode(data))
+-- The MIME types that were given. They are not part of the value, which has one member.
+local given_types = setmetatable({}, { __mode = "k" })
+
+local function check_type(mime_type)
+  if mime_type == nil then return end
+  if type(mime_type) ~= "string" then error("bytes: a MIME type expected, got " .. type(mime_type), 3) end
+  if not mime_type:find "^[^%s/]+/[^%s/]+" then error(("bytes: %q is no MIME type"):format(mime_type), 3) end
 end
+
+---@param data string
+---@param mime_type? string such as "image/png"; default: recognised by the first bytes where it is needed
+---@return pintle.bytes
+function bytes.new(data, mime_type)
+  if type(data) ~= "string" then error("bytes are made of a string, got " .. type(data), 2) end
+  check_type(mime_type)
+  local value = make(encode(data))
+  given_types[value] = mime_type
+  return value
+end
+
+---Makes bytes of their base64, without its being an object.
+---@param text string
+---@param mime_type? string
+---@return pintle.bytes?, string? message
+function bytes.from_base64(text, mime_type)
+  if not is_base64(text) then return nil, "is not base64" end
+  local value = make(text)
+  given_types[value] = mime_type
+  return value
+end
+
+---@param value pintle.bytes
+---@return string
+function bytes.base64(value) return value["$bytes"] end
 
 ---@param value any
 ---@return boolean
@@ -110,5 +138,32 @@ function bytes.from_object(object)
   if not is_base64(text) then return nil, "$bytes: is not base64" end
   return make(text)
 end
+
+-- {====== MIME types ======
+
+local UNKNOWN_TYPE = "application/octet-stream"
+local LONGEST_MARK = 12 -- bytes that tell the type
+
+local MARKS = {
+  { "^\x89PNG\r\n\x1A\n", "image/png" }, { "^\xFF\xD8\xFF", "image/jpeg" }, { "^GIF8[79]a", "image/gif" },
+  { "^RIFF....WEBP", "image/webp" }, { "^RIFF....WAVE", "audio/wav" }, { "^ID3", "audio/mpeg" },
+  { "^\xFF[\xE2\xE3\xF2\xF3\xFA\xFB]", "audio/mpeg" }, { "^OggS", "audio/ogg" }, { "^fLaC", "audio/flac" },
+  { "^%%PDF%-", "application/pdf" },
+}
+
+---The MIME type: the given one, or the one that the first bytes tell, or application/octet-stream.
+---@param value pintle.bytes
+---@return string
+function bytes.mime_type(value)
+  if given_types[value] then return given_types[value] end
+  local text = value["$bytes"]
+  local first = decode(text:sub(1, LONGEST_MARK * 4 // 3))
+  for _, mark in ipairs(MARKS) do
+    if first:find(mark[1]) then return mark[2] end
+  end
+  return UNKNOWN_TYPE
+end
+
+-- }======
 
 return bytes

@@ -120,8 +120,7 @@ function methods:discover(directory, given)
   if directory then found, problem = discover(directory, allow, rules) end
   if not found then return nil, errors.new("invalid", problem) end
   for _, item in ipairs(problem) do
-    self.logger:entry { plugin = "discover", source = "host", level = "warn",
-      message = ("skipped %s: %s"):format(item.path, item.reason) }
+    self.logger:add("discover", "host", "warn", ("skipped %s: %s"):format(item.path, item.reason))
   end
   return found, problem
 end

@@ -13,7 +13,7 @@
 ---@field run fun(fn?: function, ...): any turn the loop until it has returned, or no task is left
 ---@field sleep fun(seconds: number): true?, pintle.error?
 ---@field loop pintle.loop for driving it from another loop
----@field bytes fun(text: string): pintle.bytes binary data, where the protocol has any
+---@field bytes fun(data: string, mime_type?: string): pintle.bytes binary data
 ---@field dialect pintle.dialects the protocols, and how to add one
 ---@field schema table JSON Schema 2020-12
 ---@field duration table "1h30m" both ways

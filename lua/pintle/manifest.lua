@@ -5,9 +5,12 @@
 
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
+local lazy = require "pintle.lazy"
 local options = require "pintle.options"
 local schema = require "pintle.schema"
 local values = require "pintle.schema.values"
+
+local received = lazy "pintle.manifest.received"
 
 ---Something that a plugin needs.
 ---@class pintle.requirement
@@ -19,7 +22,7 @@ local values = require "pintle.schema.values"
 ---@field params table|boolean the schema of its arguments, as given
 ---@field outputs? table|boolean the schema of its outputs, as given
 ---@field requires pintle.requirement[]
----@field problem? string why its arguments cannot be checked
+---@field problem? string why its arguments are not checked: its schema is not understood
 ---@field validate? pintle.schema.validator nil if all arguments are valid
 ---@field complete? fun(args: any): table? returns valid arguments with defaults; if it returns nil, `check` decides
 ---@field validate_outputs? pintle.schema.validator nil if all outputs are valid
@@ -108,6 +111,12 @@ local function read_capabilities(report, where, list)
   end
   return set
 end
+
+---@private for `pintle.manifest.received`
+manifest.members = {
+  new_manifest = new_manifest, append = append, is_blank = is_blank, read_text = read_text,
+  read_requires = read_requires, read_capabilities = read_capabilities,
+}
 
 -- }======
 
@@ -259,97 +268,12 @@ end
 
 -- }======
 
--- {====== Received from a plugin ======
-
-local function without_nulls(sent)
-  local members = {}
-  for name, value in pairs(sent) do
-    if type(value) ~= "userdata" then members[name] = value end
-  end
-  return members
-end
-
--- An operation with a wrong schema is kept with its `problem`, and the others can still be used.
-local function receive_operation(warn, name, sent)
-  local where = "operations." .. name
-  local operation = { name = name, params = true, requires = {} }
-  if type(sent) ~= "table" then
-    operation.problem = ("%s: an object expected, got %s"):format(where, type(sent))
-    return operation
-  end
-  sent = without_nulls(sent)
-  operation.description = read_text(warn, where .. ".description", sent.description)
-  operation.requires = read_requires(warn, where .. ".requires", sent.requires)
-  local message
-  if sent.outputs ~= nil then
-    operation.outputs = sent.outputs
-    operation.validate_outputs, message = schema.compile(sent.outputs)
-    if message then warn("%s.outputs: %s", where, message) end
-  end
-  if sent.params == nil then
-    warn("%s.params: a schema expected; arguments are not checked", where)
-    return operation
-  end
-  operation.params = sent.params
-  operation.validate, message = schema.compile(sent.params)
-  if not operation.validate then operation.problem = ("%s.params: %s"):format(where, message) end
-  return operation
-end
-
-local function receive_operations(self, warn, sent, stop)
-  local names = {}
-  for name in pairs(sent) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local err = stop and stop()
-    if err then return nil, err end
-    local operation = receive_operation(warn, name, sent[name])
-    append(self, operation)
-    if operation.problem then warn("%s", operation.problem) end
-  end
-  return self
-end
-
--- Returns why a manifest cannot be used. The version is false if the protocol has none.
-local function find_fault(sent)
-  if type(sent) ~= "table" then return "an object expected, got " .. type(sent) end
-  sent = without_nulls(sent)
-  for _, member in ipairs { "name", "version" } do
-    local value = sent[member]
-    if value == nil then return member .. " is missing" end
-    if type(value) ~= "string" and (value or member == "name") then
-      return ("%s: a string expected, got %s"):format(member, type(value))
-    end
-  end
-  if is_blank(sent.name) then return "name is blank" end
-  if sent.operations == nil then return "operations are missing" end
-  if type(sent.operations) ~= "table" or #sent.operations > 0 then
-    return "operations: an object expected, with a member for each"
-  end
-end
-
 ---Reads a manifest that a plugin has sent. A mistake that does not prevent its use becomes a warning. Unknown members
 ---are ignored.
 ---@param sent any
 ---@param stop? fun(): pintle.error? called before each operation; returns an error to stop reading; may wait
 ---@return pintle.manifest?, pintle.error? err of the kind "protocol", or from `stop`
-function manifest.read(sent, stop)
-  local fault = find_fault(sent)
-  if fault then return nil, errors.new("protocol", "its manifest: " .. fault) end
-  local self = new_manifest()
-  local function warn(format, ...) self.warnings[#self.warnings + 1] = format:format(...) end
-  sent = without_nulls(sent)
-  self.name, self.version, self.is_open = sent.name, sent.version or nil, sent.is_open == true
-  if self.version and not sent.is_version_free and not manifest.is_semantic(self.version) then
-    warn("version: %q is no semantic version", self.version)
-  end
-  self.description = read_text(warn, "description", sent.description)
-  self.requires = read_requires(warn, "requires", sent.requires)
-  self.capabilities = read_capabilities(warn, "capabilities", sent.capabilities)
-  return receive_operations(self, warn, sent.operations, stop)
-end
-
--- }======
+function manifest.read(sent, stop) return received.read(sent, stop) end
 
 -- {====== Suggestions ======
 
@@ -413,14 +337,11 @@ end
 ---@param args table? default: an empty table
 ---@param is_shared? boolean whether the returned table may be `args` itself; default: false
 ---@param stop? fun(): pintle.error? called now and then; returns an error to stop the check
----@return table?, pintle.error? err of the kind "invalid", "protocol" if the operation has a `problem`, or from `stop`
+---@return table?, pintle.error? err of the kind "invalid", or from `stop`
 function methods:check(name, args, is_shared, stop)
   local operation = self.operations[name]
   local validate = operation and operation.validate
   if not operation and not self.is_open then return nil, unknown(self, name) end
-  if operation and operation.problem then
-    return nil, errors.new("protocol", ("operation %q cannot be used: %s"):format(name, operation.problem))
-  end
   args = args == nil and {} or args
   if type(args) ~= "table" then
     local message = "expected object, got " .. type(args)

@@ -1,4 +1,4 @@
--- A dialect that is none of pintle's own: found by its module's name, and spoken by both sides.
+-- A dialect that is not part of pintle: found by the name of its module, and spoken by both sides.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"

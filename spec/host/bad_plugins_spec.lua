@@ -1,4 +1,4 @@
--- A host meets plugins that misbehave: a clear error in time, and nothing is left behind.
+-- Plugins that misbehave give a clear error in time, and leave nothing behind.
 local core = require "pintle.core"
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
@@ -49,7 +49,7 @@ describe("a host", function()
 
   describe("at the handshake", function()
     for _, behaviour in ipairs { "silent", "deaf", "slow" } do
-      it("waits for a " .. behaviour .. " plugin no longer than told", function()
+      it("waits until the timeout for a plugin that is " .. behaviour, function()
         local started = core.now()
         local err = fails_to_start(behaviour, { handshake_timeout = "300ms" })
         assert.equal("timeout", err.kind)
@@ -58,7 +58,7 @@ describe("a host", function()
       end)
     end
 
-    it("tells how a plugin ended that crashed before it", function()
+    it("reports how a plugin ended that crashed before it", function()
       local err = fails_to_start "crash_before"
       assert.equal("closed", err.kind)
       assert.same({ code = 3 }, err.exit)
@@ -66,13 +66,13 @@ describe("a host", function()
       assert.matches("crash_before ended with status 3: cannot find my configuration", err.message, 1, true)
     end)
 
-    it("tells how a plugin ended that crashed in it", function()
+    it("reports how a plugin ended that crashed during it", function()
       local err = fails_to_start "crash_in_handshake"
       assert.same({ code = 4 }, err.exit)
       assert.same({ "no such thing as 0.0.1" }, err.stderr)
     end)
 
-    it("reports what a plugin said that answers nonsense", function()
+    it("reports the output of a plugin that does not speak the protocol", function()
       local err = fails_to_start "nonsense"
       assert.equal("protocol", err.kind)
       assert.matches("nonsense", err.message, 1, true)
@@ -85,20 +85,20 @@ describe("a host", function()
       assert.matches("name", err.message, 1, true)
     end)
 
-    it("refuses a plugin of another version, and says which it speaks", function()
+    it("refuses a plugin of another protocol version, and names it", function()
       local err = fails_to_start "other_version"
       assert.equal("protocol", err.kind)
       assert.matches("9.9.9", err.message, 1, true)
     end)
 
-    it("takes an error with a null result beside it for an error", function()
+    it("treats an error beside a null result as an error", function()
       local err = fails_to_start "refusing"
       assert.equal("remote", err.kind)
       assert.equal(-32603, err.code)
       assert.matches("no licence", err.message, 1, true)
     end)
 
-    it("says which program cannot be started", function()
+    it("names the program that cannot be started", function()
       local plugin, err = host:start { command = { "./no such program" } }
       assert.is_nil(plugin)
       assert.equal("spawn", err.kind)
@@ -118,19 +118,19 @@ describe("a host", function()
       return err
     end
 
-    it("gives up on a slow one in time", function()
+    it("ends at the timeout", function()
       local err = fails("slow_operation", { timeout = "300ms" })
       assert.equal("timeout", err.kind)
     end)
 
-    it("goes on after noise on stdout, and reports it", function()
+    it("continues after noise on stdout, and reports it", function()
       local outcome = assert(executes "chatty")
       assert.is_true(outcome.success)
       assert.matches("Welcome to the bad plugin!", lines_of(entries), 1, true)
       assert.matches("stdout|", lines_of(entries), 1, true)
     end)
 
-    it("drains a flood on stderr, and keeps the end of it", function()
+    it("reads a flood on stderr, and keeps its end", function()
       assert.is_true(assert(executes "flood").success)
       local count = 0
       for _, entry in ipairs(entries) do
@@ -148,7 +148,7 @@ describe("a host", function()
       assert.truthy(core.now() - started < children.patience)
     end)
 
-    it("tells the signal that killed it", function()
+    it("reports the signal that killed the plugin", function()
       assert.same({ signal = "KILL" }, fails("killed").exit)
     end)
 
@@ -166,11 +166,11 @@ describe("a host", function()
       assert.truthy(plugin.supervisor.members[1].peer.stream:stats().stray >= 3)
     end)
 
-    it("does not take an answer with a wrong id", function()
+    it("does not accept an answer with a wrong id", function()
       assert.equal("timeout", fails("wrong_id", { timeout = 0.3 }).kind)
     end)
 
-    it("reports half a message and the death behind it", function()
+    it("reports half a message and the death after it", function()
       local err = fails "half"
       assert.same({ code = 7 }, err.exit)
       assert.same({ "half a message is enough" }, err.stderr)
@@ -182,24 +182,22 @@ describe("a host", function()
       assert.truthy(core.now() - started < children.patience)
     end)
 
-    it("refuses an outcome that does not say whether it was a success", function()
+    it("refuses a result without `success`", function()
       local err = fails "wrong_outcome"
       assert.equal("protocol", err.kind)
       assert.matches("success", err.message, 1, true)
     end)
 
-    it("runs the other operations of a plugin with one broken schema", function()
+    it("runs an operation whose schema is not understood, without a check of its arguments", function()
       local plugin = assert(start "bad_schema")
       assert.is_true(assert(plugin:execute("go", {})).success)
-      local outcome, err = plugin:execute("broken", {})
-      assert.is_nil(outcome)
-      assert.equal("protocol", err.kind)
-      assert.matches("strnig", err.message, 1, true)
+      assert.is_true(assert(plugin:execute("broken", { any = "thing" })).success)
+      assert.matches("strnig", plugin.manifest.operations.broken.problem, 1, true)
     end)
   end)
 
   describe("when it stops", function()
-    it("kills one that ignores everything else", function()
+    it("kills a plugin that ignores everything else", function()
       local command = { "sh", "-c", "trap '' TERM; exec lua5.4 spec/support/bad_plugin.lua stubborn" }
       local stop_timeouts = { request = 0.1, eof = 0.1, term = 0.1 }
       local plugin = assert(host:start { command = command, name = "stubborn", stop_timeouts = stop_timeouts })
@@ -208,7 +206,7 @@ describe("a host", function()
       assert.same({ signal = "KILL" }, member.peer.child.exit)
     end)
 
-    it("takes a grandchild along", function()
+    it("kills a grandchild, too", function()
       local plugin = assert(start "grandchild_at_rest")
       local pid = plugin:pids()[1]
       plugin:stop()

@@ -1,11 +1,11 @@
--- What a plugin declares takes no longer than the handshake and the calls may.
+-- Reading a manifest is bounded by the handshake timeout, checking arguments by the timeout of the call.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
 
--- Plays a plugin whose manifest has as many operations as told, with a schema each.
+-- A plugin whose manifest has this many operations, each with a schema.
 local LONG = [[
   local id = io.read "l":match '"id":(%d+)'
   local parts = {}

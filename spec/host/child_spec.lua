@@ -1,4 +1,4 @@
--- Children as the loop sees them: what they say on stderr, how they end, and how they are stopped.
+-- Child processes on the loop: their stderr, their end, and how they are stopped.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local loop = require "pintle.loop"
@@ -33,7 +33,7 @@ describe("a child", function()
     return child
   end
 
-  -- Whoever is dead but was not waited for is dead.
+  -- A zombie counts as dead.
   local function is_alive(pid)
     local file <close> = io.open(("/proc/%d/stat"):format(pid))
     return file ~= nil and not file:read "a":find "%) Z"
@@ -198,7 +198,7 @@ describe("a child", function()
       return child:stop(given)
     end
 
-    -- Says so on stderr once it is ready.
+    -- Writes to stderr when it is ready.
     local function ready(code, options)
       start(children.sh(code), options)
       turn_until(function() return lines[1] == "ready" end)
@@ -299,7 +299,7 @@ describe("a child", function()
 
   it("is polled where the system has no descriptor for its end", function()
     local spawn = core.spawn
-    -- A process that says it has no descriptor.
+    -- A process without a descriptor for its end.
     core.spawn = function(options) -- luacheck: ignore 122
       local real = assert(spawn(options))
       return setmetatable({}, {

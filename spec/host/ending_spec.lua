@@ -1,4 +1,4 @@
--- Every way out of a host's program stops its plugins: politely where it can, for certain everywhere.
+-- However a host's program ends, its plugins are stopped.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 

@@ -1,4 +1,4 @@
--- What goes wrong after the first plugin has started is told and dealt with by code that is loaded already: the working
+-- Failures after the first plugin has started are handled by code that is loaded already: the working
 -- directory may have changed under a relative package.path, and no descriptor may be left to open a file with.
 local children = require "spec.support.children"
 local lfs = require "lfs"
@@ -32,7 +32,7 @@ local PROGRAM = [[
   end
 ]]
 
--- The same for a program without a host around it: its end, and a deadline of a request of its own.
+-- The same for a program without a host: the end of its peer, and the deadline of its own call.
 local PEER = [[
   local core, lfs, pintle = require "pintle.core", require "lfs", require "pintle"
   local trouble = ...

@@ -1,4 +1,4 @@
--- Plugins that ask their host, while it waits for their own answer.
+-- Plugins that call their host while the host waits for their answer.
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"

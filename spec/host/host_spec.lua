@@ -8,7 +8,7 @@ local function plugin(behaviour, ...)
   return { "lua5.4", "spec/support/bad_plugin.lua", behaviour, ... }
 end
 
--- That `fn` raises, and at which line of which file.
+-- Asserts that `fn` raises, at this line of this file.
 local function raises(fn, pattern)
   local ok, message = pcall(fn)
   assert.is_false(ok)

@@ -7,9 +7,8 @@ local function gather(verbosity)
 end
 
 local function say(log, level, message, fields)
-  local entry = { plugin = "greeter", source = "log", level = level, message = message }
-  for name, value in pairs(fields or {}) do entry[name] = value end
-  log:entry(entry)
+  fields = fields or {}
+  log:add(fields.plugin or "greeter", fields.source or "log", level, message, fields.data)
 end
 
 describe("the logger of a host", function()
@@ -69,9 +68,9 @@ describe("the logger of a host", function()
 
   local TOUR = [[
     local log = require "pintle.host.log".new(nil, "info")
-    log:entry { plugin = "greeter", source = "log", level = "warn", message = "careful", data = { n = 1 } }
+    log:add("greeter", "log", "warn", "careful", { n = 1 })
     if log.has_bar then log.terminal.progress("greeter", "greet", 0.5, "half") end
-    log:entry { plugin = "greeter", source = "log", level = "info", message = "go on" }
+    log:add("greeter", "log", "info", "go on")
     if log.has_bar then log.terminal.progress("greeter", "greet", 1) end
   ]]
 

@@ -1,7 +1,7 @@
 local dialects = require "pintle.dialect"
 local hosts = require "pintle.host"
 
--- That `fn` raises, with this file to blame.
+-- Asserts that `fn` raises, at a line of this file.
 local function raises(message, fn)
   local ok, raised = pcall(fn)
   assert.is_false(ok)

@@ -1,9 +1,9 @@
--- That specs which leave something behind are found out.
+-- Specs that leave processes or descriptors behind fail.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 
 describe("taking stock", function()
-  it("sees a descriptor that stays, and one that is gone", function()
+  it("finds a descriptor that stays open, and one that was closed", function()
     local nothing_left = children.stock()
     local file = io.open "/dev/null"
     assert.has_error(nothing_left)
@@ -13,7 +13,7 @@ describe("taking stock", function()
     assert.has_error(nothing_gone)
   end)
 
-  it("sees a child that stays", function()
+  it("finds a child that is still there", function()
     local nothing_left = children.stock()
     local process = assert(core.spawn { command = { "sleep", "600" }, stdin = "null", stdout = "null" })
     assert.has_error(nothing_left)
@@ -21,7 +21,7 @@ describe("taking stock", function()
     nothing_left()
   end)
 
-  it("does not mind what garbage holds", function()
+  it("ignores what garbage holds", function()
     local nothing_left = children.stock()
     assert.truthy(io.open "/dev/null")
     assert(core.spawn { command = { "sleep", "600" }, stdin = "null", stdout = "null" })

@@ -1,4 +1,4 @@
--- Starting, dying, coming back and being stopped, at the same time and in each other's way.
+-- Plugins that start, die, restart and stop at the same time.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local hosts = require "pintle.host"
@@ -32,7 +32,7 @@ describe("a host", function()
 
   local function lives() return lfs.attributes(path, "size") or 0 end
 
-  -- What the function returns, and that it takes no longer than it should.
+  -- The results of the function, which must return in time.
   local function in_time(fn, ...)
     local begun = core.now()
     local results = table.pack(fn(...))

@@ -16,7 +16,7 @@ describe("a duration", function()
     end
   end)
 
-  it("may use the 64 bits of nanoseconds to the last", function()
+  it("may use all 64 bits of nanoseconds", function()
     assert.equal(math.maxinteger, duration.nanoseconds "9223372036854775807ns")
     assert.equal(math.maxinteger, duration.nanoseconds "2562047h47m16.854775807s")
     assert.equal(math.maxinteger, duration.nanoseconds "9223372036854775.807us")
@@ -24,7 +24,7 @@ describe("a duration", function()
     assert.equal(math.mininteger, duration.nanoseconds "-2562047h47m16.854775808s")
   end)
 
-  it("is refused beyond them", function()
+  it("is refused beyond 64 bits", function()
     for _, text in ipairs {
       "9223372036854775808ns", "-9223372036854775809ns", "18446744073709551617ns", "99999999999999999999999ns",
       "9223372036854775.808us", "9223372036854775808h", "-9223372036854775808us", "2562048h", "-2562048h",
@@ -36,7 +36,7 @@ describe("a duration", function()
     end
   end)
 
-  it("is refused with what is wrong in a sentence", function()
+  it("is refused with a message that names the mistake", function()
     for text, message in pairs {
       [""] = 'duration "" is empty',
       ["-"] = 'duration "-" has nothing after its sign',
@@ -61,7 +61,7 @@ describe("a duration", function()
     end
   end)
 
-  it("keeps a message short where the text is long", function()
+  it("is quoted briefly in the message if it is long", function()
     local _, message = duration.parse(("1h"):rep(100000) .. "1")
     assert.truthy(#message < 200)
   end)
@@ -73,7 +73,7 @@ describe("a duration", function()
     assert.equal(0, duration.parse "0")
   end)
 
-  it("is read from strings alone", function()
+  it("is read from strings only", function()
     assert.has_error(function() duration.parse(5) end, "a duration is read from a string, got number")
     assert.has_error(function() duration.nanoseconds(nil) end, "a duration is read from a string, got nil")
   end)
@@ -100,7 +100,7 @@ describe("seconds", function()
     assert.equal("1m0s", duration.format(59.9999999999))
   end)
 
-  it("come back from what was written", function()
+  it("can be read back", function()
     math.randomseed(7)
     for _ = 1, 2000 do
       local nanoseconds = math.random(0) >> math.random(12, 63)
@@ -109,7 +109,7 @@ describe("seconds", function()
     end
   end)
 
-  it("are no duration where Go has none", function()
+  it("are refused if Go has no such duration", function()
     for _, seconds in ipairs { math.huge, -math.huge, 0 / 0, 9223372037, -1e300, math.maxinteger, math.mininteger } do
       assert.has_error(function() duration.format(seconds) end)
     end
@@ -126,7 +126,7 @@ describe("a span of time given by a user", function()
     assert.equal(0, duration.seconds "0")
   end)
 
-  it("is refused where it could not pass", function()
+  it("is refused if it is not a valid time", function()
     for value, message in pairs {
       [-1] = "a span of time cannot be negative, got -1",
       ["-1s"] = "a span of time cannot be negative, got -1s",

@@ -20,7 +20,7 @@ describe("bytes", function()
     end
   end)
 
-  it("come back as they went, whatever they are and however many", function()
+  it("come back unchanged, whatever their content and length", function()
     for length = 0, 200 do
       local data = random(length)
       local object = json.decode(json.encode(bytes.new(data)))
@@ -34,18 +34,18 @@ describe("bytes", function()
     end
   end)
 
-  it("are equal if they are the same", function()
+  it("are equal if their content is equal", function()
     assert.is_true(bytes.new "a\0b" == bytes.new "a\0b")
     assert.is_false(bytes.new "a" == bytes.new "b")
   end)
 
-  it("are told from tables that look like them", function()
+  it("are distinguished from similar tables", function()
     assert.is_true(bytes.is(bytes.new ""))
     assert.is_false(bytes.is { ["$bytes"] = "" })
     assert.is_false(bytes.is "")
   end)
 
-  it("are made of strings only", function()
+  it("are made from strings only", function()
     local ok, message = pcall(function() bytes.new(1) end)
     assert.is_false(ok)
     assert.matches("^spec/plugin/bytes_spec.lua:%d+: bytes are made of a string, got number$", message)
@@ -56,7 +56,7 @@ describe("bytes", function()
     assert.is_true(validate(bytes.new "x"))
   end)
 
-  it("refuse base64 that could not be had back", function()
+  it("refuse base64 that is not canonical", function()
     local wrong = {
       "Z", "Zg", "Zg=", "Zg===", "Zh==", "Zm9=", "Zm8", "Zm 8=", "Zm8=\n", "Zm9v=", "=", "====", "Zm-_", "é===",
     }
@@ -67,7 +67,7 @@ describe("bytes", function()
     end
   end)
 
-  it("refuse objects that are more or less than that", function()
+  it("refuse objects with more or fewer members", function()
     assert.same({ nil, "$bytes: has to be the only member" }, { bytes.from_object { ["$bytes"] = "", a = 1 } })
     assert.same({ nil, "$bytes: a string expected, got number" }, { bytes.from_object { ["$bytes"] = 1 } })
   end)

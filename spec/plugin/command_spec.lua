@@ -101,7 +101,7 @@ describe("the command line of a plugin", function()
 end)
 
 describe("a plugin started in a terminal", function()
-  -- What the terminal shows of it, and its status; `input` is typed.
+  -- The output on the terminal, and the exit status; `input` is typed.
   local function in_terminal(command, input)
     local process <close> = assert(core.spawn {
       command = { "script", "-qec", command, "/dev/null" }, stdin = "pipe", stderr = "null",

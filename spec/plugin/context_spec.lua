@@ -19,7 +19,7 @@ local function serve(fn, capabilities)
   return conversation
 end
 
--- What `fn(args, ctx)` returns when it is run as an operation, with what was heard meanwhile.
+-- The results of `fn(args, ctx)` as an operation, and the messages received meanwhile.
 local function within(fn, context, capabilities)
   local values
   local conversation <close> = serve(function(...)

@@ -1,4 +1,4 @@
--- Ending with a process that is nobody's child here, while the pipes are still held.
+-- Ending with a process that is not a child, while the pipes are still open.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"
@@ -13,7 +13,7 @@ local nothing_left
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
--- Somebody who is there until he is killed.
+-- A process that runs until it is killed.
 local function somebody() return assert(core.spawn { command = { "sleep", "600" } }) end
 
 local function gone_pid()
@@ -27,7 +27,7 @@ local function follower(...)
   return plugin
 end
 
--- How it ends while its input is open, and how long that took.
+-- How the plugin ends while its input is open, and how long that took.
 local function ending(plugin, begin)
   local started = core.now()
   if begin then begin() end

@@ -1,4 +1,4 @@
--- The greeter, in every language it is written in, is the same to a host.
+-- The greeter behaves the same in every language it is written in.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"
@@ -23,7 +23,7 @@ local MANIFEST = {
   },
 }
 
--- As pintle's host writes it.
+-- As pintle's host writes them.
 local function request(id, method, params)
   return ('{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}'):format(id, method, params)
 end
@@ -41,7 +41,7 @@ for _, language in ipairs(LANGUAGES) do
   describe("the greeter in plugin." .. ending, function()
     local function start() return extension.start_with(interpreter, "examples/greeter/plugin." .. ending) end
 
-    -- The answer to the line, past all log messages but the one that greets.
+    -- The answer to the line, after all log messages but the one about the greeting.
     local function answer_to(greeter, line)
       greeter:say(line)
       local logged
@@ -68,7 +68,7 @@ for _, language in ipairs(LANGUAGES) do
       assert.same({ "", 0, "" }, { text, status, complaints })
     end)
 
-    it("fails where there is nobody to greet, and where it is asked for something else", function()
+    it("fails without a name to greet, and for an unknown operation", function()
       if not core.which(interpreter) then return pending(interpreter .. " is not here") end
       local greeter <close> = start()
       assert.same({ success = false, message = "nobody to greet", error = "nobody to greet" },

@@ -23,7 +23,7 @@ describe("an outcome as one value", function()
     end
   end)
 
-  it("leaves what others answer as it is", function()
+  it("does not change the results of other programs", function()
     for _, text in ipairs { '[{"uri":"x"}]', "7", '{"message":1}', '{"message":"x","more":2}', '{"outputs":[1]}' } do
       assert.same({ success = true, result = json.decode(text) }, outcomes.read(json.decode(text)))
     end

@@ -1,4 +1,4 @@
--- Outputs that have a schema: declared, told, and held to it.
+-- Outputs with a schema: declared, sent in the manifest, and checked.
 local children = require "spec.support.children"
 local extension = require "spec.support.extension"
 local manifest = require "pintle.manifest"

@@ -14,7 +14,7 @@ local function failure_of(...)
   return answer.error, complaints
 end
 
-describe("what an operation returns", function()
+describe("the result of an operation", function()
   local function result_of(operation)
     local answer, status = once(operation)
     assert.equal(0, status)
@@ -57,11 +57,20 @@ describe("what an operation returns", function()
     assert.same({ code = -32051, message = "thrown" }, (failure_of "raise-table"))
   end)
 
+  it("has content and lists of outputs as text, where the protocol has no others", function()
+    assert.same({ success = true, message = '["a"]' }, result_of "list-output")
+    assert.same({ success = true, message = "see\nsome text\n[image: image/png, 8 bytes]\nnote: note:///a\nthe note" },
+      result_of "content")
+    assert.same({ success = true, message = "[resource attachment:///1: application/pdf, 5 bytes]" }, result_of "bytes")
+    assert.same({ success = false, message = "broken\n[audio: audio/wav, 1 bytes]", error = "broken" },
+      result_of "failed-content")
+  end)
+
   it("is an internal error that names the mistake if it is anything else", function()
     local cases = {
       number = 'operation "number" returned a number; it may return a string, a table with message and outputs, '
         .. "true or nothing",
-      typo = 'operation "typo" returned a table with "mesage"; it may have message, error and outputs',
+      typo = 'operation "typo" returned a table with "mesage"; it may have message, error, content and outputs',
       ["bad-message"] = 'operation "bad-message" returned a number as its message; a string expected',
       ["bad-error"] = 'operation "bad-error" returned nil and a number; a string or a table expected',
       ["table-output"] = 'output "items" of operation "table-output": text expected, got array; pintle.json.encode '
@@ -70,7 +79,7 @@ describe("what an operation returns", function()
         .. "pintle.json.encode makes some of it",
       ["null-output"] = 'output "n" of operation "null-output": text expected, got null; pintle.json.encode makes '
         .. "some of it",
-      ["list-output"] = 'output "1" of operation "list-output": a string expected as its name',
+      ["bad-content"] = 'operation "bad-content" returned wrong content: [2]: data: is not base64',
       ["infinite-output"] = 'output "n" of operation "infinite-output": a finite number expected',
       ["bytes-output"] = 'output "b" of operation "bytes-output": this host takes no bytes',
     }

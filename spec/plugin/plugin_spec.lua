@@ -20,7 +20,7 @@ local execution, once = extension.execution, extension.once
 
 -- {====== Declaring ======
 
--- That `fn` raises the message, and blames a line of this file for it.
+-- Asserts that `fn` raises the message, at a line of this file.
 local function assert_blames(message, fn)
   local ok, err = pcall(fn)
   assert.is_false(ok, "it did not raise")

@@ -4,7 +4,7 @@ local children = require "spec.support.children"
 
 local COMPILED = (os.getenv "PINTLE_BUILD" or "build") .. "/lua"
 
--- What a program prints that runs with the compiled modules.
+-- The output of a program that runs with the compiled modules.
 local function run(code)
   local text, status = children.run {
     command = { "lua5.4", "-e", code }, stdin = "null",
@@ -14,7 +14,7 @@ local function run(code)
   return text
 end
 
--- Prints the modules that are read from files of their own.
+-- Prints the modules that are read from their own files.
 local COUNT = [[
   local search = package.searchers[2]
   package.searchers[2] = function(name)
@@ -25,13 +25,13 @@ local COUNT = [[
 ]]
 
 describe("a compiled module", function()
-  it("brings those that it always loads", function()
+  it("contains the modules that it always loads", function()
     assert.equal("pintle.connect\n", run(COUNT .. 'require "pintle.connect"'))
     assert.equal("pintle.plugin\n", run(COUNT .. 'require "pintle.plugin"'))
     assert.equal("pintle.host\n", run(COUNT .. 'require "pintle.host"'))
   end)
 
-  it("leaves nothing behind of those that were loaded, and loads none twice", function()
+  it("leaves no traces of the modules that it contains, and loads none twice", function()
     assert.equal("nil\ttrue\n", run [[
       local errors = require "pintle.error"
       require "pintle.connect"
@@ -39,7 +39,7 @@ describe("a compiled module", function()
     ]])
   end)
 
-  it("does not replace what a program has put in its place", function()
+  it("does not replace a module that the program has provided", function()
     assert.equal("mine\n", run [[
       package.preload["pintle.exit"] = function() return "mine" end
       require "pintle.connect"
@@ -47,7 +47,7 @@ describe("a compiled module", function()
     ]])
   end)
 
-  it("keeps the names of files and the numbers of lines", function()
+  it("keeps file names and line numbers", function()
     local where = [[
       require "pintle.connect"
       local about = debug.getinfo(require "pintle.error".new, "S")

@@ -1,4 +1,4 @@
--- Who may touch whom: the house keeps the order that docs/architecture.md gives.
+-- The layers of docs/architecture.md: which file may include or require which.
 
 local function lines_of(command)
   local pipe = assert(io.popen(command))
@@ -20,7 +20,7 @@ end
 
 local LUA_HEADERS = { ["lua.h"] = true, ["lauxlib.h"] = true, ["lualib.h"] = true, ["luaconf.h"] = true }
 
--- What each part of lua/pintle may require of the others. A part is a module and those in the folder of its name.
+-- What each part of lua/pintle may require of the others. A part is a module and the folder of its name.
 local MAY_REQUIRE = {
   ["bytes"] = {},
   ["cli"] = {
@@ -32,8 +32,9 @@ local MAY_REQUIRE = {
     "pintle.core", "pintle.error", "pintle.exit", "pintle.loop", "pintle.options", "pintle.peer", "pintle.process",
     "pintle.task",
   },
+  ["content"] = { "pintle.bytes", "pintle.core" },
   ["dialect"] = {
-    "pintle.bytes", "pintle.core", "pintle.duration", "pintle.error", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
+    "pintle.bytes", "pintle.content", "pintle.core", "pintle.duration", "pintle.error", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
     "pintle.manifest", "pintle.outcome",
   },
   ["duration"] = {},
@@ -48,13 +49,13 @@ local MAY_REQUIRE = {
   ["lazy"] = {},
   ["loop"] = { "pintle.core", "pintle.error" },
   ["manifest"] = {
-    "pintle.core", "pintle.error", "pintle.jsonrpc", "pintle.options", "pintle.schema",
+    "pintle.core", "pintle.error", "pintle.jsonrpc", "pintle.lazy", "pintle.options", "pintle.schema",
   },
   ["options"] = {},
   ["outcome"] = { "pintle.core", "pintle.error" },
   ["peer"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.task" },
   ["plugin"] = {
-    "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
+    "pintle.content", "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
     "pintle.manifest", "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
@@ -63,7 +64,7 @@ local MAY_REQUIRE = {
   ["version"] = {},
 }
 
--- The units, which are a .c and its .h, and the set of those that each includes.
+-- The units (a .c and its .h), and the set of units that each includes.
 local function included_by(paths, text_of)
   local units, names = {}, {}
   for _, path in ipairs(paths) do
@@ -86,7 +87,7 @@ local function sorted(set)
   return list
 end
 
--- The first way from a unit back to itself, as one line; nil if there is none.
+-- The first path from a unit back to itself, as one line; nil if there is none.
 local function find_cycle(units, names)
   local is_done, way = {}, {}
   local function follow(unit)
@@ -110,7 +111,7 @@ end
 describe("the C core", function()
   local files = lines_of "ls csrc/*.[ch]"
 
-  it("has files to look at", function() assert.truthy(#files > 20) end)
+  it("has files", function() assert.truthy(#files > 20) end)
 
   it("includes Lua's headers only in core.h", function()
     for _, path in ipairs(files) do
@@ -122,7 +123,7 @@ describe("the C core", function()
     end
   end)
 
-  it("lets no mechanism include a binding", function()
+  it("has no mechanism file that includes a binding", function()
     for _, path in ipairs(files) do
       if not is_binding(path) then
         for header in read(path):gmatch '#include "([%w_]+%.h)"' do
@@ -132,11 +133,11 @@ describe("the C core", function()
     end
   end)
 
-  it("has includes that form layers: a file and its header include none that include them", function()
+  it("has includes without cycles", function()
     assert.is_nil(find_cycle(included_by(files, read)))
   end)
 
-  it("would notice a cycle", function()
+  it("would find a cycle", function()
     local texts = {
       ["csrc/low.h"] = "", ["csrc/low.c"] = '#include "low.h"\n#include <stdio.h>',
       ["csrc/middle.h"] = '#include "low.h"', ["csrc/middle.c"] = '#include "middle.h"',
@@ -151,7 +152,7 @@ describe("the C core", function()
     assert.equal("high -> low -> high", find_cycle(included_by(paths, text_of)))
   end)
 
-  it("keeps every header's names to itself", function()
+  it("hides the names of every header", function()
     for _, path in ipairs(lines_of "ls csrc/*.h") do
       local text = read(path)
       local has_externs = text:gsub("static inline[^{]*%b{}", ""):find "\n[%a][%w_ *]*pt_[%w_]+%(" ~= nil
@@ -186,11 +187,11 @@ end
 
 local LOADS = { require = true, lazy = true }
 
--- Code in long strings is for others to run.
+-- Code in long strings runs elsewhere.
 local function code_of(path) return (read(path):gsub("%[%[.-%]%]", "")) end
 
 describe("the Lua layers", function()
-  it("require only what they may", function()
+  it("require only the parts that they may", function()
     for _, path in ipairs(lines_of "find lua/pintle -name '*.lua' -not -path '*/_meta/*'") do
       local part = path:match "lua/pintle/([%w_]+)"
       local allowed = {}
@@ -204,7 +205,7 @@ describe("the Lua layers", function()
     end
   end)
 
-  it("leave the reading of command lines to the command", function()
+  it("use argparse only in the command", function()
     for _, path in ipairs(lines_of "grep -rlE 'require[ (]*[\"]argparse' lua") do
       assert.equal("cli", path:match "lua/pintle/([%w_]+)", path .. " requires argparse")
     end

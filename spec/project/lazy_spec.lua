@@ -13,7 +13,7 @@ describe("a stand-in for a module", function()
 
   after_each(function() package.preload["stood.for"], package.loaded["stood.for"] = nil, nil end)
 
-  it("loads it when it is first used, once", function()
+  it("loads the module once, when it is first used", function()
     local stand_in = lazy "stood.for"
     assert.equal(0, loads)
     assert.equal(42, stand_in.answer)
@@ -21,14 +21,14 @@ describe("a stand-in for a module", function()
     assert.equal(1, loads)
   end)
 
-  it("has what the module has, and nothing else", function()
+  it("has the fields of the module, and no others", function()
     local stand_in = lazy "stood.for"
     assert.is_nil(stand_in.question)
     module.question = "what?"
     assert.equal("what?", stand_in.question)
   end)
 
-  it("tries again after a module that could not be loaded", function()
+  it("tries again if the module could not be loaded", function()
     local stand_in = lazy "stood.for"
     local load = package.preload["stood.for"]
     package.preload["stood.for"] = function() error "not now" end

@@ -1,4 +1,4 @@
--- A release: version, changelog, pages, rockspec and tag agree, or it is told what does not. Tried in a repository of
+-- A release: version, changelog, pages, rockspec and tag agree, or the difference is reported. Runs in a repository of
 -- its own.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
@@ -26,7 +26,7 @@ local function sh(folder, code)
   }
 end
 
--- The checkout as it is, committed.
+-- The checkout in its current state, committed.
 local function stage()
   local folder = folders.new()
   local text, code = sh(folder, ([[
@@ -44,7 +44,7 @@ local function edit(folder, path, pattern, text)
   cli.write(folder.path .. "/" .. path, after)
 end
 
--- All that a release of 7.8.9 asks for, but the commit and the tag.
+-- Everything that a release of 7.8.9 needs, except for the commit and the tag.
 local function prepare(folder)
   edit(folder, "lua/pintle/version.lua", 'return "[^"]*"', 'return "7.8.9"')
   edit(folder, "CHANGELOG.md", "\n## [^\n]*", "\n## 7.8.9")
@@ -54,7 +54,7 @@ end
 
 local COMMIT = "git add -A && git commit -qm release\n"
 
--- Everything in the folder, by name and content.
+-- All files in the folder, by name and content.
 local function fingerprint(folder)
   return (sh(folder, "find . -type f -not -path './.git/*' | LC_ALL=C sort | xargs cksum; git rev-parse HEAD; git tag"))
 end
@@ -111,7 +111,7 @@ describe("script/release", function()
     assert.equal(0, (select(2, sh(folder, "script/release 7.8.9"))))
   end)
 
-  it("refuses what is no version", function()
+  it("refuses invalid versions", function()
     for _, version in ipairs { "", "1", "1.2", "v1.2.3", "1.2.3-rc.1", "01.2.3", "1.2.3; rm" } do
       local _, code = children.run { command = { "script/release", version }, stdin = "null", stderr = "null" }
       assert.equal(64, code, version)
@@ -125,7 +125,7 @@ describe("the version", function()
     assert.equal(newest == "Unreleased" and "scm" or newest, require "pintle.version")
   end)
 
-  it("of the first release has a rockspec, which is that of the checkout", function()
+  it("of the first release has a rockspec, which equals that of the checkout", function()
     local text = children.run { command = { "script/rockspec", "0.1.0" }, stdin = "null" }
     assert.equal(text, cli.slurp "rockspecs/pintle-0.1.0-1.rockspec",
       "run script/rockspec 0.1.0 > rockspecs/pintle-0.1.0-1.rockspec")

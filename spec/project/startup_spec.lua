@@ -1,6 +1,6 @@
--- What is parsed before the first answer, in bytes of source. A rock has the modules compiled, which load eight times
--- faster; still, starting takes as long as loading does, so these are bounds on time that do not depend on the machine.
--- A good reason to go beyond one raises it.
+-- How much Lua is parsed before the first answer, in bytes of source. A rock has compiled modules, which load eight
+-- times faster; still, the time to start is the time to load, so these are limits that do not depend on the machine.
+-- They may be raised for a good reason.
 
 local children = require "spec.support.children"
 local core = require "pintle.core"
@@ -20,7 +20,7 @@ local function await_word(process)
   if word == "" then error("it has ended: " .. read_whole(process.stderr)) end
 end
 
--- Bytes of what a program has parsed when it says its first word, and the modules by their names.
+-- The bytes that a program has parsed when it prints its first line, and the modules by name.
 local function parsed_by(arguments, input)
   local command = table.move(arguments, 1, #arguments, 4, { "lua5.4", "-l", "spec.support.parsed" })
   local process <close> = assert(core.spawn { command = command, stderr = "pipe" })
@@ -67,7 +67,7 @@ local INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 local MCP_INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}'
 local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"}}}'
 
-describe("what is parsed", function()
+describe("the source that is parsed", function()
   it("to compile a schema", function()
     assert_parsed(27200, "pintle.schema.run pintle.schema.references pintle.schema.errors",
       { "-e", COMPILE .. SAY_SO })
@@ -84,22 +84,22 @@ describe("what is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(151500, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(149000, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.compiler pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(167500, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+    assert_parsed(164700, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
       pintle.plugin.command pintle.plugin.folding]], GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(189500, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(164500, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(331000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
+    assert_parsed(338500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
       { "-e", HOST .. SAY_SO })
   end)
 end)

@@ -1,4 +1,4 @@
--- Neither schemas nor values are trusted: every validation ends, and none takes long.
+-- Neither schemas nor values are trusted: every validation ends soon.
 local schemas = require "spec.support.schemas"
 
 local rejection = schemas.rejection

@@ -44,12 +44,15 @@ local ANY = { type = "object" }
 local INTEGER = { type = "object", required = { "n" }, properties = { n = { type = "integer" } } }
 
 local TOOLS = { {
-  { name = "echo", description = "Says it again", inputSchema = INTEGER },
+  { name = "echo", description = "Says it again", inputSchema = INTEGER, title = "Echo",
+    annotations = { readOnlyHint = true }, icons = { { src = "data:," } }, _meta = { ["x/y"] = 1 },
+    execution = { taskSupport = "forbidden" } },
   { name = "broken", inputSchema = ANY, outputSchema = INTEGER },
-  { name = "hold", inputSchema = ANY },
+  { name = "hold", inputSchema = ANY, title = json.null },
 }, {
   { name = "crooked", inputSchema = { type = "objekt" } },
   { name = "ask", inputSchema = ANY },
+  { name = "show", inputSchema = ANY },
 } }
 
 local function list_tools(request)
@@ -76,8 +79,30 @@ function calls.echo(request)
   }, structuredContent = { n = n } })
 end
 
+local PIXEL = "iVBORw0KGgo="
+
+local SHOWN = {
+  image = { { type = "image", data = PIXEL, mimeType = "image/png" } },
+  all = {
+    { type = "text", text = "see" }, { type = "image", data = PIXEL, mimeType = "image/png" },
+    { type = "audio", data = "AAEC", mimeType = "audio/wav" },
+    { type = "resource", resource = { uri = "x:a", mimeType = "application/pdf", blob = "JVBERg==" } },
+    { type = "resource", resource = { uri = "x:b", text = "b" } },
+    { type = "resource_link", uri = "x:c", name = "c" },
+  },
+  crooked = { { type = "image", data = "no base64!", mimeType = "image/png" }, "odd", { type = "hologram" } },
+  list = { { type = "text", text = "[1,2]" } },
+}
+local STRUCTURED = { list = { 1, 2 } }
+
+function calls.show(request)
+  local which = request.params.arguments.which
+  answer(request, { content = SHOWN[which], structuredContent = STRUCTURED[which] })
+end
+
 function calls.broken(request) answer(request, text("x", { structuredContent = { n = "x" } })) end
 function calls.hold() end
+function calls.crooked(request) answer(request, text("got " .. json.encode(request.params.arguments))) end
 
 function calls.ask(request)
   local answers = {}
@@ -179,21 +204,39 @@ local answers = {
 }
 
 -- Without one: every request has to be complete in itself.
+local function serve_modern_message(message)
+  if message.id == nil then
+    tell("heard", message)
+  elseif not has_envelope(message) then
+    refuse(message, -32602, "the envelope is missing")
+  elseif answers[message.method] then
+    answers[message.method](message)
+  else
+    refuse(message, -32601, "Method not found")
+  end
+end
+
 local function serve_modern()
+  for message in read do serve_modern_message(message) end
+end
+
+-- }======
+
+local list_tools_of_classic = list_tools
+
+-- Refuses server/discover and initialize with a list of versions until one of them is the only good one.
+local function serve_negotiating(listed, good)
   for message in read do
-    if message.id == nil then
-      tell("heard", message)
-    elseif not has_envelope(message) then
-      refuse(message, -32602, "the envelope is missing")
-    elseif answers[message.method] then
-      answers[message.method](message)
+    if message.method == "initialize" and message.params.protocolVersion == good then
+      answer(message, { protocolVersion = good, capabilities = {}, serverInfo = { name = "picky" } })
+      return serve_classic(nil, refuse_stranger)
+    elseif message.method == "initialize" then
+      refuse(message, -32602, "Unsupported protocol version", { supported = listed })
     else
       refuse(message, -32601, "Method not found")
     end
   end
 end
-
--- }======
 
 local function with_lists(list)
   list_tools = list
@@ -243,6 +286,30 @@ local behaviours = {
       answer(request, { tools = { { name = "twice", inputSchema = ANY }, { description = "nameless" },
         { name = "twice", description = "second", inputSchema = ANY }, { name = "schemaless" } } })
     end)
+  end,
+  shy = function()
+    local count = 0
+    with_lists(function(request)
+      count = count + 1
+      if count < 3 then return refuse(request, -32603, "no list today") end
+      list_tools_of_classic(request)
+    end)
+  end,
+  downgrading = function()
+    serve_negotiating({ "2025-06-18", "2024-11-05" }, "2024-11-05")
+  end,
+  upgrading = function()
+    local is_open = false
+    for message in read do
+      if not is_open and message.method == "server/discover" then
+        refuse(message, -32601, "Method not found")
+      elseif message.method == "initialize" then
+        is_open = true
+        refuse(message, -32022, "Unsupported protocol version", { supported = { "2026-07-28" } })
+      else
+        serve_modern_message(message)
+      end
+    end
   end,
   listless = function() with_lists(function(request) answer(request, { tools = "none" }) end) end,
   restless = function()

@@ -18,7 +18,8 @@
 ---@class pintle.dialect.host
 ---@field open fun(session: pintle.session): table?, pintle.error?, "again"? does the handshake; returns the manifest of
 ---the plugin: name, version (false if the protocol has none; `is_version_free = true` if it may be any text),
----description, requires, operations by name (`params = true` if the protocol does not describe arguments), and
+---description, requires, operations by name (`params = true` if the protocol does not describe arguments; `dialects` are
+---members that only this protocol has), `names`, the order of the operations, if they have one, and
 ---`is_open = true` if there may be operations that are not listed. "again" asks, once, for a new process if the plugin
 ---has not survived the first messages
 ---@field execute fun(session: pintle.session, operation: string, args: table, context: pintle.context):
@@ -61,6 +62,9 @@
 ---@field told any the manifest of the plugin as received; default: the result of `open`
 ---@field verbosity pintle.level|"silent" the lowest level that the host logs
 ---@field persistent table kept from one process of the plugin to the next
+---@field execute fun(session: pintle.session, operation: string, args: table, context: pintle.context): any, any the
+---dialect's; it may set another one for this plugin
+---@field manifest pintle.manifest? once it was read
 ---@field update_manifest fun(self: pintle.session, told: table) replaces the manifest; in the form that `open` returns
 ---@field log fun(self: pintle.session, level: pintle.level, message: string, data: any)
 ---@field running table<any, pintle.context> running operations, by a key that the dialect chooses
@@ -85,7 +89,8 @@
 ---@field success boolean
 ---@field message? string
 ---@field error? string
----@field outputs? table
+---@field outputs? any a table, in most protocols
+---@field content? table[] the blocks of MCP, if the protocol has them; the host has `data` and `blob` as `pintle.bytes`
 ---@field result? any the whole result, if the protocol does not define its form
 
 ---The plugin side. `log`, `progress` and `part` return nil and an error if the message cannot be sent.
@@ -93,6 +98,8 @@
 ---@field handlers fun(server: pintle.server): table<string, pintle.handler>
 ---@field may_handle? fun(server: pintle.server, request: pintle.request, params: any): true?, pintle.error? whether a
 ---method that the dialect does not define may be handled now; a notification that is refused is dropped
+---@field has_content? boolean whether it takes `content` in outcomes and outputs of any type; otherwise these become
+---text
 ---@field answer? fun(server: pintle.server, request: pintle.request, result: any, err: any): any, any converts the
 ---result or error of a method that the dialect does not define
 ---@field manifest? fun(plugin: pintle.plugin): table, string[]? the manifest for --manifest, and warnings;
@@ -118,7 +125,8 @@
 ---@field enter fun(self: pintle.server, request: pintle.request): pintle.plugin.context?, pintle.error? the `ctx` for a
 ---function of the author that is not an operation; initializes the plugin if that has not happened
 ---@field execute fun(self: pintle.server, operation: string, args: any, context: pintle.context,
----request: pintle.request): pintle.outcome?, pintle.error? checks arguments; outputs are as the author returned them
+---request: pintle.request): pintle.outcome?, pintle.error?, "arguments"? checks arguments; outputs are as the author
+---returned them; "arguments" if those are wrong
 ---@field note fun(self: pintle.server, level: pintle.level, message: string, data: any) writes to stderr
 ---@field shutdown fun(self: pintle.server, request: pintle.request?) stops all work except the given request
 ---@field exit fun(self: pintle.server, status: integer?) ends the process after sending due responses

@@ -26,15 +26,13 @@ local metatable = { __name = "pintle.instance", __index = methods }
 local instances = {}
 
 ---@private
-function methods:say(source, level, message, data)
-  self.logger:entry { plugin = self.name, source = source, level = level, message = message, data = data }
-end
+function methods:say(source, level, message, data) self.logger:add(self.name, source, level, message, data) end
 
 ---@param level pintle.level
 ---@param message string
 ---@param data any
 function methods:log(level, message, data)
-  if self.logger.shown[level] then self:say("log", level, message, data) end
+  self.logger:add(self.name, "log", level, message, data)
 end
 
 -- {====== Starting ======
@@ -149,9 +147,19 @@ function methods:blame(err)
   return copy
 end
 
+-- Warnings that the last manifest of the plugin had as well, in this process or another, are not repeated.
+local function log_new_warnings(self)
+  local known, warnings = self.persistent.warnings or {}, {}
+  for _, warning in ipairs(self.manifest.warnings) do
+    warnings[warning] = true
+    if not known[warning] then self:say("host", "warn", "its manifest: " .. warning) end
+  end
+  self.persistent.warnings = warnings
+end
+
 local function log_warnings(self)
   local env = self.spec.env
-  for _, warning in ipairs(self.manifest.warnings) do self:say("host", "warn", "its manifest: " .. warning) end
+  log_new_warnings(self)
   for _, requirement in ipairs(self.manifest.requires) do
     local command = type(requirement) == "table" and requirement.command
     local is_missing = type(command) == "string" and not core.which(command, env and env.PATH or nil)

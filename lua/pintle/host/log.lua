@@ -117,13 +117,18 @@ local methods = {}
 
 local metatable = { __name = "pintle.logger", __index = methods }
 
----Logs an entry, if its level is shown.
----@param entry table a `pintle.entry` without its time
-function methods:entry(entry)
-  if not self.shown[entry.level] then return end
-  if not RANK[entry.level] then entry.level = "info" end
-  entry.time = time()
-  local ok, err = pcall(self.output, setmetatable(entry, entry_metatable))
+---Logs an entry, if its level is shown. The parameters are the fields of `pintle.entry`.
+---@param plugin string
+---@param source string
+---@param level any
+---@param message string
+---@param data any
+function methods:add(plugin, source, level, message, data)
+  if not self.shown[level] then return end
+  local ok, err = pcall(self.output, setmetatable({
+    level = RANK[level] and level or "info", plugin = plugin, source = source, message = message, data = data,
+    time = time(),
+  }, entry_metatable))
   if not ok then io.stderr:write("pintle: the host's log function failed: ", tostring(err), "\n") end
 end
 

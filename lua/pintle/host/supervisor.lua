@@ -81,9 +81,7 @@ end
 
 -- }======
 
-local function log(self, level, message)
-  self.logger:entry { plugin = self.name, source = "host", level = level, message = message }
-end
+local function log(self, level, message) self.logger:add(self.name, "host", level, message) end
 
 -- A log entry shows the plugin's name already.
 local function log_error(self, err)

@@ -398,7 +398,7 @@ function policy.cancel(self, params)
   return true
 end
 
-local function tell_progress(self, token, ...)
+local function report_progress(self, token, ...)
   local listener = token ~= nil and self.listeners[token]
   if not listener then return false end
   loop.call(listener, ...)
@@ -409,7 +409,7 @@ end
 function policy.progress(self, params)
   if not next(self.listeners) then return false end
   params = decoded(params)
-  return type(params) == "table" and tell_progress(self, self.progress.report(params))
+  return type(params) == "table" and report_progress(self, self.progress.report(params))
 end
 
 -- }======

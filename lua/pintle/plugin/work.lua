@@ -1,11 +1,13 @@
 -- Runs operations and methods: checks requirements and arguments, makes the context, and reads the outcome.
 
 local errors = require "pintle.error"
+local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local option_checks = require "pintle.options"
 
+local contents = lazy "pintle.content"
 local program = lazy "pintle.plugin.program"
 
 local type = type
@@ -26,6 +28,7 @@ local work = {}
 ---@field phase? string
 ---@field agent? table
 ---@field config table the configuration of the plugin
+---@field meta table what the protocol sends beside the params: the `_meta` of MCP; otherwise an empty table
 ---@field request pintle.request
 ---@field server pintle.server
 local methods = {}
@@ -38,11 +41,14 @@ local fields = {
   env = function(self) return self.given.env or {} end,
   phase = function(self) return self.given.phase end,
   agent = function(self) return self.given.agent end,
+  meta = function(self) return self.request.meta or {} end,
 }
 
 local function index(self, name)
-  local method, field = methods[name], fields[name]
-  if method or not field then return method end
+  local method = methods[name]
+  if method then return method end
+  local field = fields[name]
+  if not field then return nil end
   local value = field(self)
   rawset(self, name, value)
   return value
@@ -62,9 +68,9 @@ end
 
 -- Waits while too much is unsent, so that a handler that sends faster than the host reads does not fill the memory.
 -- Raises if the value cannot be sent. That the host has ended is no error of the author.
-local function after_send(self, err)
+local function after_send(self, request, err)
   if err and err.kind == "invalid" then error(err.message, 3) end
-  local peer = self.request.peer
+  local peer = request.peer
   if peer.stream:queued() > QUEUE_LIMIT and not peer.ended then peer:flush(self:deadline() or math.huge) end
 end
 
@@ -76,9 +82,10 @@ function methods:log(level, message, data)
   if not LEVELS[level] then
     error(("log: level: debug, info, warn or error expected, got %s"):format(tostring(level)), 2)
   end
-  check_type("log: message", message, "string")
-  local _, err = self.server:send_log(self.request, level, message, data)
-  after_send(self, err)
+  if type(message) ~= "string" then check_type("log: message", message, "string") end
+  local request = self.request
+  local _, err = self.server:send_log(request, level, message, data)
+  after_send(self, request, err)
 end
 
 ---Reports progress.
@@ -89,16 +96,18 @@ function methods:progress(fraction, message)
     error(("progress: a number from 0 to 1 expected, got %s"):format(tostring(fraction)), 2)
   end
   if message ~= nil then check_type("progress: message", message, "string") end
-  local _, err = self.server:progress(self.request, fraction, message)
-  after_send(self, err)
+  local request = self.request
+  local _, err = self.server:progress(request, fraction, message)
+  after_send(self, request, err)
 end
 
 ---Sends a part of the result before the rest, if host and protocol support that.
 ---@param value any
 ---@return true?, pintle.error?
 function methods:part(value)
-  local ok, err = self.server:part(self.request, value)
-  after_send(self)
+  local request = self.request
+  local ok, err = self.server:part(request, value)
+  after_send(self, request)
   return ok, err
 end
 
@@ -193,31 +202,42 @@ end
 
 -- The function of an operation may return:
 --   "text", true, nothing                    success
---   { message =, outputs = }                 success
+--   { message =, content =, outputs = }      success
+--   bytes                                    success; the same as { content = { bytes } }
 --   nil, "text"                              failure; the text is the message and the error
---   nil, { message =, error =, outputs = }   failure
+--   nil, { message =, error =, content =, outputs = }   failure
 --   nil, err                                 a protocol error: a pintle.error, or any table with a code and a message
 -- Anything else raises.
 
-local MEMBERS = { success = "boolean", message = "string", error = "string", outputs = "table" }
+local MEMBERS = { success = "boolean", message = "string", error = "string", content = "table", outputs = true }
 
 local function raise(operation, format, ...)
   error(("operation %q returned %s"):format(operation.name, format:format(...)), 0)
 end
 
+local function blocks_of(operation, list)
+  local blocks, message = contents.blocks(list)
+  return blocks or raise(operation, "wrong content: %s", message)
+end
+
 local function outcome_of_table(operation, given, success)
   for name, value in pairs(given) do
     local expected = MEMBERS[name]
-    if not expected then
-      raise(operation, "a table with %q; it may have message, error and outputs", tostring(name))
-    elseif type(value) ~= expected then
+    if name == "$bytes" then
+      return { success = success, content = blocks_of(operation, { given }) }
+    elseif not expected then
+      raise(operation, "a table with %q; it may have message, error, content and outputs", tostring(name))
+    elseif expected ~= true and type(value) ~= expected then
       raise(operation, "a %s as its %s; a %s expected", type(value), name, expected)
     end
   end
   if given.success ~= nil then success = given.success end
   local message, problem = given.message, given.error
   if not success then message, problem = message or problem, problem or message end
-  return { success = success, message = message, error = problem, outputs = given.outputs }
+  return {
+    success = success, message = message, error = problem, outputs = given.outputs,
+    content = given.content and blocks_of(operation, given.content),
+  }
 end
 
 local function outcome_of_failure(operation, err)
@@ -242,6 +262,21 @@ local function check_outputs(self, operation, outcome)
   if not outcome.success and outcome.outputs == nil then return end
   local ok, message = self.plugin.manifest:check_outputs(operation.name, outcome.outputs)
   if not ok then raise(operation, "outputs that do not match its schema: %s", message) end
+end
+
+local function join(text, more) return text and text .. "\n" .. more or more end
+
+-- For a dialect that has neither content nor outputs other than objects: they become text.
+local function make_plain(outcome)
+  if outcome.content then
+    local text = contents.text(outcome.content)
+    if text ~= "" then outcome.message = join(outcome.message, text) end
+    outcome.content = nil
+  end
+  local outputs = outcome.outputs
+  if outputs ~= nil and json.kind(outputs) ~= "object" then
+    outcome.message, outcome.outputs = join(outcome.message, json.encode(outputs)), nil
+  end
 end
 
 -- }======
@@ -271,7 +306,7 @@ end
 ---@param args any
 ---@param given pintle.context
 ---@param request pintle.request
----@return pintle.outcome?, pintle.error|table|string? err
+---@return pintle.outcome?, pintle.error|table|string? err, "arguments"? reason if the arguments are wrong
 function work.execute(self, name, args, given, request)
   if given.timeout then request:set_deadline(given.timeout, ("Operation %q"):format(name)) end
   local operation = self.operations[name]
@@ -279,7 +314,7 @@ function work.execute(self, name, args, given, request)
   local checked, err = complete and complete(args)
   if not checked then
     checked, err = check_args(self, name, args, request)
-    if not checked then return nil, err end
+    if not checked then return nil, err, operation and err.kind == "invalid" and "arguments" or nil end
   end
   if self.phase ~= "ready" or self.plugin.has_requirements then
     local ok
@@ -294,8 +329,10 @@ function work.execute(self, name, args, given, request)
     local is_cancelled, why = request:cancelled()
     if is_cancelled then return nil, why end
   end
-  if outcome and operation.validate_outputs then check_outputs(self, operation, outcome) end
-  return outcome, err
+  if not outcome then return nil, err end
+  if operation.validate_outputs then check_outputs(self, operation, outcome) end
+  if (outcome.content or outcome.outputs ~= nil) and not self.dialect.plugin.has_content then make_plain(outcome) end
+  return outcome
 end
 
 -- }======

@@ -3,6 +3,7 @@
 local lazy = require "pintle.lazy"
 local values = require "pintle.schema.values"
 
+local drafts = lazy "pintle.schema.drafts"
 local errors = lazy "pintle.schema.errors"
 local references = lazy "pintle.schema.references"
 
@@ -11,12 +12,6 @@ local document = {}
 
 ---The meta-schema of draft 2020-12.
 document.META_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
-
----The keywords that a schema may use, as its `$schema` says.
----@class pintle.schema.dialect
----@field active table<string, true> the keywords that have a meaning
----@field formats boolean whether `format` is an assertion
----@field modernize? fun(schema: table): table converts a schema of an older draft to the keywords of 2020-12
 
 ---The dialect of draft 2020-12, in which every known keyword is active.
 ---@type pintle.schema.dialect
@@ -213,6 +208,7 @@ end
 ---@field children table<string, any> keyword -> node, list of nodes, or nodes by name
 ---@field ref? pintle.schema.node target of $ref
 ---@field dynamic_ref? pintle.schema.node target of $dynamicRef, unless the dynamic scope has another
+---@field structures? table<string, pintle.schema.structure> by keyword that refers to a meta-schema
 ---@field dynamic_name? string the anchor to look for in the dynamic scope
 ---@field check? pintle.schema.check
 
@@ -241,7 +237,7 @@ function registry:dialect_of(schema, otherwise, path)
   local uri = type(schema) == "table" and schema["$schema"]
   if type(uri) ~= "string" then return otherwise end
   if uri == document.META_SCHEMA then return document.STANDARD end
-  return references.find_dialect(self, uri, path .. "/$schema")
+  return drafts.find_dialect(self, uri, path .. "/$schema")
 end
 
 local function modernized(schema, dialect)
@@ -256,9 +252,14 @@ local function resource_of(self, raw, parent, path)
   return references.new_resource(self, id, raw, parent, path)
 end
 
-local function reject_fault(schema, dialect, path)
+-- A keyword as it is written in the schema that was given.
+local function token_of(dialect, raw, keyword)
+  return values.escape_token(dialect.original_name and dialect.original_name(raw, keyword) or keyword)
+end
+
+local function reject_fault(schema, dialect, path, raw)
   local keyword, reason = document.find_fault(schema, dialect.active)
-  if reason then errors.reject(keyword and path .. "/" .. values.escape_token(keyword) or path, reason) end
+  if reason then errors.reject(keyword and path .. "/" .. token_of(dialect, raw, keyword) or path, reason) end
 end
 
 local function enforce_limits(self, depth, path)
@@ -277,7 +278,7 @@ end
 local function add_children(self, node)
   local children = node.children
   document.each_child(node.schema, node.resource.dialect.active, function(child, keyword, key)
-    local at = node.pointer .. "/" .. values.escape_token(keyword)
+    local at = node.pointer .. "/" .. token_of(node.resource.dialect, node.raw, keyword)
     if key == nil then
       children[keyword] = self:add_schema(child, node.resource, at, node.depth + 1)
       return
@@ -312,7 +313,7 @@ function registry:add_schema(raw, parent, at, depth)
   enforce_limits(self, depth, path)
   local resource = resource_of(self, raw, parent, path)
   local schema = modernized(raw, resource.dialect)
-  reject_fault(schema, resource.dialect, path)
+  reject_fault(schema, resource.dialect, path, raw)
   schema = copy(self, schema)
   local node = {
     raw = raw, schema = schema, pointer = at, path = path, depth = depth, resource = resource, children = {},

@@ -1,9 +1,12 @@
--- References between schemas: URIs (RFC 3986, section 5), the resources and anchors that they name, the targets of
--- references, and the dialects that `$schema` names.
+-- References between schemas: URIs (RFC 3986, section 5), the resources and anchors that they name, and the targets of
+-- references.
 
 local document = require "pintle.schema.document"
 local errors = require "pintle.schema.errors"
+local lazy = require "pintle.lazy"
 local values = require "pintle.schema.values"
+
+local drafts = lazy "pintle.schema.drafts"
 
 ---@class pintle.schema.references
 local references = {}
@@ -191,7 +194,8 @@ end
 ---@param registry pintle.schema.registry
 ---@param node pintle.schema.node the schema that has the keyword
 ---@param keyword string
----@return pintle.schema.node? target nil for the meta-schema, if it was not given
+---@return pintle.schema.node? target nil for the meta-schema of a draft that was not given: then `node.structures` has
+---what it describes
 ---@return string fragment
 local function follow(registry, node, keyword)
   local reference, path = node.schema[keyword], node.path .. "/" .. keyword
@@ -199,7 +203,12 @@ local function follow(registry, node, keyword)
   local resource = find_resource(registry, uri)
   fragment = percent_decode(fragment or "")
   if not resource then
-    if uri == document.META_SCHEMA and (fragment == "" or fragment == "meta") then return nil, fragment end
+    local structure = (fragment == "" or fragment == "meta") and drafts.structure_of(uri)
+    if structure then
+      node.structures = node.structures or {}
+      node.structures[keyword] = structure
+      return nil, fragment
+    end
     errors.reject(path, ("%s is not among the documents"):format(uri))
   end
   local target = find_fragment(registry, resource, fragment)
@@ -210,6 +219,13 @@ end
 -- }======
 
 -- {====== Linking ======
+
+-- The root of a resource of draft 2019-09 with `$recursiveAnchor` is the target of dynamic references to the anchor "".
+local function add_recursive_anchor(resource)
+  local schema = resource.root.schema
+  local is_recursive = resource.dialect.is_recursive and type(schema) == "table" and schema["$recursiveAnchor"] == true
+  if is_recursive then resource.dynamic[""] = resource.root end
+end
 
 -- Keywords whose schemas are only used through references.
 local REFERENCED_ONLY = { ["$defs"] = true, definitions = true, contentSchema = true }
@@ -235,6 +251,7 @@ local function follow_dynamic(registry, node, names)
   if node.schema["$dynamicRef"] == nil then return nil end
   local target, fragment = follow(registry, node, "$dynamicRef")
   node.dynamic_ref = target
+  if target then add_recursive_anchor(target.resource) end
   if target and target.resource.dynamic[fragment] == target then
     node.dynamic_name = fragment
     names[fragment] = true
@@ -264,7 +281,9 @@ local function extend(registry, reached, names, done)
     end
   end
   for _, uri in ipairs(values.sorted_names(registry.resources)) do
-    for name in pairs(names) do add(registry.resources[uri].dynamic[name]) end
+    local resource = registry.resources[uri]
+    if names[""] then add_recursive_anchor(resource) end
+    for name in pairs(names) do add(resource.dynamic[name]) end
   end
   return done
 end
@@ -299,123 +318,6 @@ function references.link(registry, root)
   while done < #reached do done = extend(registry, reached, names, done) end
   reject_loops(reached)
   return reached, next(names) ~= nil
-end
-
--- }======
-
--- {====== Dialects of older drafts ======
-
--- Schemas of older drafts are converted to the keywords of 2020-12. Tools still write them, and a $ref may lead to one.
-
-local function copy(schema)
-  local result = {}
-  for keyword, value in next, schema do result[keyword] = value end
-  return result
-end
-
-local function drop(schema, ...)
-  for _, keyword in ipairs { ... } do schema[keyword] = nil end
-end
-
--- Older drafts had an array in `items` for what is now `prefixItems`, and `additionalItems` for the other items.
-local function modernize_items(schema)
-  schema.prefixItems = nil
-  if values.is_array(schema.items) then
-    schema.prefixItems, schema.items = schema.items, schema.additionalItems
-  end
-  schema.additionalItems = nil
-end
-
--- $recursiveRef is treated as a plain reference, which it is unless another schema extends this one.
-local function modernize_2019(schema)
-  local result = copy(schema)
-  drop(result, "$dynamicAnchor")
-  result["$dynamicRef"] = result["$recursiveRef"]
-  modernize_items(result)
-  return result
-end
-
--- Keywords beside a $ref were ignored.
-local function modernize_7(schema)
-  if schema["$ref"] ~= nil then return { ["$ref"] = schema["$ref"], definitions = schema.definitions } end
-  local result = copy(schema)
-  drop(result, "$dynamicAnchor", "$dynamicRef", "$anchor", "$defs", "dependentSchemas", "dependentRequired",
-    "minContains", "maxContains", "unevaluatedItems", "unevaluatedProperties")
-  modernize_items(result)
-  local anchor = type(result["$id"]) == "string" and result["$id"]:match "^#(.+)$"
-  if anchor then result["$id"], result["$anchor"] = nil, anchor end
-  return result
-end
-
--- By the URI of the meta-schema.
-local OLDER_DRAFTS = {
-  ["https://json-schema.org/draft/2019-09/schema"] = modernize_2019,
-  ["http://json-schema.org/draft-07/schema"] = modernize_7,
-  ["http://json-schema.org/draft-06/schema"] = modernize_7,
-}
-
--- }======
-
--- {====== Dialects by vocabularies ======
-
-local VOCABULARY_PREFIX = "https://json-schema.org/draft/2020-12/vocab/"
-
--- The keywords of each vocabulary.
-local VOCABULARIES = {
-  core = [[$id $schema $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment $defs definitions]],
-  applicator = [[prefixItems items contains additionalProperties properties patternProperties dependentSchemas
-    dependencies propertyNames if then else allOf anyOf oneOf not]],
-  unevaluated = [[unevaluatedItems unevaluatedProperties]],
-  validation = [[type const enum multipleOf maximum exclusiveMaximum minimum exclusiveMinimum
-    maxLength minLength pattern maxItems minItems uniqueItems maxContains minContains
-    maxProperties minProperties required dependentRequired]],
-  ["meta-data"] = [[title description default deprecated readOnly writeOnly examples]],
-  ["format-annotation"] = [[format]],
-  ["format-assertion"] = [[format]],
-  content = [[contentEncoding contentMediaType contentSchema]],
-}
-
-local function keywords_of(uri)
-  local name = uri:sub(1, #VOCABULARY_PREFIX) == VOCABULARY_PREFIX and uri:sub(#VOCABULARY_PREFIX + 1)
-  return VOCABULARIES[name]
-end
-
-local function add_vocabulary(dialect, uri)
-  for keyword in keywords_of(uri):gmatch "%S+" do dialect.active[keyword] = true end
-  if uri == VOCABULARY_PREFIX .. "format-assertion" then dialect.formats = true end
-end
-
--- The dialect of a meta-schema with `$vocabulary`, which says by URI whether a vocabulary is required. The core
--- vocabulary is part of every dialect.
-local function from_vocabularies(vocabularies, path)
-  local dialect = { active = {}, formats = false }
-  add_vocabulary(dialect, VOCABULARY_PREFIX .. "core")
-  for _, uri in ipairs(values.sorted_names(vocabularies)) do
-    if keywords_of(uri) then
-      add_vocabulary(dialect, uri)
-    elseif vocabularies[uri] == true then
-      errors.reject(path, ("the vocabulary %s is required but unknown"):format(uri))
-    end
-  end
-  return dialect
-end
-
----The dialect that `$schema` names: 2020-12, an older draft, or the vocabularies of a given meta-schema.
----@param registry pintle.schema.registry
----@param name string the value of `$schema`
----@param path string of that keyword
----@return pintle.schema.dialect
-function references.find_dialect(registry, name, path)
-  local standard = document.STANDARD
-  local uri = references.resolve("", name)
-  if uri == document.META_SCHEMA then return standard end
-  if OLDER_DRAFTS[uri] then return { active = standard.active, formats = false, modernize = OLDER_DRAFTS[uri] } end
-  local meta_schema = references.find_document(registry, uri)
-  if not values.is_object(meta_schema) then
-    errors.reject(path, ("the meta-schema %s is not among the documents"):format(name))
-  end
-  local vocabularies = meta_schema["$vocabulary"]
-  return values.is_object(vocabularies) and from_vocabularies(vocabularies, path) or standard
 end
 
 -- }======

@@ -142,7 +142,7 @@ describe("content", function()
     return { answer.id, answer.error.code, answer.error.message }
   end
 
-  it("has the version 0.1, always", function()
+  it("always has the version 0.1", function()
     local server <close> = editor.opened()
     assert.same({ "2", -32600, 'Invalid Request: version: "0.1" expected, got "0.2"' },
       refused(server, '{"version":"0.2","jsonrpc":"2.0","id":"2","method":"edit","params":{"text":"x"}}'))
@@ -154,7 +154,7 @@ describe("content", function()
       refused(server, '{"jsonrpc":"2.0","method":"edit","params":{"text":"x"}}'))
   end)
 
-  it("has it in the very first message, too", function()
+  it("has the version in the first message, too", function()
     for body, message in pairs {
       ['{"version":"0.2","jsonrpc":"2.0","id":"1","method":"initialize"}'] =
         'Invalid Request: version: "0.1" expected, got "0.2"',
@@ -170,7 +170,7 @@ describe("content", function()
     end
   end)
 
-  it("has jsonrpc 2.0, always", function()
+  it("always has jsonrpc 2.0", function()
     local server <close> = editor.opened()
     assert.same({ "2", -32600, 'Invalid Request: jsonrpc is not "2.0"' },
       refused(server, '{"version":"0.1","jsonrpc":"1.0","id":"2","method":"edit"}'))
@@ -219,7 +219,7 @@ describe("base types", function()
     end
   end)
 
-  it("has UInt, from 0 to 2^32 - 1, which is what a schema means that has a minimum from 0 on", function()
+  it("has UInt, from 0 to 2^32 - 1, for schemas with a minimum of at least 0", function()
     local server <close> = editor.opened()
     for _, value in ipairs { "0", "4294967295" } do
       assert.is_nil(message(server, "edit", ('{"text":"x","line":%s}'):format(value)))
@@ -274,14 +274,14 @@ describe("request message", function()
     end
   end)
 
-  it("may have an integer all the same, and is answered with that integer", function()
+  it("may have an integer instead, and is answered with that integer", function()
     local server <close> = editor.start "examples/greeter/plugin.lua"
     assert.equal((INITIALIZED:gsub('"id":"1"', '"id":1')), server:ask(editor.initialization("{}", 1)))
     assert.equal('{"version":"0.1","jsonrpc":"2.0","id":7,"result":"Hello, Ada"}',
       server:ask '{"version":"0.1","jsonrpc":"2.0","id":7,"method":"greet","params":{"name":"Ada"}}')
   end)
 
-  it("goes the other way as well, with a string for its id", function()
+  it("is also sent by the server, with a string as its id", function()
     local server <close> = editor.opened()
     server:say '{"version":"0.1","jsonrpc":"2.0","id":"2","method":"back"}'
     assert.equal('{"version":"0.1","jsonrpc":"2.0","id":"1","method":"question","params":["life"]}', server:body())
@@ -310,7 +310,7 @@ describe("response message", function()
     assert.same({ outputs = { lines = 3, text = "ä" } }, json.decode(result "outputs"))
   end)
 
-  it("has an error with the code 1 where an operation has failed", function()
+  it("has an error with the code 1 if an operation fails", function()
     local server <close> = editor.opened()
     assert.equal('{"version":"0.1","jsonrpc":"2.0","id":"2","error":{"code":1,"message":"nothing to write"}}',
       server:ask '{"version":"0.1","jsonrpc":"2.0","id":"2","method":"edit","params":{"text":""}}')

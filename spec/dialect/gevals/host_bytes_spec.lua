@@ -1,5 +1,5 @@
--- The host's side of the gevals protocol, in the order of its text, against an extension that is played from a script
--- and writes down every byte it is sent.
+-- The host's side of the gevals protocol, in the order of its document, with an extension that follows a script
+-- and records every byte that it receives.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local hosts = require "pintle.host"
@@ -7,7 +7,7 @@ local tasks = require "pintle.task"
 
 local json = core.json
 
--- What an extension may say to the request with this id.
+-- The messages that an extension may send for the request with this id.
 local function result(id, text) return ('{"jsonrpc":"2.0","id":%d,"result":%s}'):format(id, text) end
 
 local function failure(id, code, message)
@@ -48,7 +48,7 @@ describe("gevals, on the host's side:", function()
     check_stock()
   end)
 
-  -- Starts one from a script, in the place of the one before.
+  -- Starts an extension from a script, and replaces the previous one.
   local function start(steps, options)
     host:stop()
     os.remove(path)
@@ -58,12 +58,12 @@ describe("gevals, on the host's side:", function()
     return host:start(given)
   end
 
-  -- One that can do `any`, and whatever the script has from its first execute on.
+  -- An extension with the operation `any`, which follows the script from its first execute on.
   local function started(steps, options)
     return assert(start({ say(result(1, manifest(ANY))), table.unpack(steps or {}) }, options))
   end
 
-  -- All that the extension was sent, up to now.
+  -- Everything that the extension has received.
   local function record()
     local file <close> = assert(io.open(path, "rb"))
     return file:read "a"
@@ -77,7 +77,7 @@ describe("gevals, on the host's side:", function()
     end
   end
 
-  -- What came of `any`, answered with these lines.
+  -- The outcome of `any`, answered with these lines.
   local function outcome_of(...)
     return started({ say(...) }):execute("any", {}, { workdir = "/" })
   end
@@ -231,7 +231,7 @@ describe("gevals, on the host's side:", function()
         assert.matches('"args":{},', line(2), 1, true)
       end)
 
-      it("has defaults filled in, for there are extensions that do not know their own", function()
+      it("has defaults filled in, because some extensions do not know their own defaults", function()
         local plugin = assert(start { say(result(1, manifest(APPLY))), say(result(2, '{"success":true}')) })
         local args = { file = "x.yaml" }
         assert(plugin:execute("apply", ordered({ "file" }, args)))
@@ -239,7 +239,7 @@ describe("gevals, on the host's side:", function()
         assert.same({ file = "x.yaml" }, args)
       end)
 
-      it("is not sent with arguments that do not fit, for there are extensions that do not look", function()
+      it("is not sent with invalid arguments, because some extensions do not check them", function()
         local plugin = assert(start { say(result(1, manifest(APPLY))) })
         for place, args in pairs {
           [""] = {}, ["/file"] = { file = 5 }, ["/namespace"] = { file = "x", namespace = 1 },
@@ -262,7 +262,7 @@ describe("gevals, on the host's side:", function()
     end)
 
     describe("Context Object", function()
-      it("has the directory of the task, which is absolute", function()
+      it("has the directory of the task as an absolute path", function()
         local here = json.encode(require("lfs").currentdir()):sub(2, -2)
         assert.equal(('{"workdir":"%s","phase":"setup"}'):format(here), context_of())
         assert.equal('{"workdir":"/tasks/create-pod","phase":"setup"}', context_of { workdir = "/tasks/create-pod" })
@@ -324,7 +324,7 @@ describe("gevals, on the host's side:", function()
           context_of { workdir = "/", phase = "verify", agent = agent })
       end)
 
-      it("is there in no other", function()
+      it("is missing in all other phases", function()
         local plugin = started()
         for _, phase in ipairs { "setup", "cleanup" } do
           local outcome, err = plugin:execute("any", {}, { phase = phase, agent = { prompt = "x" } })
@@ -441,7 +441,7 @@ describe("gevals, on the host's side:", function()
       assert.same({ code = 0 }, member.peer.child.exit)
     end)
 
-    it("is followed by the end of its input at once, for an extension that waits for that", function()
+    it("is followed by the end of input at once, for extensions that wait for that", function()
       local plugin = started({ say(result(2, "{}")) }, { stop_timeouts = { request = children.patience } })
       local member = plugin.supervisor.members[1]
       local begun = core.now()
@@ -550,7 +550,7 @@ describe("gevals, on the host's side:", function()
   end)
 
   describe("Duration Format", function()
-    it("is read wherever a host takes a time", function()
+    it("is accepted wherever a host takes a time", function()
       local plugin = started({}, { handshake_timeout = "1m", timeout = "1h30m", stop_timeouts = { request = "100ms" } })
       local spec = plugin.supervisor.spec
       assert.same({ 60.0, 5400.0, 0.1 }, { spec.handshake_timeout, spec.timeout, spec.stop_timeouts.request })

@@ -1,5 +1,5 @@
--- The host's side of the gevals protocol, against a far end that is played here; and both sides together, where more
--- than the protocol was agreed on.
+-- The host's side of the gevals protocol, with a fake extension; and both sides together, for the extensions of
+-- the protocol.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local gevals = require "pintle.dialect.gevals"
@@ -15,7 +15,7 @@ local nothing_left
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
--- A session on this peer, as a host makes one.
+-- A session on this peer, as a host creates it.
 local function session_on(peer, options)
   local session = { peer = peer, name = "x", handshake_timeout = 10, running = {}, state = {}, logged = {} }
   for name, value in pairs(options or {}) do session[name] = value end
@@ -29,7 +29,7 @@ end
 
 local MANIFEST = { name = "x", version = "1.0.0", protocolVersion = "0.0.1", operations = {} }
 
--- A session, and the far end of it, whose handlers are given. What it is asked is kept as text.
+-- A session and its fake extension with the given handlers. The requests that it gets are kept as text.
 local function open(handlers, options)
   local near, far = connect.pair({ name = "x" }, { raw = true })
   local asked = {}

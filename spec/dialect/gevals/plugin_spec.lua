@@ -1,4 +1,4 @@
--- The extension's side of the gevals protocol, in the order of its text.
+-- The extension's side of the gevals protocol, in the order of its document.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"
@@ -89,7 +89,7 @@ describe("Initialize", function()
       assert.equal('{"namespace":"my-app"}', plugin:execute("context").result.outputs.config)
     end)
 
-    it("may have null for none", function()
+    it("may have null for no configuration", function()
       local plugin <close> = workshop()
       assert.equal("workshop", plugin:call("initialize", { protocolVersion = "0.0.1", config = json.null }).result.name)
       assert.equal("{}", plugin:execute("context").result.outputs.config)
@@ -120,7 +120,7 @@ describe("Initialize", function()
       assert.equal("slept", json.decode(plugin:line()).result.message)
     end)
 
-    it("takes nothing away when it is repeated", function()
+    it("keeps its effects when it is repeated", function()
       local plugin <close> = workshop()
       plugin:call("initialize", OTHER)
       for _, capabilities in ipairs { json.array(), json.array { "progress" } } do
@@ -242,7 +242,7 @@ describe("Execute", function()
       assert.equal("none", outputs(plugin, { phase = "setup" }).workdir)
     end)
 
-    it("has one of three phases, or none, as the client that is in use sends it", function()
+    it("has one of three phases, or none, as the existing client sends it", function()
       local plugin <close> = workshop()
       for _, phase in ipairs { "setup", "verify", "cleanup" } do
         assert.equal(phase, outputs(plugin, { phase = phase }).phase)
@@ -334,7 +334,7 @@ describe("Execute", function()
     assert.equal("Pod nginx Ready=True", answer.result.message)
   end)
 
-  it("echoes the id as it came", function()
+  it("returns the id unchanged", function()
     local plugin <close> = workshop()
     for _, id in ipairs { "1", "-7", "9007199254740993", "1.0", '"a"', '"\\u0041"', "12345678901234567890123" } do
       local answer = plugin:ask(('{"jsonrpc":"2.0","id":%s,"method":"execute","params":{"operation":"yes","args":{}}}')
@@ -388,7 +388,7 @@ describe("Log (Notification)", function()
     end
   end)
 
-  it("is whole if it just fits", function()
+  it("is not cut if it just fits", function()
     local data = { a = ("x"):rep(64000) }
     assert.same(data, json.decode(logged { message = "m", data = data }).params.data)
   end)
@@ -506,7 +506,7 @@ describe("Error Handling", function()
       assert.equal(-32601, plugin:execute("gret", {}).error.code)
     end)
 
-    it("have an extension that crashes end with another status than 0", function()
+    it("let an extension that crashes end with another status than 0", function()
       local _, status = extension.run("spec/support/plugins/crashing.lua", {})
       assert.equal(1, status)
     end)
@@ -557,7 +557,7 @@ describe("One-Shot Mode", function()
 end)
 
 describe("Example Session", function()
-  it("comes out byte for byte", function()
+  it("is the same byte for byte", function()
     local plugin <close> = extension.plugin "kubernetes"
     local manifest = plugin:ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
     assert.equal('{"jsonrpc":"2.0","id":1,"result":{"name":"kubernetes","version":"1.0.0","protocolVersion":"0.0.1",'

@@ -535,7 +535,7 @@ describe("Protocol Errors", function()
     assert.same({ -32601, 5, "Method not found: parse" }, { code, id, err.message })
   end)
 
-  it("-32602: parameter validation failed, with which it is and why", function()
+  it("-32602: parameter validation failed, with its name and the reason", function()
     local code, _, err = code_of
       '{"jsonrpc":"2.0","id":5,"method":"compile","params":{"template":"","options":{"error_mode":"invalid"}}}'
     assert.equal(-32602, code)

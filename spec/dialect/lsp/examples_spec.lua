@@ -1,4 +1,4 @@
--- The examples of the Language Server Protocol, run as an editor and a user of a shell would.
+-- The examples of the Language Server Protocol, run as an editor and a shell user would.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"
@@ -40,7 +40,7 @@ describe("examples/todo-lsp", function()
 
   after_each(function() host:stop() end)
 
-  -- The diagnostics that the next message brings, as "line:from-to severity message".
+  -- The diagnostics in the next message, as "line:from-to severity message".
   local function diagnostics(method, params)
     local before = #published
     server:notify(method, params)
@@ -76,7 +76,7 @@ describe("examples/todo-lsp", function()
     return shown ~= pintle.null and shown.contents.value or nil
   end
 
-  it("says what it can do", function()
+  it("announces its capabilities", function()
     assert.same({
       executeCommandProvider = { commands = { "todo.count" }, workDoneProgress = true },
       hoverProvider = true,
@@ -103,7 +103,7 @@ describe("examples/todo-lsp", function()
     assert.same({ "0:5-11 3 TODO x" }, change(position(0, 10), position(0, 12), ""))
   end)
 
-  it("takes a column inside of a character for its beginning, and one past the end for the end", function()
+  it("moves a column inside a character to its start, and one past the end to the end", function()
     open "-- 😀\n-- b"
     assert.same({ "0:3-9 3 TODO😀" }, change(position(0, 4), position(0, 4), "TODO"))
     change(position(1, 99), position(1, 99), " FIXME")
@@ -112,12 +112,12 @@ describe("examples/todo-lsp", function()
       change(position(9, 9), position(9, 9), "\n-- TODO"))
   end)
 
-  it("knows the line breaks of all systems", function()
+  it("accepts the line breaks of all systems", function()
     assert.same({ "1:3-7 3 TODO", "2:3-8 2 FIXME", "3:3-7 3 TODO" }, open "x\r\n-- TODO\r-- FIXME\n-- TODO")
     assert.same({ "1:3-7 3 TODO", "2:3-7 3 TODO" }, change(position(1, 7), position(2, 8), ""))
   end)
 
-  it("takes a document as a whole, too", function()
+  it("accepts a whole document, too", function()
     open "-- TODO"
     assert.same({ "1:3-8 2 FIXME" }, diagnostics("textDocument/didChange", {
       textDocument = { uri = URI, version = 3 }, contentChanges = { { text = "\n-- FIXME" } },
@@ -125,13 +125,13 @@ describe("examples/todo-lsp", function()
     assert.equal(3, published[#published].version)
   end)
 
-  it("forgets what is closed", function()
+  it("drops a closed document", function()
     open "-- TODO"
     assert.same({}, diagnostics("textDocument/didClose", { textDocument = { uri = URI } }))
     assert.is_nil(hover(0, 4))
   end)
 
-  it("tells in a hover which it is", function()
+  it("shows the mark in a hover", function()
     open "-- TODO a\n-- FIXME b"
     assert.equal("**TODO**, 1 of 2 in this file", hover(0, 3))
     assert.equal("**FIXME**, 2 of 2 in this file", hover(1, 10))
@@ -139,7 +139,7 @@ describe("examples/todo-lsp", function()
     assert.is_nil(hover(7, 0))
   end)
 
-  it("counts, in any dialect", function()
+  it("counts marks, in any dialect", function()
     in_scratch_file("-- TODO a\n# FIXME b\n-- TODO c\n", function(path)
       assert.equal("2 TODO, 1 FIXME", assert(server:execute("todo.count", { path = path })).message)
       local answer = extension.run(TODO, { extension.execution("todo.count", { path = path }) })
@@ -158,7 +158,7 @@ describe("examples/clangd", function()
 
   local function run(...) return children.run { command = { ... }, stdin = "null" } end
 
-  it("tells of a place what clangd knows", function()
+  it("prints what clangd knows about a position", function()
     if not core.which "clangd" then return pending "clangd is not here" end
     local folder = os.tmpname()
     os.remove(folder)
@@ -176,7 +176,7 @@ describe("examples/clangd", function()
     assert.equal(0, code)
   end)
 
-  it("says how it is used", function()
+  it("prints its usage", function()
     local output, code = run("sh", "-c", "lua5.4 examples/clangd/ask.lua x.c 2>&1")
     assert.same({ "usage: ask.lua FILE LINE COLUMN\n", 2 }, { output, code })
   end)

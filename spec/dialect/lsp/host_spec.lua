@@ -134,7 +134,7 @@ describe("a client of a language server, when it opens", function()
     incapable = "capabilities: object expected, got nil",
     refusing = "server refused to start: not today",
   } do
-    it("takes no server that is " .. nature, function()
+    it("rejects a server that is " .. nature, function()
       local server, err = start(nature)
       assert.is_nil(server)
       assert.matches(pattern, err.message, 1, true)
@@ -146,7 +146,7 @@ describe("a client of a language server, when it opens", function()
     ["options.root: a path or false expected, got number"] = { root = 5 },
     ["options.settings: object expected, got boolean"] = { settings = true },
   } do
-    it("wants options that it knows: " .. wrong, function()
+    it("rejects invalid options: " .. wrong, function()
       local server, err = start("proper", { options = options })
       assert.is_nil(server)
       assert.matches(wrong, err.message, 1, true)

@@ -20,7 +20,7 @@ describe("a classic server", function()
     local plugin = assert(start(host, "classic"))
     assert.same({ "old", "1" }, { plugin.manifest.name, plugin.manifest.version })
     assert.equal("Be gentle.", plugin.raw_manifest.instructions)
-    assert.same({ "ask", "broken", "crooked", "echo", "hold" }, plugin.manifest.names)
+    assert.same({ "echo", "broken", "hold", "crooked", "ask", "show" }, plugin.manifest.names)
     assert.same({
       PROBE,
       '{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
@@ -70,6 +70,19 @@ describe("a classic server", function()
     local host <close> = new_host()
     assert(start(host, "old"))
     assert.equal("2025-06-18", json.decode(lines()[2]).params.protocolVersion)
+  end)
+
+  it("gets one version after the other of those that its errors list", function()
+    local host <close> = new_host()
+    assert.equal("picky", assert(start(host, "downgrading")).manifest.name)
+    local versions = {}
+    for i = 2, 4 do versions[i - 1] = json.decode(lines()[i]).params.protocolVersion end
+    assert.same({ "2025-11-25", "2025-06-18", "2024-11-05" }, versions)
+  end)
+
+  it("may list the modern version when it refuses initialize", function()
+    local host <close> = new_host()
+    assert.equal("new", assert(start(host, "upgrading", { handshake_timeout = 8 })).manifest.name)
   end)
 
   it("gets only the version that the user sets", function()

@@ -90,7 +90,14 @@ describe("in the modern era", function()
     local plugin <close> = start()
     assert.is_true(call_modern(plugin, "fail").result.isError)
     assert.equal("Unknown tool: smu", call_modern(plugin, "smu").error.message)
-    assert.equal("/a", call_modern(plugin, "sum", { a = "x", b = 1 }).error.data.path)
+    local wrong = call_modern(plugin, "sum", { a = "x", b = 1 }).result
+    assert.same({ "complete", true, 'Invalid params for "sum": at /a: expected integer, got string "x"' },
+      { wrong.resultType, wrong.isError, wrong.content[1].text })
+  end)
+
+  it("has structured content of any type", function()
+    local plugin <close> = start()
+    assert.same({ "a" }, call_modern(plugin, "list-output").result.structuredContent)
   end)
 
   it("has no methods of the classic era", function()

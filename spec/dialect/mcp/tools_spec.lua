@@ -1,5 +1,6 @@
 -- The host's side of the Model Context Protocol: tools as operations, and what servers say and ask.
 local json = require("pintle.core").json
+local pintle = require "pintle"
 local stage = require "spec.support.mcp_stage"
 local tasks = require "pintle.task"
 
@@ -18,9 +19,17 @@ describe("tools", function()
     assert.equal('Invalid params for "echo": at /n: expected integer, got string "x"', err.message)
     _, err = plugin:execute("ecko", {})
     assert.same({ "Unknown operation: ecko", "echo" }, { err.message, err.data.suggestion })
-    _, err = plugin:execute("crooked", {})
-    assert.equal("protocol", err.kind)
     assert.equal(count, #lines())
+  end)
+
+  it("with a schema that is not understood take any arguments, after a warning", function()
+    local host <close> = new_host()
+    local plugin = assert(start(host, "classic"))
+    local warnings = said "warn"
+    assert.equal(1, #warnings)
+    assert.matches("crooked.*arguments are not checked", warnings[1])
+    assert.equal('got {"any":[1,2]}', assert(plugin:execute("crooked", { any = { 1, 2 } })).message)
+    assert.equal(1, #said "warn")
   end)
 
   it("return an outcome: text as message, structured content as outputs, and the whole result", function()
@@ -32,6 +41,49 @@ describe("tools", function()
     local list = lines()
     assert.equal('{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"echo","arguments":{"n":5}}}',
       list[#list])
+  end)
+
+  it("return content of any kind, with bytes instead of base64", function()
+    local host <close> = new_host()
+    local plugin = assert(start(host, "classic"))
+    local png = pintle.bytes "\x89PNG\r\n\x1a\n"
+    local outcome = assert(plugin:execute("show", { which = "all" }))
+    assert.equal("see", outcome.message)
+    local content = outcome.content
+    assert.equal(6, #content)
+    assert.same({ "see", "image/png", "x:b" }, { content[1].text, content[2].mimeType, content[5].resource.uri })
+    assert.is_true(content[2].data == png)
+    assert.same({ "\0\1\2", "%PDF" }, { tostring(content[3].data), tostring(content[4].resource.blob) })
+    assert.equal("iVBORw0KGgo=", outcome.result.content[2].data)
+    outcome = assert(plugin:execute("show", { which = "image" }))
+    assert.equal("[image: image/png, 8 bytes]", outcome.message)
+    assert.equal("n is 1", assert(plugin:execute("echo", { n = 1 })).content[1].text)
+  end)
+
+  it("return content as it is if it is not what it should be", function()
+    local host <close> = new_host()
+    local outcome = assert(assert(start(host, "classic")):execute("show", { which = "crooked" }))
+    assert.same({ "no base64!", "odd", "hologram" },
+      { outcome.content[1].data, outcome.content[2], outcome.content[3].type })
+    assert.same({ "data of its content is not base64" }, { said("warn")[#said "warn"] })
+  end)
+
+  it("return structured content of any type", function()
+    local host <close> = new_host()
+    local outcome = assert(assert(start(host, "classic")):execute("show", { which = "list" }))
+    assert.same({ { 1, 2 } }, { outcome.outputs })
+    assert.is_nil(outcome.message)
+  end)
+
+  it("keep the server's order, and the members that only MCP has", function()
+    local host <close> = new_host()
+    local plugin = assert(start(host, "classic"))
+    assert.same({ "echo", "broken", "hold", "crooked", "ask", "show" }, plugin.manifest.names)
+    assert.same({
+      title = "Echo", annotations = { readOnlyHint = true }, icons = { { src = "data:," } }, _meta = { ["x/y"] = 1 },
+      execution = { taskSupport = "forbidden" },
+    }, plugin.manifest.operations.echo.dialects.mcp)
+    assert.same({}, plugin.manifest.operations.hold.dialects.mcp)
   end)
 
   it("have outputs that are checked", function()
@@ -73,13 +125,30 @@ describe("tools", function()
   it("are skipped with a warning if they are malformed", function()
     local host <close> = new_host()
     local plugin = assert(start(host, "careless"))
-    assert.same({ "schemaless", "twice" }, plugin.manifest.names)
+    assert.same({ "twice", "schemaless" }, plugin.manifest.names)
     assert.equal("second", plugin.manifest.operations.twice.description)
     local warnings = table.concat(said "warn", "\n")
     assert.matches('there are two tools "twice"', warnings, 1, true)
     assert.matches("a tool that has no name", warnings, 1, true)
-    local _, err = start(host, "listless")
-    assert.same({ "protocol", "listless: its answer to tools/list has no list of tools" }, { err.kind, err.message })
+    plugin = assert(start(host, "listless"))
+    local _, err = plugin:execute "any"
+    assert.same({ "protocol", "its tools cannot be listed: its answer to tools/list has no list of tools" },
+      { err.kind, err.message })
+  end)
+
+  it("are listed again by execute if listing them has failed", function()
+    local host <close> = new_host()
+    local plugin = assert(start(host, "shy"))
+    assert.same({}, plugin.manifest.names)
+    assert.same({ "its tools cannot be listed: no list today" }, said "warn")
+    local _, err = plugin:execute("echo", { n = 1 })
+    assert.same({ "remote", -32603, "its tools cannot be listed: no list today" }, { err.kind, err.code, err.message })
+    _, err = plugin:execute("echo", { n = "x" })
+    assert.equal('Invalid params for "echo": at /n: expected integer, got string "x"', err.message)
+    assert.equal("echo", plugin.manifest.names[1])
+    local count = #lines()
+    assert.equal("n is 1\nand that is all", assert(plugin:execute("echo", { n = 1 })).message)
+    assert.equal(count + 1, #lines())
   end)
 
   it("are cut if the list has no end; unlisted tools can be executed", function()
@@ -89,7 +158,7 @@ describe("tools", function()
     assert.is_true(plugin.manifest.is_open)
     assert.same({ "its list of tools has no end" }, said "warn")
     plugin = assert(start(host, "stuck"))
-    assert.same({ "broken", "echo", "hold" }, plugin.manifest.names)
+    assert.same({ "echo", "broken", "hold" }, plugin.manifest.names)
     assert.same({ "tools/list", "tools/list" }, table.move(methods(), #lines() - 1, #lines(), 1, {}))
     assert.equal("logging/setLevel", methods()[#lines() - 2])
     assert.equal("n is 3\nand that is all", assert(plugin:execute("echo", { n = 3 })).message)
@@ -210,8 +279,12 @@ describe("a pintle plugin", function()
       assert.same({ "greeting", { name = "Ada" } }, { stage.entries[1].message, stage.entries[1].data })
       outcome = assert(plugin:execute("greet", { name = "" }))
       assert.same({ false, "nobody to greet" }, { outcome.success, outcome.error })
-      local _, err = plugin:call("tools/call", { name = "greet", arguments = { name = 5 } })
-      assert.same({ "remote", -32602 }, { err.kind, err.code })
+      local result, err = plugin:call("tools/call", { name = "greet", arguments = { name = 5 } })
+      if version == "2025-06-18" then
+        assert.same({ "remote", -32602 }, { err.kind, err.code })
+      else
+        assert.is_true(result.isError)
+      end
     end)
   end
 

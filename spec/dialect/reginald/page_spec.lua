@@ -15,7 +15,7 @@ local function write_plugin(folder)
 end
 
 describe("the page on Reginald", function()
-  it("has a plugin that hosts of june take", function()
+  it("has a plugin that hosts of june accept", function()
     local folder <close> = folders.new()
     local path = write_plugin(folder)
     local june <close> = june_host { "lua5.4", path }
@@ -27,7 +27,7 @@ describe("the page on Reginald", function()
     assert.is_nil(june.last_mistake)
   end)
 
-  it("has a plugin that hosts of july take, with the settings of its commands", function()
+  it("has a plugin that hosts of july accept, with the settings of its commands", function()
     local folder <close> = folders.new()
     local path = write_plugin(folder)
     local manifest = children.run { command = { "lua5.4", path, "--manifest", "reginald" }, stdin = "null" }

@@ -1,5 +1,5 @@
--- The written specification of Reginald's protocol, version 0, and the draft before it: heading by heading, sentence by
--- sentence. What the programs do beyond it is in the other specs about Reginald.
+-- The written specification of Reginald's protocol, version 0, and its earlier draft: heading by heading, sentence by
+-- sentence. Behaviour of the programs beyond it is in the other specs about Reginald.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local july_host = require "spec.support.reginald.july_host"

@@ -1,4 +1,4 @@
--- Settings as a host of july makes them of a manifest.json: those of commands are among those of the plugin, and those
+-- Settings that a host of july makes from a manifest.json: those of commands are among those of the plugin, and those
 -- of nested commands among their parents'.
 local children = require "spec.support.children"
 local json = require("pintle.core").json

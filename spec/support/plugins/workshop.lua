@@ -50,6 +50,17 @@ operation("table-output", function() return { outputs = { items = { 1, 2 } } } e
 operation("function-output", function() return { outputs = { f = print } } end)
 operation("null-output", function() return { outputs = { n = pintle.null } } end)
 operation("list-output", function() return { outputs = { "a" } } end)
+operation("bytes", function() return pintle.bytes "%PDF-" end)
+operation("content", function()
+  return { message = "see", content = {
+    "some text", pintle.bytes "\x89PNG\r\n\x1A\n", { type = "resource_link", uri = "note:///a", name = "note" },
+    { type = "resource", resource = { uri = "note:///a", text = "the note" } },
+  } }
+end)
+operation("failed-content", function()
+  return nil, { error = "broken", content = { pintle.bytes("x", "audio/wav") } }
+end)
+operation("bad-content", function() return { content = { "a", { type = "image", data = "?" } } } end)
 operation("infinite-output", function() return { outputs = { n = math.huge } } end)
 operation("bytes-output", function() return { outputs = { b = pintle.bytes "x" } } end)
 operation("bad-utf8", function() return "\xff" end)

@@ -326,12 +326,23 @@ local function measured_log_params(level, message, data)
   } or nil)
 end
 
+-- The params of short messages, used again for each: `notify` encodes them before it returns.
+local SHORT_LOG, SHORT_LOG_WITH_DATA = log_params("", ""), log_params("", "", true)
+
+local function send_short_log(server, level, message, data)
+  local params = data == nil and SHORT_LOG or SHORT_LOG_WITH_DATA
+  params.level, params.message, params.data = level, message, data
+  local ok, err = server.peer:notify("log", params)
+  if data ~= nil then params.data = true end -- so that the data can be collected
+  return ok, err
+end
+
 ---A plugin that is run once, from a shell, is not initialized: then stdout is for the answer alone, and logs go to
 ---stderr.
 function plugin.log(server, _, level, message, data)
   if not server.state.has_host then return server:note(level, message, data) end
   if #message <= SHORT and (data == nil or type(data) == "table" and has_few_short_members(data)) then
-    return server.peer:notify("log", log_params(level, message, data))
+    return send_short_log(server, level, message, data)
   end
   local params, err = measured_log_params(level, message, data)
   if not params then return nil, err end
@@ -343,6 +354,7 @@ end
 -- {====== Progress and parts ======
 
 local PROGRESS = json.order { "id", "value", "message" }
+local FRACTION = {} -- the data of a log message about progress, used again for each
 local PART = json.order { "id", "part" }
 
 -- An id that is not a plain value is sent back as text.
@@ -357,9 +369,9 @@ function plugin.progress(server, request, fraction, message)
     local params = { id = sendable_id(request), value = fraction, message = message }
     return server.peer:notify("progress", setmetatable(params, PROGRESS))
   end
-  local data = { progress = fraction }
-  if message and #message > SHORT then return plugin.log(server, request, "debug", message, data) end
-  return server.peer:notify("log", log_params("debug", message or "progress", data))
+  FRACTION.progress = fraction
+  if message and #message > SHORT then return plugin.log(server, request, "debug", message, FRACTION) end
+  return send_short_log(server, "debug", message or "progress", FRACTION)
 end
 
 function plugin.part(server, request, part)

@@ -8,6 +8,7 @@ local wire = require "pintle.dialect.mcp.wire"
 
 local json = core.json
 
+local MOST_PAGES = 1000
 local MOST_ROUNDS = 10 -- times that one call is made, if the server asks for input
 
 local client = {}
@@ -254,6 +255,31 @@ function client.call(session, method, params, options)
   local result, err = session.peer:call(method, wire.with_meta(params, client.meta(session)), options)
   if not asks_for_input(result) then return result, err end
   return client.repeat_call(session, method, params, options, result, begun)
+end
+
+---Reads a list page by page. A list without an end is cut.
+---@param session pintle.session
+---@param method string
+---@param member string the name of the list in each page
+---@param timeout_of fun(session: pintle.session): number|false the timeout of the next page
+---@param add fun(item: any)
+---@return boolean? is_cut, pintle.error?
+function client.read_pages(session, method, member, timeout_of, add)
+  local cursor
+  for _ = 1, MOST_PAGES do
+    local page, err = client.call(session, method, { cursor = cursor }, { timeout = timeout_of(session) })
+    if page == nil then return nil, err or errors.new("protocol", ("its answer to %s is empty"):format(method)) end
+    if json.kind(page) ~= "object" or json.kind(page[member]) ~= "array" then
+      return protocol_error("its answer to %s has no list of %s", method, member)
+    end
+    for _, item in ipairs(page[member]) do add(item) end
+    local next_cursor = jsonrpc.given(page.nextCursor)
+    if next_cursor == nil then return false end
+    if next_cursor == cursor then break end
+    cursor = next_cursor
+  end
+  session:log("warn", ("its list of %s has no end"):format(member))
+  return true
 end
 
 -- }======

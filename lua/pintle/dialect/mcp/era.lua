@@ -196,7 +196,17 @@ local function refuse_call(_, method)
     MODERN))
 end
 
----Sets `request.mcp`. In the modern era a server cannot call the client, and only subscribers are notified of changes.
+local TRACE = { "traceparent", "tracestate", "baggage" }
+
+-- Passes the trace of a request on to the calls that are made for it.
+local function call_with_trace(request, method, params, options)
+  local trace = {}
+  for _, name in ipairs(TRACE) do trace[name] = request.meta[name] end
+  return request.peer:call(method, wire.with_meta(params, trace), options)
+end
+
+---Sets `request.mcp` and `request.meta`. In the modern era a server cannot call the client, and only subscribers are
+---notified of changes.
 ---@param server pintle.server
 ---@param request pintle.request
 ---@param meta table
@@ -206,7 +216,12 @@ function era.attach(server, request, meta)
     is_modern = is_modern, token = meta.progressToken, rank = RANK[meta[LEVEL]], reported = -1,
     capabilities = is_modern and meta[CAPABILITIES] or server.state.client_capabilities or {},
   }
-  if is_modern then request.call, request.notify = refuse_call, server.state.notify_subscribers end
+  request.meta = meta
+  if is_modern then
+    request.call, request.notify = refuse_call, server.state.notify_subscribers
+  elseif meta.traceparent or meta.tracestate or meta.baggage then
+    request.call = call_with_trace
+  end
 end
 
 -- }======

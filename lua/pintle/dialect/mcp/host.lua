@@ -4,6 +4,7 @@ local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
+local received = require "pintle.dialect.mcp.received"
 local wire = require "pintle.dialect.mcp.wire"
 
 local json, now = core.json, core.now
@@ -77,20 +78,38 @@ local function initialize(session, version)
   return description
 end
 
--- The newest classic version among those in the data of an error.
-local function classic_version_in(data)
-  local supported = type(data) == "table" and data.supported
-  for _, version in ipairs(wire.CLASSIC) do
+local VERSIONS = { wire.MODERN, table.unpack(wire.CLASSIC) } -- newest first
+
+-- The newest version that the error of a server lists, that is known here, and that was not tried yet.
+local function version_in(err, tried)
+  local supported = err.kind == "remote" and type(err.data) == "table" and err.data.supported
+  for _, version in ipairs(VERSIONS) do
     for _, other in ipairs(type(supported) == "table" and supported or {}) do
-      if other == version then return version end
+      if other == version and not tried[version] then return version end
     end
   end
+end
+
+-- Tries a version, and then those that the errors of the server list.
+local function try_version(session, version, tried)
+  local description, err
+  repeat
+    tried[version] = true
+    if version == wire.MODERN then
+      description, err = discover(session, time_left(session))
+    else
+      description, err = initialize(session, version)
+    end
+    version = not description and version_in(err, tried)
+  until not version
+  return description, err
 end
 
 -- A modern server that was only slow to start refuses `initialize`: then `server/discover` is tried again.
 local function fall_back(session)
   session.persistent.is_classic = true
-  local description, err = initialize(session, wire.CLASSIC[1])
+  local description, err = try_version(session, wire.CLASSIC[1], {})
+  if session.state.is_modern then session.persistent.is_classic = false end
   if description or err.kind ~= "remote" then return description, err end
   local left = time_left(session)
   description = left > 0 and discover(session, left) or nil
@@ -114,8 +133,9 @@ local function try_both_eras(session)
     return nil, err, "again"
   end
   if err.kind ~= "remote" or err.code ~= wire.UNSUPPORTED_VERSION then return fall_back(session) end
-  local version = classic_version_in(err.data)
-  if version then return initialize(session, version) end
+  local tried = { [wire.MODERN] = true }
+  local version = version_in(err, tried)
+  if version then return try_version(session, version, tried) end
   return nil, err
 end
 
@@ -131,39 +151,42 @@ end
 
 -- {====== List of tools ======
 
-local MOST_PAGES = 1000
+-- The members of a tool that only this protocol has.
+local function own_members(tool)
+  return {
+    title = given(tool.title), annotations = given(tool.annotations), icons = given(tool.icons),
+    _meta = given(tool._meta), execution = given(tool.execution),
+  }
+end
 
-local function add_operation(session, operations, tool)
+local function add_operation(session, operations, names, tool)
   local name = type(tool) == "table" and tool.name
   if type(name) ~= "string" then return session:log("warn", "a tool that has no name", tool) end
-  if operations[name] then session:log("warn", ("there are two tools %q; the last one counts"):format(name)) end
-  operations[name] = { description = tool.description, params = tool.inputSchema, outputs = tool.outputSchema }
-end
-
-local function read_page(session, operations, page)
-  if kind_of(page) ~= "object" or kind_of(page.tools) ~= "array" then
-    return protocol_error "its answer to tools/list has no list of tools"
+  if operations[name] then
+    session:log("warn", ("there are two tools %q; the last one counts"):format(name))
+  else
+    names[#names + 1] = name
   end
-  for _, tool in ipairs(page.tools) do add_operation(session, operations, tool) end
-  return given(page.nextCursor) or false
+  operations[name] = {
+    description = tool.description, params = tool.inputSchema, outputs = tool.outputSchema,
+    dialects = { mcp = own_members(tool) },
+  }
 end
 
--- Reads the tools page by page, as operations. A list without an end is cut. `timeout_of(session)` is the timeout of
--- the next page. Returns the operations and whether the list was cut, or nil and an error.
+---The tools of a server, as operations.
+---@class pintle.mcp.tools
+---@field operations table<string, table>
+---@field names string[] in the server's order
+---@field is_cut boolean whether the list has no end
+
+-- `timeout_of(session)` is the timeout of the next page.
 local function read_tools(session, timeout_of)
-  local operations, cursor = {}, nil
-  for _ = 1, MOST_PAGES do
-    local page, err = client.call(session, "tools/list", { cursor = cursor }, { timeout = timeout_of(session) })
-    if page == nil then return nil, err or errors.new("protocol", "its answer to tools/list is empty") end
-    local next_cursor
-    next_cursor, err = read_page(session, operations, page)
-    if err then return nil, err end
-    if not next_cursor then return operations, false end
-    if next_cursor == cursor then break end
-    cursor = next_cursor
-  end
-  session:log("warn", "its list of tools has no end")
-  return operations, true
+  local operations, names = {}, {}
+  local is_cut, err = client.read_pages(session, "tools/list", "tools", timeout_of, function(tool)
+    add_operation(session, operations, names, tool)
+  end)
+  if is_cut == nil then return nil, err end
+  return { operations = operations, names = names, is_cut = is_cut } ---@type pintle.mcp.tools
 end
 
 -- }======
@@ -180,12 +203,44 @@ end
 
 local function non_blank(value) return type(value) == "string" and value:find "%S" and value or nil end
 
-local function manifest_of(session, operations, is_cut)
+local NO_TOOLS = { operations = {}, names = {}, is_cut = false } ---@type pintle.mcp.tools
+local UNREAD_TOOLS = { operations = {}, names = {}, is_cut = true } ---@type pintle.mcp.tools
+
+local function manifest_of(session, tools)
   local info = info_of(session.raw_manifest)
   return {
     name = non_blank(info.name) or session.name, version = non_blank(info.version) or false, is_version_free = true,
-    description = non_blank(info.description), operations = operations, is_open = is_cut,
+    description = non_blank(info.description), operations = tools.operations, names = tools.names,
+    is_open = tools.is_cut,
   }
+end
+
+local function set_tools(session, tools)
+  session:update_manifest(manifest_of(session, tools))
+  session.execute = host.execute
+end
+
+-- The time that a call has left, for its parts; its context or options have the timeout.
+local function countdown(session, timeout)
+  if timeout == nil then timeout = session.peer.timeout end
+  local deadline = timeout and now() + timeout
+  return function() return deadline and math.max(deadline - now(), 0) end
+end
+
+-- Stands in for `execute` after the list of tools has failed: tries the list again.
+local function list_and_execute(session, operation, args, context)
+  local left = countdown(session, context.wait_timeout)
+  local tools, err = read_tools(session, left)
+  if not tools then
+    return nil, errors.new(err.kind, "its tools cannot be listed: " .. err.message, err)
+  end
+  set_tools(session, tools)
+  args, err = session.manifest:check(operation, args)
+  if not args then return nil, err end
+  local rest = {}
+  for name, value in pairs(context) do rest[name] = value end
+  rest.wait_timeout, rest.is_shared = left(), nil
+  return session.execute(session, operation, args, rest)
 end
 
 local function set_log_level(session, capabilities)
@@ -214,12 +269,16 @@ function host.open(session)
   session.raw_manifest = description
   local capabilities = given(description.capabilities) or {}
   set_log_level(session, capabilities)
-  if capabilities.tools == nil then return manifest_of(session, {}) end
+  if capabilities.tools == nil then return manifest_of(session, NO_TOOLS) end
   subscribe(session, capabilities)
-  local operations, is_cut = read_tools(session, time_left)
-  if operations and session.state.has_changed then operations, is_cut = read_tools(session, time_left) end
-  if not operations then return nil, is_cut end
-  return manifest_of(session, operations, is_cut)
+  local tools
+  tools, err = read_tools(session, time_left)
+  if tools and session.state.has_changed then tools, err = read_tools(session, time_left) end
+  if tools then return manifest_of(session, tools) end
+  if err.kind ~= "remote" and err.kind ~= "protocol" then return nil, err end
+  session:log("warn", "its tools cannot be listed: " .. err.message)
+  session.execute = list_and_execute
+  return manifest_of(session, UNREAD_TOOLS)
 end
 
 -- }======
@@ -245,13 +304,18 @@ local function is_json_of(text, structured)
   return value ~= nil and is_equal(value, structured)
 end
 
+-- Content without any text is described.
 local function message_of(content, structured)
-  local texts = {}
+  local texts, has_text = {}, false
   for _, block in ipairs(content) do
     local text = type(block) == "table" and block.type == "text" and block.text
-    if type(text) == "string" and not is_json_of(text, structured) then texts[#texts + 1] = text end
+    if type(text) == "string" then
+      has_text = true
+      if not is_json_of(text, structured) then texts[#texts + 1] = text end
+    end
   end
   if #texts > 0 then return table.concat(texts, "\n") end
+  return not has_text and received.text(content) or nil
 end
 
 local function result_error(operation, format, ...)
@@ -273,11 +337,12 @@ local function read_result(session, operation, result)
   end
   local content, structured = given(result.content), given(result.structuredContent)
   if content ~= nil and kind_of(content) ~= "array" then return result_error(operation, "content is no list") end
-  local message = message_of(content or {}, structured)
+  content = received.list(session, content or {}, received.block)
+  local message = message_of(content, structured)
   local success = result.isError ~= true
   return check_outputs(session, operation, {
     success = success, message = message, error = not success and (message or "it failed") or nil,
-    outputs = structured, result = result,
+    outputs = structured, content = content, result = result,
   })
 end
 
@@ -294,7 +359,7 @@ end
 local function outcome_of(session, operation, result)
   local known = session.manifest.operations[operation]
   local text = type(result) == "table" and not (known and known.validate_outputs) and only_text_of(result)
-  if text then return { success = true, message = text, result = result } end
+  if text then return { success = true, message = text, content = result.content, result = result } end
   return read_result(session, operation, result)
 end
 
@@ -364,9 +429,9 @@ host.handlers["notifications/tools/list_changed"] = function(session)
   state.is_reading = true
   while state.has_changed do
     state.has_changed = false
-    local operations, err = read_tools(session, refresh_timeout)
-    if operations then
-      session:update_manifest(manifest_of(session, operations, err))
+    local tools, err = read_tools(session, refresh_timeout)
+    if tools then
+      set_tools(session, tools)
     else
       session:log("warn", "its tools have changed, and cannot be read: " .. tostring(err))
     end

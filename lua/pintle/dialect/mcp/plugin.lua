@@ -4,13 +4,17 @@ local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
 local jsonrpc = require "pintle.jsonrpc"
+local subscriptions = lazy "pintle.dialect.mcp.subscriptions"
 local tools = lazy "pintle.dialect.mcp.tools"
 local wire = require "pintle.dialect.mcp.wire"
 
 local RANK = wire.RANK
 
 ---@type pintle.dialect.plugin
-local plugin = {}
+local plugin = { has_content = true }
+
+-- Since this version wrong arguments are a result with `isError`, which a model can read and correct.
+local RETURNS_WRONG_ARGUMENTS = "2025-11-25"
 
 -- {====== Handshake and discovery ======
 
@@ -57,9 +61,10 @@ local function initialize(server, params, request)
   if not ok then return nil, err end
   ok, err = begin(server, params)
   if not ok then return nil, err end
-  local version = params.protocolVersion
+  local version = wire.is_classic(params.protocolVersion) and params.protocolVersion or wire.CLASSIC[1]
+  server.state.version, server.state.returns_wrong_arguments = version, version >= RETURNS_WRONG_ARGUMENTS
   return setmetatable({
-    protocolVersion = wire.is_classic(version) and version or wire.CLASSIC[1],
+    protocolVersion = version,
     capabilities = era.capabilities(server.plugin, false),
     serverInfo = era.server_info(server.plugin),
     instructions = era.declaration(server.plugin).instructions,
@@ -85,103 +90,6 @@ end
 
 -- }======
 
--- {====== Subscriptions ======
-
--- In the modern era a client is notified of changes only while it has a request `subscriptions/listen` open. Every
--- notification has the id of that request. The request itself is never answered.
-
-local MOST_SUBSCRIPTIONS = 64
-
--- The member of a subscription that asks for a notification, and the capability that the server needs for it.
-local LIST_CHANGES = {
-  ["notifications/tools/list_changed"] = { "toolsListChanged", "tools" },
-  ["notifications/prompts/list_changed"] = { "promptsListChanged", "prompts" },
-  ["notifications/resources/list_changed"] = { "resourcesListChanged", "resources" },
-}
-local UPDATED = "notifications/resources/updated"
-
-local ACKNOWLEDGED = json.order { "_meta", "notifications" }
-
--- An id that is not a plain value is sent back as text.
-local function sendable_id(id) return type(id) == "userdata" and json.raw(tostring(id)) or id end
-
-local function set_of(list)
-  local set = {}
-  for _, item in ipairs(list) do set[item] = true end
-  return set
-end
-
--- The part of a requested subscription that the server supports.
-local function supported_part(server, requested)
-  local capabilities, supported = era.capabilities(server.plugin, true), {}
-  for _, names in pairs(LIST_CHANGES) do
-    local capability = capabilities[names[2]]
-    if requested[names[1]] == true and capability and capability.listChanged then supported[names[1]] = true end
-  end
-  local resources = jsonrpc.given(requested.resourceSubscriptions)
-  if resources and capabilities.resources and capabilities.resources.subscribe then
-    supported.resourceSubscriptions = json.array(table.move(resources, 1, #resources, 1, {}))
-  end
-  return supported
-end
-
-local function read_subscription(params)
-  local ok, err = wire.check_required(params.notifications, "object", "notifications")
-  local requested = ok and params.notifications
-  if ok then
-    ok, err = jsonrpc.check(requested.resourceSubscriptions, "array", "notifications.resourceSubscriptions")
-  end
-  return ok and requested or nil, err
-end
-
-local function subscribe(server, params, request)
-  local requested, err = read_subscription(params)
-  if not requested then return nil, err end
-  local list = server.state.subscriptions
-  if #list >= MOST_SUBSCRIPTIONS then
-    local problem = "Invalid Request: there are %d subscriptions already"
-    return wire.refuse(jsonrpc.INVALID_REQUEST, problem, MOST_SUBSCRIPTIONS)
-  end
-  local wanted = supported_part(server, requested)
-  local id = sendable_id(request.id)
-  list[#list + 1] = { id = id, wanted = wanted, uris = set_of(wanted.resourceSubscriptions or {}) }
-  request.id = nil -- so that the request is not answered
-  server.peer:notify("notifications/subscriptions/acknowledged",
-    setmetatable({ _meta = { [wire.META.subscription] = id }, notifications = wanted }, ACKNOWLEDGED))
-end
-
--- Returns whether there was a subscription with this id.
-local function unsubscribe(server, id)
-  local list = server.state.subscriptions
-  for i, subscription in ipairs(list) do
-    local own = subscription.id
-    if own == id or type(own) == "userdata" and tostring(own) == json.encode(id) then
-      table.remove(list, i)
-      return true
-    end
-  end
-  return false
-end
-
-local function is_wanted(subscription, method, params)
-  if method == UPDATED then return type(params) == "table" and subscription.uris[params.uri] end
-  return subscription.wanted[LIST_CHANGES[method][1]]
-end
-
--- Sends a notification that belongs to no request. Changes are sent to a classic client and to subscribers.
-local function notify(server, method, params)
-  if method ~= UPDATED and not LIST_CHANGES[method] then return server.peer:notify(method, params) end
-  if server.state.is_classic then server.peer:notify(method, params) end
-  for _, subscription in ipairs(server.state.subscriptions) do
-    if is_wanted(subscription, method, params) then
-      server.peer:notify(method, wire.with_meta(params, { [wire.META.subscription] = subscription.id }))
-    end
-  end
-  return true
-end
-
--- }======
-
 -- {====== Handlers ======
 
 local function set_level(server, params)
@@ -200,7 +108,7 @@ local METHODS = {
   ping = function() return {} end,
   ["logging/setLevel"] = set_level,
   ["tools/list"] = function(...) return tools.list(...) end,
-  ["subscriptions/listen"] = subscribe,
+  ["subscriptions/listen"] = function(...) return subscriptions.listen(...) end,
 }
 
 function plugin.may_handle(server, request, params)
@@ -225,15 +133,16 @@ end
 local function cancellation_of(server)
   return wire.cancellation(function(params)
     local id = params.requestId
-    if id ~= nil and not unsubscribe(server, id) then return id end
+    local is_subscription = id ~= nil and #server.state.subscriptions > 0 and subscriptions.remove(server, id)
+    if not is_subscription then return id end
   end)
 end
 
 function plugin.handlers(server)
   local state = server.state
   state.rank, state.logger, state.subscriptions = RANK.info, server.plugin.manifest.name, {}
-  state.notify_subscribers = function(_, ...) return notify(server, ...) end
-  server.notify = notify
+  state.notify_subscribers = function(_, ...) return subscriptions.notify(server, ...) end
+  server.notify = function(...) return subscriptions.notify(...) end
   wire.set_peer_rules(server.peer, cancellation_of(server), wire.PROGRESS)
   local handlers = { ["notifications/initialized"] = function() end }
   for method, handle in pairs(METHODS) do handlers[method] = handler_of(server, handle) end
@@ -251,15 +160,17 @@ end
 
 local LEVELS = { debug = "debug", info = "info", warn = "warning", error = "error" }
 
-local MESSAGE = json.order { "level", "logger", "data" }
-local DATA = json.order { "message", "data" }
-local REPORT = json.order { "progressToken", "progress", "total", "message" }
+-- Params that are used again for each message: `notify` encodes them before it returns.
+local MESSAGE = setmetatable({ level = "", logger = "", data = "" }, json.order { "level", "logger", "data" })
+local DATA = setmetatable({ message = "", data = "" }, json.order { "message", "data" })
+local REPORT = setmetatable({ progressToken = 0, progress = 0, total = 1, message = "" },
+  json.order { "progressToken", "progress", "total", "message" })
 
 -- The rank of the minimum level that the client asked for; nil if it asked for no logs.
 local function minimum_rank(server, request)
-  local of_request = request and request.mcp
+  local of_request, state = request and request.mcp, server.state
   if of_request and of_request.is_modern then return of_request.rank end
-  return server.state.is_classic and server.state.rank or nil
+  return state.is_classic and state.rank or nil
 end
 
 local function is_stopped(request) return (request.stopped or request.due) and request:cancelled() end
@@ -274,9 +185,14 @@ function plugin.log(server, request, level, message, data)
   local sent_level, minimum = LEVELS[level], minimum_rank(server, request)
   if not minimum then return log_to_stderr(server, level, message, data) end
   if RANK[sent_level] < minimum or request and is_stopped(request) then return true end
-  if data ~= nil then message = setmetatable({ message = message, data = data }, DATA) end
-  return server.peer:notify("notifications/message",
-    setmetatable({ level = sent_level, logger = server.state.logger, data = message }, MESSAGE))
+  if data ~= nil then
+    DATA.message, DATA.data = message, data
+    message = DATA
+  end
+  MESSAGE.level, MESSAGE.logger, MESSAGE.data = sent_level, server.state.logger, message
+  local ok, err = server.peer:notify("notifications/message", MESSAGE)
+  if data ~= nil then DATA.data = "" end -- so that the data can be collected
+  return ok, err
 end
 
 ---Progress is sent if the client asked for it and if it has increased.
@@ -285,8 +201,8 @@ function plugin.progress(server, request, fraction, message)
   local token = of_request and of_request.token
   if token == nil or fraction <= of_request.reported or is_stopped(request) then return true end
   of_request.reported = fraction
-  return server.peer:notify("notifications/progress",
-    setmetatable({ progressToken = token, progress = fraction, total = 1, message = message }, REPORT))
+  REPORT.progressToken, REPORT.progress, REPORT.message = token, fraction, message
+  return server.peer:notify("notifications/progress", REPORT)
 end
 
 -- }======

@@ -100,37 +100,39 @@ local function read_call(server, params)
   return jsonrpc.given(params.arguments) or {}
 end
 
-local NO_CONTEXT = {}
+local NO_CONTEXT, NOTHING = {}, {}
 
 local function text_block(text) return setmetatable({ type = "text", text = text }, TEXT) end
 
 -- Structured content is repeated as text for clients that do not read it.
-local function content_of(message, problem, outputs)
-  local content = json.array()
+local function content_of(outcome, outputs)
+  local content, message, problem = json.array(), outcome.message, outcome.error
   if message ~= nil then content[1] = text_block(message) end
+  for _, block in ipairs(outcome.content or NOTHING) do content[#content + 1] = block end
   if problem ~= message and problem ~= nil then content[#content + 1] = text_block(problem) end
-  if outputs then content[#content + 1] = text_block(json.encode(outputs)) end
+  if outputs ~= nil then content[#content + 1] = text_block(json.encode(outputs)) end
   return content
 end
 
 -- Clients reject a result without structured content if the tool has an output schema.
 local function outputs_of(operation, outcome)
   local outputs = outcome.outputs
-  if outputs == nil then return outcome.success and {} or nil end
-  if kind_of(outputs) == "object" then return outputs end
-  error(("operation %q returned a list as its outputs, which have to have names"):format(operation.name), 0)
+  if outputs == nil and operation.outputs and outcome.success then return {} end
+  return outputs
 end
 
-local function result_of(operation, outcome, result_type, meta)
-  local outputs = outcome.outputs
-  if outputs or operation.outputs then outputs = outputs_of(operation, outcome) end
-  return setmetatable({
-    resultType = result_type,
-    content = content_of(outcome.message, outcome.error, outputs),
-    structuredContent = outputs,
+-- The classic era has structured content only as an object. Outputs of other types go out as text alone.
+local function result_of(operation, outcome, is_modern, meta)
+  local outputs = outputs_of(operation, outcome)
+  local is_structured = outputs ~= nil and (is_modern or kind_of(outputs) == "object")
+  local result = {
+    resultType = is_modern and "complete" or nil,
+    content = content_of(outcome, outputs),
     isError = not outcome.success or nil,
     _meta = meta,
-  }, RESULT)
+  }
+  if is_structured then result.structuredContent = outputs end
+  return setmetatable(result, RESULT)
 end
 
 -- A function that writes the result of a success that is nothing but a text, as most are, out of prepared parts.
@@ -144,7 +146,8 @@ local function text_writer(first, last)
 end
 
 local function is_only_text(operation, outcome)
-  return outcome.success and outcome.message and not outcome.outputs and not outcome.error and not operation.outputs
+  return outcome.success and outcome.message and outcome.outputs == nil and not outcome.error
+    and not outcome.content and not operation.outputs
 end
 
 -- A function that makes the result of a call.
@@ -155,7 +158,7 @@ local function result_writer(server)
   return function(operation, outcome, is_modern)
     local write = is_modern and write_modern or write_classic
     local result = is_only_text(operation, outcome) and write(outcome.message)
-    return result or result_of(operation, outcome, is_modern and "complete" or nil, is_modern and meta or nil)
+    return result or result_of(operation, outcome, is_modern, is_modern and meta or nil)
   end
 end
 
@@ -178,10 +181,12 @@ function tools.handler(server)
       operation = operations[params.name]
     end
     if operation.takes_context then era.attach(server, request, meta) end
-    local outcome
-    outcome, err = server:execute(params.name, args, NO_CONTEXT, request)
+    local outcome, reason
+    outcome, err, reason = server:execute(params.name, args, NO_CONTEXT, request)
     local is_modern = meta[VERSION] ~= nil
-    if not outcome then
+    if reason == "arguments" and (is_modern or state.returns_wrong_arguments) then
+      outcome = { success = false, message = err.message, error = err.message }
+    elseif not outcome then
       return nil, request.id ~= nil and era.error(is_modern, err) or err -- a cancelled request is not answered
     end
     return write_result(operation, outcome, is_modern)

@@ -1,7 +1,6 @@
 -- Keywords that apply other schemas to the same value: references, combinations, conditions; and the checks of
 -- unevaluatedItems and unevaluatedProperties, which come after all of them.
 
-local document = require "pintle.schema.document"
 local lazy = require "pintle.lazy"
 local run = require "pintle.schema.run"
 
@@ -131,16 +130,16 @@ function applicators.entering(resource, check)
 end
 
 -- Finds the first fault in a value that should be a schema, or in the schemas in it. Returns the reason, and the path
--- with the innermost token first. `count` is called for every schema.
-local function first_fault(schema, active, count)
-  count()
-  local fault, reason = document.find_fault(schema, active)
+-- with the innermost token first. `count` is called for every schema, with the depth of its nesting.
+local function first_fault(schema, structure, count, depth)
+  count(depth)
+  local fault, reason = structure.find_fault(schema)
   if reason then return reason, { fault } end
   if type(schema) == "boolean" then return nil end
   local path
-  document.each_child(schema, active, function(child, keyword, key)
+  structure.each_child(schema, function(child, keyword, key)
     if reason then return end
-    reason, path = first_fault(child, active, count)
+    reason, path = first_fault(child, structure, count, depth + 1)
     if not reason then return end
     path[#path + 1] = math.type(key) == "integer" and key - 1 or key
     path[#path + 1] = keyword
@@ -148,11 +147,15 @@ local function first_fault(schema, active, count)
   return reason, path
 end
 
--- Stands for the meta-schema if it was not given: the value is checked as schemas are when they are compiled.
-local function check_as_schema(node, keyword)
+-- Stands for the meta-schema of a draft if it was not given.
+local function check_as_schema(node, keyword, context)
+  local structure, max_depth = node.structures[keyword], context.limits.depth
   local site = site_of(keyword, node.path, function(reason) return "it is not a valid schema: " .. reason end)
   return function(value, state)
-    local reason, path = first_fault(value, document.STANDARD.active, function() pay(state, site, 1) end)
+    local reason, path = first_fault(value, structure, function(depth)
+      pay(state, site, 1)
+      if depth > max_depth then run.abort(site, "schemas are nested more deeply than the limit allows") end
+    end, 1)
     if not reason then return true end
     state:fail(site, reason)
     for _, token in ipairs(path) do state:within(token) end
@@ -164,7 +167,7 @@ end
 local function deferred(target) return function(value, state, seen) return target.check(value, state, seen) end end
 
 local function follow(node, target, keyword, context)
-  if not target then return check_as_schema(node, keyword) end
+  if not target then return check_as_schema(node, keyword, context) end
   local check = deferred(target)
   if not context.dynamic or target.resource == node.resource then return check end
   return applicators.entering(target.resource, check)

@@ -90,10 +90,11 @@ local function contains_reason(bound, count)
   return ("expected %s %s that fit%s the schema in contains"):format(bound, item_count(count), count == 1 and "s" or "")
 end
 
+-- Items that fit count as evaluated, but not in older drafts.
 function containers.contains(node, context)
   local check = context.one(node, node.children.contains)
   local least, most, enough = contains_bounds(node)
-  local is_array = node.is_array
+  local is_array, evaluates = node.is_array, not node.resource.dialect.is_older
   local few = site_of(node.schema.minContains and "minContains" or "contains", node.path, function()
     return contains_reason("at least", least)
   end)
@@ -101,7 +102,7 @@ function containers.contains(node, context)
   return function(value, state, seen)
     if not is_array(value) then return true end
     pay(state, few, #value)
-    local count = count_fitting(check, value, state, seen, enough)
+    local count = count_fitting(check, value, state, evaluates and seen, enough)
     if count < least then return fail(state, few, value) end
     return count <= most or fail(state, many, value)
   end

@@ -1,0 +1,103 @@
+-- Notifications of changes, to clients that have asked for them.
+--
+-- In the modern era a client is notified of changes only while it has a request `subscriptions/listen` open. Every
+-- notification has the id of that request. The request itself is never answered.
+
+local era = require "pintle.dialect.mcp.era"
+local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
+local wire = require "pintle.dialect.mcp.wire"
+
+local subscriptions = {}
+
+local MOST_SUBSCRIPTIONS = 64
+
+-- The member of a subscription that asks for a notification, and the capability that the server needs for it.
+local LIST_CHANGES = {
+  ["notifications/tools/list_changed"] = { "toolsListChanged", "tools" },
+  ["notifications/prompts/list_changed"] = { "promptsListChanged", "prompts" },
+  ["notifications/resources/list_changed"] = { "resourcesListChanged", "resources" },
+}
+local UPDATED = "notifications/resources/updated"
+
+local ACKNOWLEDGED = json.order { "_meta", "notifications" }
+
+-- An id that is not a plain value is sent back as text.
+local function sendable_id(id) return type(id) == "userdata" and json.raw(tostring(id)) or id end
+
+local function set_of(list)
+  local set = {}
+  for _, item in ipairs(list) do set[item] = true end
+  return set
+end
+
+-- The part of a requested subscription that the server supports.
+local function supported_part(server, requested)
+  local capabilities, supported = era.capabilities(server.plugin, true), {}
+  for _, names in pairs(LIST_CHANGES) do
+    local capability = capabilities[names[2]]
+    if requested[names[1]] == true and capability and capability.listChanged then supported[names[1]] = true end
+  end
+  local resources = jsonrpc.given(requested.resourceSubscriptions)
+  if resources and capabilities.resources and capabilities.resources.subscribe then
+    supported.resourceSubscriptions = json.array(table.move(resources, 1, #resources, 1, {}))
+  end
+  return supported
+end
+
+local function read_subscription(params)
+  local ok, err = wire.check_required(params.notifications, "object", "notifications")
+  local requested = ok and params.notifications
+  if ok then
+    ok, err = jsonrpc.check(requested.resourceSubscriptions, "array", "notifications.resourceSubscriptions")
+  end
+  return ok and requested or nil, err
+end
+
+function subscriptions.listen(server, params, request)
+  local requested, err = read_subscription(params)
+  if not requested then return nil, err end
+  local list = server.state.subscriptions
+  if #list >= MOST_SUBSCRIPTIONS then
+    local problem = "Invalid Request: there are %d subscriptions already"
+    return wire.refuse(jsonrpc.INVALID_REQUEST, problem, MOST_SUBSCRIPTIONS)
+  end
+  local wanted = supported_part(server, requested)
+  local id = sendable_id(request.id)
+  list[#list + 1] = { id = id, wanted = wanted, uris = set_of(wanted.resourceSubscriptions or {}) }
+  request.id = nil -- so that the request is not answered
+  server.peer:notify("notifications/subscriptions/acknowledged",
+    setmetatable({ _meta = { [wire.META.subscription] = id }, notifications = wanted }, ACKNOWLEDGED))
+end
+
+---Returns whether there was a subscription with this id.
+function subscriptions.remove(server, id)
+  local list = server.state.subscriptions
+  for i, subscription in ipairs(list) do
+    local own = subscription.id
+    if own == id or type(own) == "userdata" and tostring(own) == json.encode(id) then
+      table.remove(list, i)
+      return true
+    end
+  end
+  return false
+end
+
+local function is_wanted(subscription, method, params)
+  if method == UPDATED then return type(params) == "table" and subscription.uris[params.uri] end
+  return subscription.wanted[LIST_CHANGES[method][1]]
+end
+
+---Sends a notification that belongs to no request. Changes are sent to a classic client and to subscribers.
+function subscriptions.notify(server, method, params)
+  if method ~= UPDATED and not LIST_CHANGES[method] then return server.peer:notify(method, params) end
+  if server.state.is_classic then server.peer:notify(method, params) end
+  for _, subscription in ipairs(server.state.subscriptions) do
+    if is_wanted(subscription, method, params) then
+      server.peer:notify(method, wire.with_meta(params, { [wire.META.subscription] = subscription.id }))
+    end
+  end
+  return true
+end
+
+return subscriptions
