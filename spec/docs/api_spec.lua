@@ -1,15 +1,15 @@
--- docs/api.md is what the sources say, and has every name that a user can reach.
+-- docs/api.md agrees with the sources, and has every name that a user can reach.
 local api = require "spec.support.api"
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local pintle = require "pintle"
-require "pintle.loop" -- which keeps its descriptor
+require "pintle.loop" -- keeps its descriptor open
 
 local PAGE = cli.slurp "docs/api.md"
 
 local function has(text) return PAGE:find(text, 1, true) ~= nil end
 
--- The methods of an object: the table behind its metatable, also where a function looks into it.
+-- The methods of an object: the table behind its metatable, also if __index is a function.
 local function methods_of(object)
   local index = getmetatable(object).__index
   if type(index) == "table" then return index end
@@ -20,7 +20,7 @@ local function methods_of(object)
   end
 end
 
--- The names that the face of pintle finds when they are asked for.
+-- The names that `pintle` loads when they are first used.
 local function places()
   local find = getmetatable(pintle).__index
   for i = 1, math.huge do
@@ -48,7 +48,7 @@ describe("the reference", function()
     for name in pairs(pintle) do assert.truthy(has(("\n| `%s` |"):format(name)), name) end
   end)
 
-  it("has every function of what the module leads to", function()
+  it("has every function of the modules behind these names", function()
     local modules = {
       ["pintle.dialect"] = pintle.dialect, ["pintle.schema"] = pintle.schema, ["pintle.duration"] = pintle.duration,
       ["pintle.json"] = pintle.json,
@@ -62,7 +62,7 @@ describe("the reference", function()
     end
   end)
 
-  it("shows what is written of a type, a text and what is returned", function()
+  it("shows descriptions of types, parameters and results", function()
     assert.truthy(has("| `listen` | `fun(options: pintle.connect.options, on_peer: fun(peer: pintle.peer)): "
       .. "pintle.listener?, pintle.error?` |  |\n"))
     assert.truthy(has("- **`plugin:execute(operation: string, args?: table, given?: pintle.execute.options)`** → "
@@ -73,7 +73,7 @@ describe("the reference", function()
   end)
 end)
 
-describe("the reference, held against living objects,", function()
+describe("the reference, compared with real objects,", function()
   local nothing_left, is_private
   local host, hosted, one, other, context, request
 
@@ -116,13 +116,13 @@ describe("the reference, held against living objects,", function()
     assert.truthy(count > 0, class)
   end
 
-  it("has all methods of a host, and of a plugin that it runs", function()
+  it("has all methods of a host, and of a plugin that it has started", function()
     check("pintle.host", "host", methods_of(host))
     check("pintle.hosted", "plugin", methods_of(hosted))
     check("pintle.manifest", "manifest", methods_of(hosted.manifest))
   end)
 
-  it("has all methods of a plugin, and of what its functions are given", function()
+  it("has all methods of a plugin, and of the arguments of its functions", function()
     check("pintle.plugin", "plugin", methods_of(pintle.plugin { name = "p", version = "1.0.0" }))
     check("pintle.plugin.context", "ctx", methods_of(context))
   end)

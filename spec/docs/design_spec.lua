@@ -1,4 +1,4 @@
--- What pintle is for, in three programs: a plugin, a host, and any other peer, each written as its user writes it.
+-- The three uses of pintle: a plugin, a host, and any other peer, each as a user would write it.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local lfs = require "lfs"
@@ -50,7 +50,7 @@ end)
 peer:join()
 ]]
 
-describe("somebody who", function()
+describe("a user", function()
   local folder, nothing_left
 
   before_each(function()
@@ -79,13 +79,13 @@ describe("somebody who", function()
     return printed
   end
 
-  it("writes a plugin writes operations, and somebody who hosts it calls functions", function()
+  it("writes a plugin as operations, and hosts it with function calls", function()
     write("greeter.lua", PLUGIN)
     write("host.lua", HOST)
     assert.equal('greeter\t1.0.0\ninfo  greeter: greeting {"name":"Ada"}\ntrue\tHello, Ada\n', run "host.lua")
   end)
 
-  it("writes a plugin can use it from a shell", function()
+  it("runs a plugin from a shell", function()
     write("greeter.lua", PLUGIN)
     local request = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation":"greet","args":{"name":"Ada"},'
       .. '"context":{"workdir":"/","phase":"setup"}}}'
@@ -94,13 +94,13 @@ describe("somebody who", function()
       (children.run { command = children.sh(code, request), cwd = folder }))
   end)
 
-  it("has another peer calls and is called", function()
+  it("calls another peer and is called by it", function()
     write("server.lua", SERVER)
     write("client.lua", (PEER:gsub("COMMAND", '"lua5.4", "server.lua"')))
     assert.equal("file:///x.c\ntable\tnil\n", run "client.lua")
   end)
 
-  it("has a language server calls that", function()
+  it("calls a language server", function()
     if not core.which "clangd" then return pending "clangd is not here" end
     write("client.lua", (PEER:gsub("COMMAND", '"clangd"')))
     assert.equal("table\tnil\n", run "client.lua")

@@ -1,4 +1,4 @@
--- docs/errors.md has every kind of error and every code that the sources have, and no other.
+-- docs/errors.md has every kind of error and every code of the sources, and no others.
 local cli = require "spec.support.cli"
 
 local PAGE = cli.slurp "docs/errors.md"

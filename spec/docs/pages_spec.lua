@@ -1,4 +1,4 @@
--- Every example in README.md and docs/ is tried, and every link followed; spec/support/pages.lua tells how.
+-- Runs every example in README.md and docs/, and follows every link; spec/support/pages.lua describes how.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local folders = require "spec.support.folder"
@@ -24,7 +24,7 @@ local PATIENCE = 4 * children.patience -- for a whole page
 
 local PAGES = find_pages("docs", { "README.md" })
 
--- A folder in which everything of the checkout is at hand, and what is made there does not get into it.
+-- A folder with links to everything in the checkout; new files stay in it.
 local function new_place()
   local place, here = folders.new(), lfs.currentdir()
   for name in lfs.dir(here) do
@@ -33,7 +33,7 @@ local function new_place()
   return place
 end
 
--- To the end, or as much as there is when the time is over: then the step that hangs is the first without a result.
+-- Reads to the end, or until the time is over: then the step that hangs is the first without a result.
 local function read_in_time(fd)
   local pieces, late = {}, core.now() + PATIENCE
   while core.poll(math.max(late - core.now(), 0), fd, "r") do
@@ -60,7 +60,7 @@ for _, page in ipairs(PAGES) do
     local steps, results = pages.steps(blocks), nil
 
     for i, block in ipairs(blocks) do
-      it(("has a block that makes sense at line %d"):format(block.line), function()
+      it(("has a valid code block at line %d"):format(block.line), function()
         assert.is_nil(pages.problem(block, blocks[i - 1]))
       end)
     end
@@ -83,7 +83,7 @@ end
 
 -- {====== Finding the way ======
 
--- As GitHub makes them of headings.
+-- As GitHub makes them from headings.
 local function anchors_of(text)
   local set = {}
   for heading in ("\n" .. text:gsub("\n```.-\n```", "")):gmatch "\n#+ ([^\n]*)" do
@@ -107,7 +107,7 @@ end
 
 describe("a link", function()
   for _, page in ipairs(PAGES) do
-    it("in " .. page .. " leads to what is there", function()
+    it("in " .. page .. " has an existing target", function()
       for _, target in ipairs(links_of(read(page))) do
         local path, anchor = target:match "^([^#]*)#?(.*)$"
         local file = resolve(page, path)
@@ -119,7 +119,7 @@ describe("a link", function()
 end)
 
 describe("the index of the pages", function()
-  it("has all of them", function()
+  it("lists all of them", function()
     local listed = {}
     for _, target in ipairs(links_of(read "docs/README.md")) do listed["docs/" .. target] = true end
     for _, page in ipairs(PAGES) do
@@ -130,7 +130,7 @@ describe("the index of the pages", function()
 end)
 
 describe("the README", function()
-  it("keeps its plugin and its host within fifteen lines or so", function()
+  it("keeps its plugin and its host short", function()
     local count = 0
     for code in read "README.md":gmatch "\n```lua\n(.-\n)```" do
       local _, lines = code:gsub("\n", "")
@@ -145,20 +145,20 @@ end)
 
 -- {====== The ways of a page ======
 
-describe("what is between fences", function()
+describe("a code block", function()
   local function problem_of(text)
     local blocks = pages.blocks(text)
     return pages.problem(blocks[#blocks], blocks[#blocks - 1])
   end
 
-  it("has a language, unless it is what a program prints", function()
+  it("has a language, unless it is the output of a program", function()
     assert.is_nil(problem_of "```lua\nprint(1)\n```\n```\n1\n```\n")
     assert.truthy(problem_of "```lua\nprint(1)\n```\n\n```\n1\n```\n")
     assert.truthy(problem_of "```\n$ true\n```\n")
     assert.truthy(problem_of "```cobol\nSTOP RUN\n```\n")
   end)
 
-  it("is well-formed, and so is what is said above it", function()
+  it("is well-formed, and so is the comment above it", function()
     assert.truthy(problem_of "```lua\nfor\n```\n")
     assert.truthy(problem_of '```json\n{"a":1,}\n```\n')
     assert.truthy(problem_of '```text\n→ {"a":}\n```\n')
@@ -168,7 +168,7 @@ describe("what is between fences", function()
     assert.truthy(problem_of "<!-- norun: it takes a year -->\n```sh\nsleep 1y\n```\n")
   end)
 
-  it("is tried in order, in one place", function()
+  it("is run in order, in one folder", function()
     local steps = pages.steps(pages.blocks("```lua\n-- a/b.lua\nprint(...)\n```\n```\n\n```\n"
       .. "```console\n$ cd a\n$ lua5.4 b.lua 7 \\\n  && false\n7\n$ echo $?\n1\n$ cat\npintle> typed\ntyped\n```\n"))
     local results = follow(steps)
@@ -179,7 +179,7 @@ describe("what is between fences", function()
     assert.same({ printed = "7\n", status = 1 }, results[4])
   end)
 
-  it("prints what is shown, but for times and what is left out", function()
+  it("has its output compared, except for times and omissions", function()
     assert.is_true(pages.fits("in 8 ms: a (b)\n…\nend\n", "in 1.5 ms: a (b)\none\ntwo\nend\n"))
     assert.is_true(pages.fits("pid …, ok\n", "pid 17, ok\n"))
     assert.is_false(pages.fits("pid …, ok\n", "pid 17\n, ok\n"))

@@ -6,7 +6,7 @@ local REQUEST = '{"jsonrpc":"2.0","id":%d,"method":"execute","params":{"operatio
   .. '"args":{"name":"Ada"},"context":{}}}\n'
 
 describe("docs/trace.md", function()
-  it("has examples that play either side", function()
+  it("has working examples of both sides", function()
     local recording <close> = cli.scratch()
     local command = { "trace", "-o", recording.path, "--", table.unpack(cli.GREETER) }
     local answers = {}

@@ -1,4 +1,4 @@
--- Every example, run as somebody would who tries it. Examples whose program is not installed are skipped.
+-- Runs every example as a reader would. Examples whose program is not installed are skipped.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local lfs = require "lfs"
@@ -8,7 +8,7 @@ local nothing_left
 before_each(function() nothing_left = children.stock() end)
 after_each(function() nothing_left() end)
 
--- All that a command prints, also on stderr, until it ends, and how it ends.
+-- All output of a command, including stderr, and how it ends.
 local function run(command, options)
   local given = { command = { "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(command) }, stdin = "null" }
   for name, value in pairs(options or {}) do given[name] = value end
@@ -64,7 +64,7 @@ failed: nobody to greet
 ]]
 
   for interpreter, ending in pairs { ["lua5.4"] = "lua", python3 = "py", node = "js", sh = "sh" } do
-    it("is the same to its host in plugin." .. ending, function()
+    it("behaves the same in plugin. " .. ending, function()
       if missing(interpreter) then return end
       local plugin = "examples/greeter/plugin." .. ending
       local output, code = run { "lua5.4", "examples/greeter/host.lua", interpreter, plugin }
@@ -73,11 +73,11 @@ failed: nobody to greet
     end)
   end
 
-  it("has a host that takes the plugin beside it unless told", function()
+  it("has a host that starts the plugin beside it by default", function()
     assert.equal(TEXT, (run { "lua5.4", "examples/greeter/host.lua" }))
   end)
 
-  it("has a host that says what is wrong with another", function()
+  it("has a host that reports what is wrong with another plugin", function()
     local output, code = run { "lua5.4", "examples/greeter/host.lua", "false" }
     assert.equal(1, code)
     assert.matches("false ended with status 1", output, 1, true)
@@ -85,7 +85,7 @@ failed: nobody to greet
 end)
 
 describe("examples/supervised", function()
-  it("crashes and comes back", function()
+  it("crashes and is restarted", function()
     local output, code = run { "lua5.4", "examples/supervised/host.lua" }
     assert.equal(0, code)
     in_order(output, "call 1: job 1 of this life\n", "call 2: job 2 of this life\n",
@@ -104,7 +104,7 @@ describe("examples/sqlite", function()
   before_each(function() folder = scratch() end)
   after_each(function() os.execute(("rm -r '%s'"):format(folder)) end)
 
-  -- Runs a few operations, one after the other, in one plugin.
+  -- Runs a few operations one after the other in one plugin.
   local function with_plugin(fn)
     if missing "sqlite3" then return end
     local host <close> = hosts { log = false }
@@ -117,7 +117,7 @@ describe("examples/sqlite", function()
   local TEA = "CREATE TABLE tea (id INTEGER PRIMARY KEY, name TEXT, grams REAL, leaf BLOB);"
     .. "INSERT INTO tea VALUES (1, 'assam', 250.5, NULL), (2, 'darjeeling', 100, x'00ff');"
 
-  it("creates a database from a script or a file, and replaces one only if told", function()
+  it("creates a database from a script or a file, and replaces one only with an option", function()
     with_plugin(function(execute)
       assert.equal("Created tea.db", execute("create", { database = "tea.db", script = TEA }).message)
       local outcome = execute("create", { database = "tea.db", script = "SELECT 1" })
@@ -130,7 +130,7 @@ describe("examples/sqlite", function()
     end)
   end)
 
-  it("leaves what is there as it is if a script fails", function()
+  it("changes nothing if a script fails", function()
     with_plugin(function(execute)
       execute("create", { database = "tea.db", script = TEA })
       local outcome = execute("create", { database = "tea.db", replace = true, script = "DROP TABLE none" })
@@ -142,7 +142,7 @@ describe("examples/sqlite", function()
     end)
   end)
 
-  it("gives the rows of a query as JSON, with the columns by name", function()
+  it("returns the rows of a query as JSON, with columns by name", function()
     with_plugin(function(execute)
       execute("create", { database = "tea.db", script = TEA })
       local outcome = execute("query", { database = "tea.db", sql = "SELECT name, grams, id FROM tea ORDER BY id" })
@@ -170,7 +170,7 @@ describe("examples/sqlite", function()
     end)
   end)
 
-  it("cannot write by a query, nor leave SQL", function()
+  it("cannot write in a query, nor run commands of the shell", function()
     with_plugin(function(execute)
       execute("create", { database = "tea.db", script = TEA })
       for sql, message in pairs {
@@ -192,7 +192,7 @@ describe("examples/sqlite", function()
     end)
   end)
 
-  it("ends a query whose time is over, and goes on", function()
+  it("ends a query at its timeout, and continues", function()
     with_plugin(function(execute, plugin)
       execute("create", { database = "tea.db", script = TEA })
       local endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
@@ -203,7 +203,7 @@ describe("examples/sqlite", function()
     end)
   end)
 
-  it("says so where there is no sqlite3", function()
+  it("reports a missing sqlite3", function()
     local host <close> = hosts { log = false }
     local lua = core.which "lua5.4"
     local plugin = assert(host:start { command = { lua, "examples/sqlite/plugin.lua" }, env = { PATH = folder } })
@@ -213,7 +213,7 @@ describe("examples/sqlite", function()
     assert.matches("sqlite3", err.message, 1, true)
   end)
 
-  -- What its README has a reader type, and shows him.
+  -- The commands and output in its README.
   local function transcript()
     local file <close> = assert(io.open "examples/sqlite/README.md")
     local text = file:read("a"):match "```\n(%$ .-)```"
@@ -240,7 +240,7 @@ describe("the tour", function()
   before_each(function() folder = scratch() end)
   after_each(function() os.execute(("rm -r '%s'"):format(folder)) end)
 
-  -- With a PATH that has nothing but these.
+  -- With a PATH that has only these.
   local function tour(programs)
     for _, name in ipairs(programs) do
       assert(os.execute(("ln -s '%s' '%s/%s'"):format(core.which(name), folder, name)))
@@ -248,7 +248,7 @@ describe("the tour", function()
     return run({ "lua5.4", "examples/tour.lua" }, { env = { PATH = folder } })
   end
 
-  it("goes past all examples, and ends well", function()
+  it("visits all examples, and succeeds", function()
     local output, code = run { "lua5.4", "examples/tour.lua" }
     assert.equal(0, code)
     in_order(output, "→ Hello, Ada\n", "→ failed: nobody to greet\n", "→ error: Invalid params", "(is it greet?)\n",
@@ -264,7 +264,7 @@ describe("the tour", function()
       "and none is left\n")
   end)
 
-  it("fails if something on the way does", function()
+  it("fails if a step fails", function()
     write(folder .. "/python3", "#!/bin/sh\nexit 3\n", "755")
     local output, code = tour { "lua5.4", "sh", "sed", "tr" }
     assert.equal(1, code)

@@ -1,4 +1,4 @@
--- A peer that learns from the first message what protocol is spoken.
+-- A peer that learns the protocol from the first message.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local peers = require "pintle.peer"
@@ -9,7 +9,7 @@ local WAYS = { ids = "string", extra = { version = "0.1" }, header = "content-le
 
 local function framed(body) return ("content-length: %d\r\n\r\n%s"):format(#body, body) end
 
-describe("a peer that adopts the ways of a protocol", function()
+describe("a peer that adopts a protocol", function()
   local nothing_left, peer, wire
 
   before_each(function() nothing_left = children.stock() end)
@@ -41,7 +41,7 @@ describe("a peer that adopts the ways of a protocol", function()
     return heard
   end
 
-  it("answers the message by which it knows them like that", function()
+  it("answers the first message in the form of that protocol", function()
     open()
     assert.equal(framed '{"version":"0.1","jsonrpc":"2.0","id":7,"result":[1]}',
       answer(framed '{"jsonrpc":"2.0","version":"0.1","id":7,"method":"m","params":[1]}'))
@@ -51,7 +51,7 @@ describe("a peer that adopts the ways of a protocol", function()
     assert.equal(framed '{"version":"0.1","jsonrpc":"2.0","id":"1","method":"m"}', answer "")
   end)
 
-  it("refuses that message if it is not like that itself, and goes on", function()
+  it("refuses a first message that breaks the protocol's rules, and continues", function()
     open()
     assert.equal(framed('{"version":"0.1","jsonrpc":"2.0","id":7,"error":' ..
       [[{"code":-32600,"message":"Invalid Request: version: \"0.1\" expected, got \"1\""}}]]),
@@ -60,7 +60,7 @@ describe("a peer that adopts the ways of a protocol", function()
       answer(framed '{"jsonrpc":"2.0","version":"0.1","id":8,"method":"m"}'))
   end)
 
-  it("drops a notification that is not like that, or answers it if it answers noise", function()
+  it("drops a notification that breaks the rules, or answers it if it answers noise", function()
     open()
     local ask = framed '{"jsonrpc":"2.0","version":"0.1","id":8,"method":"m"}'
     assert.equal(framed '{"version":"0.1","jsonrpc":"2.0","id":8,"result":null}',

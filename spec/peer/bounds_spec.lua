@@ -1,4 +1,4 @@
--- Everything has a bound: what is handled, what is kept for later, what waits to be sent, and for how long.
+-- Limits of a peer: running handlers, the backlog, queued output, and timeouts.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -30,13 +30,13 @@ describe("a peer", function()
     nothing_left()
   end)
 
-  -- Two peers; the bounds are those of `far`.
+  -- Two peers; the limits are those of `far`.
   local function pair(limits)
     near, far = connect.pair({}, { limits = limits, on_error = function(err) errors_told[#errors_told + 1] = err end })
     far_side.install(far)
   end
 
-  -- One peer, and the other end in the hands of the spec.
+  -- One peer; the spec reads and writes the other end.
   local function open(limits)
     local one, other = core.socketpair()
     wire = other
@@ -55,8 +55,8 @@ describe("a peer", function()
     end
   end
 
-  -- Writes a message again and again until the pipe pushes back, turning meanwhile: how much was taken, and what is
-  -- left of the last one.
+  -- Writes a message again and again until the pipe is full, turning the loop meanwhile: how much was written, and the
+  -- rest of the last one.
   local function flood(message)
     local taken, refused, rest = 0, 0, message
     while refused < 20 do
@@ -70,7 +70,7 @@ describe("a peer", function()
     return taken, rest
   end
 
-  -- Writes all of it, and gives back what was read meanwhile.
+  -- Writes all of it, and returns what was read meanwhile.
   local function exchange(text)
     local read = ""
     turn_until(function()
@@ -91,15 +91,15 @@ describe("a peer", function()
       assert.truthy(far.stream:queued() > 1 << 20)
     end
 
-    it("fails a call by its deadline, although it could not be written", function()
+    it("fails a call at its deadline, although it could not be written", function()
       assert_late(function(params, timeout) return far:call("a", params, { timeout = timeout }) end)
     end)
 
-    it("fails one that a task makes", function()
+    it("fails a call of a task", function()
       assert_late(function(params, timeout) return tasks.run(far.call, far, "a", params, { timeout = timeout }) end)
     end)
 
-    it("fails one that has begun, and one that is told of progress", function()
+    it("fails a call made with begin, and one with progress", function()
       assert_late(function(params, timeout) return far:begin("a", params, { timeout = timeout }):wait() end)
       far:close()
       wire:close()
@@ -109,8 +109,8 @@ describe("a peer", function()
     end)
   end)
 
-  describe("that is asked more than it handles at once", function()
-    it("begins no more than told, and the others in order as those end", function()
+  describe("that gets more requests than it may handle at once", function()
+    it("runs no more handlers than the limit, and the other requests in order", function()
       pair { requests = 2 }
       local calls, order = {}, {}
       for i = 1, 6 do
@@ -140,7 +140,7 @@ describe("a peer", function()
       assert.equal(2, most)
     end)
 
-    it("hears of cancelling all the same, of what is at work and of what waits", function()
+    it("still receives cancellations, of running and of queued requests", function()
       pair { requests = 1 }
       local running, waiting = near:begin("sleep", { seconds = patience }), near:begin("note", { "never" })
       local last = near:begin("echo", { "last" })
@@ -153,7 +153,7 @@ describe("a peer", function()
       assert.same({}, far.notes)
     end)
 
-    it("hears of cancelling what came in a batch", function()
+    it("still receives cancellations of requests in a batch", function()
       open { requests = 1 }
       wire:write('[{"jsonrpc":"2.0","id":"a","method":"sleep","params":{"seconds":60}},'
         .. '{"jsonrpc":"2.0","id":1.0,"method":"echo"},{"jsonrpc":"2.0","id":7,"method":"echo","params":[7]}]\n')
@@ -172,7 +172,7 @@ describe("a peer", function()
       assert.same({ a = -32800, ["1.0"] = -32800, ["7"] = { 7 } }, answers)
     end)
 
-    it("does not read on when no more can be kept, and the other side cannot write", function()
+    it("stops reading when its backlog is full, and the other side cannot write", function()
       open { requests = 1, backlog = 10 }
       wire:write(request(0, "hold"))
       turn_until(function() return (far.stream:running()) == 1 end)
@@ -193,7 +193,7 @@ describe("a peer", function()
       assert.is_false(far.is_paused)
     end)
 
-    it("reads on for the answer to a call of its own, and refuses what it cannot keep", function()
+    it("continues to read while its own call is pending, and refuses requests over the limit", function()
       open { requests = 1, backlog = 10 }
       wire:write(request(0, "hold"))
       turn_until(function() return (far.stream:running()) == 1 end)
@@ -212,7 +212,7 @@ describe("a peer", function()
       turn_until(function() return far.backlog_count == 0 end)
     end)
 
-    it("pushes back when what waits is large, however few they are", function()
+    it("stops reading when the queued requests are large, however few", function()
       open { requests = 1 }
       local message = request(1, "hold") .. request(2, "echo", { ("x"):rep(1 << 20) })
       local taken = flood(message:rep(2))
@@ -227,7 +227,7 @@ describe("a peer", function()
       assert.equal(0, far.backlog_bytes)
     end)
 
-    it("does not count those that wait for the other side", function()
+    it("does not count handlers that wait for the other side", function()
       pair { requests = 1 }
       near:on("ping", function(params, ctx)
         if params.depth == 0 then return 0 end
@@ -236,7 +236,7 @@ describe("a peer", function()
       assert.equal(20, near:call("ping", { depth = 20 }))
     end)
 
-    it("does not count them either if they waited for something else before", function()
+    it("does not count these either if they waited for something else before", function()
       pair { requests = 1 }
       far:on("ask back", function(_, ctx)
         loop.sleep(0.001)
@@ -247,7 +247,7 @@ describe("a peer", function()
     end)
   end)
 
-  it("refuses a message with more values than the limit, and goes on", function()
+  it("refuses a message with more values than the limit, and continues", function()
     near, far = connect.pair({}, { limits = { values = 10 } })
     far:on("echo", function(params) return params end)
     assert.same({ 1, 2, 3 }, near:call("echo", { 1, 2, 3 }))
@@ -257,7 +257,7 @@ describe("a peer", function()
     assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, near:call("echo", { 1, 2, 3, 4, 5, 6, 7, 8, 9 }))
   end)
 
-  it("begins no more while its answers are not read, and goes on when they are", function()
+  it("runs no more handlers while its answers are not read, and continues later", function()
     open()
     local message = request(1, "echo", { ("x"):rep(20000) })
     local taken = flood(message)
@@ -276,7 +276,7 @@ describe("a peer", function()
     ["no JSON"] = "{nonsense\n",
     ["no request"] = '{"jsonrpc":"2.0","id":1,"method":2}\n',
   } do
-    it(("reads no more that is %s while its answers are not read, and goes on when they are"):format(what), function()
+    it(("stops reading input that is %s while its answers are not read, and continues later"):format(what), function()
       open()
       far.answer_noise = true
       local taken, rest = flood(message:rep(100))
@@ -293,7 +293,7 @@ describe("a peer", function()
     end)
   end
 
-  it("gives up in time on a call that nobody reads, in bounded memory", function()
+  it("fails a call at its deadline if nobody reads, in bounded memory", function()
     near = assert(connect.open {
       command = { "sleep", "1000" }, stop_timeouts = { eof = 0, term = 5 }, limits = { queue = 15 << 20 },
     })
@@ -308,7 +308,7 @@ describe("a peer", function()
     assert.truthy(near.stream:queued() < 22 << 20)
   end)
 
-  it("gives up on what it sends when nobody will ever read it", function()
+  it("drops its output if nobody will ever read it", function()
     local input, talking <close> = assert(core.pipe())
     local listening, output = assert(core.pipe())
     near = assert(connect.open { read = input, write = output })
@@ -320,7 +320,7 @@ describe("a peer", function()
     assert.is_false(talking:closed())
   end)
 
-  it("has so many calls that wait, and no more", function()
+  it("limits the pending calls", function()
     pair()
     near:close()
     far:close()
@@ -334,7 +334,7 @@ describe("a peer", function()
     for i = 1, 3 do assert.same({ i }, calls[i]:wait()) end
   end)
 
-  it("that floods holds up nobody else", function()
+  it("that floods does not delay others", function()
     local flooding = assert(connect.open {
       command = { "yes", '{"jsonrpc":"2.0","method":"flood"}' }, stop_timeouts = { eof = 0 },
     })
@@ -350,7 +350,7 @@ describe("a peer", function()
     flooding:close()
   end)
 
-  it("that has more input than a turn takes goes on after it has closed another such one", function()
+  it("with more input than a turn reads continues after it has closed another such peer", function()
     local heard, other_near, other_far = 0, connect.pair()
     pair()
     far:on("note", function()
@@ -368,7 +368,7 @@ describe("a peer", function()
   end)
 
   for _, framing in ipairs { "header", "line" } do
-    describe("that is answered more than it takes, in " .. framing .. " framing", function()
+    describe("that gets an answer over the limit, in " .. framing .. " framing", function()
       local LIMIT = 4096
 
       local function bytes_of(text)
@@ -416,7 +416,7 @@ describe("a peer", function()
         end)
       end
 
-      it("fails a call that waits outside of tasks and has no timeout", function()
+      it("fails a call outside of tasks without a timeout", function()
         start { timeout = false }
         tasks.start(function() write_all(bytes_of('{"jsonrpc":"2.0","id":1,"result":' .. huge .. "}")) end)
         local result, err = far:call("question", {}, { timeout = false })
@@ -424,7 +424,7 @@ describe("a peer", function()
         assert.equal("protocol", err.kind)
       end)
 
-      it("answers a request over the bound with its id, and a batch of them without", function()
+      it("answers a request over the limit with its id, and a batch without", function()
         start { answer_noise = true }
         local params = ('{"id":2,"text":"%s"}'):format(("x"):rep(LIMIT * 2))
         write_all(bytes_of('{"jsonrpc":"2.0","method":"echo","params":' .. params .. ',"id":"late"}')
@@ -443,7 +443,7 @@ describe("a peer", function()
     end)
   end
 
-  it("takes no bound it does not know", function()
+  it("rejects unknown limits", function()
     assert.error_matches(function() connect.pair { limits = { request = 1 } } end, 'no option "request"')
     collectgarbage()
   end)

@@ -1,4 +1,4 @@
--- Stopping a handler: one that waits, one that computes, and one that does not want to hear of it.
+-- Stopping a handler that waits, computes, or ignores the cancellation.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -8,7 +8,7 @@ local turn_until = require "spec.support.turning"
 
 local patience = children.patience
 
--- Computes until it is so, or long enough that a spec which waits for that fails.
+-- Computes until the function returns true, or until the spec must fail.
 local function compute_until(condition)
   local latest = core.now() + patience
   repeat until condition() or core.now() > latest
@@ -37,14 +37,14 @@ describe("a handler", function()
     nothing_left()
   end)
 
-  -- What the other side is told of a call that is not awaited any more: its answer, as a stray, is all there is.
+  -- The error of a call, as a list.
   local function error_of(call)
     local _, err = call:wait()
     return { err.kind, err.code, err.message }
   end
 
   describe("that is cancelled", function()
-    -- Begins the method and cancels it on the wire, but goes on waiting for the answer.
+    -- Begins the method and cancels it on the wire, but still waits for the answer.
     local function cancelled(method, params)
       local call = near:begin(method, params)
       near:notify("$/cancelRequest", { id = call.id })
@@ -89,7 +89,7 @@ describe("a handler", function()
       end)
     end
 
-    it("while it computes can see it, and answer as it likes", function()
+    it("while it computes can notice it, and answer normally", function()
       local why
       far:on("compute", function(_, ctx)
         compute_until(function() return (ctx:cancelled()) end)
@@ -100,7 +100,7 @@ describe("a handler", function()
       assert.equal("cancelled", why.kind)
     end)
 
-    it("while it computes and does not look is broken off, and cleans up", function()
+    it("while it computes without checking is interrupted, and cleans up", function()
       local closed
       far:on("compute", function()
         local _ <close> = setmetatable({}, { __close = function(_, err) closed = err end })
@@ -112,7 +112,7 @@ describe("a handler", function()
       assert.same({ 1 }, near:call("echo", { 1 }))
     end)
 
-    it("and catches every error is stopped all the same", function()
+    it("and catches every error is stopped anyway", function()
       local caught = 0
       far:on("compute", function()
         while true do
@@ -126,7 +126,7 @@ describe("a handler", function()
       assert.same({ 2 }, near:call("echo", { 2 }))
     end)
 
-    it("and goes on trying to wait is stopped, and nothing is torn apart", function()
+    it("and keeps trying to wait is stopped, and the peer stays intact", function()
       far:on("try", function(_, ctx)
         while true do
           loop.sleep(patience)
@@ -148,7 +148,7 @@ describe("a handler", function()
       for i = 1, 10 do assert.same({ i }, near:call("echo", { i })) end
     end)
 
-    it("and fails for another reason is told of, and the answer is that it was cancelled", function()
+    it("and fails for another reason is reported; the answer is that it was cancelled", function()
       far:on("wait", function()
         loop.sleep(patience)
         error "in cleaning up"
@@ -158,7 +158,7 @@ describe("a handler", function()
       assert.matches("in cleaning up", told[1])
     end)
 
-    it("but was not asked for is nobody's", function()
+    it("with an unknown or missing id has no effect", function()
       near:notify("$/cancelRequest", { id = 99 })
       near:notify("$/cancelRequest", {})
       near:notify("$/cancelRequest", { 1 })
@@ -176,7 +176,7 @@ describe("a handler", function()
       return near:begin "limited"
     end
 
-    it("has its waits end when that comes", function()
+    it("has its waits end at the deadline", function()
       local err, left
       local call = limited(0.05, function(_, ctx)
         left = ctx:deadline()
@@ -188,19 +188,19 @@ describe("a handler", function()
       assert.same({ "timeout", 0.05 }, { err.kind, err.elapsed })
     end)
 
-    it("is broken off when it computes", function()
+    it("is interrupted while it computes", function()
       local call = limited(0.05, function() compute_until(never) end)
       assert.same({ "remote", -32001, "the request timed out after 50ms" }, error_of(call))
     end)
 
-    it("is broken off when it computes and catches every error", function()
+    it("is interrupted while it computes and catches every error", function()
       local call = limited(0.05, function()
         while true do pcall(compute_until, never) end
       end)
       assert.same({ "remote", -32001, "the request timed out after 50ms" }, error_of(call))
     end)
 
-    it("sees it", function()
+    it("can read it", function()
       local call = limited(0.02, function(_, ctx)
         compute_until(function() return (ctx:cancelled()) end)
         return { ctx:deadline(), select(2, ctx:cancelled()).kind }
@@ -208,7 +208,7 @@ describe("a handler", function()
       assert.same({ 0, "timeout" }, call:wait())
     end)
 
-    it("may have it put off", function()
+    it("can move it", function()
       local call = limited(0.02, function(_, ctx)
         ctx:set_deadline(patience, "the second")
         return loop.sleep(0.03)
@@ -216,7 +216,7 @@ describe("a handler", function()
       assert.is_true(call:wait())
     end)
 
-    it("has none unless it is set", function()
+    it("has no deadline by default", function()
       far:on("free", function(_, ctx) return { ctx:deadline() == nil, (ctx:cancelled()) } end)
       assert.same({ true, false }, near:call "free")
     end)
@@ -228,7 +228,7 @@ describe("a handler", function()
       repeat until core.now() >= done
     end
 
-    it("has what comes meanwhile wait for its turn, in order", function()
+    it("delays the next messages, and keeps their order", function()
       local order = {}
       far:on("compute", function()
         busy(0.3)
@@ -242,7 +242,7 @@ describe("a handler", function()
       assert.same({ "compute", 1, 2, 3, 4, 5 }, order)
     end)
 
-    it("holds up answers to others no longer than it takes", function()
+    it("delays answers to other calls only while it runs", function()
       far:on("ask", function(_, ctx) return ctx:call("answer") end)
       far:on("compute", function() busy(0.3) end)
       near:on("answer", function() return "x" end)
@@ -254,7 +254,7 @@ describe("a handler", function()
       assert.equal("no", wrong:wait())
     end)
 
-    it("has what it says sent meanwhile", function()
+    it("has its notifications sent meanwhile", function()
       local heard
       local plugin = [[
         local connect, core = require "pintle.connect", require "pintle.core"

@@ -1,4 +1,4 @@
--- The ways to a peer: how each begins, and what is said when it goes wrong.
+-- The ways to open a peer: how each starts, and how it fails.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -8,7 +8,7 @@ local turn_until = require "spec.support.turning"
 
 local patience = children.patience
 
--- A program that reads one message and then does this.
+-- A program that reads one message and then runs this.
 local function after_one(code)
   return children.sh("read line; " .. code)
 end
@@ -34,7 +34,7 @@ describe("connecting", function()
     return peer
   end
 
-  -- With a program whose stderr is kept, and not shown.
+  -- A program whose stderr is kept, and not shown.
   local function start(command, options)
     local given = { command = command, name = "program", on_stderr = function() end }
     for name, value in pairs(options or {}) do given[name] = value end
@@ -42,14 +42,14 @@ describe("connecting", function()
   end
 
   describe("to a program", function()
-    it("that cannot be started is an error", function()
+    it("that cannot be started returns an error", function()
       local result, err = connect.open { command = { "/no/such/program" } }
       assert.is_nil(result)
       assert.equal("spawn", err.kind)
       assert.matches("/no/such/program", tostring(err), 1, true)
     end)
 
-    it("gives it its environment, directory and limits", function()
+    it("sets its environment, directory and limits", function()
       start(after_one [[printf '{"jsonrpc":"2.0","id":1,"result":["%s","%s","%s"]}\n' $X $PWD $(ulimit -n)]], {
         env = { X = "x" }, cwd = "/", process_limits = { files = 33 },
       })
@@ -77,21 +77,21 @@ describe("connecting", function()
       end)
     end
 
-    it("that dies after its answer has answered", function()
+    it("that dies after its answer still delivers the answer", function()
       start(after_one(ANSWER .. "; exit 4"))
       assert.equal("hello", peer:call("any", {}, { timeout = patience }))
       peer:join()
       assert.same({ code = 4 }, peer.ended.exit)
     end)
 
-    it("that dies by a signal says which", function()
+    it("that is killed by a signal reports the signal", function()
       start(after_one "kill -SEGV $$")
       local _, err = peer:call("any", {}, { timeout = patience })
       assert.same({ signal = "SEGV" }, err.exit)
       assert.equal("program ended with signal SEGV", tostring(err))
     end)
 
-    it("that speaks something else is reported with what it said", function()
+    it("that does not speak JSON-RPC fails with its output in the error", function()
       local told = {}
       start(after_one "echo Segmentation fault; exit 1", {
         on_noise = function(report) told[#told + 1] = report.text end,
@@ -102,7 +102,7 @@ describe("connecting", function()
       assert.same({ "Segmentation fault" }, told)
     end)
 
-    it("that speaks something else and goes on is, too, when the time is over", function()
+    it("that does not speak JSON-RPC and keeps running fails at the deadline, with its output in the error", function()
       start(after_one "echo hello there; exec sleep 1000", { stop_timeouts = { eof = 0 } })
       local _, err = peer:call("any", {}, { timeout = 0.3 })
       assert.equal("timeout", err.kind)
@@ -110,7 +110,7 @@ describe("connecting", function()
       assert.matches('^program: no answer to "any" within 0.3s$', tostring(err))
     end)
 
-    it("that answers nonsense fails that call alone", function()
+    it("that sends a malformed answer fails only that call", function()
       start(after_one([[printf '{"jsonrpc":"2.0","id":1}\n'; read line; ]]
         .. [[printf '{"jsonrpc":"2.0","id":2,"result":2}\n'; read line]]))
       local _, err = peer:call("any", {}, { timeout = patience })
@@ -119,7 +119,7 @@ describe("connecting", function()
       assert.equal(2, peer:call("any", {}, { timeout = patience }))
     end)
 
-    it("that leaves somebody behind who holds its output is over all the same", function()
+    it("ends with the program although another process holds its output", function()
       start(children.sh([[setsid sh -c 'echo $$ >&2; exec sleep 1000' & read line; ]] .. ANSWER .. "; exit 5"))
       turn_until(function() return peer.child.lines[1] end)
       local pid = peer.child.lines[1]
@@ -129,14 +129,14 @@ describe("connecting", function()
       os.execute("kill -KILL " .. pid)
     end)
 
-    it("that closes its output and goes on is over in a second or so", function()
+    it("that closes its output and keeps running ends the peer after a second", function()
       start(after_one "exec 1>&-; exec sleep 1000", { stop_timeouts = { eof = 0 } })
       local _, err = peer:call("any", {}, { timeout = patience })
       assert.equal("closed", err.kind)
       assert.is_nil(err.exit)
     end)
 
-    it("that closes its input and goes on fails its calls, and is heard", function()
+    it("that closes its input and keeps running fails calls, and its messages are still read", function()
       local note = [[printf '{"jsonrpc":"2.0","method":"note"}\n']]
       start(children.sh("exec 0<&-; echo ready >&2; sleep 0.1; " .. note .. "; exec sleep 1000"), {
         stop_timeouts = { eof = 0 },
@@ -153,7 +153,7 @@ describe("connecting", function()
       assert.equal("closed", select(2, peer:notify "any").kind)
     end)
 
-    it("that closes its input has what it asked for stopped", function()
+    it("that closes its input has its running requests cancelled", function()
       local ask = [[printf '{"jsonrpc":"2.0","id":1,"method":"wait"}\n']]
       start(children.sh(ask .. "; exec 0<&-; echo ready >&2; exec sleep 1000"), { stop_timeouts = { eof = 0 } })
       local err
@@ -164,7 +164,7 @@ describe("connecting", function()
       assert.equal("closed", err.kind)
     end)
 
-    it("reports all it said before it died, in order", function()
+    it("reports everything it wrote before it died, in order", function()
       local heard = {}
       local note = [[printf '{"jsonrpc":"2.0","method":"n","params":[%d]}\n' $i]]
       start(children.sh("i=0; while [ $i -lt 2000 ]; do i=$((i+1)); " .. note .. "; done; exit 6"))
@@ -175,7 +175,7 @@ describe("connecting", function()
       assert.same({ code = 6 }, peer.ended.exit)
     end)
 
-    it("passes its stderr on unless told otherwise, and keeps the last of it", function()
+    it("passes its stderr on by default, and keeps the last lines", function()
       local host = [[
         local connect = require "pintle.connect"
         local peer = connect.open { command = { "sh", "-c", "read line; echo oh no >&2; exit 3" } }
@@ -189,7 +189,7 @@ describe("connecting", function()
     end)
 
     describe("and closing it", function()
-      it("ends its input first, and drains what is queued", function()
+      it("closes its input first, and sends what is queued", function()
         start(children.sh "cat > /dev/null; exit 7")
         for _ = 1, 100 do peer:notify("n", { ("x"):rep(10000) }) end
         peer:close()
@@ -197,14 +197,14 @@ describe("connecting", function()
         assert.equal("the conversation was closed on this side", tostring(peer.ended))
       end)
 
-      it("asks it first, where there is a way to", function()
+      it("asks it to exit first, if there is an `ask`", function()
         start(after_one "exit 8")
         peer.ask = function(seconds) peer:call("shutdown", {}, { timeout = seconds }) end
         peer:close()
         assert.same({ code = 8 }, peer.ended.exit)
       end)
 
-      it("kills it if it comes to that", function()
+      it("kills it if necessary", function()
         start(children.sh "trap '' TERM; echo ready >&2; while :; do sleep 0.01; done", {
           stop_timeouts = { eof = 0.01, term = 0.01 },
         })
@@ -213,7 +213,7 @@ describe("connecting", function()
         assert.same({ signal = "KILL" }, peer.ended.exit)
       end)
 
-      it("fails its calls, and twice is fine, also at once", function()
+      it("fails its calls, and may be done twice, also at the same time", function()
         start({ "sleep", "1000" }, { stop_timeouts = { eof = 0.01 } })
         local call = peer:begin "any"
         local closing = { function() peer:close() end, function() peer:close() end }
@@ -223,7 +223,7 @@ describe("connecting", function()
         assert.same({ signal = "TERM" }, peer.child.exit)
       end)
 
-      it("is fine once more from who is told of the end", function()
+      it("may be done again in on_close", function()
         local told
         start({ "cat" }, { on_close = function() told = { pcall(peer.close, peer) } end })
         peer:close()
@@ -231,7 +231,7 @@ describe("connecting", function()
         assert.same({ code = 0 }, peer.child.exit)
       end)
 
-      it("goes on when the one who closes is cancelled", function()
+      it("continues if the closing task is cancelled", function()
         start(children.sh "trap 'exit 9' TERM; echo ready >&2; while :; do sleep 0.01; done", {
           stop_timeouts = { eof = 0.05 },
         })
@@ -244,7 +244,7 @@ describe("connecting", function()
         assert.same({ code = 9 }, peer.child.exit)
       end)
 
-      it("is done when a variable goes", function()
+      it("happens when a variable goes out of scope", function()
         local child
         do
           local here <close> = start { "cat" }
@@ -256,7 +256,7 @@ describe("connecting", function()
   end)
 
   describe("over stdin and stdout", function()
-    it("keeps everybody else from them", function()
+    it("keeps other code from using them", function()
       local plugin = [[
         local connect = require "pintle.connect"
         local peer = connect.open { stdio = true }
@@ -291,7 +291,7 @@ describe("connecting", function()
       assert.equal(0, (process:wait(patience)))
     end)
 
-    it("answers what is no message, as a server has to, unless told", function()
+    it("answers malformed input by default, as a server must", function()
       local plugin = [[
         local peer = require("pintle.connect").open { stdio = true, answer_noise = %s }
         peer:on("sum", function(params) return params[1] + params[2] end)
@@ -327,7 +327,7 @@ describe("connecting", function()
       assert.equal(3, (process:wait(patience)))
     end)
 
-    it("does not wait longer than told for that", function()
+    it("waits no longer than its timeout for that", function()
       local plugin = [[
         local connect, loop = require "pintle.connect", require "pintle.loop"
         local peer = connect.open { stdio = true, linger = 0.05 }
@@ -343,7 +343,7 @@ describe("connecting", function()
   end)
 
   describe("over descriptors", function()
-    it("that are only lent leaves them open", function()
+    it("that are borrowed leaves them open", function()
       local read, write = core.pipe()
       open { read = read:fileno(), write = write:fileno() }
       peer:notify "any"
@@ -365,7 +365,7 @@ describe("connecting", function()
 
     after_each(function() os.remove(path) end)
 
-    it("that nobody listens on is an error", function()
+    it("without a listener returns an error", function()
       for _, place in ipairs { { path = path }, { host = "127.0.0.1", port = 1 } } do
         local result, err = connect.open(place)
         assert.is_nil(result)
@@ -374,7 +374,7 @@ describe("connecting", function()
       end
     end)
 
-    it("lets many in, until the listener is closed", function()
+    it("accepts many, until the listener is closed", function()
       local came = 0
       local listener = assert(connect.listen({ path = path }, function(far)
         came = came + 1
@@ -397,7 +397,7 @@ describe("connecting", function()
       tasks.run()
     end)
 
-    it("is left to who listens next, at whatever moment he comes", function()
+    it("leaves its path to the next listener, whenever that one starts", function()
       local listener = assert(connect.listen({ path = path }, function() end))
       local remove, early = os.remove, nil
       function os.remove(name) -- luacheck: ignore 122
@@ -410,7 +410,7 @@ describe("connecting", function()
       assert(connect.open { path = path }):close()
     end)
 
-    it("tells the port that was free", function()
+    it("tells which free port was chosen", function()
       local listener <close> = assert(connect.listen({ host = "127.0.0.1", port = 0 }, function() end))
       assert.equal("127.0.0.1", listener.host)
       assert.truthy(listener.port > 0)
@@ -419,7 +419,7 @@ describe("connecting", function()
       assert.equal("full", err.kind)
     end)
 
-    it("answers what is no message, as a server has to", function()
+    it("answers malformed input, as a server must", function()
       local _ <close> = assert(connect.listen({ path = path }, function(welcome) welcome:join(patience) end))
       local socket = assert(core.connect { path = path })
       assert(socket:write "nonsense\n")
@@ -432,7 +432,7 @@ describe("connecting", function()
       socket:close()
     end)
 
-    it("has the error of the one who lets in told", function()
+    it("reports an error of the accept callback", function()
       local on_error, told = loop.on_error, nil
       loop.on_error = function(err) told = err end
       local far
@@ -447,7 +447,7 @@ describe("connecting", function()
       far:close()
     end)
 
-    it("lets nobody in for a moment when there is no room, and then goes on", function()
+    it("stops accepting for a moment when there are no descriptors left, and then continues", function()
       local accept, refusals = core.accept, 0
       core.accept = function(socket) -- luacheck: ignore 122
         refusals = refusals + 1
@@ -463,7 +463,7 @@ describe("connecting", function()
       far:close()
     end)
 
-    it("waits for one that has too many to let in", function()
+    it("waits if the queue of the listener is full", function()
       local guests, count = {}, 0
       local _ <close> = assert(connect.listen({ path = path, backlog = 1 }, function(welcome)
         welcome:on("hello", function() return "hello" end)
@@ -476,7 +476,7 @@ describe("connecting", function()
       for i = 1, 20 do guests[i]:close() end
     end)
 
-    it("can be given up while nobody answers", function()
+    it("can be cancelled while it waits", function()
       local socket <close> = assert(core.listen { host = "127.0.0.1", backlog = 1 })
       local port, held, is_full = core.address(socket).port, {}, false
       while not is_full do -- its queue
@@ -494,7 +494,7 @@ describe("connecting", function()
     end)
   end)
 
-  it("needs to know what to", function()
+  it("requires a target", function()
     assert.error_matches(function() connect.open {} end, "connect to what")
     assert.error_matches(function() connect.open { comand = { "true" } } end, 'no option "comand"')
     for _, timeout in ipairs { -1, 0 / 0, "soon" } do
@@ -506,7 +506,7 @@ describe("connecting", function()
     assert.error_matches(function() connect.listen { path = "/x" } end, "on_peer: a function expected, got nil")
   end)
 
-  it("blames the line that gave a wrong option, and leaves nothing behind", function()
+  it("raises at the line that gave a wrong option, and leaves nothing behind", function()
     local here = "^" .. debug.getinfo(1, "S").short_src:gsub("%p", "%%%0") .. ":%d+: "
     for problem, given in pairs {
       ["connect to what%? a table expected, got number$"] = 1,

@@ -1,4 +1,4 @@
--- What can be set about a peer, seen from the other end of the wire.
+-- The options of a peer, as the other end sees them.
 local cjson = require "cjson"
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
@@ -36,7 +36,7 @@ describe("a peer", function()
     return peer
   end
 
-  -- What it says next.
+  -- The next message that it sends.
   local function heard()
     local text
     turn_until(function()
@@ -48,7 +48,7 @@ describe("a peer", function()
 
   local function decoded() return core.json.decode(heard()) end
 
-  -- What it answers to this.
+  -- Its answer to this.
   local function answer(message)
     wire:write(message .. "\n")
     return decoded()
@@ -56,7 +56,7 @@ describe("a peer", function()
 
   local ASK = '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}'
 
-  it("does not show the stack of what a handler raises, but tells it at home", function()
+  it("reports the traceback of a handler's error locally, and does not send it", function()
     open()
     peer:on("m", function() error "oops" end)
     local err = answer(ASK).error
@@ -66,13 +66,13 @@ describe("a peer", function()
     assert.equal("the handler of m", told[1][3])
   end)
 
-  it("shows it if it is told to", function()
+  it("sends the traceback with an option", function()
     open { traceback = true, on_error = function() end }
     peer:on("m", function() error "oops" end)
     assert.matches("oops\nstack traceback:", answer(ASK).error.data.traceback)
   end)
 
-  it("tells of what a handler raises once, to the one who was named for it", function()
+  it("reports a handler's error once, to its on_error", function()
     local mine = {}
     open { on_error = function(...) mine[#mine + 1] = { ... } end }
     peer:on("m", function() error("oops", 0) end)
@@ -85,7 +85,7 @@ describe("a peer", function()
     assert.same({}, told)
   end)
 
-  it("goes on if the one who was named for it fails", function()
+  it("continues if on_error fails", function()
     open { on_error = function() error "worse" end, on_noise = function() error "worst" end }
     peer:on("m", function() error "oops" end)
     assert.equal(-32603, answer(ASK).error.code)
@@ -96,7 +96,7 @@ describe("a peer", function()
     assert.equal(-32603, answer(ASK).error.code)
   end)
 
-  it("has codes of its own for errors", function()
+  it("can use other error codes", function()
     local codes = { invalid = 1, cancelled = 2, full = 3 }
     open { codes = codes }
     for kind, code in pairs { invalid = 1, requirement = -32002, closed = -32000 } do
@@ -106,13 +106,13 @@ describe("a peer", function()
     assert.is_nil(getmetatable(codes))
   end)
 
-  it("passes an error of a third on as it is", function()
+  it("passes on the error of a third peer unchanged", function()
     open()
     peer:on("m", function() return nil, errors.new("remote", "theirs", { code = -5, data = { 1 } }) end)
     assert.same({ code = -5, message = "theirs", data = { 1 } }, answer(ASK).error)
   end)
 
-  it("sends an error although it cannot be shown", function()
+  it("sends an error that has no text", function()
     open { on_error = function() end }
     local shy = setmetatable({}, { __tostring = function() error "no" end })
     peer:on("m", function() error(shy) end)
@@ -123,18 +123,18 @@ describe("a peer", function()
     assert.same({ code = 1, message = "\u{FFFD}" }, answer(ASK).error)
   end)
 
-  it("sends another error for one that is too long a message", function()
+  it("replaces an error that is too long for a message", function()
     open { on_error = function() end, limits = { message = 200 } }
     peer:on("m", function() return nil, ("x"):rep(200) end)
     assert.same({ code = -32603, message = "Internal error: an error that cannot be sent" }, answer(ASK).error)
   end)
 
-  it("has a name in what it says", function()
+  it("has its name in its reports", function()
     open { name = "Ada", timeout = 0.01 }
     assert.equal('Ada: no answer to "m" within 0.01s', tostring(select(2, peer:call "m")))
   end)
 
-  it("cancels in LSP's way, in another, or not at all", function()
+  it("cancels in the way of LSP, in another way, or not at all", function()
     open()
     peer:begin("m"):cancel()
     assert.matches('"method":"$/cancelRequest","params":{"id":1}', heard(), 1, true)
@@ -162,7 +162,7 @@ describe("a peer", function()
     assert.is_nil(heard():find('"stop"', 1, true))
   end)
 
-  it("hears of progress in another way", function()
+  it("receives progress in another way", function()
     open {
       progress = {
         method = "progress",
@@ -181,7 +181,7 @@ describe("a peer", function()
     assert.same({ { 2, 3 } }, got)
   end)
 
-  it("leaves reports of progress that nobody waits for to a handler", function()
+  it("passes progress reports without a call to a handler", function()
     open()
     local got = {}
     peer:on("$/progress", function(params) got[#got + 1] = params.token end)
@@ -194,7 +194,7 @@ describe("a peer", function()
     assert.error_matches(function() peer:call("m", "text", { on_progress = print }) end, "params have to be a table")
   end)
 
-  it("does not answer what is an answer itself, however wrong", function()
+  it("does not answer a malformed response", function()
     local noise = {}
     open { answer_noise = true, on_noise = function(report) noise[#noise + 1] = report.message end }
     peer:on("m", function() return true end)
@@ -205,7 +205,7 @@ describe("a peer", function()
       "both a result and an error" }, noise)
   end)
 
-  it("is told of a handler that raises nothing, too", function()
+  it("reports a handler that raises nil", function()
     local heard_of = {}
     open { on_error = function(err, traceback, method) heard_of = { err, traceback:match "^[^\n]*", method } end }
     peer:on("m", function() error() end)
@@ -213,7 +213,7 @@ describe("a peer", function()
     assert.same({ nil, "nil", "m" }, heard_of)
   end)
 
-  it("answers noise only if it is told to", function()
+  it("answers noise only with an option", function()
     local noise = {}
     open { on_noise = function(report) noise[#noise + 1] = report.text end }
     wire:write "hello\n"
@@ -227,7 +227,7 @@ describe("a peer", function()
       (function(got) return { code = got.error.code, id = got.id } end)(answer "hello"))
   end)
 
-  it("keeps payloads as text, and understands what it has to", function()
+  it("can keep payloads as text, and still reads what it needs", function()
     open { raw = true }
     peer:on("m", function(params) return params end)
     wire:write(ASK .. "\n")
@@ -242,7 +242,7 @@ describe("a peer", function()
     assert.equal(-32800, decoded().error.code)
   end)
 
-  it("takes another codec", function()
+  it("can use another codec", function()
     open { json = cjson }
     peer:on("m", function() return nil, select(2, loop.sleep(children.patience)) end)
     wire:write(ASK .. '\n{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}\n')
@@ -253,7 +253,7 @@ describe("a peer", function()
     assert.same({ a = 1 }, call:wait())
   end)
 
-  it("has string ids and members of every message, if it is told to", function()
+  it("can have string ids and extra members in every message", function()
     open { ids = "string", extra = { protocol = "x" } }
     local call = peer:begin("m")
     assert.same({ jsonrpc = "2.0", protocol = "x", id = "1", method = "m" }, decoded())
@@ -261,7 +261,7 @@ describe("a peer", function()
     assert.equal(5, call:wait())
   end)
 
-  it("drops and counts answers to nothing, also those that come twice", function()
+  it("drops and counts responses without a call, also repeated ones", function()
     open()
     local call = peer:begin("m")
     wire:write '{"jsonrpc":"2.0","id":99,"result":1}\n{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"x"}}\n'
@@ -271,7 +271,7 @@ describe("a peer", function()
     assert.same({}, told)
   end)
 
-  it("takes in all there is of a program that is gone, and then it is over", function()
+  it("reads everything that a dead program has written, and then ends", function()
     open()
     local heard_of = {}
     peer:on("n", function(params) heard_of[#heard_of + 1] = params[1] end)
@@ -284,7 +284,7 @@ describe("a peer", function()
     assert.equal("closed", peer.ended.kind)
   end)
 
-  it("lets somebody look at the first message before it is handled", function()
+  it("passes the first message to on_first before it is handled", function()
     open()
     local seen = {}
     peer.first = function(given, method, params)
@@ -296,7 +296,7 @@ describe("a peer", function()
     assert.same({ { "m", { 1 } } }, seen)
   end)
 
-  it("tells when there is nothing to do", function()
+  it("has wait_idle, which returns when there is nothing to do", function()
     open()
     assert.is_true(peer:wait_idle())
     peer:on("m", function(_, ctx)
@@ -311,7 +311,7 @@ describe("a peer", function()
     assert.same({ "timeout", true }, decoded().result)
   end)
 
-  it("tells when all is sent", function()
+  it("has flush, which returns when all output is sent", function()
     open()
     peer:notify("n", { ("x"):rep(1 << 20) })
     assert.is_false(peer:flush(0.01))
@@ -325,7 +325,7 @@ describe("a peer", function()
     reading:await()
   end)
 
-  it("keeps its memory over many calls", function()
+  it("does not grow over many calls", function()
     local near, far = connect.pair()
     far:on("echo", function(params) return params end)
     local function many()

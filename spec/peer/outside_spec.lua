@@ -1,4 +1,4 @@
--- Calls from outside of tasks: the caller turns the loop until its answer has come.
+-- Calls from outside of tasks: the caller turns the loop until it has its answer.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -41,12 +41,12 @@ for name, open in pairs(transports) do
       for i = 1, 3 do assert.same({ i }, peer:call("echo", { i })) end
     end
 
-    it("are answered in turn", function()
+    it("are answered one after another", function()
       for i = 1, 200 do assert.same({ i }, peer:call("echo", { i })) end
       assert.is_nil(loop.timeout())
     end)
 
-    it("are nested to any depth", function()
+    it("can be nested to any depth", function()
       assert.equal(150, peer:call("ping", { depth = 150 }))
       assert_usable()
     end)
@@ -59,7 +59,7 @@ for name, open in pairs(transports) do
       end,
       ["in a coroutine"] = function(fn) return coroutine.wrap(fn)() end,
     } do
-      it("are nested where a handler cannot yield, 40 deep at least, and then fail: " .. title, function()
+      it("can be nested in handlers that cannot yield, at least 40 levels, and then fail: " .. title, function()
         peer.on_error = function() end
         peer:on("ping", function(params, ctx)
           if params.depth == 0 then return 0 end
@@ -74,7 +74,7 @@ for name, open in pairs(transports) do
       end)
     end
 
-    it("are made in coroutines, many at a time", function()
+    it("can be made in coroutines, many at a time", function()
       local function generate()
         return coroutine.wrap(function()
           for i = 1, 5 do coroutine.yield(peer:call("echo", { i })[1]) end
@@ -86,20 +86,20 @@ for name, open in pairs(transports) do
       end
     end)
 
-    it("are made where nothing can yield", function()
+    it("can be made where yielding is impossible", function()
       local list = { 3, 1, 2 }
       table.sort(list, function(a, b) return peer:call("echo", { a < b })[1] end)
       assert.same({ 1, 2, 3 }, list)
     end)
 
-    it("are made by callbacks of the loop", function()
+    it("can be made by callbacks of the loop", function()
       local got
       loop.soon(function() got = peer:call("echo", { 1 })[1] + peer:call("echo", { 2 })[1] end)
       turn_until(function() return got end)
       assert.equal(3, got)
     end)
 
-    it("let others go on", function()
+    it("let others run", function()
       local others = 0
       local timer = loop.after(0.001, function() others = others + 1 end)
       local task = tasks.start(function()
@@ -113,7 +113,7 @@ for name, open in pairs(transports) do
       task:cancel()
     end)
 
-    it("go on while tasks make others", function()
+    it("continue while tasks make other calls", function()
       local done = 0
       for i = 1, 5 do
         tasks.start(function()
@@ -127,7 +127,7 @@ for name, open in pairs(transports) do
       assert.equal(5, done)
     end)
 
-    it("are served beside other descriptors", function()
+    it("work beside other descriptors", function()
       local read, write = core.pipe()
       local seen = 0
       local watcher = { on_ready = function() seen = seen + #read:read() end }
@@ -144,7 +144,7 @@ for name, open in pairs(transports) do
       write:close()
     end)
 
-    it("are served beside other peers", function()
+    it("work beside other peers", function()
       local one, other = connect.pair()
       other:on("echo", echo)
       for i = 1, 50 do
@@ -155,7 +155,7 @@ for name, open in pairs(transports) do
       other:close()
     end)
 
-    it("send more than a pipe holds", function()
+    it("can send more than a pipe holds", function()
       local text = ("x"):rep(3 << 20)
       assert.equal(text, peer:call("echo", { text })[1])
       assert_usable()
@@ -168,7 +168,7 @@ for name, open in pairs(transports) do
       assert_usable()
     end)
 
-    it("are refused if they cannot be sent", function()
+    it("fail if they cannot be encoded", function()
       local result, err = peer:call("echo", { print })
       assert.same({ nil, "invalid" }, { result, err.kind })
       assert.error_matches(function() peer:call(nil) end, "method: string expected, got nil")
@@ -177,7 +177,7 @@ for name, open in pairs(transports) do
       assert_usable()
     end)
 
-    it("end at their deadlines, and a late answer is for nobody", function()
+    it("end at their deadlines, and a late answer is dropped", function()
       for _ = 1, 3 do
         local begun = core.now()
         local result, err = peer:call("hold", {}, { timeout = 0.02 })
@@ -198,7 +198,7 @@ for name, open in pairs(transports) do
       assert_usable()
     end)
 
-    it("are usable after an error that went through the turn, once and many times", function()
+    it("work after an error that passed through the turn, once and many times", function()
       for i = 1, 20 do
         loop.after(0.001, error, "through " .. i)
         assert.error_matches(function() peer:call("hold", {}) end, "through " .. i)
@@ -208,7 +208,7 @@ for name, open in pairs(transports) do
       assert.equal(150, peer:call("ping", { depth = 150 }))
     end)
 
-    it("are usable after an error that went through nested calls", function()
+    it("work after an error that passed through nested calls", function()
       for _ = 1, 3 do
         loop.after(0.001, function()
           loop.after(0.001, error, "from within")
@@ -265,7 +265,7 @@ for name, open in pairs(transports) do
   end)
 end
 
--- A program that answers by hand, unless it is asked to do otherwise.
+-- A program that answers each method in a different way.
 local ANSWERING = [[
   local ways = {}
   function ways.hang() return true end
@@ -304,7 +304,7 @@ describe("calls to a program from outside of tasks", function()
     settle()
   end)
 
-  it("are given up in time, also where the answer comes late", function()
+  it("end at their deadlines, also if the answer comes later", function()
     for _ = 1, 3 do
       local _, err = peer:call("late", nil, { timeout = 0.02 })
       assert.equal("timeout", err.kind)
@@ -312,17 +312,17 @@ describe("calls to a program from outside of tasks", function()
     end
   end)
 
-  it("fail at once when the program ends and something else holds its output", function()
+  it("fail at once when the program ends, although another process holds its output", function()
     local _, err = peer:call("leave", nil, { timeout = false })
     assert.same({ "closed", { code = 3 } }, { err.kind, err.exit })
   end)
 
-  it("do not keep the program from writing to its stderr", function()
+  it("do not block a program that writes to its stderr", function()
     assert.is_true(peer:call("spill", nil, { timeout = false }))
     turn_until(function() return #lines == 100000 end)
   end)
 
-  it("let its stderr be seen in between", function()
+  it("let its stderr be read meanwhile", function()
     peer:call "whisper"
     turn_until(function()
       peer:call "echo"
@@ -330,21 +330,21 @@ describe("calls to a program from outside of tasks", function()
     end)
   end)
 
-  it("let its notifications be handled in between", function()
+  it("let its notifications be handled meanwhile", function()
     local noted = 0
     peer:on("note", function() noted = noted + 1 end)
     for _ = 1, 3 do assert.is_true(peer:call "note") end
     assert.equal(3, noted)
   end)
 
-  it("send all of a call although other things come first", function()
+  it("are sent completely although other messages are queued first", function()
     peer:on("note", function() peer:notify("filler", { ("y"):rep(1 << 20) }) end)
     peer:notify "note"
     assert.is_true(peer:call("echo", { ("x"):rep(4 << 20) }))
     assert.is_true(peer:call "echo")
   end)
 
-  it("do not begin again with the descriptors of a peer before", function()
+  it("work with a new peer that gets the same descriptor numbers", function()
     for _ = 1, 3 do
       peer:close()
       peer = assert(connect.open { command = children.lua(ANSWERING) })
@@ -391,7 +391,7 @@ describe("a program in the middle of a call", function()
     end)
   end
 
-  it("has one timer, the watchdog's", function()
+  it("has one timer, for the watchdog", function()
     if not io.open "/proc/self/timers" then return pending "no /proc/self/timers here" end
     local text = children.run {
       command = children.lua(([[
@@ -423,7 +423,7 @@ describe("calls of a host from outside of tasks", function()
 
   local function greet() return greeter:execute("greet", { name = "Ada" }).message end
 
-  it("are made in turn, in coroutines and by callbacks", function()
+  it("can be made in turn, in coroutines and by callbacks", function()
     for _ = 1, 10 do assert.equal("Hello, Ada", greet()) end
     assert.equal("Hello, Ada", coroutine.wrap(greet)())
     local got
@@ -432,7 +432,7 @@ describe("calls of a host from outside of tasks", function()
     turn_until(function() return got end)
   end)
 
-  it("are usable after an error that went through the turn", function()
+  it("work after an error that passed through the turn", function()
     for _ = 1, 3 do
       loop.soon(error, "through")
       assert.error_matches(greet, "through")

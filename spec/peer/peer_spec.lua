@@ -1,4 +1,4 @@
--- What holds for a conversation, whichever way it goes.
+-- What is true for every transport and framing.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local loop = require "pintle.loop"
@@ -12,7 +12,7 @@ local patience = children.patience
 local function behaviours(open)
   local nothing_left, peer, far
 
-  -- Both sides are closed; whatever was left behind is found then.
+  -- Both sides are closed; leaks are found then.
   local function close()
     if peer then peer:close() end
     if far then far:close() end
@@ -38,7 +38,7 @@ local function behaviours(open)
   end)
 
   describe("calls", function()
-    it("and gets what the handler returns, exactly", function()
+    it("and gets the exact result of the handler", function()
       local values = {
         1, 1.0, 0.1, math.maxinteger, math.mininteger, "naïve 😀\0", true, false, core.json.null,
         { list = { 1, 2, 3 }, empty = core.json.array {}, object = {}, nested = { { { "deep" } } } },
@@ -51,12 +51,12 @@ local function behaviours(open)
       end
     end)
 
-    it("with no params and no result", function()
+    it("without params and without a result", function()
       assert.same({ core.json.null, n = 1 }, table.pack((peer:call("nothing"))))
       assert.is_nil((select(2, peer:call "nothing")))
     end)
 
-    it("from a task, a coroutine, a coroutine in a task and outside of them all", function()
+    it("from a task, a coroutine, a coroutine in a task, and outside of them all", function()
       local function ask() return peer:call("echo", { "x" })[1] end
       assert.equal("x", ask())
       assert.equal("x", tasks.run(ask))
@@ -79,7 +79,7 @@ local function behaviours(open)
       for i = 1, 700 do assert.equal(i, results[i]) end
     end)
 
-    it("one after the other, in thousands, in flat memory", function()
+    it("thousands one after the other, without growing", function()
       local function many()
         tasks.run(function()
           for i = 1, 2000 do assert(peer:call("echo", { i })[1] == i) end
@@ -94,7 +94,7 @@ local function behaviours(open)
       assert.truthy(many() < before + 100, "memory has grown")
     end)
 
-    it("and is answered in any order", function()
+    it("and gets the answers in any order", function()
       local order = {}
       local holding = {}
       for i = 1, 5 do
@@ -108,13 +108,13 @@ local function behaviours(open)
       assert.same({ 5, 4, 3, 2, 1 }, order)
     end)
 
-    it("nobody who has no such method", function()
+    it("an unknown method and gets an error", function()
       local result, err = peer:call "no/such/method"
       assert.is_nil(result)
       assert.same({ "remote", -32601, "Method not found: no/such/method" }, { err.kind, err.code, err.message })
     end)
 
-    it("with a method that is a string, and a time that is one", function()
+    it("and raises for a wrong method or timeout", function()
       assert.error_matches(function() peer:call(nil) end, "method: string expected, got nil")
       assert.error_matches(function() peer:begin {} end, "method: string expected, got table")
       assert.error_matches(function() peer:notify(7) end, "method: string expected, got number")
@@ -127,7 +127,7 @@ local function behaviours(open)
       end
     end)
 
-    it("not with what cannot be sent", function()
+    it("and raises for params that cannot be encoded", function()
       local result, err = peer:call("echo", { print })
       assert.is_nil(result)
       assert.equal("invalid", err.kind)
@@ -135,7 +135,7 @@ local function behaviours(open)
     end)
   end)
 
-  describe("is told of a failure", function()
+  describe("gets an error", function()
     local function fails(method, params)
       local result, err = peer:call(method, params)
       assert.is_nil(result)
@@ -154,7 +154,7 @@ local function behaviours(open)
       assert.same({ 404, "an error without a message" }, fails("fail_with", { { code = 404 } }))
     end)
 
-    it("in a text that is not UTF-8, as far as it can be read", function()
+    it("whose text is repaired if it is not UTF-8", function()
       assert.same({ 5, "no file caf\u{FFFD} here, é", { 1 } }, fails "illegible")
     end)
 
@@ -172,12 +172,12 @@ local function behaviours(open)
       assert.same({ -32602, "it does not fit", { at = "x" } }, fails "fail_invalid")
     end)
 
-    it("that the handler raised, without its stack", function()
+    it("that the handler raised, without its traceback", function()
       assert.same({ -32603, "Internal error: oh no" }, fails("raise", { "oh no" }))
       assert.same({ 5, "mine" }, fails("raise", { { code = 5, message = "mine" } }))
     end)
 
-    it("to send what the handler returned", function()
+    it("if the result of the handler cannot be encoded", function()
       assert.same({ -32603, "Internal error: result[1]: a function has no JSON form" }, fails "unsendable")
       assert.same({ 7, "with data" }, fails "bad_data")
     end)
@@ -191,7 +191,7 @@ local function behaviours(open)
       assert.equal(100, #notes)
     end)
 
-    it("and is notified, in order", function()
+    it("and receives notifications, in order", function()
       local heard = {}
       peer:on("heard", function(params) heard[#heard + 1] = params[1] end)
       peer:call("shout", { times = 100 })
@@ -200,7 +200,7 @@ local function behaviours(open)
   end)
 
   describe("is called back", function()
-    it("while its own call is open, to any depth", function()
+    it("while its own call is pending, to any depth", function()
       peer:on("ping", function(params, ctx)
         if params.depth == 0 then return 0 end
         local below, err = ctx:call("ping", { depth = params.depth - 1 })
@@ -210,7 +210,7 @@ local function behaviours(open)
       assert.equal(0, peer.stream:waiting())
     end)
 
-    it("by many at a time", function()
+    it("by many handlers at a time", function()
       peer:on("double", function(params)
         loop.sleep(0.001)
         return params[1] * 2
@@ -223,7 +223,7 @@ local function behaviours(open)
       for i = 1, 50 do assert.equal(2 * i, results[i]) end
     end)
 
-    it("in coroutines of the handlers' own, while more has come in already", function()
+    it("from coroutines of the handlers, while more messages have arrived", function()
       peer:on("nested", function(params, ctx)
         return coroutine.wrap(function() return ctx:call("echo", params)[1] end)()
       end)
@@ -244,14 +244,14 @@ local function behaviours(open)
       assert.equal(-32601, peer:call("call_back", { method = "nothing" }).code)
     end)
 
-    it("for any method there is no other handler for", function()
+    it("for any method without a handler of its own, with on_unknown", function()
       peer:on_unknown(function(params, ctx) return { ctx.method, params } end)
       assert.same({ "any", { 1 } }, peer:call("call_back", { method = "any", params = { 1 } }).result)
       peer:on_unknown(nil)
       assert.equal(-32601, peer:call("call_back", { method = "any" }).code)
     end)
 
-    it("by what can be called, and nothing else", function()
+    it("and accepts only callable handlers", function()
       peer:on("any", setmetatable({}, { __call = function(_, params) return params[1] end }))
       assert.equal(1, peer:call("call_back", { method = "any", params = { 1 } }).result)
       assert.error_matches(function() peer:on("any", 5) end, "handler: function expected, got number")
@@ -260,7 +260,7 @@ local function behaviours(open)
   end)
 
   describe("gives up", function()
-    it("when the time is over, and drops what comes later", function()
+    it("at the deadline, and drops the late answer", function()
       local begun = core.now()
       local result, err = peer:call("hold", { 1 }, { timeout = 0.05 })
       assert.is_nil(result)
@@ -272,7 +272,7 @@ local function behaviours(open)
       assert.same({ 2 }, peer:call("echo", { 2 }))
     end)
 
-    it("each call in its time, also of many", function()
+    it("on each call at its own deadline", function()
       local function hold(seconds)
         return function() return select(2, peer:call("hold", {}, { timeout = seconds })) end
       end
@@ -281,7 +281,7 @@ local function behaviours(open)
       peer:call "release"
     end)
 
-    it("on a call that was begun, and the other side is told", function()
+    it("on a call made with begin, and cancels it on the other side", function()
       local call = peer:begin("sleep", { seconds = patience })
       peer:call "nothing"
       peer:cancel(call, "changed my mind")
@@ -294,7 +294,7 @@ local function behaviours(open)
       assert.equal(err, select(2, call:wait()))
     end)
 
-    it("with the task that calls", function()
+    it("when the calling task is cancelled", function()
       local err
       local task = tasks.start(function() err = select(2, peer:call("sleep", { seconds = patience })) end)
       peer:call "nothing"
@@ -306,7 +306,7 @@ local function behaviours(open)
       assert.equal(0, peer.stream:waiting())
     end)
 
-    it("not when there is no time", function()
+    it("never with timeout = false", function()
       local call = peer:begin("hold", { 7 }, { timeout = false })
       peer:call "nothing"
       assert.equal(1, peer.stream:waiting())
@@ -315,7 +315,7 @@ local function behaviours(open)
     end)
   end)
 
-  it("begins calls and waits for them later, as often as asked", function()
+  it("begins calls and waits for them later, also repeatedly", function()
     local calls = {}
     for i = 1, 10 do calls[i] = peer:begin("echo", { i }) end
     for i = 10, 1, -1 do
@@ -330,7 +330,7 @@ local function behaviours(open)
     assert.equal("invalid", select(2, peer:begin("echo", { print }):wait()).kind)
   end)
 
-  it("is told of progress", function()
+  it("receives progress", function()
     local told = {}
     local function on_progress(value) told[#told + 1] = value end
     assert.equal("done", peer:call("work", { x = 1 }, { on_progress = on_progress }))
@@ -341,7 +341,7 @@ local function behaviours(open)
   end)
 
   describe("ends", function()
-    it("when the other side does, and every call with it", function()
+    it("when the other side ends, and fails its calls", function()
       local calls = {}
       for i = 1, 3 do calls[i] = peer:begin("hold", {}) end
       local closed
@@ -355,7 +355,7 @@ local function behaviours(open)
       assert.equal(closed, select(2, peer:begin("echo"):wait()))
     end)
 
-    it("when it is closed, and its calls with it", function()
+    it("when it is closed, and fails its calls", function()
       local call = peer:begin("hold", {})
       peer:close()
       assert.equal("closed", peer.ended.kind)
@@ -364,7 +364,7 @@ local function behaviours(open)
       assert.is_true(peer:join(0))
     end)
 
-    it("once what was queued is sent", function()
+    it("after sending what is queued", function()
       local text = ("x"):rep(10000)
       for _ = 1, 100 do peer:notify("note", { text }) end
       peer:close()
@@ -373,7 +373,7 @@ local function behaviours(open)
       assert.equal(100, #far.notes)
     end)
 
-    it("once what is being handled is answered, if the other side only stops talking", function()
+    it("after answering running requests, if the other side has only stopped sending", function()
       if not far then return end
       local call = peer:begin("sleep", { seconds = 0.02 })
       peer:close_output()
@@ -382,14 +382,14 @@ local function behaviours(open)
       assert.equal("closed", far.ended.kind)
     end)
 
-    it("only then", function()
+    it("not before", function()
       local ok, err = peer:join(0.01)
       assert.is_nil(ok)
       assert.equal("timeout", err.kind)
       assert.same({ 1 }, peer:call("echo", { 1 }))
     end)
 
-    it("without a report of every message to those who wait for it", function()
+    it("without waking the waiting tasks for every message", function()
       local reports, moved = 0, policy.after_activity
       finally(function() policy.after_activity = moved end)
       function policy.after_activity(...)
@@ -416,7 +416,7 @@ for name, open in pairs(transports) do
   end
 end
 
-describe("a peer that is not read from", function()
+describe("a peer that nobody reads", function()
   local UNREAD = [[
     local core = require "pintle.core"
     local loop = core.loop
@@ -434,7 +434,7 @@ describe("a peer that is not read from", function()
     io.write(tostring(loop.timeout()))
   ]]
 
-  it("may be collected while a call waits, and leaves no deadline behind", function()
+  it("may be collected while a call is pending, and leaves no timer behind", function()
     assert.equal("nil", (children.run { command = { "lua5.4", "-e", UNREAD }, stdin = "null" }))
   end)
 end)

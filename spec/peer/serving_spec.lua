@@ -1,4 +1,4 @@
--- Peers that serve: what becomes of handlers, to the byte, and programs that serve on stdin and stdout.
+-- Peers that serve: handlers and their exact output, and programs that serve on stdin and stdout.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -42,7 +42,7 @@ describe("a peer that serves", function()
     nothing_left()
   end)
 
-  -- What it has sent, as soon as that is so much or so many lines.
+  -- What it has sent, as soon as it is this many bytes or lines.
   local function await(count)
     turn_until(function()
       sent = sent .. (far:read() or "")
@@ -53,12 +53,12 @@ describe("a peer that serves", function()
     return all
   end
 
-  it("answers requests of every kind of id, in order", function()
+  it("answers requests with every kind of id, in order", function()
     wire.write(far, request(1, "echo") .. request('"b"', "echo", '{"x":null}') .. request("3.0", "echo", "[]"))
     assert.equal(result(1, "[1]") .. result('"b"', '{"x":null}') .. result("3.0", "[]"), await(3))
   end)
 
-  it("answers with false, null and nothing as they are", function()
+  it("answers with false, null and no value", function()
     peer:on("no", function() return false end)
     peer:on("null", function() return core.json.null end)
     peer:on("nothing", function() end)
@@ -67,12 +67,12 @@ describe("a peer that serves", function()
     assert.equal(result(1, "false") .. result(2, "null") .. result(3, "null") .. result(4, "1"), await(4))
   end)
 
-  it("answers a batch as one", function()
+  it("answers a batch with one message", function()
     wire.write(far, ("[%s,%s]\n"):format(request(1, "echo"):sub(1, -2), request(2, "echo"):sub(1, -2)))
     assert.equal("[" .. result(1, "[1]"):sub(1, -2) .. "," .. result(2, "[1]"):sub(1, -2) .. "]\n", await(1))
   end)
 
-  it("gives others their turn after many", function()
+  it("lets others run after many requests", function()
     local handled, most, turns = 0, 0, 0
     peer:on("count", function() handled = handled + 1 end)
     wire.write(far, request(1, "count"):rep(500))
@@ -84,7 +84,7 @@ describe("a peer that serves", function()
     assert.truthy(turns >= 8)
   end)
 
-  it("answers what it has no handler for, and goes on", function()
+  it("answers unknown methods with an error, and continues", function()
     local noted = 0
     peer:on("note", function() noted = noted + 1 end)
     wire.write(far, request(1, "echo") .. request(2, "other") .. NOTE .. request(3, "echo"))
@@ -94,7 +94,7 @@ describe("a peer that serves", function()
     assert.equal(1, noted)
   end)
 
-  it("gives answers to calls that wait, between requests", function()
+  it("delivers answers to its own calls between requests", function()
     local got
     tasks.start(function() got = peer:call "m" end)
     wire.write(far, request(1, "echo") .. result(1, 5) .. request(2, "echo"))
@@ -102,7 +102,7 @@ describe("a peer that serves", function()
     assert.equal(5, got)
   end)
 
-  it("goes on while a handler waits", function()
+  it("continues while a handler waits", function()
     local events = {}
     peer:on("wait", function(params)
       events[params[1]] = loop.event()
@@ -115,7 +115,7 @@ describe("a peer that serves", function()
     assert.equal(result(3, '"second"') .. result(1, '"first"'), await(2))
   end)
 
-  it("goes on while a handler yields something of its own", function()
+  it("continues while a handler yields a value of its own", function()
     peer:on("yield", function()
       for i = 1, 3 do coroutine.yield(i) end
       return "yielded"
@@ -124,7 +124,7 @@ describe("a peer that serves", function()
     assert.equal(result(2, "[1]") .. result(1, '"yielded"'), await(2))
   end)
 
-  it("gives a handler a context that tells what it handles", function()
+  it("gives a handler a context that describes the request", function()
     local seen
     peer:on("look", function(_, ctx)
       seen = { ctx.peer == peer, ctx.id, ctx.method, ctx:cancelled(), loop.current() == ctx, peer:requests()[1] == ctx }
@@ -136,7 +136,7 @@ describe("a peer that serves", function()
     assert.same({}, peer:requests())
   end)
 
-  it("gives no two handlers the same context", function()
+  it("gives each handler its own context", function()
     local kept = {}
     local function keep(ctx) kept[#kept + 1] = ctx end
     peer:on("keep", function(_, ctx) keep(ctx) end)
@@ -154,7 +154,7 @@ describe("a peer that serves", function()
     assert.equal(6, #kept)
   end)
 
-  it("knows the context of a handler that has not taken it", function()
+  it("can create the context of a handler that did not ask for it", function()
     local ctx
     peer:on("wait", function() return loop.sleep(children.patience) end)
     wire.write(far, request(4, "wait"))
@@ -168,13 +168,13 @@ describe("a peer that serves", function()
     assert.matches('"id":4,"error":{"code":%-32800,"message":"enough"}', await(1))
   end)
 
-  it("does not answer a request whose handler has taken the id away", function()
+  it("does not answer a request if its handler has removed the id", function()
     peer:on("mute", function(_, ctx) ctx.id = nil end)
     wire.write(far, request(1, "mute") .. request(2, "echo"))
     assert.equal(result(2, "[1]"), await(1))
   end)
 
-  it("answers with the error of a handler that returns or raises one", function()
+  it("answers with the error that a handler returns or raises", function()
     peer:on("text", function() return nil, "no" end)
     peer:on("table", function() return nil, { code = 7, message = "no", data = { 1 } } end)
     peer:on("raise", function() error({ code = 8, message = "raised" }) end)
@@ -191,7 +191,7 @@ describe("a peer that serves", function()
     assert.matches("^late\nstack traceback:\n", reported[2][2])
   end)
 
-  it("answers and reports what cannot be sent", function()
+  it("answers with an error if the result cannot be sent, and reports it", function()
     peer:on("odd", function() return { print } end)
     wire.write(far, request(1, "odd") .. request(2, "echo"))
     local said = await(2)
@@ -200,7 +200,7 @@ describe("a peer that serves", function()
     assert.same({ 1, "odd" }, { #reported, reported[1][3] })
   end)
 
-  it("closes what a handler has to be closed, when it ends in any way", function()
+  it("closes the to-be-closed variables of a handler, however it ends", function()
     local closed = {}
     local function closing(name)
       return setmetatable({}, { __close = function() closed[#closed + 1] = name end })
@@ -219,7 +219,7 @@ describe("a peer that serves", function()
     assert.same({ "raise", "return" }, closed)
   end)
 
-  it("lets a handler turn the loop, and goes on with what follows inside of that", function()
+  it("lets a handler turn the loop, and handles the next messages meanwhile", function()
     local order = {}
     peer:on("turn", function()
       coroutine.wrap(function() turn_until(function() return #order == 2 end) end)()
@@ -232,7 +232,7 @@ describe("a peer that serves", function()
     assert.same({ "noted", "noted", "turned" }, order)
   end)
 
-  it("lets handlers call back where nothing can yield, inside of each other", function()
+  it("lets handlers call back where yielding is impossible, nested in each other", function()
     local one, other = connect.pair()
     local function nest(params, ctx)
       if params[1] == 0 then return 0 end
@@ -257,7 +257,7 @@ describe("a peer that serves", function()
     assert.equal("", far:read())
   end)
 
-  it("lets a handler be replaced and removed in the midst of its messages", function()
+  it("lets a handler be replaced and removed between its messages", function()
     peer:on("swap", function()
       peer:on("swap", function()
         peer:on("swap", nil)
@@ -271,7 +271,7 @@ describe("a peer that serves", function()
     assert.matches('"id":3,"error":{"code":%-32601', said)
   end)
 
-  it("sends answers that nobody takes for a while, all of them", function()
+  it("sends all answers although nobody reads them for a while", function()
     peer:on("large", function() return ("x"):rep(1 << 20) end)
     wire.write(far, request(1, "large"):rep(3))
     turn_until(function() return peer.stream:queued() > 0 end)
@@ -279,7 +279,7 @@ describe("a peer that serves", function()
     assert.equal(0, peer.stream:queued())
   end)
 
-  it("is whole after an error of a callback went through the turn", function()
+  it("works after an error of a callback passed through the turn", function()
     peer:on("soon", function()
       loop.soon(error, "through")
       return "soon"
@@ -291,7 +291,7 @@ describe("a peer that serves", function()
     end
   end)
 
-  it("keeps nothing of requests that were answered", function()
+  it("keeps nothing of answered requests", function()
     local kept = setmetatable({}, { __mode = "k" })
     peer:on("keep", function(params, ctx)
       kept[params], kept[ctx] = true, true
@@ -363,14 +363,14 @@ describe("a program that serves on stdin and stdout", function()
     assert.equal("slept", peer:call "sleep")
   end
 
-  it("takes as many requests as come at once", function()
+  it("handles many requests that arrive at once", function()
     open()
     local calls = {}
     for i = 1, 100 do calls[i] = peer:begin("echo", { i }) end
     for i = 1, 100 do assert.same({ i }, calls[i]:wait()) end
   end)
 
-  it("goes on with others while a handler waits", function()
+  it("continues with others while a handler waits", function()
     open()
     local slow = peer:begin "sleep"
     assert.same({ 1 }, peer:call("echo", { 1 }))
@@ -378,7 +378,7 @@ describe("a program that serves on stdin and stdout", function()
     assert_whole()
   end)
 
-  it("tells of every kind of failure", function()
+  it("reports every kind of failure", function()
     open()
     for method, code in pairs { raise = 7, fail = -32000, unsendable = -32603, nonsense = -32601 } do
       local ok, err = peer:call(method)
@@ -387,19 +387,19 @@ describe("a program that serves on stdin and stdout", function()
     end
   end)
 
-  it("gives handlers what they take", function()
+  it("gives handlers the arguments that they declare", function()
     open()
     assert.same({ "method", false }, peer:call "method")
     assert_whole()
   end)
 
-  it("keeps what it prints out of the conversation", function()
+  it("keeps printed text out of the messages", function()
     open()
     assert.is_true(peer:call "print")
     assert_whole()
   end)
 
-  it("calls back, also where that cannot yield", function()
+  it("calls back, also where yielding is impossible", function()
     open()
     assert.same({ "answered", 1 }, peer:call("ask", { 1 }))
     assert.same({ "answered", 2 }, peer:call "yielding")
@@ -427,7 +427,7 @@ describe("a program that serves on stdin and stdout", function()
     assert_whole()
   end)
 
-  it("is not woken while nothing is asked", function()
+  it("is not woken while it is idle", function()
     open()
     local function wakings()
       local file <close> = assert(io.open(("/proc/%d/status"):format(peer.child.pid)))
@@ -451,7 +451,7 @@ describe("a program that serves on stdin and stdout", function()
     end
   end)
 
-  it("says so when it is stopped by SIGINT while it waits, and may go on", function()
+  it("reports that SIGINT stopped its wait, and may continue", function()
     open [[
       io.stderr:write "ready\n"
       local ok, message = pcall(peer.join, peer)
@@ -473,7 +473,7 @@ describe("a program that serves on stdin and stdout", function()
     assert.is_true(peer:join(children.patience))
   end)
 
-  it("may leave that to another loop", function()
+  it("may be driven by another loop", function()
     open [[
       local core = require "pintle.core"
       local loop = pintle.loop
@@ -485,14 +485,14 @@ describe("a program that serves on stdin and stdout", function()
     assert_whole()
   end)
 
-  it("may have begun something before it joins", function()
+  it("may use the loop before it joins", function()
     open "pintle.task(function() pintle.sleep(0.01) peer:notify('later', { 6 }) end) peer:join()"
     assert_whole()
     turn_until(function() return told[1] end)
     assert.same({ 6 }, told)
   end)
 
-  it("may join for a time, in a coroutine, and again", function()
+  it("may join with a timeout, in a coroutine, and again", function()
     open [[
       local ok, err = peer:join(0.01)
       assert(ok == nil and err.kind == "timeout")
@@ -506,7 +506,7 @@ describe("a program that serves on stdin and stdout", function()
     assert.same({ "joined twice" }, peer.ended.stderr)
   end)
 
-  it("ends with its input, whatever it has handled last", function()
+  it("ends with its input, whatever it handled last", function()
     for _, last in ipairs { "echo", "sleep" } do
       open()
       peer:call(last)
@@ -533,7 +533,7 @@ describe("a program that serves on stdin and stdout", function()
     assert.same({ code = 0 }, peer.ended.exit)
   end)
 
-  it("says what was wrong where it was done", function()
+  it("raises for misuse at the right line", function()
     local function says(code)
       local text = children.run { command = children.lua("print(pcall(function() " .. code .. " end))") }
       return text
@@ -544,7 +544,7 @@ describe("a program that serves on stdin and stdout", function()
     assert.matches("^false%s", says(connecting .. "(nil)"))
   end)
 
-  it("says what is wrong with a handler where it is given", function()
+  it("raises for a wrong handler at the right line", function()
     open [[
       local said = {}
       local function try(...)
@@ -562,7 +562,7 @@ describe("a program that serves on stdin and stdout", function()
   end)
 end)
 
-describe("a program that serves, and is written to at once,", function()
+describe("a program that serves, and gets all its input at once,", function()
   before_each(function() nothing_left = children.stock() end)
   after_each(function() nothing_left() end)
 
@@ -576,7 +576,7 @@ describe("a program that serves, and is written to at once,", function()
 
   local ECHO, ECHOED = request(1, "echo"), result(1, "[1]")
 
-  it("answers what is no message", function()
+  it("answers malformed input", function()
     local said, status = said_to(ECHO .. "nonsense\n[]\n" .. ECHO)
     assert.equal(ECHOED .. '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: not JSON"}}\n' ..
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: empty batch"}}\n' .. ECHOED, said)
@@ -588,18 +588,18 @@ describe("a program that serves, and is written to at once,", function()
     assert.same({ ECHOED .. ECHOED, 3 }, { said, status })
   end)
 
-  it("answers what it handles although its input has ended", function()
+  it("answers running requests although its input has ended", function()
     local said, status = said_to(request(1, "sleep") .. ECHO)
     assert.same({ ECHOED .. result(1, '"slept"'), 0 }, { said, status })
   end)
 
-  it("does not read what follows the exit", function()
+  it("does not read after the exit", function()
     local said, status = said_to(request(1, "exit") .. ECHO)
     assert.same({ "", 3 }, { said, status })
   end)
 end)
 
--- The child has the descriptors, too, and must not speak.
+-- The child has the descriptors, too, and must not write to them.
 describe("a program that serves and forks", function()
   local folder
 
@@ -611,7 +611,7 @@ describe("a program that serves and forks", function()
 
   teardown(function() os.execute("rm -r " .. folder) end)
 
-  it("is answered for by the parent alone, whichever way the child ends", function()
+  it("is answered by the parent alone, however the child ends", function()
     for _, ending in ipairs { "os.exit(0)", "os.exit(0, true)" } do
       local peer = assert(pintle.connect {
         command = children.lua(SET_UP .. ([[

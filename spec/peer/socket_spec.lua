@@ -45,7 +45,7 @@ local function has_localhost()
   return file ~= nil and file:read("a"):find("localhost", 1, true) ~= nil
 end
 
--- What every kind of socket does.
+-- The behaviour of every kind of socket.
 local function behaves_as_a_socket(listen)
   local nothing_left, listener, place
 
@@ -60,7 +60,7 @@ local function behaves_as_a_socket(listen)
     nothing_left()
   end)
 
-  it("tells when nobody has connected yet", function()
+  it("returns false if nobody has connected yet", function()
     assert.is_false(core.accept(listener))
     local far <close> = connect(place)
     local near <close> = accept(listener)
@@ -69,7 +69,7 @@ local function behaves_as_a_socket(listen)
     assert.is_false(far:read())
   end)
 
-  it("carries a conversation, and its end in one direction", function()
+  it("transfers in both directions, and can end one of them", function()
     local client <close> = line_stream(connect(place))
     local server <close> = line_stream(accept(listener))
     assert(client:request("waiter", "add", { 1, 2 }))
@@ -83,7 +83,7 @@ local function behaves_as_a_socket(listen)
     assert.same({ "result", 1, "waiter", 3 }, { receive(client) })
   end)
 
-  it("blocks nobody, and does not reach children", function()
+  it("does not block, and is not inherited by children", function()
     local far <close> = connect(place)
     local near <close> = accept(listener)
     for _, fd in ipairs { listener, far, near } do
@@ -91,7 +91,7 @@ local function behaves_as_a_socket(listen)
     end
   end)
 
-  it("takes a number as well as an object", function()
+  it("can be given as a number or an object", function()
     local far <close> = connect(place)
     local near <close> = assert(core.accept(listener:fileno()))
     assert.is_true(core.connected(far:fileno()))
@@ -107,7 +107,7 @@ local function behaves_as_a_socket(listen)
     accept(listener):close()
   end)
 
-  it("fails to connect where nobody listens", function()
+  it("fails to connect without a listener", function()
     listener:close()
     local fd, message, kind, errno = core.connect(place)
     assert.is_nil(fd)
@@ -125,7 +125,7 @@ describe("a TCP socket", function()
 
   behaves_as_a_socket(listen)
 
-  it("tells the port that it was given", function()
+  it("has the port that the system chose", function()
     local listener <close> = assert(core.listen {})
     local address = core.address(listener)
     assert.equal("127.0.0.1", address.host)
@@ -133,7 +133,7 @@ describe("a TCP socket", function()
     assert.truthy(address.port > 0)
   end)
 
-  it("is found by name", function()
+  it("accepts the name of a host", function()
     if not has_localhost() then return pending "/etc/hosts has no localhost" end
     local listener <close> = assert(core.listen { host = "localhost" })
     local far <close> = connect { host = "localhost", port = core.address(listener).port }
@@ -141,17 +141,17 @@ describe("a TCP socket", function()
     assert.equal(core.address(listener).host, core.address(far).host)
   end)
 
-  it("can be had again at once", function()
+  it("can be bound again at once", function()
     local listener, place = listen()
     local far = connect(place)
-    accept(listener):close() -- who closes first keeps the port for a while
+    accept(listener):close() -- the side that closes first keeps the port for a while
     far:close()
     listener:close()
     local again <close> = assert(core.listen(place))
     assert.same(place, core.address(again))
   end)
 
-  it("fails for a host that is not known", function()
+  it("fails for an unknown host", function()
     for _, open in ipairs { core.connect, core.listen } do
       local fd, message, kind = open { host = ("x"):rep(300), port = 1 }
       assert.same({ n = 2, nil, "invalid" }, table.pack(fd, kind))
@@ -159,13 +159,13 @@ describe("a TCP socket", function()
     end
   end)
 
-  it("fails for an address that is not ours", function()
+  it("fails for an address of another machine", function()
     local fd, message, kind = core.listen { host = "192.0.2.1", port = 1 }
     assert.same({ n = 2, nil, "invalid" }, table.pack(fd, kind))
     assert.matches("^cannot listen on 192.0.2.1 port 1: .", message)
   end)
 
-  -- A listener that has no room for one more, and one more who asks.
+  -- A listener with a full queue, and one more connection.
   local function crowded()
     local listener = assert(core.listen { backlog = 1 })
     local place, crowd = core.address(listener), {}
@@ -183,19 +183,19 @@ describe("a TCP socket", function()
     for _, other in ipairs(crowd) do other:close() end
   end
 
-  it("takes its time to connect", function()
+  it("may connect later", function()
     local listener, fd, crowd = crowded()
     if fd then
       assert.is_false(core.connected(fd))
       for _ in ipairs(crowd) do accept(listener):close() end
-      await(fd, "w") -- which asks again after a second
+      await(fd, "w") -- the system tries again after a second
       assert.is_true(core.connected(fd))
     end
     close_all(listener, fd, crowd)
     if not fd then pending "a listener of this system is never full" end
   end)
 
-  it("takes its time to fail", function()
+  it("may fail later", function()
     local listener, fd, crowd = crowded()
     local ok, message, kind
     if fd then
@@ -234,7 +234,7 @@ describe("a Unix socket", function()
     return (children.run { command = { "stat", "-c", "%F %a", path } })
   end
 
-  it("is a file, with the mode that was asked", function()
+  it("is a file with the given mode", function()
     local path = new_path()
     local listener <close> = assert(core.listen { path = path, mode = tonumber("600", 8) })
     assert.equal("socket 600\n", mode_of(path))
@@ -243,13 +243,13 @@ describe("a Unix socket", function()
     assert.equal("socket 600\n", mode_of(path))
   end)
 
-  it("has no address where it has no name", function()
+  it("has no address without a name", function()
     local one <close>, two = core.socketpair()
     assert.same({ path = "" }, core.address(one))
     two:close()
   end)
 
-  it("replaces one that nobody listens on any more", function()
+  it("replaces one without a listener", function()
     local path = new_path()
     assert(core.listen { path = path }):close()
     local listener <close> = assert(core.listen { path = path })
@@ -257,7 +257,7 @@ describe("a Unix socket", function()
     accept(listener):close()
   end)
 
-  it("leaves a file that is no socket alone", function()
+  it("does not replace a file that is not a socket", function()
     local path = new_path()
     local file = assert(io.open(path, "w"))
     file:write "precious"
@@ -277,7 +277,7 @@ describe("a Unix socket", function()
     end
   end)
 
-  it("fails where there is nothing", function()
+  it("fails for a path that does not exist", function()
     local fd, message, kind = core.connect { path = "/nowhere/at/all" }
     assert.same({ n = 3, nil, 'cannot connect to "/nowhere/at/all": No such file or directory', "closed" },
       table.pack(fd, message, kind))
@@ -286,7 +286,7 @@ describe("a Unix socket", function()
 end)
 
 describe("sockets", function()
-  it("know their options", function()
+  it("have known options only", function()
     for message, options in pairs {
       ["connect options: unknown name 'prot'"] = { host = "127.0.0.1", prot = 1 },
       ["a path, or a host and port expected"] = { host = "127.0.0.1" },
@@ -311,7 +311,7 @@ describe("sockets", function()
     end
   end)
 
-  it("are not what other descriptors are", function()
+  it("differ from other descriptors", function()
     local read <close>, write = core.pipe()
     for _, f in ipairs { core.accept, core.address, core.connected } do
       local result, message = f(read)

@@ -1,4 +1,4 @@
--- Reading on for a moment before sleeping, where an answer is due.
+-- Polling for a moment before sleeping, while an answer is due.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -35,14 +35,14 @@ for name, open in pairs(transports) do
       for i = 1, 50 do assert.equal(i, results[i]) end
     end)
 
-    it("is called back", function()
+    it("can be called back", function()
       peer:on("ping", function(params, ctx)
         return params.depth == 0 and 0 or ctx:call("ping", { depth = params.depth - 1 }) + 1
       end)
       assert.equal(50, peer:call("ping", { depth = 50 }))
     end)
 
-    it("does not when no answer is due, and not for long when one is", function()
+    it("spins only while an answer is due, and not for long", function()
       peer:call("echo", {})
       local begun = os.clock()
       peer:join(0.5)
@@ -53,7 +53,7 @@ for name, open in pairs(transports) do
       peer:call "release"
     end)
 
-    it("lets others have their turn", function()
+    it("lets others run", function()
       local turns = 0
       local other = tasks.start(function()
         while loop.sleep(0.001) do turns = turns + 1 end
@@ -71,7 +71,7 @@ for name, open in pairs(transports) do
       two:close()
     end)
 
-    it("ends while it spins", function()
+    it("can end while it spins", function()
       local call = peer:begin("hold", {})
       peer:notify "leave"
       assert.equal("closed", select(2, call:wait()).kind)

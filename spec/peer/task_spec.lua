@@ -14,7 +14,7 @@ local function sleeper(seconds, ...)
   end
 end
 
--- Sleeps until it is cancelled, which it must be.
+-- Sleeps until it is cancelled.
 local function until_cancelled()
   local ok, err = loop.sleep(patience)
   assert(not ok, "nobody cancelled it")
@@ -52,14 +52,14 @@ describe("a task", function()
     assert.equal("done", task.state)
   end)
 
-  it("gives what its function returned, all of it, as often as asked", function()
+  it("returns all results of its function, as often as it is awaited", function()
     for _, fn in ipairs { sleeper(0, 1, nil, 3, nil), function() return 1, nil, 3, nil end } do
       local task = tasks.start(fn)
       for _ = 1, 2 do assert.same({ 1, nil, 3, nil, n = 4 }, table.pack(task:await())) end
     end
   end)
 
-  it("is waited for by many at a time", function()
+  it("can be awaited by many at a time", function()
     local task = tasks.start(sleeper(0.005, "result"))
     local waiting = {}
     for i = 1, 10 do waiting[i] = function() return task:await() end end
@@ -68,7 +68,7 @@ describe("a task", function()
     assert.equal("result", task:await())
   end)
 
-  it("is waited for as long as told", function()
+  it("can be awaited with a timeout", function()
     local task = tasks.start(until_cancelled)
     local result, err = task:await(0.005)
     assert.is_nil(result)
@@ -78,7 +78,7 @@ describe("a task", function()
     assert.equal("cancelled", task:await(patience).kind)
   end)
 
-  it("may be started by another, to any depth", function()
+  it("can be started by another, to any depth", function()
     local depth = 0
     local function deeper(given)
       depth = given
@@ -89,7 +89,7 @@ describe("a task", function()
     assert.equal(1000, depth)
   end)
 
-  it("may wait in a coroutine that turns the loop, inside of sixty others that do", function()
+  it("can wait in a coroutine that turns the loop, nested in sixty others", function()
     local function deeper(depth)
       if depth == 60 then return depth end
       return coroutine.wrap(function()
@@ -102,7 +102,7 @@ describe("a task", function()
     assert.equal(60, deeper(1))
   end)
 
-  it("cannot wait for itself", function()
+  it("cannot await itself", function()
     local task
     task = tasks.start(function()
       loop.sleep(0)
@@ -111,14 +111,14 @@ describe("a task", function()
     assert.error_matches(function() task:await() end, "a task cannot wait for itself")
   end)
 
-  it("needs a function", function()
+  it("requires a function", function()
     assert.error_matches(function() tasks.start("no") end, "a task needs a function, got string")
     assert.error_matches(function() tasks.all { print, {} } end, "a task needs a function, got table")
     assert.error_matches(function() tasks.run(3) end, "a task needs a function, got number")
   end)
 
   describe("that raises", function()
-    it("raises where it is waited for, the same error", function()
+    it("raises the same error where it is awaited", function()
       local err = errors.new("invalid", "no")
       local task = tasks.start(function()
         loop.sleep(0.001)
@@ -132,14 +132,14 @@ describe("a task", function()
       assert.same({}, heard)
     end)
 
-    it("before anybody could wait for it raises all the same, and only there", function()
+    it("before it is awaited raises there, and only there", function()
       local task = tasks.start(error, "no")
       assert.has_error(function() task:await() end, "no")
       tasks.run(sleeper(0.001))
       assert.same({}, heard)
     end)
 
-    it("and is not waited for is told of, once", function()
+    it("and is not awaited is reported once", function()
       tasks.start(function() error "one" end)
       tasks.start(function()
         loop.sleep(0)
@@ -153,7 +153,7 @@ describe("a task", function()
       assert.equal("a task", heard[1][3])
     end)
 
-    it("is told of when the wait for it was given up before", function()
+    it("is reported if the wait for it timed out before", function()
       local task = tasks.start(function()
         loop.sleep(0.01)
         error "late"
@@ -164,7 +164,7 @@ describe("a task", function()
       assert.equal(1, #heard)
     end)
 
-    it("at the end of the program is told of", function()
+    it("at the end of the program is reported", function()
       local text, code = children.run {
         command = children.lua [[
           io.stderr = io.stdout
@@ -177,7 +177,7 @@ describe("a task", function()
       assert.equal(0, code)
     end)
 
-    it("is printed unless somebody takes care of that", function()
+    it("is printed by default", function()
       local process <close> = assert(core.spawn {
         command = children.lua [[
           local tasks = require "pintle.task"
@@ -193,7 +193,7 @@ describe("a task", function()
   end)
 
   describe("that is cancelled", function()
-    it("has its waits end, now and later", function()
+    it("has its current and later waits end", function()
       local seen = {}
       local task = tasks.start(function()
         for i = 1, 3 do seen[i] = select(2, loop.sleep(patience)) end
@@ -204,7 +204,7 @@ describe("a task", function()
       for i = 1, 3 do assert.same({ "cancelled", "enough" }, { seen[i].kind, seen[i].message }) end
     end)
 
-    it("while it waits for another leaves that one alone", function()
+    it("while it awaits another does not cancel that one", function()
       local other = tasks.start(sleeper(0.005, "result"))
       local task = tasks.start(function() return select(2, other:await()) end)
       task:cancel()
@@ -212,8 +212,8 @@ describe("a task", function()
       assert.equal("result", other:await())
     end)
 
-    it("is reached after a wait in a coroutine of its own has raised", function()
-      loop.on_error = function() error("no more", 0) end -- which goes to who turns the loop
+    it("is stopped after a wait in its own coroutine has raised", function()
+      loop.on_error = function() error("no more", 0) end -- which is raised to the code that turns the loop
       local caught
       local task = tasks.start(function()
         tasks.start(function()
@@ -228,7 +228,7 @@ describe("a task", function()
       assert.equal("enough", task:await().message)
     end)
 
-    it("and ends with that error is no news", function()
+    it("and ends with that error is not reported", function()
       local task = tasks.start(function()
         local _, err = loop.sleep(patience)
         error(err)
@@ -240,7 +240,7 @@ describe("a task", function()
       assert.same({}, heard)
     end)
 
-    it("and ends with another error is", function()
+    it("and ends with another error is reported", function()
       local task = tasks.start(function()
         loop.sleep(patience)
         error "another"
@@ -251,14 +251,14 @@ describe("a task", function()
       assert.equal(1, #heard)
     end)
 
-    it("after its end stays as it is", function()
+    it("after its end does not change", function()
       local task = tasks.start(function() return 1 end)
       task:cancel()
       assert.equal(1, task:await())
     end)
   end)
 
-  describe("among all", function()
+  describe("in task.all", function()
     it("gives its first result, in the order of the list", function()
       local results = tasks.all {
         sleeper(0.01, "slow", "dropped"), sleeper(0, nil), function() return "at once" end,
@@ -267,9 +267,9 @@ describe("a task", function()
       assert.same({ "slow", nil, "at once", "a task", n = 4 }, results)
     end)
 
-    it("of none is none", function() assert.same({ n = 0 }, tasks.all {}) end)
+    it("may be missing: no tasks, no results", function() assert.same({ n = 0 }, tasks.all {}) end)
 
-    it("may be there twice", function()
+    it("may be listed twice", function()
       local task = tasks.start(sleeper(0.001, "x"))
       assert.same({ "x", "x", n = 2 }, tasks.all { task, task })
     end)
@@ -290,7 +290,7 @@ describe("a task", function()
       assert.same({}, heard)
     end)
 
-    it("is heard when another has raised before it", function()
+    it("is reported if another one raised before", function()
       local function fail(with)
         return function()
           loop.sleep(0)
@@ -306,7 +306,7 @@ describe("a task", function()
       assert.same({ "a", "b", "c" }, all)
     end)
 
-    it("is cancelled when the time is over", function()
+    it("is cancelled at the timeout", function()
       local task = tasks.start(until_cancelled)
       local results, err = tasks.all({ task, sleeper(0) }, 0.005)
       assert.is_nil(results)
@@ -314,7 +314,7 @@ describe("a task", function()
       assert.equal("cancelled", task:await().kind)
     end)
 
-    it("is cancelled with the one who waits", function()
+    it("is cancelled with the waiting task", function()
       local inner, err
       local outer = tasks.start(function()
         inner = tasks.start(until_cancelled)
@@ -326,7 +326,7 @@ describe("a task", function()
       assert.equal("cancelled", inner:await().kind)
     end)
 
-    it("of very many takes time in proportion", function()
+    it("takes time in proportion to their number", function()
       local list = {}
       for i = 1, 20000 do list[i] = sleeper(0.0001 * (i % 10), i) end
       local results = tasks.all(list)
@@ -335,8 +335,8 @@ describe("a task", function()
     end)
   end)
 
-  describe("that is the first of any", function()
-    it("gives which it is and its results; the others are cancelled", function()
+  describe("that ends first in task.any", function()
+    it("gives its index and results; the others are cancelled", function()
       local other = tasks.start(until_cancelled)
       assert.same({ 2, "a", nil, "c", n = 4 }, table.pack(tasks.any { other, sleeper(0.001, "a", nil, "c") }))
       assert.equal("cancelled", other:await().kind)
@@ -347,7 +347,7 @@ describe("a task", function()
       assert.same({ 2, "early" }, { tasks.any { until_cancelled, task } })
     end)
 
-    it("and ends in the same turn as others is woken for once", function()
+    it("in the same turn as others wakes the waiter once", function()
       local which, woken = nil, 0
       tasks.run(function()
         which = tasks.any { sleeper(0), sleeper(0), sleeper(0) }
@@ -362,32 +362,32 @@ describe("a task", function()
       assert.has_error(function() tasks.any { until_cancelled, function() error("no", 0) end } end, "no")
     end)
 
-    it("is waited for as long as told", function()
+    it("is awaited until the timeout", function()
       local which, err = tasks.any({ until_cancelled, until_cancelled }, 0.005)
       assert.is_nil(which)
       assert.equal("timeout", err.kind)
     end)
 
-    it("needs something to wait for", function()
+    it("requires at least one task", function()
       assert.error_matches(function() tasks.any {} end, "nothing to wait for")
     end)
   end)
 
-  describe("that is run", function()
-    it("gives what it returned, or raises", function()
+  describe("in task.run", function()
+    it("returns its results, or raises", function()
       assert.same({ 1, nil, 3, n = 3 }, table.pack(tasks.run(sleeper(0.001, 1, nil, 3))))
       assert.same({ 7, n = 1 }, table.pack(tasks.run(function(...) return ... end, 7)))
       assert.has_error(function() tasks.run(error, "no") end, "no")
       assert.same({}, heard)
     end)
 
-    it("inside another lets others go on", function()
+    it("lets others run, if that is called in a task", function()
       local other = tasks.start(sleeper(0.001))
       assert.equal(5, tasks.run(function() return tasks.run(sleeper(0.01, 5)) end))
       assert.equal("done", other.state)
     end)
 
-    it("without a function means all there are", function()
+    it("is every task, if no function is given", function()
       local done = 0
       for i = 1, 5 do
         tasks.start(function()
@@ -401,7 +401,7 @@ describe("a task", function()
     end)
   end)
 
-  it("leaves no garbage that stays", function()
+  it("leaves no garbage behind", function()
     local function many()
       for _ = 1, 5000 do tasks.start(sleeper(0)) end
       tasks.run()

@@ -1,4 +1,4 @@
--- Protocols in which a request that was cancelled gets no answer.
+-- Protocols in which a cancelled request gets no answer.
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
@@ -38,7 +38,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     nothing_left()
   end)
 
-  it("stops the handler and says nothing", function()
+  it("stops the handler and sends nothing", function()
     open()
     local call = near:begin("hold", {})
     near:notify("stop", { request = call.id })
@@ -49,7 +49,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     call:cancel()
   end)
 
-  it("says nothing either if the handler raises, or answers all the same", function()
+  it("sends nothing either if the handler raises or returns a result", function()
     open()
     far:on("raise", function()
       local _, err = loop.sleep(patience)
@@ -68,7 +68,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     end
   end)
 
-  it("takes off the list what has not begun", function()
+  it("removes queued requests", function()
     open { requests = 1 }
     local first, second = near:begin("hold", {}), near:begin("hold", {})
     near:notify("stop", { request = second.id })
@@ -80,7 +80,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     second:cancel()
   end)
 
-  it("lets nobody stop a request that has to be done", function()
+  it("lets a request be marked as uncancellable", function()
     open()
     far:on("begin", function(_, request)
       request.is_uncancellable = true
@@ -91,7 +91,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     assert.is_true(call:wait())
   end)
 
-  it("answers in a batch, which would wait for it for ever", function()
+  it("answers in a batch, which would wait forever otherwise", function()
     open()
     local one, other = core.socketpair()
     local peer <close> = assert(connect.open { read = one, write = one, cancellation = far.cancellation })
