@@ -34,8 +34,8 @@ local MAY_REQUIRE = {
   },
   ["content"] = { "pintle.bytes", "pintle.core" },
   ["dialect"] = {
-    "pintle.bytes", "pintle.content", "pintle.core", "pintle.duration", "pintle.error", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
-    "pintle.manifest", "pintle.outcome",
+    "pintle.bytes", "pintle.content", "pintle.core", "pintle.duration", "pintle.error", "pintle.jsonrpc", "pintle.lazy",
+    "pintle.loop", "pintle.manifest", "pintle.outcome",
   },
   ["duration"] = {},
   ["error"] = {},
@@ -55,8 +55,8 @@ local MAY_REQUIRE = {
   ["outcome"] = { "pintle.core", "pintle.error" },
   ["peer"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.task" },
   ["plugin"] = {
-    "pintle.content", "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.jsonrpc", "pintle.lazy", "pintle.loop",
-    "pintle.manifest", "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
+    "pintle.content", "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.jsonrpc",
+    "pintle.lazy", "pintle.loop", "pintle.manifest", "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["schema"] = { "pintle.core", "pintle.lazy", "pintle.options" },

@@ -18,8 +18,8 @@
 ---@class pintle.dialect.host
 ---@field open fun(session: pintle.session): table?, pintle.error?, "again"? does the handshake; returns the manifest of
 ---the plugin: name, version (false if the protocol has none; `is_version_free = true` if it may be any text),
----description, requires, operations by name (`params = true` if the protocol does not describe arguments; `dialects` are
----members that only this protocol has), `names`, the order of the operations, if they have one, and
+---description, requires, operations by name (`params = true` if the protocol does not describe arguments; `dialects`
+---has members that only this protocol has), `names`, the order of the operations, if they have one, and
 ---`is_open = true` if there may be operations that are not listed. "again" asks, once, for a new process if the plugin
 ---has not survived the first messages
 ---@field execute fun(session: pintle.session, operation: string, args: table, context: pintle.context):
