@@ -2,7 +2,6 @@
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local exits = require "pintle.exit"
 local options = require "pintle.options"
 local peers = require "pintle.peer"
 
@@ -35,7 +34,7 @@ local function claim(settings)
   settings.read, settings.write = input, output
   if settings.answer_noise == nil then settings.answer_noise = true end
   local peer, err = peers.open(settings)
-  if peer then exits.after_sending(peer) end
+  if peer then peer:flush_at_exit() end
   return peer, err
 end
 

@@ -59,6 +59,32 @@ function loop.while_busy(fn) checks[#checks + 1] = fn end
 
 -- }======
 
+-- {====== The end of the program ======
+
+local exit_actions = {} ---@type function[]
+
+local function run_exit_actions()
+  for _, action in ipairs(exit_actions) do
+    local ok, err = pcall(action)
+    if not ok then io.stderr:write("pintle: ", tostring(err), "\n") end
+  end
+end
+
+---Calls `action()`, which may wait, before os.exit ends the program. os.exit is wrapped for that, once.
+---@private
+---@param action fun()
+function loop.before_exit(action)
+  exit_actions[#exit_actions + 1] = action
+  if #exit_actions > 1 then return end
+  local exit = os.exit
+  os.exit = function(...) -- luacheck: ignore 122
+    run_exit_actions()
+    return exit(...)
+  end
+end
+
+-- }======
+
 ---Waits. Ends early, with `nil, err`, only if the task is cancelled.
 ---@param seconds number
 ---@return true?, pintle.error?

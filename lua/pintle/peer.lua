@@ -224,11 +224,6 @@ function methods:begin(method, params, given)
   return setmetatable({ peer = self, id = id, method = method, timeout = timeout, answered = answered }, call_metatable)
 end
 
----Gives up on a call that was begun.
----@param begun pintle.call
----@param reason? string
-function methods.cancel(_, begun, reason) begun:cancel(reason) end
-
 -- }======
 
 -- {====== Handlers ======
@@ -353,6 +348,23 @@ function methods:flush(timeout)
   if not self.ended then self.stream:write() end
   policy.expect(self, is_settled, timeout, "not everything was sent in time")
   return self.stream:queued() == 0
+end
+
+local flushed_at_exit = setmetatable({}, { __mode = "k" }) ---@type table<pintle.peer, integer> with the opener's pid
+local is_flushing_at_exit = false
+
+local function flush_all()
+  for peer, pid in pairs(flushed_at_exit) do
+    if not peer.ended and pid == core.getpid() then peer:flush(CLOSING) end
+  end
+end
+
+---Flushes the peer before os.exit ends the program, so that a log entry that says why is still sent.
+---@private
+function methods:flush_at_exit()
+  if not is_flushing_at_exit then loop.before_exit(flush_all) end
+  is_flushing_at_exit = true
+  flushed_at_exit[self] = core.getpid()
 end
 
 ---The other side sees the end of its input; what it still says is taken.

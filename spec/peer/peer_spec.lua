@@ -284,13 +284,13 @@ local function behaviours(open)
     it("on a call made with begin, and cancels it on the other side", function()
       local call = peer:begin("sleep", { seconds = patience })
       peer:call "nothing"
-      peer:cancel(call, "changed my mind")
+      call:cancel "changed my mind"
       local result, err = call:wait()
       assert.is_nil(result)
       assert.same({ "cancelled", "changed my mind" }, { err.kind, err.message })
       turn_until(function() return peer.stream:stats().stray == 1 end)
       assert.equal("cancelled", peer:call "last_error")
-      peer:cancel(call)
+      call:cancel()
       assert.equal(err, select(2, call:wait()))
     end)
 

@@ -41,9 +41,9 @@ describe("a compiled module", function()
 
   it("does not replace a module that the program has provided", function()
     assert.equal("mine\n", run [[
-      package.preload["pintle.exit"] = function() return "mine" end
+      package.preload["pintle.task"] = function() return "mine" end
       require "pintle.connect"
-      print(require "pintle.exit")
+      print(require "pintle.task")
     ]])
   end)
 

@@ -29,7 +29,7 @@ local MAY_REQUIRE = {
     "pintle.schema", "pintle.task", "pintle.version",
   },
   ["connect"] = {
-    "pintle.core", "pintle.error", "pintle.exit", "pintle.loop", "pintle.options", "pintle.peer", "pintle.process",
+    "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.peer", "pintle.process",
     "pintle.task",
   },
   ["content"] = { "pintle.bytes", "pintle.core" },
@@ -39,9 +39,8 @@ local MAY_REQUIRE = {
   },
   ["duration"] = {},
   ["error"] = {},
-  ["exit"] = { "pintle.core" },
   ["host"] = {
-    "pintle.connect", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.exit", "pintle.lazy",
+    "pintle.connect", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.lazy",
     "pintle.loop", "pintle.manifest", "pintle.task",
   },
   ["init"] = {},
@@ -55,7 +54,7 @@ local MAY_REQUIRE = {
   ["outcome"] = { "pintle.core", "pintle.error" },
   ["peer"] = { "pintle.core", "pintle.error", "pintle.loop", "pintle.options", "pintle.task" },
   ["plugin"] = {
-    "pintle.content", "pintle.core", "pintle.dialect", "pintle.error", "pintle.exit", "pintle.jsonrpc",
+    "pintle.content", "pintle.core", "pintle.dialect", "pintle.error", "pintle.jsonrpc",
     "pintle.lazy", "pintle.loop", "pintle.manifest", "pintle.options", "pintle.peer", "pintle.process", "pintle.task",
   },
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },

@@ -22,7 +22,7 @@ return {
     return (method == "render" or method == "quit") and "perhaps"
   end,
   declare = function(plugin, own)
-    if own.compile or own.render then return require("pintle.dialect.liquid.engine").declare(plugin) end
+    if own.compile or own.render then return require("pintle.dialect.liquid.plugin").declare_engine(plugin) end
   end,
   host = lazy "pintle.dialect.liquid.host",
   plugin = lazy "pintle.dialect.liquid.plugin",

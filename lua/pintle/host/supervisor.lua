@@ -3,7 +3,6 @@
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
-local exits = require "pintle.exit"
 local instances = require "pintle.host.instance"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"
@@ -159,7 +158,7 @@ local function register(supervisor)
   running[supervisor] = true
   if not is_prepared then
     is_prepared = true
-    exits.before(stop_all)
+    loop.before_exit(stop_all)
     loop.while_busy(check_signals)
   end
   if not signals then

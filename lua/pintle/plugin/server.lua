@@ -3,7 +3,6 @@
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local exits = require "pintle.exit"
 local jsonrpc = require "pintle.jsonrpc"
 local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
@@ -373,7 +372,7 @@ local function open(self, options)
   function peer.on_silence()
     if loop.now() >= drain_deadline(self) then stop_requests(self, SHUTTING_DOWN) end
   end
-  exits.after_sending(peer)
+  peer:flush_at_exit()
   return peer
 end
 

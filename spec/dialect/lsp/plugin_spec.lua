@@ -4,6 +4,8 @@ local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local extension = require "spec.support.extension"
 local framed = require "spec.support.framed"
+local lsp = require "pintle.dialect.lsp.plugin"
+local plugins = require "pintle.plugin"
 
 local json = core.json
 
@@ -189,35 +191,32 @@ describe("a server's capabilities", function()
     }, told.capabilities)
   end)
 
-  local capabilities = require "pintle.dialect.lsp.capabilities"
-
-  local function of(methods, dialect_options)
-    local declared = {}
-    for _, name in ipairs(methods) do declared[name] = true end
-    local manifest = { names = {}, dialects = { lsp = dialect_options } }
-    return capabilities.of { methods = declared, manifest = manifest }
+  local function capabilities_of(methods, dialect_options)
+    local declared = plugins.new { name = "it", version = "1.0.0", dialects = { lsp = dialect_options } }
+    for _, method in ipairs(methods) do declared:method(method, function() end) end
+    return lsp.manifest(declared).capabilities
   end
 
   it("have for each method what the protocol names", function()
-    assert.same({}, of {})
-    assert.same({ documentFormattingProvider = true }, of { "textDocument/formatting" })
+    assert.same({}, capabilities_of {})
+    assert.same({ documentFormattingProvider = true }, capabilities_of { "textDocument/formatting" })
     assert.same({ renameProvider = { prepareProvider = true } },
-      of { "textDocument/rename", "textDocument/prepareRename" })
-    assert.same({ codeLensProvider = {} }, of { "textDocument/codeLens" })
-    assert.same({}, of { "codeLens/resolve" })
+      capabilities_of { "textDocument/rename", "textDocument/prepareRename" })
+    assert.same({ codeLensProvider = {} }, capabilities_of { "textDocument/codeLens" })
+    assert.same({}, capabilities_of { "codeLens/resolve" })
     assert.same({ codeActionProvider = { resolveProvider = true } },
-      of { "textDocument/codeAction", "codeAction/resolve" })
+      capabilities_of { "textDocument/codeAction", "codeAction/resolve" })
     assert.same({ diagnosticProvider = { interFileDependencies = false, workspaceDiagnostics = true } },
-      of { "textDocument/diagnostic", "workspace/diagnostic" })
+      capabilities_of { "textDocument/diagnostic", "workspace/diagnostic" })
     assert.same({ workspace = { workspaceFolders = { supported = true, changeNotifications = true } } },
-      of { "workspace/didChangeWorkspaceFolders" })
+      capabilities_of { "workspace/didChangeWorkspaceFolders" })
     assert.same({ textDocumentSync = { save = true, change = 1 } },
-      of { "textDocument/didSave", "textDocument/didChange" })
+      capabilities_of { "textDocument/didSave", "textDocument/didChange" })
   end)
 
   it("are replaced by those of the author", function()
     local given = { textDocumentSync = 1, positionEncoding = "utf-8" }
-    assert.same(given, of({ "textDocument/didOpen" }, { capabilities = given }))
+    assert.same(given, capabilities_of({ "textDocument/didOpen" }, { capabilities = given }))
   end)
 
   it("are shown by --manifest", function()
