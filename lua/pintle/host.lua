@@ -88,6 +88,16 @@ end
 ---@return pintle.hosted?, pintle.error?
 function methods:start(given) return launch(register(self, settings.plugin(self.settings, given, 2))) end
 
+---Starts a plugin that is no program: `open` returns a peer that is connected to it. For `pintle.test`.
+---@private
+---@param open fun(options: table): pintle.peer?, pintle.error?
+---@param level integer as for `error`
+function methods:start_connected(given, open, level)
+  local spec = settings.plugin(self.settings, given, level + 1)
+  spec.open = open
+  return launch(register(self, spec))
+end
+
 ---Starts several plugins at once. If one cannot be started, the others still run.
 ---@param list pintle.start.options[]
 ---@return pintle.hosted[] plugins, table<string, pintle.error> failed by name

@@ -20,6 +20,7 @@
 ---@field json table the wire codec by itself
 ---@field null lightuserdata the value that stands for JSON's null; it is `cjson.null`
 ---@field array fun(list?: table): table marks a list, so that it is sent as `[…]` even when it is empty
+---@field test pintle.test for the specs of plugins
 ---@field raw fun(text: string): pintle.raw a value kept as its JSON text and sent on as it stands
 local pintle = {}
 
@@ -30,7 +31,7 @@ local PLACES = {
   plugin = "plugin.new", host = "host", connect = "connect.open", listen = "connect.listen", pair = "connect.pair",
   task = "task.start", all = "task.all", any = "task.any", run = "task.run", sleep = "loop.sleep", loop = "loop",
   bytes = "bytes.new", dialect = "dialect", schema = "schema", duration = "duration", json = "core.json",
-  null = "core.json.null", array = "core.json.array", raw = "core.json.raw",
+  null = "core.json.null", array = "core.json.array", raw = "core.json.raw", test = "test",
 }
 
 local function find(_, name)

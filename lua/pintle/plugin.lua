@@ -27,7 +27,8 @@ local methods = {}
 local metatable = { __name = "pintle.plugin", __index = methods }
 
 ---@class pintle.plugin.module
-local plugins = {}
+---@field methods pintle.plugin the methods of all plugins
+local plugins = { methods = methods }
 
 -- {====== Declaring ======
 

@@ -60,6 +60,10 @@ local MAY_REQUIRE = {
   ["process"] = { "pintle.core", "pintle.error", "pintle.loop" },
   ["schema"] = { "pintle.core", "pintle.lazy", "pintle.options" },
   ["task"] = { "pintle.core", "pintle.error", "pintle.loop" },
+  ["test"] = {
+    "pintle.core", "pintle.error", "pintle.host", "pintle.loop", "pintle.options", "pintle.peer", "pintle.plugin",
+    "pintle.task",
+  },
   ["version"] = {},
 }
 

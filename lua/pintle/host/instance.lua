@@ -62,8 +62,8 @@ local function check_sums(spec)
 end
 
 local function open_peer(self, spec)
-  local dialect = self.dialect
-  return connect.open {
+  local dialect, open = self.dialect, spec.open or connect.open
+  return open {
     command = spec.command, env = spec.env, inherit = spec.inherit, cwd = spec.cwd, name = self.name,
     stop_timeouts = spec.stop_timeouts, process_limits = spec.process_limits, limits = spec.limits,
     framing = dialect.framing, ids = dialect.ids, extra = dialect.extra, header = dialect.header,
