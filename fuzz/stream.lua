@@ -220,7 +220,7 @@ local function run(input)
     calls.begin, calls.start, open_gate,
     function() peer:notify("gc", {}) end,
     function() calls.cancel(choose(80)) end,
-    function() peer:listen_in() end,
+    function() peer:receive_while_busy() end,
     function() peer.stream:write() end,
     function()
       if choose(8) > 0 or peer.ended then return end

@@ -14,13 +14,13 @@ for high = 0, 63 do
 end
 
 -- Text and bytes are made piece by piece, so that no table gets large.
-local function in_pieces(convert, text, size)
+local function convert_in_pieces(convert, text, size)
   local pieces = {}
   for first = 1, #text, size do pieces[#pieces + 1] = convert(text, first, math.min(first + size - 1, #text)) end
   return table.concat(pieces)
 end
 
-local function encode_piece(data, first, last)
+local function encode_base64_piece(data, first, last)
   local parts, n = {}, 0
   for at = first, last, 3 do
     local a, b, c = data:byte(at, at + 2)
@@ -30,13 +30,13 @@ local function encode_piece(data, first, last)
   return table.concat(parts, "", 1, n)
 end
 
-local function encode(data)
+local function encode_base64(data)
   local padding = -#data % 3
-  local text = in_pieces(encode_piece, data .. ("\0"):rep(padding), PIECE)
+  local text = convert_in_pieces(encode_base64_piece, data .. ("\0"):rep(padding), PIECE)
   return text:sub(1, #text - padding) .. ("="):rep(padding)
 end
 
-local function decode_piece(text, first, last)
+local function decode_base64_piece(text, first, last)
   local parts, n = {}, 0
   for at = first, last, 4 do
     local a, b, c, d = text:byte(at, at + 3)
@@ -47,9 +47,9 @@ local function decode_piece(text, first, last)
   return table.concat(parts, "", 1, n)
 end
 
-local function decode(text)
+local function decode_base64(text)
   local padding = #text:match "=*$"
-  local data = in_pieces(decode_piece, text, PIECE * 4 // 3)
+  local data = convert_in_pieces(decode_base64_piece, text, PIECE * 4 // 3)
   return data:sub(1, #data - padding)
 end
 
@@ -67,7 +67,7 @@ end
 ---@class pintle.bytes
 local metatable = { __name = "pintle.bytes" }
 
-function metatable:__tostring() return decode(self["$bytes"]) end
+function metatable:__tostring() return decode_base64(self["$bytes"]) end
 
 function metatable:__len()
   local text = self["$bytes"]
@@ -84,7 +84,7 @@ local bytes = {}
 -- Whether there are any bytes in this program. As long as there are none, no value has to be searched for them.
 bytes.were_made = false
 
-local function make(base64)
+local function new_from_base64(base64)
   bytes.were_made = true
   return setmetatable({ ["$bytes"] = base64 }, metatable)
 end
@@ -92,7 +92,7 @@ end
 -- The MIME types that were given. They are not part of the value, which has one member.
 local given_types = setmetatable({}, { __mode = "k" })
 
-local function check_type(mime_type)
+local function check_mime_type(mime_type)
   if mime_type == nil then return end
   if type(mime_type) ~= "string" then error("bytes: a MIME type expected, got " .. type(mime_type), 3) end
   if not mime_type:find "^[^%s/]+/[^%s/]+" then error(("bytes: %q is no MIME type"):format(mime_type), 3) end
@@ -103,8 +103,8 @@ end
 ---@return pintle.bytes
 function bytes.new(data, mime_type)
   if type(data) ~= "string" then error("bytes are made of a string, got " .. type(data), 2) end
-  check_type(mime_type)
-  local value = make(encode(data))
+  check_mime_type(mime_type)
+  local value = new_from_base64(encode_base64(data))
   given_types[value] = mime_type
   return value
 end
@@ -115,7 +115,7 @@ end
 ---@return pintle.bytes?, string? message
 function bytes.from_base64(text, mime_type)
   if not is_base64(text) then return nil, "is not base64" end
-  local value = make(text)
+  local value = new_from_base64(text)
   given_types[value] = mime_type
   return value
 end
@@ -136,7 +136,7 @@ function bytes.from_object(object)
   if type(text) ~= "string" then return nil, "$bytes: a string expected, got " .. type(text) end
   if next(object, next(object)) ~= nil then return nil, "$bytes: has to be the only member" end
   if not is_base64(text) then return nil, "$bytes: is not base64" end
-  return make(text)
+  return new_from_base64(text)
 end
 
 -- {====== MIME types ======
@@ -157,7 +157,7 @@ local MARKS = {
 function bytes.mime_type(value)
   if given_types[value] then return given_types[value] end
   local text = value["$bytes"]
-  local first = decode(text:sub(1, LONGEST_MARK * 4 // 3))
+  local first = decode_base64(text:sub(1, LONGEST_MARK * 4 // 3))
   for _, mark in ipairs(MARKS) do
     if first:find(mark[1]) then return mark[2] end
   end

@@ -27,7 +27,7 @@ for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
 local connect = {}
 
-local function claim(settings)
+local function open_stdio(settings)
   local input, output, kind = core.claim_stdio()
   if not input then return nil, errors.new(kind or "closed", output) end
   io.stdout:setvbuf "line"
@@ -38,21 +38,21 @@ local function claim(settings)
   return peer, err
 end
 
-local function copy(given)
+local function copy_options(given)
   local settings = {}
   for name, value in pairs(given) do settings[name] = value end
   return settings
 end
 
-local function dial(settings) return require("pintle.connect.socket").connect(settings) end
+local function open_socket(settings) return require("pintle.connect.socket").connect(settings) end
 
 local OPEN = {
   command = function(settings) return require("pintle.connect.program").start(settings, SPAWN_OPTIONS) end,
-  path = dial, host = dial, stdio = claim, read = peers.open,
+  path = open_socket, host = open_socket, stdio = open_stdio, read = peers.open,
 }
 
 -- Misuse is found far below: the error blames the user's call instead.
-local function opened(open, settings, level)
+local function open_blaming_caller(open, settings, level)
   local ok, peer, err = pcall(open, settings)
   if ok then return peer, err end
   if type(peer) ~= "string" then error(peer, 0) end
@@ -71,7 +71,7 @@ function connect.open(given)
     way = given[name] and name or way
   end
   if not way then error("connect to what? command, path, host and port, stdio, or read and write", 2) end
-  local peer, err = opened(OPEN[way], copy(given), 2)
+  local peer, err = open_blaming_caller(OPEN[way], copy_options(given), 2)
   return peer, err
 end
 
@@ -82,9 +82,9 @@ end
 function connect.pair(one, other)
   local left, right = assert(core.socketpair())
   local function open(given, descriptor)
-    local settings = copy(given or {})
+    local settings = copy_options(given or {})
     settings.read, settings.write = descriptor, descriptor
-    return assert(opened(peers.open, settings, 3))
+    return assert(open_blaming_caller(peers.open, settings, 3))
   end
   local here, there = open(one, left), open(other or one, right)
   return here, there

@@ -18,18 +18,18 @@ local RESOURCE = json.order { "uri", "mimeType", "text", "blob", "annotations", 
 
 -- {====== Blocks ======
 
-local function fault(format, ...) return nil, format:format(...) end
+local function content_error(format, ...) return nil, format:format(...) end
 
-local function copy(given, metatable)
+local function copy_block(given, metatable)
   local copied = {}
   for name, value in pairs(given) do copied[name] = value end
   return setmetatable(copied, metatable)
 end
 
-local function check_string(block, name)
+local function check_string_member(block, name)
   local value = block[name]
   if type(value) == "string" then return true end
-  return fault("%s: a string expected, got %s", name, type(value))
+  return content_error("%s: a string expected, got %s", name, type(value))
 end
 
 -- Makes base64 of a member that has bytes, and adds their MIME type if there is none.
@@ -39,27 +39,29 @@ local function set_base64(block, name)
     block[name], block.mimeType = bytes.base64(value), block.mimeType or bytes.mime_type(value)
     return true
   end
-  if type(value) ~= "string" then return fault("%s: bytes or base64 expected, got %s", name, type(value)) end
-  if not bytes.from_base64(value) then return fault("%s: is not base64", name) end
+  if type(value) ~= "string" then return content_error("%s: bytes or base64 expected, got %s", name, type(value)) end
+  if not bytes.from_base64(value) then return content_error("%s: is not base64", name) end
   return true
 end
 
 local function check_media(block)
   local ok, message = set_base64(block, "data")
   if not ok then return nil, message end
-  return check_string(block, "mimeType")
+  return check_string_member(block, "mimeType")
 end
 
 ---The contents of a resource as they are sent: a table with `uri`, and `text` or `blob`.
 ---@param given table
 ---@return table?, string? message
 function content.resource(given)
-  if type(given) ~= "table" then return fault("a table expected, got %s", type(given)) end
-  local resource = copy(given, RESOURCE)
-  local ok, message = check_string(resource, "uri")
-  if ok and (resource.text == nil) == (resource.blob == nil) then ok, message = fault "text or blob expected" end
+  if type(given) ~= "table" then return content_error("a table expected, got %s", type(given)) end
+  local resource = copy_block(given, RESOURCE)
+  local ok, message = check_string_member(resource, "uri")
+  if ok and (resource.text == nil) == (resource.blob == nil) then
+    ok, message = content_error "text or blob expected"
+  end
   if ok and resource.text ~= nil then
-    ok, message = check_string(resource, "text")
+    ok, message = check_string_member(resource, "text")
   elseif ok then
     ok, message = set_base64(resource, "blob")
   end
@@ -68,17 +70,17 @@ function content.resource(given)
 end
 
 local CHECKS = {
-  text = function(block) return check_string(block, "text") end,
+  text = function(block) return check_string_member(block, "text") end,
   image = check_media,
   audio = check_media,
   resource_link = function(block)
-    local ok, message = check_string(block, "uri")
+    local ok, message = check_string_member(block, "uri")
     if not ok then return nil, message end
-    return check_string(block, "name")
+    return check_string_member(block, "name")
   end,
   resource = function(block)
     local resource, message = content.resource(block.resource)
-    if not resource then return fault("resource: %s", message) end
+    if not resource then return content_error("resource: %s", message) end
     block.resource = resource
     return true
   end,
@@ -102,12 +104,12 @@ end
 function content.block(item, place)
   if type(item) == "string" then return setmetatable({ type = "text", text = item }, BLOCK) end
   if bytes.is(item) then return block_of_bytes(item, place or 1) end
-  if type(item) ~= "table" then return fault("a string, bytes or a table expected, got %s", type(item)) end
+  if type(item) ~= "table" then return content_error("a string, bytes or a table expected, got %s", type(item)) end
   local check = CHECKS[item.type]
   if not check then
-    return fault("type: text, image, audio, resource or resource_link expected, got %s", tostring(item.type))
+    return content_error("type: text, image, audio, resource or resource_link expected, got %s", tostring(item.type))
   end
-  local block = copy(item, BLOCK)
+  local block = copy_block(item, BLOCK)
   local ok, message = check(block)
   if not ok then return nil, message end
   return block
@@ -121,7 +123,7 @@ function content.blocks(list)
   local blocks = json.array()
   for i, item in ipairs(list) do
     local block, message = content.block(item, i)
-    if not block then return fault("[%d]: %s", i, message) end
+    if not block then return content_error("[%d]: %s", i, message) end
     blocks[i] = block
   end
   return blocks
@@ -132,26 +134,26 @@ end
 -- {====== Text ======
 
 -- How many bytes there are in base64, or in bytes.
-local function size_of(data)
+local function decoded_size(data)
   if bytes.is(data) then return #data end
   return #data // 4 * 3 - #data:match "=*$"
 end
 
-local function describe(what, mime_type, data)
+local function describe_media(what, mime_type, data)
   mime_type = mime_type or bytes.is(data) and bytes.mime_type(data) or "application/octet-stream"
-  return ("[%s: %s, %d bytes]"):format(what, mime_type, size_of(data))
+  return ("[%s: %s, %d bytes]"):format(what, mime_type, decoded_size(data))
 end
 
-local function text_of_resource(resource)
+local function resource_text(resource)
   if resource.text then return resource.text end
-  return describe("resource " .. resource.uri, resource.mimeType, resource.blob)
+  return describe_media("resource " .. resource.uri, resource.mimeType, resource.blob)
 end
 
 local TEXTS = {
   text = function(block) return block.text end,
-  image = function(block) return describe("image", block.mimeType, block.data) end,
-  audio = function(block) return describe("audio", block.mimeType, block.data) end,
-  resource = function(block) return text_of_resource(block.resource) end,
+  image = function(block) return describe_media("image", block.mimeType, block.data) end,
+  audio = function(block) return describe_media("audio", block.mimeType, block.data) end,
+  resource = function(block) return resource_text(block.resource) end,
   resource_link = function(block) return ("%s: %s"):format(block.name, block.uri) end,
 }
 

@@ -54,7 +54,7 @@ function dialects.is_built_in(name)
 end
 
 -- Whether a module pintle.dialect.NAME is installed. Loading it may still fail.
-local function is_installed(name)
+local function is_dialect_installed(name)
   local is_name = type(name) == "string" and name:find "^%a[%w_-]*$"
   return is_name and package.searchpath("pintle.dialect." .. name, package.path) ~= nil
 end
@@ -65,7 +65,7 @@ end
 ---@return pintle.dialect?, string? message
 function dialects.get(name)
   if type(name) == "table" then return name end
-  if not known[name] and (dialects.is_built_in(name) or is_installed(name)) then
+  if not known[name] and (dialects.is_built_in(name) or is_dialect_installed(name)) then
     dialects.add(require("pintle.dialect." .. name))
   end
   if known[name] then return known[name] end
@@ -91,7 +91,9 @@ function dialects.recognise(method, params, framing, others, declared)
   return own or perhaps or nil
 end
 
-local function describe(value) return type(value) == "string" and ("%q"):format(value) or core.json.kind(value) end
+local function describe_option(value)
+  return type(value) == "string" and ("%q"):format(value) or core.json.kind(value)
+end
 
 ---Checks the `options` of `host:start` for a dialect.
 ---@param options table
@@ -105,7 +107,7 @@ function dialects.check_options(options, allowed)
     local is_valid = core.json.kind(value) == expected
     if type(expected) == "function" then is_valid, expected = expected(value) end
     if not is_valid then
-      local message = ("options.%s: %s expected, got %s"):format(name, expected, describe(value))
+      local message = ("options.%s: %s expected, got %s"):format(name, expected, describe_option(value))
       return nil, errors.new("invalid", message)
     end
   end

@@ -18,28 +18,28 @@ local UNITS = {
   h = 3600 * SECOND,
 }
 
-local function escaped(byte) return ("\\x%02x"):format(byte:byte()) end
+local function escape_byte(byte) return ("\\x%02x"):format(byte:byte()) end
 
-local function quoted(text)
+local function quote_text(text)
   if #text > 64 then text = text:sub(1, 61) .. "..." end
-  text = text:gsub('[%c"\\]', escaped)
-  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escaped) end
+  text = text:gsub('[%c"\\]', escape_byte)
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escape_byte) end
   return '"' .. text .. '"'
 end
 
 -- Raised inside and caught by `nanoseconds`: what is wrong with the text.
-local function refuse(text, reason) error({ reason = ("duration %s %s"):format(quoted(text), reason) }) end
+local function raise_problem(text, reason) error({ reason = ("duration %s %s"):format(quote_text(text), reason) }) end
 
-local function refuse_size(text) refuse(text, "is too long: 64 bits of nanoseconds are about 292 years") end
+local function raise_too_long(text) raise_problem(text, "is too long: 64 bits of nanoseconds are about 292 years") end
 
-local function add(a, b, text)
+local function add_nanoseconds(a, b, text)
   local result = a + b
-  if math.ult(result, a) or math.ult(LIMIT, result) then refuse_size(text) end
+  if math.ult(result, a) or math.ult(LIMIT, result) then raise_too_long(text) end
   return result
 end
 
 -- Digits that no longer fit 63 bits are dropped, as Go does: they are far below a nanosecond.
-local function fraction(digits, unit)
+local function fraction_nanoseconds(digits, unit)
   local number, scale = 0, 1.0
   for digit in digits:gmatch "%d" do
     local longer = number * 10 + math.tointeger(digit)
@@ -49,42 +49,44 @@ local function fraction(digits, unit)
   return math.floor((number == LIMIT and 2.0 ^ 63 or number) * (unit / scale))
 end
 
-local function term(whole, decimals, name, text)
-  if name == "" then refuse(text, "has a number without a unit, such as s or ms") end
+local function term_nanoseconds(whole, decimals, name, text)
+  if name == "" then raise_problem(text, "has a number without a unit, such as s or ms") end
   local unit = UNITS[name]
-  if not unit then refuse(text, "has the unknown unit " .. quoted(name) .. "; it has to be ns, us, ms, s, m or h") end
+  if not unit then
+    raise_problem(text, ("has the unknown unit %s; it has to be ns, us, ms, s, m or h"):format(quote_text(name)))
+  end
   local count = math.tointeger(tonumber(whole == "" and 0 or whole))
   if unit == 1 and whole:find "^0*9223372036854775808$" then count = LIMIT end
-  if not count or count > math.maxinteger // unit then refuse_size(text) end
-  return add(count * unit, fraction(decimals, unit), text)
+  if not count or count > math.maxinteger // unit then raise_too_long(text) end
+  return add_nanoseconds(count * unit, fraction_nanoseconds(decimals, unit), text)
 end
 
-local function sum(body, text)
+local function sum_terms(body, text)
   if body == "0" then return 0 end
-  if body == "" then refuse(text, text == "" and "is empty" or "has nothing after its sign") end
+  if body == "" then raise_problem(text, text == "" and "is empty" or "has nothing after its sign") end
   local total, at = 0, 1
   while at <= #body do
     local whole, point, decimals, name, after = body:match("^(%d*)(%.?)(%d*)([^%d.]*)()", at)
     if whole == "" and decimals == "" then
-      refuse(text, point == "" and "has something else where a number is due" or "has a point without digits")
+      raise_problem(text, point == "" and "has something else where a number is due" or "has a point without digits")
     end
-    total = add(total, term(whole, decimals, name, text), text)
+    total = add_nanoseconds(total, term_nanoseconds(whole, decimals, name, text), text)
     at = after
   end
   return total
 end
 
-local function read(text)
+local function parse_signed(text)
   local sign, body = text:match "^([-+]?)(.*)$"
-  local total = sum(body, text)
+  local total = sum_terms(body, text)
   if sign == "-" then return -total end
-  if total == LIMIT then refuse_size(text) end
+  if total == LIMIT then raise_too_long(text) end
   return total
 end
 
 local function read_nanoseconds(text)
   if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 3) end
-  local ok, result = pcall(read, text)
+  local ok, result = pcall(parse_signed, text)
   if ok then return result end
   if type(result) ~= "table" then error(result, 0) end
   return nil, result.reason
@@ -108,7 +110,7 @@ function duration.parse(text)
 end
 
 -- 1, 500000000 out of 1.5 or -1.5; nil where Go's 64 bits of nanoseconds would not hold it.
-local function split(seconds)
+local function split_seconds(seconds)
   local fits = seconds > -1e10 and seconds < 1e10
   if not fits then return nil end
   local magnitude = math.abs(seconds)
@@ -121,18 +123,18 @@ local function split(seconds)
 end
 
 -- 1, 50000000, 9 -> "1.05"
-local function decimal(whole, rest, places)
+local function format_decimal(whole, rest, places)
   return (("%d.%0" .. places .. "d"):format(whole, rest):gsub("%.?0*$", ""))
 end
 
-local function short(nanoseconds)
+local function format_below_second(nanoseconds)
   if nanoseconds < 1000 then return ("%dns"):format(nanoseconds) end
-  if nanoseconds < 1000000 then return decimal(nanoseconds // 1000, nanoseconds % 1000, 3) .. "\u{B5}s" end
-  return decimal(nanoseconds // 1000000, nanoseconds % 1000000, 6) .. "ms"
+  if nanoseconds < 1000000 then return format_decimal(nanoseconds // 1000, nanoseconds % 1000, 3) .. "\u{B5}s" end
+  return format_decimal(nanoseconds // 1000000, nanoseconds % 1000000, 6) .. "ms"
 end
 
-local function long(seconds, nanoseconds)
-  local text = decimal(seconds % 60, nanoseconds, 9) .. "s"
+local function format_from_second(seconds, nanoseconds)
+  local text = format_decimal(seconds % 60, nanoseconds, 9) .. "s"
   if seconds >= 60 then text = ("%dm%s"):format(seconds // 60 % 60, text) end
   if seconds >= 3600 then text = ("%dh%s"):format(seconds // 3600, text) end
   return text
@@ -144,20 +146,20 @@ end
 ---@return string
 function duration.format(seconds)
   if type(seconds) ~= "number" then error("seconds are a number, got " .. type(seconds), 2) end
-  local whole, nanoseconds = split(seconds)
+  local whole, nanoseconds = split_seconds(seconds)
   if not whole then error("no duration is " .. seconds .. " seconds long", 2) end
   if whole == 0 and nanoseconds == 0 then return "0s" end
-  local text = whole == 0 and short(nanoseconds) or long(whole, nanoseconds)
+  local text = whole == 0 and format_below_second(nanoseconds) or format_from_second(whole, nanoseconds)
   return seconds < 0 and "-" .. text or text
 end
 
 -- Programs give the same few texts with every call.
-local known = setmetatable({}, { __mode = "v" }) ---@type table<string, { seconds: number }>
+local parsed_texts = setmetatable({}, { __mode = "v" }) ---@type table<string, { seconds: number }>
 
 local function parse_once(text)
-  if known[text] then return known[text].seconds end
+  if parsed_texts[text] then return parsed_texts[text].seconds end
   local seconds, message = duration.parse(text)
-  if seconds then known[text] = { seconds = seconds } end
+  if seconds then parsed_texts[text] = { seconds = seconds } end
   return seconds, message
 end
 

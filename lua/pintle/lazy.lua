@@ -18,7 +18,7 @@ function lazy.load_all_but(role)
 end
 
 -- A stand-in for a module that is a table: the module is loaded when a field is first read.
-local function stand_in(_, name)
+local function new_stand_in(_, name)
   local metatable = {}
   if not package.loaded[name] then unloaded[name] = true end
   function metatable.__index(_, key)
@@ -30,4 +30,4 @@ local function stand_in(_, name)
   return setmetatable({}, metatable)
 end
 
-return setmetatable(lazy, { __call = stand_in })
+return setmetatable(lazy, { __call = new_stand_in })

@@ -24,13 +24,13 @@ function loop.on_error(err, traceback, what) -- luacheck: ignore 212
   io.stderr:write("pintle: ", what or "a callback", " failed: ", traceback, "\n")
 end
 
-local function complain(err) loop.on_error(err, debug.traceback(errors.text(err), 2)) end
+local function report_raised(err) loop.on_error(err, debug.traceback(errors.text(err), 2)) end
 
 ---Calls a function of the user's. What it raises goes to `on_error`.
 ---@private
 ---@param fn function
 ---@return boolean ok, any result
-function loop.call(fn, ...) return xpcall(fn, complain, ...) end
+function loop.call(fn, ...) return xpcall(fn, report_raised, ...) end
 
 -- }======
 
@@ -39,19 +39,19 @@ function loop.call(fn, ...) return xpcall(fn, complain, ...) end
 local checks = {} ---@type fun()[]
 
 -- What `object.tick` raises comes out of the code that computes.
-local function tick()
+local function watchdog_tick()
   for i = 1, #checks do checks[i]() end
   local object = loop.current()
   if object and object.tick then object:tick() end
 end
 
 -- Such a task is interrupted before every instruction, so that no pcall saves it.
-local function must_abort()
+local function watchdog_must_abort()
   local object = loop.current()
   return object and object.must_abort or false
 end
 
-core.watchdog(tick, must_abort)
+core.watchdog(watchdog_tick, watchdog_must_abort)
 
 ---Has `fn()` called about every 50 ms while a task computes without waiting, so that the loop does not turn.
 ---@param fn fun()

@@ -1,6 +1,6 @@
 -- The manifest of a plugin: its name, its requirements and its operations. It is either declared by the author of the
 -- plugin, and a mistake raises at the author's line; or received from a plugin, and used as far as possible. The same
--- functions check both. They call `report(format, ...)` for a mistake: that is `refuse` for a declared manifest, and a
+-- functions check both. They call `report(format, ...)` for a mistake: `raise_mistake` for a declared manifest, and a
 -- function that adds a warning for a received one. No I/O.
 
 local errors = require "pintle.error"
@@ -51,7 +51,7 @@ local function new_manifest()
     metatable)
 end
 
-local function append(self, operation)
+local function append_operation(self, operation)
   operation.complete = operation.validate and operation.validate.complete
   self.operations[operation.name] = operation
   self.names[#self.names + 1] = operation.name
@@ -60,7 +60,7 @@ end
 -- {====== Members ======
 
 -- A mistake of the author: raised as a table here, and as a text with the author's line by `call_at_level`.
-local function refuse(format, ...) error({ problem = format:format(...) }, 0) end
+local function raise_mistake(format, ...) error({ problem = format:format(...) }, 0) end
 
 -- Calls `fn(...)`. What it refuses is raised at `level`, as seen from the caller of this function.
 local function call_at_level(level, fn, ...)
@@ -94,9 +94,9 @@ end
 local function read_requires(report, where, list)
   local requirements = {}
   for i, item in ipairs(read_list(report, where, list, "commands")) do
-    if type(item) == "string" and report == refuse then item = { command = item } end
+    if type(item) == "string" and report == raise_mistake then item = { command = item } end
     local is_known = type(item) == "table" and not is_blank(item.command)
-    if not is_known or report == refuse and next(item, next(item)) ~= nil then
+    if not is_known or report == raise_mistake and next(item, next(item)) ~= nil then
       report("%s[%d]: a command's name expected, or { command = NAME }", where, i)
     end
     requirements[i] = item
@@ -114,7 +114,7 @@ end
 
 ---@private for `pintle.manifest.received`
 manifest.members = {
-  new_manifest = new_manifest, append = append, is_blank = is_blank, read_text = read_text,
+  new_manifest = new_manifest, append = append_operation, is_blank = is_blank, read_text = read_text,
   read_requires = read_requires, read_capabilities = read_capabilities,
 }
 
@@ -122,14 +122,16 @@ manifest.members = {
 
 -- {====== Versions ======
 
-local function is_number(text) return text == "0" or text:find "^[1-9]%d*$" ~= nil end
+local function is_version_number(text) return text == "0" or text:find "^[1-9]%d*$" ~= nil end
 
-local function is_identifier(text) return text:find "^[%w-]+$" ~= nil end
+local function is_version_identifier(text) return text:find "^[%w-]+$" ~= nil end
 
 -- A part of digits is a number, which must not have leading zeros.
-local function is_prerelease(text) return is_identifier(text) and (text:find "%D" ~= nil or is_number(text)) end
+local function is_prerelease_part(text)
+  return is_version_identifier(text) and (text:find "%D" ~= nil or is_version_number(text))
+end
 
-local function all_parts(text, test)
+local function all_version_parts(text, test)
   for part in (text .. "."):gmatch "([^.]*)%." do
     if not test(part) then return false end
   end
@@ -143,10 +145,10 @@ function manifest.is_semantic(text)
   local rest, build = text:match "^([^+]*)%+(.*)$"
   local core, prerelease = (rest or text):match "^([^-]*)%-(.*)$"
   core = core or rest or text
-  if build and not all_parts(build, is_identifier) then return false end
-  if prerelease and not all_parts(prerelease, is_prerelease) then return false end
+  if build and not all_version_parts(build, is_version_identifier) then return false end
+  if prerelease and not all_version_parts(prerelease, is_prerelease_part) then return false end
   local _, dots = core:gsub("%.", "")
-  return dots == 2 and all_parts(core, is_number)
+  return dots == 2 and all_version_parts(core, is_version_number)
 end
 
 -- }======
@@ -159,8 +161,8 @@ local function check_types(where, given, types, level)
 end
 
 local function check_name(where, value)
-  if value == nil then refuse("%s is missing", where) end
-  if is_blank(read_text(refuse, where, value)) then refuse("%s is blank", where) end
+  if value == nil then raise_mistake("%s is missing", where) end
+  if is_blank(read_text(raise_mistake, where, value)) then raise_mistake("%s is blank", where) end
   return value
 end
 
@@ -168,21 +170,21 @@ end
 local function check_dialects(where, given)
   for name, own in pairs(given or {}) do
     if type(name) ~= "string" or type(own) ~= "table" then
-      refuse("%s: tables by the names of dialects expected", where)
+      raise_mistake("%s: tables by the names of dialects expected", where)
     end
   end
   return given or {}
 end
 
-local function declare(self, given)
+local function declare_plugin(self, given)
   self.name = check_name("plugin: name", given.name)
   self.version = check_name("plugin: version", given.version)
   if not manifest.is_semantic(self.version) then
-    refuse("plugin: version: %q is no semantic version, such as 1.0.0 or 2.1.0-rc.1", self.version)
+    raise_mistake("plugin: version: %q is no semantic version, such as 1.0.0 or 2.1.0-rc.1", self.version)
   end
   self.description = given.description
-  self.requires = read_requires(refuse, "plugin: requires", given.requires)
-  self.capabilities = read_capabilities(refuse, "plugin: capabilities", given.capabilities)
+  self.requires = read_requires(raise_mistake, "plugin: requires", given.requires)
+  self.capabilities = read_capabilities(raise_mistake, "plugin: capabilities", given.capabilities)
   self.dialects = check_dialects("plugin: dialects", given.dialects)
 end
 
@@ -208,14 +210,16 @@ function manifest.new(given, level)
   local self = new_manifest()
   level = (level or 1) + 1
   check_types("plugin", given, TYPES, level)
-  call_at_level(level, declare, self, given)
+  call_at_level(level, declare_plugin, self, given)
   return self
 end
 
-local function compile(where, given, is_object, what)
-  if not is_object then refuse('%s: a schema of the type "object" expected, because %s have names', where, what) end
+local function compile_schema(where, given, is_object, what)
+  if not is_object then
+    raise_mistake('%s: a schema of the type "object" expected, because %s have names', where, what)
+  end
   local validate, message = schema.compile(given)
-  if not validate then refuse("%s: %s", where, message) end
+  if not validate then raise_mistake("%s: %s", where, message) end
   return validate
 end
 
@@ -228,20 +232,23 @@ local function allows_objects(kind)
   return false
 end
 
+local function compile_outputs(where, outputs)
+  local is_object = type(outputs) == "table" and outputs.type == "object"
+  return compile_schema(where .. ": outputs", outputs, is_object, "outputs")
+end
+
 local function declare_operation(self, where, name, given)
   check_name("operation: name", name)
-  if self.operations[name] then refuse("%s is already declared", where) end
+  if self.operations[name] then raise_mistake("%s is already declared", where) end
   local params, outputs = given.params, given.outputs
   if params == nil then params = { type = "object" } end
-  append(self, {
+  append_operation(self, {
     name = name, params = params, outputs = outputs, description = given.description,
-    requires = read_requires(refuse, where .. ": requires", given.requires),
+    requires = read_requires(raise_mistake, where .. ": requires", given.requires),
     dialects = check_dialects(where .. ": dialects", given.dialects),
-    validate = compile(where .. ": params", params, values.is_object(params) and allows_objects(params.type),
+    validate = compile_schema(where .. ": params", params, values.is_object(params) and allows_objects(params.type),
       "arguments"),
-    validate_outputs = outputs ~= nil
-      and compile(where .. ": outputs", outputs, type(outputs) == "table" and outputs.type == "object", "outputs")
-      or nil,
+    validate_outputs = outputs ~= nil and compile_outputs(where, outputs) or nil,
   })
 end
 
@@ -278,7 +285,7 @@ function manifest.read(sent, stop) return received.read(sent, stop) end
 -- {====== Suggestions ======
 
 -- The edit distance: how many letters of `a` to insert, delete, replace or swap with the next one to get `b`.
-local function distance(a, b)
+local function edit_distance(a, b)
   local before, last = nil, {}
   for j = 0, #b do last[j] = j end
   for i = 1, #a do
@@ -301,7 +308,7 @@ function methods:nearest(name)
   local best, least = nil, math.max(1, #name // 3) + 1
   for _, other in ipairs(self.names) do
     if math.abs(#name - #other) < least then
-      local far = distance(name:lower(), other:lower())
+      local far = edit_distance(name:lower(), other:lower())
       if far < least and far < #name then best, least = other, far end
     end
   end
@@ -312,13 +319,13 @@ end
 
 -- {====== Arguments ======
 
-local function unknown(self, name)
+local function unknown_operation(self, name)
   local suggestion = self:nearest(name)
   local fields = { code = jsonrpc.METHOD_NOT_FOUND, data = suggestion and { suggestion = suggestion } }
   return errors.new("invalid", "Unknown operation: " .. name, fields)
 end
 
-local function invalid(name, err)
+local function invalid_params(name, err)
   local place = err.instance_path == "" and "" or ("at %s: "):format(err.instance_path)
   return errors.new("invalid", ("Invalid params for %q: %s%s"):format(name, place, err.message), {
     code = jsonrpc.INVALID_PARAMS,
@@ -326,7 +333,7 @@ local function invalid(name, err)
   })
 end
 
-local function copy(args)
+local function copy_args(args)
   local copied = setmetatable({}, getmetatable(args))
   for name, value in pairs(args) do copied[name] = value end
   return copied
@@ -341,21 +348,21 @@ end
 function methods:check(name, args, is_shared, stop)
   local operation = self.operations[name]
   local validate = operation and operation.validate
-  if not operation and not self.is_open then return nil, unknown(self, name) end
+  if not operation and not self.is_open then return nil, unknown_operation(self, name) end
   args = args == nil and {} or args
   if type(args) ~= "table" then
     local message = "expected object, got " .. type(args)
-    return nil, invalid(name, { instance_path = "", schema_path = "/type", message = message })
+    return nil, invalid_params(name, { instance_path = "", schema_path = "/type", message = message })
   end
-  if not validate then return is_shared and args or copy(args) end
+  if not validate then return is_shared and args or copy_args(args) end
   local full, err = validate.complete and validate.complete(args)
   if not full then
     full, err = validate:defaults(args, stop)
     local ok = full ~= nil
     if ok then ok, err = validate(full, stop) end
-    if not ok then return nil, stop and stop() or invalid(name, err) end
+    if not ok then return nil, stop and stop() or invalid_params(name, err) end
   end
-  return rawequal(full, args) and not is_shared and copy(args) or full
+  return rawequal(full, args) and not is_shared and copy_args(args) or full
 end
 
 -- }======

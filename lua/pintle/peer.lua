@@ -8,17 +8,17 @@ local options = require "pintle.options"
 local policy = require "pintle.peer.policy"
 local tasks = require "pintle.task"
 
-local TIMEOUT = 60 -- seconds for a call
-local LINGER = 60 -- seconds for requests that are still handled when the input has ended
+local CALL_TIMEOUT = 60 -- seconds for a call
+local LINGER_TIMEOUT = 60 -- seconds for requests that are still handled when the input has ended
 local MOST_REQUESTS = 256 -- handlers at work
 local MOST_BACKLOG = 1024 -- messages in the backlog
-local CLOSING = 1 -- seconds to send what is queued when it is closed
+local CLOSE_TIMEOUT = 1 -- seconds to send what is queued when it is closed
 local GRACE = 0.2 -- seconds in which a handler that computes may see for itself that it was stopped
-local STUBBORN = 1 -- seconds in which it may clean up; then it is interrupted before every instruction
+local CLEANUP_TIME = 1 -- seconds in which it may clean up; then it is interrupted before every instruction
 local INVALID_REQUEST = -32600
 
 ---The codes of errors that have none, by kind.
-local CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, invalid = -32602, full = -32000 }
+local DEFAULT_CODES = { cancelled = -32800, timeout = -32001, requirement = -32002, invalid = -32602, full = -32000 }
 
 core.protect()
 
@@ -167,10 +167,10 @@ end
 ---@private called while the handler computes without waiting
 function request_methods:tick()
   if self.must_abort then error(self.stopped, 0) end
-  self.peer:listen_in()
+  self.peer:receive_while_busy()
   if not self:cancelled() then return end
   local late = loop.now() - self.stopped_at
-  self.must_abort = late >= STUBBORN
+  self.must_abort = late >= CLEANUP_TIME
   if late >= GRACE then error(self.stopped, 0) end
 end
 
@@ -219,7 +219,7 @@ function methods:begin(method, params, given)
   local answered = loop.event()
   if token then answered:on_set(function() self.listeners[token] = nil end) end
   local id, message, kind = nil, nil, "closed"
-  if not self.deaf then id, message, kind = self.stream:ask(answered, method, sent, timeout) end
+  if not self.call_error then id, message, kind = self.stream:ask(answered, method, sent, timeout) end
   if not id then answered:set(nil, policy.failure(self, kind, message)) end
   return setmetatable({ peer = self, id = id, method = method, timeout = timeout, answered = answered }, call_metatable)
 end
@@ -253,7 +253,7 @@ end
 ---@param handler pintle.handler?
 function methods:on_unknown(handler)
   check_handler(handler)
-  self.other = handler
+  self.unknown_handler = handler
 end
 
 ---The contexts of the requests that are being handled.
@@ -263,19 +263,19 @@ function methods:requests() return self.stream:requests() end
 ---Has `fn(peer, method, params)` called with the first message, before it is handled.
 ---@private
 function methods:on_first(fn)
-  self.first = fn
-  policy.update(self)
+  self.first_handler = fn
+  policy.update_stream(self)
 end
 
 local function with_default_codes(codes)
   local all = {}
-  for _, set in ipairs { CODES, codes } do
+  for _, set in ipairs { DEFAULT_CODES, codes } do
     for kind, code in pairs(set) do all[kind] = code end
   end
   return all
 end
 
-local function set_controls(self)
+local function set_control_methods(self)
   local controls = self.controls
   for method in pairs(controls) do controls[method] = nil end
   if self.cancellation then controls[self.cancellation.method] = policy.cancel end
@@ -283,16 +283,16 @@ local function set_controls(self)
 end
 
 -- Those of the ways that are not the stream's.
-local function set_ways(self, ways)
-  if ways.cancellation ~= nil then self.cancellation = ways.cancellation end
-  if ways.progress then self.progress = ways.progress end
-  if ways.codes then self.codes = with_default_codes(ways.codes) end
-  set_controls(self)
+local function set_conventions(self, conventions)
+  if conventions.cancellation ~= nil then self.cancellation = conventions.cancellation end
+  if conventions.progress then self.progress = conventions.progress end
+  if conventions.codes then self.codes = with_default_codes(conventions.codes) end
+  set_control_methods(self)
 end
 
-local FORM = "ids extra header ordered big_integers repeated "
+local ENVELOPE_OPTIONS = "ids extra header ordered big_integers repeated "
 
-local function pick(from, names)
+local function pick_options(from, names)
   local picked = {}
   for name in names:gmatch "%S+" do picked[name] = from[name] end
   return picked
@@ -302,9 +302,9 @@ end
 ---stays as it is.
 ---@param ways pintle.conventions
 ---@return true?, pintle.error? err what is wrong with the message by which it became known
-function methods:adopt(ways)
-  set_ways(self, ways)
-  local ok, message, kind = self.stream:set_envelope(pick(ways, FORM))
+function methods:adopt(conventions)
+  set_conventions(self, conventions)
+  local ok, message, kind = self.stream:set_envelope(pick_options(conventions, ENVELOPE_OPTIONS))
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
 end
@@ -313,20 +313,20 @@ end
 
 -- {====== Waiting and ending ======
 
-methods.deafen = policy.deafen
+methods.fail_calls = policy.fail_calls
 
 methods.finish = policy.finish
 
 ---@private reads while a handler computes
-methods.listen_in = policy.listen
+methods.receive_while_busy = policy.receive_while_busy
 
 ---Waits for the end of the conversation. The core need not report anything for that: `finish` ends the wait.
 ---@param timeout? number seconds
 ---@return true?, pintle.error? err of the kind "timeout" if it goes on
 function methods:join(timeout)
   if self.ended then return true end
-  self.over = self.over or loop.event()
-  return self.over:wait(timeout, timeout and errors.new("timeout", "the conversation has not ended in time"))
+  self.end_event = self.end_event or loop.event()
+  return self.end_event:wait(timeout, timeout and errors.new("timeout", "the conversation has not ended in time"))
 end
 
 ---Waits until nothing is being handled, or held to be handled later.
@@ -336,17 +336,17 @@ end
 function methods:wait_idle(timeout, asking)
   local own = asking and 1 or 0
   local function is_idle() return self.stream:running() <= own and self.backlog_count == 0 end
-  return policy.expect(self, is_idle, timeout, "there is still something to do")
+  return policy.wait_until(self, is_idle, timeout, "there is still something to do")
 end
 
-local function is_settled(self) return self.ended or self.lost or self.stream:queued() == 0 end
+local function is_flushed(self) return self.ended or self.lost or self.stream:queued() == 0 end
 
 ---Waits until everything that was queued has been sent.
 ---@param timeout? number seconds
 ---@return boolean whether it has
 function methods:flush(timeout)
   if not self.ended then self.stream:write() end
-  policy.expect(self, is_settled, timeout, "not everything was sent in time")
+  policy.wait_until(self, is_flushed, timeout, "not everything was sent in time")
   return self.stream:queued() == 0
 end
 
@@ -355,7 +355,7 @@ local is_flushing_at_exit = false
 
 local function flush_all()
   for peer, pid in pairs(flushed_at_exit) do
-    if not peer.ended and pid == core.getpid() then peer:flush(CLOSING) end
+    if not peer.ended and pid == core.getpid() then peer:flush(CLOSE_TIMEOUT) end
   end
 end
 
@@ -369,20 +369,20 @@ end
 
 ---The other side sees the end of its input; what it still says is taken.
 function methods:close_output()
-  self:flush(CLOSING)
+  self:flush(CLOSE_TIMEOUT)
   if not self.ended then self.stream:close_output() end
 end
 
-local function close(self)
+local function close_peer(self)
   if self.stop then return self:stop() end
-  self:flush(CLOSING)
+  self:flush(CLOSE_TIMEOUT)
   self:finish(errors.new("closed", "the conversation was closed on this side"))
 end
 
 ---Ends the conversation: what is queued is sent first, and a program that was started for it is stopped. Closing twice
 ---is fine, also from `on_close`. Closing goes on if the task that closes is cancelled.
 function methods:close()
-  if not self.closing then self.closing = tasks.start(close, self) end
+  if not self.closing then self.closing = tasks.start(close_peer, self) end
   if self.closing ~= loop.current() then self.closing:await() end
 end
 
@@ -390,7 +390,7 @@ end
 
 -- {====== Opening ======
 
-local STREAM_OPTIONS = "read write framing json raw others " .. FORM
+local STREAM_OPTIONS = "read write framing json raw others " .. ENVELOPE_OPTIONS
 local STREAM_LIMITS = "header message nesting queue calls text values "
 local LIMITS = options.names(STREAM_LIMITS .. "requests backlog")
 
@@ -401,9 +401,9 @@ peers.OPTIONS = options.names(STREAM_OPTIONS .. [[
 
 local function open_stream(self, given)
   local limits = given.limits or {}
-  local settings = pick(given, STREAM_OPTIONS)
+  local settings = pick_options(given, STREAM_OPTIONS)
   settings.framing = settings.framing or "line"
-  settings.limits = pick(limits, STREAM_LIMITS)
+  settings.limits = pick_options(limits, STREAM_LIMITS)
   local stream, message, kind = core.peer(settings, self, {
     policy = policy, handlers = self.handlers, controls = self.controls, context = request_metatable,
     timeout = self.timeout, spin = given.spin or 0, requests = limits.requests or MOST_REQUESTS,
@@ -412,16 +412,17 @@ local function open_stream(self, given)
   return stream
 end
 
-local function new(given)
+local function new_peer(given)
   local self = {
-    name = given.name, timeout = given.timeout, linger = given.linger or LINGER, traceback = given.traceback,
+    name = given.name, timeout = given.timeout, linger = given.linger or LINGER_TIMEOUT, traceback = given.traceback,
     answer_noise = given.answer_noise, on_noise = given.on_noise, on_error = given.on_error, explain = given.explain,
-    cancellation = LSP_CANCELLATION, progress = LSP_PROGRESS, codes = CODES,
+    cancellation = LSP_CANCELLATION, progress = LSP_PROGRESS, codes = DEFAULT_CODES,
     most_backlog = given.limits and given.limits.backlog or MOST_BACKLOG,
     handlers = {}, controls = {}, listeners = {}, last_token = 0,
-    first = false, other = false, ended = false, deaf = false, expecting = false, is_paused = false,
+    first_handler = false, unknown_handler = false, ended = false, call_error = false, conditions = false,
+    is_paused = false,
   }
-  if self.timeout == nil then self.timeout = TIMEOUT end
+  if self.timeout == nil then self.timeout = CALL_TIMEOUT end
   policy.clear_backlog(self)
   return setmetatable(self, metatable)
 end
@@ -432,11 +433,11 @@ end
 function peers.open(given)
   options.check_names(given.limits or {}, LIMITS, 2)
   policy.check_timeout(given.timeout, 2)
-  local self = new(given)
+  local self = new_peer(given)
   local stream, err = open_stream(self, given)
   if not stream then return nil, err end
   self.stream = stream
-  set_ways(self, given)
+  set_conventions(self, given)
   self.stream:begin()
   if self.ended then return nil, self.ended end
   self.on_close = given.on_close

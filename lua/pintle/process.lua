@@ -40,7 +40,7 @@ local process = {}
 
 -- {====== Standard error ======
 
-local function add_line(child, line)
+local function add_stderr_line(child, line)
   line = line:gsub("\r$", "")
   if #line > LINE_LIMIT then line = line:sub(1, LINE_LIMIT) .. "…" end
   local lines = child.lines
@@ -52,10 +52,10 @@ local function add_line(child, line)
 end
 
 -- The unfinished line at the end is kept up to the limit, so that a line without end does not fill the memory.
-local function add_text(child, text)
+local function add_stderr_text(child, text)
   local start, stop = 1, text:find("\n", 1, true)
   while stop do
-    add_line(child, child.rest .. text:sub(start, stop - 1))
+    add_stderr_line(child, child.rest .. text:sub(start, stop - 1))
     child.rest, start = "", stop + 1
     stop = text:find("\n", start, true)
   end
@@ -68,7 +68,7 @@ local function close_stderr(child)
   child.stderr = nil
   loop.unwatch(stderr:fileno(), child.stderr_watcher)
   stderr:close()
-  if child.rest ~= "" then add_line(child, child.rest) end
+  if child.rest ~= "" then add_stderr_line(child, child.rest) end
   child.rest = ""
 end
 
@@ -80,7 +80,7 @@ local function read_stderr(child)
     close_stderr(child)
     return false
   end
-  add_text(child, text)
+  add_stderr_text(child, text)
   return true
 end
 
@@ -99,7 +99,7 @@ function methods:last_words() return self.crash and self.crash:summary() or "" e
 -- {====== The end of the process ======
 
 -- Also kills what is left of its process group, which may hold the pipes open.
-local function reap(child)
+local function reap_child(child)
   if child.exit then return end
   child:kill "KILL"
   local code, signal, kind = child.process:wait(REAP_TIMEOUT)
@@ -115,7 +115,7 @@ end
 
 local function poll_exit(child)
   child.timer = nil
-  if child.process:wait(0) ~= false then return reap(child) end
+  if child.process:wait(0) ~= false then return reap_child(child) end
   child.timer = loop.after(POLL_INTERVAL, poll_exit, child)
 end
 
@@ -128,7 +128,7 @@ end
 local function watch_exit(child)
   local descriptor = child.process:fd()
   if not descriptor then return poll_exit(child) end
-  child.exit_watcher = { on_ready = function() stop_watching(child) reap(child) end }
+  child.exit_watcher = { on_ready = function() stop_watching(child) reap_child(child) end }
   assert(loop.watch(descriptor, "r", child.exit_watcher))
 end
 
@@ -154,7 +154,7 @@ function methods:kill(signal)
   if not self.exit then self.process:kill(signal, self.is_leader) end
 end
 
-local function take_step(child, seconds, act, ...)
+local function take_stop_step(child, seconds, act, ...)
   if child.exit or seconds <= 0 or not act then return end
   local deadline = loop.now() + seconds
   act(...)
@@ -168,9 +168,9 @@ end
 function methods:stop(options)
   local given, timeouts = options.stop_timeouts or {}, {}
   for step, default in pairs(STOP_TIMEOUTS) do timeouts[step] = given[step] or default end
-  take_step(self, timeouts.request, options.ask and loop.call, options.ask, timeouts.request)
-  take_step(self, timeouts.eof, options.close_input)
-  take_step(self, timeouts.term, methods.kill, self, "TERM")
+  take_stop_step(self, timeouts.request, options.ask and loop.call, options.ask, timeouts.request)
+  take_stop_step(self, timeouts.eof, options.close_input)
+  take_stop_step(self, timeouts.term, methods.kill, self, "TERM")
   self:kill "KILL"
   return self:wait(timeouts.kill)
 end
@@ -178,7 +178,7 @@ end
 ---Kills it if it still runs, and frees its resources. Closing twice is fine.
 function methods:close()
   stop_watching(self)
-  reap(self)
+  reap_child(self)
   self.process:close()
 end
 

@@ -55,7 +55,7 @@ local FLAT_KEYWORDS = {
 local TYPE_FUNCTIONS = { string = type, boolean = type, integer = math.type, number = type }
 
 -- Returns nil if a property is not that simple.
-local function read_properties(properties)
+local function read_flat_properties(properties)
   local names, type_functions, types, default_values = {}, {}, {}, {}
   for name, property in next, properties do
     local type_of, i = type(property) == "table" and TYPE_FUNCTIONS[property.type], #names + 1
@@ -67,13 +67,13 @@ local function read_properties(properties)
   return names, type_functions, types, default_values
 end
 
-local function copy(value)
+local function copy_object(value)
   local copied = {}
   for name, member in next, value do copied[name] = member end
   return setmetatable(copied, getmetatable(value))
 end
 
-local function new_completer(names, type_functions, types, is_required, default_values)
+local function new_flat_completer(names, type_functions, types, is_required, default_values)
   local count = #names
   return function(value)
     if kind_of(value) ~= "object" then return nil end
@@ -85,7 +85,7 @@ local function new_completer(names, type_functions, types, is_required, default_
         local default = default_values[name]
         if is_required[name] then return nil end
         if default ~= nil then
-          if full == value then full = copy(value) end
+          if full == value then full = copy_object(value) end
           full[name] = default
         end
       elseif type_functions[i](member) ~= types[i] then
@@ -104,13 +104,13 @@ local function flat_completer(root_schema, keywords)
   end
   if type(root_schema) ~= "table" or root_schema.type ~= "object" then return nil end
   local properties, is_required = root_schema.properties or {}, {}
-  local names, type_functions, types, default_values = read_properties(properties)
+  local names, type_functions, types, default_values = read_flat_properties(properties)
   if not names or keywords["$schema"] and next(default_values) then return nil end
   for _, name in ipairs(root_schema.required or {}) do
     if properties[name] == nil or default_values[name] ~= nil then return nil end
     is_required[name] = true
   end
-  return new_completer(names, type_functions, types, is_required, default_values)
+  return new_flat_completer(names, type_functions, types, is_required, default_values)
 end
 
 -- }======
@@ -122,7 +122,7 @@ local methods = {}
 local validator_mt = { __name = "pintle.schema.validator", __index = methods }
 
 -- Builds the checks. That is put off until the first value that needs them.
-local function prepare(self)
+local function build_checks(self)
   self.run = run.new()
   self.check = compiler.build(self.context, self.reached)
 end
@@ -132,7 +132,7 @@ end
 ---@return true? valid, pintle.schema.error? err the first failure
 function methods:validate(value, stop)
   if self.complete and self.complete(value) then return true end
-  if not self.check then prepare(self) end
+  if not self.check then build_checks(self) end
   return self.run:validate(self.check, value, self.limits, stop)
 end
 
@@ -150,11 +150,11 @@ function methods:defaults(value, stop)
 end
 
 -- Invalid patterns and unknown formats are only found by building the checks.
-local function must_build(keywords, options)
+local function must_build_checks(keywords, options)
   return keywords.pattern or keywords.patternProperties or keywords.format and (options.formats or keywords["$schema"])
 end
 
-local function compile(root_schema, options, limits)
+local function compile_schema(root_schema, options, limits)
   local registry = document.new_registry(options.documents or {}, limits)
   local uri = options.base and references.resolve("", options.base) or ""
   local root = registry:add_document(uri, root_schema, "")
@@ -168,7 +168,7 @@ local function compile(root_schema, options, limits)
       patterns = {},
     },
   }, validator_mt)
-  if must_build(keywords, options) then prepare(self) end
+  if must_build_checks(keywords, options) then build_checks(self) end
   return self
 end
 
@@ -185,7 +185,7 @@ local function check_options(options)
 end
 
 -- Raises at the level of the caller's caller.
-local function limits_with(changes)
+local function merge_limits(changes)
   local limits = {}
   for name, value in pairs(LIMITS) do limits[name] = value end
   for name, value in pairs(changes or {}) do
@@ -205,9 +205,9 @@ function schema.compile(root_schema, options)
   local limits = LIMITS
   if options then
     check_options(options)
-    limits = limits_with(options.limits)
+    limits = merge_limits(options.limits)
   end
-  local ok, result = pcall(compile, root_schema, options or {}, limits)
+  local ok, result = pcall(compile_schema, root_schema, options or {}, limits)
   if ok then return result end
   return nil, errors.rejection_message(result)
 end

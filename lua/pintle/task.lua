@@ -21,51 +21,51 @@ local live = 0 -- tasks that have not ended
 -- {====== The end of a task ======
 
 -- When a task ends, each function in `watchers` is called with it.
-local function settle(task, state, results)
+local function end_task(task, state, results)
   local watchers = task.watchers
   task.state, task.results, task.watchers = state, results, nil
   live = live - 1
   for watcher in pairs(watchers or {}) do watcher(task) end
 end
 
-local function tell(task)
+local function report_failure(task)
   if not task.is_heard then loop.on_error(task.results[1], task.traceback, "a task") end
 end
 
 -- The tasks that failed and that no other has waited for yet. Their errors are reported at the end of the program.
-local unheard = setmetatable({}, {
+local unreported_failures = setmetatable({}, {
   __gc = function(set)
-    for task in pairs(set) do tell(task) end
+    for task in pairs(set) do report_failure(task) end
   end,
 })
 
-local function give_up_waiting(task)
-  unheard[task] = nil
-  tell(task)
+local function report_unawaited(task)
+  unreported_failures[task] = nil
+  report_failure(task)
 end
 
 ---@private called by the loop. The error goes to the task that waits for this one by the next turn, else to
 ---`loop.on_error`. The error that a cancelled task was stopped with is dropped.
 function methods:failed(err, traceback)
   self.traceback = errors.text(err) .. "\n" .. traceback
-  settle(self, "failed", { err, n = 1 })
+  end_task(self, "failed", { err, n = 1 })
   if self.is_heard or self.stopped and err == self.stopped then return end
-  unheard[self] = true
-  loop.soon(give_up_waiting, self)
+  unreported_failures[self] = true
+  loop.soon(report_unawaited, self)
 end
 
 -- }======
 
 -- {====== Starting ======
 
-local function body(task, fn, ...) settle(task, "done", table.pack(fn(...))) end
+local function run_function(task, fn, ...) end_task(task, "done", table.pack(fn(...))) end
 
-local function start(fn, ...)
+local function start_task(fn, ...)
   local task = setmetatable({
     state = "running", stopped = false, is_heard = false, task = false, results = false, watchers = false,
   }, metatable)
   live = live + 1
-  loop.start(task, body, task, fn, ...)
+  loop.start(task, run_function, task, fn, ...)
   return task
 end
 
@@ -79,16 +79,16 @@ end
 ---@return pintle.task
 function tasks.start(fn, ...)
   check_function(fn, 2)
-  return start(fn, ...)
+  return start_task(fn, ...)
 end
 
-local function as_tasks(list)
+local function start_functions(list)
   local started = {}
   for _, item in ipairs(list) do
     if getmetatable(item) ~= metatable then check_function(item, 3) end
   end
   for i, item in ipairs(list) do
-    started[i] = getmetatable(item) == metatable and item or start(item)
+    started[i] = getmetatable(item) == metatable and item or start_task(item)
   end
   return started
 end
@@ -98,7 +98,7 @@ end
 -- {====== Waiting ======
 
 -- Has `note(task)` called when it ends, or now if it has ended. False if it is watched already.
-local function watch(task, note)
+local function watch_end(task, note)
   if task.state ~= "running" then
     note(task)
     return true
@@ -112,25 +112,25 @@ end
 
 -- Waits until so many of the tasks have ended, or one has failed: returns the task with which the wait is over, whose
 -- error counts as heard.
-local function wait_for(list, left, seconds)
+local function wait_for_tasks(list, left, seconds)
   local is_over, last = loop.event(), nil
-  local function note(task)
+  local function note_end(task)
     left = left - 1
     if last or left > 0 and task.state ~= "failed" then return end
     last, task.is_heard = task, true
     is_over:set(task)
   end
   for _, task in ipairs(list) do
-    if not watch(task, note) then left = left - 1 end
+    if not watch_end(task, note_end) then left = left - 1 end
   end
   local task, err = is_over:wait(seconds, seconds and errors.new("timeout", "the task has not ended in time"))
   for _, watched in ipairs(list) do
-    if watched.watchers then watched.watchers[note] = nil end
+    if watched.watchers then watched.watchers[note_end] = nil end
   end
   return task, err
 end
 
-local function results_of(task)
+local function task_results(task)
   if task.state == "failed" then error(task.results[1], 0) end
   return table.unpack(task.results, 1, task.results.n)
 end
@@ -142,11 +142,11 @@ end
 function methods:await(timeout)
   if self == loop.current() then error("a task cannot wait for itself", 2) end
   if self.state == "running" then
-    local task, err = wait_for({ self }, 1, timeout)
+    local task, err = wait_for_tasks({ self }, 1, timeout)
     if not task then return nil, err end
   end
   self.is_heard = true
-  return results_of(self)
+  return task_results(self)
 end
 
 ---Ends the wait of the task, and every later one: they return `nil, err` of the kind "cancelled".
@@ -158,7 +158,7 @@ function methods:cancel(reason)
 end
 
 -- Cancels the tasks that still run when the value is closed.
-local function cancelling(list)
+local function cancel_on_close(list)
   return setmetatable({}, {
     __close = function()
       for _, task in ipairs(list) do task:cancel() end
@@ -172,11 +172,11 @@ end
 ---@param timeout? number seconds
 ---@return table? results, pintle.error?
 function tasks.all(list, timeout)
-  local started = as_tasks(list)
+  local started = start_functions(list)
   local results = { n = #started }
   if #started == 0 then return results end
-  local _ <close> = cancelling(started)
-  local last, err = wait_for(started, #started, timeout)
+  local _ <close> = cancel_on_close(started)
+  local last, err = wait_for_tasks(started, #started, timeout)
   if not last then return nil, err end
   if last.state == "failed" then error(last.results[1], 0) end
   for i, task in ipairs(started) do results[i] = task.results[1] end
@@ -189,12 +189,12 @@ end
 ---@return integer? which, any ... what it returned; or nil and why not
 function tasks.any(list, timeout)
   if #list == 0 then error("nothing to wait for", 2) end
-  local started = as_tasks(list)
-  local _ <close> = cancelling(started)
-  local first, err = wait_for(started, 1, timeout)
+  local started = start_functions(list)
+  local _ <close> = cancel_on_close(started)
+  local first, err = wait_for_tasks(started, 1, timeout)
   if not first then return nil, err end
   for i, task in ipairs(started) do
-    if task == first then return i, results_of(task) end
+    if task == first then return i, task_results(task) end
   end
 end
 
@@ -204,7 +204,7 @@ end
 function tasks.run(fn, ...)
   if fn then
     check_function(fn, 2)
-    return start(fn, ...):await()
+    return start_task(fn, ...):await()
   end
   if loop.current() then error("a task that waits for all tasks would wait for itself", 2) end
   loop.run_while(function() return live > 0 end)

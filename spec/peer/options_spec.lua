@@ -287,10 +287,10 @@ describe("a peer", function()
   it("passes the first message to on_first before it is handled", function()
     open()
     local seen = {}
-    peer.first = function(given, method, params)
+    peer:on_first(function(given, method, params)
       seen[#seen + 1] = { method, params }
       given:on("m", function() return "known by now" end)
-    end
+    end)
     assert.equal("known by now", answer(ASK).result)
     assert.equal("known by now", answer(ASK).result)
     assert.same({ { "m", { 1 } } }, seen)

@@ -69,22 +69,22 @@ local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation
 
 describe("the source that is parsed", function()
   it("to compile a schema", function()
-    assert_parsed(27200, "pintle.schema.run pintle.schema.references pintle.schema.errors",
+    assert_parsed(27600, "pintle.schema.run pintle.schema.references pintle.schema.errors",
       { "-e", COMPILE .. SAY_SO })
   end)
 
   it("to use it", function()
-    assert_parsed(27200, "pintle.schema.compiler pintle.schema.run pintle.schema.errors pintle.schema.defaults",
+    assert_parsed(27600, "pintle.schema.compiler pintle.schema.run pintle.schema.errors pintle.schema.defaults",
       { "-e", COMPILE .. "assert(validate { name = 'Ada' })" .. SAY_SO })
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(61500, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
+    assert_parsed(63000, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(149000, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(151500, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.compiler pintle.bytes]], GREETER, INITIALIZE)
   end)
 
@@ -94,12 +94,12 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(164500, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(167000, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(338500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
+    assert_parsed(344000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
       { "-e", HOST .. SAY_SO })
   end)
 end)

@@ -13,56 +13,56 @@ local LAST_WORDS = 1 -- seconds between the end of its output and that of the pr
 local program = {}
 
 -- Why a conversation with a program that has ended is over.
-local function post_mortem(child, name)
+local function exit_error(child, name)
   local message, last_words = ("%s ended with %s"):format(name, errors.describe_exit(child.exit)), child:last_words()
   if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
   return errors.new("closed", message, { exit = child.exit, stderr = child.lines })
 end
 
-local function name_of(settings)
+local function program_name(settings)
   return settings.name or (settings.command[1]:match "[^/]+$" or settings.command[1])
 end
 
-local function conclude(peer)
+local function finish_with_exit(peer)
   if peer.ended then return end
-  local err = peer.farewell or post_mortem(peer.child, peer.name)
+  local err = peer.close_error or exit_error(peer.child, peer.name)
   err.exit, err.noise = peer.child.exit, peer.noise
   peer:finish(err)
 end
 
 -- Its output has ended: most likely the program ends now. Its exit status is part of the error.
-local function explain(peer, err)
+local function explain_end_of_output(peer, err)
   tasks.start(function()
-    if peer.child:wait(LAST_WORDS) then return conclude(peer) end
+    if peer.child:wait(LAST_WORDS) then return finish_with_exit(peer) end
     err.noise, err.stderr = peer.noise, peer.child.lines
     peer:finish(err)
   end)
 end
 
 -- The program has ended. What it has sent is read first; but another process may keep its output open.
-local function bury(peer)
+local function await_end_of_output(peer)
   if peer.ended or peer.is_ending then return end
   peer.stream:expect_end()
-  peer.burying = loop.after(LAST_WORDS, conclude, peer)
+  peer.exit_timer = loop.after(LAST_WORDS, finish_with_exit, peer)
 end
 
-local function stop(peer)
-  peer.farewell = errors.new("closed", "the conversation was closed on this side")
+local function stop_program(peer)
+  peer.close_error = errors.new("closed", "the conversation was closed on this side")
   peer.child:stop {
     stop_timeouts = peer.stop_timeouts,
     ask = peer.ask,
     close_input = function() peer:close_output() end,
   }
-  conclude(peer)
+  finish_with_exit(peer)
   peer.child:close()
 end
 
-local function pass_on(line) io.stderr:write(line, "\n") end
+local function print_stderr_line(line) io.stderr:write(line, "\n") end
 
-local function spawn(settings, names, on_exit)
+local function spawn_program(settings, names, on_exit)
   local spawning = { limits = settings.process_limits, on_exit = on_exit }
   for _, name in ipairs(names) do spawning[name] = settings[name] end
-  spawning.on_stderr = settings.on_stderr or settings.stderr == nil and pass_on or nil
+  spawning.on_stderr = settings.on_stderr or settings.stderr == nil and print_stderr_line or nil
   return process.start(spawning)
 end
 
@@ -71,18 +71,18 @@ end
 ---@return pintle.peer?, pintle.error?
 function program.start(settings, spawn_options)
   local peer
-  local child, err = spawn(settings, spawn_options, function()
-    if peer then bury(peer) end
+  local child, err = spawn_program(settings, spawn_options, function()
+    if peer then await_end_of_output(peer) end
   end)
   if not child then return nil, err end
   settings.read, settings.write = child.process.stdout, child.process.stdin
-  settings.name, settings.explain = name_of(settings), explain
+  settings.name, settings.explain = program_name(settings), explain_end_of_output
   local ok, opened, problem = pcall(peers.open, settings)
   if not ok or not opened then child:close() end
   if not ok then error(opened, 0) end
   if not opened then return nil, problem end
   peer = opened
-  peer.child, peer.stop_timeouts, peer.stop = child, settings.stop_timeouts, stop
+  peer.child, peer.stop_timeouts, peer.stop = child, settings.stop_timeouts, stop_program
   return peer
 end
 

@@ -32,7 +32,7 @@ local function wait_until_connected(descriptor, where)
 end
 
 -- The system itself waits for a TCP server whose queue is full, but not for a Unix socket.
-local function knock(place)
+local function connect_with_retries(place)
   local give_up = loop.now() + CONNECTING
   while true do
     local descriptor, pending, kind = core.connect(place)
@@ -48,7 +48,7 @@ end
 ---@return pintle.peer?, pintle.error?
 function socket.connect(settings)
   local where = settings.path or ("%s:%s"):format(settings.host, settings.port)
-  local descriptor, pending = knock { path = settings.path, host = settings.host, port = settings.port }
+  local descriptor, pending = connect_with_retries { path = settings.path, host = settings.host, port = settings.port }
   if not descriptor then return nil, pending end
   if pending then
     local ok, err = wait_until_connected(descriptor, where)
@@ -74,25 +74,25 @@ local methods = {}
 
 local metatable = { __name = "pintle.listener", __index = methods }
 
-local function welcome(listener, descriptor)
+local function open_accepted(listener, descriptor)
   local settings = { read = descriptor, write = descriptor, answer_noise = true }
   for name, value in pairs(listener.settings) do settings[name] = value end
   tasks.start(function() listener.on_peer(assert(peers.open(settings))) end)
 end
 
 -- A connection cannot be accepted, most likely for want of descriptors: it is tried again after a pause.
-local function pause(listener)
+local function pause_accepting(listener)
   loop.unwatch(listener.socket:fileno(), listener.watcher)
   listener.timer = loop.after(PAUSE, listener.watch, listener)
 end
 
-local function accept(listener)
+local function accept_connections(listener)
   local descriptor
   repeat
     descriptor = core.accept(listener.socket)
-    if descriptor then welcome(listener, descriptor) end
+    if descriptor then open_accepted(listener, descriptor) end
   until not descriptor or listener.socket:closed()
-  if descriptor == nil then pause(listener) end
+  if descriptor == nil then pause_accepting(listener) end
 end
 
 ---@private
@@ -102,7 +102,7 @@ function methods:watch()
 end
 
 -- There is a task for as long as it listens.
-local function stay(listener) listener.closed:wait() end
+local function wait_until_closed(listener) listener.closed:wait() end
 
 ---Stops listening; the peers that came stay. Closing twice is fine.
 function methods:close()
@@ -135,9 +135,9 @@ function socket.listen(given, on_peer)
     socket = listening, settings = settings, on_peer = on_peer, closed = loop.event(),
   }, metatable)
   for name, value in pairs(core.address(listening)) do listener[name] = value end
-  listener.watcher = { on_ready = function() accept(listener) end }
+  listener.watcher = { on_ready = function() accept_connections(listener) end }
   assert(listener:watch())
-  tasks.start(stay, listener)
+  tasks.start(wait_until_closed, listener)
   return listener
 end
 

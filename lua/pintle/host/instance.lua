@@ -205,7 +205,7 @@ end
 
 -- The process reads no input any more, so it counts as dead.
 local function on_deserted(self, peer, why)
-  if self.is_stopping then return peer:deafen(why) end
+  if self.is_stopping then return peer:fail_calls(why) end
   why.stderr, why.noise = peer.child.lines, peer.noise
   peer:finish(why)
 end

@@ -19,7 +19,7 @@ local LISTS_OF_SCHEMAS = names "allOf anyOf oneOf prefixItems"
 local LISTS = names "required enum examples"
 
 -- A copy of a map: the members in `first`, then the others in alphabetical order.
-local function order_members(map, first, convert)
+local function order_keywords(map, first, convert)
   local sorted, others, copy = {}, {}, {}
   for _, name in ipairs(first) do
     if map[name] ~= nil and copy[name] == nil then sorted[#sorted + 1], copy[name] = name, convert(map[name], name) end
@@ -32,18 +32,18 @@ local function order_members(map, first, convert)
   return setmetatable(copy, json.order(sorted))
 end
 
-local order
+local order_schema
 
-local function order_member(value, keyword, schema)
+local function order_keyword_value(value, keyword, schema)
   if type(value) ~= "table" then return value end
   if MAPS[keyword] then
     local first = keyword == "properties" and type(schema.required) == "table" and schema.required or {}
-    return order_members(value, first, order)
+    return order_keywords(value, first, order_schema)
   end
-  if SCHEMAS[keyword] then return order(value) end
+  if SCHEMAS[keyword] then return order_schema(value) end
   if LISTS[keyword] or LISTS_OF_SCHEMAS[keyword] then
     local copy = json.array()
-    for i, item in ipairs(value) do copy[i] = LISTS[keyword] and item or order(item) end
+    for i, item in ipairs(value) do copy[i] = LISTS[keyword] and item or order_schema(item) end
     return copy
   end
   if keyword == "default" and next(value) == nil and values.wants_array(schema) then return json.array() end
@@ -54,9 +54,11 @@ end
 ---has to be an array is written as one.
 ---@param schema any
 ---@return any
-function order(schema)
+function order_schema(schema)
   if type(schema) ~= "table" then return schema end
-  return order_members(schema, KEYWORDS, function(value, keyword) return order_member(value, keyword, schema) end)
+  return order_keywords(schema, KEYWORDS, function(value, keyword)
+    return order_keyword_value(value, keyword, schema)
+  end)
 end
 
-return order
+return order_schema

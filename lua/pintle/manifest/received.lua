@@ -67,7 +67,7 @@ local function receive_operations(self, warn, sent, names, stop)
 end
 
 -- Returns why a manifest cannot be used. The version is false if the protocol has none.
-local function find_fault(sent)
+local function find_manifest_fault(sent)
   if type(sent) ~= "table" then return "an object expected, got " .. type(sent) end
   sent = without_nulls(sent)
   for _, member in ipairs { "name", "version" } do
@@ -89,7 +89,7 @@ end
 ---@param stop? fun(): pintle.error?
 ---@return pintle.manifest?, pintle.error?
 function received.read(sent, stop)
-  local fault = find_fault(sent)
+  local fault = find_manifest_fault(sent)
   if fault then return nil, errors.new("protocol", "its manifest: " .. fault) end
   local self = new_manifest()
   local function warn(format, ...) self.warnings[#self.warnings + 1] = format:format(...) end

@@ -12,7 +12,7 @@ local METHOD_NOT_FOUND, INTERNAL_ERROR, OPERATION_FAILED = -32601, -32603, -3200
 local ERROR_NAMES = { [-32700] = "Parse error: ", [-32600] = "Invalid Request: " }
 
 local MOST_REFUSALS = 16 << 20 -- unread bytes past which not even a refusal is queued
-local MOST_BYTES = 16 << 20 -- bytes of messages in the backlog
+local MOST_BACKLOG_BYTES = 16 << 20 -- bytes of messages in the backlog
 local LAST_WORDS = 1 -- seconds to find the reason why the output is closed
 
 ---@type pintle.peer.policy
@@ -20,7 +20,7 @@ local policy = {}
 
 -- {====== Calls to the other side ======
 
-local function tell_cancelled(self, id, reason)
+local function send_cancellation(self, id, reason)
   local cancellation = self.cancellation
   if cancellation and not self.ended then self:notify(cancellation.method, cancellation.params(id, reason)) end
 end
@@ -28,26 +28,26 @@ end
 ---A call has missed its deadline.
 ---@return pintle.error
 function policy.overdue(self, id, method, timeout)
-  tell_cancelled(self, id, "timeout")
+  send_cancellation(self, id, "timeout")
   local message = ("no answer to %q within %gs"):format(method, timeout)
   if self.name then message = self.name .. ": " .. message end
   return errors.new("timeout", message, { elapsed = timeout, noise = self.noise })
 end
 
 ---The task that made a call was stopped.
-function policy.withdrawn(self, id, err) tell_cancelled(self, id, err.message) end
+function policy.withdrawn(self, id, err) send_cancellation(self, id, err.message) end
 
 ---The error of a notification, or of a call, that could not be sent.
 ---@return pintle.error
 function policy.failure(self, kind, message)
-  return kind == "closed" and (self.ended or self.deaf or self.lost) or errors.new(kind, message)
+  return kind == "closed" and (self.ended or self.call_error or self.lost) or errors.new(kind, message)
 end
 
 ---The same for a call that the core made. It waits a moment for the reason why the output is closed.
 ---@return pintle.error
 function policy.refused(self, kind, message)
   local err = policy.failure(self, kind, message)
-  if err.kind == "closed" and self.lost and not self.deaf then self:join(LAST_WORDS) end
+  if err.kind == "closed" and self.lost and not self.call_error then self:join(LAST_WORDS) end
   return self.ended or err
 end
 
@@ -88,14 +88,14 @@ function policy.call(self, method, params, given)
 end
 
 -- A peer with the option `raw` receives payloads as text.
-local function decoded(payload)
+local function decode_payload(payload)
   if type(payload) ~= "userdata" then return payload end
   return (core.json.decode(payload))
 end
 
 ---The error of a response.
 function policy.remote_error(payload)
-  payload = decoded(payload)
+  payload = decode_payload(payload)
   if type(payload) ~= "table" then
     return errors.new("protocol", "an error that is no object: " .. tostring(payload))
   end
@@ -108,22 +108,22 @@ end
 -- {====== Errors of handlers ======
 
 -- Reports a failure that the other side does not see, or not in full.
-local function report(self, err, traceback, method)
+local function report_error(self, err, traceback, method)
   if self.on_error then return loop.call(self.on_error, err, traceback, method) end
   loop.on_error(err, traceback or errors.text(err), "the handler of " .. method)
 end
 
 -- Protocols that bound codes, and most programs that read them, allow 32 bits.
-local function code_of(self, err)
+local function error_code(self, err)
   local code = math.tointeger(err.code)
   if code and code >= -0x80000000 and code <= 0x7FFFFFFF then return code end
   return self.codes[err.kind] or OPERATION_FAILED
 end
 
 -- The error that a handler has returned or raised, as the protocol has it: code, message, data.
-local function describe(self, err, is_raised)
+local function error_members(self, err, is_raised)
   if type(err) == "table" and (err.message or err.code) then
-    return code_of(self, err), errors.text(err.message or "an error without a message"), err.data
+    return error_code(self, err), errors.text(err.message or "an error without a message"), err.data
   elseif is_raised then
     return INTERNAL_ERROR, "Internal error: " .. errors.text(err)
   end
@@ -131,28 +131,28 @@ local function describe(self, err, is_raised)
 end
 
 -- A text with bytes that are not UTF-8 cannot be sent: they are replaced.
-local function legible(text)
+local function replace_invalid_utf8(text)
   return (text:gsub("[\x80-\xFF]+", function(bytes) return utf8.len(bytes) and bytes or "\u{FFFD}" end))
 end
 
-local function fail(self, id, method, err, traceback)
+local function send_error(self, id, method, err, traceback)
   local stream = self.stream
-  local code, message, data = describe(self, err, traceback)
+  local code, message, data = error_members(self, err, traceback)
   if traceback and self.traceback and data == nil then data = { traceback = traceback } end
   local ok, problem, kind = stream:fail(id, code, message, data)
   if ok or kind == "closed" then return end
-  local text = legible(message)
+  local text = replace_invalid_utf8(message)
   local is_sent = text ~= message and stream:fail(id, code, text, data) or stream:fail(id, code, text)
   if not is_sent then stream:fail(id, INTERNAL_ERROR, "Internal error: an error that cannot be sent") end
-  report(self, problem, nil, method)
+  report_error(self, problem, nil, method)
 end
 
 ---A handler has returned nil and an error.
 function policy.refuse(self, ctx, id, method, err)
   if id ~= nil then
-    fail(self, id, method, err)
+    send_error(self, id, method, err)
   elseif not ctx or err ~= ctx.stopped then
-    report(self, err, nil, method)
+    report_error(self, err, nil, method)
   end
 end
 
@@ -161,19 +161,19 @@ function policy.failed(self, ctx, id, method, err, traceback)
   local stopped = ctx and ctx.stopped
   traceback = errors.text(err) .. "\n" .. traceback
   if ctx and ctx.on_finish then ctx.on_finish() end
-  if id ~= nil then fail(self, id, method, stopped or err, traceback) end
-  if not stopped or err ~= stopped then report(self, err, traceback, method) end
+  if id ~= nil then send_error(self, id, method, stopped or err, traceback) end
+  if not stopped or err ~= stopped then report_error(self, err, traceback, method) end
 end
 
 ---The result of a handler cannot be sent.
 function policy.unsent(self, id, method, problem, kind)
   if kind == "closed" then return end
   self.stream:fail(id, INTERNAL_ERROR, "Internal error: " .. problem)
-  report(self, problem, nil, method)
+  report_error(self, problem, nil, method)
 end
 
 -- Answers a request that no handler has seen. It is written in this turn.
-local function answer_error(self, id, code, message)
+local function send_refusal(self, id, code, message)
   self.stream:fail(id, code, message)
   self.stream:write_soon()
 end
@@ -183,24 +183,24 @@ end
 -- {====== Waiting for a condition ======
 
 ---Tells the core whether requests may go straight to handlers, and whether to call `policy.after_activity`.
-function policy.update(self)
+function policy.update_stream(self)
   local has_backlog = self.backlog_count > 0
-  self.stream:hold((self.first or has_backlog or self.deaf) and true or false)
-  self.stream:watch_activity((has_backlog or self.expecting or self.lingering) and true or false)
+  self.stream:hold((self.first_handler or has_backlog or self.call_error) and true or false)
+  self.stream:watch_activity((has_backlog or self.conditions or self.linger_timer) and true or false)
 end
 
 -- Ends the waits whose condition has come true.
-local function review(self)
-  local expecting = self.expecting
-  if not expecting then return end
-  for event, condition in pairs(expecting) do
+local function end_fulfilled_waits(self)
+  local conditions = self.conditions
+  if not conditions then return end
+  for event, condition in pairs(conditions) do
     if condition(self) then
-      expecting[event] = nil
+      conditions[event] = nil
       event:set(true)
     end
   end
-  if not next(expecting) then self.expecting = false end
-  policy.update(self)
+  if not next(conditions) then self.conditions = false end
+  policy.update_stream(self)
 end
 
 ---Waits until the condition, which is checked when something was sent or a handler has ended.
@@ -208,14 +208,14 @@ end
 ---@param seconds? number
 ---@param message string of the error if the time is over
 ---@return true?, pintle.error?
-function policy.expect(self, condition, seconds, message)
+function policy.wait_until(self, condition, seconds, message)
   if condition(self) then return true end
   local event = loop.event()
-  self.expecting = self.expecting or {}
-  self.expecting[event] = condition
-  policy.update(self)
+  self.conditions = self.conditions or {}
+  self.conditions[event] = condition
+  policy.update_stream(self)
   local ok, err = event:wait(seconds, seconds and errors.new("timeout", message))
-  if self.expecting then self.expecting[event] = nil end
+  if self.conditions then self.conditions[event] = nil end
   return ok, err
 end
 
@@ -231,7 +231,9 @@ function policy.clear_backlog(self)
   self.backlog, self.backlog_first, self.backlog_count, self.backlog_bytes = {}, 1, 0, 0
 end
 
-local function is_full(self) return self.backlog_count >= self.most_backlog or self.backlog_bytes >= MOST_BYTES end
+local function is_backlog_full(self)
+  return self.backlog_count >= self.most_backlog or self.backlog_bytes >= MOST_BACKLOG_BYTES
+end
 
 ---Adds the message that was received last. The core calls it for a message that `stream:receive_only` has read, because
 ---no handler may be started while another one computes.
@@ -239,57 +241,57 @@ function policy.keep(self, kind, id, what, payload)
   local n, size = self.backlog_count + 1, self.stream:size()
   self.backlog_count, self.backlog_bytes = n, self.backlog_bytes + size
   self.backlog[self.backlog_first + n - 1] = { kind, id, what, payload, size = size }
-  policy.update(self)
+  policy.update_stream(self)
 end
 
 -- Takes the first message out.
-local function release(self)
+local function take_from_backlog(self)
   local first = self.backlog_first
   local message = self.backlog[first]
   self.backlog[first] = nil
   self.backlog_count, self.backlog_bytes = self.backlog_count - 1, self.backlog_bytes - message.size
   self.backlog_first = self.backlog_count > 0 and first + 1 or 1
-  policy.update(self)
+  policy.update_stream(self)
   return message[2], message[3], message[4]
 end
 
-local function pause_if_full(self)
-  if self.is_paused or not is_full(self) or self.stream:waiting() > 0 then return end
+local function pause_reading_if_full(self)
+  if self.is_paused or not is_backlog_full(self) or self.stream:waiting() > 0 then return end
   self.is_paused = true
   self.stream:pause(true)
 end
 
-local function unpause(self)
+local function resume_reading(self)
   if not self.is_paused then return end
   self.is_paused = false
   self.stream:pause(false)
 end
 
 -- Works off the backlog in the next turn.
-local function go_on_soon(self)
-  if self.is_going_on or self.backlog_count == 0 then return end
-  self.is_going_on = true
-  loop.soon(policy.go_on, self)
+local function handle_backlog_soon(self)
+  if self.is_backlog_scheduled or self.backlog_count == 0 then return end
+  self.is_backlog_scheduled = true
+  loop.soon(policy.handle_backlog, self)
 end
 
 -- Notifications that are refused are reported once, until the backlog is empty again.
-local function refuse_when_full(self, id, method)
+local function refuse_message(self, id, method)
   if id ~= nil then
     if self.stream:queued() > MOST_REFUSALS then return end
-    answer_error(self, id, self.codes.full, "Too many requests at once")
-  elseif not self.is_refusing then
-    self.is_refusing = true
+    send_refusal(self, id, self.codes.full, "Too many requests at once")
+  elseif not self.is_refusal_reported then
+    self.is_refusal_reported = true
     local message = ("%d requests are at work and %d wait"):format(self.stream:running(), self.backlog_count)
-    report(self, errors.new("full", message), nil, method)
+    report_error(self, errors.new("full", message), nil, method)
   end
 end
 
 -- There may be room for it all the same: a handler may wait for the other side by now.
 local function hold_or_refuse(self, kind, id, method, params)
-  if is_full(self) and self.stream:waiting() > 0 then return refuse_when_full(self, id, method) end
+  if is_backlog_full(self) and self.stream:waiting() > 0 then return refuse_message(self, id, method) end
   policy.keep(self, kind, id, method, params)
-  if not self.deaf and self.stream:has_room() then go_on_soon(self) end
-  pause_if_full(self)
+  if not self.call_error and self.stream:has_room() then handle_backlog_soon(self) end
+  pause_reading_if_full(self)
 end
 
 -- }======
@@ -297,30 +299,30 @@ end
 -- {====== Requests and notifications ======
 
 -- The first message may tell the protocol, and break its rules.
-local function meet_first(self, id, method, params)
-  local first = self.first
-  self.first = false
+local function handle_first_message(self, id, method, params)
+  local first = self.first_handler
+  self.first_handler = false
   local ok, _, err = xpcall(first, function(raised)
-    report(self, raised, debug.traceback(errors.text(raised), 2), "a message")
+    report_error(self, raised, debug.traceback(errors.text(raised), 2), "a message")
   end, self, method, params)
-  policy.update(self)
+  policy.update_stream(self)
   if ok and not err then return true end
-  if err and (id ~= nil or self.answer_noise) then answer_error(self, id, err.code, err.message) end
+  if err and (id ~= nil or self.answer_noise) then send_refusal(self, id, err.code, err.message) end
   return false
 end
 
-local function handle(self, id, method, params)
-  if self.first and not meet_first(self, id, method, params) then return end
-  local handler = self.handlers[method] or self.other
+local function handle_message(self, id, method, params)
+  if self.first_handler and not handle_first_message(self, id, method, params) then return end
+  local handler = self.handlers[method] or self.unknown_handler
   if handler then return self.stream:handle(id, method, params, handler) end
-  if id ~= nil then answer_error(self, id, METHOD_NOT_FOUND, "Method not found: " .. method) end
+  if id ~= nil then send_refusal(self, id, METHOD_NOT_FOUND, "Method not found: " .. method) end
 end
 
 ---A message that the core did not give to a handler: there is none, requests are held, or as many as may be are at
 ---work.
 function policy.request(self, kind, id, method, params)
-  if self.backlog_count == 0 and not self.deaf and self.stream:has_room() then
-    return handle(self, id, method, params)
+  if self.backlog_count == 0 and not self.call_error and self.stream:has_room() then
+    return handle_message(self, id, method, params)
   end
   hold_or_refuse(self, kind, id, method, params)
 end
@@ -330,27 +332,27 @@ end
 -- {====== Malformed input ======
 
 -- The other side may have died in the middle of an answer. Then the call fails for that reason, which is found first.
-local function fail_spoiled(spoiled)
+local function fail_spoiled_call(spoiled)
   if not spoiled.peer.is_ending then spoiled.peer.stream:complete_call(spoiled.call, nil, spoiled.err) end
 end
 
 ---Malformed input; `call` is the id of our call that it would have answered, which still waits. Input that has to be
 ---answered waits until the answers before it are read, and is dropped if the backlog is full.
-function policy.invalid(self, kind, id, call, told)
-  local is_answered = not call and not told.is_answer and (id ~= nil or self.answer_noise)
+function policy.invalid(self, kind, id, call, noise_report)
+  local is_answered = not call and not noise_report.is_answer and (id ~= nil or self.answer_noise)
   local _, is_clogged = self.stream:running()
   if is_clogged and is_answered then
-    if not is_full(self) then policy.keep(self, kind, id, nil, told) end
-    return pause_if_full(self)
+    if not is_backlog_full(self) then policy.keep(self, kind, id, nil, noise_report) end
+    return pause_reading_if_full(self)
   end
-  self.noise = told.text
+  self.noise = noise_report.text
   if call then
-    local err = errors.new("protocol", told.message, { noise = told.text })
-    loop.soon(fail_spoiled, { peer = self, call = call, err = err })
+    local err = errors.new("protocol", noise_report.message, { noise = noise_report.text })
+    loop.soon(fail_spoiled_call, { peer = self, call = call, err = err })
   elseif is_answered then
-    answer_error(self, id, told.code, ERROR_NAMES[told.code] .. told.message)
+    send_refusal(self, id, noise_report.code, ERROR_NAMES[noise_report.code] .. noise_report.message)
   end
-  if self.on_noise then loop.call(self.on_noise, told) end
+  if self.on_noise then loop.call(self.on_noise, noise_report) end
 end
 
 -- }======
@@ -358,43 +360,43 @@ end
 -- {====== Notifications that must not wait behind requests ======
 
 -- Ids that a Lua value would not give back, or that belong to a batch, are compared as JSON.
-local function is_id(id, given)
+local function is_same_id(id, given)
   return id == given or type(id) == "userdata" and tostring(id) == core.json.encode(given)
 end
 
 -- A protocol may leave a cancelled request without an answer. A batch needs one.
 local function may_stay_unanswered(self, id) return self.cancellation.is_unanswered and type(id) ~= "userdata" end
 
-local function cancel_held(self, id)
+local function cancel_in_backlog(self, id)
   for place = self.backlog_first, self.backlog_first + self.backlog_count - 1 do
     local message = self.backlog[place]
-    if message[1] == "request" and is_id(message[2], id) then
+    if message[1] == "request" and is_same_id(message[2], id) then
       message[1], message[3], message[4] = "withdrawn", nil, nil
       if may_stay_unanswered(self, message[2]) then return end
-      return answer_error(self, message[2], self.codes.cancelled, "Cancelled")
+      return send_refusal(self, message[2], self.codes.cancelled, "Cancelled")
     end
   end
 end
 
-local function cancel_running(ctx)
+local function cancel_request(ctx)
   if ctx.is_uncancellable then return end
   if may_stay_unanswered(ctx.peer, ctx.id) then ctx.id = nil end
   ctx:stop(loop.cancelled "Cancelled")
 end
 
-local function cancel(self, id)
+local function cancel_by_id(self, id)
   for _, ctx in ipairs(self.stream:requests()) do
-    if is_id(ctx.id, id) then return cancel_running(ctx) end
+    if is_same_id(ctx.id, id) then return cancel_request(ctx) end
   end
-  cancel_held(self, id)
+  cancel_in_backlog(self, id)
 end
 
 ---@return true
 function policy.cancel(self, params)
-  params = decoded(params)
+  params = decode_payload(params)
   local id = nil
   if type(params) == "table" then id = self.cancellation.id(params) end
-  if id ~= nil then cancel(self, id) end
+  if id ~= nil then cancel_by_id(self, id) end
   return true
 end
 
@@ -408,7 +410,7 @@ end
 ---@return boolean whether a call was waiting for it
 function policy.progress(self, params)
   if not next(self.listeners) then return false end
-  params = decoded(params)
+  params = decode_payload(params)
   return type(params) == "table" and report_progress(self, self.progress.report(params))
 end
 
@@ -418,9 +420,9 @@ end
 
 ---No answer will come any more: every call that waits, and every later one, ends with `err`. Handlers go on.
 ---@param err pintle.error
-function policy.deafen(self, err)
-  self.deaf = self.deaf or err
-  policy.update(self)
+function policy.fail_calls(self, err)
+  self.call_error = self.call_error or err
+  policy.update_stream(self)
   self.stream:fail_calls(err)
 end
 
@@ -428,8 +430,8 @@ local function stop_requests(self, err)
   for _, ctx in ipairs(self.stream:requests()) do ctx:stop(err) end
 end
 
-local function forget_timers(self)
-  for _, name in ipairs { "lingering", "losing", "burying" } do
+local function cancel_timers(self)
+  for _, name in ipairs { "linger_timer", "lost_timer", "exit_timer" } do
     if self[name] then loop.cancel(self[name]) end
     self[name] = nil
   end
@@ -439,18 +441,18 @@ end
 ---@param err pintle.error
 function policy.finish(self, err)
   if self.ended then return end
-  self.ended, self.deaf = err, err
-  forget_timers(self)
+  self.ended, self.call_error = err, err
+  cancel_timers(self)
   policy.clear_backlog(self)
-  policy.deafen(self, err)
+  policy.fail_calls(self, err)
   self.stream:finish()
   stop_requests(self, err)
-  review(self)
-  if self.over then self.over:set(true) end
+  end_fulfilled_waits(self)
+  if self.end_event then self.end_event:set(true) end
   if self.on_close then loop.call(self.on_close, err) end
 end
 
-local function finish_lingering(self) policy.finish(self, self.deaf) end
+local function finish_lingering(self) policy.finish(self, self.call_error) end
 
 -- The input has ended: the conversation is over once all requests are answered and the answers are out.
 local function check_lingering(self)
@@ -458,10 +460,10 @@ local function check_lingering(self)
   if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
 end
 
-local function linger(self, err)
-  policy.deafen(self, err)
-  self.lingering = self.lingering or loop.after(self.linger, finish_lingering, self)
-  policy.update(self)
+local function start_lingering(self, err)
+  policy.fail_calls(self, err)
+  self.linger_timer = self.linger_timer or loop.after(self.linger, finish_lingering, self)
+  policy.update_stream(self)
   self.stream:write_soon()
 end
 
@@ -474,17 +476,17 @@ function policy.ended(self, message, kind)
     self.is_ending = true
     return self.explain(self, err)
   end
-  linger(self, err)
+  start_lingering(self, err)
   self.is_ending = true
   if self.lost then check_lingering(self) end
 end
 
 -- A plugin whose host is gone ends by `deserted`.
 local function give_up_output(self)
-  self.losing = nil
+  self.lost_timer = nil
   if self.ended then return end
   if self.deserted then return self:deserted(self.lost) end
-  policy.deafen(self, self.lost)
+  policy.fail_calls(self, self.lost)
 end
 
 ---The other side has closed its input, so no answer reaches it. The reason may be known soon, by the end of our input
@@ -495,9 +497,9 @@ function policy.lost(self, message)
   self.lost = err
   self.stream:close_output()
   stop_requests(self, err)
-  self.losing = loop.after(LAST_WORDS, give_up_output, self)
-  review(self)
-  if self.lingering then check_lingering(self) end
+  self.lost_timer = loop.after(LAST_WORDS, give_up_output, self)
+  end_fulfilled_waits(self)
+  if self.linger_timer then check_lingering(self) end
 end
 
 ---The descriptors cannot be watched.
@@ -508,47 +510,47 @@ function policy.broken(self, message, kind) policy.finish(self, errors.new(kind,
 -- {====== Going on ======
 
 -- Handles what waits in the backlog, as far as there is room.
-local function work_off(self)
+local function handle_messages_in_backlog(self)
   while self.backlog_count > 0 do
     local kind = self.backlog[self.backlog_first][1]
     if kind ~= "withdrawn" and not self.stream:has_room() then return end
-    local id, what, payload = release(self)
+    local id, what, payload = take_from_backlog(self)
     if kind == "request" or kind == "notification" then
-      handle(self, id, what, payload)
+      handle_message(self, id, what, payload)
     elseif kind ~= "withdrawn" then
       policy.invalid(self, kind, id, nil, payload)
     end
   end
-  self.is_refusing = false
+  self.is_refusal_reported = false
 end
 
 ---Works off the backlog, and goes on reading.
-function policy.go_on(self)
-  self.is_going_on = false
+function policy.handle_backlog(self)
+  self.is_backlog_scheduled = false
   if self.ended then return end
-  work_off(self)
-  if not is_full(self) then unpause(self) end
-  review(self)
+  handle_messages_in_backlog(self)
+  if not is_backlog_full(self) then resume_reading(self) end
+  end_fulfilled_waits(self)
 end
 
 ---A call was made while requests are held or reading is paused: its answer has to get through.
 function policy.calling(self)
-  if self.backlog_count > 0 then unpause(self) end
-  go_on_soon(self)
+  if self.backlog_count > 0 then resume_reading(self) end
+  handle_backlog_soon(self)
 end
 
 ---Reads what has come while a handler computes. Cancellations take effect; the rest waits in the backlog.
-function policy.listen(self)
-  if not is_full(self) and not self.stream:receive_only() and self.on_silence then self.on_silence() end
-  go_on_soon(self)
+function policy.receive_while_busy(self)
+  if not is_backlog_full(self) and not self.stream:receive_only() and self.on_silence then self.on_silence() end
+  handle_backlog_soon(self)
   self.stream:write()
 end
 
 ---Called after each write and after each handler, while `stream:watch_activity` is on.
 function policy.after_activity(self)
-  go_on_soon(self)
-  review(self)
-  if self.lingering and not self.ended then check_lingering(self) end
+  handle_backlog_soon(self)
+  end_fulfilled_waits(self)
+  if self.linger_timer and not self.ended then check_lingering(self) end
 end
 
 -- }======

@@ -191,7 +191,7 @@ end
 
 -- Input has ended, or cannot be read.
 local function end_input(self, peer, err)
-  peer:deafen(err)
+  peer:fail_calls(err)
   set_ending(self, { status = err.kind == "closed" and 0 or 1, is_input = true })
 end
 
@@ -206,7 +206,7 @@ end
 local function stop_following(self)
   local following = self.following
   if not following then return end
-  self.following, self.peer.listen_in = nil, nil
+  self.following, self.peer.receive_while_busy = nil, nil
   if following.timer then loop.cancel(following.timer) end
   if following.descriptor then
     loop.unwatch(following.descriptor:fileno(), following)
@@ -253,10 +253,10 @@ function methods:exit_with(pid)
   local peer, following = self.peer, { server = self, pid = pid, on_ready = on_followed_end }
   self.following = following
   watch_followed(following)
-  -- While a handler computes without yielding, the loop does not turn, but `listen_in` is called.
-  local listen_in = peer.listen_in
-  function peer.listen_in()
-    listen_in(peer)
+  -- While a handler computes without yielding, the loop does not turn, but `receive_while_busy` is called.
+  local receive_while_busy = peer.receive_while_busy
+  function peer.receive_while_busy()
+    receive_while_busy(peer)
     if not core.alive(pid) then on_followed_end(following) end
   end
   return true

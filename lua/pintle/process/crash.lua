@@ -72,26 +72,26 @@ local metatable = { __name = "pintle.crash", __index = methods }
 
 local crash = {}
 
-local function matches(line, patterns)
+local function matches_any(line, patterns)
   for _, pattern in ipairs(patterns) do
     if line:find(pattern) then return true end
   end
   return false
 end
 
-local function new_report(format, message)
+local function new_crash_report(format, message)
   local is_split = message and format.split and message:find(format.split) ~= nil
   return { format = format, message = message, extra_lines = format.extra_lines, is_split = is_split }
 end
 
 -- Adds a line to a report; returns false if the line does not belong to it.
-local function add_to_report(report, line)
+local function add_to_crash_report(report, line)
   local format = report.format
   if not report.message then
     report.message = line:match(format.message)
   elseif report.is_split then
     report.message, report.is_split = report.message .. " " .. line, false
-  elseif matches(line, format.next) then
+  elseif matches_any(line, format.next) then
     if line ~= "" then report.extra_lines, report.is_doubtful = 0, false end
   elseif report.extra_lines > 0 then
     report.extra_lines, report.is_doubtful = report.extra_lines - 1, format.needs_stack
@@ -101,13 +101,13 @@ local function add_to_report(report, line)
   return true
 end
 
-local function find_report(self, line)
+local function find_crash_report(self, line)
   for _, format in ipairs(FORMATS) do
-    if matches(line, format.first) then return new_report(format, not format.message and line or nil) end
+    if matches_any(line, format.first) then return new_crash_report(format, not format.message and line or nil) end
   end
-  if self.report and add_to_report(self.report, line) then return self.report end
+  if self.report and add_to_crash_report(self.report, line) then return self.report end
   local headline = self.headline_age <= MESSAGE_LINES and self.headline or self.unindented
-  return headline and matches(line, STACK.first) and new_report(STACK, headline) or nil
+  return headline and matches_any(line, STACK.first) and new_crash_report(STACK, headline) or nil
 end
 
 local function is_headline(line)
@@ -118,8 +118,8 @@ end
 ---@param line string
 function methods:add_line(line)
   line = line:sub(1, LINE_LIMIT + 1) -- one byte more, which shows that the line was longer
-  self.report = find_report(self, line)
-  if self.last == "" or not matches(line, MEANINGLESS) then self.last = line end
+  self.report = find_crash_report(self, line)
+  if self.last == "" or not matches_any(line, MEANINGLESS) then self.last = line end
   if line == "" or line:find "^%s" then return end
   self.unindented, self.headline_age = line, self.headline_age + 1
   if is_headline(line) then self.headline, self.headline_age = line, 0 end

@@ -36,13 +36,13 @@ local TESTS = {
   null = function(value) return value == null end,
 }
 
-local function test_of(node, name)
+local function type_test(node, name)
   if name == "array" then return node.is_array end
   if name == "object" then return node.is_object end
   return TESTS[name]
 end
 
-local function any_of(tests)
+local function any_type_test(tests)
   return function(value)
     for i = 1, #tests do
       if tests[i](value) then return true end
@@ -51,7 +51,7 @@ local function any_of(tests)
   end
 end
 
-local function includes(names, wanted)
+local function list_includes(names, wanted)
   for _, name in ipairs(names) do
     if name == wanted then return true end
   end
@@ -63,7 +63,7 @@ local function type_reason(names)
   local describe = run.expected(function() return errors.enumerate(names, "or") end)
   return function(value)
     local reason = describe(value)
-    if includes(names, "array") and errors.type_name(value) == "object" and next(value) == nil then
+    if list_includes(names, "array") and errors.type_name(value) == "object" and next(value) == nil then
       return reason .. " (an empty table is an object unless it is marked as an array)"
     end
     return reason
@@ -75,8 +75,8 @@ local types = {}
 function types.type(node)
   local names = type(node.schema.type) == "table" and node.schema.type or { node.schema.type }
   local tests = {}
-  for i, name in ipairs(names) do tests[i] = test_of(node, name) end
-  local test = #tests == 1 and tests[1] or any_of(tests)
+  for i, name in ipairs(names) do tests[i] = type_test(node, name) end
+  local test = #tests == 1 and tests[1] or any_type_test(tests)
   local site = run.site("type", node.path, type_reason(names))
   return function(value, state) return test(value) or fail(state, site, value) end
 end
@@ -100,7 +100,7 @@ for _, row in ipairs(ORDER) do
   for keyword in row[2]:gmatch "%S+" do BUILDERS[#BUILDERS + 1] = { keyword = keyword, part = row[1] } end
 end
 
-local function checks_of(node, context)
+local function build_keyword_checks(node, context)
   local checks, active = {}, node.resource.dialect.active
   for _, builder in ipairs(BUILDERS) do
     if node.schema[builder.keyword] ~= nil and active[builder.keyword] then
@@ -110,17 +110,17 @@ local function checks_of(node, context)
   return checks
 end
 
-local function always() return true end
+local function accept_any() return true end
 
-local function never(node)
+local function new_rejection(node)
   local site = run.site("false", node.path, function() return "no value is allowed here" end)
   site.path = node.path
   return function(value, state) return run.fail(state, site, value) end
 end
 
-local function all_of(checks)
+local function check_all_of(checks)
   local first, second = checks[1], checks[2]
-  if #checks == 0 then return always end
+  if #checks == 0 then return accept_any end
   if #checks == 1 then return first end
   if #checks == 2 then
     return function(value, state, seen) return first(value, state, seen) and second(value, state, seen) end
@@ -155,11 +155,11 @@ local function set_predicates(node, context)
   node.is_object = lenient and is_nonempty_object or values.is_object
 end
 
-local function check_of(node, context)
-  if node.schema == true then return always end
-  if node.schema == false then return never(node) end
+local function build_check(node, context)
+  if node.schema == true then return accept_any end
+  if node.schema == false then return new_rejection(node) end
   set_predicates(node, context)
-  local check = all_of(checks_of(node, context))
+  local check = check_all_of(build_keyword_checks(node, context))
   if node.schema.unevaluatedItems ~= nil or node.schema.unevaluatedProperties ~= nil then
     check = applicators.with_unevaluated(node, context, check)
   end
@@ -167,14 +167,14 @@ local function check_of(node, context)
   return is_leaf and check or with_depth_limit(node, check, context.limits)
 end
 
-local function check_once(node, context)
-  if not node.check then node.check = check_of(node, context) end
+local function build_check_once(node, context)
+  if not node.check then node.check = build_check(node, context) end
   return node.check
 end
 
 local function add_functions(context)
   function context.one(parent, child)
-    local check = check_once(child, context)
+    local check = build_check_once(child, context)
     if not context.dynamic or child.resource == parent.resource then return check end
     return applicators.entering(child.resource, check)
   end
@@ -197,7 +197,7 @@ end
 ---@return pintle.schema.check
 function compiler.build(context, reached)
   add_functions(context)
-  for _, node in ipairs(reached) do check_once(node, context) end
+  for _, node in ipairs(reached) do build_check_once(node, context) end
   local root = reached[1]
   return context.dynamic and applicators.entering(root.resource, root.check) or root.check
 end

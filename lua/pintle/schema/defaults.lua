@@ -14,11 +14,11 @@ local defaults = {}
 
 local SITE = { keyword = "default", path = "" }
 
-local function pay(filling, steps) run.pay(filling.run, SITE, steps) end
+local function pay_steps(filling, steps) run.pay(filling.run, SITE, steps) end
 
 -- A copy costs more steps than a look, because it takes memory.
 local function deep_copy(value, filling)
-  pay(filling, 10)
+  pay_steps(filling, 10)
   if type(value) ~= "table" then return value end
   local copy = {}
   for key, member in next, value do copy[key] = deep_copy(member, filling) end
@@ -45,32 +45,32 @@ local function in_place_schemas(node)
 end
 
 -- The first schema with a default. A schema comes before those that it refers to.
-local function owner_of_default(node, filling)
-  pay(filling, 1)
+local function find_default_owner(node, filling)
+  pay_steps(filling, 1)
   if type(node.schema) ~= "table" then return nil end
   if node.schema.default ~= nil and node.resource.dialect.active.default then return node end
   for _, part in ipairs(in_place_schemas(node)) do
-    local owner = owner_of_default(part, filling)
+    local owner = find_default_owner(part, filling)
     if owner then return owner end
   end
 end
 
 -- An empty default needs no mark if it can only be an array.
-local function default_of(schema, filling)
+local function copy_default(schema, filling)
   local default = schema.default
   local is_empty = type(default) == "table" and next(default) == nil
   if is_empty and values.wants_array(schema) then return setmetatable({}, values.array_mt) end
   return deep_copy(default, filling)
 end
 
-local fill
+local fill_in_defaults
 
 -- Defaults are also filled in inside of a default, but not the default of a schema inside of itself.
 local function missing_value(node, filling, depth)
-  local owner = owner_of_default(node, filling)
+  local owner = find_default_owner(node, filling)
   if not owner or filling.inserting[owner] then return nil end
   filling.inserting[owner] = true
-  local value = fill(node, default_of(owner.schema, filling), filling, depth)
+  local value = fill_in_defaults(node, copy_default(owner.schema, filling), filling, depth)
   filling.inserting[owner] = nil
   return value
 end
@@ -90,7 +90,7 @@ local function fill_properties(node, original, filling, depth)
     if member == nil then
       member = missing_value(child, filling, depth)
     else
-      member = fill(child, member, filling, depth)
+      member = fill_in_defaults(child, member, filling, depth)
     end
     if member ~= nil then value = set_member(value, original, name, member) end
   end
@@ -103,18 +103,18 @@ local function fill_items(node, original, filling, depth)
   for i = 1, #original do
     local child = prefix[i] or rest
     if not child then break end
-    value = set_member(value, original, i, fill(child, original[i], filling, depth))
+    value = set_member(value, original, i, fill_in_defaults(child, original[i], filling, depth))
   end
   return value
 end
 
-function fill(node, value, filling, depth)
-  pay(filling, 1)
+function fill_in_defaults(node, value, filling, depth)
+  pay_steps(filling, 1)
   if depth > filling.max_depth then run.abort(SITE, "defaults are nested more deeply than the limit allows") end
   if type(value) ~= "table" or type(node.schema) ~= "table" then return value end
   if node.children.properties and is_object(value) then value = fill_properties(node, value, filling, depth + 1) end
   if is_array(value) then value = fill_items(node, value, filling, depth + 1) end
-  for _, part in ipairs(in_place_schemas(node)) do value = fill(part, value, filling, depth + 1) end
+  for _, part in ipairs(in_place_schemas(node)) do value = fill_in_defaults(part, value, filling, depth + 1) end
   return value
 end
 
@@ -126,7 +126,7 @@ function defaults.filler(root, limits)
   local filling = { run = run.new(), max_depth = limits.depth, inserting = {} }
   local function work(value)
     if value == nil then return missing_value(root, filling, 1) end
-    return fill(root, value, filling, 1)
+    return fill_in_defaults(root, value, filling, 1)
   end
   return function(value, stop)
     local filled, err = filling.run:spend(limits, work, value, stop)

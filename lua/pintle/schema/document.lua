@@ -33,7 +33,7 @@ document.SUBSCHEMAS = {
   dependencies = "dependencies",
 }
 
-local function expects(expected, test)
+local function new_expectation(expected, test)
   return function(value)
     if not test(value) then return ("expected %s, got %s"):format(expected, errors.describe(value)) end
   end
@@ -42,11 +42,13 @@ end
 local function is_schema(value) return type(value) == "boolean" or values.is_object(value) end
 local function is_string(value) return type(value) == "string" end
 
-local function matching(pattern)
+local function is_boolean(value) return type(value) == "boolean" end
+
+local function string_matcher(pattern)
   return function(value) return is_string(value) and value:find(pattern) ~= nil end
 end
 
-local function all_pass(list, test)
+local function all_items_pass(list, test)
   for _, item in ipairs(list) do
     if not test(item) then return false end
   end
@@ -81,7 +83,7 @@ local function is_map_of(test)
 end
 
 local function is_name_list(value)
-  return values.is_list(value) and all_pass(value, is_string) and are_unique(value)
+  return values.is_list(value) and all_items_pass(value, is_string) and are_unique(value)
 end
 
 local TYPES = { array = true, boolean = true, integer = true, null = true, number = true, object = true, string = true }
@@ -89,46 +91,48 @@ local TYPES = { array = true, boolean = true, integer = true, null = true, numbe
 local function is_type(value) return TYPES[value] == true end
 
 local function is_type_list(value)
-  return values.is_array(value) and #value > 0 and all_pass(value, is_type) and are_unique(value)
+  return values.is_array(value) and #value > 0 and all_items_pass(value, is_type) and are_unique(value)
 end
 
 local function is_dependency(value) return is_schema(value) or is_name_list(value) end
 
-local any_string = expects("a string", is_string)
-local any_list = expects("an array", values.is_list)
-local boolean = expects("a boolean", function(value) return type(value) == "boolean" end)
-local number = expects("a number", function(value) return type(value) == "number" end)
-local size = expects("a non-negative integer", function(value)
+local any_string = new_expectation("a string", is_string)
+local any_list = new_expectation("an array", values.is_list)
+local boolean = new_expectation("a boolean", function(value) return type(value) == "boolean" end)
+local number = new_expectation("a number", function(value) return type(value) == "number" end)
+local size = new_expectation("a non-negative integer", function(value)
   return values.is_integer(value) and value >= 0
 end)
-local anchor = expects("a name of letters, digits, _, - and . that begins with a letter or _",
-  matching "^[%a_][-%w._]*$")
+local anchor = new_expectation("a name of letters, digits, _, - and . that begins with a letter or _",
+  string_matcher "^[%a_][-%w._]*$")
 
 local SYNTAX = {
-  ["$id"] = expects("a URI without a fragment", matching "^[^#]*#?$"),
+  ["$id"] = new_expectation("a URI without a fragment", string_matcher "^[^#]*#?$"),
   ["$schema"] = any_string, ["$ref"] = any_string, ["$dynamicRef"] = any_string, ["$comment"] = any_string,
   ["$anchor"] = anchor, ["$dynamicAnchor"] = anchor,
-  ["$vocabulary"] = expects("an object of booleans", is_map_of(function(value) return type(value) == "boolean" end)),
-  type = expects(
+  ["$vocabulary"] = new_expectation("an object of booleans", is_map_of(is_boolean)),
+  type = new_expectation(
     "one of array, boolean, integer, null, number, object or string, or an array of unique ones of them",
     function(value) return is_type(value) or is_type_list(value) end),
   enum = any_list, examples = any_list,
-  multipleOf = expects("a number above 0", function(value) return type(value) == "number" and value > 0 end),
+  multipleOf = new_expectation("a number above 0", function(value) return type(value) == "number" and value > 0 end),
   maximum = number, exclusiveMaximum = number, minimum = number, exclusiveMinimum = number,
   maxLength = size, minLength = size, maxItems = size, minItems = size, maxContains = size, minContains = size,
   maxProperties = size, minProperties = size,
   uniqueItems = boolean, deprecated = boolean, readOnly = boolean, writeOnly = boolean,
   pattern = any_string, title = any_string, description = any_string, format = any_string,
   contentEncoding = any_string, contentMediaType = any_string,
-  required = expects("an array of unique strings", is_name_list),
-  dependentRequired = expects("an object of arrays of unique strings", is_map_of(is_name_list)),
-  dependencies = expects("an object of schemas and arrays of unique strings", is_map_of(is_dependency)),
+  required = new_expectation("an array of unique strings", is_name_list),
+  dependentRequired = new_expectation("an object of arrays of unique strings", is_map_of(is_name_list)),
+  dependencies = new_expectation("an object of schemas and arrays of unique strings", is_map_of(is_dependency)),
 }
 
 local SUBSCHEMA_SYNTAX = {
-  schema = expects("a schema, which is an object or a boolean", is_schema),
-  list = expects("an array of at least one schema", function(value) return values.is_array(value) and #value > 0 end),
-  map = expects("an object of schemas", is_map),
+  schema = new_expectation("a schema, which is an object or a boolean", is_schema),
+  list = new_expectation("an array of at least one schema", function(value)
+    return values.is_array(value) and #value > 0
+  end),
+  map = new_expectation("an object of schemas", is_map),
 }
 
 for keyword, kind in pairs(document.SUBSCHEMAS) do
@@ -151,7 +155,7 @@ function document.find_fault(schema, active)
   end
 end
 
-local function visit_all(map, keyword, visit)
+local function visit_members(map, keyword, visit)
   for _, name in ipairs(values.sorted_names(map)) do visit(map[name], keyword, name) end
 end
 
@@ -160,9 +164,9 @@ local VISITS = {
   list = function(list, keyword, visit)
     for i, child in ipairs(list) do visit(child, keyword, i) end
   end,
-  map = visit_all,
+  map = visit_members,
   dependencies = function(map, keyword, visit)
-    visit_all(map, keyword, function(child, _, name)
+    visit_members(map, keyword, function(child, _, name)
       if is_schema(child) and not (type(child) == "table" and next(child) == nil) then visit(child, keyword, name) end
     end)
   end,
@@ -240,26 +244,26 @@ function registry:dialect_of(schema, otherwise, path)
   return drafts.find_dialect(self, uri, path .. "/$schema")
 end
 
-local function modernized(schema, dialect)
+local function modernize_schema(schema, dialect)
   return type(schema) == "table" and dialect.modernize and dialect.modernize(schema) or schema
 end
 
 -- The resource that a schema belongs to: a new one if it has a URI of its own, otherwise its parent's.
-local function resource_of(self, raw, parent, path)
-  local schema = modernized(raw, parent.dialect)
+local function find_resource(self, raw, parent, path)
+  local schema = modernize_schema(raw, parent.dialect)
   local id = type(schema) == "table" and schema["$id"]
   if type(id) ~= "string" then return parent end
   return references.new_resource(self, id, raw, parent, path)
 end
 
 -- A keyword as it is written in the schema that was given.
-local function token_of(dialect, raw, keyword)
+local function keyword_token(dialect, raw, keyword)
   return values.escape_token(dialect.original_name and dialect.original_name(raw, keyword) or keyword)
 end
 
 local function reject_fault(schema, dialect, path, raw)
   local keyword, reason = document.find_fault(schema, dialect.active)
-  if reason then errors.reject(keyword and path .. "/" .. token_of(dialect, raw, keyword) or path, reason) end
+  if reason then errors.reject(keyword and path .. "/" .. keyword_token(dialect, raw, keyword) or path, reason) end
 end
 
 local function enforce_limits(self, depth, path)
@@ -278,7 +282,7 @@ end
 local function add_children(self, node)
   local children = node.children
   document.each_child(node.schema, node.resource.dialect.active, function(child, keyword, key)
-    local at = node.pointer .. "/" .. token_of(node.resource.dialect, node.raw, keyword)
+    local at = node.pointer .. "/" .. keyword_token(node.resource.dialect, node.raw, keyword)
     if key == nil then
       children[keyword] = self:add_schema(child, node.resource, at, node.depth + 1)
       return
@@ -291,7 +295,7 @@ local function add_children(self, node)
 end
 
 -- Copies a schema, so that later changes of the given tables have no effect.
-local function copy(self, schema)
+local function copy_schema(self, schema)
   if type(schema) ~= "table" then return schema end
   local copied = {}
   for keyword, value in next, schema do
@@ -311,10 +315,10 @@ end
 function registry:add_schema(raw, parent, at, depth)
   local path = parent.document.prefix .. at
   enforce_limits(self, depth, path)
-  local resource = resource_of(self, raw, parent, path)
-  local schema = modernized(raw, resource.dialect)
+  local resource = find_resource(self, raw, parent, path)
+  local schema = modernize_schema(raw, resource.dialect)
   reject_fault(schema, resource.dialect, path, raw)
-  schema = copy(self, schema)
+  schema = copy_schema(self, schema)
   local node = {
     raw = raw, schema = schema, pointer = at, path = path, depth = depth, resource = resource, children = {},
   }

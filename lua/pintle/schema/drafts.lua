@@ -27,7 +27,7 @@ local function add_words(set, text)
   return set
 end
 
-local function extend(set, text)
+local function extend_words(set, text)
   local extended = {}
   for word in next, set do extended[word] = true end
   return add_words(extended, text)
@@ -38,11 +38,12 @@ local COMMON = add_words({}, [[$schema $ref title description default type enum 
   items additionalItems maxItems minItems uniqueItems properties patternProperties additionalProperties
   maxProperties minProperties required dependencies allOf anyOf oneOf not]])
 
-local KEYWORDS_4 = extend(COMMON, "id")
-local KEYWORDS_6 = extend(COMMON, "$id const contains propertyNames examples")
-local KEYWORDS_7 = extend(KEYWORDS_6, "$comment if then else readOnly writeOnly contentEncoding contentMediaType")
-local KEYWORDS_2019 = extend(KEYWORDS_7, [[$anchor $defs $vocabulary $recursiveRef $recursiveAnchor dependentSchemas
-  dependentRequired minContains maxContains unevaluatedItems unevaluatedProperties contentSchema deprecated]])
+local KEYWORDS_4 = extend_words(COMMON, "id")
+local KEYWORDS_6 = extend_words(COMMON, "$id const contains propertyNames examples")
+local KEYWORDS_7 = extend_words(KEYWORDS_6, "$comment if then else readOnly writeOnly contentEncoding contentMediaType")
+local KEYWORDS_2019 = extend_words(KEYWORDS_7, [[
+  $anchor $defs $vocabulary $recursiveRef $recursiveAnchor dependentSchemas dependentRequired minContains maxContains
+  unevaluatedItems unevaluatedProperties contentSchema deprecated]])
 
 -- }======
 
@@ -266,7 +267,7 @@ end
 
 -- The dialect of a meta-schema with `$vocabulary`, which says by URI whether a vocabulary is required. The core
 -- vocabulary is part of every dialect.
-local function from_vocabularies(vocabularies, path)
+local function dialect_from_vocabularies(vocabularies, path)
   local dialect = { active = {}, formats = false }
   add_vocabulary(dialect, VOCABULARY_PREFIX .. "core")
   for _, uri in ipairs(values.sorted_names(vocabularies)) do
@@ -293,7 +294,7 @@ function drafts.find_dialect(registry, name, path)
     errors.reject(path, ("the meta-schema %s is not among the documents"):format(name))
   end
   local vocabularies = meta_schema["$vocabulary"]
-  return values.is_object(vocabularies) and from_vocabularies(vocabularies, path) or document.STANDARD
+  return values.is_object(vocabularies) and dialect_from_vocabularies(vocabularies, path) or document.STANDARD
 end
 
 -- }======

@@ -50,7 +50,7 @@ function formats.is_date(text)
 end
 
 -- Minutes that local time is ahead of UTC; nil if the zone is not valid.
-local function offset_of(zone)
+local function time_zone_offset(zone)
   if zone == "Z" or zone == "z" then return 0 end
   local sign, hours, minutes = zone:match "^([-+])(%d%d):(%d%d)$"
   if not sign or hours > "23" or minutes > "59" then return nil end
@@ -61,7 +61,7 @@ end
 function formats.is_time(text)
   local hour, minute, second, fraction, zone = text:match "^(%d%d):(%d%d):(%d%d)(%.?%d*)([-+Zz].*)$"
   if not hour or fraction ~= "" and not fraction:find "^%.%d+$" then return false end
-  local offset = offset_of(zone)
+  local offset = time_zone_offset(zone)
   if not offset or hour > "23" or minute > "59" or second > "60" then return false end
   return second < "60" or (hour * 60 + minute - offset) % 1440 == 1439
 end
@@ -72,7 +72,7 @@ function formats.is_date_time(text)
 end
 
 -- Whether the text is numbers with these units. Units may be left out at either end, but not in between.
-local function has_units(text, units)
+local function has_duration_units(text, units)
   local first, last, rest = nil, nil, text
   while rest ~= "" do
     local unit, after = rest:match "^%d+(%a)(.*)$"
@@ -87,9 +87,9 @@ function formats.is_duration(text)
   if text:find "^P%d+W$" then return true end
   local date, mark, clock = text:match "^P([%dYMD]*)(T?)([%dHMS]*)$"
   if not date or date == "" and mark == "" then return false end
-  if date ~= "" and not has_units(date, "YMD") then return false end
+  if date ~= "" and not has_duration_units(date, "YMD") then return false end
   if mark == "" then return clock == "" end
-  return has_units(clock, "HMS")
+  return has_duration_units(clock, "HMS")
 end
 
 -- }======
@@ -193,7 +193,7 @@ local UNRESERVED = "%w._~%-"
 local SUB_DELIMITERS = "!$&'()*+,;="
 
 -- Returns a test: whether a text has only these characters and %XX. Characters beyond ASCII are tested elsewhere.
-local function only_of(set)
+local function character_set_test(set)
   local other = "[^" .. set .. "\x80-\xff]"
   return function(text)
     local plain = text:gsub("%%%x%x", "")
@@ -201,10 +201,10 @@ local function only_of(set)
   end
 end
 
-local is_user = only_of(UNRESERVED .. SUB_DELIMITERS .. ":")
-local is_name = only_of(UNRESERVED .. SUB_DELIMITERS)
-local is_path = only_of(UNRESERVED .. SUB_DELIMITERS .. ":@/")
-local is_query = only_of(UNRESERVED .. SUB_DELIMITERS .. ":@/?")
+local is_user = character_set_test(UNRESERVED .. SUB_DELIMITERS .. ":")
+local is_name = character_set_test(UNRESERVED .. SUB_DELIMITERS)
+local is_path = character_set_test(UNRESERVED .. SUB_DELIMITERS .. ":@/")
+local is_query = character_set_test(UNRESERVED .. SUB_DELIMITERS .. ":@/?")
 
 local function is_ip_literal(host)
   local inside = host:match "^%[(.*)%]$"
@@ -238,14 +238,14 @@ end
 
 local function is_private(code) return code >= 0xE000 and code <= 0xF8FF or code >= 0xF0000 end
 
-local function contains(text, test)
+local function contains_character(text, test)
   for _, code in utf8.codes(text) do
     if test(code) then return true end
   end
   return false
 end
 
-local function is_unicode(text) return utf8.len(text) ~= nil and not contains(text, is_forbidden) end
+local function is_unicode(text) return utf8.len(text) ~= nil and not contains_character(text, is_forbidden) end
 
 -- Private-use characters are allowed only in the query.
 local function without_query(text)
@@ -254,7 +254,7 @@ local function without_query(text)
 end
 
 function formats.is_iri_reference(text)
-  return is_unicode(text) and not contains(without_query(text), is_private) and is_reference(text)
+  return is_unicode(text) and not contains_character(without_query(text), is_private) and is_reference(text)
 end
 
 function formats.is_iri(text) return references.split(text).scheme ~= nil and formats.is_iri_reference(text) end
@@ -312,7 +312,7 @@ local FUNCTIONS = {
   regex = { patterns, "is_valid" },
 }
 
-local function reject(node, reason) errors.reject(node.path .. "/format", reason) end
+local function reject_format(node, reason) errors.reject(node.path .. "/format", reason) end
 
 ---Unknown formats are annotations, unless the vocabulary of the schema requires that all are known.
 ---@param node pintle.schema.node
@@ -321,11 +321,11 @@ local function reject(node, reason) errors.reject(node.path .. "/format", reason
 function formats.find(node, name)
   local found = FUNCTIONS[name]
   if not found then
-    if node.resource.dialect.formats then reject(node, ("the format %s is unknown"):format(name)) end
+    if node.resource.dialect.formats then reject_format(node, ("the format %s is unknown"):format(name)) end
     return nil
   end
   if found[1] == patterns and not patterns.are_available() then
-    reject(node, ("the format %s needs the rock lrexlib-pcre2, which is not installed"):format(name))
+    reject_format(node, ("the format %s needs the rock lrexlib-pcre2, which is not installed"):format(name))
   end
   return found[1][found[2]]
 end

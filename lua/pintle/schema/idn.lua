@@ -9,7 +9,7 @@ local idn = {}
 
 local BASE, T_MIN, T_MAX, SKEW, DAMP, FIRST_BIAS, FIRST_CODE = 36, 1, 26, 38, 700, 72, 128
 
-local function adapt(delta, count, is_first)
+local function adapt_bias(delta, count, is_first)
   delta = is_first and delta // DAMP or delta // 2
   delta = delta + delta // count
   local steps = 0
@@ -20,31 +20,31 @@ local function adapt(delta, count, is_first)
   return steps + (BASE - T_MIN + 1) * delta // (delta + SKEW)
 end
 
-local function threshold(place, bias) return math.max(T_MIN, math.min(T_MAX, place - bias)) end
+local function punycode_threshold(place, bias) return math.max(T_MIN, math.min(T_MAX, place - bias)) end
 
-local function digit_of(byte)
+local function punycode_digit(byte)
   local char = string.char(byte):lower()
   if char:find "%l" then return char:byte() - 97 end
   if char:find "%d" then return char:byte() - 48 + 26 end
 end
 
-local function char_of(digit) return string.char(digit < 26 and digit + 97 or digit - 26 + 48) end
+local function punycode_character(digit) return string.char(digit < 26 and digit + 97 or digit - 26 + 48) end
 
 -- One number of variable length; nil if it is cut off or too large.
-local function read_number(text, at, bias)
+local function read_punycode_number(text, at, bias)
   local number, weight, place = 0, 1, BASE
   while true do
-    local digit = at <= #text and digit_of(text:byte(at))
+    local digit = at <= #text and punycode_digit(text:byte(at))
     if not digit then return nil end
     number, at = number + digit * weight, at + 1
-    local limit = threshold(place, bias)
+    local limit = punycode_threshold(place, bias)
     if digit < limit then return number, at end
     weight, place = weight * (BASE - limit), place + BASE
     if number > 0x7FFFFFFF or weight > 0x7FFFFFFF then return nil end
   end
 end
 
-local function basic_part(text)
+local function split_basic_part(text)
   local basic, rest = text:match "^(.*)%-([^-]*)$"
   return { (basic or ""):byte(1, -1) }, rest or text
 end
@@ -52,13 +52,13 @@ end
 ---@param text string without the prefix xn--
 ---@return integer[]? codes nil if it is not valid
 function idn.decode_punycode(text)
-  local codes, rest = basic_part(text)
+  local codes, rest = split_basic_part(text)
   local code, place, bias, at = FIRST_CODE, 0, FIRST_BIAS, 1
   while at <= #rest do
-    local delta, after = read_number(rest, at, bias)
+    local delta, after = read_punycode_number(rest, at, bias)
     if not delta then return nil end
     local count = #codes + 1
-    bias = adapt(delta, count, at == 1)
+    bias = adapt_bias(delta, count, at == 1)
     code, place = code + (place + delta) // count, (place + delta) % count
     if code > 0x10FFFF then return nil end
     table.insert(codes, place + 1, code)
@@ -67,19 +67,19 @@ function idn.decode_punycode(text)
   return codes
 end
 
-local function write_number(number, bias, out)
+local function write_punycode_number(number, bias, out)
   local place = BASE
   while true do
-    local limit = threshold(place, bias)
+    local limit = punycode_threshold(place, bias)
     if number < limit then break end
-    out[#out + 1] = char_of(limit + (number - limit) % (BASE - limit))
+    out[#out + 1] = punycode_character(limit + (number - limit) % (BASE - limit))
     number = (number - limit) // (BASE - limit)
     place = place + BASE
   end
-  out[#out + 1] = char_of(number)
+  out[#out + 1] = punycode_character(number)
 end
 
-local function next_code(codes, from)
+local function next_code_point(codes, from)
   local least = math.maxinteger
   for _, code in ipairs(codes) do
     if code >= from and code < least then least = code end
@@ -87,12 +87,12 @@ local function next_code(codes, from)
   return least
 end
 
-local function write_all(codes, code, state, out)
+local function write_code_point(codes, code, state, out)
   for _, other in ipairs(codes) do
     if other < code then state.delta = state.delta + 1 end
     if other == code then
-      write_number(state.delta, state.bias, out)
-      state.bias = adapt(state.delta, state.written + 1, state.written == state.basic)
+      write_punycode_number(state.delta, state.bias, out)
+      state.bias = adapt_bias(state.delta, state.written + 1, state.written == state.basic)
       state.delta, state.written = 0, state.written + 1
     end
   end
@@ -109,9 +109,9 @@ function idn.encode_punycode(codes)
   if #out > 0 then out[#out + 1] = "-" end
   local code = FIRST_CODE
   while state.written < #codes do
-    local least = next_code(codes, code)
+    local least = next_code_point(codes, code)
     state.delta = state.delta + (least - code) * (state.written + 1)
-    write_all(codes, least, state, out)
+    write_code_point(codes, least, state, out)
     state.delta, code = state.delta + 1, least + 1
   end
   return table.concat(out)
@@ -184,7 +184,7 @@ end
 -- {====== Labels and host names ======
 
 -- Returns a test for code points in ranges of hexadecimal numbers.
-local function in_ranges(ranges)
+local function is_in(ranges)
   local list = {}
   for low, high in ranges:gmatch "(%x+)%-?(%x*)" do
     list[#list + 1] = { tonumber(low, 16), tonumber(high ~= "" and high or low, 16) }
@@ -197,25 +197,25 @@ local function in_ranges(ranges)
   end
 end
 
-local is_virama = in_ranges [[94D 9CD A4D ACD B4D BCD C4D CCD D3B D3C D4D DCA E3A EBA F84 1039 103A 1714 1734 17D2
+local is_virama = is_in [[94D 9CD A4D ACD B4D BCD C4D CCD D3B D3C D4D DCA E3A EBA F84 1039 103A 1714 1734 17D2
   1A60 1B44 1BAA 1BAB 1BF2 1BF3 2D7F A806 A8C4 A953 A9C0 AAF6 ABED 10A3F 11046 1107F 110B9 11133 11134 111C0 11235
   112EA 1134D 11442 114C2 115BF 1163F 116B6 1172B 11839 119E0 11A34 11A47 11A99 11C3F 11D44 11D45 11D97]]
-local is_greek = in_ranges "370-373 375-377 37A-37D 37F 384 386 388-3E1 3F0-3FF 1F00-1FFE"
-local is_hebrew = in_ranges "591-5F4 FB1D-FB4F"
-local is_japanese = in_ranges [[2E80-2FD5 3005 3007 3021-3029 3038-303B 3041-3096 309D-309F 30A1-30FA 30FD-30FF
+local is_greek = is_in "370-373 375-377 37A-37D 37F 384 386 388-3E1 3F0-3FF 1F00-1FFE"
+local is_hebrew = is_in "591-5F4 FB1D-FB4F"
+local is_japanese = is_in [[2E80-2FD5 3005 3007 3021-3029 3038-303B 3041-3096 309D-309F 30A1-30FA 30FD-30FF
   31F0-31FF 3400-4DBF 4E00-9FFF F900-FAFF FF66-FF6F FF71-FF9D 20000-3FFFF]]
-local is_joining = in_ranges [[620 622-64A 66E 66F 671-6D3 6D5 6EE 6EF 6FA-6FC 6FF 710 712-72F 74D-77F 7CA-7EA
+local is_joining = is_in [[620 622-64A 66E 66F 671-6D3 6D5 6EE 6EF 6FA-6FC 6FF 710 712-72F 74D-77F 7CA-7EA
   8A0-8B4]]
-local is_arabic_indic_digit = in_ranges "660-669"
-local is_extended_digit = in_ranges "6F0-6F9"
-local is_surrogate = in_ranges "D800-DFFF"
+local is_arabic_indic_digit = is_in "660-669"
+local is_extended_digit = is_in "6F0-6F9"
+local is_surrogate = is_in "D800-DFFF"
 
 -- Exceptions from the rules by category (RFC 5892, section 2.6), and characters that normalization replaces.
-local is_exception = in_ranges "DF 3C2 6FD 6FE F0B 3007"
-local is_disallowed = in_ranges [[640 7FA 302E 302F 3031-3035 303B 1100-11FF A960-A97C D7B0-D7FB FB00-FB06 FB13-FB17
+local is_exception = is_in "DF 3C2 6FD 6FE F0B 3007"
+local is_disallowed = is_in [[640 7FA 302E 302F 3031-3035 303B 1100-11FF A960-A97C D7B0-D7FB FB00-FB06 FB13-FB17
   FB20-FB29 FB4F FE70-FEFC FF00-FFEF]]
 
-local function contains(codes, test)
+local function any_code_point(codes, test)
   for _, code in ipairs(codes) do
     if test(code) then return true end
   end
@@ -227,7 +227,7 @@ local CONTEXT_RULES = {
   [0xB7] = function(codes, i) return codes[i - 1] == 0x6C and codes[i + 1] == 0x6C end,
   [0x375] = function(codes, i) return codes[i + 1] ~= nil and is_greek(codes[i + 1]) end,
   [0x5F3] = function(codes, i) return codes[i - 1] ~= nil and is_hebrew(codes[i - 1]) end,
-  [0x30FB] = function(codes) return contains(codes, is_japanese) end,
+  [0x30FB] = function(codes) return any_code_point(codes, is_japanese) end,
   [0x200D] = function(codes, i) return codes[i - 1] ~= nil and is_virama(codes[i - 1]) end,
   [0x200C] = function(codes, i)
     local before, after = codes[i - 1], codes[i + 1]
@@ -264,7 +264,7 @@ local function is_mark(code) return (select(2, categories_of(utf8.char(code)))) 
 local function is_unicode_label(codes)
   if codes[1] == 45 or codes[#codes] == 45 or codes[3] == 45 and codes[4] == 45 then return false end
   if is_mark(codes[1]) then return false end
-  if contains(codes, is_arabic_indic_digit) and contains(codes, is_extended_digit) then return false end
+  if any_code_point(codes, is_arabic_indic_digit) and any_code_point(codes, is_extended_digit) then return false end
   for i = 1, #codes do
     if not is_allowed(codes, i) then return false end
   end
@@ -277,7 +277,7 @@ local function is_beyond_ascii(code) return code > 127 end
 local function decode_label(label)
   local text = label:sub(5)
   local codes = idn.decode_punycode(text)
-  local is_valid = codes and contains(codes, is_beyond_ascii) and not contains(codes, is_surrogate)
+  local is_valid = codes and any_code_point(codes, is_beyond_ascii) and not any_code_point(codes, is_surrogate)
     and is_unicode_label(codes) and idn.encode_punycode(codes):lower() == text:lower()
   return is_valid and codes or nil
 end

@@ -113,43 +113,43 @@ local CONTROLS = { t = 9, n = 10, v = 11, f = 12, r = 13 }
 ---@field wanted_names string[] the groups that back references name
 ---@field repeatable boolean whether a quantifier may follow
 
-local function fail(reason) error({ reason = reason }, 0) end
+local function reject_pattern(reason) error({ reason = reason }, 0) end
 
-local function take(scan, pattern)
+local function take_token(scan, pattern)
   local found, after = scan.text:match("^(" .. pattern .. ")()", scan.at)
   if found then scan.at = after end
   return found
 end
 
-local function emit(scan, text, repeatable)
+local function emit_pcre(scan, text, repeatable)
   scan.out[#scan.out + 1] = text
   scan.repeatable = repeatable
 end
 
-local function hex(code) return ("\\x{%x}"):format(code) end
+local function hex_escape(code) return ("\\x{%x}"):format(code) end
 
-local function literal(code)
+local function escape_literal(code)
   local plain = code > 127 or code >= 48 and code <= 57 or code >= 65 and code <= 90 or code >= 97 and code <= 122
-  return plain and utf8.char(code) or hex(code)
+  return plain and utf8.char(code) or hex_escape(code)
 end
 
 local function is_surrogate(code) return code >= 0xD800 and code <= 0xDFFF end
 
 local function four_digits(scan)
-  local digits = take(scan, "%x%x%x%x") or fail [[\u needs four hexadecimal digits, or some in braces]]
+  local digits = take_token(scan, "%x%x%x%x") or reject_pattern [[\u needs four hexadecimal digits, or some in braces]]
   return tonumber(digits, 16)
 end
 
 -- After \u: one escape, or two that are a surrogate pair.
 local function unicode_escape(scan)
-  local braced = take(scan, "{%x+}")
+  local braced = take_token(scan, "{%x+}")
   if braced then
     local code = tonumber(braced:sub(2, -2), 16)
-    return code <= 0x10FFFF and #braced <= 18 and code or fail [[\u{} must be at most 10FFFF]]
+    return code <= 0x10FFFF and #braced <= 18 and code or reject_pattern [[\u{} must be at most 10FFFF]]
   end
   local high, after = four_digits(scan), scan.at
-  if high < 0xD800 or high > 0xDBFF or not take(scan, "\\u") then return high end
-  local digits = take(scan, "%x%x%x%x")
+  if high < 0xD800 or high > 0xDBFF or not take_token(scan, "\\u") then return high end
+  local digits = take_token(scan, "%x%x%x%x")
   local low = digits and tonumber(digits, 16) or 0
   if low >= 0xDC00 and low <= 0xDFFF then return 0x10000 + (high - 0xD800) * 1024 + (low - 0xDC00) end
   scan.at = after
@@ -158,158 +158,165 @@ end
 
 -- After a backslash: the code point, or nil if it is not an escape of a character.
 local function character_escape(scan)
-  local letter = take(scan, "[tnvfr]")
+  local letter = take_token(scan, "[tnvfr]")
   if letter then return CONTROLS[letter] end
-  if take(scan, "u") then return unicode_escape(scan) end
-  if take(scan, "x") then return tonumber(take(scan, "%x%x") or fail [[\x needs two hexadecimal digits]], 16) end
-  if take(scan, "c") then return (take(scan, "%a") or fail [[\c needs a letter]]):byte() % 32 end
-  if take(scan, "0") then return take(scan, "%d") and fail [[\0 must not be followed by a digit]] or 0 end
-  local char = take(scan, "%p")
+  if take_token(scan, "u") then return unicode_escape(scan) end
+  if take_token(scan, "x") then
+    return tonumber(take_token(scan, "%x%x") or reject_pattern [[\x needs two hexadecimal digits]], 16)
+  end
+  if take_token(scan, "c") then return (take_token(scan, "%a") or reject_pattern [[\c needs a letter]]):byte() % 32 end
+  if take_token(scan, "0") then
+    return take_token(scan, "%d") and reject_pattern [[\0 must not be followed by a digit]] or 0
+  end
+  local char = take_token(scan, "%p")
   return char and char:byte()
 end
 
 -- After a backslash: the inside of a class for \d, \s, \p{..} and the like, or nil.
 local function set_escape(scan)
-  local letter = take(scan, "[dDwW]")
+  local letter = take_token(scan, "[dDwW]")
   if letter then return "\\" .. letter end
-  if take(scan, "s") then return SPACE end
-  if take(scan, "S") then return NOT_SPACE end
-  letter = take(scan, "[pP]")
+  if take_token(scan, "s") then return SPACE end
+  if take_token(scan, "S") then return NOT_SPACE end
+  letter = take_token(scan, "[pP]")
   if not letter then return nil end
-  local name = take(scan, "%b{}") or fail [[\p needs a name in braces]]
-  return property_class(letter, name:sub(2, -2)) or fail(("there is no property %s"):format(name:sub(2, -2)))
+  local name = take_token(scan, "%b{}") or reject_pattern [[\p needs a name in braces]]
+  return property_class(letter, name:sub(2, -2)) or reject_pattern(("there is no property %s"):format(name:sub(2, -2)))
 end
 
 local function reject_escape(scan)
-  local char = take(scan, utf8.charpattern) or fail "it ends in a backslash"
-  fail(([[\%s is not an escape]]):format(char))
+  local char = take_token(scan, utf8.charpattern) or reject_pattern "it ends in a backslash"
+  reject_pattern(([[\%s is not an escape]]):format(char))
 end
 
 local function back_reference(scan)
-  local digits = take(scan, "[1-9]%d*")
+  local digits = take_token(scan, "[1-9]%d*")
   if digits then
-    if #digits > 5 then fail "it refers to a group that does not exist" end
+    if #digits > 5 then reject_pattern "it refers to a group that does not exist" end
     scan.wanted = math.max(scan.wanted, tonumber(digits))
     return ("\\g{%s}"):format(digits)
   end
-  if not take(scan, "k") then return nil end
-  local name = take(scan, "<[%a_][%w_]*>") or fail [[\k needs a name in angle brackets]]
+  if not take_token(scan, "k") then return nil end
+  local name = take_token(scan, "<[%a_][%w_]*>") or reject_pattern [[\k needs a name in angle brackets]]
   scan.wanted_names[#scan.wanted_names + 1] = name
   return "\\k" .. name
 end
 
-local function escape(scan)
-  local boundary = take(scan, "[bB]")
-  if boundary then return emit(scan, "\\" .. boundary, false) end
+local function translate_escape(scan)
+  local boundary = take_token(scan, "[bB]")
+  if boundary then return emit_pcre(scan, "\\" .. boundary, false) end
   local reference = back_reference(scan)
-  if reference then return emit(scan, reference, true) end
+  if reference then return emit_pcre(scan, reference, true) end
   local set = set_escape(scan)
-  if set then return emit(scan, "[" .. set .. "]", true) end
+  if set then return emit_pcre(scan, "[" .. set .. "]", true) end
   local code = character_escape(scan) or reject_escape(scan)
-  emit(scan, is_surrogate(code) and NONE or literal(code), true)
+  emit_pcre(scan, is_surrogate(code) and NONE or escape_literal(code), true)
 end
 
 -- One member of a class: a code point, or nil and the inside of a class.
 local function class_member(scan)
-  if not take(scan, "\\") then return utf8.codepoint(take(scan, utf8.charpattern)) end
-  if take(scan, "b") then return 8 end
+  if not take_token(scan, "\\") then return utf8.codepoint(take_token(scan, utf8.charpattern)) end
+  if take_token(scan, "b") then return 8 end
   local set = set_escape(scan)
   if set then return nil, set end
   return character_escape(scan) or reject_escape(scan)
 end
 
 -- UTF-8 has no surrogates, so they are left out of the range.
-local function range(low, high)
-  if low > high then fail "a range in a class is out of order" end
+local function format_class_range(low, high)
+  if low > high then reject_pattern "a range in a class is out of order" end
   if is_surrogate(low) then low = 0xE000 end
   if is_surrogate(high) then high = 0xD7FF end
   if low > high then return "" end
-  return low == high and literal(low) or literal(low) .. "-" .. literal(high)
+  return low == high and escape_literal(low) or escape_literal(low) .. "-" .. escape_literal(high)
 end
 
-local function class_range(scan)
+local function translate_class_range(scan)
   local low, set = class_member(scan)
-  if not scan.text:find("^%-[^%]]", scan.at) then return set or range(low, low) end
-  take(scan, "%-")
+  if not scan.text:find("^%-[^%]]", scan.at) then return set or format_class_range(low, low) end
+  take_token(scan, "%-")
   local high, other = class_member(scan)
-  if set or other then return (set or range(low, low)) .. "\\-" .. (other or range(high, high)) end
-  return range(low, high)
+  if set or other then
+    return (set or format_class_range(low, low)) .. "\\-" .. (other or format_class_range(high, high))
+  end
+  return format_class_range(low, high)
 end
 
-local function class(scan)
-  local is_negated = take(scan, "%^")
+local function translate_class(scan)
+  local is_negated = take_token(scan, "%^")
   local parts = {}
-  while not take(scan, "%]") do
-    if scan.at > #scan.text then fail "a class is not closed" end
-    parts[#parts + 1] = class_range(scan)
+  while not take_token(scan, "%]") do
+    if scan.at > #scan.text then reject_pattern "a class is not closed" end
+    parts[#parts + 1] = translate_class_range(scan)
   end
   local inside = table.concat(parts)
-  if inside == "" then return emit(scan, is_negated and ANY or NONE, true) end
-  emit(scan, (is_negated and "[^" or "[") .. inside .. "]", true)
+  if inside == "" then return emit_pcre(scan, is_negated and ANY or NONE, true) end
+  emit_pcre(scan, (is_negated and "[^" or "[") .. inside .. "]", true)
 end
 
-local function group(scan)
+local function translate_group(scan)
   scan.open = scan.open + 1
-  local name = take(scan, "%?<[%a_][%w_]*>")
-  local special = name or take(scan, "%?<?[=!]") or take(scan, "%?:")
-  if not special and take(scan, "%?") then fail "(? is not followed by :, =, !, <=, <! or <name>" end
+  local name = take_token(scan, "%?<[%a_][%w_]*>")
+  local special = name or take_token(scan, "%?<?[=!]") or take_token(scan, "%?:")
+  if not special and take_token(scan, "%?") then reject_pattern "(? is not followed by :, =, !, <=, <! or <name>" end
   if name then scan.names[name:sub(2)] = true end
   if name or not special then scan.groups = scan.groups + 1 end
-  emit(scan, "(" .. (special or ""), false)
+  emit_pcre(scan, "(" .. (special or ""), false)
 end
 
-local function close(scan)
-  if scan.open == 0 then fail "a ) closes nothing" end
+local function close_group(scan)
+  if scan.open == 0 then reject_pattern "a ) closes nothing" end
   scan.open = scan.open - 1
-  emit(scan, ")", true)
+  emit_pcre(scan, ")", true)
 end
 
-local function quantify(scan, quantifier)
-  if not scan.repeatable then fail(("there is nothing for %s to repeat"):format(quantifier)) end
-  emit(scan, quantifier .. (take(scan, "%?") or ""), false)
+local function translate_quantifier(scan, quantifier)
+  if not scan.repeatable then reject_pattern(("there is nothing for %s to repeat"):format(quantifier)) end
+  emit_pcre(scan, quantifier .. (take_token(scan, "%?") or ""), false)
 end
 
-local function brace(scan)
-  local bounds = take(scan, "%d+}") or take(scan, "%d+,%d*}")
-  if not bounds then return emit(scan, "\\{", true) end
-  quantify(scan, "{" .. bounds)
+local function translate_brace(scan)
+  local bounds = take_token(scan, "%d+}") or take_token(scan, "%d+,%d*}")
+  if not bounds then return emit_pcre(scan, "\\{", true) end
+  translate_quantifier(scan, "{" .. bounds)
 end
 
 local HANDLERS = {
-  ["\\"] = escape, ["["] = class, ["("] = group, [")"] = close, ["{"] = brace,
-  ["}"] = function(scan) emit(scan, "\\}", true) end,
-  ["]"] = function(scan) emit(scan, "\\]", true) end,
-  ["|"] = function(scan) emit(scan, "|", false) end,
-  ["^"] = function(scan) emit(scan, "^", false) end,
-  ["$"] = function(scan) emit(scan, "$", false) end,
-  ["."] = function(scan) emit(scan, ANY_IN_LINE, true) end,
-  ["*"] = quantify, ["+"] = quantify, ["?"] = quantify,
+  ["\\"] = translate_escape, ["["] = translate_class, ["("] = translate_group, [")"] = close_group,
+  ["{"] = translate_brace,
+  ["}"] = function(scan) emit_pcre(scan, "\\}", true) end,
+  ["]"] = function(scan) emit_pcre(scan, "\\]", true) end,
+  ["|"] = function(scan) emit_pcre(scan, "|", false) end,
+  ["^"] = function(scan) emit_pcre(scan, "^", false) end,
+  ["$"] = function(scan) emit_pcre(scan, "$", false) end,
+  ["."] = function(scan) emit_pcre(scan, ANY_IN_LINE, true) end,
+  ["*"] = translate_quantifier, ["+"] = translate_quantifier, ["?"] = translate_quantifier,
 }
 
-local function finish(scan)
-  if scan.open > 0 then fail "a ( is not closed" end
-  if scan.wanted > scan.groups then fail "it refers to a group that does not exist" end
+local function check_groups(scan)
+  if scan.open > 0 then reject_pattern "a ( is not closed" end
+  if scan.wanted > scan.groups then reject_pattern "it refers to a group that does not exist" end
   for _, name in ipairs(scan.wanted_names) do
-    if not scan.names[name] then fail(("it refers to the group %s, which does not exist"):format(name)) end
+    if not scan.names[name] then reject_pattern(("it refers to the group %s, which does not exist"):format(name)) end
   end
   return table.concat(scan.out)
 end
 
-local function translate(pattern)
-  if not utf8.len(pattern) then fail "it is not valid UTF-8" end
+local function translate_pattern(pattern)
+  if not utf8.len(pattern) then reject_pattern "it is not valid UTF-8" end
   local scan = { text = pattern, at = 1, out = {}, open = 0, groups = 0, names = {}, wanted = 0, wanted_names = {} }
   while scan.at <= #pattern do
-    local char = take(scan, utf8.charpattern)
+    local char = take_token(scan, utf8.charpattern)
     local handler = HANDLERS[char]
-    if handler then handler(scan, char) else emit(scan, literal(utf8.codepoint(char)), true) end
+    if handler then handler(scan, char) else emit_pcre(scan, escape_literal(utf8.codepoint(char)), true) end
   end
-  return finish(scan)
+  return check_groups(scan)
 end
 
 ---@param pattern string
 ---@return string? translated for PCRE2, string? reason
 function patterns.translate(pattern)
-  local ok, result = pcall(translate, pattern)
+  local ok, result = pcall(translate_pattern, pattern)
   if ok then return result end
   if type(result) ~= "table" then error(result, 0) end
   return nil, result.reason
@@ -334,16 +341,16 @@ local function load_rex()
   return ok and rex or nil
 end
 
-local function flags_of(rex)
+local function compile_flags(rex)
   local flags = rex.flags()
   return flags.UTF | flags.DOLLAR_ENDONLY | flags.MATCH_UNSET_BACKREF
 end
 
 -- `{sc:…}` exists since PCRE2 10.40. Before, the form without `sc:` had that meaning.
 local function compile_regex(rex, source)
-  local ok, regex = pcall(rex.new, source, flags_of(rex))
+  local ok, regex = pcall(rex.new, source, compile_flags(rex))
   if not ok and source:find("{sc:", 1, true) then
-    ok, regex = pcall(rex.new, (source:gsub("{sc:", "{")), flags_of(rex))
+    ok, regex = pcall(rex.new, (source:gsub("{sc:", "{")), compile_flags(rex))
   end
   if ok then return regex end
   return nil, (tostring(regex):gsub("%s*%(pattern offset: %d+%)$", ""))
@@ -377,30 +384,30 @@ local function compiled_for(regex, i)
 end
 
 -- Returns nil if the limit was exceeded.
-local function try(regex, i, text, site)
+local function try_match(regex, i, text, site)
   local compiled = compiled_for(regex, i)
   local ok, found = pcall(compiled.find, compiled, text)
   if ok then return found ~= nil end
   if tostring(found):find("UTF", 1, true) then run.abort(site, "a string is not valid UTF-8") end
 end
 
-local function measured_try(regex, i, text, state, site)
+local function try_match_measured(regex, i, text, state, site)
   local before = os.clock()
-  local found = try(regex, i, text, site)
+  local found = try_match(regex, i, text, site)
   run.pay(state, site, math.floor((os.clock() - before) * STEPS_PER_SECOND))
   return found
 end
 
-local function match(regex, text, state, site)
+local function match_pattern(regex, text, state, site)
   run.pay(state, site, 2 + #text // 8)
-  local found = try(regex, 1, text, site)
+  local found = try_match(regex, 1, text, site)
   local i = 2
   while found == nil do
     local limit = regex.limits[i]
     if not limit or limit * #text > MAX_WORK then
       run.abort(site, "a pattern takes more steps to match than the limit allows")
     end
-    found, i = measured_try(regex, i, text, state, site), i + 1
+    found, i = try_match_measured(regex, i, text, state, site), i + 1
   end
   return found
 end
@@ -445,7 +452,7 @@ end
 ---@return fun(text: any, state: pintle.schema.run): boolean matches
 function patterns.matcher(context, pattern, site)
   local regex = pattern_of(pattern, context, site.path)
-  return function(text, state) return type(text) == "string" and match(regex, text, state, site) end
+  return function(text, state) return type(text) == "string" and match_pattern(regex, text, state, site) end
 end
 
 ---@return boolean

@@ -48,7 +48,7 @@ local function merged_path(base, reference)
   return remove_dot_segments((base.path:match "^.*/" or "") .. reference.path)
 end
 
-local function inherit(base, reference)
+local function inherit_parts(base, reference)
   local target = { scheme = base.scheme, authority = reference.authority, query = reference.query }
   if reference.authority then
     target.path = remove_dot_segments(reference.path)
@@ -60,13 +60,13 @@ local function inherit(base, reference)
   return target
 end
 
-local function absolute(reference)
+local function make_absolute(reference)
   local opaque = not reference.authority and reference.path:sub(1, 1) ~= "/"
   local path = opaque and reference.path or remove_dot_segments(reference.path)
   return { scheme = reference.scheme, authority = reference.authority, path = path, query = reference.query }
 end
 
-local function assemble(parts)
+local function assemble_uri(parts)
   return (parts.scheme and parts.scheme:lower() .. ":" or "")
     .. (parts.authority and "//" .. parts.authority or "")
     .. parts.path
@@ -79,8 +79,8 @@ end
 ---@return string? fragment not decoded; nil if there is none
 function references.resolve(base, reference)
   local parts = references.split(reference)
-  local target = parts.scheme and absolute(parts) or inherit(references.split(base), parts)
-  return assemble(target), parts.fragment
+  local target = parts.scheme and make_absolute(parts) or inherit_parts(references.split(base), parts)
+  return assemble_uri(target), parts.fragment
 end
 
 local function percent_decode(text)
@@ -92,7 +92,7 @@ end
 -- {====== Resources ======
 
 -- The documents by the URIs they were given with, and by their own ($id).
-local function by_uri(documents)
+local function find_by_uri(documents)
   local known = {}
   for name, schema in pairs(documents) do known[references.resolve("", name)] = schema end
   for _, name in ipairs(values.sorted_names(documents)) do
@@ -108,7 +108,7 @@ end
 ---@param uri string
 ---@return any schema nil if it was not given
 function references.find_document(registry, uri)
-  registry.known = registry.known or by_uri(registry.documents)
+  registry.known = registry.known or find_by_uri(registry.documents)
   return registry.known[uri]
 end
 
@@ -170,7 +170,7 @@ local function pointer_index(token)
 end
 
 -- A pointer may lead into an unknown keyword. The value there is then added as a schema.
-local function locate(registry, resource, tokens)
+local function locate_schema(registry, resource, tokens)
   local nodes, node = resource.document.nodes, resource.root
   local at, value = node.pointer, node.raw
   for _, token in ipairs(tokens) do
@@ -186,7 +186,7 @@ end
 local function find_fragment(registry, resource, fragment)
   if fragment == "" then return resource.root end
   local tokens = values.pointer_tokens(fragment)
-  if tokens then return locate(registry, resource, tokens) end
+  if tokens then return locate_schema(registry, resource, tokens) end
   return resource.anchors[fragment]
 end
 
@@ -197,7 +197,7 @@ end
 ---@return pintle.schema.node? target nil for the meta-schema of a draft that was not given: then `node.structures` has
 ---what it describes
 ---@return string fragment
-local function follow(registry, node, keyword)
+local function follow_reference(registry, node, keyword)
   local reference, path = node.schema[keyword], node.path .. "/" .. keyword
   local uri, fragment = references.resolve(node.resource.uri, reference)
   local resource = find_resource(registry, uri)
@@ -243,13 +243,13 @@ end
 
 local function follow_static(registry, node)
   if node.schema["$ref"] == nil then return nil end
-  node.ref = follow(registry, node, "$ref")
+  node.ref = follow_reference(registry, node, "$ref")
   return node.ref
 end
 
 local function follow_dynamic(registry, node, names)
   if node.schema["$dynamicRef"] == nil then return nil end
-  local target, fragment = follow(registry, node, "$dynamicRef")
+  local target, fragment = follow_reference(registry, node, "$dynamicRef")
   node.dynamic_ref = target
   if target then add_recursive_anchor(target.resource) end
   if target and target.resource.dynamic[fragment] == target then
@@ -269,7 +269,7 @@ end
 
 -- `reached` is a list of nodes and a set of them. Adds the nodes that its members after the first `done` apply or refer
 -- to. Returns the new value of `done`.
-local function extend(registry, reached, names, done)
+local function extend_scope(registry, reached, names, done)
   local add = new_adder(reached)
   while done < #reached do
     done = done + 1
@@ -298,14 +298,14 @@ end
 -- A schema that applies itself to the same value would be applied endlessly.
 local function reject_loops(reached)
   local done, open = {}, {}
-  local function visit(node)
+  local function visit_node(node)
     if done[node] then return end
     if open[node] then errors.reject(node.path, "it refers to itself without end") end
     open[node] = true
-    each_in_place(node, visit)
+    each_in_place(node, visit_node)
     done[node] = true
   end
-  for _, node in ipairs(reached) do visit(node) end
+  for _, node in ipairs(reached) do visit_node(node) end
 end
 
 ---Resolves every reference that a validation can meet, so that compiling finds those that cannot be resolved.
@@ -315,7 +315,7 @@ end
 ---@return boolean dynamic whether a target depends on the dynamic scope
 function references.link(registry, root)
   local reached, names, done = { root, [root] = true }, {}, 0
-  while done < #reached do done = extend(registry, reached, names, done) end
+  while done < #reached do done = extend_scope(registry, reached, names, done) end
   reject_loops(reached)
   return reached, next(names) ~= nil
 end

@@ -97,7 +97,7 @@ function run:quietly(check, value, seen)
   return fits
 end
 
-local function reset(self, limits, explain)
+local function reset_run(self, limits, explain)
   self.steps = math.min(limits.steps, STOP_INTERVAL)
   self.reserve = limits.steps - self.steps
   self.depth, self.explain, self.failure = 0, explain, nil
@@ -107,8 +107,8 @@ local function reset(self, limits, explain)
   end
 end
 
-local function attempt(self, limits, explain, work, ...)
-  reset(self, limits, explain)
+local function run_within_limits(self, limits, explain, work, ...)
+  reset_run(self, limits, explain)
   local ok, result = pcall(work, ...)
   if ok then return result end
   if errors.is_error(result) then return nil, result end
@@ -124,7 +124,7 @@ end
 ---@return T?, pintle.schema.error?
 function run:spend(limits, work, value, stop)
   self.stop = stop
-  return attempt(self, limits, false, work, value)
+  return run_within_limits(self, limits, false, work, value)
 end
 
 ---@param check pintle.schema.check
@@ -134,9 +134,9 @@ end
 ---@return true?, pintle.schema.error?
 function run:validate(check, value, limits, stop)
   self.stop = stop
-  local fits, err = attempt(self, limits, false, check, value, self)
+  local fits, err = run_within_limits(self, limits, false, check, value, self)
   if fits then return true end
-  if not err then err = select(2, attempt(self, limits, true, check, value, self)) end
+  if not err then err = select(2, run_within_limits(self, limits, true, check, value, self)) end
   if err then return nil, err end
   local failure = assert(self.failure, "a check has failed without a reason")
   self.failure = nil

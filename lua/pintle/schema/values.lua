@@ -57,14 +57,14 @@ function values.sorted_names(map)
   return names
 end
 
-local function by_text(a, b) return tostring(a) < tostring(b) end
+local function compare_by_text(a, b) return tostring(a) < tostring(b) end
 
 ---@param map table
 ---@return any[] keys of any type, sorted by their text
 function values.sorted_keys(map)
   local keys = {}
   for key in next, map do keys[#keys + 1] = key end
-  table.sort(keys, by_text)
+  table.sort(keys, compare_by_text)
   return keys
 end
 

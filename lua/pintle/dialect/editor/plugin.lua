@@ -19,7 +19,7 @@ local MANIFEST = json.order { "server_info", "methods" }
 local SERVER_INFO = json.order { "name", "version", "description" }
 local METHOD = json.order { "name", "description", "params" }
 
-local function methods_of(manifest)
+local function described_methods(manifest)
   local methods = json.array()
   for i, name in ipairs(manifest.names) do
     local operation = manifest.operations[name]
@@ -35,7 +35,8 @@ end
 function plugin.manifest(self)
   local manifest = self.manifest
   local info = { name = manifest.name, version = manifest.version, description = manifest.description }
-  return setmetatable({ server_info = setmetatable(info, SERVER_INFO), methods = methods_of(manifest) }, MANIFEST)
+  info = setmetatable(info, SERVER_INFO)
+  return setmetatable({ server_info = info, methods = described_methods(manifest) }, MANIFEST)
 end
 
 -- }======
@@ -74,7 +75,7 @@ local function read_initialize(params)
   return client
 end
 
-local function initialize(server, params)
+local function handle_initialize(server, params)
   local client, err = read_initialize(params)
   if not client then return nil, err end
   local ok
@@ -113,7 +114,7 @@ local function read_args(server, name, params)
   return params
 end
 
-local function execute(server, name, params, request)
+local function execute_operation(server, name, params, request)
   local ok, err = check_ready(server)
   if not ok then return nil, request.id ~= nil and err or nil end
   local args, outcome
@@ -130,10 +131,10 @@ end
 function plugin.handlers(server)
   local handlers = {}
   for name in pairs(server.plugin.manifest.operations) do
-    handlers[name] = function(params, request) return execute(server, name, params, request) end
+    handlers[name] = function(params, request) return execute_operation(server, name, params, request) end
   end
   if handlers.initialize then server:note("warn", "the operation initialize is hidden by the protocol's own method") end
-  handlers.initialize = function(params) return initialize(server, params) end
+  handlers.initialize = function(params) return handle_initialize(server, params) end
   return handlers
 end
 

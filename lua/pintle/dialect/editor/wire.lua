@@ -61,7 +61,7 @@ local function member_schema(schema, name)
   return type(properties) == "table" and properties[name] or schema.additionalProperties
 end
 
-local function pointer(path, name)
+local function json_pointer(path, name)
   if math.type(name) == "integer" then return ("%s/%d"):format(path, name - 1) end
   return ("%s/%s"):format(path, (name:gsub("~", "~0"):gsub("/", "~1")))
 end
@@ -73,7 +73,7 @@ local function find_out_of_range(value, schema, path)
     if expected and not is_within(value, expected) then return path, value, expected end
   elseif type(value) == "table" then
     for name, member in pairs(value) do
-      local where, number, expected = find_out_of_range(member, member_schema(schema, name), pointer(path, name))
+      local where, number, expected = find_out_of_range(member, member_schema(schema, name), json_pointer(path, name))
       if where then return where, number, expected end
     end
   end

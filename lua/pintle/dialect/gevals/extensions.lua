@@ -88,7 +88,7 @@ local function escape(name) return (name:gsub("^%$+bytes$", "$%0")) end
 
 local function unescape(name) return (name:gsub("^%$(%$+bytes)$", "%1")) end
 
-local function pointer(path, name)
+local function json_pointer(path, name)
   return ("%s/%s"):format(path, (tostring(name):gsub("~", "~0"):gsub("/", "~1")))
 end
 
@@ -102,7 +102,7 @@ function extensions.find_bytes(value, path, depth)
   if type(value) ~= "table" or depth > DEEPEST then return nil end
   for name, member in pairs(value) do
     local index = math.type(name) == "integer" and name - 1 or name
-    local found = type(member) == "table" and extensions.find_bytes(member, pointer(path, index), depth + 1)
+    local found = type(member) == "table" and extensions.find_bytes(member, json_pointer(path, index), depth + 1)
     if found then return found end
   end
 end

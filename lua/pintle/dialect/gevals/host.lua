@@ -38,7 +38,7 @@ local function check_manifest(manifest)
 end
 
 -- Keeps the capabilities that the plugin has accepted. One that was not offered does not count.
-local function agree(session, manifest, offered)
+local function keep_agreed_capabilities(session, manifest, offered)
   local agreed = offered and extensions.set_of(given(manifest.capabilities)) or {}
   local offer = extensions.set_of(offered or {})
   for name in pairs(agreed) do
@@ -61,7 +61,7 @@ function host.open(session)
   local ok
   ok, err = check_manifest(manifest)
   if not ok then return nil, err end
-  agree(session, manifest, offered)
+  keep_agreed_capabilities(session, manifest, offered)
   return manifest
 end
 
@@ -73,14 +73,14 @@ local EXECUTE = json.order { "operation", "args", "context" }
 local CONTEXT = json.order { "workdir", "phase", "env", "timeout", "agent" }
 local AGENT = json.order { "prompt", "output" }
 
-local function invalid(format, ...) return nil, errors.new("invalid", format:format(...)) end
+local function invalid_call(format, ...) return nil, errors.new("invalid", format:format(...)) end
 
 local PHASES = { setup = true, verify = true, cleanup = true }
 
 local function check_env(env)
   for name, value in pairs(env or {}) do
     if type(name) ~= "string" or type(value) ~= "string" then
-      return invalid("context.env: strings by name expected, got %s at %s", type(value), tostring(name))
+      return invalid_call("context.env: strings by name expected, got %s at %s", type(value), tostring(name))
     end
   end
   return true
@@ -88,24 +88,24 @@ end
 
 local function check_agent(agent, phase)
   if not agent then return true end
-  if phase ~= "verify" then return invalid('context.agent is for the phase "verify", and this is %q', phase) end
+  if phase ~= "verify" then return invalid_call('context.agent is for the phase "verify", and this is %q', phase) end
   for _, name in ipairs { "prompt", "output" } do
     local value = agent[name]
     if value ~= nil and type(value) ~= "string" then
-      return invalid("context.agent.%s: string expected, got %s", name, type(value))
+      return invalid_call("context.agent.%s: string expected, got %s", name, type(value))
     end
   end
   return true
 end
 
 local function check_context(context, phase)
-  if not PHASES[phase] then return invalid("context.phase: setup, verify or cleanup expected, got %q", phase) end
+  if not PHASES[phase] then return invalid_call("context.phase: setup, verify or cleanup expected, got %q", phase) end
   local ok, err = check_env(context.env)
   if not ok then return nil, err end
   return check_agent(context.agent, phase)
 end
 
-local function context_of(context)
+local function execute_context(context)
   local phase = context.phase or "setup"
   local ok, err = check_context(context, phase)
   if not ok then return nil, err end
@@ -121,12 +121,12 @@ end
 
 -- Encoded contexts are kept: that of calls without options, and the last one of calls with options, which most calls
 -- repeat.
-local function encoded_context(state, context)
-  if context.env or context.agent then return context_of(context) end
+local function cached_execute_context(state, context)
+  if context.env or context.agent then return execute_context(context) end
   local timeout, workdir, phase = context.timeout, context.workdir, context.phase
   local last = state.last_context
   if last and last.timeout == timeout and last.workdir == workdir and last.phase == phase then return last.encoded end
-  local sent, err = context_of(context)
+  local sent, err = execute_context(context)
   if not sent then return nil, err end
   local encoded = json.raw(json.encode(sent))
   if context.is_shared then
@@ -137,10 +137,10 @@ local function encoded_context(state, context)
   return encoded
 end
 
-local function packed_args(session, args)
+local function pack_args(session, args)
   if session.state.agreed.bytes then return extensions.pack(args) end
   local where = extensions.find_bytes(args, "")
-  if where then return invalid("the arguments have bytes at %s, which this plugin does not take", where) end
+  if where then return invalid_call("the arguments have bytes at %s, which this plugin does not take", where) end
   return args
 end
 
@@ -158,7 +158,7 @@ local function check_outputs(session, operation, outputs)
   return outputs
 end
 
-local function outputs_of(session, operation, outputs)
+local function read_outputs(session, operation, outputs)
   if outputs == nil or not session.state.agreed.bytes then return check_outputs(session, operation, outputs) end
   local unpacked, message = extensions.unpack(outputs)
   if not unpacked then return protocol_error("its result of %q: outputs: %s", operation, message) end
@@ -177,14 +177,14 @@ local function read_result(session, operation, result)
     outcome[name] = value
   end
   local err
-  outcome.outputs, err = outputs_of(session, operation, outcome.outputs)
+  outcome.outputs, err = read_outputs(session, operation, outcome.outputs)
   if err then return nil, err end
   if not outcome.success then outcome.error = outcome.error or outcome.message or NO_REASON end
   return outcome
 end
 
 -- Most results have nothing but a message. `read_result` reads the others.
-local function outcome_of(session, operation, result)
+local function read_outcome(session, operation, result)
   if type(result) == "table" then
     local success, message = result.success, result.message
     if success == true and result.outputs == nil and result.error == nil and type(message) == "string" then
@@ -199,7 +199,7 @@ end
 
 -- {====== Execute: call ======
 
-local function options_of(context)
+local function call_options(context)
   local timeout = context.wait_timeout
   if timeout == nil then timeout = context.timeout end
   return { timeout = timeout }
@@ -212,7 +212,7 @@ end
 
 -- Progress and parts are sent with the id of the call.
 local function call_with_reports(session, params, context)
-  local call = session.peer:begin("execute", params, options_of(context))
+  local call = session.peer:begin("execute", params, call_options(context))
   if call.id then session.running[call.id] = context end
   local result, err = call:wait()
   if call.id then session.running[call.id] = nil end
@@ -224,29 +224,29 @@ end
 local function call_execute(session, params, context)
   if context.is_shared then return session.peer:call("execute", params) end
   if has_reports(session.state.agreed, context) then return call_with_reports(session, params, context) end
-  return session.peer:call("execute", params, options_of(context))
+  return session.peer:call("execute", params, call_options(context))
 end
 
 -- Either side may be the first to notice a timeout.
-local function as_timeout(err)
+local function as_timeout_error(err)
   if err.kind == "remote" and err.code == TIMEOUT then err.kind = "timeout" end
   return err
 end
 
 function host.execute(session, operation, args, context)
   local state, sent_args, err = session.state, args, nil
-  if bytes.were_made or state.agreed.bytes then sent_args, err = packed_args(session, args) end
+  if bytes.were_made or state.agreed.bytes then sent_args, err = pack_args(session, args) end
   if not sent_args then return nil, err end
   local sent_context = state.sent_context
   if context ~= state.shared_context then
-    sent_context, err = encoded_context(state, context)
+    sent_context, err = cached_execute_context(state, context)
     if not sent_context then return nil, err end
   end
   local params = setmetatable({ operation = operation, args = sent_args, context = sent_context }, EXECUTE)
   local result
   result, err = call_execute(session, params, context)
-  if err ~= nil then return nil, as_timeout(err) end
-  return outcome_of(session, operation, result)
+  if err ~= nil then return nil, as_timeout_error(err) end
+  return read_outcome(session, operation, result)
 end
 
 -- }======
@@ -257,10 +257,10 @@ function host.close(session, seconds) session.peer:call("shutdown", {}, { timeou
 
 local LEVELS = { debug = "debug", info = "info", warn = "warn", warning = "warn", error = "error" }
 
-local function level_of(level) return LEVELS[level] or type(level) == "string" and LEVELS[level:lower()] end
+local function log_level(level) return LEVELS[level] or type(level) == "string" and LEVELS[level:lower()] end
 
 function host.handlers.log(session, params)
-  local level = type(params) == "table" and level_of(params.level)
+  local level = type(params) == "table" and log_level(params.level)
   if level and type(params.message) == "string" then
     return session:log(level, params.message, given(params.data))
   end
@@ -268,12 +268,12 @@ function host.handlers.log(session, params)
 end
 
 -- The context of the call that a message is about, if the call is still running.
-local function context_for(session, params)
+local function running_context(session, params)
   return type(params) == "table" and params.id ~= nil and session.running[params.id]
 end
 
 function host.handlers.progress(session, params)
-  local context = context_for(session, params)
+  local context = running_context(session, params)
   if not context or not context.on_progress or type(params.value) ~= "number" then return end
   local message = params.message
   if type(message) ~= "string" then message = nil end
@@ -281,7 +281,7 @@ function host.handlers.progress(session, params)
 end
 
 function host.handlers.part(session, params)
-  local context = context_for(session, params)
+  local context = running_context(session, params)
   if not context or not context.on_part then return end
   local part, message = params.part, nil
   if session.state.agreed.bytes then part, message = extensions.unpack(part) end

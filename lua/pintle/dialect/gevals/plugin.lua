@@ -17,12 +17,12 @@ local plugin = {}
 
 -- {====== Checks ======
 
-local function missing(name)
+local function missing_member(name)
   return errors.new("invalid", ("Invalid Request: %s is missing"):format(name), { code = jsonrpc.INVALID_REQUEST })
 end
 
 local function check_required(value, expected, name)
-  if given(value) == nil then return nil, missing(name) end
+  if given(value) == nil then return nil, missing_member(name) end
   return jsonrpc.check(value, expected, name)
 end
 
@@ -38,14 +38,14 @@ local MANIFEST = json.order { "name", "version", "protocolVersion", "description
   "capabilities" }
 local OPERATION = json.order { "description", "params" }
 
-local function requires_of(manifest)
+local function described_requires(manifest)
   if #manifest.requires == 0 then return nil end
   local list = json.array()
   for i, requirement in ipairs(manifest.requires) do list[i] = { command = requirement.command } end
   return list
 end
 
-local function operations_of(manifest)
+local function described_operations(manifest)
   local operations = setmetatable({}, json.order(manifest.names))
   for name, operation in pairs(manifest.operations) do
     local params = ordered_schema(operation.params)
@@ -61,13 +61,13 @@ function plugin.manifest(self)
     version = manifest.version,
     protocolVersion = require("pintle.dialect.gevals").version,
     description = manifest.description,
-    requires = requires_of(manifest),
-    operations = operations_of(manifest),
+    requires = described_requires(manifest),
+    operations = described_operations(manifest),
   }, MANIFEST)
 end
 
 -- The capabilities that both sides have; nil if the host offers none.
-local function agree(server, offered)
+local function agreed_capabilities(server, offered)
   offered = offered ~= nil and extensions.set_of(offered)
   return offered and extensions.agree(offered, server.plugin.manifest.capabilities) or nil
 end
@@ -80,7 +80,7 @@ local function check_initialize(params)
 end
 
 -- The initializers log to the host and see the capabilities. If one of them fails, both are undone.
-local function begin(server, config, agreed)
+local function run_initializers(server, config, agreed)
   local had_host, capabilities = server.state.has_host, server.capabilities
   server.state.has_host, server.capabilities = true, agreed or capabilities
   local ok, err = server:initialize(config)
@@ -88,11 +88,11 @@ local function begin(server, config, agreed)
   return ok, err
 end
 
-local function initialize(server, params)
+local function handle_initialize(server, params)
   local ok, err = check_initialize(params)
   if not ok then return nil, err end
-  local agreed = agree(server, params.capabilities)
-  ok, err = begin(server, given(params.config), agreed)
+  local agreed = agreed_capabilities(server, params.capabilities)
+  ok, err = run_initializers(server, given(params.config), agreed)
   if not ok then return nil, err end
   local manifest = plugin.manifest(server.plugin)
   if agreed then
@@ -109,7 +109,7 @@ end
 local PHASES = { setup = true, verify = true, cleanup = true }
 
 -- An empty text counts as missing: the client of gevals sends `""` for an unknown phase.
-local function text_of(value)
+local function nonempty_text(value)
   if value ~= "" then return given(value) end
 end
 
@@ -156,18 +156,18 @@ local function read_context(context)
   if context == nil then return {} end
   local ok, err = check_context(context)
   if not ok then return nil, err end
-  local phase = text_of(context.phase)
+  local phase = nonempty_text(context.phase)
   if phase and not PHASES[phase] then
     return invalid_params("context.phase: setup, verify or cleanup expected, got %q", phase)
   end
   local env, timeout, agent
   env, err = read_env(given(context.env))
   if err then return nil, err end
-  timeout, err = read_timeout(text_of(context.timeout))
+  timeout, err = read_timeout(nonempty_text(context.timeout))
   if err then return nil, err end
   agent, err = read_agent(given(context.agent))
   if err then return nil, err end
-  return { workdir = text_of(context.workdir), phase = phase, env = env, timeout = timeout, agent = agent }
+  return { workdir = nonempty_text(context.workdir), phase = phase, env = env, timeout = timeout, agent = agent }
 end
 
 -- Most requests repeat the context of the last one: then the peer gives the same table again (`repeated`). The
@@ -191,7 +191,7 @@ end
 local function read_params(server, params)
   local ok, err = check_required(params, "object", "params")
   if ok then ok, err = check_required(params.operation, "string", "operation") end
-  if ok and params.args == nil then ok, err = nil, missing "args" end
+  if ok and params.args == nil then ok, err = nil, missing_member "args" end
   if ok then ok, err = jsonrpc.check(params.args, "object", "args") end
   if ok then ok, err = jsonrpc.check(params.context, "object", "context") end
   if not ok then return nil, err end
@@ -204,7 +204,7 @@ local function read_params(server, params)
 end
 
 -- Whether nothing has to be converted. `read_params` reads the other requests.
-local function is_usual(server, params)
+local function is_usual_execute(server, params)
   local context = type(params) == "table" and params.context
   return context and context == server.state.received_context and server.operations[params.operation]
     and kind_of(params.args) == "object" and not server.capabilities.bytes
@@ -222,7 +222,7 @@ local function output_error(operation, name, problem)
 end
 
 -- Outputs are text in this protocol.
-local function output_of(server, operation, name, value)
+local function output_text(server, operation, name, value)
   local lua_type = type(value)
   if lua_type == "string" then return value end
   if lua_type == "boolean" then return tostring(value) end
@@ -236,11 +236,11 @@ local function output_of(server, operation, name, value)
   output_error(operation, name, ("text expected, got %s; pintle.json.encode makes some of it"):format(kind_of(value)))
 end
 
-local function outputs_of(server, operation, values)
+local function output_texts(server, operation, values)
   local outputs = {}
   for name, value in pairs(values) do
     if type(name) ~= "string" then output_error(operation, name, "a string expected as its name") end
-    outputs[name] = output_of(server, operation, name, value)
+    outputs[name] = output_text(server, operation, name, value)
   end
   return outputs
 end
@@ -249,9 +249,9 @@ end
 
 -- {====== Handlers ======
 
-local function execute(server, params, request)
+local function handle_execute(server, params, request)
   local args, context
-  if is_usual(server, params) then
+  if is_usual_execute(server, params) then
     args, context = params.args, server.state.context
   else
     args, context = read_params(server, params)
@@ -259,11 +259,11 @@ local function execute(server, params, request)
   end
   local outcome, err = server:execute(params.operation, args, context, request)
   if not outcome then return nil, err end
-  if outcome.outputs then outcome.outputs = outputs_of(server, params.operation, outcome.outputs) end
+  if outcome.outputs then outcome.outputs = output_texts(server, params.operation, outcome.outputs) end
   return setmetatable(outcome, RESULT)
 end
 
-local function shutdown(server, request)
+local function handle_shutdown(server, request)
   server:shutdown(request)
   server:exit(0)
   return {}
@@ -271,9 +271,9 @@ end
 
 function plugin.handlers(server)
   return {
-    initialize = function(params) return initialize(server, params) end,
-    execute = function(params, request) return execute(server, params, request) end,
-    shutdown = function(_, request) return shutdown(server, request) end,
+    initialize = function(params) return handle_initialize(server, params) end,
+    execute = function(params, request) return handle_execute(server, params, request) end,
+    shutdown = function(_, request) return handle_shutdown(server, request) end,
   }
 end
 
@@ -287,7 +287,7 @@ local SHORT = 1024 -- bytes of a text that needs no measuring
 local FEW = 8 -- members that need no measuring, if they are short
 local KEPT_MESSAGE, KEPT_DATA = 4096, 16384 -- bytes; escapes make them at most six times and twice as long
 
-local function cut(text, most)
+local function cut_text(text, most)
   if #text <= most then return text end
   while text:byte(most + 1) & 0xC0 == 0x80 do most = most - 1 end
   return text:sub(1, most) .. "…"
@@ -298,7 +298,7 @@ local function log_params(level, message, data)
 end
 
 -- Data is an object in this protocol.
-local function as_object(data)
+local function data_as_object(data)
   if data == nil or kind_of(data) == "object" then return data end
   return { value = data }
 end
@@ -316,13 +316,13 @@ end
 
 -- The params of a log message that may be too long for a line: then they are cut, with a note that says so.
 local function measured_log_params(level, message, data)
-  local params = log_params(level, message, as_object(data))
+  local params = log_params(level, message, data_as_object(data))
   local ok, text = pcall(json.encode, params)
   if not ok then return nil, errors.new("invalid", "log: " .. text) end
   if #text <= MOST_PARAMS then return json.raw(text) end
   local kept = data ~= nil and json.encode(params.data)
-  return log_params(level, cut(message, KEPT_MESSAGE), kept and {
-    truncated = true, bytes = #kept, json = cut(kept, KEPT_DATA),
+  return log_params(level, cut_text(message, KEPT_MESSAGE), kept and {
+    truncated = true, bytes = #kept, json = cut_text(kept, KEPT_DATA),
   } or nil)
 end
 

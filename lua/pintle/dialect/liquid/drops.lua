@@ -27,7 +27,7 @@ local trail = json.watch { "_rpc_drop", "_instantiate", "_ruby_type" }
 function drops.is(value) return getmetatable(value) == metatable end
 
 -- During one render, an object is always the same drop.
-local function drop_of(marker, scope)
+local function drop_of_marker(marker, scope)
   local id = marker._rpc_drop
   local drop = scope.known[id]
   if drop then return drop end
@@ -37,16 +37,16 @@ local function drop_of(marker, scope)
   return drop
 end
 
-local unmark_members
+local replace_markers
 
-local function unmark(value, scope)
-  if type(value._rpc_drop) == "string" then return drop_of(value, scope) end
-  return unmark_members(value, scope)
+local function replace_marker(value, scope)
+  if type(value._rpc_drop) == "string" then return drop_of_marker(value, scope) end
+  return replace_markers(value, scope)
 end
 
-function unmark_members(container, scope)
+function replace_markers(container, scope)
   for name, member in next, container do
-    if type(member) == "table" then container[name] = unmark(member, scope) end
+    if type(member) == "table" then container[name] = replace_marker(member, scope) end
   end
   return container
 end
@@ -60,16 +60,16 @@ local function is_other_marker(value) return value._instantiate ~= nil or value.
 
 -- Like unmark, but visits only tables with markers, and collects their places. Markers inside of a marker are not
 -- collected.
-local function unmark_on_trail(container, scope, places)
+local function replace_markers_on_trail(container, scope, places)
   for name, member in next, container do
     if trail[member] then
       local is_drop = type(member._rpc_drop) == "string"
       local is_place = is_drop or is_other_marker(member)
       if is_place and places then places[#places + 1] = { container = container, name = name } end
       if is_drop then
-        container[name] = drop_of(member, scope)
+        container[name] = drop_of_marker(member, scope)
       else
-        unmark_on_trail(member, scope, not is_place and places or nil)
+        replace_markers_on_trail(member, scope, not is_place and places or nil)
       end
     end
   end
@@ -83,13 +83,13 @@ end
 ---@return pintle.liquid.place[]? places of all markers; nil if they are not known
 function drops.receive(environment, peer, received)
   local scope = { peer = peer, known = {} }
-  if trail[received] == nil then return unmark_members(environment, scope) end
+  if trail[received] == nil then return replace_markers(environment, scope) end
   local places = {}
-  if trail[environment] then unmark_on_trail(environment, scope, places) end
+  if trail[environment] then replace_markers_on_trail(environment, scope, places) end
   return environment, places
 end
 
-local function request(self, method, params, member, expected)
+local function request_drop(self, method, params, member, expected)
   local result, err = self.scope.peer:call(method, params)
   if err ~= nil then return nil, err.message end
   if not jsonrpc.is_object(result) then
@@ -102,17 +102,17 @@ local function request(self, method, params, member, expected)
     return nil, ("the answer to %s: %s: %s expected, got %s"):format(method, member, expected, json.kind(value))
   end
   if value == nil then return json.null end
-  return type(value) == "table" and unmark(value, self.scope) or value
+  return type(value) == "table" and replace_marker(value, self.scope) or value
 end
 
 ---@param property string|integer
 ---@return any value, string? message
 function methods:get(property)
-  return request(self, "drop_get", setmetatable({ drop_id = self.id, property = property }, GET), "value")
+  return request_drop(self, "drop_get", setmetatable({ drop_id = self.id, property = property }, GET), "value")
 end
 
 ---@return any[]? items, string? message
-function methods:iterate() return request(self, "drop_iterate", { drop_id = self.id }, "items", "array") end
+function methods:iterate() return request_drop(self, "drop_iterate", { drop_id = self.id }, "items", "array") end
 
 ---@param method string
 ---@param args? any[]
@@ -121,7 +121,7 @@ function methods:call(method, args)
   local list = json.array()
   for i = 1, #(args or {}) do list[i] = args[i] end
   local params = { drop_id = self.id, method = method, args = list }
-  return request(self, "drop_call", setmetatable(params, CALL), "value")
+  return request_drop(self, "drop_call", setmetatable(params, CALL), "value")
 end
 
 return drops

@@ -1,5 +1,5 @@
--- The host: has templates rendered. It executes the operation `render`, or a tag: a template that is nothing else, with
--- the arguments as its environment.
+-- The host: has templates rendered. It executes the operation `render`, or a tag: a template of one tag, with the
+-- arguments as its environment.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -14,7 +14,7 @@ local json = core.json
 
 local host = { handlers = {} }
 
-local function invalid(format, ...) return nil, errors.new("invalid", format:format(...)) end
+local function invalid_args(format, ...) return nil, errors.new("invalid", format:format(...)) end
 
 local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
@@ -24,7 +24,7 @@ local function protocol_error(format, ...) return nil, errors.new("protocol", fo
 
 local function new_templates() return { ids = {}, keys = {}, next = 1 } end
 
-local function remember(self, key, id)
+local function remember_template(self, key, id)
   local old = self.keys[self.next]
   if old then self.ids[old] = nil end
   self.ids[key], self.keys[self.next] = id, key
@@ -45,14 +45,14 @@ end
 
 -- The id of a template, which is compiled if it is not known. Returns the id, an error, the result of compile if the
 -- template has errors, and whether the template was known.
-local function template_id(self, peer, params, timeout)
+local function compiled_template_id(self, peer, params, timeout)
   local key = json.encode(params)
   if self.ids[key] then return self.ids[key], nil, nil, true end
   local result, err = peer:call("compile", params, { timeout = timeout })
   if err ~= nil then return nil, err end
   local id, problem
   id, err, problem = read_compiled(result)
-  if id then remember(self, key, id) end
+  if id then remember_template(self, key, id) end
   return id, err, problem
 end
 
@@ -76,10 +76,12 @@ local TYPES = {
 local function check_args(args)
   for name, value in pairs(args) do
     local expected = TYPES[name]
-    if not expected then return invalid("render: there is no %q", tostring(name)) end
-    if type(value) ~= expected then return invalid("render: %s: %s expected, got %s", name, expected, type(value)) end
+    if not expected then return invalid_args("render: there is no %q", tostring(name)) end
+    if type(value) ~= expected then
+      return invalid_args("render: %s: %s expected, got %s", name, expected, type(value))
+    end
   end
-  if not args.template then return invalid "render: template is missing" end
+  if not args.template then return invalid_args "render: template is missing" end
   return true
 end
 
@@ -88,7 +90,7 @@ local function valid_files(args)
   local files = {}
   for name, text in pairs(args.filesystem) do
     if type(name) ~= "string" or type(text) ~= "string" then
-      return invalid("render: filesystem: texts by name expected, got %s at %s", type(text), tostring(name))
+      return invalid_args("render: filesystem: texts by name expected, got %s at %s", type(text), tostring(name))
     end
     files[wire.valid_text(name)] = wire.valid_text(text)
   end
@@ -128,7 +130,7 @@ local function render_params(args)
 end
 
 local function tag_params(operation)
-  if operation:find "[%c{}%%]" then return invalid("%q is not a valid tag name", operation) end
+  if operation:find "[%c{}%%]" then return invalid_args("%q is not a valid tag name", operation) end
   return render_params { template = ("{%% %s %%}"):format(operation), strict_errors = true }
 end
 
@@ -145,14 +147,14 @@ local function compile_failure(result)
   return failed_outcome(wire.error_text(result.error, "the template does not compile"), result)
 end
 
-local function object_of(value) return jsonrpc.is_object(value) and value or nil end
+local function object_or_nil(value) return jsonrpc.is_object(value) and value or nil end
 
 -- A failed render is an error response with a code of its own. Any other error is not an outcome.
-local function read_error(err)
+local function read_render_error(err)
   if err.kind ~= "remote" or err.code ~= wire.RENDER_ERROR then return nil, err end
-  local data = object_of(err.data) or {}
+  local data = object_or_nil(err.data) or {}
   local problem = { type = data.type, message = err.message, line = data.line }
-  return failed_outcome(err.message, { errors = { problem } }, object_of(data.outputs))
+  return failed_outcome(err.message, { errors = { problem } }, object_or_nil(data.outputs))
 end
 
 -- A null member counts as missing.
@@ -173,12 +175,12 @@ end
 
 -- `is_strict`: errors in the output are failures, even if the plugin does not support that.
 local function render_outcome(result, err, is_strict)
-  if err ~= nil then return read_error(err) end
+  if err ~= nil then return read_render_error(err) end
   local ok
   ok, err = check_rendered(result)
   if not ok then return nil, err end
   local first = jsonrpc.given(result.error) or is_strict and (jsonrpc.given(result.errors) or {})[1]
-  local outputs = object_of(result.outputs)
+  local outputs = object_or_nil(result.outputs)
   if first then return failed_outcome(wire.error_text(first, "the render failed"), result, outputs) end
   return { success = true, message = jsonrpc.given(result.output) or "", result = result, outputs = outputs }
 end
@@ -226,38 +228,38 @@ end
 
 -- {====== Execute ======
 
-local function time_left(deadline) return deadline and math.max(deadline - core.now(), 0) end
+local function seconds_left(deadline) return deadline and math.max(deadline - core.now(), 0) end
 
 -- A plugin may drop old templates.
 local function is_unknown_template(err)
   return err and err.code == jsonrpc.INVALID_PARAMS and err.message:find "template_id"
 end
 
-local function render(session, params, deadline, is_again)
+local function render_compiled(session, params, deadline, is_again)
   local state, peer = session.state, session.peer
-  local id, err, problem, is_old = template_id(state.templates, peer, params.compile, time_left(deadline))
+  local id, err, problem, is_old = compiled_template_id(state.templates, peer, params.compile, seconds_left(deadline))
   if not id then return nil, err, problem end
   params.render.template_id = id
   local result
-  result, err = peer:call("render", params.render, { timeout = time_left(deadline) })
+  result, err = peer:call("render", params.render, { timeout = seconds_left(deadline) })
   if is_old and not is_again and is_unknown_template(err) then
     forget_template(state.templates, params.compile)
-    return render(session, params, deadline, true)
+    return render_compiled(session, params, deadline, true)
   end
   return result, err
 end
 
-local function execute(session, params, environment, context)
+local function execute_template(session, params, environment, context)
   local scope <close> = objects.scope(session.state.objects)
   params.render.environment = scope:environment(environment)
-  return render(session, params, context.wait_timeout and core.now() + context.wait_timeout or false)
+  return render_compiled(session, params, context.wait_timeout and core.now() + context.wait_timeout or false)
 end
 
 local function execute_render(session, args, context)
   local params, err = render_params(args)
   if not params then return nil, err end
   local result, problem
-  result, err, problem = execute(session, params, args.environment or {}, context)
+  result, err, problem = execute_template(session, params, args.environment or {}, context)
   if problem then return compile_failure(problem) end
   return render_outcome(result, err, args.strict_errors)
 end
@@ -266,7 +268,7 @@ local function execute_tag(session, operation, args, context)
   local params, err = tag_params(operation)
   if not params then return nil, err end
   local result, problem
-  result, err, problem = execute(session, params, args, context)
+  result, err, problem = execute_template(session, params, args, context)
   if problem then
     return nil, errors.new("invalid", compile_failure(problem).error, { code = jsonrpc.METHOD_NOT_FOUND })
   end
@@ -323,7 +325,7 @@ local function drop_failure(session, object, raised)
 end
 
 -- An error that a drop raises is sent as its result, so that the render can go on.
-local function access(session, params, member, fn, ...)
+local function access_object(session, params, member, fn, ...)
   local entry, err = find_object(session, params)
   if not entry then return nil, err end
   local ok, value = pcall(fn, entry.object, ...)
@@ -334,14 +336,14 @@ local function access(session, params, member, fn, ...)
 end
 
 function host.handlers.drop_get(session, params)
-  return access(session, params, "value", objects.get, type(params) == "table" and params.property)
+  return access_object(session, params, "value", objects.get, type(params) == "table" and params.property)
 end
 
-function host.handlers.drop_iterate(session, params) return access(session, params, "items", objects.iterate) end
+function host.handlers.drop_iterate(session, params) return access_object(session, params, "items", objects.iterate) end
 
 function host.handlers.drop_call(session, params)
   local args = type(params) == "table" and jsonrpc.given(params.args) or {}
-  return access(session, params, "value", objects.call, type(params) == "table" and params.method,
+  return access_object(session, params, "value", objects.call, type(params) == "table" and params.method,
     session.state.objects and objects.unpack(session.state.objects, args))
 end
 

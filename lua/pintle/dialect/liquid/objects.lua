@@ -41,7 +41,7 @@ end
 
 local PLAIN = { ["pintle.order"] = true, ["pintle.raw"] = true, ["pintle.bigint"] = true }
 
-local function name_of(metatable)
+local function metatable_name(metatable)
   local name = type(metatable) == "table" and rawget(metatable, "__name")
   return type(name) == "string" and name or nil
 end
@@ -63,19 +63,19 @@ function objects.is(value)
   local kind = type(value)
   if kind ~= "table" and kind ~= "userdata" then return false end
   local metatable = getmetatable(value)
-  if metatable then return metatable ~= json.array_mt and not PLAIN[name_of(metatable)] end
+  if metatable then return metatable ~= json.array_mt and not PLAIN[metatable_name(metatable)] end
   return kind == "table" and is_class(value)
 end
 
 ---@param object any
 ---@return string
-function objects.type_of(object) return name_of(getmetatable(object)) or "Drop" end
+function objects.type_of(object) return metatable_name(getmetatable(object)) or "Drop" end
 
 -- }======
 
 -- {====== Sending ======
 
-local function mark(self, object)
+local function mark_object(self, object)
   local id = self.ids[object]
   if not id then
     if self.is_over then error("the render is over", 0) end
@@ -87,22 +87,22 @@ local function mark(self, object)
   return setmetatable({ _rpc_drop = id, type = objects.type_of(object) }, MARKER)
 end
 
-local pack
+local pack_value
 
-local function pack_table(self, value, parents)
+local function pack_table_members(self, value, parents)
   if parents[value] then return CIRCULAR end
   parents[value] = true
   local copy = setmetatable({}, getmetatable(value))
-  for name, member in next, value do copy[name] = pack(self, member, parents) end
+  for name, member in next, value do copy[name] = pack_value(self, member, parents) end
   parents[value] = nil
   return copy
 end
 
-function pack(self, value, parents)
+function pack_value(self, value, parents)
   local kind = type(value)
   if kind == "string" then return wire.valid_text(value) end
-  if objects.is(value) then return mark(self, value) end
-  if kind == "table" then return pack_table(self, value, parents) end
+  if objects.is(value) then return mark_object(self, value) end
+  if kind == "table" then return pack_table_members(self, value, parents) end
   local is_not_finite = kind == "number" and (value ~= value or value == math.huge or value == -math.huge)
   return is_not_finite and json.null or value
 end
@@ -110,15 +110,15 @@ end
 ---A value as it is sent: objects become markers, and what JSON cannot carry is replaced as the protocol requires.
 ---@param value any
 ---@return any
-function scope_methods:pack(value) return pack(self, value, {}) end
+function scope_methods:pack(value) return pack_value(self, value, {}) end
 
 ---The variables of a render. The table itself is not sent as a drop, whatever its metatable is.
 ---@param environment table
 ---@return table
 function scope_methods:environment(environment)
   local copy, metatable = {}, getmetatable(environment)
-  for name, value in pairs(environment) do copy[name] = pack(self, value, { [environment] = true }) end
-  return PLAIN[name_of(metatable)] and setmetatable(copy, metatable) or copy
+  for name, value in pairs(environment) do copy[name] = pack_value(self, value, { [environment] = true }) end
+  return PLAIN[metatable_name(metatable)] and setmetatable(copy, metatable) or copy
 end
 
 -- }======
@@ -146,7 +146,7 @@ local function metamethod(object, name)
 end
 
 -- A userdata may have no __index.
-local function member(object, name)
+local function object_member(object, name)
   if type(object) == "table" or metamethod(object, "__index") then return object[name] end
 end
 
@@ -154,7 +154,7 @@ end
 -- with `_`.
 local function public_member(object, name)
   if name:find "^__" then return nil end
-  local value = member(object, name)
+  local value = object_member(object, name)
   local is_private = type(value) == "function" and (name == "new" or name:find "^_")
   if not is_private then return value end
 end
@@ -165,7 +165,7 @@ local function value_or_raise(value, message)
   return value
 end
 
-local function length(object)
+local function object_length(object)
   local has_length = type(object) == "table" or metamethod(object, "__len")
   return has_length and #object or 0
 end
@@ -178,25 +178,25 @@ function DEFAULTS.to_s(object)
 end
 
 function DEFAULTS.size(object)
-  local size = length(object)
+  local size = object_length(object)
   return (size > 0 or metamethod(object, "__len")) and size or nil
 end
 
-function DEFAULTS.first(object) return length(object) > 0 and object[1] or nil end
+function DEFAULTS.first(object) return object_length(object) > 0 and object[1] or nil end
 
 function DEFAULTS.last(object)
-  local last = length(object)
+  local last = object_length(object)
   return last > 0 and object[last] or nil
 end
 
 -- Templates count items from 0, and with negative numbers from the end.
-local function item(object, index)
-  if index < 0 then index = length(object) + index end
-  return member(object, index + 1)
+local function object_item(object, index)
+  if index < 0 then index = object_length(object) + index end
+  return object_member(object, index + 1)
 end
 
 -- Functions and threads have no JSON form: they are sent as null.
-local function sendable(value)
+local function value_or_null(value)
   local kind = type(value)
   if kind ~= "function" and kind ~= "thread" then return value end
 end
@@ -206,22 +206,22 @@ end
 ---@param property string|integer
 ---@return any
 function objects.get(object, property)
-  if math.type(property) == "integer" then return sendable(item(object, property)) end
+  if math.type(property) == "integer" then return value_or_null(object_item(object, property)) end
   if type(property) ~= "string" then error("property: string or integer expected", 0) end
   local value = public_member(object, property)
-  if type(value) == "function" then return sendable(value_or_raise(value(object))) end
+  if type(value) == "function" then return value_or_null(value_or_raise(value(object))) end
   if value == nil and DEFAULTS[property] then return DEFAULTS[property](object) end
   return value
 end
 
-local function add(items, value)
+local function add_item(items, value)
   if #items >= MOST_ITEMS then error(("more than %d items"):format(MOST_ITEMS), 0) end
   items[#items + 1] = value
 end
 
-local function collect(iterator, state, control)
+local function collect_items(iterator, state, control)
   local items = json.array()
-  for value in iterator, state, control do add(items, value) end
+  for value in iterator, state, control do add_item(items, value) end
   return items
 end
 
@@ -229,14 +229,14 @@ end
 ---@param object any
 ---@return any[]
 function objects.iterate(object)
-  local each = member(object, "each")
+  local each = object_member(object, "each")
   if type(each) == "function" then
     local list, state, control = each(object)
-    if type(list) == "function" then return collect(list, state, control) end
+    if type(list) == "function" then return collect_items(list, state, control) end
     object = value_or_raise(list, state) or {}
   end
   local items = json.array()
-  for i = 1, length(object) do add(items, object[i]) end
+  for i = 1, object_length(object) do add_item(items, object[i]) end
   return items
 end
 
@@ -254,7 +254,7 @@ function objects.call(object, method, args)
   for i = 1, #args do
     if args[i] ~= json.null then given[i] = args[i] end
   end
-  return sendable(value_or_raise(fn(object, table.unpack(given, 1, #args))))
+  return value_or_null(value_or_raise(fn(object, table.unpack(given, 1, #args))))
 end
 
 -- }======

@@ -27,7 +27,7 @@ function plugin.manifest(self)
   }, MANIFEST)
 end
 
-local function initialize(server, received)
+local function handle_initialize(server, received)
   local given = requests.read("initialize", received)
   given:optional("version", "string")
   if given.problem then return nil, given.problem end
@@ -57,7 +57,7 @@ local function is_tag(manifest, name)
   return operation ~= nil and not (own and own.is_engine)
 end
 
-local function line_of(source, at)
+local function line_number(source, at)
   local _, breaks = source:sub(1, at - 1):gsub("\n", "")
   return breaks + 1
 end
@@ -67,7 +67,7 @@ local function find_tag(manifest, source)
   local before, trim, name, trim_after, after = source:match "^(%s*){%%(%-?)%s*(.-)%s*(%-?)%%}(%s*)$"
   if not name or not is_tag(manifest, name) then return nil end
   return {
-    operation = name, line = line_of(source, #before + 1),
+    operation = name, line = line_number(source, #before + 1),
     before = trim == "" and before or "", after = trim_after == "" and after or "",
   }
 end
@@ -92,7 +92,7 @@ end
 local function syntax_error(manifest, source)
   local at, name = source:match "(){%%%-?%s*([^%s%%}]+)"
   if name then name = name:gsub("%-$", "") end
-  local line = line_of(source, at or 1)
+  local line = line_number(source, at or 1)
   local message = ("Liquid syntax error (line %d): %s"):format(line, tag_error(manifest, name))
   return { type = "syntax_error", message = message, line = line }
 end
@@ -145,7 +145,7 @@ local function engine_of(manifest)
   return own and own.compile and own
 end
 
-local function compile(server, received, request)
+local function handle_compile(server, received, request)
   local params, err = requests.compile(received)
   if not params then return nil, err end
   local manifest = server.plugin.manifest
@@ -168,7 +168,7 @@ end
 
 local RENDERED = json.order { "output", "errors", "outputs" }
 
-local function answer(output, errors, outputs)
+local function render_result(output, errors, outputs)
   if output == nil then return nil, wire.render_error(errors) end
   if type(output) ~= "string" then error("render: the output is a " .. type(output) .. ", not a string", 0) end
   local result = { output = wire.valid_text(output), errors = wire.problem_list(errors), outputs = outputs }
@@ -180,18 +180,18 @@ local function unknown_template(id)
   return requests.error(message, "template_id", "Expected a template_id from compile")
 end
 
-local function render(server, received, request)
+local function handle_render(server, received, request)
   local params, err = requests.render(received)
   if not params then return nil, err end
   local kept = server.state.templates and server.state.templates[params.template_id]
   if not kept then return nil, unknown_template(params.template_id) end
   local environment
   environment, params.options.markers = drops.receive(params.environment, server.peer, received)
-  if kept.tag then return answer(render_tag(server, kept.tag, environment, params.options, request)) end
+  if kept.tag then return render_result(render_tag(server, kept.tag, environment, params.options, request)) end
   local ctx
   ctx, err = server:enter(request)
   if not ctx then return nil, err end
-  return answer(kept.engine.render(kept.template, environment, params.options, ctx))
+  return render_result(kept.engine.render(kept.template, environment, params.options, ctx))
 end
 
 -- }======
@@ -272,7 +272,7 @@ end
 
 -- }======
 
-local function quit(server, request)
+local function handle_quit(server, request)
   server:shutdown(request)
   server:exit(0)
 end
@@ -281,10 +281,10 @@ end
 ---@return table<string, pintle.handler>
 function plugin.handlers(server)
   return {
-    initialize = function(received) return initialize(server, received) end,
-    compile = function(received, request) return compile(server, received, request) end,
-    render = function(received, request) return render(server, received, request) end,
-    quit = function(_, request) return quit(server, request) end,
+    initialize = function(received) return handle_initialize(server, received) end,
+    compile = function(received, request) return handle_compile(server, received, request) end,
+    render = function(received, request) return handle_render(server, received, request) end,
+    quit = function(_, request) return handle_quit(server, request) end,
   }
 end
 

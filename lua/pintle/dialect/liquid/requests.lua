@@ -55,7 +55,7 @@ function methods:refuse(path, expected, got)
 end
 
 -- A parent that is not an object is reported when it is read itself.
-local function look_up(value, path)
+local function find_param(value, path)
   for name in path:gmatch "[^.]+" do
     if type(value) ~= "table" then return nil end
     value = value[name]
@@ -68,7 +68,7 @@ end
 ---@param expected "boolean"|"string"|"object"
 ---@return any
 function methods:optional(path, expected)
-  local value = look_up(self.given, path)
+  local value = find_param(self.given, path)
   if value == nil then return nil end
   local kind = json.kind(value)
   if kind == expected then return value end
@@ -93,7 +93,7 @@ end
 
 local MODES = { strict2 = true, strict = true, lax = true }
 
-local function error_mode(given)
+local function read_error_mode(given)
   local mode = given:optional("options.error_mode", "string")
   if mode and not MODES[mode] then
     given:refuse("options.error_mode", "'strict' or 'lax'", ("'%s'"):format(mode)) -- as the document words it
@@ -101,7 +101,7 @@ local function error_mode(given)
   return mode or "strict2"
 end
 
-local function filesystem(given)
+local function read_filesystem(given)
   local files = given:optional("filesystem", "object") or {}
   for name, text in pairs(files) do
     if type(text) ~= "string" then given:refuse("filesystem." .. name, "string", type(text)) end
@@ -124,11 +124,11 @@ function requests.compile(received)
   local source = given:required("template", "string")
   given:optional("options", "object")
   local options = {
-    error_mode = error_mode(given),
+    error_mode = read_error_mode(given),
     line_numbers = given:optional("options.line_numbers", "boolean"),
     template_name = given:optional("options.template_name", "string"),
     partial_path = given:optional("options.partial_path", "string"),
-    filesystem = filesystem(given),
+    filesystem = read_filesystem(given),
   }
   if given.problem then return nil, given.problem end
   return { source = source, options = options }
@@ -139,7 +139,7 @@ end
 -- {====== Render ======
 
 -- The later version of the protocol has the time in the registers.
-local function current_time(given)
+local function read_current_time(given)
   for _, path in ipairs { "options.registers.current_time", "frozen_time" } do
     local text = given:optional(path, "string")
     local seconds = text and wire.seconds(text)
@@ -174,7 +174,7 @@ function requests.render(received)
   for _, name in ipairs { "strict_variables", "strict_filters", "strict_errors" } do
     options[name] = given:optional("options." .. name, "boolean")
   end
-  options.now, options.current_time = current_time(given)
+  options.now, options.current_time = read_current_time(given)
   if given.problem then return nil, given.problem end
   return { template_id = template_id, environment = environment, options = options }
 end

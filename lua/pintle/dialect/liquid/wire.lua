@@ -12,7 +12,7 @@ local wire = {
 
 local REPLACEMENT = "\u{FFFD}"
 
-local function continuations(lead)
+local function continuation_byte_count(lead)
   if lead >= 0xC2 and lead <= 0xDF then return 1 end
   if lead >= 0xE0 and lead <= 0xEF then return 2 end
   return lead >= 0xF0 and lead <= 0xF4 and 3 or 0
@@ -22,10 +22,10 @@ end
 local SECOND = { [0xE0] = { 0xA0, 0xBF }, [0xED] = { 0x80, 0x9F }, [0xF0] = { 0x90, 0xBF }, [0xF4] = { 0x80, 0x8F } }
 
 -- The last byte of the invalid sequence that starts at `at`. Such a sequence is replaced as a whole.
-local function invalid_end(text, at)
+local function end_of_invalid_utf8(text, at)
   local lead = text:byte(at)
   local last = at
-  for i = 1, continuations(lead) - 1 do
+  for i = 1, continuation_byte_count(lead) - 1 do
     local range = i == 1 and SECOND[lead] or { 0x80, 0xBF }
     local byte = text:byte(at + i)
     if not byte or byte < range[1] or byte > range[2] then break end
@@ -43,7 +43,7 @@ function wire.valid_text(text)
   local parts, from = {}, 1
   while bad do
     parts[#parts + 1] = text:sub(from, bad - 1) .. REPLACEMENT
-    from = invalid_end(text, bad) + 1
+    from = end_of_invalid_utf8(text, bad) + 1
     bad = select(2, utf8.len(text, from))
   end
   return table.concat(parts) .. text:sub(from)
@@ -68,7 +68,7 @@ local function is_date(year, month, day)
 end
 
 -- The seconds of the day, and the rest of the text.
-local function read_clock(text)
+local function read_time_of_day(text)
   if text == "" then return 0, "" end
   local hour, minute, rest = text:match "^[Tt ](%d%d):(%d%d)(.*)$"
   if not hour then return nil end
@@ -83,7 +83,7 @@ end
 local UTC = { [""] = true, Z = true, z = true, UTC = true }
 
 -- The seconds that a zone is ahead of UTC.
-local function read_zone(text)
+local function read_time_zone(text)
   text = text:gsub("^ ", "")
   if UTC[text] then return 0 end
   local sign, hours, minutes = text:match "^([+-])(%d%d):?(%d%d)$"
@@ -104,8 +104,8 @@ function wire.seconds(text)
   if not year then return nil end
   year, month, day = math.tointeger(year), math.tointeger(month), math.tointeger(day)
   if not is_date(year, month, day) then return nil end
-  local clock, zone = read_clock(rest)
-  local ahead = clock and read_zone(zone)
+  local clock, zone = read_time_of_day(rest)
+  local ahead = clock and read_time_zone(zone)
   return ahead and days_since_epoch(year, month, day) * 86400 + clock - ahead
 end
 

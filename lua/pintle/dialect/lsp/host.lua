@@ -32,21 +32,21 @@ local OPTIONS = {
 
 -- {====== The params of initialize ======
 
-local function absolute(path)
+local function absolute_path(path)
   if path:sub(1, 1) == "/" then return path end
   return path == "." and lfs.currentdir() or lfs.currentdir() .. "/" .. path
 end
 
 -- The workspace folder as URI and path; nil if there is none.
-local function root_of(session)
+local function workspace_root(session)
   local root = session.options.root
   if root == false then return nil end
   if root and root:find "^%a[%w+.-]*://" then return root, wire.path(root) end
-  local path = absolute(root or session.cwd or ".")
+  local path = absolute_path(root or session.cwd or ".")
   return wire.uri(path), path
 end
 
-local function folders_of(root, path)
+local function workspace_folders(root, path)
   if not root then return json.null end
   local name = (path or root):match "([^/]+)/*$" or root
   return json.array { { uri = root, name = name } }
@@ -74,8 +74,8 @@ local function client_capabilities(session)
 end
 
 local function initialize_params(session)
-  local root, path = root_of(session)
-  session.state.folders = folders_of(root, path)
+  local root, path = workspace_root(session)
+  session.state.folders = workspace_folders(root, path)
   return setmetatable({
     processId = session.options.process_id == false and json.null or core.getpid(),
     clientInfo = { name = "pintle" },
@@ -92,7 +92,7 @@ end
 -- {====== Handshake ======
 
 -- The protocol does not describe the arguments of commands.
-local function operations_of(capabilities)
+local function read_operations(capabilities)
   local provider = jsonrpc.given(capabilities.executeCommandProvider)
   local commands = jsonrpc.is_object(provider) and jsonrpc.given(provider.commands)
   local operations = {}
@@ -102,13 +102,13 @@ local function operations_of(capabilities)
   return operations
 end
 
-local function description(session, result)
+local function read_description(session, result)
   local info = object_or_empty(result.serverInfo)
   return {
     name = jsonrpc.text(info.name) or session.name,
     version = jsonrpc.text(info.version) or false,
     is_version_free = true,
-    operations = operations_of(result.capabilities),
+    operations = read_operations(result.capabilities),
   }
 end
 
@@ -135,7 +135,7 @@ function host.open(session)
   local settings = session.options.settings
   if ok and settings then ok, err = session.peer:notify("workspace/didChangeConfiguration", { settings = settings }) end
   if not ok then return nil, err end
-  return description(session, result)
+  return read_description(session, result)
 end
 
 -- }======
@@ -145,14 +145,14 @@ end
 local COMMAND = json.order { "command", "arguments" }
 
 -- The arguments of a command are an array: an array is sent as it is, and an object as the only item of one.
-local function arguments_of(args)
+local function command_arguments(args)
   if next(args) == nil then return json.array() end
   if json.kind(args) == "array" then return args end
   return json.array { args }
 end
 
 -- A report may come without a percentage; the callback then gets the last one. The response tells the end.
-local function listener_of(context)
+local function progress_listener(context)
   local on_progress, last = context.on_progress, 0
   if not on_progress then return nil end
   return function(fraction, message, value)
@@ -168,9 +168,9 @@ end
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
-  local params = setmetatable({ command = operation, arguments = arguments_of(args) }, COMMAND)
+  local params = setmetatable({ command = operation, arguments = command_arguments(args) }, COMMAND)
   local result, err = session.peer:call("workspace/executeCommand", params,
-    { timeout = context.wait_timeout, on_progress = listener_of(context) })
+    { timeout = context.wait_timeout, on_progress = progress_listener(context) })
   if err == nil then return outcomes.read(result) end
   if err.kind == "remote" and err.code == wire.REQUEST_FAILED then return outcomes.read_failure(err) end
   return nil, err
@@ -207,7 +207,7 @@ host.defaults["$/logTrace"] = function(session, params)
 end
 
 -- Only the first report has the title.
-local function title_of(session, token, value)
+local function progress_title(session, token, value)
   local titles = session.state.titles or {}
   session.state.titles = titles
   if token == nil then return "progress" end
@@ -220,7 +220,7 @@ end
 host.defaults["$/progress"] = function(session, params)
   params = object_or_empty(params)
   local value = object_or_empty(params.value)
-  local parts = { title_of(session, params.token, value) }
+  local parts = { progress_title(session, params.token, value) }
   if type(value.message) == "string" then parts[#parts + 1] = value.message end
   if type(value.percentage) == "number" then parts[#parts + 1] = ("%g%%"):format(math.floor(value.percentage)) end
   if value.kind == "end" then parts[#parts + 1] = "done" end
@@ -232,7 +232,7 @@ end
 -- {====== Requests of the server ======
 
 -- The part of the settings that "a.b" names; null if there is none.
-local function section_of(settings, section)
+local function settings_section(settings, section)
   local value = settings
   if type(section) == "string" and section ~= "" then
     for name in section:gmatch "[^.]+" do value = object_or_empty(value)[name] end
@@ -245,7 +245,7 @@ host.defaults["workspace/configuration"] = function(session, params)
   local items = jsonrpc.given(object_or_empty(params).items)
   local values = json.array()
   for i, item in ipairs(type(items) == "table" and items or {}) do
-    values[i] = section_of(session.options.settings, object_or_empty(item).section)
+    values[i] = settings_section(session.options.settings, object_or_empty(item).section)
   end
   return values
 end
@@ -258,14 +258,14 @@ end
 
 host.defaults["window/showDocument"] = function() return { success = false } end
 
-local function accept() return json.null end
+local function answer_null() return json.null end
 
 for _, method in ipairs {
   "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create",
   "workspace/codeLens/refresh", "workspace/diagnostic/refresh", "workspace/foldingRange/refresh",
   "workspace/inlayHint/refresh", "workspace/inlineValue/refresh", "workspace/semanticTokens/refresh",
 } do
-  host.defaults[method] = accept
+  host.defaults[method] = answer_null
 end
 
 -- }======

@@ -201,7 +201,7 @@ local function begin_progress(server, request, percentage, message)
   })
 end
 
-local function report(server, request, fraction, message)
+local function report_progress(server, request, fraction, message)
   if request.work_token == false then return true end
   local percentage = math.floor(fraction * 100 + 0.5)
   local reporting = server.state.reporting
@@ -248,7 +248,7 @@ function plugin.may_handle(server, request, params)
 end
 
 -- Some clients send other values; a plugin is configured with an object.
-local function config_of(server, params)
+local function plugin_config(server, params)
   local options = jsonrpc.given(params.initializationOptions)
   if options == nil or type(options) == "table" then return options end
   server:note("warn", "initializationOptions: an object expected, got " .. json.kind(options))
@@ -260,7 +260,7 @@ local function follow_client(server, pid)
   if not ok then server:note("warn", "processId: " .. err.message) end
 end
 
-local function initialize(server, params)
+local function handle_initialize(server, params)
   if server.state.stage then
     local message = "Invalid Request: initialize was sent already"
     return nil, errors.new("invalid", message, { code = jsonrpc.INVALID_REQUEST })
@@ -268,7 +268,7 @@ local function initialize(server, params)
   local ok, err = jsonrpc.check(params or json.null, "object", "params")
   if not ok then return nil, err end
   server.state.stage, server.client = "opening", jsonrpc.given(params) or {}
-  ok, err = server:initialize(config_of(server, server.client))
+  ok, err = server:initialize(plugin_config(server, server.client))
   if not ok then
     server.state.stage, server.client = nil, nil
     return nil, err
@@ -279,7 +279,7 @@ local function initialize(server, params)
 end
 
 -- An exit notification that arrives before shutdown is answered is carried out here.
-local function shutdown(server, request)
+local function handle_shutdown(server, request)
   local ok, err = check_open(server)
   if not ok then return nil, err end
   local state = server.state
@@ -289,7 +289,7 @@ local function shutdown(server, request)
   if state.is_to_exit then server:exit(0) end
 end
 
-local function exit(server)
+local function handle_exit(server)
   local state = server.state
   state.is_to_exit = true
   if state.stage ~= "closing" then server:exit(state.stage == "closed" and 0 or 1) end
@@ -304,7 +304,7 @@ local function invalid_params(format, ...)
 end
 
 -- The arguments of a command are an array, those of an operation have names: the only item is the object with all.
-local function args_of(list)
+local function operation_args(list)
   if #list > 1 then return invalid_params("arguments: one object expected, got %d items", #list) end
   local args = jsonrpc.given(list[1])
   if args == nil then return {} end
@@ -319,7 +319,7 @@ local function read_command(params)
   end
   local ok, err = jsonrpc.check(params.arguments, "array", "arguments")
   if not ok then return nil, err end
-  return args_of(jsonrpc.given(params.arguments) or {})
+  return operation_args(jsonrpc.given(params.arguments) or {})
 end
 
 local function find_operation(server, name)
@@ -331,7 +331,7 @@ local function find_operation(server, name)
 end
 
 -- The first workspace folder of the client; older clients send rootUri.
-local function workdir(client)
+local function client_directory(client)
   local folders = jsonrpc.given(client.workspaceFolders)
   local first = json.kind(folders) == "array" and folders[1]
   return jsonrpc.is_object(first) and wire.path(first.uri) or wire.path(client.rootUri)
@@ -346,7 +346,7 @@ local function execute_command(server, params, request)
   if not operation then return nil, err end
   request.title = operation.description or operation.name
   local outcome
-  outcome, err = server:execute(operation.name, args, { workdir = workdir(server.client) }, request)
+  outcome, err = server:execute(operation.name, args, { workdir = client_directory(server.client) }, request)
   if not outcome then return nil, err end
   if outcome.success then return outcomes.value(outcome) end
   return nil, outcomes.failure(outcome, wire.REQUEST_FAILED)
@@ -354,7 +354,7 @@ end
 
 -- }======
 
-local function ignore() end
+local function ignore_notification() end
 
 local function check_options(server)
   for name in pairs(server.plugin.manifest.dialects.lsp or {}) do
@@ -368,12 +368,12 @@ function plugin.handlers(server)
   check_options(server)
   local declared, manifest = server.plugin.methods, server.plugin.manifest
   local handlers = {
-    initialize = function(params) return initialize(server, params) end,
-    shutdown = function(_, request) return shutdown(server, request) end,
-    exit = function() exit(server) end,
+    initialize = function(params) return handle_initialize(server, params) end,
+    shutdown = function(_, request) return handle_shutdown(server, request) end,
+    exit = function() handle_exit(server) end,
   }
   -- The author may declare these.
-  if not declared.initialized then handlers.initialized = ignore end
+  if not declared.initialized then handlers.initialized = ignore_notification end
   if not declared["window/workDoneProgress/cancel"] then
     handlers["window/workDoneProgress/cancel"] = function(params) cancel_work(server, params) end
   end
@@ -406,7 +406,7 @@ end
 ---@return true?, pintle.error?
 function plugin.progress(server, request, fraction, message)
   if not server.client then return true end
-  return report(server, request, fraction, message)
+  return report_progress(server, request, fraction, message)
 end
 
 return plugin

@@ -22,17 +22,17 @@ function arguments.refuse(code, format, ...)
   return nil, errors.new("invalid", message, { code = code })
 end
 
-local function invalid(where, format, ...) return nil, ("%s: %s"):format(where, format:format(...)) end
+local function invalid_entry(where, format, ...) return nil, ("%s: %s"):format(where, format:format(...)) end
 
 local function wrong_type(where, name, value)
-  return invalid(where, "%s expected, got %s", name, types.describe(value))
+  return invalid_entry(where, "%s expected, got %s", name, types.describe(value))
 end
 
 -- {====== One value ======
 
 local function read_json(where, text)
   local value, message = json.decode(text)
-  if value == nil then return invalid(where, "JSON text expected: %s", message) end
+  if value == nil then return invalid_entry(where, "JSON text expected: %s", message) end
   return value
 end
 
@@ -57,7 +57,9 @@ local function read_declared(where, entry, schema, release)
   local form = types.form(schema, release)
   local name = given(entry.type) or form.type
   if form.is_json and name ~= "string" then return read_undeclared(where, entry, release) end
-  if not types.are_compatible(name, form.type) then return invalid(where, "%s expected, got %s", form.type, name) end
+  if not types.are_compatible(name, form.type) then
+    return invalid_entry(where, "%s expected, got %s", form.type, name)
+  end
   local value, message = read_as(where, form.type, entry.value)
   if message or not form.is_json then return value, message end
   if value == "" then return nil end
@@ -80,7 +82,7 @@ local function list_keys(schema)
   return #keys > 0 and "; there are " .. table.concat(keys, ", ") or ""
 end
 
-local function contains(list, wanted)
+local function list_contains(list, wanted)
   for _, name in ipairs(list or {}) do
     if name == wanted then return true end
   end
@@ -96,7 +98,7 @@ end
 -- A host sends all entries, also those that are not set. Those are left out if they are optional and have no default.
 local function is_unset(schema, key, value, release)
   local property = schema.properties and schema.properties[key]
-  if property == nil or contains(schema.required, key) then return false end
+  if property == nil or list_contains(schema.required, key) then return false end
   if type(property) == "table" and property.default ~= nil then return false end
   local form = types.form(property, release)
   if form.type == "path" and release.resolves_paths and is_base_directory(value) then return true end
@@ -104,15 +106,17 @@ local function is_unset(schema, key, value, release)
 end
 
 local function read_entry(where, entry, schema, release)
-  if kind(entry) ~= "object" then return invalid(where, "object expected, got %s", kind(entry)) end
+  if kind(entry) ~= "object" then return invalid_entry(where, "object expected, got %s", kind(entry)) end
   local key, name = entry.key, given(entry.type)
-  if type(key) ~= "string" then return invalid(where, "key: string expected, got %s", types.describe(key)) end
+  if type(key) ~= "string" then return invalid_entry(where, "key: string expected, got %s", types.describe(key)) end
   where = ("%s: key %q"):format(where:gsub("%[%d+%]$", ""), key)
   local property = schema.properties and schema.properties[key]
   if property == nil and not allows_others(schema) then
-    return invalid(where, "there is no such key%s", list_keys(schema))
+    return invalid_entry(where, "there is no such key%s", list_keys(schema))
   end
-  if name ~= nil and type(name) ~= "string" then return invalid(where, "type: string expected, got %s", kind(name)) end
+  if name ~= nil and type(name) ~= "string" then
+    return invalid_entry(where, "type: string expected, got %s", kind(name))
+  end
   if given(entry.value) == nil then return key end
   local value, message
   if property == nil then
@@ -150,7 +154,7 @@ end
 function arguments.values(where, list, schema, release, commands)
   if given(list) == nil then return {} end
   if kind(list) ~= "array" and not (kind(list) == "object" and next(list) == nil) then
-    return invalid(where, "array expected, got %s", kind(list))
+    return invalid_entry(where, "array expected, got %s", kind(list))
   end
   return read_entries(where, list, schema, release, commands)
 end

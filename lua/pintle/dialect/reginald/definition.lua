@@ -151,7 +151,7 @@ end
 ---@field flagOnly? boolean
 
 -- Required parameters first, in their order; then the others, sorted.
-local function names_of(schema)
+local function sort_parameters(schema)
   local names, is_required, others = {}, {}, {}
   for _, name in ipairs(schema.required or {}) do
     if schema.properties[name] ~= nil and not is_required[name] then
@@ -170,32 +170,32 @@ local function has_default(schema)
 end
 
 -- Hosts require a value, even if there is no default.
-local function value_of(schema, form)
+local function entry_value(schema, form)
   if not has_default(schema) then return types.zero(form.type) end
   if form.is_json then return json.encode(schema.default) end
   if type(schema.default) ~= "table" then return schema.default end
   return json.array(table.move(schema.default, 1, #schema.default, 1, {}))
 end
 
-local function usage_of(schema, form, given, is_required)
+local function flag_usage(schema, form, given, is_required)
   local words = { given.usage or type(schema) == "table" and schema.description or nil }
   if is_required and not has_default(schema) then words[#words + 1] = types.REQUIRED_MARK end
   if form.is_json then words[#words + 1] = types.JSON_MARK end
   return table.concat(words, " ")
 end
 
-local function flag_of(name, schema, form, release, given, is_required)
+local function entry_flag(name, schema, form, release, given, is_required)
   if given.flag == false then return nil end
-  local usage = usage_of(schema, form, given, is_required)
+  local usage = flag_usage(schema, form, given, is_required)
   local flag = { name = given.flag or name, shorthand = given.shorthand or "", [release.usage_member] = usage }
   return setmetatable(flag, release.flag_order)
 end
 
-local function entry_of(name, schema, release, given, is_required)
+local function new_entry(name, schema, release, given, is_required)
   local form = types.form(schema, release)
   return setmetatable({
-    key = name, value = value_of(schema, form), type = form.type,
-    flag = given and flag_of(name, schema, form, release, given, is_required),
+    key = name, value = entry_value(schema, form), type = form.type,
+    flag = given and entry_flag(name, schema, form, release, given, is_required),
     envOverride = given and given.envOverride, flagOnly = given and given.flagOnly or nil,
   }, release.entry_order)
 end
@@ -207,10 +207,10 @@ end
 function definition.entries(schema, release, given)
   local list = json.array()
   if not schema.properties then return list end
-  local names, is_required = names_of(schema)
+  local names, is_required = sort_parameters(schema)
   for i, name in ipairs(names) do
     local own = given and (given[name] or {})
-    list[i] = entry_of(name, schema.properties[name], release, own, is_required[name])
+    list[i] = new_entry(name, schema.properties[name], release, own, is_required[name])
   end
   return list
 end
@@ -251,7 +251,7 @@ local MANIFEST = json.order { "name", "version", "domain", "description", "execu
 local JULY_COMMAND = json.order { "name", "usage", "description", "aliases", "config", "commands" }
 local JULY_TASK = json.order { "taskType", "description", "provides", "config" }
 
-local function non_empty(list)
+local function nonempty_or_nil(list)
   if next(list) ~= nil then return list end
 end
 
@@ -277,9 +277,9 @@ local function july_commands(manifest)
     command.usage = definition.usage(command.name, item)
     command.description = item.operation.description
     command.aliases = given.aliases and json.array(table.move(given.aliases, 1, #given.aliases, 1, {}))
-    command.config = non_empty(command_entries(item, july))
+    command.config = nonempty_or_nil(command_entries(item, july))
   end
-  return non_empty(list)
+  return nonempty_or_nil(list)
 end
 
 local function july_tasks(manifest)
@@ -287,10 +287,10 @@ local function july_tasks(manifest)
   for i, item in ipairs(definition.all(manifest, "task")) do
     list[i] = setmetatable({
       taskType = item.operation.name, description = item.operation.description, provides = item.given.provides,
-      config = non_empty(definition.entries(item.operation.params, july)),
+      config = nonempty_or_nil(definition.entries(item.operation.params, july)),
     }, JULY_TASK)
   end
-  return non_empty(list)
+  return nonempty_or_nil(list)
 end
 
 local function script_name()

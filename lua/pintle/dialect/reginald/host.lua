@@ -37,7 +37,7 @@ local HELLO = json.order { "protocol", "protocolVersion" }
 local INITIALIZE = json.order { "logging", "config" }
 local LOGGING = json.order { "enabled", "level" }
 
-local function limit(session) return math.min(session.handshake_timeout, HANDSHAKE) end
+local function handshake_timeout(session) return math.min(session.handshake_timeout, HANDSHAKE) end
 
 local function check_answer(answer)
   if kind(answer) ~= "object" then
@@ -59,9 +59,9 @@ local function check_answer(answer)
 end
 
 -- The answer tells the release of the plugin, which may differ from that of the request.
-local function shake_hands(session, release)
+local function request_handshake(session, release)
   local params = setmetatable({ protocol = release.protocol, protocolVersion = wire.VERSION }, HELLO)
-  local answer, err = session.peer:call("handshake", params, { timeout = limit(session) })
+  local answer, err = session.peer:call("handshake", params, { timeout = handshake_timeout(session) })
   if err ~= nil then return nil, err end
   local spoken
   spoken, err = check_answer(answer)
@@ -70,7 +70,7 @@ local function shake_hands(session, release)
 end
 
 -- The config of the plugin as config entries, checked against the declared ones, and with their defaults.
-local function config_of(session, list, release)
+local function checked_config(session, list, release)
   local values = session.config
   if values ~= nil and kind(values) ~= "object" then
     return nil, errors.new("invalid", "config: an object expected, got " .. kind(values))
@@ -82,12 +82,12 @@ local function config_of(session, list, release)
   return received.write(full, list, release)
 end
 
-local function initialize(session, config)
+local function request_initialize(session, config)
   local params = setmetatable({
     logging = setmetatable({ enabled = true, level = session.options.level or LEVEL }, LOGGING),
     config = #config > 0 and config or nil,
   }, INITIALIZE)
-  local _, err = session.peer:call("initialize", params, { timeout = limit(session) })
+  local _, err = session.peer:call("initialize", params, { timeout = handshake_timeout(session) })
   if err ~= nil then return nil, err end
   return true
 end
@@ -99,10 +99,10 @@ local function init_state(session, release, from, member)
 end
 
 local function open_june(session, answer)
-  local config, err = config_of(session, answer.configs, june)
+  local config, err = checked_config(session, answer.configs, june)
   if not config then return nil, err end
   local ok
-  ok, err = initialize(session, config)
+  ok, err = request_initialize(session, config)
   if not ok then return nil, err end
   local operations = init_state(session, june, answer, "type")
   return { name = answer.name, version = given(answer.version) or false, operations = operations }
@@ -115,7 +115,7 @@ local function open_july(session, answer)
       tostring(discovered_manifest.name))
   end
   local from = discovered_manifest or {}
-  local config, err = config_of(session, from.config, july)
+  local config, err = checked_config(session, from.config, july)
   if not config then return nil, err end
   session.state.config = config
   return {
@@ -131,12 +131,12 @@ local function expected_release(session)
 end
 
 -- A plugin that does not support june may support july.
-local function negotiate(session)
-  local answer, spoken = shake_hands(session, june)
+local function negotiate_release(session)
+  local answer, spoken = request_handshake(session, june)
   if answer then return answer, spoken end
   if spoken.kind ~= "remote" and spoken.kind ~= "timeout" then return nil, spoken end
   local refused = spoken
-  answer, spoken = shake_hands(session, july)
+  answer, spoken = request_handshake(session, july)
   if answer then return answer, spoken end
   return nil, spoken.kind == "closed" and spoken or refused
 end
@@ -149,9 +149,9 @@ function host.open(session)
   local expected = expected_release(session)
   local answer, spoken
   if expected then
-    answer, spoken = shake_hands(session, expected)
+    answer, spoken = request_handshake(session, expected)
   else
-    answer, spoken = negotiate(session)
+    answer, spoken = negotiate_release(session)
   end
   if not answer then return nil, spoken end
   if expected and spoken ~= expected then
@@ -201,21 +201,21 @@ local JUNE_TASK = json.order { "type", "dir", "config" }
 local JULY_COMMAND = json.order { "cmd", "config", "pluginConfig" }
 local JULY_TASK = json.order { "taskType", "config" }
 
-local function time_left(deadline)
+local function seconds_left(deadline)
   if deadline then return math.max(deadline - core.now(), 0) end
   return deadline
 end
 
-local function is_empty(result)
+local function is_empty_result(result)
   if type(result) == "table" then return next(result) == nil end
   return result == nil or result == json.null
 end
 
 -- A failure of the operation is an outcome. Any other error means that it was not run.
-local function outcome_of(session, role, result, err, context)
+local function read_outcome(session, role, result, err, context)
   if err == nil then
     local outcome = context.outcome or { success = true }
-    outcome.result = not is_empty(result) and result or nil
+    outcome.result = not is_empty_result(result) and result or nil
     return outcome
   end
   local is_failure = err.kind == "remote" and err.code == session.state.release.codes[role]
@@ -224,48 +224,48 @@ local function outcome_of(session, role, result, err, context)
 end
 
 -- The outcome comes before the response, in the log.
-local function call(session, role, method, params, deadline, listener)
-  local begun = session.peer:begin(method, params, { timeout = time_left(deadline) })
+local function call_with_reports(session, role, method, params, deadline, listener)
+  local begun = session.peer:begin(method, params, { timeout = seconds_left(deadline) })
   local context = { on_progress = listener.on_progress }
   if begun.id then session.running[begun.id] = context end
   local result, err = begun:wait()
   if session.peer.backlog_count > 0 then session.peer:wait_idle(LOG_TIMEOUT) end
   if begun.id then session.running[begun.id] = nil end
   if not begun:is_done() then begun:cancel(err and err.message) end
-  return outcome_of(session, role, result, err, context)
+  return read_outcome(session, role, result, err, context)
 end
 
 local run = { june = {}, july = {} }
 
 -- The lock covers both requests, so that no other run sets up the same command in between.
 function run.june.command(session, target, config, deadline, context)
-  local lock <close>, err = take_lock(session.state.queues, target.name, time_left(deadline))
+  local lock <close>, err = take_lock(session.state.queues, target.name, seconds_left(deadline))
   if not lock then return nil, err end
   local setup = setmetatable({ name = target.name, args = json.null, config = config }, SETUP)
   local _
-  _, err = session.peer:call("setupCommand", setup, { timeout = time_left(deadline) })
+  _, err = session.peer:call("setupCommand", setup, { timeout = seconds_left(deadline) })
   if err ~= nil then return nil, err end
-  return call(session, "command", "runCommand", { name = target.name }, deadline, context)
+  return call_with_reports(session, "command", "runCommand", { name = target.name }, deadline, context)
 end
 
 function run.june.task(session, target, config, deadline, context)
   local params = setmetatable({ type = target.name, config = config }, JUNE_TASK)
-  local _, err = session.peer:call("validateTask", params, { timeout = time_left(deadline) })
+  local _, err = session.peer:call("validateTask", params, { timeout = seconds_left(deadline) })
   if err ~= nil then return nil, err end
   params.dir = context.workdir
-  return call(session, "task", "runTask", params, deadline, context)
+  return call_with_reports(session, "task", "runTask", params, deadline, context)
 end
 
 function run.july.command(session, target, config, deadline, context)
   local params = setmetatable({
     cmd = target.name, config = #config > 0 and config or nil, pluginConfig = session.state.config,
   }, JULY_COMMAND)
-  return call(session, "command", "runCommand", params, deadline, context)
+  return call_with_reports(session, "command", "runCommand", params, deadline, context)
 end
 
 function run.july.task(session, target, config, deadline, context)
   local params = setmetatable({ taskType = target.name, config = config }, JULY_TASK)
-  return call(session, "task", "runTask", params, deadline, context)
+  return call_with_reports(session, "task", "runTask", params, deadline, context)
 end
 
 ---@param session pintle.session

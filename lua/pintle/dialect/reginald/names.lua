@@ -32,7 +32,7 @@ local JUNE_COMMAND, JULY_COMMAND, JULY_DOMAIN = "attend", "version", "core"
 ---@field parameter string
 
 -- The flags of a command, sorted by parameter.
-local function flags_of(command)
+local function command_flags(command)
   local flags, given = {}, command.given.config or {}
   for parameter in pairs(command.operation.params.properties or {}) do
     local own = given[parameter] or {}
@@ -96,7 +96,7 @@ end
 local function parent_flags(commands, name)
   local taken, group = {}, name:match "^(.*)%.[^.]*$"
   while group do
-    for _, flag in ipairs(commands[group] and flags_of(commands[group]) or {}) do add_flag(taken, flag) end
+    for _, flag in ipairs(commands[group] and command_flags(commands[group]) or {}) do add_flag(taken, flag) end
     group = group:match "^(.*)%.[^.]*$"
   end
   return taken
@@ -104,7 +104,7 @@ end
 
 local function check_flags(found, command, commands)
   local taken = parent_flags(commands, command.operation.name)
-  for _, flag in ipairs(flags_of(command)) do
+  for _, flag in ipairs(command_flags(command)) do
     check_flag_name(found, flag)
     check_shorthand(found, flag)
     check_duplicate(found, flag, taken)
@@ -144,7 +144,7 @@ end
 
 -- }======
 
-local function collector()
+local function new_collector()
   local list = {}
   return list, function(format, ...) list[#list + 1] = format:format(...) end
 end
@@ -159,7 +159,7 @@ local function check_plugin(found, warn, manifest, subcommands)
   check_case(warn, "plugin: config", config)
 end
 
-local function by_name(list)
+local function commands_by_name(list)
   local found = {}
   for _, command in ipairs(list) do found[command.operation.name] = command end
   return found
@@ -169,10 +169,10 @@ end
 ---@param manifest pintle.manifest
 ---@return string[] problems, string[] warnings
 function names.check(manifest)
-  local problems, found = collector()
-  local warnings, warn = collector()
+  local problems, found = new_collector()
+  local warnings, warn = new_collector()
   local list, subcommands = definition.all(manifest, "command"), definition.names(manifest).subcommands
-  local commands = by_name(list)
+  local commands = commands_by_name(list)
   check_plugin(found, warn, manifest, subcommands)
   for _, command in ipairs(list) do
     local name = command.operation.name

@@ -23,7 +23,7 @@ local ANSWERS = {
   july = json.order { "name", "protocol", "protocolVersion" },
 }
 
-local function agree(params)
+local function agree_on_release(params)
   local release = wire.by_protocol[params.protocol]
   if not release then
     return refuse(INVALID_PARAMS, 'protocol %s is not supported; supported are "rpp" and "reginald"',
@@ -46,7 +46,7 @@ local handlers = { june = {}, july = {} } ---@type table<string, any> those of b
 function handlers.handshake(server, params)
   if server.state.release then return refuse(INVALID_REQUEST, "Invalid Request: handshake was sent already") end
   local manifest = server.plugin.manifest
-  local release, err = agree(params)
+  local release, err = agree_on_release(params)
   if release then release, err = check_names(manifest, release) end
   if not release then return nil, err end
   local answer = { protocol = release.protocol, protocolVersion = wire.VERSION, name = manifest.name }
@@ -101,7 +101,7 @@ local function log_outcome(server, request, operation, outcome)
 end
 
 -- Runs an operation. The result is {}: the outcome goes to the log.
-local function execute(server, request, role, operation, args, context)
+local function execute_operation(server, request, role, operation, args, context)
   local outcome, err = server:execute(operation.name, args, context, request)
   if not outcome then return nil, with_release_code(server, err, role) end
   local code = server.state.release.codes[role]
@@ -173,7 +173,7 @@ end
 function handlers.june.runCommand(server, params, request)
   local operation, err = find_command(server, params.name, "name")
   if not operation then return nil, err end
-  return execute(server, request, "command", operation, server.state.setups[operation.name] or {}, {})
+  return execute_operation(server, request, "command", operation, server.state.setups[operation.name] or {}, {})
 end
 
 -- The host also validates the defaults of a task type alone, which may be incomplete. `runTask` checks all of them.
@@ -201,7 +201,7 @@ function handlers.june.runTask(server, params, request)
   args, err = arguments.read(server, operation, params.config, code)
   if args then args, err = arguments.check(server, operation, args, code) end
   if not args then return nil, err end
-  return execute(server, request, "task", operation, args, { workdir = given(params.dir) })
+  return execute_operation(server, request, "task", operation, args, { workdir = given(params.dir) })
 end
 
 -- }======
@@ -220,7 +220,7 @@ local function run_operation(server, params, request, role, operation)
   config, err = arguments.config(server, params.pluginConfig, subcommands[""])
   if not config then return nil, err end
   server.config = config
-  return execute(server, request, role, operation, args, {})
+  return execute_operation(server, request, role, operation, args, {})
 end
 
 function handlers.july.runCommand(server, params, request)
@@ -259,7 +259,7 @@ local function drop_null_id(request)
   if request.id == json.null then request.id = nil end
 end
 
-local function handle(server, method, params, request)
+local function handle_method(server, method, params, request)
   drop_null_id(request)
   local ok, err = check_method(server, method)
   params = given(params)
@@ -288,7 +288,7 @@ function plugin.handlers(server)
   server.drain = math.min(server.drain, END_OF_INPUT)
   local all = {}
   for method in pairs(wire.METHODS) do
-    all[method] = function(params, request) return handle(server, method, params, request) end
+    all[method] = function(params, request) return handle_method(server, method, params, request) end
   end
   function all.exit(_, request)
     drop_null_id(request)

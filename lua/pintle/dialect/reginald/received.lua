@@ -18,26 +18,26 @@ local SCHEMAS = {
 }
 
 -- june has a usage in the flag, july a description in the flag or in the entry.
-local function usage_of(entry)
+local function entry_usage(entry)
   local flag = kind(given(entry.flag)) == "object" and entry.flag or {}
   return jsonrpc.text(flag.usage) or jsonrpc.text(flag.description) or jsonrpc.text(entry.description)
 end
 
 local function is_marked(entry, mark)
-  local usage = usage_of(entry)
+  local usage = entry_usage(entry)
   return usage ~= nil and usage:find(mark, 1, true) ~= nil
 end
 
 -- Our own plugins mark a string that has JSON text because the value has no type.
 local function is_json(entry) return entry.type == "string" and is_marked(entry, types.JSON_MARK) end
 
-local function copy(schema)
+local function copy_schema(schema)
   local new = {}
   for name, value in pairs(schema or {}) do new[name] = value end
   return new
 end
 
-local function default_of(entry)
+local function entry_default(entry)
   local value = given(entry.value)
   if value == nil or is_marked(entry, types.REQUIRED_MARK) then return nil end
   local ok, read = types.read(entry.type, value)
@@ -48,27 +48,27 @@ end
 
 -- An entry without a flag, such as those of tasks, cannot be marked. Its value may show that its text is JSON.
 local function may_be_json(entry)
-  if entry.type ~= "string" or usage_of(entry) or kind(given(entry.flag)) == "object" then return false end
+  if entry.type ~= "string" or entry_usage(entry) or kind(given(entry.flag)) == "object" then return false end
   return entry.value == "" or type(entry.value) == "string" and type(json.decode(entry.value)) == "table"
 end
 
-local function property_of(entry)
-  if entry.choices then return { description = usage_of(entry) } end
+local function entry_property(entry)
+  if entry.choices then return { description = entry_usage(entry) } end
   local item = entry.type:match "^(%l+)List$"
-  local property = item and { type = "array", items = SCHEMAS[item] } or copy(SCHEMAS[entry.type])
+  local property = item and { type = "array", items = SCHEMAS[item] } or copy_schema(SCHEMAS[entry.type])
   if is_json(entry) then property.type = nil end
   if may_be_json(entry) then property.type = { "string", "array", "object" } end
-  property.default, property.description = default_of(entry), usage_of(entry)
+  property.default, property.description = entry_default(entry), entry_usage(entry)
   return property
 end
 
 -- The alternatives of an entry without a type; none for a map, whose type is not known.
-local function choices_of(entry)
+local function entry_choices(entry)
   if kind(entry.alternatives) == "array" then return entry.alternatives end
   if entry.keyType ~= nil or entry.values ~= nil then return {} end
 end
 
-local function key_of(entry, choices)
+local function entry_key(entry, choices)
   for _, choice in ipairs { entry, table.unpack(choices) } do
     if kind(choice) == "object" and type(choice.key) == "string" then return choice.key end
   end
@@ -77,8 +77,8 @@ end
 local function usable_entry(entry)
   if kind(entry) ~= "object" then return nil end
   if type(entry.type) == "string" then return type(entry.key) == "string" and entry or nil end
-  local choices = choices_of(entry)
-  local key = choices and key_of(entry, choices)
+  local choices = entry_choices(entry)
+  local key = choices and entry_key(entry, choices)
   return key and { key = key, description = entry.description, choices = choices } or nil
 end
 
@@ -103,7 +103,7 @@ function received.schema(list)
   if #usable == 0 then return true end
   local schema = { type = "object", properties = {}, required = json.array(), additionalProperties = false }
   for _, entry in ipairs(usable) do
-    schema.properties[entry.key] = property_of(entry)
+    schema.properties[entry.key] = entry_property(entry)
     if is_marked(entry, types.REQUIRED_MARK) then table.insert(schema.required, entry.key) end
   end
   return schema
@@ -146,7 +146,7 @@ local function write_value(entry, value)
   return types.guess(value)
 end
 
-local function write(values, list, release)
+local function write_entries(values, list, release)
   local usable = received.entries(list)
   if #usable == 0 then return write_undeclared(values, release) end
   local written = json.array()
@@ -163,7 +163,7 @@ end
 ---@param release pintle.reginald.release
 ---@return table[]?, pintle.error?
 function received.write(values, list, release)
-  local ok, written = pcall(write, values, list, release)
+  local ok, written = pcall(write_entries, values, list, release)
   if ok then return written end
   return nil, errors.new("invalid", "config: " .. tostring(written))
 end
@@ -188,7 +188,7 @@ function received.guess(operation)
   return { role = "command", name = operation }
 end
 
-local function add(found, operation, role, name, config, description)
+local function add_operation(found, operation, role, name, config, description)
   found.targets[operation] = { role = role, name = name, config = config }
   found.operations[operation] = {
     params = received.schema(config), description = type(description) == "string" and description or nil,
@@ -207,7 +207,7 @@ local function add_commands(found, list, prefix)
   for _, command in each_object(list, "name") do
     local name = prefix .. command.name
     local config = given(command.config) or command.configs
-    add(found, name, "command", name, config, given(command.description) or command.usage)
+    add_operation(found, name, "command", name, config, given(command.description) or command.usage)
     add_commands(found, command.commands, name .. ".")
   end
 end
@@ -216,7 +216,8 @@ end
 local function add_tasks(found, list, member)
   for _, task in each_object(list, member) do
     local name = task[member]
-    add(found, found.targets[name] and TASK_PREFIX .. name or name, "task", name, task.config, task.description)
+    local operation = found.targets[name] and TASK_PREFIX .. name or name
+    add_operation(found, operation, "task", name, task.config, task.description)
   end
 end
 

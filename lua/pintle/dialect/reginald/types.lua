@@ -44,7 +44,7 @@ local function kind_of_schema(schema)
   return found
 end
 
-local function scalar(schema)
+local function scalar_type(schema)
   if type(schema) ~= "table" then return nil end
   local own = kind_of_schema(schema)
   if own == "boolean" then return "bool" end
@@ -54,7 +54,7 @@ end
 
 local function list_type(schema)
   if type(schema) ~= "table" or kind_of_schema(schema) ~= "array" then return nil end
-  local item = scalar(schema.items)
+  local item = scalar_type(schema.items)
   return item and item .. "List"
 end
 
@@ -63,7 +63,7 @@ end
 ---@param release pintle.reginald.release
 ---@return pintle.reginald.form
 function types.form(schema, release)
-  local name = scalar(schema) or list_type(schema)
+  local name = scalar_type(schema) or list_type(schema)
   if name == "path" and not release.types.path then name = "string" end
   if name and release.types[name] then return { type = name } end
   return { type = "string", is_json = true }
@@ -113,14 +113,14 @@ local function read_list(item, value)
   return true, list
 end
 
-local function item_of(name)
+local function list_item_type(name)
   local item = name:match "^(%l+)List$"
   return READ[item] and item
 end
 
 ---@param name string
 ---@return boolean
-function types.is_known(name) return READ[name] ~= nil or item_of(name) ~= nil end
+function types.is_known(name) return READ[name] ~= nil or list_item_type(name) ~= nil end
 
 ---Reads a received value as one of a type.
 ---@param name string of a type
@@ -128,18 +128,18 @@ function types.is_known(name) return READ[name] ~= nil or item_of(name) ~= nil e
 ---@return boolean ok, any value
 function types.read(name, value)
   if READ[name] then return READ[name](value) end
-  local item = item_of(name)
+  local item = list_item_type(name)
   if item then return read_list(item, value) end
   return false
 end
 
 -- Strings and paths are interchangeable.
-local function family(name) return (name:gsub("^path", "string")) end
+local function type_family(name) return (name:gsub("^path", "string")) end
 
 ---@param one string
 ---@param other string
 ---@return boolean
-function types.are_compatible(one, other) return family(one) == family(other) end
+function types.are_compatible(one, other) return type_family(one) == type_family(other) end
 
 ---The name of a value's type in messages: that of the config entry, or else that of JSON.
 ---@param value any

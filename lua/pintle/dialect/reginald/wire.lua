@@ -108,7 +108,7 @@ local JUNE = json.order { "level", "msg", "fields" }
 local JULY = json.order { "time", "msg", "attrs", "level" }
 local ATTRIBUTE = json.order { "key", "value" }
 
-local function names_of(data)
+local function sorted_names(data)
   local names = {}
   for name in pairs(data) do names[#names + 1] = name end
   table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
@@ -121,9 +121,9 @@ local function attribute_value(value)
   return value
 end
 
-local function attributes_of(data)
+local function write_attributes(data)
   local list = json.array()
-  for i, name in ipairs(data and names_of(data) or {}) do
+  for i, name in ipairs(data and sorted_names(data) or {}) do
     list[i] = setmetatable({ key = tostring(name), value = attribute_value(data[name]) }, ATTRIBUTE)
   end
   return list
@@ -137,7 +137,7 @@ end
 
 function log_params.july(level, message, data)
   return setmetatable({
-    time = os.date "!%Y-%m-%dT%H:%M:%SZ", msg = message, attrs = attributes_of(data), level = level:upper(),
+    time = os.date "!%Y-%m-%dT%H:%M:%SZ", msg = message, attrs = write_attributes(data), level = level:upper(),
   }, JULY)
 end
 
@@ -217,7 +217,7 @@ function wire.failure(operation, outcome, code)
   return errors.new("remote", text, { code = code, data = failure_data(outcome, text) })
 end
 
-local function outputs_of(value)
+local function read_outputs(value)
   if type(value) == "string" then value = json.decode(value) end
   return json.kind(value) == "object" and value or nil
 end
@@ -229,7 +229,7 @@ end
 function wire.read_outcome(message, fields)
   if fields.outcome ~= "message" and fields.outcome ~= "outputs" then return nil end
   return {
-    success = true, message = fields.outcome == "message" and message or nil, outputs = outputs_of(fields.outputs),
+    success = true, message = fields.outcome == "message" and message or nil, outputs = read_outputs(fields.outputs),
   }
 end
 
@@ -240,7 +240,7 @@ function wire.read_failure(err)
   local data = json.kind(err.data) == "object" and err.data or {}
   return {
     success = false, error = err.message,
-    message = type(data.message) == "string" and data.message or err.message, outputs = outputs_of(data.outputs),
+    message = type(data.message) == "string" and data.message or err.message, outputs = read_outputs(data.outputs),
   }
 end
 

@@ -13,7 +13,7 @@ local fail, gather, pay, quietly, site_of = run.fail, run.gather, run.pay, run.q
 local applicators = {}
 
 -- What a branch has evaluated counts only if the value fits the branch.
-local function try(check, value, state, seen, site)
+local function check_quietly(check, value, state, seen, site)
   if not seen then return check(value, state) end
   local branch = {}
   if not check(value, state, branch) then return false end
@@ -41,11 +41,11 @@ end
 
 -- Tries branches until `enough` of them fit. Returns the indices of the first two that fit and, if the failure is to be
 -- explained, the reasons of those that do not.
-local function search(checks, value, state, seen, enough, site)
+local function count_matches(checks, value, state, seen, enough, site)
   local first, second
   local reasons = state.explain and {}
   for i = 1, #checks do
-    if try(checks[i], value, state, seen, site) then
+    if check_quietly(checks[i], value, state, seen, site) then
       if first then second = i end
       first = first or i
       if enough == 1 and not seen or enough == 2 and second then break end
@@ -56,30 +56,30 @@ local function search(checks, value, state, seen, enough, site)
   return first, second, reasons
 end
 
-local function none_reason(checks, keyword)
+local function no_match_reason(checks, keyword)
   local reason = #checks == 1 and "it does not fit the schema" or ("it fits none of the %d schemas"):format(#checks)
   return function(reasons) return ("%s in %s: %s"):format(reason, keyword, table.concat(reasons, "; ")) end
 end
 
 function applicators.anyOf(node, context)
   local checks = context.all(node, node.children.anyOf)
-  local none = site_of("anyOf", node.path, none_reason(checks, "anyOf"))
+  local none = site_of("anyOf", node.path, no_match_reason(checks, "anyOf"))
   return function(value, state, seen)
     pay(state, none, #checks)
-    local first, _, reasons = search(checks, value, state, seen, 1, none)
+    local first, _, reasons = count_matches(checks, value, state, seen, 1, none)
     return first ~= nil or fail(state, none, reasons)
   end
 end
 
 function applicators.oneOf(node, context)
   local checks = context.all(node, node.children.oneOf)
-  local none = site_of("oneOf", node.path, none_reason(checks, "oneOf"))
+  local none = site_of("oneOf", node.path, no_match_reason(checks, "oneOf"))
   local several = site_of("oneOf", node.path, function(pair)
     return ("it fits schemas %d and %d in oneOf, and only one may fit"):format(pair[1] - 1, pair[2] - 1)
   end)
   return function(value, state, seen)
     pay(state, none, #checks)
-    local first, second, reasons = search(checks, value, state, seen, 2, none)
+    local first, second, reasons = count_matches(checks, value, state, seen, 2, none)
     if not first then return fail(state, none, reasons) end
     return not second or fail(state, several, state.explain and { first, second })
   end
@@ -94,18 +94,18 @@ applicators["not"] = function(node, context)
   end
 end
 
-local function always() return true end
+local function accept_any() return true end
 
 applicators["if"] = function(node, context)
   local children = node.children
   local check = context.one(node, children["if"])
-  local fits_then = children["then"] and context.one(node, children["then"]) or always
-  local fits_else = children["else"] and context.one(node, children["else"]) or always
+  local fits_then = children["then"] and context.one(node, children["then"]) or accept_any
+  local fits_else = children["else"] and context.one(node, children["else"]) or accept_any
   local site = site_of("if", node.path)
-  local function condition(value, state, seen) return try(check, value, state, seen, site) end
+  local function check_condition(value, state, seen) return check_quietly(check, value, state, seen, site) end
   return function(value, state, seen)
     pay(state, site, 2)
-    if quietly(state, condition, value, seen) then return fits_then(value, state, seen) end
+    if quietly(state, check_condition, value, seen) then return fits_then(value, state, seen) end
     return fits_else(value, state, seen)
   end
 end
@@ -131,7 +131,7 @@ end
 
 -- Finds the first fault in a value that should be a schema, or in the schemas in it. Returns the reason, and the path
 -- with the innermost token first. `count` is called for every schema, with the depth of its nesting.
-local function first_fault(schema, structure, count, depth)
+local function find_schema_fault(schema, structure, count, depth)
   count(depth)
   local fault, reason = structure.find_fault(schema)
   if reason then return reason, { fault } end
@@ -139,7 +139,7 @@ local function first_fault(schema, structure, count, depth)
   local path
   structure.each_child(schema, function(child, keyword, key)
     if reason then return end
-    reason, path = first_fault(child, structure, count, depth + 1)
+    reason, path = find_schema_fault(child, structure, count, depth + 1)
     if not reason then return end
     path[#path + 1] = math.type(key) == "integer" and key - 1 or key
     path[#path + 1] = keyword
@@ -152,7 +152,7 @@ local function check_as_schema(node, keyword, context)
   local structure, max_depth = node.structures[keyword], context.limits.depth
   local site = site_of(keyword, node.path, function(reason) return "it is not a valid schema: " .. reason end)
   return function(value, state)
-    local reason, path = first_fault(value, structure, function(depth)
+    local reason, path = find_schema_fault(value, structure, function(depth)
       pay(state, site, 1)
       if depth > max_depth then run.abort(site, "schemas are nested more deeply than the limit allows") end
     end, 1)
@@ -164,18 +164,18 @@ local function check_as_schema(node, keyword, context)
 end
 
 -- The check of the target may not be built yet.
-local function deferred(target) return function(value, state, seen) return target.check(value, state, seen) end end
+local function check_later(target) return function(value, state, seen) return target.check(value, state, seen) end end
 
-local function follow(node, target, keyword, context)
+local function follow_reference(node, target, keyword, context)
   if not target then return check_as_schema(node, keyword, context) end
-  local check = deferred(target)
+  local check = check_later(target)
   if not context.dynamic or target.resource == node.resource then return check end
   return applicators.entering(target.resource, check)
 end
 
-applicators["$ref"] = function(node, context) return follow(node, node.ref, "$ref", context) end
+applicators["$ref"] = function(node, context) return follow_reference(node, node.ref, "$ref", context) end
 
-local function outermost(scope, name)
+local function find_outermost(scope, name)
   for i = 1, #scope do
     local target = scope[i].dynamic[name]
     if target then return target end
@@ -183,13 +183,13 @@ local function outermost(scope, name)
 end
 
 applicators["$dynamicRef"] = function(node, context)
-  local otherwise = follow(node, node.dynamic_ref, "$dynamicRef", context)
+  local otherwise = follow_reference(node, node.dynamic_ref, "$dynamicRef", context)
   local name = node.dynamic_name
   if not name then return otherwise end
   local site = site_of("$dynamicRef", node.path)
   return function(value, state, seen)
     pay(state, site, #state.scope)
-    local target = outermost(state.scope, name)
+    local target = find_outermost(state.scope, name)
     if target then return target.check(value, state, seen) end
     return otherwise(value, state, seen)
   end

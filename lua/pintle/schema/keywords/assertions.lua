@@ -49,7 +49,7 @@ local function times_ten_modulo(number, modulus)
   return add_modulo(add_modulo(four, four, modulus), two, modulus)
 end
 
-local function divides(mantissa, exponent, number)
+local function is_divisible(mantissa, exponent, number)
   if number == 0 then return true end
   local digits, power = split_decimal(number)
   if power < exponent then return false end
@@ -69,7 +69,7 @@ local function multiples_of(divisor)
     if whole then return whole % integer == 0 end
     if number - number ~= 0 then return false end
     if number == math.mininteger then number = number + 0.0 end
-    return divides(mantissa, exponent, number)
+    return is_divisible(mantissa, exponent, number)
   end
 end
 
@@ -105,21 +105,21 @@ end
 
 -- {====== Strings ======
 
-local function length(text) return utf8.len(text) or #text end
+local function count_code_points(text) return utf8.len(text) or #text end
 
 -- Counting the characters costs steps by the length of the text.
 local function count_characters(text, state, site)
   pay(state, site, #text // 64)
-  return length(text)
+  return count_code_points(text)
 end
 
-local function plural(count, word) return ("%s %s%s"):format(count, word, count == 1 and "" or "s") end
+local function count_words(count, word) return ("%s %s%s"):format(count, word, count == 1 and "" or "s") end
 
 -- A text has no more characters than bytes, so most texts need no counting.
 function assertions.maxLength(node)
   local most = node.schema.maxLength
   local site = site_of("maxLength", node.path, function(value)
-    return ("expected at most %s, got %d"):format(plural(most, "character"), length(value))
+    return ("expected at most %s, got %d"):format(count_words(most, "character"), count_code_points(value))
   end)
   return function(value, state)
     return type(value) ~= "string" or #value <= most or count_characters(value, state, site) <= most
@@ -130,7 +130,7 @@ end
 function assertions.minLength(node)
   local least = node.schema.minLength
   local site = site_of("minLength", node.path, function(value)
-    return ("expected at least %s, got %d"):format(plural(least, "character"), length(value))
+    return ("expected at least %s, got %d"):format(count_words(least, "character"), count_code_points(value))
   end)
   return function(value, state)
     return type(value) ~= "string" or #value >= least and count_characters(value, state, site) >= least
@@ -188,27 +188,30 @@ function are_equal(a, b)
   return type(a) == "table" and type(b) == "table" and are_equal_tables(a, b)
 end
 
-local write
+local write_canonical
 
-local function write_array(array, out, count)
+local function write_canonical_array(array, out, count)
   out[#out + 1] = "["
-  for i = 1, #array do write(array[i], out, count) end
+  for i = 1, #array do write_canonical(array[i], out, count) end
   out[#out + 1] = "]"
 end
 
-local function write_object(object, out, count)
+local function write_canonical_object(object, out, count)
   out[#out + 1] = "{"
   for _, name in ipairs(values.sorted_names(object)) do
-    write(name, out, count)
-    write(object[name], out, count)
+    write_canonical(name, out, count)
+    write_canonical(object[name], out, count)
   end
   out[#out + 1] = "}"
 end
 
 -- Strings are written with their length, so that their text cannot be mistaken for the end of a container.
-function write(value, out, count)
+function write_canonical(value, out, count)
   count()
-  if type(value) == "table" then return (values.is_array(value) and write_array or write_object)(value, out, count) end
+  if type(value) == "table" then
+    local write = values.is_array(value) and write_canonical_array or write_canonical_object
+    return write(value, out, count)
+  end
   if type(value) == "string" then
     out[#out + 1] = "s" .. #value .. ":" .. value
   elseif type(value) == "number" then
@@ -222,7 +225,7 @@ end
 -- A text that is the same for two tables if and only if they are equal. `count` is called for every value in it.
 local function canonical_text(value, count)
   local out = {}
-  write(value, out, count)
+  write_canonical(value, out, count)
   return table.concat(out)
 end
 
@@ -238,7 +241,7 @@ local function find_duplicates(array, count)
   end
 end
 
-local function split_options(options)
+local function split_enum_options(options)
   local scalars, tables = {}, {}
   for _, option in ipairs(options) do
     if type(option) == "table" then tables[#tables + 1] = option elseif option == option then scalars[option] = true end
@@ -254,7 +257,7 @@ local function is_one_of(tables, value)
 end
 
 local function equals_any(node, keyword, options, describe)
-  local scalars, tables = split_options(options)
+  local scalars, tables = split_enum_options(options)
   local cost = 0
   for _, option in ipairs(tables) do canonical_text(option, function() cost = cost + 1 end) end
   local site = site_of(keyword, node.path, expected(describe))

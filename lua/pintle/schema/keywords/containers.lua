@@ -131,7 +131,7 @@ end
 
 -- {====== Objects: members by their names ======
 
-local function first_missing(value, names)
+local function find_missing_property(value, names)
   for i = 1, #names do
     if value[names[i]] == nil then return names[i] end
   end
@@ -140,12 +140,12 @@ end
 function containers.required(node)
   local names, applies = node.schema.required, node.is_object
   local site = site_of("required", node.path, function(value)
-    return ("property %s is missing"):format(errors.quote(first_missing(value, names)))
+    return ("property %s is missing"):format(errors.quote(find_missing_property(value, names)))
   end)
   return function(value, state)
     if not applies(value) then return true end
     pay(state, site, #names // 16)
-    return not first_missing(value, names) or fail(state, site, value)
+    return not find_missing_property(value, names) or fail(state, site, value)
   end
 end
 
@@ -249,7 +249,7 @@ function containers.patternProperties(node, context)
 end
 
 -- Returns a test for names that properties or patternProperties cover.
-local function coverage(node, context, site)
+local function coverage_test(node, context, site)
   local declared = node.children.properties or {}
   local matchers = matchers_of(node, context, site)
   return function(name, state)
@@ -282,7 +282,7 @@ local function check_others(node, context, keyword, is_covered)
 end
 
 function containers.additionalProperties(node, context)
-  local is_covered = coverage(node, context, site_of("additionalProperties", node.path))
+  local is_covered = coverage_test(node, context, site_of("additionalProperties", node.path))
   local check = check_others(node, context, "additionalProperties", is_covered)
   return function(value, state, seen) return not is_object(value) or check(value, state, seen) end
 end
@@ -314,16 +314,16 @@ end
 
 -- {====== Objects: members that depend on others ======
 
-local function first_unmet(value, needs)
+local function find_unmet_need(value, needs)
   for name, names in next, needs do
-    local missing = value[name] ~= nil and first_missing(value, names)
+    local missing = value[name] ~= nil and find_missing_property(value, names)
     if missing then return name, missing end
   end
 end
 
-local function check_needs(node, keyword, needs)
+local function check_dependencies(node, keyword, needs)
   local site = site_of(keyword, node.path, function(value)
-    local name, missing = first_unmet(value, needs)
+    local name, missing = find_unmet_need(value, needs)
     return ("property %s needs property %s, which is missing"):format(errors.quote(name), errors.quote(missing))
   end)
   local cost = 0
@@ -331,12 +331,12 @@ local function check_needs(node, keyword, needs)
   return function(value, state)
     if not is_object(value) then return true end
     pay(state, site, cost)
-    return not first_unmet(value, needs) or fail(state, site, value)
+    return not find_unmet_need(value, needs) or fail(state, site, value)
   end
 end
 
 function containers.dependentRequired(node)
-  return check_needs(node, "dependentRequired", node.schema.dependentRequired)
+  return check_dependencies(node, "dependentRequired", node.schema.dependentRequired)
 end
 
 function containers.dependentSchemas(node, context, keyword)
@@ -359,7 +359,7 @@ function containers.dependencies(node, context)
   for name, need in next, node.schema.dependencies do
     if values.is_array(need) then needs[name] = need end
   end
-  local has_needs = check_needs(node, "dependencies", needs)
+  local has_needs = check_dependencies(node, "dependencies", needs)
   local fits = containers.dependentSchemas(node, context, "dependencies")
   return function(value, state, seen) return has_needs(value, state) and fits(value, state, seen) end
 end
