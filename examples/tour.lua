@@ -85,13 +85,13 @@ function stations.greeter()
   note(("started in %s: %s %s, %s"):format(milliseconds(begun), manifest.name, manifest.version, manifest.description))
   execute(greeter, "greet", { name = "Ada" }, "success")
   execute(greeter, "greet", { name = "" }, "failure")
-  note "What does not fit is not even sent:"
+  note "Arguments that do not match the schema are not sent:"
   execute(greeter, "greet", { name = 5 }, "invalid")
   execute(greeter, "greeet", { name = "Ada" }, "invalid")
 end
 
 function stations.languages()
-  heading "It may be written in any language"
+  heading "A plugin can be written in any language"
   for _, language in ipairs { { "python3", "py" }, { "node", "js" }, { "sh", "sh" } } do
     local interpreter, ending = language[1], language[2]
     if core.which(interpreter) then
@@ -110,7 +110,7 @@ local DIALECTS = {
 }
 
 function stations.dialects()
-  heading "The first one again, unchanged, for whoever starts it"
+  heading "The first plugin, unchanged, in every protocol"
   for _, dialect in ipairs(DIALECTS) do
     local quiet <close> = pintle.host { dialect = dialect[1], log = false }
     local greeter = assert(quiet:start { command = { "lua5.4", here .. "/greeter/plugin.lua" } })
@@ -121,7 +121,7 @@ function stations.dialects()
 end
 
 function stations.crowd()
-  heading "Calls wait at the same time"
+  heading "A thousand calls at once"
   local quiet <close> = pintle.host { log = false }
   local greeter = assert(quiet:start { command = { "lua5.4", here .. "/greeter/plugin.lua" } })
   local calls = {}
@@ -135,7 +135,7 @@ function stations.crowd()
 end
 
 function stations.supervised()
-  heading "A plugin that crashes takes nobody along, and comes back"
+  heading "A plugin that crashes is restarted, and its host goes on"
   local fragile = start {
     name = "fragile", command = { "lua5.4", here .. "/supervised/plugin.lua" }, restart = { backoff = "50ms" },
   }
@@ -143,7 +143,7 @@ function stations.supervised()
 end
 
 function stations.sqlite()
-  heading "A real one: databases for gevals"
+  heading "A larger plugin: databases for gevals"
   if not core.which "sqlite3" then return note "sqlite3 is not installed: skipped" end
   local sqlite = start { name = "sqlite", command = { "lua5.4", here .. "/sqlite/plugin.lua" } }
   local script = "CREATE TABLE tea (grams); INSERT INTO tea VALUES (250)"
@@ -154,7 +154,7 @@ function stations.sqlite()
 end
 
 function stations.ending()
-  heading "Nothing is left behind"
+  heading "No process is left behind"
   host:stop()
   for _, pid in ipairs(pids) do assert(not os.execute(("kill -0 %d 2> /dev/null"):format(pid)), "a plugin is left") end
   note(("%d plugins were started, and none is left"):format(#pids))
@@ -164,8 +164,8 @@ local ORDER = { "greeter", "languages", "dialects", "crowd", "supervised", "sqli
 for _, name in ipairs(ORDER) do stations[name]() end
 
 heading "Where to go next"
-note "examples/greeter/plugin.lua   the plugin of the first station: fifteen lines"
-note "docs/plugins.md               writing plugins"
-note "docs/hosts.md                 hosting them"
-note "docs/dialects/README.md       the protocols they speak"
-note "script/test                   the specs"
+note "docs/guide/first-plugin.md    your first plugin, in five minutes"
+note "docs/guide/first-host.md      your first host, in another five"
+note "docs/README.md                all pages, by task"
+note "examples/README.md            more programs to read and to run"
+note "script/test                   runs the specs"
