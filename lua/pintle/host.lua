@@ -16,6 +16,9 @@ require("pintle.core").protect()
 ---@field verbosity? pintle.level|"silent" minimum level of log entries; default: "info"
 ---@field dialect? string the default dialect of its plugins; default: "gevals"
 ---@field timeout? number|string|false the timeout of operations; default: 60s
+---@field extend_on_progress? boolean the timeout counts from the last report of progress
+---@field longest? number|string|false the timeout for everything if progress extends the other one; default: ten times
+---that one
 ---@field handshake_timeout? number|string default: 10s
 ---@field extensions? boolean|string[] offer extensions of the protocol (docs/extensions.md)
 ---@field stop_timeouts? pintle.stop_timeouts timeouts of the steps of stopping
@@ -38,6 +41,8 @@ require("pintle.core").protect()
 ---@field pool? integer how many processes; default: 1
 ---@field lazy? boolean start it when it is first used
 ---@field timeout? number|string|false
+---@field extend_on_progress? boolean
+---@field longest? number|string|false
 ---@field handshake_timeout? number|string
 ---@field extensions? boolean|string[]
 ---@field stop_timeouts? pintle.stop_timeouts

@@ -99,7 +99,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(344000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
+    assert_parsed(348000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.host.deadline",
       { "-e", HOST .. SAY_SO })
   end)
 end)

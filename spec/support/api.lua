@@ -14,7 +14,8 @@ fails, and raise where they are misused.
 local CHAPTERS = {
   { "The module", { "pintle", "pintle" } },
   { "Hosts", { "pintle.host.options" }, { "pintle.start.options" }, { "pintle.host", "host" },
-    { "pintle.hosted", "plugin" }, { "pintle.execute.options" }, { "pintle.outcome" },
+    { "pintle.hosted", "plugin" }, { "pintle.execute.options" }, { "pintle.call.options" },
+    { "pintle.outcome" },
     { "pintle.manifest", "manifest" }, { "pintle.operation" }, { "pintle.requirement" }, { "pintle.entry" },
     { "pintle.level" }, { "pintle.skipped" }, { "pintle.restart" }, { "pintle.stop_timeouts" }, { "pintle.limits" } },
   { "Plugins", { "pintle.declaration" }, { "pintle.plugin", "plugin" }, { "pintle.operation.declaration" },

@@ -82,6 +82,7 @@
 ---@field timeout? number|false seconds sent to the plugin, if the user has set a limit
 ---@field wait_timeout? number|false seconds that the host waits for the response
 ---@field on_progress? fun(fraction: number, message: string?)
+---@field extend? fun() called for progress that `on_progress` does not get, if progress extends the deadline
 ---@field on_part? fun(part: any)
 
 ---The outcome of an operation.

@@ -14,19 +14,33 @@ local tasks = require "pintle.task"
 ---@field idempotent? boolean run it again if the plugin dies meanwhile and is restarted
 ---@field on_progress? fun(fraction: number, message: string?)
 ---@field on_part? fun(part: any)
+---@field extend_on_progress? boolean the timeout counts from the last report of progress; default: the plugin's
+---@field longest? number|string|false the timeout for everything if progress extends the other one; default: ten times
+---that one
 
+---@class pintle.call.options
+---@field timeout? number|string|false default: the plugin's
+---@field on_progress? fun(...) called with what the protocol reports
+---@field extend_on_progress? boolean
+---@field longest? number|string|false
+
+---A plugin that a host has started. Its dialect may add methods: those of MCP are in `pintle.mcp.hosted`.
 ---@class pintle.hosted
 ---@field name string
 ---@field manifest pintle.manifest? nil until it was started
----@field told any its manifest as it was received
+---@field raw_manifest any its manifest as it was received
 ---@field supervisor pintle.supervisor
 local methods = {}
 
 local metatable = { __name = "pintle.hosted" }
 
 function metatable.__index(plugin, name)
-  if name == "manifest" or name == "raw_manifest" then return plugin.supervisor[name] end
-  return methods[name]
+  local supervisor = plugin.supervisor
+  if name == "manifest" or name == "raw_manifest" then return supervisor[name] end
+  local own = methods[name]
+  if own then return own end
+  local of_dialect = supervisor.dialect.host.methods
+  return of_dialect and of_dialect[name]
 end
 
 local hosted = {}
@@ -55,6 +69,11 @@ local function shorten(context, deadline)
   return shortened
 end
 
+-- Runs `fn(longest)` with a deadline that progress extends.
+local function extended(self, what, context, timeout, fn)
+  return require("pintle.host.deadline").run(context, timeout, ("%s: %q"):format(self.name, what), fn)
+end
+
 -- }======
 
 -- {====== The context of a call ======
@@ -65,6 +84,11 @@ local function set_times(context, spec)
   if context.timeout == nil then context.wait_timeout = spec.timeout end
   if context.timeout == nil and spec.is_timed then context.timeout = spec.timeout end
   return context
+end
+
+local function add_extension(settled, spec)
+  if settled.extend_on_progress == nil then settled.extend_on_progress = spec.extend_on_progress end
+  if settled.longest == nil then settled.longest = spec.longest end
 end
 
 local function show_progress(self, operation, context)
@@ -80,6 +104,7 @@ local function new_context(self, operation, given, level)
   local spec = self.supervisor.spec
   local context = set_times(given and settings.execute(given, level + 1) or {}, spec)
   context.workdir = context.workdir and settings.absolute(context.workdir) or spec.workdir
+  add_extension(context, spec)
   if self.logger.has_bar then show_progress(self, operation, context) end
   return context
 end
@@ -129,20 +154,34 @@ local function attempt(self, operation, args, given, deadline)
   return instance.execute(instance, operation, full, context)
 end
 
--- A call that has options, that has to wait for a process, or whose arguments need a full check. An idempotent one is
--- tried again while the plugin is restarted.
-local function execute(self, operation, args, given)
-  if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
-  if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
-  local context, supervisor = not given and self.usual or new_context(self, operation, given, 2), self.supervisor
-  local deadline = context.wait_timeout and now() + context.wait_timeout or nil
-  local outcome, err = attempt(self, operation, args or {}, context, deadline)
+-- An idempotent call is tried again while the plugin is restarted.
+local function attempt_all(self, operation, args, context)
+  local deadline, supervisor = deadline_of(context.wait_timeout), self.supervisor
+  local outcome, err = attempt(self, operation, args, context, deadline)
   if context.idempotent then
     while not outcome and supervisor:can_retry(err) do
-      outcome, err = attempt(self, operation, args or {}, shorten(context, deadline), deadline)
+      outcome, err = attempt(self, operation, args, shorten(context, deadline), deadline)
     end
     if err and err.kind == "closed" then err = supervisor.failure or err end
   end
+  return outcome, err
+end
+
+-- The protocols know nothing of this: the plugin gets the longest timeout.
+local function attempt_extended(self, operation, args, context)
+  return extended(self, operation, context, context.wait_timeout, function(longest)
+    context.wait_timeout, context.timeout = longest, context.timeout and longest
+    return attempt_all(self, operation, args, context)
+  end)
+end
+
+-- A call that has options, that has to wait for a process, or whose arguments need a full check.
+local function execute(self, operation, args, given)
+  if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
+  if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
+  local context = not given and self.usual or new_context(self, operation, given, 2)
+  local run = context.extend_on_progress and attempt_extended or attempt_all
+  local outcome, err = run(self, operation, args or {}, context)
   if context.is_shown then self.logger.terminal.clear() end
   return outcome, err
 end
@@ -169,19 +208,49 @@ local function check_method(method)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
 end
 
+local function settled_call(self, given, level)
+  local settled, spec = settings.call(given or NONE, level + 1), self.supervisor.spec
+  if settled.timeout == nil then settled.timeout = spec.timeout end
+  add_extension(settled, spec)
+  return settled
+end
+
+local function with_instance(self, settled, fn, ...)
+  local timeout = settled.timeout
+  local instance, context = find_instance(self, { wait_timeout = timeout }, deadline_of(timeout))
+  if not instance then return nil, context end
+  return fn(instance, { timeout = context.wait_timeout, on_progress = settled.on_progress }, ...)
+end
+
+local function run_in_session(self, settled, what, fn, ...)
+  if not settled.extend_on_progress then return with_instance(self, settled, fn, ...) end
+  local arguments = table.pack(...)
+  return extended(self, what, settled, settled.timeout, function(longest)
+    settled.timeout = longest
+    return with_instance(self, settled, fn, table.unpack(arguments, 1, arguments.n))
+  end)
+end
+
+local function call(instance, options, method, params) return instance:call(method, params, options) end
+
 ---Calls any method of the plugin.
 ---@param method string
 ---@param params? any
----@param given? { timeout?: number|string|false, on_progress?: fun(...) }
+---@param given? pintle.call.options
 ---@return any result, pintle.error?
 function methods:call(method, params, given)
   check_method(method)
-  local settled = settings.call(given or NONE, 2)
-  local wait_timeout = settled.timeout
-  if wait_timeout == nil then wait_timeout = self.supervisor.spec.timeout end
-  local instance, context = find_instance(self, { wait_timeout = wait_timeout }, deadline_of(wait_timeout))
-  if not instance then return nil, context end
-  return instance:call(method, params, { timeout = context.wait_timeout, on_progress = settled.on_progress })
+  return run_in_session(self, settled_call(self, given, 2), method, call, method, params)
+end
+
+---@private for methods of its dialect, in a tail call: runs `fn(session, options, ...)` with one of its processes.
+---`options` has `on_progress`, and the timeout that is left after waiting for the process.
+---@param what string for error messages
+---@param given? pintle.call.options
+---@param fn fun(session: pintle.session, options: table, ...): any, pintle.error?
+---@return any, pintle.error?
+function methods:in_session(what, given, fn, ...)
+  return run_in_session(self, settled_call(self, given, 2), what, fn, ...)
 end
 
 ---@param method string
@@ -224,7 +293,7 @@ end
 function hosted.new(supervisor, host)
   local spec, logger = supervisor.spec, supervisor.logger
   -- The context of calls without options, which they share.
-  local usual = not logger.has_bar and spec.timeout ~= 0
+  local usual = not logger.has_bar and spec.timeout ~= 0 and not spec.extend_on_progress
     and set_times({ is_shared = true, workdir = spec.workdir }, spec)
   return setmetatable({
     name = supervisor.name, supervisor = supervisor, logger = logger, host = host, usual = usual,

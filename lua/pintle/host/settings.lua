@@ -127,7 +127,8 @@ local function digests(value) return (type(value) == "table" and map_of(digest) 
 
 -- Options of a host that are also the defaults of its plugins.
 local SHARED = {
-  dialect = dialect, timeout = false_or(time), handshake_timeout = time, extensions = boolean_or(list_of "string"),
+  dialect = dialect, timeout = false_or(time), extend_on_progress = "boolean", longest = false_or(time),
+  handshake_timeout = time, extensions = boolean_or(list_of "string"),
   stop_timeouts = { request = time, eof = time, term = time, kill = time },
   restart = boolean_or {
     max = amount, within = time, backoff = time, factor = number_between(1, 1000), max_backoff = time,
@@ -159,11 +160,14 @@ end
 ---@type fun(given: pintle.execute.options, level: integer): table
 settings.execute = raising {
   timeout = false_or(time), workdir = "string", phase = "string", env = "table", agent = "table",
-  idempotent = "boolean", on_progress = "function", on_part = "function",
+  idempotent = "boolean", on_progress = "function", on_part = "function", extend_on_progress = "boolean",
+  longest = false_or(time),
 }
 
----@type fun(given: table, level: integer): table
-settings.call = raising { timeout = false_or(time), on_progress = "function" }
+---@type fun(given: pintle.call.options, level: integer): table
+settings.call = raising {
+  timeout = false_or(time), on_progress = "function", extend_on_progress = "boolean", longest = false_or(time),
+}
 
 ---@type fun(given: table, level: integer): table
 settings.discover = raising { allow_world_writable = "boolean" }

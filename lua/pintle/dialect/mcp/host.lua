@@ -370,8 +370,10 @@ end
 local CALL = json.order { "name", "arguments", "_meta" }
 
 -- Progress without a total is not a fraction: it goes to the log.
-local function progress_listener(session, on_progress)
+local function progress_listener(session, context)
+  local on_progress, extend = context.on_progress, context.extend
   return function(progress, total, message)
+    if extend then extend() end
     message = message and non_blank(message)
     if type(progress) ~= "number" or type(total) ~= "number" or total <= 0 then
       return session:log("debug", message or "progress", { progress = progress })
@@ -385,9 +387,9 @@ end
 -- A call without options has the timeout that the peer was opened with.
 local function options_of(session, context)
   if context.is_shared then return nil end
-  local timeout, on_progress = context.wait_timeout, context.on_progress
+  local timeout = context.wait_timeout
   if timeout == nil then timeout = context.timeout end
-  return { timeout = timeout, on_progress = on_progress and progress_listener(session, on_progress) }
+  return { timeout = timeout, on_progress = context.on_progress and progress_listener(session, context) }
 end
 
 host.call = client.call
