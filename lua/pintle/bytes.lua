@@ -1,4 +1,4 @@
--- Binary data, which JSON has no form for, in the form that dialects agree on.
+-- Binary data, for which JSON has no form, as a value of its own.
 
 local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 local PIECE = 3 * 1024 -- bytes that are converted at a time
@@ -53,7 +53,7 @@ local function decode_base64(text)
   return data:sub(1, #data - padding)
 end
 
--- Bits behind the last byte would be lost, and the text could not be had back.
+-- Any bits after the last byte must be 0. Otherwise encoding the bytes again would give another text.
 local function is_base64(text)
   local digits, padding = text:match "^([%w+/]*)(=?=?)$"
   if not digits or #text % 4 ~= 0 then return false end
@@ -62,7 +62,7 @@ end
 
 -- }======
 
----Bytes as a value of their own. `tostring` gives the string, `#` how long it is, and equal bytes are equal. For JSON,
+---Bytes as a value of their own. `tostring` returns the string, `#` its length, and `==` compares the bytes. In JSON,
 ---and so for a schema, it is the object `{"$bytes": "<base64>"}`.
 ---@class pintle.bytes
 local metatable = { __name = "pintle.bytes" }
@@ -81,7 +81,7 @@ end
 ---@class pintle.bytes.module
 local bytes = {}
 
--- Whether there are any bytes in this program. As long as there are none, no value has to be searched for them.
+-- Whether this program has made any bytes. If not, no value has to be searched for them.
 bytes.were_made = false
 
 local function new_from_base64(base64)
@@ -109,7 +109,7 @@ function bytes.new(data, mime_type)
   return value
 end
 
----Makes bytes of their base64, without its being an object.
+---Makes bytes from base64 text.
 ---@param text string
 ---@param mime_type? string
 ---@return pintle.bytes?, string? message
@@ -128,7 +128,7 @@ function bytes.base64(value) return value["$bytes"] end
 ---@return boolean
 function bytes.is(value) return getmetatable(value) == metatable end
 
----Makes bytes of the object that stands for them, which has to have its one member.
+---Makes bytes from the object that represents them, whose only member must be `$bytes`.
 ---@param object table
 ---@return pintle.bytes?, string? message
 function bytes.from_object(object)
@@ -142,7 +142,7 @@ end
 -- {====== MIME types ======
 
 local UNKNOWN_TYPE = "application/octet-stream"
-local LONGEST_MARK = 12 -- bytes that tell the type
+local LONGEST_MARK = 12 -- bytes that identify the type
 
 local MARKS = {
   { "^\x89PNG\r\n\x1A\n", "image/png" }, { "^\xFF\xD8\xFF", "image/jpeg" }, { "^GIF8[79]a", "image/gif" },
@@ -151,7 +151,7 @@ local MARKS = {
   { "^%%PDF%-", "application/pdf" },
 }
 
----The MIME type: the given one, or the one that the first bytes tell, or application/octet-stream.
+---The MIME type: the given one, or the one recognised by the first bytes, or application/octet-stream.
 ---@param value pintle.bytes
 ---@return string
 function bytes.mime_type(value)

@@ -13,7 +13,7 @@ for _, name in ipairs(SPAWN_OPTIONS) do KNOWN[name] = true end
 for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
 ---@class pintle.connect.options: pintle.peer.options
----@field command? string[] a program to start and its arguments, with what `core.spawn` takes besides: env, inherit,
+---@field command? string[] a program to start and its arguments, with further options of `core.spawn`: env, inherit,
 ---cwd, stderr, group, death_signal
 ---@field on_stderr? fun(line: string) called with each line of the program's stderr
 ---@field process_limits? pintle.limits
@@ -21,7 +21,7 @@ for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 ---@field path? string a Unix socket
 ---@field host? string a TCP socket, with `port`
 ---@field port? integer
----@field stdio? boolean this program's own stdin and stdout, which nobody else can write to from then on
+---@field stdio? boolean this program's own stdin and stdout, which no other code can write to from then on
 ---@field read? pintle.descriptor
 ---@field write? pintle.descriptor
 
@@ -51,7 +51,7 @@ local OPEN = {
   path = open_socket, host = open_socket, stdio = open_stdio, read = peers.open,
 }
 
--- Misuse is found far below: the error blames the user's call instead.
+-- Misuse is detected in lower layers. The error blames the call of the user instead.
 local function open_blaming_caller(open, settings, level)
   local ok, peer, err = pcall(open, settings)
   if ok then return peer, err end
@@ -59,7 +59,7 @@ local function open_blaming_caller(open, settings, level)
   error(peer:gsub("^[^:]+:%d+: ", ""):gsub("^bad argument #1 to '%w+' %((.*)%)$", "%1"), level + 1)
 end
 
----Opens a conversation over one of the ways there are.
+---Opens a conversation.
 ---@param given pintle.connect.options
 ---@return pintle.peer?, pintle.error?
 function connect.open(given)

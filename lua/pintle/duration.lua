@@ -27,7 +27,7 @@ local function quote_text(text)
   return '"' .. text .. '"'
 end
 
--- Raised inside and caught by `nanoseconds`: what is wrong with the text.
+-- Raises what is wrong with the text, for `read_nanoseconds`.
 local function raise_problem(text, reason) error({ reason = ("duration %s %s"):format(quote_text(text), reason) }) end
 
 local function raise_too_long(text) raise_problem(text, "is too long: 64 bits of nanoseconds are about 292 years") end
@@ -109,7 +109,7 @@ function duration.parse(text)
   return nanoseconds / SECOND
 end
 
--- 1, 500000000 out of 1.5 or -1.5; nil where Go's 64 bits of nanoseconds would not hold it.
+-- 1, 500000000 out of 1.5 or -1.5; nil if it does not fit into Go's 64 bits of nanoseconds.
 local function split_seconds(seconds)
   local fits = seconds > -1e10 and seconds < 1e10
   if not fits then return nil end
@@ -140,8 +140,8 @@ local function format_from_second(seconds, nanoseconds)
   return text
 end
 
----Writes as Go's Duration.String does, to the nanosecond. Raises for what Go could not hold: more than about 292
----years, and what is no number.
+---Writes as Go's Duration.String does, to the nanosecond. Raises for values that Go cannot hold: more than about 292
+---years, and NaN.
 ---@param seconds number
 ---@return string
 function duration.format(seconds)
@@ -153,7 +153,7 @@ function duration.format(seconds)
   return seconds < 0 and "-" .. text or text
 end
 
--- Programs give the same few texts with every call.
+-- Programs use the same few texts in every call.
 local parsed_texts = setmetatable({}, { __mode = "v" }) ---@type table<string, { seconds: number }>
 
 local function parse_once(text)

@@ -2,14 +2,14 @@
 
 ---@alias pintle.error.kind
 ---| "spawn"       the program could not be started
----| "timeout"     the deadline came first
----| "cancelled"   the caller, or the other side, gave up on it
----| "closed"      the other side is gone, or this one is
----| "protocol"    the other side does not keep to the protocol
----| "remote"      the other side answered with an error; `code` and `data` are its own
----| "invalid"     what was given cannot be sent, or does not fit the schema
----| "requirement" something that is needed is not there
----| "full"        a bound was reached
+---| "timeout"     the deadline has passed
+---| "cancelled"   the caller or the other side has cancelled it
+---| "closed"      the conversation has ended
+---| "protocol"    the other side has violated the protocol
+---| "remote"      the other side answered with an error; `code` and `data` are from that answer
+---| "invalid"     a value cannot be sent, or does not fit the schema
+---| "requirement" a requirement, such as a program, is not met
+---| "full"        a limit was reached
 
 ---How a process ended: one of the two.
 ---@class pintle.exit
@@ -23,9 +23,9 @@
 ---@field data? any of a JSON-RPC error
 ---@field exit? pintle.exit how the other side ended
 ---@field stderr? string[] its last lines
----@field noise? string what it said instead
+---@field noise? string the malformed input that it sent
 ---@field elapsed? number seconds that were spent
----@field errno? integer the system's number, where it gave one
+---@field errno? integer the error number of the system, if there is one
 
 local metatable = { __name = "pintle.error" }
 
@@ -35,7 +35,7 @@ local errors = {}
 -- Control characters of Unicode: C1, and those that change the direction in which a text is shown.
 local CONTROLS = { "\xC2[\x80-\x9F]", "\xD8\x9C", "\xE2\x80[\x8E\x8F\xAA-\xAE]", "\xE2\x81[\xA6-\xA9]" }
 
----A received text without control characters, which would steer a terminal or make the text look like another.
+---A received text without control characters, which could steer a terminal or disguise the text.
 ---@param text string
 ---@param kept? string control characters of ASCII that may stay
 ---@param mark? string that stands for each of the others; default: "?"
@@ -56,7 +56,7 @@ end
 
 ---@param kind pintle.error.kind
 ---@param message string
----@param fields? table whatever else is known
+---@param fields? table further fields
 ---@return pintle.error
 function errors.new(kind, message, fields)
   if not fields then return setmetatable({ kind = kind, message = message }, metatable) end

@@ -1,5 +1,5 @@
--- The module `pintle`: nothing but names. What a name stands for is loaded when it is first used, so that a plugin
--- starts without the host, and a host without the plugin's half.
+-- The module `pintle` has only names. Each one loads its module on first use, so that a plugin starts without the code
+-- for hosts, and a host without the code for plugins.
 
 ---@class pintle
 ---@field plugin fun(declaration: pintle.declaration): pintle.plugin declare a plugin
@@ -7,12 +7,12 @@
 ---@field connect fun(options: pintle.connect.options): pintle.peer?, pintle.error? open a conversation
 ---@field listen fun(options: pintle.connect.options, on_peer: fun(peer: pintle.peer)): pintle.listener?, pintle.error?
 ---@field pair fun(one?: pintle.peer.options, other?: pintle.peer.options): pintle.peer, pintle.peer
----@field task fun(fn: function, ...): pintle.task run beside everything else
+---@field task fun(fn: function, ...): pintle.task run concurrently
 ---@field all fun(list: (pintle.task|function)[], timeout?: number): table?, pintle.error? wait for all of them
 ---@field any fun(list: (pintle.task|function)[], timeout?: number): integer?, any wait for the first of them
 ---@field run fun(fn?: function, ...): any turn the loop until it has returned, or no task is left
 ---@field sleep fun(seconds: number): true?, pintle.error?
----@field loop pintle.loop for driving it from another loop
+---@field loop pintle.loop to run it from another loop
 ---@field bytes fun(data: string, mime_type?: string): pintle.bytes binary data
 ---@field dialect pintle.dialects the protocols, and how to add one
 ---@field schema table JSON Schema 2020-12
@@ -21,12 +21,12 @@
 ---@field null lightuserdata the value that stands for JSON's null; it is `cjson.null`
 ---@field array fun(list?: table): table marks a list, so that it is sent as `[…]` even when it is empty
 ---@field test pintle.test for the specs of plugins
----@field raw fun(text: string): pintle.raw a value kept as its JSON text and sent on as it stands
+---@field raw fun(text: string): pintle.raw a value kept as JSON text, and sent unchanged
 local pintle = {}
 
 local PREFIX = "pintle."
 
--- The module that each name is found in, and its name there, unless it is the module itself.
+-- The place of each name: a module, or a member of a module.
 local PLACES = {
   plugin = "plugin.new", host = "host", connect = "connect.open", listen = "connect.listen", pair = "connect.pair",
   task = "task.start", all = "task.all", any = "task.any", run = "task.run", sleep = "loop.sleep", loop = "loop",

@@ -1,7 +1,7 @@
 -- The loop of the core (tasks, events, timers, descriptors), and what Lua adds to it.
 --
--- A task that waits yields to the loop. Code outside of tasks (the main program, a coroutine of the user's) turns the
--- loop until what it waits for has come. So a handler can call back to its caller in the middle of its own work.
+-- A task that waits yields to the loop. Code outside of tasks (the main program, a coroutine of the user) turns the
+-- loop until its wait is over. So a handler can call back to its caller in the middle of its own work.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -26,7 +26,7 @@ end
 
 local function report_raised(err) loop.on_error(err, debug.traceback(errors.text(err), 2)) end
 
----Calls a function of the user's. What it raises goes to `on_error`.
+---Calls a function of the user. If it raises, `on_error` is called.
 ---@private
 ---@param fn function
 ---@return boolean ok, any result
@@ -38,14 +38,14 @@ function loop.call(fn, ...) return xpcall(fn, report_raised, ...) end
 
 local checks = {} ---@type fun()[]
 
--- What `object.tick` raises comes out of the code that computes.
+-- An error that `object.tick` raises passes through the code that computes.
 local function watchdog_tick()
   for i = 1, #checks do checks[i]() end
   local object = loop.current()
   if object and object.tick then object:tick() end
 end
 
--- Such a task is interrupted before every instruction, so that no pcall saves it.
+-- If true, the task is interrupted before every instruction, so that no pcall can hold it.
 local function watchdog_must_abort()
   local object = loop.current()
   return object and object.must_abort or false
@@ -53,7 +53,7 @@ end
 
 core.watchdog(watchdog_tick, watchdog_must_abort)
 
----Has `fn()` called about every 50 ms while a task computes without waiting, so that the loop does not turn.
+---Calls `fn()` about every 50 ms while a task computes without waiting and the loop cannot turn.
 ---@param fn fun()
 function loop.while_busy(fn) checks[#checks + 1] = fn end
 
@@ -85,7 +85,7 @@ end
 
 -- }======
 
----Waits. Ends early, with `nil, err`, only if the task is cancelled.
+---Waits. Returns early, with `nil, err`, only if the task is cancelled.
 ---@param seconds number
 ---@return true?, pintle.error?
 function loop.sleep(seconds)

@@ -12,7 +12,7 @@ local values = require "pintle.schema.values"
 
 local received = lazy "pintle.manifest.received"
 
----Something that a plugin needs.
+---A requirement of a plugin.
 ---@class pintle.requirement
 ---@field command? string a program in the PATH
 
@@ -22,7 +22,7 @@ local received = lazy "pintle.manifest.received"
 ---@field params table|boolean the schema of its arguments, as given
 ---@field outputs? table|boolean the schema of its outputs, as given
 ---@field requires pintle.requirement[]
----@field problem? string why its arguments are not checked: its schema is not understood
+---@field problem? string why its arguments are not checked: its schema is not supported
 ---@field validate? pintle.schema.validator nil if all arguments are valid
 ---@field complete? fun(args: any): table? returns valid arguments with defaults; if it returns nil, `check` decides
 ---@field validate_outputs? pintle.schema.validator nil if all outputs are valid

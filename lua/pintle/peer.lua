@@ -10,11 +10,11 @@ local tasks = require "pintle.task"
 
 local CALL_TIMEOUT = 60 -- seconds for a call
 local LINGER_TIMEOUT = 60 -- seconds for requests that are still handled when the input has ended
-local MOST_REQUESTS = 256 -- handlers at work
+local MOST_REQUESTS = 256 -- running handlers
 local MOST_BACKLOG = 1024 -- messages in the backlog
 local CLOSE_TIMEOUT = 1 -- seconds to send what is queued when it is closed
-local GRACE = 0.2 -- seconds in which a handler that computes may see for itself that it was stopped
-local CLEANUP_TIME = 1 -- seconds in which it may clean up; then it is interrupted before every instruction
+local GRACE = 0.2 -- seconds in which a handler that computes may notice that it was stopped
+local CLEANUP_TIME = 1 -- seconds in which it may clean up; then the watchdog raises before every instruction
 local INVALID_REQUEST = -32600
 
 ---The codes of errors that have none, by kind.
@@ -26,20 +26,20 @@ core.protect()
 ---@class pintle.cancellation
 ---@field method string
 ---@field params fun(id: integer, reason: string?): table what is sent
----@field id fun(params: any): any the id in what is received; nil ignores the notification
+---@field id fun(params: any): any the id in received params; nil ignores the notification
 ---@field is_unanswered? boolean whether a cancelled request gets no answer
 
----How a protocol tells of progress: a token goes out in the params, and comes back with each report.
+---How a protocol reports progress: a token is sent in the params, and comes back with each report.
 ---@class pintle.progress
 ---@field method string
 ---@field attach fun(params: any, token: integer): any the params with the token
----@field report fun(params: any): any, ... the token, and what the callback is given
+---@field report fun(params: any): any, ... the token, and the arguments of the callback
 
 ---@class pintle.peer.limits: pintle.stream.limits
----@field requests? integer handlers at work at once; those that wait for the other side are not counted; default: 256
+---@field requests? integer handlers that run at once; those that wait for the other side do not count; default: 256
 ---@field backlog? integer messages that wait for a handler to end before reading pauses; default: 1024, and 16 MiB
 
----The ways of a protocol. A `pintle.dialect` has these fields.
+---The conventions of a protocol. A `pintle.dialect` has these fields.
 ---@class pintle.conventions
 ---@field cancellation? pintle.cancellation|false default: LSP's
 ---@field progress? pintle.progress default: LSP's
@@ -47,7 +47,7 @@ core.protect()
 ---@field ids? "integer"|"string" how own ids are sent
 ---@field extra? table<string, string|number|boolean> members of every message beside jsonrpc
 ---@field header? string what is written before the length
----@field ordered? boolean received objects keep the order of their members, as `json.order` has it
+---@field ordered? boolean received objects keep the order of their members, with metatables like those of `json.order`
 ---@field big_integers? boolean integers of more than 64 bits keep their digits: docs/json.md
 ---@field repeated? string a member of params and results: messages share its table while its text stays the same
 
@@ -61,9 +61,9 @@ core.protect()
 ---@field on_error? fun(err: any, traceback: string?, method: string) called when a handler raises or returns a value
 ---that cannot be sent
 ---@field on_close? fun(err: pintle.error) called when the conversation has ended
----@field explain? fun(peer: pintle.peer, err: pintle.error) finds out why it ended and calls `peer:finish(err)`
----@field traceback? boolean send the traceback of an error that a handler raises
----@field spin? number seconds to go on asking for an answer before the loop sleeps; default: 0
+---@field explain? fun(peer: pintle.peer, err: pintle.error) finds the reason why it ended, and calls `peer:finish(err)`
+---@field traceback? boolean sends the traceback of an error that a handler raises
+---@field spin? number seconds to poll for an answer before the loop sleeps; default: 0
 ---@field linger? number seconds for requests that are still handled when the input has ended; default: 60
 
 ---@alias pintle.handler fun(params: any, ctx: pintle.request): any, any
@@ -116,15 +116,15 @@ local request_methods = {}
 
 local request_metatable = { __name = "pintle.request", __index = request_methods }
 
----Whether the answer is not wanted any more: the request was cancelled or timed out, or the peer is gone. `why` is the
----error to return.
+---Whether nobody waits for the answer any more: the request was cancelled or timed out, or the conversation has ended.
+---`why` is the error to return.
 ---@return boolean, pintle.error? why
 function request_methods:cancelled()
   if not self.stopped and self.due and loop.now() >= self.due then self:expire() end
   return self.stopped ~= nil, self.stopped
 end
 
----Seconds that are left, nil when there is no deadline.
+---Seconds until the deadline; nil if there is none.
 ---@return number?
 function request_methods:deadline() return self.due and math.max(self.due - loop.now(), 0) end
 
@@ -135,7 +135,7 @@ function request_methods:call(method, params, given) return self.peer:call(metho
 ---@return true?, pintle.error?
 function request_methods:notify(method, params) return self.peer:notify(method, params) end
 
----Sets the deadline. When it comes, waits return an error of the kind "timeout", and a handler that computes is
+---Sets the deadline. When it has passed, waits return an error of the kind "timeout", and a handler that computes is
 ---interrupted.
 ---@param seconds number
 ---@param what? string what timed out, for the message; default: "the request"
@@ -176,7 +176,7 @@ end
 
 -- }======
 
--- {====== Calls that are waited for later ======
+-- {====== Calls whose answer is awaited later ======
 
 ---@class pintle.call
 ---@field id integer?
@@ -208,7 +208,7 @@ local function check_method(method)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
 end
 
----Calls, and goes on at once; `call:wait()` has the answer.
+---Sends a request and returns at once; `call:wait()` returns the answer.
 ---@param method string
 ---@param params? any
 ---@param given? { timeout?: number|false, on_progress?: fun(...) }
@@ -260,7 +260,7 @@ end
 ---@return pintle.request[]
 function methods:requests() return self.stream:requests() end
 
----Has `fn(peer, method, params)` called with the first message, before it is handled.
+---Calls `fn(peer, method, params)` with the first message, before that is handled.
 ---@private
 function methods:on_first(fn)
   self.first_handler = fn
@@ -282,7 +282,7 @@ local function set_control_methods(self)
   controls[self.progress.method] = policy.progress
 end
 
--- Those of the ways that are not the stream's.
+-- The conventions that the stream does not need.
 local function set_conventions(self, conventions)
   if conventions.cancellation ~= nil then self.cancellation = conventions.cancellation end
   if conventions.progress then self.progress = conventions.progress end
@@ -298,10 +298,10 @@ local function pick_options(from, names)
   return picked
 end
 
----Takes on the ways of a protocol that has become known only now, with the next message that is sent; what is not named
----stays as it is.
+---Sets the conventions of a protocol that was recognised only now, from the next message that is sent. A field that is
+---nil stays as it was.
 ---@param ways pintle.conventions
----@return true?, pintle.error? err what is wrong with the message by which it became known
+---@return true?, pintle.error? err what is wrong with the message by which it was recognised
 function methods:adopt(conventions)
   set_conventions(self, conventions)
   local ok, message, kind = self.stream:set_envelope(pick_options(conventions, ENVELOPE_OPTIONS))
@@ -320,7 +320,7 @@ methods.finish = policy.finish
 ---@private reads while a handler computes
 methods.receive_while_busy = policy.receive_while_busy
 
----Waits for the end of the conversation. The core need not report anything for that: `finish` ends the wait.
+---Waits for the end of the conversation.
 ---@param timeout? number seconds
 ---@return true?, pintle.error? err of the kind "timeout" if it goes on
 function methods:join(timeout)
@@ -329,10 +329,10 @@ function methods:join(timeout)
   return self.end_event:wait(timeout, timeout and errors.new("timeout", "the conversation has not ended in time"))
 end
 
----Waits until nothing is being handled, or held to be handled later.
+---Waits until no request is being handled or waits in the backlog.
 ---@param timeout? number seconds
----@param asking? pintle.request the request that asks, which does not count
----@return true?, pintle.error? err of the kind "timeout" if there is still something to do
+---@param asking? pintle.request the request of the caller, which does not count
+---@return true?, pintle.error? err of the kind "timeout" if requests are left
 function methods:wait_idle(timeout, asking)
   local own = asking and 1 or 0
   local function is_idle() return self.stream:running() <= own and self.backlog_count == 0 end
@@ -343,7 +343,7 @@ local function is_flushed(self) return self.ended or self.lost or self.stream:qu
 
 ---Waits until everything that was queued has been sent.
 ---@param timeout? number seconds
----@return boolean whether it has
+---@return boolean whether it was
 function methods:flush(timeout)
   if not self.ended then self.stream:write() end
   policy.wait_until(self, is_flushed, timeout, "not everything was sent in time")
@@ -367,7 +367,7 @@ function methods:flush_at_exit()
   flushed_at_exit[self] = core.getpid()
 end
 
----The other side sees the end of its input; what it still says is taken.
+---Ends the input of the other side. Messages from it are still read.
 function methods:close_output()
   self:flush(CLOSE_TIMEOUT)
   if not self.ended then self.stream:close_output() end
@@ -380,7 +380,7 @@ local function close_peer(self)
 end
 
 ---Ends the conversation: what is queued is sent first, and a program that was started for it is stopped. Closing twice
----is fine, also from `on_close`. Closing goes on if the task that closes is cancelled.
+---is fine, also from `on_close`. Closing continues if the closing task is cancelled.
 function methods:close()
   if not self.closing then self.closing = tasks.start(close_peer, self) end
   if self.closing ~= loop.current() then self.closing:await() end

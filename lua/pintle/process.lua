@@ -90,7 +90,7 @@ local function watch_stderr(child)
   assert(loop.watch(child.stderr:fileno(), "r", child.stderr_watcher))
 end
 
----The line of its stderr that says most about why it ended; "" if there was no line.
+---The line of its stderr that best explains why it ended; "" if there was no line.
 ---@return string
 function methods:last_words() return self.crash and self.crash:summary() or "" end
 
@@ -98,7 +98,7 @@ function methods:last_words() return self.crash and self.crash:summary() or "" e
 
 -- {====== The end of the process ======
 
--- Also kills what is left of its process group, which may hold the pipes open.
+-- Also kills the rest of its process group, which may hold the pipes open.
 local function reap_child(child)
   if child.exit then return end
   child:kill "KILL"

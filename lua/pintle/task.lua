@@ -7,7 +7,7 @@ require("pintle.core").protect()
 
 ---@class pintle.task
 ---@field state "running"|"done"|"failed"
----@field results table what the function returned; or its error, first
+---@field results table what the function returned; or only its error
 ---@field traceback string? where it failed
 local methods = {}
 
@@ -32,7 +32,7 @@ local function report_failure(task)
   if not task.is_heard then loop.on_error(task.results[1], task.traceback, "a task") end
 end
 
--- The tasks that failed and that no other has waited for yet. Their errors are reported at the end of the program.
+-- Failed tasks whose error no other task has received yet. If the program ends now, they are reported.
 local unreported_failures = setmetatable({}, {
   __gc = function(set)
     for task in pairs(set) do report_failure(task) end
@@ -44,8 +44,8 @@ local function report_unawaited(task)
   report_failure(task)
 end
 
----@private called by the loop. The error goes to the task that waits for this one by the next turn, else to
----`loop.on_error`. The error that a cancelled task was stopped with is dropped.
+---@private called by the loop. If a task awaits this one before the next turn, it gets the error; otherwise
+---`loop.on_error` does. The error with which a cancelled task was stopped is dropped.
 function methods:failed(err, traceback)
   self.traceback = errors.text(err) .. "\n" .. traceback
   end_task(self, "failed", { err, n = 1 })
@@ -73,8 +73,8 @@ local function check_function(value, level)
   if type(value) ~= "function" then error("a task needs a function, got " .. type(value), level + 1) end
 end
 
----Runs `fn(...)` in a task: now until it waits, and then beside other tasks. If it raises and no task waits for it,
----`loop.on_error` is called.
+---Runs `fn(...)` in a task: now until it waits, and later in turns with other tasks. If it raises and no task waits for
+---it, `loop.on_error` is called.
 ---@param fn function
 ---@return pintle.task
 function tasks.start(fn, ...)
@@ -97,7 +97,7 @@ end
 
 -- {====== Waiting ======
 
--- Has `note(task)` called when it ends, or now if it has ended. False if it is watched already.
+-- Calls `note(task)` when the task ends, or now if it has ended. Returns false if `note` is registered already.
 local function watch_end(task, note)
   if task.state ~= "running" then
     note(task)
@@ -110,8 +110,8 @@ local function watch_end(task, note)
   return is_new
 end
 
--- Waits until so many of the tasks have ended, or one has failed: returns the task with which the wait is over, whose
--- error counts as heard.
+-- Waits until `left` of the tasks have ended, or one has failed. Returns the task that ended the wait, whose error
+-- counts as received.
 local function wait_for_tasks(list, left, seconds)
   local is_over, last = loop.event(), nil
   local function note_end(task)
@@ -136,7 +136,7 @@ local function task_results(task)
 end
 
 ---Waits for the end of the task. Returns what its function returned, or raises its error again. Returns `nil, err` if
----the time is over first (kind "timeout") or the waiting task is cancelled.
+---the timeout passes first (kind "timeout") or the waiting task is cancelled.
 ---@param timeout? number seconds
 ---@return any ...
 function methods:await(timeout)
@@ -157,7 +157,7 @@ function methods:cancel(reason)
   loop.stop(self, self.stopped)
 end
 
--- Cancels the tasks that still run when the value is closed.
+-- A value that cancels the tasks that still run when it is closed.
 local function cancel_on_close(list)
   return setmetatable({}, {
     __close = function()
@@ -166,8 +166,8 @@ local function cancel_on_close(list)
   })
 end
 
----Waits for all of them, tasks or functions to start as tasks, and returns a list of the first result of each, with nil
----as it is. If one raises, its error is raised again. Then, and if the time is over, the others are cancelled.
+---Waits for all tasks; a function in the list is started as a task. Returns a list of the first result of each, which
+---may be nil. If one raises, its error is raised again. Then, and after the timeout, the others are cancelled.
 ---@param list (pintle.task|function)[]
 ---@param timeout? number seconds
 ---@return table? results, pintle.error?
@@ -183,10 +183,10 @@ function tasks.all(list, timeout)
   return results
 end
 
----Waits for the first of them to end and cancels the others.
+---Waits until the first of the tasks or functions ends, and cancels the others.
 ---@param list (pintle.task|function)[]
 ---@param timeout? number seconds
----@return integer? which, any ... what it returned; or nil and why not
+---@return integer? which, any ... what it returned; or nil and an error
 function tasks.any(list, timeout)
   if #list == 0 then error("nothing to wait for", 2) end
   local started = start_functions(list)
@@ -198,7 +198,7 @@ function tasks.any(list, timeout)
   end
 end
 
----Turns the loop until `fn(...)` has returned, and returns what it did; without one, until no task is left.
+---Turns the loop until `fn(...)` has returned, and returns its results; without `fn`, until no task is left.
 ---@param fn? function
 ---@return any ...
 function tasks.run(fn, ...)

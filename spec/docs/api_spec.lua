@@ -67,7 +67,7 @@ describe("the reference", function()
       .. "pintle.listener?, pintle.error?` |  |\n"))
     assert.truthy(has("- **`plugin:execute(operation: string, args?: table, given?: pintle.execute.options)`** → "
       .. "`pintle.outcome?, pintle.error?`\n  Runs an operation."))
-    assert.truthy(has "- `\"timeout\"`: the deadline came first\n")
+    assert.truthy(has "- `\"timeout\"`: the deadline has passed\n")
     assert.truthy(has("| `verbosity?` | `pintle.level\\|\"silent\"` | "
       .. "minimum level of log entries; default: \"info\" |\n"))
   end)

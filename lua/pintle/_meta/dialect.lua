@@ -1,13 +1,13 @@
 ---@meta
--- The contract of a dialect: between one protocol and the layers of host and plugin. Nothing here runs.
+-- The contract between a dialect, which is one protocol, and the layers of host and plugin. Nothing here runs.
 
 ---One protocol, both sides.
 ---@class pintle.dialect: pintle.conventions
 ---@field name string
 ---@field version? string of the protocol, if it has only one
 ---@field framing "line"|"header"
----@field declare? fun(plugin: pintle.plugin, own: table): string? called when a plugin is declared that has
----declarations for this dialect; returns a message if they are invalid
+---@field declare? fun(plugin: pintle.plugin, own: table): string? called if a plugin has declarations for this dialect,
+---`own`; returns a message if they are invalid
 ---@field recognises fun(method: string, params: any, framing: string, others: table?): boolean|"perhaps" whether a
 ---first message belongs to this dialect; "perhaps" if other dialects may claim it for sure. `others` are the members of
 ---the message that JSON-RPC does not define, if it has any
@@ -19,13 +19,13 @@
 ---@field open fun(session: pintle.session): table?, pintle.error?, "again"? does the handshake; returns the manifest of
 ---the plugin: name, version (false if the protocol has none; `is_version_free = true` if it may be any text),
 ---description, requires, operations by name (`params = true` if the protocol does not describe arguments; `dialects`
----has members that only this protocol has), `names`, the order of the operations, if they have one, and
----`is_open = true` if there may be operations that are not listed. "again" asks, once, for a new process if the plugin
----has not survived the first messages
+---has members that only this protocol has), `names`, the order of the operations, if they have one, and `is_open =
+---true` if there may be operations that are not listed. "again" asks, once, for a new process, for a plugin that ended
+---at the first messages
 ---@field execute fun(session: pintle.session, operation: string, args: table, context: pintle.context):
 ---pintle.outcome?, pintle.error?
 ---@field call? fun(session: pintle.session, method: string, params: any, options: table): any, pintle.error? makes a
----call of the user, if that takes more than its method and params; default: `peer:call`
+---call of the user, if the protocol requires more than method and params; default: `peer:call`
 ---@field close fun(session: pintle.session, seconds: number) asks the plugin to end; its answer is ignored
 ---@field handlers table<string, pintle.dialect.handler> handlers that the user cannot replace
 ---@field defaults? table<string, pintle.dialect.handler> handlers that the user can replace with `handlers`
@@ -54,18 +54,19 @@
 ---@field name string
 ---@field config any config of the plugin, if any
 ---@field options table options of the dialect, as the user of the host gave them
----@field described table? its manifest.json
+---@field discovered_manifest table? its manifest.json
 ---@field cwd string? the directory it was started in, if not the host's
----@field extensions boolean|string[] whether to offer extensions of the protocol; a list names more of them
+---@field extensions boolean|string[] whether to offer extensions of the protocol; a list has names of more extensions
 ---@field handshake_timeout number seconds
 ---@field handlers table<string, pintle.handler> of the user
----@field told any the manifest of the plugin as received; default: the result of `open`
+---@field raw_manifest any the manifest of the plugin as received; default: the result of `open`
 ---@field verbosity pintle.level|"silent" the lowest level that the host logs
----@field persistent table kept from one process of the plugin to the next
+---@field persistent table kept when the plugin is restarted
 ---@field execute fun(session: pintle.session, operation: string, args: table, context: pintle.context): any, any the
----dialect's; it may set another one for this plugin
+---function of the dialect, which may set another one for this plugin
 ---@field manifest pintle.manifest? once it was read
----@field update_manifest fun(self: pintle.session, told: table) replaces the manifest; in the form that `open` returns
+---@field update_manifest fun(self: pintle.session, description: table) replaces the manifest; in the
+---form that `open` returns
 ---@field log fun(self: pintle.session, level: pintle.level, message: string, data: any)
 ---@field running table<any, pintle.context> running operations, by a key that the dialect chooses
 ---@field state table for the dialect
@@ -112,24 +113,24 @@
 ---pintle.error?
 ---@field part? fun(server: pintle.server, request: pintle.request, part: any): true?, pintle.error?
 
----A plugin at work, as the plugin side of its dialect sees it.
+---A running plugin, as the plugin side of its dialect sees it.
 ---@class pintle.server
 ---@field peer pintle.peer
----@field plugin pintle.plugin its `manifest` has name, version, description, requires, operations and their order, and
----`dialects`, the declarations for single dialects, as each operation has
+---@field plugin pintle.plugin its `manifest` has name, version, description, requires, operations and their order; the
+---manifest and each operation have `dialects`, the declarations for single dialects
 ---@field config table config of the plugin
 ---@field drain number seconds for running handlers when input ends; the dialect may shorten it
----@field capabilities table<string, true> agreed on with the host; set by the dialect
+---@field capabilities table<string, true> that both sides support; set by the dialect
 ---@field client? table the host's description of itself as received; set by the dialect
----@field initialize fun(self: pintle.server, config: table?): true?, pintle.error? initializes the plugin, once; the
----first `execute` does it otherwise
+---@field initialize fun(self: pintle.server, config: table?): true?, pintle.error? initializes the plugin, once;
+---without it, the first `execute` does
 ---@field enter fun(self: pintle.server, request: pintle.request): pintle.plugin.context?, pintle.error? the `ctx` for a
 ---function of the author that is not an operation; initializes the plugin if that has not happened
----@field execute fun(self: pintle.server, operation: string, args: any, context: pintle.context,
----request: pintle.request): pintle.outcome?, pintle.error?, "arguments"? checks arguments; outputs are as the author
----returned them; "arguments" if those are wrong
+---@field execute fun(self: pintle.server, operation: string, args: any, context: pintle.context, request:
+---pintle.request): pintle.outcome?, pintle.error?, "arguments"? checks the arguments; "arguments" if they are wrong.
+---Outputs are as the author returned them
 ---@field note fun(self: pintle.server, level: pintle.level, message: string, data: any) writes to stderr
 ---@field shutdown fun(self: pintle.server, request: pintle.request?) stops all work except the given request
 ---@field exit fun(self: pintle.server, status: integer?) ends the process after sending due responses
----@field follow fun(self: pintle.server, pid: any): true?, pintle.error? ends the plugin when that process ends
+---@field exit_with fun(self: pintle.server, pid: any): true?, pintle.error? ends the plugin when the process `pid` ends
 ---@field state table for the dialect

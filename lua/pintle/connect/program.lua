@@ -12,7 +12,7 @@ local LAST_WORDS = 1 -- seconds between the end of its output and that of the pr
 
 local program = {}
 
--- Why a conversation with a program that has ended is over.
+-- The error of a conversation with a program that has ended.
 local function exit_error(child, name)
   local message, last_words = ("%s ended with %s"):format(name, errors.describe_exit(child.exit)), child:last_words()
   if last_words ~= "" then message = ("%s: %s"):format(message, last_words) end
@@ -30,7 +30,7 @@ local function finish_with_exit(peer)
   peer:finish(err)
 end
 
--- Its output has ended: most likely the program ends now. Its exit status is part of the error.
+-- The output has ended, so the program will most likely exit now. The error has its exit status.
 local function explain_end_of_output(peer, err)
   tasks.start(function()
     if peer.child:wait(LAST_WORDS) then return finish_with_exit(peer) end
@@ -39,7 +39,7 @@ local function explain_end_of_output(peer, err)
   end)
 end
 
--- The program has ended. What it has sent is read first; but another process may keep its output open.
+-- The program has ended. Its output is read to the end first, but another process may keep the pipe open.
 local function await_end_of_output(peer)
   if peer.ended or peer.is_ending then return end
   peer.stream:expect_end()

@@ -69,7 +69,7 @@ end
 ---@class pintle.listener
 ---@field path string?
 ---@field host string?
----@field port integer? the one that was given, or found
+---@field port integer? the one that was given, or that the system has chosen
 local methods = {}
 
 local metatable = { __name = "pintle.listener", __index = methods }
@@ -80,7 +80,7 @@ local function open_accepted(listener, descriptor)
   tasks.start(function() listener.on_peer(assert(peers.open(settings))) end)
 end
 
--- A connection cannot be accepted, most likely for want of descriptors: it is tried again after a pause.
+-- A connection cannot be accepted, most likely because there are no descriptors left. It is tried again after a pause.
 local function pause_accepting(listener)
   loop.unwatch(listener.socket:fileno(), listener.watcher)
   listener.timer = loop.after(PAUSE, listener.watch, listener)
@@ -101,10 +101,10 @@ function methods:watch()
   return loop.watch(self.socket:fileno(), "r", self.watcher)
 end
 
--- There is a task for as long as it listens.
+-- Keeps a task alive while the listener is open, so that `pintle.run` waits for it.
 local function wait_until_closed(listener) listener.closed:wait() end
 
----Stops listening; the peers that came stay. Closing twice is fine.
+---Stops listening. Accepted peers stay open. Closing twice is fine.
 function methods:close()
   if self.socket:closed() then return end
   if self.timer then loop.cancel(self.timer) end

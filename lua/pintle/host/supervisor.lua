@@ -19,7 +19,7 @@ core.protect()
 ---@field coming integer how many processes wait for their restart or for the end of their handshake
 ---@field restarts table<table, pintle.task> the tasks that restart a process
 ---@field manifest pintle.manifest?
----@field told any the manifest of the last started process, as it was received
+---@field raw_manifest any the manifest of the last started process, as it was received
 ---@field failure pintle.error? why no process is left
 ---@field is_started boolean
 ---@field is_stopped boolean whether `stop` was called

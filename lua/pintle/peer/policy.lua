@@ -43,7 +43,7 @@ function policy.failure(self, kind, message)
   return kind == "closed" and (self.ended or self.call_error or self.lost) or errors.new(kind, message)
 end
 
----The same for a call that the core made. It waits a moment for the reason why the output is closed.
+---The same for a call of the core. If the output is closed, it first waits a moment for the reason.
 ---@return pintle.error
 function policy.refused(self, kind, message)
   local err = policy.failure(self, kind, message)
@@ -51,8 +51,8 @@ function policy.refused(self, kind, message)
   return self.ended or err
 end
 
----Raises if it is no timeout.
----@param level integer whom to blame, as `error` counts for the caller
+---Raises if the value is not a timeout.
+---@param level integer the level to blame, as the caller of this function would pass it to `error`
 function policy.check_timeout(timeout, level)
   if timeout and (type(timeout) ~= "number" or timeout ~= timeout or timeout < 0) then
     error("timeout: seconds expected, or false for none", level + 1)
@@ -78,7 +78,7 @@ function policy.read_options(self, params, given)
   return timeout, params, token
 end
 
----A call whose options are more than a timeout. The core calls it, and the user has called the core.
+---Makes a call with more options than a timeout. The core calls this function for the user.
 ---@return any result, pintle.error?
 function policy.call(self, method, params, given)
   local timeout, sent, token = policy.read_options(self, params, given)
@@ -130,7 +130,7 @@ local function error_members(self, err, is_raised)
   return OPERATION_FAILED, errors.text(err)
 end
 
--- A text with bytes that are not UTF-8 cannot be sent: they are replaced.
+-- Bytes that are not UTF-8 cannot be sent.
 local function replace_invalid_utf8(text)
   return (text:gsub("[\x80-\xFF]+", function(bytes) return utf8.len(bytes) and bytes or "\u{FFFD}" end))
 end
@@ -172,7 +172,7 @@ function policy.unsent(self, id, method, problem, kind)
   report_error(self, problem, nil, method)
 end
 
--- Answers a request that no handler has seen. It is written in this turn.
+-- Answers a request without a handler. The answer is written in this turn.
 local function send_refusal(self, id, code, message)
   self.stream:fail(id, code, message)
   self.stream:write_soon()
@@ -182,14 +182,14 @@ end
 
 -- {====== Waiting for a condition ======
 
----Tells the core whether requests may go straight to handlers, and whether to call `policy.after_activity`.
+---Sets whether the core passes requests to handlers itself, and whether it calls `policy.after_activity`.
 function policy.update_stream(self)
   local has_backlog = self.backlog_count > 0
   self.stream:hold((self.first_handler or has_backlog or self.call_error) and true or false)
   self.stream:watch_activity((has_backlog or self.conditions or self.linger_timer) and true or false)
 end
 
--- Ends the waits whose condition has come true.
+-- Ends the waits whose condition is true now.
 local function end_fulfilled_waits(self)
   local conditions = self.conditions
   if not conditions then return end
@@ -203,10 +203,10 @@ local function end_fulfilled_waits(self)
   policy.update_stream(self)
 end
 
----Waits until the condition, which is checked when something was sent or a handler has ended.
+---Waits until the condition is true. It is checked after each write and after each handler.
 ---@param condition fun(self: pintle.peer): any
 ---@param seconds? number
----@param message string of the error if the time is over
+---@param message string of the error after the timeout
 ---@return true?, pintle.error?
 function policy.wait_until(self, condition, seconds, message)
   if condition(self) then return true end
@@ -224,9 +224,10 @@ end
 -- {====== The backlog ======
 
 -- Messages that were read but cannot be handled yet wait in the backlog, and are handled as handlers end. When the
--- backlog is full, reading pauses and the pipe pushes back, unless a call of our own waits for its answer.
+-- backlog is full, reading pauses, so that the pipe fills up and slows the other side down; but not while a call of our
+-- own waits for its answer.
 
----Forgets all that waits.
+---Drops all messages in the backlog.
 function policy.clear_backlog(self)
   self.backlog, self.backlog_first, self.backlog_count, self.backlog_bytes = {}, 1, 0, 0
 end
@@ -267,7 +268,7 @@ local function resume_reading(self)
   self.stream:pause(false)
 end
 
--- Works off the backlog in the next turn.
+-- Handles the backlog in the next turn.
 local function handle_backlog_soon(self)
   if self.is_backlog_scheduled or self.backlog_count == 0 then return end
   self.is_backlog_scheduled = true
@@ -286,7 +287,7 @@ local function refuse_message(self, id, method)
   end
 end
 
--- There may be room for it all the same: a handler may wait for the other side by now.
+-- There may be room for it already, because a running handler has begun to wait for the other side.
 local function hold_or_refuse(self, kind, id, method, params)
   if is_backlog_full(self) and self.stream:waiting() > 0 then return refuse_message(self, id, method) end
   policy.keep(self, kind, id, method, params)
@@ -298,7 +299,7 @@ end
 
 -- {====== Requests and notifications ======
 
--- The first message may tell the protocol, and break its rules.
+-- The first message may show which protocol it is, and violate its rules.
 local function handle_first_message(self, id, method, params)
   local first = self.first_handler
   self.first_handler = false
@@ -318,8 +319,8 @@ local function handle_message(self, id, method, params)
   if id ~= nil then send_refusal(self, id, METHOD_NOT_FOUND, "Method not found: " .. method) end
 end
 
----A message that the core did not give to a handler: there is none, requests are held, or as many as may be are at
----work.
+---A message that the core did not pass to a handler: there is no handler, requests are held, or the limit of running
+---handlers is reached.
 function policy.request(self, kind, id, method, params)
   if self.backlog_count == 0 and not self.call_error and self.stream:has_room() then
     return handle_message(self, id, method, params)
@@ -331,13 +332,14 @@ end
 
 -- {====== Malformed input ======
 
--- The other side may have died in the middle of an answer. Then the call fails for that reason, which is found first.
+-- The other side may have died in the middle of an answer. Then the call fails with that reason instead, which
+-- `policy.ended` is looking for.
 local function fail_spoiled_call(spoiled)
   if not spoiled.peer.is_ending then spoiled.peer.stream:complete_call(spoiled.call, nil, spoiled.err) end
 end
 
 ---Malformed input; `call` is the id of our call that it would have answered, which still waits. Input that has to be
----answered waits until the answers before it are read, and is dropped if the backlog is full.
+---answered waits until the other side has read earlier answers, and is dropped if the backlog is full.
 function policy.invalid(self, kind, id, call, noise_report)
   local is_answered = not call and not noise_report.is_answer and (id ~= nil or self.answer_noise)
   local _, is_clogged = self.stream:running()
@@ -359,12 +361,12 @@ end
 
 -- {====== Notifications that must not wait behind requests ======
 
--- Ids that a Lua value would not give back, or that belong to a batch, are compared as JSON.
+-- Ids that a Lua value cannot represent, or that belong to a batch, are compared as JSON text.
 local function is_same_id(id, given)
   return id == given or type(id) == "userdata" and tostring(id) == core.json.encode(given)
 end
 
--- A protocol may leave a cancelled request without an answer. A batch needs one.
+-- In some protocols a cancelled request gets no answer. In a batch it always gets one.
 local function may_stay_unanswered(self, id) return self.cancellation.is_unanswered and type(id) ~= "userdata" end
 
 local function cancel_in_backlog(self, id)
@@ -418,7 +420,7 @@ end
 
 -- {====== The end ======
 
----No answer will come any more: every call that waits, and every later one, ends with `err`. Handlers go on.
+---Ends every pending and every later call with `err`, because no answer can arrive any more. Handlers continue.
 ---@param err pintle.error
 function policy.fail_calls(self, err)
   self.call_error = self.call_error or err
@@ -437,7 +439,7 @@ local function cancel_timers(self)
   end
 end
 
----Ends the conversation: every call that waits, and every wait of a handler, ends with `err`.
+---Ends the conversation: every pending call, and every wait of a handler, ends with `err`.
 ---@param err pintle.error
 function policy.finish(self, err)
   if self.ended then return end
@@ -454,7 +456,7 @@ end
 
 local function finish_lingering(self) policy.finish(self, self.call_error) end
 
--- The input has ended: the conversation is over once all requests are answered and the answers are out.
+-- The input has ended: the conversation ends when all requests are answered and the answers are written.
 local function check_lingering(self)
   local is_sent = self.lost or self.stream:queued() == 0
   if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
@@ -481,7 +483,7 @@ function policy.ended(self, message, kind)
   if self.lost then check_lingering(self) end
 end
 
--- A plugin whose host is gone ends by `deserted`.
+-- A plugin whose host has ended is ended by `deserted`.
 local function give_up_output(self)
   self.lost_timer = nil
   if self.ended then return end
@@ -489,8 +491,8 @@ local function give_up_output(self)
   policy.fail_calls(self, self.lost)
 end
 
----The other side has closed its input, so no answer reaches it. The reason may be known soon, by the end of our input
----or of the program.
+---The other side has closed its input, so no answer reaches it. The end of our input, or of the program, may give the
+---reason soon.
 function policy.lost(self, message)
   if self.lost or self.ended then return end
   local err = errors.new("closed", message)
@@ -509,7 +511,7 @@ function policy.broken(self, message, kind) policy.finish(self, errors.new(kind,
 
 -- {====== Going on ======
 
--- Handles what waits in the backlog, as far as there is room.
+-- Handles the messages in the backlog while there is room.
 local function handle_messages_in_backlog(self)
   while self.backlog_count > 0 do
     local kind = self.backlog[self.backlog_first][1]
@@ -524,7 +526,7 @@ local function handle_messages_in_backlog(self)
   self.is_refusal_reported = false
 end
 
----Works off the backlog, and goes on reading.
+---Handles the backlog, and resumes reading.
 function policy.handle_backlog(self)
   self.is_backlog_scheduled = false
   if self.ended then return end
@@ -533,13 +535,13 @@ function policy.handle_backlog(self)
   end_fulfilled_waits(self)
 end
 
----A call was made while requests are held or reading is paused: its answer has to get through.
+---A call was made while requests are held or reading is paused: its answer has to be read.
 function policy.calling(self)
   if self.backlog_count > 0 then resume_reading(self) end
   handle_backlog_soon(self)
 end
 
----Reads what has come while a handler computes. Cancellations take effect; the rest waits in the backlog.
+---Reads while a handler computes. Cancellations take effect; other messages wait in the backlog.
 function policy.receive_while_busy(self)
   if not is_backlog_full(self) and not self.stream:receive_only() and self.on_silence then self.on_silence() end
   handle_backlog_soon(self)
