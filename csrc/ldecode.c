@@ -402,7 +402,7 @@ static void store_members(lua_State *L, const level *l, int spare,
   if (d->ordered && l->n + spare == 0)
     pt_order_share(L, &d->env, l->table, l->waiting);
   else if (d->ordered)
-    pt_order_append(L, l->table, l->n, l->waiting, spare == 0);
+    pt_order_append(L, l->table, l->waiting);
   if (l->seen == MAYBE_EQUAL)
     store_in_order(L, l->table, l->waiting);
   else

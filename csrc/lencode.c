@@ -430,12 +430,12 @@ static pt_encoded put_bigint(encoder *e, const char *text, size_t len,
 static inline pt_encoded open_marked(encoder *e, int *more) {
   table_walk walk = WALK_LIST;
   if (lua_topointer(e->L, -1) != e->array_meta) {
-    const pt_order *order = pt_order_get(e->L);
+    int is_ordered = pt_has_order(e->L);
     size_t len;
-    const char *bigint = order == NULL ? pt_bigint_test(e->L, &len) : NULL;
+    const char *bigint = is_ordered ? NULL : pt_bigint_test(e->L, &len);
     if (bigint != NULL)
       return put_bigint(e, bigint, len, more);
-    walk = order != NULL ? WALK_ORDERED : WALK_OBJECT;
+    walk = is_ordered ? WALK_ORDERED : WALK_OBJECT;
   }
   lua_pop(e->L, 1);
   push_level(e, walk);

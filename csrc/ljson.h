@@ -198,9 +198,6 @@ int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
 void pt_json_push_fault(lua_State *L, const char *text,
                         const pt_json_fault *fault);
 
-/* json.order(names) -> metatable (lorder.c) */
-int pt_order_new(lua_State *L);
-
 /* {====== Undecoded text (ljson.c) ====== */
 
 /* Pushes a pintle.raw. The text must be valid JSON. */

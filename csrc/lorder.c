@@ -1,105 +1,16 @@
 /*
-** An order is a metatable. Under a private key it has a userdata: the names as
-** pointers, in their order, and a hash table from a pointer to its place. The
-** user value of the userdata is a list of the names, which keeps them alive.
-**
-** Lua has only one string for equal texts of up to 40 bytes, so a pointer
-** identifies a short name. Longer names are also found by their text, in the
-** list.
+** An order is a metatable. Under a private key it has a userdata, which code in
+** Lua cannot look into. The user value of the userdata is a table: from each
+** name to the name that follows it, and from the last name to false. At FIRST
+** and LAST are the first and the last name.
 */
 #include "lorder.h"
 
 #include <string.h>
 
-#define INTERNED 40 /* LUAI_MAXSHORTLEN, which Lua does not publish */
+enum { FIRST = 1, LAST };
 
 static const char order_key = 0; /* its address is the private key */
-
-/* {====== Places ====== */
-
-/* Returns the slot with the place of the name, or the empty slot for it. */
-static uint32_t *find_name_slot(const pt_order *o, const void *name) {
-  uint64_t mixed = (uintptr_t)name * UINT64_C(0x9E3779B97F4A7C15);
-  uint32_t i = (uint32_t)(mixed >> 32) & o->mask;
-  while (o->slots[i] != 0 && o->names[o->slots[i] - 1] != name)
-    i = (i + 1) & o->mask;
-  return &o->slots[i];
-}
-
-/* Returns the place of a long name, found by its text. */
-static int find_long(lua_State *L, int list, int name) {
-  int place;
-  lua_pushvalue(L, name);
-  lua_rawget(L, list);
-  place = (int)lua_tointeger(L, -1);
-  lua_pop(L, 1);
-  return place;
-}
-
-/* Pushes the list of names that orders the table at `table`. */
-static void push_list(lua_State *L, int table) {
-  lua_getmetatable(L, table);
-  lua_rawgetp(L, -1, &order_key);
-  lua_getiuservalue(L, -1, 1);
-  lua_replace(L, -3);
-  lua_pop(L, 1);
-}
-
-/* Returns the place of the key at `key` in the order of the table at `table`,
-** from 1; 0 if the order does not name it. */
-static int find_place(lua_State *L, const pt_order *o, int table, int key) {
-  int place = (int)*find_name_slot(o, lua_topointer(L, key));
-  if (place > 0 || !o->has_long || lua_type(L, key) != LUA_TSTRING)
-    return place;
-  push_list(L, table);
-  place = find_long(L, lua_gettop(L), key);
-  lua_pop(L, 1);
-  return place;
-}
-
-/* Gives the name on top the next place. Returns 0 if it has one already. The
-** list at `list` may contain the name already. */
-static int add_name(lua_State *L, pt_order *o, int list, int is_in_list) {
-  int name = lua_gettop(L);
-  int is_long = lua_rawlen(L, name) > INTERNED;
-  const void *pointer = lua_topointer(L, name);
-  uint32_t *slot = find_name_slot(o, pointer);
-  if (*slot != 0 || (is_long && find_long(L, list, name) != 0))
-    return 0;
-  o->names[o->count++] = pointer;
-  *slot = (uint32_t)o->count;
-  if (is_long) {
-    o->has_long = 1;
-    lua_pushvalue(L, name);
-    lua_pushinteger(L, o->count);
-    lua_rawset(L, list);
-  }
-  if (!is_in_list) {
-    lua_pushvalue(L, name);
-    lua_rawseti(L, list, o->count);
-  }
-  return 1;
-}
-
-/* Pushes an order without names, with room for `names` names. The list at
-** `list` becomes its user value. */
-static pt_order *push_order(lua_State *L, int list, lua_Integer names) {
-  size_t slots = 4, room = (size_t)names, size;
-  pt_order *o;
-  while (slots < room + room / 4)
-    slots *= 2;
-  size = sizeof *o + room * sizeof *o->names + slots * sizeof *o->slots;
-  o = lua_newuserdatauv(L, size, 1);
-  o->count = o->has_long = 0;
-  o->mask = (uint32_t)(slots - 1);
-  o->slots = (uint32_t *)(void *)(o->names + room);
-  memset(o->slots, 0, slots * sizeof *o->slots);
-  lua_pushvalue(L, list);
-  lua_setiuservalue(L, -2, 1);
-  return o;
-}
-
-/* }====== */
 
 /* {====== pairs ====== */
 
@@ -107,7 +18,7 @@ static pt_order *push_order(lua_State *L, int list, lua_Integer names) {
 static int order_step(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
-  luaL_argcheck(L, lua_getmetatable(L, 1) && pt_order_get(L) != NULL, 1,
+  luaL_argcheck(L, lua_getmetatable(L, 1) && pt_has_order(L), 1,
                 "has no order");
   lua_settop(L, 2);
   if (pt_order_next(L, 1))
@@ -129,96 +40,99 @@ static int order_pairs(lua_State *L) {
 
 /* {====== Making orders ====== */
 
-/* Replaces the order on top by a metatable that contains it. */
-static void to_metatable(lua_State *L) {
+/* Pushes a metatable with an empty order, and its table of names. */
+static pt_order *push_new_order(lua_State *L, int names) {
+  pt_order *o;
   lua_createtable(L, 0, 3);
   lua_pushliteral(L, "pintle.order");
   lua_setfield(L, -2, "__name");
   lua_pushcfunction(L, order_pairs);
   lua_setfield(L, -2, "__pairs");
+  o = lua_newuserdatauv(L, sizeof *o + (size_t)names * sizeof *o->names, 1);
+  o->count = -1;
+  lua_createtable(L, LAST, names);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, -3, 1);
   lua_insert(L, -2);
-  lua_rawsetp(L, -2, &order_key);
+  lua_rawsetp(L, -3, &order_key);
+  return o;
+}
+
+/* Appends the name at `name` to the order whose table is on top. Returns 0 if
+** it is in the order already. */
+static int append_name(lua_State *L, int name) {
+  int order = lua_gettop(L);
+  lua_pushvalue(L, name);
+  if (lua_rawget(L, order) != LUA_TNIL) {
+    lua_pop(L, 1);
+    return 0;
+  }
+  lua_pushvalue(L, name);
+  lua_pushboolean(L, 0);
+  lua_rawset(L, order);
+  if (lua_rawgeti(L, order, LAST) == LUA_TNIL)
+    lua_pushinteger(L, FIRST);
+  lua_pushvalue(L, name);
+  lua_rawset(L, order);
+  lua_pushvalue(L, name);
+  lua_rawseti(L, order, LAST);
+  lua_settop(L, order);
+  return 1;
 }
 
 /* json.order(names) -> metatable */
 int pt_order_new(lua_State *L) {
   lua_Integer n, members = 0;
-  pt_order *o;
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   n = (lua_Integer)lua_rawlen(L, 1);
   for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1))
     members++;
   luaL_argcheck(L, members == n, 1, "is not a list of names");
-  lua_createtable(L, (int)n, 0);
-  o = push_order(L, 2, n);
+  push_new_order(L, 0);
   for (lua_Integer i = 1; i <= n; i++) {
     if (lua_rawgeti(L, 1, i) != LUA_TSTRING)
       return luaL_argerror(L, 1, "a list of names must contain only strings");
-    if (!add_name(L, o, 2, 0))
+    lua_insert(L, -2);
+    if (!append_name(L, lua_gettop(L) - 1))
       return luaL_argerror(
-          L, 1, lua_pushfstring(L, "'%s' occurs twice", lua_tostring(L, -1)));
-    lua_pop(L, 1);
+          L, 1, lua_pushfstring(L, "'%s' occurs twice", lua_tostring(L, -2)));
+    lua_remove(L, -2);
   }
-  to_metatable(L);
+  lua_pop(L, 1);
   return 1;
 }
 
-/* Replaces the list on top by an order. A name that occurs again keeps its
-** first place. */
-static pt_order *to_order(lua_State *L) {
-  int list = lua_gettop(L);
-  lua_Integer n = (lua_Integer)lua_rawlen(L, list);
-  pt_order *o = push_order(L, list, n);
-  for (lua_Integer i = 1; i <= n; i++) {
-    lua_rawgeti(L, list, i);
-    add_name(L, o, list, o->count == i - 1);
-    lua_pop(L, 1);
-  }
-  for (; n > o->count; n--) {
-    lua_pushnil(L);
-    lua_rawseti(L, list, n);
-  }
-  lua_replace(L, list);
-  return o;
+/* Appends the names above the table; returns how many were new. */
+static int append_names(lua_State *L, int table, int members) {
+  int added = 0;
+  for (int i = 0; i < members; i++)
+    added += append_name(L, table + 1 + i * 2);
+  return added;
 }
 
-/* Appends the names above the table, each followed by its value, to the list on
-** top. */
-static void append_names(lua_State *L, int table, lua_Integer noted,
-                         int members) {
-  for (int i = 1; i <= members; i++) {
-    lua_pushvalue(L, table - 1 + i * 2);
-    lua_rawseti(L, -2, noted + i);
-  }
-}
-
-/* While the table still gets members, the list is in the place of its
-** metatable. */
-void pt_order_append(lua_State *L, int table, lua_Integer noted, int members,
-                     int is_last) {
-  if (!lua_getmetatable(L, table)) {
-    lua_createtable(L, members * 2, 0);
-    lua_pushvalue(L, -1);
-    lua_setmetatable(L, table);
-  }
-  append_names(L, table, noted, members);
-  if (is_last) {
-    to_order(L);
-    to_metatable(L);
-    lua_setmetatable(L, table);
+void pt_order_append(lua_State *L, int table, int members) {
+  int top = lua_gettop(L);
+  if (lua_getmetatable(L, table)) {
+    lua_rawgetp(L, -1, &order_key);
+    lua_getiuservalue(L, -1, 1);
   } else {
-    lua_pop(L, 1);
+    push_new_order(L, members * 2);
+    lua_pushvalue(L, -2);
+    lua_setmetatable(L, table);
   }
+  append_names(L, table, members);
+  lua_settop(L, top);
 }
 
 /* }====== */
 
 /* {====== Sharing ====== */
 
-/* The objects of a list usually have the same names, so orders are cached. Here
-** are pointers to them; the table of strings keeps the orders and their
-** metatables alive. */
+/* The objects of a list usually have the same names, so orders are cached. A
+** name is known by its pointer: Lua has only one string for equal short texts,
+** and objects with longer names share less. The table of strings keeps the
+** orders and their metatables alive. */
 
 /* Stores the names above the table in `names`, and returns the first slot of
 ** the cache for them. */
@@ -249,16 +163,19 @@ void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
     lua_setmetatable(L, table);
     return;
   }
-  lua_createtable(L, members, 0);
-  append_names(L, table, 0, members);
-  o = to_order(L);
-  lua_pushvalue(L, -1);
-  to_metatable(L);
-  lua_pushvalue(L, -1);
-  lua_setmetatable(L, table);
+  o = push_new_order(L, members);
+  /* a name that occurs twice may not be kept alive at both places */
+  if (append_names(L, table, members) == members) {
+    memcpy(o->names, names, sizeof *names * (size_t)members);
+    o->count = members;
+  }
   kept[slot] = NULL;
-  lua_rawseti(L, v->strings, PT_NAMES_ORDERS + (int)slot);
+  lua_pop(L, 1);
+  lua_rawgetp(L, -1, &order_key);
   lua_rawseti(L, v->strings, PT_NAMES_ORDERS + PT_ORDERS_KEPT + (int)slot);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, v->strings, PT_NAMES_ORDERS + (int)slot);
+  lua_setmetatable(L, table);
   kept[slot] = o;
 }
 
@@ -266,59 +183,63 @@ void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
 
 /* {====== Walking ====== */
 
-const pt_order *pt_order_get(lua_State *L) {
-  const pt_order *o = NULL;
-  if (lua_rawgetp(L, -1, &order_key) == LUA_TUSERDATA)
-    o = lua_touserdata(L, -1);
+int pt_has_order(lua_State *L) {
+  int has = lua_rawgetp(L, -1, &order_key) == LUA_TUSERDATA;
   lua_pop(L, 1);
-  return o;
+  return has;
 }
 
-/* Pushes the first member whose name has at least the place `place`. Returns
-** whether there is one. */
-static int push_named(lua_State *L, int table, int list, lua_Integer place) {
-  for (; lua_rawgeti(L, list, place) != LUA_TNIL; place++) {
-    lua_pushvalue(L, -1);
-    if (lua_rawget(L, table) != LUA_TNIL)
+/* As lua_next, for the members that the order at `order` does not name. A key
+** that is not a string is not skipped: the encoder reports it. */
+static int next_other(lua_State *L, int order, int table) {
+  while (lua_next(L, table)) {
+    lua_pushvalue(L, -2);
+    if (lua_rawget(L, order) == LUA_TNIL || lua_type(L, -3) != LUA_TSTRING) {
+      lua_pop(L, 1);
       return 1;
+    }
     lua_pop(L, 2);
   }
-  lua_pop(L, 1);
   return 0;
 }
 
-/* As lua_next, for the members that the order does not name. The key on top is
-** such a member or nil. A key that is not a string is not skipped: the encoder
-** reports it. */
-static int next_other(lua_State *L, const pt_order *o, int table) {
-  while (lua_next(L, table)) {
-    if (find_place(L, o, table, lua_gettop(L) - 1) == 0)
+/* Replaces the key on top by the next name whose member the table has, and
+** pushes the value. If there is none, goes on with the other members. */
+static int next_named(lua_State *L, int order, int table) {
+  int key = lua_gettop(L);
+  if (lua_isnil(L, key)) {
+    lua_rawgeti(L, order, FIRST);
+  } else {
+    lua_pushvalue(L, key);
+    if (lua_type(L, key) != LUA_TSTRING || lua_rawget(L, order) == LUA_TNIL) {
+      lua_settop(L, key);
+      return next_other(L, order, table);
+    }
+  }
+  while (lua_type(L, -1) == LUA_TSTRING) {
+    lua_pushvalue(L, -1);
+    if (lua_rawget(L, table) != LUA_TNIL) {
+      lua_remove(L, key);
       return 1;
+    }
     lua_pop(L, 1);
-  }
-  return 0;
-}
-
-int pt_order_next(lua_State *L, int table) {
-  int key = lua_gettop(L), place = 0;
-  const pt_order *o;
-  lua_getmetatable(L, table);
-  o = pt_order_get(L);
-  lua_pop(L, 1);
-  if (!lua_isnil(L, key)) {
-    place = find_place(L, o, table, key);
-    if (place == 0)
-      return next_other(L, o, table);
-  }
-  push_list(L, table);
-  if (push_named(L, table, key + 1, place + 1)) {
-    lua_replace(L, key + 1);
-    lua_replace(L, key);
-    return 1;
+    lua_rawget(L, order);
   }
   lua_settop(L, key - 1);
   lua_pushnil(L);
-  return next_other(L, o, table);
+  return next_other(L, order, table);
+}
+
+int pt_order_next(lua_State *L, int table) {
+  int order = lua_gettop(L), found;
+  lua_getmetatable(L, table);
+  lua_rawgetp(L, -1, &order_key);
+  lua_getiuservalue(L, -1, 1);
+  lua_insert(L, order);
+  lua_pop(L, 2);
+  found = next_named(L, order, table);
+  lua_remove(L, order);
+  return found;
 }
 
 /* }====== */

@@ -14,33 +14,31 @@
 #define PT_ORDER_SHARED 64 /* maximum number of names of a shared order */
 
 typedef struct pt_order {
-  int count;
-  /* it has names that Lua does not intern, so their pointers may differ */
-  int has_long;
-  uint32_t mask;
-  uint32_t *slots; /* hash table of places; 0 in an empty slot */
+  int count; /* names of a shared order, -1 for any other */
   const void *names[];
 } pt_order;
+
+/* json.order(names) -> metatable */
+int pt_order_new(lua_State *L);
 
 /* Gives the table at `table` the order of the names above it on the stack, each
 ** followed by its value: at most PT_ORDER_SHARED names. The table has no
 ** metatable yet and gets no more members. It shares the metatable of recent
-** tables with the same names in the same order. Uses at most five stack slots.
+** tables with the same names in the same order. Uses at most eight stack slots.
 */
 void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
                     int members);
 
-/* The same for a table that gets its members in several parts. These members
-** follow the `noted` ones of earlier calls. */
-void pt_order_append(lua_State *L, int table, lua_Integer noted, int members,
-                     int is_last);
+/* The same for a table that gets its members in several parts. */
+void pt_order_append(lua_State *L, int table, int members);
 
 /* The following functions do not raise and do not allocate. */
 
-/* Returns the order of the metatable on top, or NULL if it has none. */
-const pt_order *pt_order_get(lua_State *L);
+/* Whether the metatable on top has an order. */
+int pt_has_order(lua_State *L);
 
-/* As lua_next with the key on top, in the order of the table at `table`. */
+/* As lua_next with the key on top, in the order of the table at `table`. Uses
+** at most four stack slots. */
 int pt_order_next(lua_State *L, int table);
 
 #pragma GCC visibility pop
