@@ -62,12 +62,3 @@ void pt_buf_free(lua_State *L, pt_buf *b) {
     pt_reallocate(L, b->data, b->cap, 0);
   memset(b, 0, sizeof *b);
 }
-
-#define MOST_KEPT (31 * 1024 * 1024) /* glibc does not adapt to larger blocks */
-
-void pt_buf_keep_pages(lua_State *L, size_t size) {
-  size_t block = size < MOST_KEPT / 4 ? size * 4 : MOST_KEPT;
-  void *data = pt_reallocate(L, NULL, 0, block);
-  if (data != NULL)
-    pt_reallocate(L, data, block, 0);
-}

@@ -64,14 +64,6 @@ void pt_buf_consume(lua_State *L, pt_buf *b, size_t n);
 
 void pt_buf_free(lua_State *L, pt_buf *b);
 
-/* Called before values of about `size` bytes are created repeatedly: makes the
-** C library keep their memory when they are freed. glibc returns the top of its
-** heap to the system, and maps and clears it again for the next value, when
-** that is more than twice the largest block that was ever mapped and freed. So
-** such a block is allocated, not touched, and freed. With other C libraries
-** this has no effect. */
-void pt_buf_keep_pages(lua_State *L, size_t size);
-
 #define PT_BUF_KEEP (256 * 1024)
 #define PT_BUF_MOST (4 * 1024 * 1024)
 

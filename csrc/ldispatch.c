@@ -55,11 +55,9 @@ static int read_large(lua_State *L) {
   return 3;
 }
 
-/* Decodes a large message with the garbage collector paused. The size is
-** recorded here because the size of a line is known only now. */
+/* Decodes a large message with the garbage collector paused. */
 static void receive_large(lua_State *L, pt_peer *p, const pt_decode_env *env,
                           pt_message *m) {
-  pt_peer_note_size(L, p, p->input.text_len);
   p->loop->gc_debt = &env->names->gc_debt;
   lua_pushvalue(L, lua_upvalueindex(UPVALUES));
   lua_pushvalue(L, 1);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,17 +18,8 @@
 #define READ_FIRST (64 * 1024)
 #define READ_LEAST (16 * 1024)
 #define READ_MOST (1024 * 1024) /* or as much as the buffer holds already */
-/* from this size on the C library maps memory separately */
-#define LARGE (128 * 1024)
 
 #define EARLY_LEAST (2 * 1024) /* least output that is worth an early write */
-#define EARLY_MUCH (32 * 1024) /* half of the capacity of an ordinary pipe */
-#define EARLY_TRIAL 16         /* early writes before each decision */
-#define EARLY_HELD 4096 /* early writes skipped before they are tried again */
-
-#ifndef RUSAGE_THREAD
-#define RUSAGE_THREAD RUSAGE_SELF
-#endif
 
 /* the first member of every peer points to this */
 static const char peer_mark = 0;
@@ -229,14 +219,6 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
   }
 }
 
-void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size) {
-  if (size <= p->input.largest)
-    return;
-  p->input.largest = size;
-  if (size > LARGE)
-    pt_buf_keep_pages(L, size);
-}
-
 /* An announced length does not prove that so many bytes will come. At most as
 ** many bytes as there are already, or READ_MOST, are reserved at once. */
 static size_t limit_need(const pt_input *in) {
@@ -250,7 +232,6 @@ static void make_room(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST,
          need = limit_need(in);
-  pt_peer_note_size(L, p, need);
   pt_io_enlarge(&in->io, in->need);
   if (!pt_buf_reserve(L, &in->buf, need > want ? need : want))
     luaL_error(L, "not enough memory");
@@ -389,48 +370,14 @@ void pt_peer_write_soon(lua_State *L, pt_peer *p) {
     pt_peer_write_link(L, &p->to_write);
 }
 
-static long count_interrupts(void) {
-  struct rusage usage;
-  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
-}
-
-/* Whether to write early: not before there is as much output as unread input.
-*/
-static int should_write_early(pt_early *e, size_t queued, size_t left) {
-  if (queued < EARLY_LEAST || queued < left)
-    return 0;
-  if (!e->waits_for_more || queued >= EARLY_MUCH)
-    return 1;
-  if (++e->count < EARLY_HELD)
-    return 0;
-  e->waits_for_more = e->count = 0;
-  return 1;
-}
-
-/* Decides after EARLY_TRIAL early writes: if half of them were followed by an
-** interruption, more output is collected. The first write of a trial only
-** records the count. */
-static void count_early_write(pt_early *e) {
-  long now;
-  if (e->waits_for_more || (e->count++ > 0 && e->count <= EARLY_TRIAL))
-    return;
-  now = count_interrupts();
-  if (e->count > EARLY_TRIAL) {
-    e->waits_for_more = now - e->interrupts >= EARLY_TRIAL / 2;
-    e->count = e->waits_for_more ? 0 : 1;
-  }
-  e->interrupts = now;
-}
-
-/* After a write has found no space, early writes are not tried until the next
-** regular write. */
+/* Not before there is as much output as unread input. After a write has found
+** no space, early writes are not tried until the next regular write. */
 void pt_peer_write_early(lua_State *L, pt_peer *p) {
   pt_output *o = &p->output;
-  if (!o->is_full && should_write_early(&o->early, pt_buf_len(&o->buf),
-                                        pt_buf_len(&p->input.buf))) {
+  size_t queued = pt_buf_len(&o->buf);
+  if (!o->is_full && queued >= EARLY_LEAST &&
+      queued >= pt_buf_len(&p->input.buf))
     o->is_full = write_bytes(L, o) == 0;
-    count_early_write(&o->early);
-  }
 }
 
 /* }====== */

@@ -110,7 +110,6 @@ typedef struct pt_input {
   int is_searched; /* the buffer has no complete message */
   int is_reading;  /* a message is being decoded: the buffer must not move */
   size_t need;     /* bytes still missing of the next message, if known */
-  size_t largest;  /* size of the largest message so far */
   size_t batch; /* offset of the next member of a batch; 0 outside of a batch */
   size_t batch_used; /* bytes of the whole batch */
   const char *text;  /* the message that is being decoded */
@@ -118,22 +117,11 @@ typedef struct pt_input {
   size_t text_used;
 } pt_input;
 
-/* Decides when to write while there is more input to read. Writing early lets
-** both sides work at the same time, each on its own CPU core. If they share a
-** core, it only interrupts this side. The system's count of involuntary context
-** switches shows that; then more output is collected before each write. */
-typedef struct pt_early {
-  int waits_for_more; /* collect more output before each write */
-  int count;          /* early writes done or skipped since the last decision */
-  long interrupts;    /* the system's count at that time */
-} pt_early;
-
 /* The output. */
 typedef struct pt_output {
   pt_io io;
   int is_owned;
   pt_buf buf;
-  pt_early early;
   int is_full;    /* an early write found no space; no write was tried since */
   int is_blocked; /* output waits for space in the pipe or socket */
   int is_clogged; /* so much output waits that no request is started */
@@ -250,15 +238,13 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p);
 ** possible, and -1 if a signal arrived. */
 int pt_peer_wait(lua_State *L, pt_peer *p);
 
-/* Records that a message of `size` bytes is being received. */
-void pt_peer_note_size(lua_State *L, pt_peer *p, size_t size);
-
 /* Writes the queued output. Updates the watched events, and calls the policy if
 ** that is needed. */
 void pt_peer_write(lua_State *L, pt_peer *p);
 
 /* Writes the queued output if that is worth it while there is more input to
-** read. The next regular write reports a failure. */
+** read: then both sides can work at the same time. The next regular write
+** reports a failure. */
 void pt_peer_write_early(lua_State *L, pt_peer *p);
 
 /* Queues the peer for writing before the loop waits; writes now if the loop is
