@@ -9,7 +9,7 @@
 /* Decodes the payload with another codec. Returns 0 if the codec fails. */
 static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   int status;
-  pt_peer_push_kept(L, 1, PT_KEPT_DECODE);
+  lua_getiuservalue(L, 1, PT_PEER_DECODE);
   lua_pushlstring(L, text, (size_t)(d->p - text));
   status = lua_pcall(L, 1, 1, 0);
   if (status == LUA_ERRMEM)
@@ -129,26 +129,7 @@ static int read_version(lua_State *L, pt_decoder *d, pt_envelope *e) {
   return 1;
 }
 
-/* Returns the stack index for the value of an extra member; 0 if the name is
-** not one of them. */
-static int find_extra(lua_State *L, const pt_peer *p, const char *name,
-                      size_t len) {
-  int i, found = 0;
-  if (p->form.extras == 0)
-    return 0;
-  lua_pushlstring(L, name, len);
-  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
-  for (i = 0; i < p->form.extras && found == 0; i++) {
-    lua_rawgeti(L, -1, 2 * i + 1);
-    if (lua_rawequal(L, -1, -3))
-      found = PT_ENVELOPE_EXTRA + i;
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 2);
-  return found;
-}
-
-/* Stores a member for stream:others. */
+/* Stores a member that is not JSON-RPC's. */
 static int keep_other(lua_State *L, pt_decoder *d, const char *name,
                       size_t len) {
   if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) == LUA_TNIL) {
@@ -165,18 +146,11 @@ static int keep_other(lua_State *L, pt_decoder *d, const char *name,
   return 1;
 }
 
-/* Reads a member that is not JSON-RPC's: an extra member is stored, any other
-** is dropped unless keeps_others is set. */
-static int read_other(lua_State *L, pt_peer *p, pt_decoder *d, const char *name,
-                      size_t len) {
-  int extra = find_extra(L, p, name, len);
-  if (extra > 0) {
-    if (!pt_decode_value(L, d))
-      return 0;
-    lua_replace(L, extra);
-    return 1;
-  }
-  if (p->form.keeps_others)
+/* Reads a member that is not JSON-RPC's. It is dropped unless it may be an extra
+** member, or is kept for stream:others. */
+static int read_other(lua_State *L, const pt_peer *p, pt_decoder *d,
+                      const char *name, size_t len) {
+  if (p->form.has_extra || p->form.keeps_others)
     return keep_other(L, d, name, len);
   d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
   return d->p != NULL;
@@ -276,8 +250,8 @@ static void forget_others(lua_State *L) {
 
 int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
   d->depth = p->codec.style.depth - 1;
-  lua_settop(L, 1 + p->form.extras);
-  if (p->form.keeps_others)
+  lua_settop(L, 1);
+  if (p->form.has_extra || p->form.keeps_others)
     forget_others(L);
   skip_usual_head(d, e);
   d->p = pt_json_space(d->p + 1, d->end);
@@ -320,23 +294,13 @@ static void push_quoted(lua_State *L, int at) {
 }
 
 static void push_shown(lua_State *L, int at) {
-  switch (lua_type(L, at)) {
-  case LUA_TSTRING:
+  int type = lua_type(L, at);
+  if (type == LUA_TSTRING)
     push_quoted(L, at);
-    break;
-  case LUA_TNUMBER:
-    lua_pushvalue(L, at);
-    lua_tostring(L, -1);
-    break;
-  case LUA_TBOOLEAN:
-    lua_pushstring(L, lua_toboolean(L, at) ? "true" : "false");
-    break;
-  case LUA_TTABLE:
-    lua_pushliteral(L, "an array or object");
-    break;
-  default:
-    lua_pushliteral(L, "null");
-  }
+  else if (type == LUA_TTABLE || type == LUA_TLIGHTUSERDATA)
+    lua_pushstring(L, type == LUA_TTABLE ? "an array or object" : "null");
+  else
+    luaL_tolstring(L, at, NULL);
 }
 
 /* Pushes the error message for an extra member. Its name is at `name`, the
@@ -352,17 +316,18 @@ static const char *push_complaint(lua_State *L, int name, int got) {
                          lua_tostring(L, -2), lua_tostring(L, -1));
 }
 
-const char *pt_envelope_check_extra(lua_State *L, const pt_peer *p, int first) {
-  int i, list = lua_gettop(L) + 1, name = list + 1;
-  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
-  for (i = 0; i < p->form.extras; i++) {
-    lua_rawgeti(L, list, 2 * i + 1);
-    lua_rawgeti(L, list, 2 * i + 2);
-    if (!lua_rawequal(L, -1, first + i))
-      return push_complaint(L, name, first + i);
-    lua_settop(L, list);
+const char *pt_envelope_check_extra(lua_State *L) {
+  int others = lua_gettop(L) + 1, extra = others + 1, name = extra + 1;
+  int has_others = lua_getiuservalue(L, 1, PT_PEER_OTHERS) == LUA_TTABLE;
+  lua_getiuservalue(L, 1, PT_PEER_EXTRA);
+  for (lua_pushnil(L); lua_next(L, extra); lua_settop(L, name)) {
+    lua_pushvalue(L, has_others ? name : others);
+    if (has_others)
+      lua_rawget(L, others);
+    if (!lua_rawequal(L, name + 1, name + 2))
+      return push_complaint(L, name, name + 2);
   }
-  lua_pop(L, 1);
+  lua_settop(L, others - 1);
   return NULL;
 }
 

@@ -10,8 +10,6 @@
 
 #pragma GCC visibility push(hidden)
 
-#define PT_ENVELOPE_EXTRA 2 /* stack index of the first extra member */
-
 typedef enum pt_presence {
   PT_IS_ABSENT,
   PT_IS_NULL,
@@ -29,7 +27,7 @@ typedef struct pt_envelope {
 } pt_envelope;
 
 /* Reads the object at d->p. Afterwards d->p is the byte after it. The stack
-** holds the peer at index 1, then the extra members, then what was decoded.
+** holds the peer at index 1, then what was decoded.
 ** Returns 0 with the fault set if the text is not JSON; the members before the
 ** fault are known nevertheless. */
 int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e);
@@ -37,11 +35,10 @@ int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e);
 /* Fills in what is known about a skipped message. The id points into `k`. */
 void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e);
 
-/* Checks the extra members of a message: their values are on the stack from
-** `first` on, nil where a member is missing. Returns NULL if all have the
+/* Checks the extra members of the last message. Returns NULL if all have the
 ** expected values. Otherwise pushes and returns the reason. The peer is at
 ** index 1. */
-const char *pt_envelope_check_extra(lua_State *L, const pt_peer *p, int first);
+const char *pt_envelope_check_extra(lua_State *L);
 
 #pragma GCC visibility pop
 

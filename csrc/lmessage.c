@@ -225,8 +225,8 @@ static const char *find_fault(lua_State *L, const pt_peer *p,
   if (e->jsonrpc != PT_IS_PRESENT)
     return e->jsonrpc == PT_IS_ABSENT ? "jsonrpc is missing"
                                       : "jsonrpc is not \"2.0\"";
-  if (p->form.extras > 0) {
-    const char *wrong = pt_envelope_check_extra(L, p, PT_ENVELOPE_EXTRA);
+  if (p->form.has_extra) {
+    const char *wrong = pt_envelope_check_extra(L);
     if (wrong != NULL)
       return wrong;
   }

@@ -19,7 +19,6 @@
 #define VALUE_LIMIT (4 * 1024 * 1024)
 
 #define HEADER "Content-Length: "
-#define EXTRA_MOST 16
 
 /* {====== Options ====== */
 
@@ -93,7 +92,7 @@ static pt_frame_mode get_framing(lua_State *L) {
 static void keep_function(lua_State *L, int peer, const char *name, int key) {
   if (lua_getfield(L, -1, name) != LUA_TFUNCTION)
     bad_option(L, "json", "a codec with the functions encode and decode");
-  pt_peer_keep(L, peer, key);
+  lua_setiuservalue(L, peer, key);
 }
 
 static int get_boolean(lua_State *L, int options, const char *name, int usual) {
@@ -118,7 +117,7 @@ static void set_repeated(lua_State *L, pt_peer *p, int peer, int options) {
       lua_rawlen(L, -1) - 1 >= PT_NAMES_LONGEST)
     bad_option(L, "repeated", "a name of 1 to 22 bytes");
   name = lua_tostring(L, -1);
-  pt_peer_keep(L, peer, PT_KEPT_REPEATED);
+  lua_setiuservalue(L, peer, PT_PEER_REPEATED_NAME);
   r->name = name;
   r->text_at = PT_PEER_REPEATED_TEXT;
   r->value_at = PT_PEER_REPEATED;
@@ -136,8 +135,8 @@ static void get_codec(lua_State *L, pt_peer *p, int peer) {
   if (lua_getfield(L, 1, "json") != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TTABLE)
       bad_option(L, "json", "a codec with the functions encode and decode");
-    keep_function(L, peer, "decode", PT_KEPT_DECODE);
-    keep_function(L, peer, "encode", PT_KEPT_ENCODE);
+    keep_function(L, peer, "decode", PT_PEER_DECODE);
+    keep_function(L, peer, "encode", PT_PEER_ENCODE);
     p->codec.is_foreign = 1;
   }
   lua_pop(L, 1);
@@ -181,7 +180,7 @@ static void push_header(lua_State *L, int peer, int options) {
   const char *text;
   if (lua_getfield(L, options, "header") == LUA_TNIL) {
     lua_pop(L, 1);
-    if (pt_peer_push_kept(L, peer, PT_KEPT_HEADER) == LUA_TNIL) {
+    if (lua_getiuservalue(L, peer, PT_PEER_HEADER) == LUA_TNIL) {
       lua_pop(L, 1);
       lua_pushliteral(L, HEADER);
     }
@@ -194,13 +193,12 @@ static void push_header(lua_State *L, int peer, int options) {
                   "\"Content-Length: \" expected");
 }
 
-/* Pushes the list of the extra members: name, value, name, value. Without the
-** option it is the former list. */
-static void push_extra(lua_State *L, int peer, int options, pt_form *form) {
-  int given = lua_gettop(L) + 1, list = given + 1;
-  int type = lua_getfield(L, options, "extra");
+/* Pushes a copy of the table of the extra members, or the former table if the
+** option is missing. */
+static void push_extra(lua_State *L, int peer, int options) {
+  int type = lua_getfield(L, options, "extra"), given = lua_gettop(L);
   if (type == LUA_TNIL &&
-      pt_peer_push_kept(L, peer, PT_KEPT_EXTRA) == LUA_TTABLE) {
+      lua_getiuservalue(L, peer, PT_PEER_EXTRA) == LUA_TTABLE) {
     lua_remove(L, given);
     return;
   }
@@ -208,66 +206,40 @@ static void push_extra(lua_State *L, int peer, int options, pt_form *form) {
     bad_option(L, "extra", "table");
   lua_settop(L, given);
   lua_newtable(L);
-  lua_pushnil(L);
-  for (form->extras = 0; type == LUA_TTABLE && lua_next(L, given);) {
+  for (lua_pushnil(L); type == LUA_TTABLE && lua_next(L, given);) {
     int value = lua_type(L, -1);
     if (lua_type(L, -2) != LUA_TSTRING ||
         (value != LUA_TSTRING && value != LUA_TNUMBER && value != LUA_TBOOLEAN))
       luaL_error(L, "stream option 'extra': names and plain values expected");
-    if (form->extras++ == EXTRA_MOST)
-      luaL_error(L, "stream option 'extra': more than %d members", EXTRA_MOST);
-    lua_rawseti(L, list, 2 * form->extras);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, list, 2 * form->extras - 1);
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, given + 1);
   }
-  lua_settop(L, list);
+  lua_settop(L, given + 1);
   lua_remove(L, given);
 }
 
-/* The head is assembled after the queued output, and then removed from there.
-** No other code runs meanwhile. */
-
-static void give_up(lua_State *L, pt_peer *p, size_t mark, const char *why) {
-  pt_buf_cut(&p->output.buf, mark);
-  luaL_error(L, "%s", why);
-}
-
-static void write_head(lua_State *L, pt_peer *p, size_t mark,
-                       const char *text) {
-  if (!pt_buf_add(L, &p->output.buf, text, strlen(text)))
-    give_up(L, p, mark, "not enough memory");
-}
-
-/* Writes the name or value on top, and pops it. */
-static void write_part(lua_State *L, pt_peer *p, size_t mark, int is_name) {
-  pt_encoded status = pt_encode_value(L, lua_gettop(L), &p->output.buf, mark,
-                                      &p->codec.style, "stream option 'extra'");
-  if (status == PT_ENCODE_MISUSE && is_name)
-    luaL_error(L, "stream option 'extra': a name is not UTF-8");
-  if (status == PT_ENCODE_MISUSE)
-    luaL_error(L, "%s", lua_tostring(L, -1));
-  if (status != PT_ENCODED)
-    give_up(L, p, mark, "not enough memory");
-  lua_pop(L, 1);
-}
-
-/* Pushes the head of messages: the extra members of the list on top, and
-** jsonrpc. */
-static void push_head(lua_State *L, pt_peer *p, int extras) {
-  size_t mark = pt_buf_len(&p->output.buf), len;
-  int i, list = lua_gettop(L);
+/* Pushes the head of messages: the members of the table on top, and jsonrpc.
+** The members are encoded after the queued output, and then removed from there.
+** Their bytes stay valid until more are added. */
+static void push_head(lua_State *L, pt_peer *p, pt_form *form) {
+  pt_buf *out = &p->output.buf;
+  size_t mark = pt_buf_len(out), len;
+  pt_encoded status;
   luaL_checkstack(L, PT_ENCODE_STACK, NULL);
-  write_head(L, p, mark, "\r\n\r\n{");
-  for (i = 1; i <= 2 * extras; i++) {
-    lua_rawgeti(L, list, i);
-    write_part(L, p, mark, i % 2 == 1);
-    write_head(L, p, mark, i % 2 == 1 ? ":" : ",");
-  }
-  write_head(L, p, mark, "\"jsonrpc\":\"2.0\",");
-  len = pt_buf_len(&p->output.buf) - mark;
-  /* the bytes stay valid until more are added */
-  pt_buf_cut(&p->output.buf, mark);
-  lua_pushlstring(L, pt_buf_front(&p->output.buf) + mark, len);
+  status = pt_encode_value(L, lua_gettop(L), out, mark, &p->codec.style,
+                           "stream option 'extra'");
+  if (status != PT_ENCODED)
+    luaL_error(L, "%s",
+               status == PT_ENCODE_MISUSE ? lua_tostring(L, -1)
+                                          : "not enough memory");
+  len = pt_buf_len(out) - mark - 1; /* without the closing brace */
+  pt_buf_cut(out, mark);
+  lua_pushlstring(L, pt_buf_front(out) + mark, len);
+  form->has_extra = len > 1;
+  lua_pushfstring(L, "\r\n\r\n%s%s\"jsonrpc\":\"2.0\",", lua_tostring(L, -1),
+                  form->has_extra ? "," : "");
+  lua_remove(L, -2);
 }
 
 /* Returns the forms that the ids of pending calls may have. */
@@ -283,14 +255,14 @@ static void set_form(lua_State *L, pt_peer *p, int peer, int options) {
   form.string_ids = read_ids(L, p, options);
   form.id_forms = forms_of_ids(p, form.string_ids);
   push_header(L, peer, options);
-  push_extra(L, peer, options, &form);
-  push_head(L, p, form.extras);
+  push_extra(L, peer, options);
+  push_head(L, p, &form);
   form.header = lua_tolstring(L, -3, &form.header_len);
   form.head = lua_tolstring(L, -1, &form.head_len);
   p->form = form;
-  pt_peer_keep(L, peer, PT_KEPT_HEAD);
-  pt_peer_keep(L, peer, PT_KEPT_EXTRA);
-  pt_peer_keep(L, peer, PT_KEPT_HEADER);
+  lua_setiuservalue(L, peer, PT_PEER_HEAD);
+  lua_setiuservalue(L, peer, PT_PEER_EXTRA);
+  lua_setiuservalue(L, peer, PT_PEER_HEADER);
 }
 
 /* stream:others() -> table | nil */
@@ -298,23 +270,6 @@ static int peer_others(lua_State *L) {
   pt_peer_check(L, 1);
   lua_getiuservalue(L, 1, PT_PEER_OTHERS);
   return 1;
-}
-
-/* Checks the extra members among the stored members of the last message.
-** Returns NULL, or pushes and returns the reason. */
-static const char *check_others(lua_State *L, const pt_peer *p) {
-  int i, others = lua_gettop(L) + 1, list = others + 1;
-  if (lua_getiuservalue(L, 1, PT_PEER_OTHERS) != LUA_TTABLE) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-  }
-  pt_peer_push_kept(L, 1, PT_KEPT_EXTRA);
-  luaL_checkstack(L, EXTRA_MOST + LUA_MINSTACK, NULL);
-  for (i = 0; i < p->form.extras; i++) {
-    lua_rawgeti(L, list, 2 * i + 1);
-    lua_rawget(L, others);
-  }
-  return pt_envelope_check_extra(L, p, list + 1);
 }
 
 /* stream:set_envelope{ ids, extra, header, ordered, big_integers, repeated }
@@ -332,7 +287,7 @@ static int peer_set_envelope(lua_State *L) {
   set_form(L, p, 1, 2);
   set_values(L, p, 1, 2);
   if (p->form.keeps_others && p->counts.received > 0)
-    wrong = check_others(L, p);
+    wrong = pt_envelope_check_extra(L);
   p->form.keeps_others = 0;
   lua_pushnil(L);
   lua_setiuservalue(L, 1, PT_PEER_OTHERS);

@@ -120,21 +120,6 @@ void pt_peer_push_policy(lua_State *L, int peer, const char *name) {
   lua_getiuservalue(L, peer, PT_PEER_SELF);
 }
 
-void pt_peer_keep(lua_State *L, int peer, int key) {
-  lua_getiuservalue(L, peer, PT_PEER_KEPT);
-  lua_insert(L, -2);
-  lua_rawseti(L, -2, key);
-  lua_pop(L, 1);
-}
-
-int pt_peer_push_kept(lua_State *L, int peer, int key) {
-  int type;
-  lua_getiuservalue(L, peer, PT_PEER_KEPT);
-  type = lua_rawgeti(L, -1, key);
-  lua_replace(L, -2);
-  return type;
-}
-
 /* Removes the peer from the lists and timers of the loop. */
 static void leave_loop(pt_peer *p) {
   pt_loop *lp = p->loop;
@@ -172,8 +157,6 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
   p->output.digits = 2;
   p->codec.style.array_meta = pt_array_mark(L);
   pt_set_class(L, PEER, methods, meta);
-  lua_createtable(L, PT_KEPT_VALUES, 0);
-  lua_setiuservalue(L, -2, PT_PEER_KEPT);
   pt_loop_push(L, lp, PT_LOOP_PEERS);
   lua_pushvalue(L, -2);
   lua_rawsetp(L, -2, p);

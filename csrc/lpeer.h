@@ -79,24 +79,18 @@ enum {
   /* table: method to function; called even while requests are held */
   PT_PEER_CONTROLS,
   PT_PEER_META,  /* the metatable of handler contexts */
-  PT_PEER_KEPT,  /* table: the texts of pt_form, and the codec */
   PT_PEER_BATCH, /* the batch that is being read */
+  PT_PEER_HEAD,  /* the texts of pt_form */
+  PT_PEER_HEADER,
+  PT_PEER_EXTRA, /* table: the members that every message has, and values */
   /* table: members of the last message that are not JSON-RPC's, or nil */
   PT_PEER_OTHERS,
-  PT_PEER_REPEATED_TEXT, /* see pt_repeat */
+  PT_PEER_DECODE, /* the functions of another codec */
+  PT_PEER_ENCODE,
+  PT_PEER_REPEATED_NAME, /* see pt_repeat */
+  PT_PEER_REPEATED_TEXT,
   PT_PEER_REPEATED,
   PT_PEER_VALUES = PT_PEER_REPEATED
-};
-
-/* Keys of the table PT_PEER_KEPT. */
-enum {
-  PT_KEPT_HEAD = 1,
-  PT_KEPT_HEADER,
-  PT_KEPT_DECODE,
-  PT_KEPT_ENCODE,
-  PT_KEPT_EXTRA,    /* list: name, value, name, value of the extra members */
-  PT_KEPT_REPEATED, /* the name of the member that repeats */
-  PT_KEPT_VALUES = PT_KEPT_REPEATED
 };
 
 /* The input. */
@@ -133,8 +127,7 @@ typedef struct pt_output {
 #define PT_ID_INTEGER 1u
 #define PT_ID_STRING 2u
 
-/* The form of messages, in both directions. The texts are kept alive by
-** PT_PEER_KEPT (lopen.c). */
+/* The form of messages, in both directions (lopen.c). */
 typedef struct pt_form {
   const char *head;   /* end of a frame header and beginning of a message: */
   size_t head_len;    /* CR LF CR LF {"jsonrpc":"2.0", */
@@ -142,9 +135,8 @@ typedef struct pt_form {
   size_t header_len;
   int string_ids;    /* our ids are sent as strings */
   unsigned id_forms; /* forms in which pending calls may have been sent */
-  int extras; /* number of required members of every message besides jsonrpc */
-  /* store members that are not JSON-RPC's for stream:others */
-  int keeps_others;
+  int has_extra;     /* every message has members besides those of JSON-RPC */
+  int keeps_others;  /* for stream:others */
 } pt_form;
 
 /* How payloads are decoded and encoded. */
@@ -217,11 +209,6 @@ pt_peer *pt_peer_to_read(pt_link *l);
 /* Pushes a function of the policy and its first argument, the Lua peer. The
 ** userdata is at `peer`. */
 void pt_peer_push_policy(lua_State *L, int peer, const char *name);
-
-/* pt_peer_keep moves the value on top into the table PT_PEER_KEPT.
-** pt_peer_push_kept pushes the value under `key` and returns its type. */
-void pt_peer_keep(lua_State *L, int peer, int key);
-int pt_peer_push_kept(lua_State *L, int peer, int key);
 
 /* Watches the descriptors as the state of the peer requires. */
 void pt_peer_watch(lua_State *L, pt_peer *p, int peer);

@@ -173,7 +173,7 @@ static int encode_with_codec(lua_State *L, int peer, int arg) {
   int status;
   if (lua_isnoneornil(L, arg) || pt_raw_test(L, arg, &len) != NULL)
     return 0;
-  pt_peer_push_kept(L, peer, PT_KEPT_ENCODE);
+  lua_getiuservalue(L, peer, PT_PEER_ENCODE);
   lua_pushvalue(L, arg);
   status = lua_pcall(L, 1, 1, 0);
   if (status == LUA_ERRMEM)

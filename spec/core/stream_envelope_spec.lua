@@ -130,7 +130,7 @@ describe("set_envelope", function()
       ["'header': string expected, got table"] = { ids = "string", header = {} },
       ["'extra': table expected, got string"] = { header = "content-length: ", extra = "0.1" },
       ["'extra': names and plain values"] = { header = "content-length: ", extra = { version = {} } },
-      ["'extra': a name is not UTF-8"] = { header = "content-length: ", extra = { ["\xff"] = 1 } },
+      [ [[extra'["\xff"]: invalid UTF-8]] ] = { header = "content-length: ", extra = { ["\xff"] = 1 } },
       ["stream option 'extra'"] = { header = "content-length: ", extra = { version = 0 / 0 } },
       ["unknown name 'framing'"] = { ids = "string", framing = "line" },
       ["table expected"] = 1,

@@ -346,14 +346,4 @@ describe("members that every message must have", function()
     stream:close()
     far:close()
   end)
-
-  it("are at most sixteen", function()
-    local extra = {}
-    for i = 1, 16 do extra["name" .. i] = i end
-    local stream, far = wire.open { extra = extra }
-    stream:close()
-    far:close()
-    extra.name17 = 17
-    assert.has_error(function() wire.open { extra = extra } end, "stream option 'extra': more than 16 members")
-  end)
 end)
