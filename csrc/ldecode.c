@@ -11,7 +11,6 @@
 */
 #include "ljson.h"
 
-#include "lorder.h"
 #include "number.h"
 
 #define CHUNK PT_ORDER_SHARED /* maximum number of waiting members */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "ljson.h"
-#include "lorder.h"
 #include "number.h"
 
 /* An open table takes three slots on the Lua stack: the table, the state of the

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core.h"
-#include "lorder.h"
 
 #define RAW "pintle.raw"
 #define SCRATCH "pintle.scratch"

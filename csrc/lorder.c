@@ -4,7 +4,7 @@
 ** name to the name that follows it, and from the last name to false. At FIRST
 ** and LAST are the first and the last name.
 */
-#include "lorder.h"
+#include "ljson.h"
 
 #include <string.h>
 
