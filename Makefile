@@ -4,7 +4,8 @@
 #   make SANITIZE=1  build/sanitize, with a bin/lua5.4 that brings the sanitizers' runtime (clang, Linux)
 #   make COVERAGE=1  build/coverage
 # WERROR=1 makes warnings errors; CC, CFLAGS, LDFLAGS, LUA and BUILD are yours.
-# `make install` is for LuaRocks, which says where to: LUADIR, LIBDIR and BINDIR.
+# `make install` is for LuaRocks, which says where to: LUADIR, LIBDIR and BINDIR. The modules that it installs are
+# compiled, so it installs the sources, too, in pintle/_meta, where language servers read their annotations.
 
 BUILD := build
 OPTIMIZE := -O2
@@ -68,6 +69,8 @@ install: all
 	cp $(CORE) "$(LIBDIR)/pintle/core.so"
 	cp -R $(BUILD)/lua/pintle/. "$(LUADIR)/pintle"
 	cp -R lua/pintle/_meta "$(LUADIR)/pintle"
+	cp -R lua/pintle "$(LUADIR)/pintle/_meta"
+	rm -rf "$(LUADIR)/pintle/_meta/pintle/_meta" "$(LUADIR)/pintle/_meta/pintle/cli"
 	cp bin/pintle "$(BINDIR)/pintle"
 
 ifdef SANITIZE
