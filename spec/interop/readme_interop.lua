@@ -1,0 +1,68 @@
+-- The configurations in README.md, with the clients that they are for: the plugin of its first block is a tool in an AI
+-- client, and a command in Neovim.
+local children = require "spec.support.children"
+local core = require "pintle.core"
+local folders = require "spec.support.folder"
+local pages = require "spec.support.pages"
+
+local nothing_left, folder
+
+before_each(function()
+  nothing_left = children.stock()
+  folder = folders.new()
+end)
+after_each(function()
+  os.execute(("rm -rf '%s'"):format(folder.path))
+  nothing_left()
+end)
+
+local function read(path)
+  local file <close> = assert(io.open(path))
+  return file:read "a"
+end
+
+local function write(name, text)
+  local file <close> = assert(io.open(folder.path .. "/" .. name, "w"))
+  file:write(text)
+end
+
+-- Writes the plugin, and returns the block that has this text, with the path of the plugin in it.
+local function block_with(text)
+  local blocks = pages.blocks(read "README.md")
+  assert.truthy(blocks[1].text:find("-- plugin.lua", 1, true))
+  write("plugin.lua", blocks[1].text)
+  for _, block in ipairs(blocks) do
+    if block.text:find(text, 1, true) then return (block.text:gsub("/home/ada", folder.path)) end
+  end
+  error("no block has " .. text)
+end
+
+describe("the plugin of the README", function()
+  for _, client in ipairs { "classic", "modern" } do
+    it("is a tool in an AI client with the SDK of MCP, " .. client, function()
+      local configuration = core.json.decode(block_with "mcpServers").mcpServers.greeter
+      local text, code = children.run {
+        command = {
+          "node", ("spec/interop/mcp_%s_client.cjs"):format(client), "greeter", configuration.command,
+          table.unpack(configuration.args),
+        },
+      }
+      assert.equal(0, code, text)
+      assert.truthy(text:find('"text":"Hello, Ada"', 1, true), text)
+    end)
+  end
+
+  it("is a command in Neovim", function()
+    local start, call = block_with("vim.lsp.start"):match "^(.-\n)(vim.lsp.buf_request.*)$"
+    write("start.lua", start)
+    write("call.lua", call)
+    write("notes.txt", "notes\n")
+    local _, status = children.run {
+      command = { "nvim", "--headless", "--clean", folder.path .. "/notes.txt", "-c",
+        "luafile spec/interop/readme_neovim.lua" },
+      env = { PINTLE_FOLDER = folder.path, HOME = folder.path }, stdin = "null", stderr = "null",
+    }
+    assert.equal(0, status)
+    assert.same({ "Hello, Ada" }, core.json.decode(read(folder.path .. "/seen")))
+  end)
+end)
