@@ -181,6 +181,7 @@ end
 ---@class pintle.call
 ---@field id integer?
 ---@field peer pintle.peer
+---@field answered pintle.event set when it was answered, or has failed
 local call_methods = {}
 
 local call_metatable = { __name = "pintle.call", __index = call_methods }

@@ -15,7 +15,7 @@ local CHAPTERS = {
   { "The module", { "pintle", "pintle" } },
   { "Hosts", { "pintle.host.options" }, { "pintle.start.options" }, { "pintle.host", "host" },
     { "pintle.hosted", "plugin" }, { "pintle.execute.options" }, { "pintle.call.options" },
-    { "pintle.outcome" },
+    { "pintle.outcome" }, { "pintle.mcp.hosted", "plugin" }, { "pintle.mcp.completion" },
     { "pintle.manifest", "manifest" }, { "pintle.operation" }, { "pintle.requirement" }, { "pintle.entry" },
     { "pintle.level" }, { "pintle.skipped" }, { "pintle.restart" }, { "pintle.stop_timeouts" }, { "pintle.limits" } },
   { "Plugins", { "pintle.declaration" }, { "pintle.plugin", "plugin" }, { "pintle.operation.declaration" },

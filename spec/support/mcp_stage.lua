@@ -24,8 +24,9 @@ function stage.host(options)
   return hosts(given)
 end
 
-function stage.start(host, behaviour, options)
-  local given = { command = { "lua5.4", "spec/support/mcp_server.lua", behaviour, heard }, name = behaviour }
+function stage.start(host, behaviour, options, server)
+  local command = { "lua5.4", server or "spec/support/mcp_server.lua", behaviour, heard }
+  local given = { command = command, name = behaviour }
   for name, value in pairs(options or {}) do given[name] = value end
   return host:start(given)
 end

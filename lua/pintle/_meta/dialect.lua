@@ -26,6 +26,9 @@
 ---pintle.outcome?, pintle.error?
 ---@field call? fun(session: pintle.session, method: string, params: any, options: table): any, pintle.error? makes a
 ---call of the user, if the protocol requires more than method and params; default: `peer:call`
+---@field opened? fun(session: pintle.session) called in a task of its own when a process has begun to take calls
+---@field methods? table<string, fun(plugin: pintle.hosted, ...): any, any> methods that the dialect adds to the handle
+---of a plugin; `plugin:in_session` runs a function with one of its processes
 ---@field close fun(session: pintle.session, seconds: number) asks the plugin to end; its answer is ignored
 ---@field handlers table<string, pintle.dialect.handler> handlers that the user cannot replace
 ---@field defaults? table<string, pintle.dialect.handler> handlers that the user can replace with `handlers`

@@ -30,6 +30,7 @@ local tasks = require "pintle.task"
 ---@field manifest pintle.manifest? nil until it was started
 ---@field raw_manifest any its manifest as it was received
 ---@field supervisor pintle.supervisor
+---@field persistent table for its dialect: kept from one process to the next
 local methods = {}
 
 local metatable = { __name = "pintle.hosted" }
@@ -296,7 +297,8 @@ function hosted.new(supervisor, host)
   local usual = not logger.has_bar and spec.timeout ~= 0 and not spec.extend_on_progress
     and set_times({ is_shared = true, workdir = spec.workdir }, spec)
   return setmetatable({
-    name = supervisor.name, supervisor = supervisor, logger = logger, host = host, usual = usual,
+    name = supervisor.name, supervisor = supervisor, persistent = spec.persistent, logger = logger, host = host,
+    usual = usual,
     execute = methods.execute, -- a field, so that the most frequent call needs no `__index`
   }, metatable)
 end

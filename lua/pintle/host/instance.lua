@@ -256,7 +256,6 @@ function instances.start(supervisor)
   local spec, logger = supervisor.spec, supervisor.logger
   local ok, err = check_sums(spec)
   if not ok then return nil, err end
-  spec.persistent = spec.persistent or {}
   local self = setmetatable({
     supervisor = supervisor, spec = spec, name = spec.name, config = spec.config, options = spec.options or {},
     discovered_manifest = spec.discovered_manifest, cwd = spec.cwd, extensions = spec.extensions,

@@ -231,6 +231,7 @@ function settings.plugin(host, given, level)
   checked.handlers = checked.handlers or {}
   checked.workdir = settings.absolute(checked.cwd)
   checked.guess = guess_name(checked.command)
+  checked.persistent = {}
   for method in pairs(dialects.get(checked.dialect).host.handlers) do
     if checked.handlers[method] then
       error(("handlers: %s: the dialect %s has a handler of its own"):format(method, checked.dialect), level + 1)

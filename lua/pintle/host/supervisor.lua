@@ -210,6 +210,8 @@ local function start_process(self)
   if not instance or instance.dead then return nil, err or instance.dead end
   self.members[#self.members + 1] = instance
   self.manifest, self.raw_manifest, self.failure = instance.manifest, instance.raw_manifest, nil
+  local opened = self.dialect.host.opened
+  if opened then tasks.start(opened, instance) end
   return true
 end
 

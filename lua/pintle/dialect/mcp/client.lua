@@ -242,6 +242,16 @@ function client.repeat_call(session, method, params, options, result, begun)
   return protocol_error("it still asks for more after %d rounds", MOST_ROUNDS)
 end
 
+---The time that a call has left, for its parts.
+---@param session pintle.session
+---@param timeout? number|false default: the peer's
+---@return fun(): number|false
+function client.countdown(session, timeout)
+  if timeout == nil then timeout = session.peer.timeout end
+  local deadline = timeout and core.now() + timeout
+  return function() return deadline and math.max(deadline - core.now(), 0) end
+end
+
 ---Makes a call as the server's era requires.
 ---@param session pintle.session
 ---@param method string

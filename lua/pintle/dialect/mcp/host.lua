@@ -193,7 +193,16 @@ end
 
 -- {====== Opening ======
 
-local function request_id_of(params) return params.requestId end
+local function load_changes() return require "pintle.dialect.mcp.changes" end
+
+-- Finds the request in a received cancellation. It may also be a stream of ours that the server ends.
+local function request_id_of(session)
+  return function(params)
+    local id = params.requestId
+    local is_stream = id ~= nil and session.state.streams and load_changes().cancelled(session, id)
+    if not is_stream then return id end
+  end
+end
 
 local function info_of(description)
   local meta = given(description._meta)
@@ -220,16 +229,9 @@ local function set_tools(session, tools)
   session.execute = host.execute
 end
 
--- The time that a call has left, for its parts; its context or options have the timeout.
-local function countdown(session, timeout)
-  if timeout == nil then timeout = session.peer.timeout end
-  local deadline = timeout and now() + timeout
-  return function() return deadline and math.max(deadline - now(), 0) end
-end
-
 -- Stands in for `execute` after the list of tools has failed: tries the list again.
 local function list_and_execute(session, operation, args, context)
-  local left = countdown(session, context.wait_timeout)
+  local left = client.countdown(session, context.wait_timeout)
   local tools, err = read_tools(session, left)
   if not tools then
     return nil, errors.new(err.kind, "its tools cannot be listed: " .. err.message, err)
@@ -251,10 +253,14 @@ local function set_log_level(session, capabilities)
 end
 
 -- A modern server notifies only subscribers of changes.
-local function subscribe(session, capabilities)
-  local can_change = type(capabilities.tools) == "table" and capabilities.tools.listChanged == true
-  if not session.state.is_modern or not can_change then return end
-  local params = wire.with_meta({ notifications = { toolsListChanged = true } }, client.meta(session))
+local function subscribe_to_lists(session, capabilities)
+  local filter = {}
+  for _, name in ipairs { "tools", "resources", "prompts" } do
+    local capability = capabilities[name]
+    if type(capability) == "table" and capability.listChanged == true then filter[name .. "ListChanged"] = true end
+  end
+  if not session.state.is_modern or not next(filter) then return end
+  local params = wire.with_meta({ notifications = filter }, client.meta(session))
   session.peer:begin("subscriptions/listen", params, { timeout = false })
 end
 
@@ -265,12 +271,12 @@ function host.open(session)
   description, err, again = shake_hands(session)
   if not description then return nil, err, again end
   -- Not before, because the handshake cannot be cancelled.
-  wire.set_peer_rules(session.peer, wire.cancellation(request_id_of), client.PROGRESS)
+  wire.set_peer_rules(session.peer, wire.cancellation(request_id_of(session)), client.PROGRESS)
   session.raw_manifest = description
   local capabilities = given(description.capabilities) or {}
   set_log_level(session, capabilities)
+  subscribe_to_lists(session, capabilities)
   if capabilities.tools == nil then return manifest_of(session, NO_TOOLS) end
-  subscribe(session, capabilities)
   local tools
   tools, err = read_tools(session, time_left)
   if tools and session.state.has_changed then tools, err = read_tools(session, time_left) end
@@ -410,6 +416,11 @@ function host.execute(session, operation, args, context)
   return outcome_of(session, operation, result)
 end
 
+---Called when a process takes calls: its subscriptions are those of the process that it replaces.
+function host.opened(session)
+  if session.persistent.subscriptions then return load_changes().restore(session) end
+end
+
 ---The protocol has no request for this: a server ends when its input does.
 function host.close() end
 
@@ -422,6 +433,11 @@ local REFRESH_TIMEOUT = 60 -- seconds for each page of a list of tools that has 
 local function refresh_timeout() return REFRESH_TIMEOUT end
 
 function host.handlers.ping() return {} end
+
+local function notify_of_change(session, what)
+  local fn = session.persistent.on_change
+  if fn then fn(what) end
+end
 
 -- The tools may change again while they are read.
 host.handlers["notifications/tools/list_changed"] = function(session)
@@ -439,6 +455,19 @@ host.handlers["notifications/tools/list_changed"] = function(session)
     end
   end
   state.is_reading = false
+  notify_of_change(session, "tools")
+end
+
+for _, what in ipairs { "resources", "prompts" } do
+  host.defaults[("notifications/%s/list_changed"):format(what)] = function(session) notify_of_change(session, what) end
+end
+
+host.defaults["notifications/resources/updated"] = function(session, params)
+  if session.persistent.subscriptions then return load_changes().updated(session, params) end
+end
+
+host.handlers["notifications/subscriptions/acknowledged"] = function(session, params)
+  if session.state.streams then return load_changes().acknowledge(session, params) end
 end
 
 host.defaults["roots/list"] = client.list_roots
@@ -467,6 +496,19 @@ host.defaults["notifications/message"] = function(session, params)
     return session:log(level, read_data(data))
   end
   session:log("warn", "a log message that is not as it should be", params)
+end
+
+-- }======
+
+-- {====== Methods of the handle ======
+
+host.methods = {}
+
+-- They are loaded when one of them is first used.
+for _, name in ipairs {
+  "resources", "resource_templates", "read", "prompts", "prompt", "complete", "subscribe", "unsubscribe", "on_change",
+} do
+  host.methods[name] = function(...) return require("pintle.dialect.mcp.handle")[name](...) end
 end
 
 -- }======

@@ -40,6 +40,9 @@ wire.META = {
   level = PREFIX .. "logLevel", server = PREFIX .. "serverInfo", subscription = PREFIX .. "subscriptionId",
 }
 
+---The extension for tasks, among the capabilities.
+wire.TASKS = PREFIX .. "tasks"
+
 local META_ORDER = json.order {
   wire.META.version, wire.META.client, wire.META.capabilities, wire.META.level, "progressToken",
 }
