@@ -19,8 +19,13 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <stddef.h>
 
 #pragma GCC visibility push(hidden)
+
+/* The struct of this type whose `member` is at `pointer`. */
+#define PT_CONTAINER(type, member, pointer)                                    \
+  ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* Each opener expects the module's table on top of the stack, adds its
 ** functions to that table and leaves the stack unchanged. It is called when one

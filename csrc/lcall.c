@@ -9,7 +9,6 @@
 #include "lpeer.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "io.h"
@@ -48,21 +47,39 @@ void pt_call_complete(lua_State *L, void *waiter, int soon) {
 
 /* {====== Deadlines of calls ====== */
 
-/* Completes the overdue calls, and sets the alarm for the next deadline. */
+static double find_earliest_deadline(const pt_pending *calls) {
+  double earliest = HUGE_VAL;
+  size_t slot;
+  for (slot = 0; slot < calls->slots; slot++)
+    if (calls->calls[slot].id != 0 && calls->calls[slot].due < earliest)
+      earliest = calls->calls[slot].due;
+  return earliest;
+}
+
+/* Completes the overdue calls, and sets the alarm for the next deadline. If
+** this raises, the next turn tries again. Completing a call may run finalizers
+** that make calls; then the ring may grow, but no call moves to a lower slot.
+*/
 static void fire_overdue(lua_State *L, pt_alarm *a) {
-  pt_peer *p = (pt_peer *)(void *)((char *)a - offsetof(pt_peer, overdue));
+  pt_peer *p = PT_CONTAINER(pt_peer, overdue, a);
+  pt_pending *calls = &p->pending;
   double now = pt_clock_now(), next;
   size_t slot;
-  while ((slot = pt_pending_overdue(&p->pending, now, &next)) !=
-         PT_PENDING_NONE) {
-    void *waiter = p->pending.calls[slot].waiter;
-    pt_pending_remove(&p->pending, slot);
+  pt_loop_set_alarm(p->loop, a, now);
+  for (slot = 0; slot < calls->slots; slot++) {
+    void *waiter = calls->calls[slot].waiter;
+    if (calls->calls[slot].id == 0 || calls->calls[slot].due > now)
+      continue;
+    pt_pending_remove(calls, slot);
     lua_pushnil(L);
     lua_pushlightuserdata(L, (void *)&overdue);
     pt_call_complete(L, waiter, 1);
   }
+  next = find_earliest_deadline(calls);
   if (next < HUGE_VAL)
     pt_loop_set_alarm(p->loop, a, next);
+  else
+    pt_loop_clear_alarm(p->loop, a);
 }
 
 /* The alarm of an earlier deadline also finds the later calls. */

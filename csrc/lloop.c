@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "core.h"
@@ -106,7 +105,7 @@ static void fire_timers(lua_State *L, pt_loop *lp) {
     return;
   now = pt_clock_now();
   while ((t = pt_timers_take(&lp->timers, now)) != NULL) {
-    pt_alarm *a = (pt_alarm *)(void *)t;
+    pt_alarm *a = PT_CONTAINER(pt_alarm, timer, t);
     a->fire(L, a);
   }
 }
@@ -114,7 +113,7 @@ static void fire_timers(lua_State *L, pt_loop *lp) {
 /* A Lua function that the loop will call. The function and its argument are the
 ** user values. */
 typedef struct callback {
-  pt_alarm alarm; /* must be first: the alarm is converted to its callback */
+  pt_alarm alarm;
   pt_link ready;
   int ref;
 } callback;
@@ -131,11 +130,11 @@ static void call_back(lua_State *L, callback *c) {
 }
 
 static void fire_callback(lua_State *L, pt_alarm *a) {
-  call_back(L, (callback *)(void *)a);
+  call_back(L, PT_CONTAINER(callback, alarm, a));
 }
 
 static void run_callback(lua_State *L, pt_link *l) {
-  call_back(L, (callback *)(void *)((char *)l - offsetof(callback, ready)));
+  call_back(L, PT_CONTAINER(callback, ready, l));
 }
 
 /* Pushes a new callback with the function at -2 and the argument on top, which

@@ -34,7 +34,6 @@ typedef struct pt_loop pt_loop;
 
 /* A timer and the function that it calls. */
 typedef struct pt_alarm {
-  /* must be first: the heap refers to the alarm by this address */
   pt_timer timer;
   void (*fire)(lua_State *L, struct pt_alarm *a);
 } pt_alarm;

@@ -3,8 +3,6 @@
 #include "lpeer.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,11 +28,28 @@ static size_t slot_of(const pt_pending *p, int64_t id) {
   return (size_t)id & (p->slots - 1);
 }
 
-int pt_pending_is_full(const pt_pending *p) { return p->count >= p->slots / 2; }
+/* Doubles the ring. */
+static void grow_ring(lua_State *L, pt_pending *p) {
+  pt_pending_call *old = p->calls;
+  size_t old_slots = p->slots, i;
+  size_t slots = old_slots > 0 ? old_slots * 2 : 16;
+  pt_pending_call *calls = pt_reallocate(L, NULL, 0, slots * sizeof *calls);
+  if (calls == NULL)
+    luaL_error(L, "not enough memory");
+  memset(calls, 0, slots * sizeof *calls);
+  p->calls = calls;
+  p->slots = slots;
+  for (i = 0; i < old_slots; i++)
+    if (old[i].id != 0)
+      calls[slot_of(p, old[i].id)] = old[i];
+  pt_reallocate(L, old, old_slots * sizeof *old, 0);
+}
 
 /* The ring is at most half full, so the search for a free slot is short. */
-int64_t pt_pending_next(pt_pending *p) {
+int64_t pt_pending_next(lua_State *L, pt_pending *p) {
   int64_t id = p->last;
+  if (p->count >= p->slots / 2)
+    grow_ring(L, p);
   do
     id = id == INT64_MAX ? 1 : id + 1;
   while (p->calls[slot_of(p, id)].id != 0);
@@ -62,37 +77,6 @@ void pt_pending_remove(pt_pending *p, size_t slot) {
   p->count--;
 }
 
-/* Repeated calls continue the sweep over the ring where the last call has
-** stopped. */
-size_t pt_pending_overdue(pt_pending *p, double now, double *next) {
-  double earliest = p->swept > 0 ? p->earliest : HUGE_VAL;
-  size_t slot;
-  for (slot = p->swept; slot < p->slots; slot++) {
-    const pt_pending_call *call = &p->calls[slot];
-    if (call->id == 0)
-      continue;
-    if (call->due <= now)
-      break;
-    if (call->due < earliest)
-      earliest = call->due;
-  }
-  p->swept = slot < p->slots ? slot : 0;
-  p->earliest = *next = earliest;
-  return slot < p->slots ? slot : PT_PENDING_NONE;
-}
-
-void pt_pending_move(pt_pending *p, pt_pending_call *calls, size_t slots) {
-  size_t old = p->slots, i;
-  pt_pending_call *before = p->calls;
-  memset(calls, 0, slots * sizeof *calls);
-  p->calls = calls;
-  p->slots = slots;
-  p->swept = 0;
-  for (i = 0; i < old; i++)
-    if (before[i].id != 0)
-      calls[slot_of(p, before[i].id)] = before[i];
-}
-
 /* }====== */
 
 /* {====== The userdata ====== */
@@ -109,7 +93,7 @@ int pt_peer_push(lua_State *L, const pt_peer *p) {
 }
 
 pt_peer *pt_peer_to_read(pt_link *l) {
-  return (pt_peer *)(void *)((char *)l - offsetof(pt_peer, to_read));
+  return PT_CONTAINER(pt_peer, to_read, l);
 }
 
 void pt_peer_push_policy(lua_State *L, int peer, const char *name) {
@@ -339,8 +323,7 @@ void pt_peer_write(lua_State *L, pt_peer *p) {
 }
 
 void pt_peer_write_link(lua_State *L, pt_link *to_write) {
-  pt_peer *p =
-      (pt_peer *)(void *)((char *)to_write - offsetof(pt_peer, to_write));
+  pt_peer *p = PT_CONTAINER(pt_peer, to_write, to_write);
   p->loop->decoding = &p->to_read;
   pt_peer_write(L, p);
   p->loop->decoding = NULL;

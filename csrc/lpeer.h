@@ -26,48 +26,32 @@
 ** The calls that wait for an answer. Ids count up from 1. For each call there
 ** is a deadline and a waiter. The slot of a call is the place of its id in a
 ** ring; an id whose slot is still in use is skipped. So no operation searches
-** the ring, except the one that looks for overdue calls. The caller owns the
-** memory of the ring. */
+** the ring, except the one that looks for overdue calls. */
 
 typedef struct pt_pending_call {
   int64_t id;   /* 0 if the slot is free */
   double due;   /* deadline; HUGE_VAL for none */
-  void *waiter; /* owned by the caller */
+  void *waiter; /* the task or event that waits */
 } pt_pending_call;
 
 typedef struct pt_pending {
   pt_pending_call *calls; /* by slot */
   size_t slots;           /* a power of two, or 0 at first */
   size_t count;
-  int64_t last;    /* the last id that was used */
-  size_t swept;    /* slots already searched for overdue calls */
-  double earliest; /* earliest deadline in these slots, if swept is not 0 */
+  int64_t last; /* the last id that was used */
 } pt_pending;
 
 #define PT_PENDING_NONE SIZE_MAX
 
-/* Whether the ring must grow before another id is available. */
-int pt_pending_is_full(const pt_pending *p);
-
-/* Returns the next id. pt_pending_take marks it as used after the request was
-** queued. */
-int64_t pt_pending_next(pt_pending *p);
+/* Returns the next id. Raises if there is not enough memory. pt_pending_take
+** marks the id as used after the request was queued. */
+int64_t pt_pending_next(lua_State *L, pt_pending *p);
 void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter);
 
 /* Returns the slot of `id`, or PT_PENDING_NONE. */
 size_t pt_pending_find(const pt_pending *p, int64_t id);
 
 void pt_pending_remove(pt_pending *p, size_t slot);
-
-/* Returns the slot of a call whose deadline is at or before `now`. The caller
-** removes that call and repeats this call. Returns PT_PENDING_NONE when no call
-** is overdue, and sets `next` to the earliest deadline of the others. `next`
-** may miss calls that were made between these repeated calls. */
-size_t pt_pending_overdue(pt_pending *p, double now, double *next);
-
-/* Moves the calls to a ring of `slots` slots, at least twice as many as before,
-** in the memory `calls`. The old memory belongs to the caller again. */
-void pt_pending_move(pt_pending *p, pt_pending_call *calls, size_t slots);
 
 /* }====== */
 

@@ -221,17 +221,6 @@ static int add_call(writer *w, const pt_ask *a) {
   return failed ? failed : finish_message(w);
 }
 
-/* Doubles the size of the ring. */
-static void grow_pending(lua_State *L, pt_pending *pending) {
-  size_t old = pending->slots, slots = old > 0 ? old * 2 : 16;
-  pt_pending_call *before = pending->calls;
-  pt_pending_call *calls = pt_reallocate(L, NULL, 0, slots * sizeof *calls);
-  if (calls == NULL)
-    luaL_error(L, "not enough memory");
-  pt_pending_move(pending, calls, slots);
-  pt_reallocate(L, before, old * sizeof *calls, 0);
-}
-
 static void put_own_id(writer *w, int64_t id) {
   const char *quote = w->p->form.string_ids ? "\"" : "";
   put_literal(w, "\"id\":");
@@ -249,11 +238,9 @@ int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
   if (p->pending.count >= p->limits.calls)
     return pt_fail(L, "full", "%I calls wait for an answer, which is the limit",
                    (LUAI_UACINT)p->limits.calls);
-  if (pt_pending_is_full(&p->pending))
-    grow_pending(L, &p->pending);
+  a->id = pt_pending_next(L, &p->pending);
   if (!begin_message(&w, L, p, NULL))
     return fail_memory(&w);
-  a->id = pt_pending_next(&p->pending);
   put_own_id(&w, a->id);
   failed = add_call(&w, a);
   if (!failed)

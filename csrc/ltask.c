@@ -6,7 +6,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "core.h"
@@ -127,7 +126,7 @@ static void make_ready(pt_task *t, int args) {
 }
 
 static void run_ready(lua_State *L, pt_link *l) {
-  pt_task *t = (pt_task *)(void *)((char *)l - offsetof(pt_task, ready));
+  pt_task *t = PT_CONTAINER(pt_task, ready, l);
   pt_task_run(L, t, t->args);
 }
 
@@ -266,7 +265,7 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
 
 /* Ends the wait of a task at its deadline. */
 static void fire_late(lua_State *L, pt_alarm *a) {
-  pt_task *t = (pt_task *)(void *)((char *)a - offsetof(pt_task, late));
+  pt_task *t = PT_CONTAINER(pt_task, late, a);
   lua_pushnil(L);
   push_value(L, t, PT_TASK_LATE);
   pt_task_wake(L, t, 2);
@@ -478,7 +477,7 @@ static int loop_set_deadline(lua_State *L) {
 }
 
 static void fire_deadline(lua_State *L, pt_alarm *a) {
-  pt_task *t = (pt_task *)(void *)((char *)a - offsetof(pt_task, deadline));
+  pt_task *t = PT_CONTAINER(pt_task, deadline, a);
   if (push_value(L, t, PT_TASK_OBJECT) == LUA_TTABLE) {
     lua_getfield(L, -1, "expire");
     lua_pushvalue(L, -2);
