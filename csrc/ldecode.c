@@ -5,16 +5,16 @@
 ** its table earlier.
 **
 ** An open container takes one stack slot below its waiting members: its table,
-** or nil until there is one. The state of the first enclosing levels is stored
-** in C. A deeper level takes another slot, below, with the state of its
-** enclosing level packed into an integer.
+** or nil until there is one. The states of the enclosing levels are stored in
+** segments. The first segment is in C. Below each level that needs another one
+** is a slot for it, a userdata.
 */
 #include "ljson.h"
 
 #include "number.h"
 
 #define CHUNK PT_ORDER_SHARED /* maximum number of waiting members */
-#define OWN_LEVELS 16         /* levels whose state is stored in C */
+#define LEVELS 16             /* levels in a segment */
 
 typedef struct level {
   /* bits of the waiting names; all set if two names may be equal */
@@ -28,26 +28,13 @@ typedef struct level {
 
 #define MAYBE_EQUAL UINT64_MAX
 
-#define TABLE_BITS 24 /* enough for every index of the Lua stack */
-#define WAITING_BITS 7
+/* The states of enclosing levels. */
+typedef struct segment {
+  struct segment *outer;
+  level levels[LEVELS];
+} segment;
 
 static inline int is_object(const level *l) { return l->close == '}'; }
-
-static inline lua_Integer pack_level(const level *l) {
-  return ((l->n << WAITING_BITS | l->waiting) << TABLE_BITS | l->table) << 2 |
-         l->is_marked << 1 | is_object(l);
-}
-
-static inline level unpack_level(lua_Integer packed) {
-  level l;
-  l.close = packed & 1 ? '}' : ']';
-  l.is_marked = (int)(packed >> 1 & 1);
-  l.table = (int)(packed >> 2 & ((1 << TABLE_BITS) - 1));
-  l.waiting = (int)(packed >> (TABLE_BITS + 2) & ((1 << WAITING_BITS) - 1));
-  l.n = packed >> (WAITING_BITS + TABLE_BITS + 2);
-  l.seen = MAYBE_EQUAL;
-  return l;
-}
 
 /* {====== Names ====== */
 
@@ -438,12 +425,10 @@ static void store_chunk(lua_State *L, level *l, const pt_decoder *d) {
   l->seen = 0;
 }
 
-/* Returns the enclosing level of one whose state is on the Lua stack. The table
-** on top replaces that state. */
-static level leave_deep(lua_State *L) {
-  level outer = unpack_level(lua_tointeger(L, -2));
-  lua_replace(L, -2);
-  return outer;
+static segment *push_segment(lua_State *L, segment *outer) {
+  segment *s = lua_newuserdatauv(L, sizeof *s, 0);
+  s->outer = outer;
+  return s;
 }
 
 /* Returns the stack index of the topmost slot before a value is pushed. */
@@ -522,7 +507,8 @@ static int decode_container(lua_State *L, pt_decoder *d) {
   int last = 0; /* stack slots up to this index are reserved */
   int depth = 0;
   size_t values = d->values;
-  level l = {0, 0, lua_gettop(L), 0, ']', 0}, around[OWN_LEVELS];
+  level l = {0, 0, lua_gettop(L), 0, ']', 0};
+  segment first, *around = &first;
   for (;;) { /* p is at the beginning of a member */
     int c;
     if (is_object(&l)) {
@@ -550,13 +536,11 @@ static int decode_container(lua_State *L, pt_decoder *d) {
         if (last == top)
           return fail_at(d, "nested too deeply", p);
       }
-      if (depth < OWN_LEVELS) {
-        around[depth] = l;
-      } else {
-        lua_pushinteger(L, pack_level(&l));
+      if (depth > 0 && depth % LEVELS == 0) {
+        around = push_segment(L, around);
         top++;
       }
-      depth++;
+      around->levels[depth++ % LEVELS] = l;
       lua_pushnil(L);
       l = (level){0, 0, top + 1, 0, c + 2, 0};
       p++;
@@ -590,7 +574,11 @@ static int decode_container(lua_State *L, pt_decoder *d) {
         d->values = values;
         return 1;
       }
-      l = depth < OWN_LEVELS ? around[depth] : leave_deep(L);
+      l = around->levels[depth % LEVELS];
+      if (depth % LEVELS == 0) {
+        around = around->outer;
+        lua_replace(L, -2);
+      }
       l.is_marked |= is_marked;
       l.waiting++;
     }

@@ -205,26 +205,6 @@ static const char *read_scalar(pt_skim *k, const char *p, const char *end) {
   return next;
 }
 
-static void open_level(pt_skim *k, char c) {
-  k->arrays = k->arrays << 1 | (c == '[');
-  k->depth++;
-  if (k->depth > 64 && k->unknown < k->depth - 64)
-    k->unknown = k->depth - 64;
-}
-
-/* Ends the scan if the bracket does not match the level that it closes. */
-static void close_level(pt_skim *k, char c) {
-  int fits = k->depth <= k->unknown || (int)(k->arrays & 1) == (c == ']');
-  k->arrays >>= 1;
-  k->depth--;
-  if (k->unknown > k->depth)
-    k->unknown = k->depth;
-  if (!fits)
-    give_up(k);
-  else if (k->depth == 0)
-    end_value(k);
-}
-
 static const char *read_nest(pt_skim *k, const char *p, const char *end) {
   while (p < end && k->state == IN_NEST) {
     char c = *p++;
@@ -232,9 +212,9 @@ static const char *read_nest(pt_skim *k, const char *p, const char *end) {
       k->state = IN_STRING;
       k->after = IN_NEST;
     } else if (c == '{' || c == '[') {
-      open_level(k, c);
-    } else if (c == '}' || c == ']') {
-      close_level(k, c);
+      k->depth++;
+    } else if ((c == '}' || c == ']') && --k->depth == 0) {
+      end_value(k);
     }
   }
   return p;
@@ -264,7 +244,7 @@ static void begin_value(pt_skim *k, char c) {
     note_member(k, c);
   if (c == '{' || c == '[') {
     k->state = IN_NEST;
-    open_level(k, c);
+    k->depth = 1;
     return;
   }
   k->state = c == '"' ? IN_STRING : IN_SCALAR;

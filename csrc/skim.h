@@ -10,7 +10,8 @@
 **   pt_skim_end(&k);                      if (k.has_report) …
 **
 ** Only members of the envelope itself count, not those of a payload: nesting
-** and strings are followed to the end. Of a member that occurs twice before the
+** and strings are followed to the end. A closing bracket closes whatever was
+** opened last. Of a member that occurs twice before the
 ** report, the last one counts.
 **
 ** A message is reported once: as soon as it has both an id and a method, result
@@ -50,11 +51,8 @@ typedef struct pt_skim {
   int has_reported; /* anything was reported */
   /* the members of a batch that are not answers were reported */
   int has_reported_rest;
-  int is_escaped;   /* the next byte of a string is part of an escape */
-  uint64_t depth;   /* nesting levels inside of a value */
-  uint64_t unknown; /* outer levels whose bit was shifted out of `arrays` */
-  /* a bit for each other level: 1 for an array; the innermost is lowest */
-  uint64_t arrays;
+  int is_escaped; /* the next byte of a string is part of an escape */
+  uint64_t depth; /* nesting levels inside of a value */
   size_t name_len;
   char name[PT_SKIM_NAME];
 } pt_skim;
