@@ -56,7 +56,7 @@ $(CORE): $(OBJECTS)
 
 $(BUILD)/obj/%.o: csrc/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 $(OPTIMIZE) -fPIC $(WARN) $(VARIANT) $(LUA_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) -std=c11 $(OPTIMIZE) -fPIC -fvisibility=hidden $(WARN) $(VARIANT) $(LUA_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(COMPILED): $(MODULES) script/compile
 	@rm -rf $(@D)

@@ -51,7 +51,7 @@ void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size) {
   return alloc(ud, block, old, size);
 }
 
-/* {====== Arguments ====== */
+/* ====== Arguments ====== */
 
 const char *pt_check_text(lua_State *L, int arg) {
   size_t len;
@@ -106,9 +106,7 @@ const char *pt_check_option(lua_State *L, int index, const char *name) {
   return s;
 }
 
-/* }====== */
-
-/* {====== Failures ====== */
+/* ====== Failures ====== */
 
 int pt_fail(lua_State *L, const char *kind, const char *format, ...) {
   va_list args;
@@ -134,9 +132,7 @@ int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
   return 4;
 }
 
-/* }====== */
-
-/* {====== The module ======
+/* ====== The module ======
 ** A part is opened when one of its names is first used: a part that a program
 ** does not use costs nothing at start-up. */
 
@@ -174,7 +170,9 @@ static int open_part(lua_State *L) {
   return 0;
 }
 
-LUAMOD_API int luaopen_pintle_core(lua_State *L) {
+/* The only name that the library exports. */
+LUAMOD_API __attribute__((visibility("default"))) int
+luaopen_pintle_core(lua_State *L) {
   luaL_checkversion(L);
   lua_newtable(L);
   lua_createtable(L, 0, 1);
@@ -183,5 +181,3 @@ LUAMOD_API int luaopen_pintle_core(lua_State *L) {
   lua_setmetatable(L, -2);
   return 1;
 }
-
-/* }====== */

@@ -21,8 +21,6 @@
 #include <lua.h>
 #include <stddef.h>
 
-#pragma GCC visibility push(hidden)
-
 /* The struct of this type whose `member` is at `pointer`. */
 #define PT_CONTAINER(type, member, pointer)                                    \
   ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
@@ -71,7 +69,7 @@ static inline void *pt_check_marked(lua_State *L, int arg, size_t size,
 ** raises and never runs the garbage collector. */
 void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size);
 
-/* {====== Arguments ====== */
+/* ====== Arguments ====== */
 
 /* Returns the string at `arg`. Raises if the argument is not a string or
 ** contains a zero byte. */
@@ -98,9 +96,7 @@ int pt_refuse_type(lua_State *L, int index, const char *name,
 ** converted string alive. */
 const char *pt_check_option(lua_State *L, int index, const char *name);
 
-/* }====== */
-
-/* {====== Failures ====== */
+/* ====== Failures ====== */
 
 /* Pushes nil, message and kind, and returns 3. */
 int pt_fail(lua_State *L, const char *kind, const char *format, ...);
@@ -110,9 +106,5 @@ int pt_fail(lua_State *L, const char *kind, const char *format, ...);
 ** 4. */
 int pt_fail_errno(lua_State *L, int err, const char *kind, const char *format,
                   ...);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

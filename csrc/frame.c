@@ -49,7 +49,7 @@ static pt_frame_result set_bad(pt_frame_found *found, const char *what,
   return set_found(found, PT_FRAME_BAD, in->bytes, used, used);
 }
 
-/* {====== Header fields ====== */
+/* ====== Header fields ====== */
 
 static char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
@@ -175,9 +175,7 @@ static size_t cut_junk(const char *junk, size_t len) {
   return len;
 }
 
-/* }====== */
-
-/* {====== Refused input ====== */
+/* ====== Refused input ====== */
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -246,9 +244,7 @@ static pt_frame_result skip_refused(pt_framing *f, const input *in,
   return need_more(found, used, 0);
 }
 
-/* }====== */
-
-/* {====== Lines ====== */
+/* ====== Lines ====== */
 
 /* Returns the length of the first line without its line end; at the end of
 ** input, of everything there is. `*used` is the length with the line end, 0 if
@@ -296,9 +292,7 @@ static pt_frame_result scan_line(pt_framing *f, const input *in,
   return set_found(found, PT_FRAME_MESSAGE, in->bytes, len, used);
 }
 
-/* }====== */
-
-/* {====== Header blocks ====== */
+/* ====== Header blocks ====== */
 
 static void forget_block(pt_framing *f) {
   f->seen = f->block = f->header = 0;
@@ -518,9 +512,7 @@ static pt_frame_result scan_header(pt_framing *f, const input *in,
   return scan_body(f, in, found);
 }
 
-/* }====== */
-
-/* {====== Detecting the framing ====== */
+/* ====== Detecting the framing ====== */
 
 static int starts_json(const char *text, size_t len) {
   while (len > 0 && (*text == ' ' || *text == '\t')) {
@@ -554,7 +546,7 @@ static pt_frame_result scan_auto(pt_framing *f, const input *in,
                                   : set_noise(f, in, used, found);
 }
 
-/* }====== */
+/* ====== Scanning ====== */
 
 pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
                               int at_end, pt_frame_found *found) {

@@ -24,8 +24,6 @@
 
 #include "skim.h"
 
-#pragma GCC visibility push(hidden)
-
 typedef enum pt_frame_mode {
   PT_FRAME_AUTO, /* the first bytes decide which of the other two it is */
   PT_FRAME_LINE,
@@ -88,7 +86,7 @@ void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
 pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
                               int at_end, pt_frame_found *found);
 
-/* {====== One line of a header block ====== */
+/* ====== One line of a header block ====== */
 
 /* A name of letters and '-', a colon, optional spaces, and a value. */
 typedef struct pt_header_field {
@@ -104,9 +102,5 @@ int pt_header_parse(const char *line, size_t len, pt_header_field *field);
 
 /* Compares the name without case; `name` is in lower case. */
 int pt_header_is(const pt_header_field *field, const char *name);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

@@ -33,7 +33,7 @@ double pt_clock_now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* {====== Opening and closing ====== */
+/* ====== Opening and closing ====== */
 
 void pt_fd_close(int *fd) {
   int saved = errno;
@@ -125,9 +125,7 @@ int pt_fd_claim(int *input, int *output) {
   return 0;
 }
 
-/* }====== */
-
-/* {====== Reading and writing ====== */
+/* ====== Reading and writing ====== */
 
 int pt_io_init(pt_io *io, int fd) {
   struct stat st;
@@ -246,5 +244,3 @@ void pt_ignore_sigpipe(void) {
   act.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &act, NULL);
 }
-
-/* }====== */

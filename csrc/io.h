@@ -9,12 +9,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#pragma GCC visibility push(hidden)
-
 /* The clock of all deadlines, in seconds. It never goes backwards. */
 double pt_clock_now(void);
 
-/* {====== Reading and writing ======
+/* ====== Reading and writing ======
 ** These functions never wait, whatever the descriptor is: a non-blocking one, a
 ** socket (each call has a flag), or one that is shared with other programs and
 ** must stay blocking (it is polled before each call). */
@@ -57,9 +55,7 @@ void pt_io_enlarge(pt_io *io, size_t len);
 ** process. Does nothing if the program has changed the action of SIGPIPE. */
 void pt_ignore_sigpipe(void);
 
-/* }====== */
-
-/* {====== Opening and closing ====== */
+/* ====== Opening and closing ====== */
 
 /* Opens a pipe: [0] is the read end, [1] the write end. Returns 0 or an error
 ** number. */
@@ -87,9 +83,5 @@ void pt_fd_close(int *fd);
 ** or /dev/null if there is no stderr. Returns 0, or an error number, and then
 ** nothing has changed. */
 int pt_fd_claim(int *input, int *output);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "number.h"
 
-/* {====== Strings ====== */
+/* ====== Strings ====== */
 
 /* Returns four hexadecimal digits as a number, -1 if they are not digits. */
 static int hex4(const char *p) {
@@ -221,7 +221,7 @@ const char *pt_json_escape(char **at, const char *p, const char *end,
   return p;
 }
 
-/* }====== */
+/* ====== Whole values, checked and not built ====== */
 
 const char *pt_json_literal(const char *p, const char *end,
                             pt_json_fault *fault) {
@@ -232,8 +232,6 @@ const char *pt_json_literal(const char *p, const char *end,
     return p + 5;
   return pt_json_fail(fault, "invalid value", p);
 }
-
-/* {====== Whole values, checked and not built ====== */
 
 static const char *check_string(const char *p, const char *end,
                                 pt_json_fault *fault) {
@@ -313,7 +311,7 @@ const char *pt_json_value(const char *p, const char *end, int depth,
   }
 }
 
-/* }====== */
+/* ====== Positions ====== */
 
 void pt_json_place(const char *text, const char *where, size_t *line,
                    size_t *column) {

@@ -17,8 +17,6 @@
 #include <emmintrin.h>
 #endif
 
-#pragma GCC visibility push(hidden)
-
 typedef struct pt_json_fault {
   const char *what; /* static text */
   const char *where;
@@ -92,7 +90,7 @@ const char *pt_json_value(const char *p, const char *end, int depth,
 void pt_json_place(const char *text, const char *where, size_t *line,
                    size_t *column);
 
-/* {====== Plain text ====== */
+/* ====== Plain text ====== */
 
 /* Plain bytes are copied into a JSON string unchanged: all bytes but control
 ** characters, quotes, backslashes and bytes that are not ASCII. Most text is
@@ -209,9 +207,5 @@ static inline PT_ALWAYS_INLINE int pt_plain_quote(char *out, const char *text,
   out[0] = out[len + 1] = '"';
   return 1;
 }
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

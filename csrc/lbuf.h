@@ -12,8 +12,6 @@
 
 #include "core.h"
 
-#pragma GCC visibility push(hidden)
-
 typedef struct pt_buf {
   char *data;
   size_t start; /* first byte in use */
@@ -66,7 +64,5 @@ void pt_buf_free(lua_State *L, pt_buf *b);
 
 #define PT_BUF_KEEP (256 * 1024)
 #define PT_BUF_MOST (4 * 1024 * 1024)
-
-#pragma GCC visibility pop
 
 #endif

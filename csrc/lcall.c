@@ -16,7 +16,7 @@
 
 static const char overdue = 0; /* its address represents a missed deadline */
 
-/* {====== Answers ====== */
+/* ====== Answers ====== */
 
 /* Sets the event of a call to the two values on top. */
 static void complete_with_event(lua_State *L, pt_event *e) {
@@ -43,9 +43,7 @@ void pt_call_complete(lua_State *L, void *waiter, int soon) {
   }
 }
 
-/* }====== */
-
-/* {====== Deadlines of calls ====== */
+/* ====== Deadlines of calls ====== */
 
 static double find_earliest_deadline(const pt_pending *calls) {
   double earliest = HUGE_VAL;
@@ -88,9 +86,7 @@ static void note_deadline(pt_peer *p, double due) {
     pt_loop_set_alarm(p->loop, &p->overdue, due);
 }
 
-/* }====== */
-
-/* {====== Calling ====== */
+/* ====== Calling ====== */
 
 /* Stack indexes of a call, and of the values that it waits with. */
 enum { PEER = 1, METHOD, PARAMS, OPTIONS, STREAM, ID, SECONDS, CALL = SECONDS };
@@ -486,8 +482,6 @@ int pt_call_fail_all(lua_State *L) {
   pt_loop_clear_alarm(p->loop, &p->overdue);
   return 0;
 }
-
-/* }====== */
 
 void pt_call_init(pt_peer *p) { p->overdue.fire = fire_overdue; }
 

@@ -36,7 +36,7 @@ typedef struct segment {
 
 static inline int is_object(const level *l) { return l->close == '}'; }
 
-/* {====== Names ====== */
+/* ====== Names ====== */
 
 /* Their addresses are keys in the registry. */
 static const char cache_key = 0;
@@ -167,9 +167,7 @@ void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
     lua_pushlstring(L, text, len);
 }
 
-/* }====== */
-
-/* {====== Watched names ====== */
+/* ====== Watched names ====== */
 
 #define WATCH_FROM 4096 /* shorter texts are fast to search anyway */
 
@@ -223,9 +221,7 @@ int pt_names_watch(lua_State *L) {
   return 1;
 }
 
-/* }====== */
-
-/* {====== Reading: each function returns the byte after, or NULL ====== */
+/* ====== Reading: each function returns the byte after, or NULL ====== */
 
 /* Advances *p to the next byte that is not white space, and returns that byte;
 ** 0 at the end. */
@@ -361,9 +357,7 @@ static inline const char *push_key(lua_State *L, const char *p, pt_decoder *d,
   return p + 1;
 }
 
-/* }====== */
-
-/* {====== Containers ====== */
+/* ====== Containers ====== */
 
 /* Stores the members in the order of the text, so that the last of equal names
 ** wins. */
@@ -463,9 +457,7 @@ static int fail_behind_value(pt_decoder *d, const level *l, const char *p) {
       d, is_object(l) ? "expected ',' or '}'" : "expected ',' or ']'", p);
 }
 
-/* }====== */
-
-/* {====== A member that repeats ====== */
+/* ====== A member that repeats ====== */
 
 /* Whether the object at p is a repeated one: the name is on top. If it is not,
 ** but has the name, it is kept when it ends. */
@@ -499,7 +491,7 @@ static void keep_repeated(lua_State *L, pt_repeat *r, const char *p,
   r->from = NULL;
 }
 
-/* }====== */
+/* ====== Values ====== */
 
 static int decode_container(lua_State *L, pt_decoder *d) {
   const char *p = d->p, *end = d->end;

@@ -11,7 +11,7 @@
 /* The upvalues of read_peer: the cache of names, and read_large. */
 #define UPVALUES (PT_NAMES_UPVALUES + 1)
 
-/* {====== Receiving ======
+/* ====== Receiving ======
 ** A payload is decoded directly from the input buffer, which must not move
 ** meanwhile (is_reading). Decoding raises if there is not enough memory, and
 ** then is_reading stays set: the peer is closed. */
@@ -148,9 +148,7 @@ static int has_more(const pt_input *in) {
          in->io.fd == -1;
 }
 
-/* }====== */
-
-/* {====== One message ====== */
+/* ====== One message ====== */
 
 /* In a protected call: (peer, JSON-RPC error) -> error */
 static int make_error(lua_State *L) {
@@ -257,9 +255,7 @@ static void dispatch(lua_State *L, pt_peer *p, const pt_message *m,
   }
 }
 
-/* }====== */
-
-/* {====== Many in a row ====== */
+/* ====== Many in a row ====== */
 
 static void finish_input(lua_State *L, pt_peer *p) {
   p->is_finished = 1;
@@ -423,8 +419,6 @@ void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
     lua_pop(L, 2);
   }
 }
-
-/* }====== */
 
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
   lp->give_up = give_up;

@@ -43,7 +43,7 @@ typedef struct encoder {
   const void *array_meta; /* the metatable that marks arrays */
 } encoder;
 
-/* {====== Why a value cannot be written, and the path to it ====== */
+/* ====== Why a value cannot be written, and the path to it ====== */
 
 /* A string with a zero byte is not an identifier, but is still shown readably.
 */
@@ -188,13 +188,11 @@ static const char *list_error(encoder *e) {
   return NULL;
 }
 
-/* }====== */
+/* ====== Scalars ====== */
 
 static inline pt_encoded to_status(int ok) {
   return ok ? PT_ENCODED : PT_ENCODE_MEMORY;
 }
-
-/* {====== Scalars ====== */
 
 #define SPARE 64
 
@@ -336,9 +334,7 @@ static inline pt_encoded encode_scalar(encoder *e, int type) {
   return encode_other(e, type);
 }
 
-/* }====== */
-
-/* {====== Opening and closing tables ====== */
+/* ====== Opening and closing tables ====== */
 
 /* Pushes the next item of a list. If there is none, pops the key's slot as
 ** lua_next does. */
@@ -483,9 +479,7 @@ static inline pt_encoded close_table(encoder *e) {
   return PT_ENCODED;
 }
 
-/* }====== */
-
-/* {====== The text before the member on top, and room for the member ====== */
+/* ====== The text before the member on top, and room for the member ====== */
 
 static pt_encoded not_a_name(encoder *e) {
   return encode_error(
@@ -526,9 +520,7 @@ static inline pt_encoded before_member(encoder *e) {
   return PT_ENCODED;
 }
 
-/* }====== */
-
-/* {====== The members of the innermost table, from the one on top on ====== */
+/* ====== The members of the innermost table, from the one on top on ====== */
 
 /* A loop over members returns PT_ENCODED at the end of the table. */
 #define TABLE_NEXT ((pt_encoded)(PT_ENCODE_MISUSE + 1)) /* a table is on top */
@@ -576,7 +568,7 @@ static inline pt_encoded write_members(encoder *e) {
   return PT_ENCODED;
 }
 
-/* }====== */
+/* ====== Whole values ====== */
 
 /* Writes the table on top and everything in it. */
 static pt_encoded encode_table(encoder *e) {

@@ -4,7 +4,7 @@
 
 #define SHOWN 40 /* bytes of a string that an error message shows */
 
-/* {====== The envelope ====== */
+/* ====== The envelope ====== */
 
 /* Decodes the payload with another codec. Returns 0 if the codec fails. */
 static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
@@ -146,8 +146,8 @@ static int keep_other(lua_State *L, pt_decoder *d, const char *name,
   return 1;
 }
 
-/* Reads a member that is not JSON-RPC's. It is dropped unless it may be an extra
-** member, or is kept for stream:others. */
+/* Reads a member that is not JSON-RPC's. It is dropped unless it may be an
+** extra member, or is kept for stream:others. */
 static int read_other(lua_State *L, const pt_peer *p, pt_decoder *d,
                       const char *name, size_t len) {
   if (p->form.has_extra || p->form.keeps_others)
@@ -276,9 +276,7 @@ int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
   return 0;
 }
 
-/* }====== */
-
-/* {====== Extra members ====== */
+/* ====== Extra members ====== */
 
 static void push_quoted(lua_State *L, int at) {
   size_t len, shown;
@@ -330,5 +328,3 @@ const char *pt_envelope_check_extra(lua_State *L) {
   lua_settop(L, others - 1);
   return NULL;
 }
-
-/* }====== */

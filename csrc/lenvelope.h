@@ -8,8 +8,6 @@
 #include "lpeer.h"
 #include "number.h"
 
-#pragma GCC visibility push(hidden)
-
 typedef enum pt_presence {
   PT_IS_ABSENT,
   PT_IS_NULL,
@@ -39,7 +37,5 @@ void pt_envelope_skimmed(const pt_skim *k, pt_envelope *e);
 ** expected values. Otherwise pushes and returns the reason. The peer is at
 ** index 1. */
 const char *pt_envelope_check_extra(lua_State *L);
-
-#pragma GCC visibility pop
 
 #endif

@@ -180,7 +180,7 @@ static int core_columns(lua_State *L) {
   return 1;
 }
 
-/* {====== Waiting without the loop ====== */
+/* ====== Waiting without the loop ====== */
 
 /* Rounds up. A time that is too long for the system is shortened. */
 static int milliseconds(double seconds) {
@@ -248,7 +248,7 @@ static int core_poll(lua_State *L) {
   return n;
 }
 
-/* }====== */
+/* ====== What Lua sees ====== */
 
 static const luaL_Reg methods[] = {
     {"fileno", fd_fileno}, {"read", fd_read},     {"write", fd_write},

@@ -13,8 +13,6 @@
 #include "core.h"
 #include "io.h"
 
-#pragma GCC visibility push(hidden)
-
 typedef struct pt_fd {
   int fd; /* -1 when closed or when its ownership was transferred */
 } pt_fd;
@@ -33,7 +31,5 @@ pt_fd *pt_fd_test(lua_State *L, int arg);
 ** no limit. Returns 0 or an error number: EINTR if a signal handler asks the
 ** program to stop. Other signals do not end the wait. */
 int pt_fd_wait(lua_State *L, struct pollfd *fds, int n, double seconds);
-
-#pragma GCC visibility pop
 
 #endif

@@ -5,7 +5,7 @@
 #include "lpeer.h"
 #include "lsend.h"
 
-/* {====== Contexts ====== */
+/* ====== Contexts ====== */
 
 /* Whether the handler has a second parameter. If not, no context is created for
 ** it, which saves time. */
@@ -60,9 +60,7 @@ void pt_handler_push_context(lua_State *L, pt_task *t) {
   lua_settop(L, top + 1);
 }
 
-/* }====== */
-
-/* {====== Running a handler ====== */
+/* ====== Running a handler ====== */
 
 /* Adds the task to the list of running handlers of the peer. */
 static void add_handler(pt_peer *p, pt_task *t) {
@@ -232,9 +230,7 @@ int pt_handler_handle(lua_State *L) {
   return 0;
 }
 
-/* }====== */
-
-/* {====== What is at work ====== */
+/* ====== What is at work ====== */
 
 /* Pushes the context of the task at -1. Returns 0 if the task does not work for
 ** the peer any more. */
@@ -272,5 +268,3 @@ int pt_handler_requests(lua_State *L) {
   }
   return 1;
 }
-
-/* }====== */

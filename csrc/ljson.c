@@ -11,7 +11,7 @@
 #define RAW "pintle.raw"
 #define SCRATCH "pintle.scratch"
 
-/* {====== Marks ====== */
+/* ====== Marks ====== */
 
 int pt_stack_is_small(lua_State *L) {
   return lua_gettop(L) < LUAI_MAXSTACK / 4;
@@ -151,9 +151,7 @@ static int json_raw(lua_State *L) {
   return 1;
 }
 
-/* }====== */
-
-/* {====== Decoding ====== */
+/* ====== Decoding ====== */
 
 static int depth_option(lua_State *L, int arg) {
   lua_Integer depth;
@@ -173,7 +171,7 @@ static const char *check_text(lua_State *L, size_t *len) {
   return text != NULL ? text : luaL_checklstring(L, 1, len);
 }
 
-/* {====== The garbage collector ====== */
+/* ====== The garbage collector ====== */
 
 /* Lets the collector work as if `part` kilobytes had been allocated. Memory
 ** that it frees also reduces the debt. The debt is updated first, because a
@@ -222,7 +220,7 @@ int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args) {
   return status;
 }
 
-/* }====== */
+/* ====== json.decode ====== */
 
 /* Calls json.decode, the last upvalue, again with the garbage collector paused.
 */
@@ -264,9 +262,7 @@ static int json_decode(lua_State *L) {
   return 2;
 }
 
-/* }====== */
-
-/* {====== Encoding ====== */
+/* ====== Encoding ====== */
 
 static int scratch_gc(lua_State *L) {
   pt_buf_free(L, luaL_checkudata(L, 1, SCRATCH));
@@ -304,7 +300,7 @@ static int json_encode(lua_State *L) {
   return 1;
 }
 
-/* }====== */
+/* ====== Other functions ====== */
 
 /* json.is_utf8(text) -> boolean: whether it can be written as a string */
 static int json_is_utf8(lua_State *L) {

@@ -11,15 +11,13 @@
 #include "json.h"
 #include "lbuf.h"
 
-#pragma GCC visibility push(hidden)
-
 #define PT_JSON_DEPTH 1000 /* default nesting limit */
 
 /* After lua_checkstack has failed: whether there was not enough memory. If not,
 ** the stack has reached Lua's limit. */
 int pt_stack_is_small(lua_State *L);
 
-/* {====== Names of members (ldecode.c) ====== */
+/* ====== Names of members (ldecode.c) ====== */
 
 /* A cache of recently read names and their Lua strings. Most names are found by
 ** comparing a few words; so they are not hashed, interned and collected again
@@ -91,9 +89,7 @@ void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
 ** So these objects are found without a walk over the whole value. */
 int pt_names_watch(lua_State *L);
 
-/* }====== */
-
-/* {====== Integers of more than 64 bits (ljson.c) ====== */
+/* ====== Integers of more than 64 bits (ljson.c) ====== */
 
 /* Such an integer is a table with its decimal text at index 1. Pushes the
 ** metatable of these tables. */
@@ -107,9 +103,7 @@ void pt_bigint_push(lua_State *L, const char *text, size_t len);
 ** nothing. */
 const char *pt_bigint_test(lua_State *L, size_t *len);
 
-/* }====== */
-
-/* {====== Decoding (ldecode.c) ====== */
+/* ====== Decoding (ldecode.c) ====== */
 
 /* A member that most messages repeat. While its text stays the same, its table
 ** is shared instead of decoded again. It is an object, and a member of the
@@ -158,9 +152,7 @@ int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args);
 ** all of it in the first step. Both functions may run finalizers. */
 void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a);
 
-/* }====== */
-
-/* {====== Encoding (lencode.c) ====== */
+/* ====== Encoding (lencode.c) ====== */
 
 typedef enum pt_encoded {
   PT_ENCODED,
@@ -192,13 +184,13 @@ int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len);
 
 int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
 
-/* }====== */
+/* ====== Faults ====== */
 
 /* Pushes the error and its position in the text (ljson.c). */
 void pt_json_push_fault(lua_State *L, const char *text,
                         const pt_json_fault *fault);
 
-/* {====== Orders (lorder.c) ====== */
+/* ====== Orders (lorder.c) ====== */
 
 /* An order is a metatable: in that order the members of an object are written,
 ** and pairs visits them. The members that it names come first, then all others.
@@ -234,18 +226,12 @@ int pt_has_order(lua_State *L);
 ** at most four stack slots. */
 int pt_order_next(lua_State *L, int table);
 
-/* }====== */
-
-/* {====== Undecoded text (ljson.c) ====== */
+/* ====== Undecoded text (ljson.c) ====== */
 
 /* Pushes a pintle.raw. The text must be valid JSON. */
 void pt_raw_push(lua_State *L, const char *text, size_t len);
 
 /* Returns the text of the pintle.raw at `index`, or NULL if it is not one. */
 const char *pt_raw_test(lua_State *L, int index, size_t *len);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

@@ -18,7 +18,7 @@
 /* its address is the key of the loop in the registry */
 static const char loop_key = 0;
 
-/* {====== Values and lists ====== */
+/* ====== Values and lists ====== */
 
 void pt_loop_push(lua_State *L, const pt_loop *lp, int value) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, lp->values[value]);
@@ -66,9 +66,7 @@ void pt_list_remove(pt_list *list, pt_link *l) {
   l->is_listed = 0;
 }
 
-/* }====== */
-
-/* {====== Ready links and timers ====== */
+/* ====== Ready links and timers ====== */
 
 void pt_loop_add_ready(pt_loop *lp, pt_link *l) {
   pt_list_add(&lp->ready, l);
@@ -187,9 +185,7 @@ static int loop_forget(lua_State *L) {
   return 0;
 }
 
-/* }====== */
-
-/* {====== Descriptors ====== */
+/* ====== Descriptors ====== */
 
 /* Makes a slot for `fd`. Returns 0 or an error number. A number that is not an
 ** open descriptor is refused first: it could require any amount of memory. */
@@ -277,9 +273,7 @@ static int loop_unwatch(lua_State *L) {
   return 0;
 }
 
-/* }====== */
-
-/* {====== Waiting ====== */
+/* ====== Waiting ====== */
 
 /* Stack indexes of turn_protected, in which the following functions run. */
 enum { LOOP = 1, WAITING, WATCHERS };
@@ -410,9 +404,7 @@ static void wait(lua_State *L, pt_loop *lp, double until) {
     call_watcher(L, lp, fd, ready);
 }
 
-/* }====== */
-
-/* {====== Turning ====== */
+/* ====== Turning ====== */
 
 /* Writes the queued output of all peers. A peer leaves the list first, because
 ** writing may add it again. */
@@ -604,7 +596,7 @@ static int loop_fileno(lua_State *L) {
   return 1;
 }
 
-/* }====== */
+/* ====== Opening and closing ====== */
 
 /* Runs when the state is closed. Finalizers of peers may still run after this,
 ** and find the loop closed (is_open). */

@@ -28,8 +28,6 @@
 #include "lwatchdog.h"
 #include "poll.h"
 
-#pragma GCC visibility push(hidden)
-
 typedef struct pt_loop pt_loop;
 
 /* A timer and the function that it calls. */
@@ -206,7 +204,7 @@ void pt_loop_call_soon(lua_State *L, pt_loop *lp);
 void pt_list_add(pt_list *list, pt_link *l);
 void pt_list_remove(pt_list *list, pt_link *l);
 
-/* {====== Tasks (ltask.c) ====== */
+/* ====== Tasks (ltask.c) ====== */
 
 /* Pushes an idle task with an empty stack. Do everything that can raise before
 ** this call: a task that is neither run nor passed to pt_task_rest is lost. */
@@ -251,9 +249,7 @@ void pt_task_take_failure(lua_State *L, pt_task *t);
 /* Pushes the error that the task was stopped with. */
 void pt_task_push_stopped(lua_State *L, const pt_task *t);
 
-/* }====== */
-
-/* {====== Events (ltask.c) ====== */
+/* ====== Events (ltask.c) ====== */
 
 /* Returns the event at `arg`. Raises if it is not one. */
 pt_event *pt_event_check(lua_State *L, int arg);
@@ -272,9 +268,5 @@ int pt_is_event(const void *waiter);
 /* Adds the functions for tasks to the table below the loop's userdata, which is
 ** on top and is popped. */
 void pt_tasks_add(lua_State *L);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

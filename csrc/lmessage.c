@@ -9,7 +9,7 @@
 #define PARSE_ERROR (-32700)
 #define INVALID_REQUEST (-32600)
 
-/* {====== Ids ====== */
+/* ====== Ids ====== */
 
 /* Returns the id as an integer; 0 if it is not one. A few peers return an
 ** integer id as a float. */
@@ -63,9 +63,7 @@ static void push_id(lua_State *L, const pt_envelope *e, int in_batch) {
     pt_ticket_push(L, text, len, 0);
 }
 
-/* }====== */
-
-/* {====== Telling messages apart ====== */
+/* ====== Telling messages apart ====== */
 
 static void set_text(lua_State *L, const pt_peer *p) {
   size_t len =
@@ -250,9 +248,7 @@ static void classify_message(lua_State *L, pt_peer *p, const pt_envelope *e,
   }
 }
 
-/* }====== */
-
-/* {====== Whole messages ====== */
+/* ====== Whole messages ====== */
 
 static void set_plain_invalid(lua_State *L, pt_peer *p, const char *why,
                               pt_message *m) {
@@ -399,5 +395,3 @@ void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
     lua_setfield(L, m->payload, "bytes");
   }
 }
-
-/* }====== */

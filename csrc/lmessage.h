@@ -8,8 +8,6 @@
 
 #include "lpeer.h"
 
-#pragma GCC visibility push(hidden)
-
 typedef enum pt_kind {
   PT_REQUEST,
   PT_NOTIFICATION,
@@ -48,7 +46,5 @@ void pt_message_noise(lua_State *L, pt_peer *p, pt_message *m);
 /* Reports a frame that the scanner has refused. */
 void pt_message_refused(lua_State *L, pt_peer *p, const pt_frame_found *found,
                         pt_message *m);
-
-#pragma GCC visibility pop
 
 #endif

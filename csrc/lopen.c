@@ -20,7 +20,7 @@
 
 #define HEADER "Content-Length: "
 
-/* {====== Options ====== */
+/* ====== Options ====== */
 
 /* The wrong value is on top. */
 static void bad_option(lua_State *L, const char *name, const char *expected) {
@@ -142,9 +142,7 @@ static void get_codec(lua_State *L, pt_peer *p, int peer) {
   lua_pop(L, 1);
 }
 
-/* }====== */
-
-/* {====== The form of messages ======
+/* ====== The form of messages ======
 ** The form of our ids, the members that every message has besides jsonrpc, and
 ** the text before a length. It is set when a peer is opened, and again when the
 ** protocol is known. All options are checked before any of them takes effect.
@@ -297,9 +295,7 @@ static int peer_set_envelope(lua_State *L) {
   return 1;
 }
 
-/* }====== */
-
-/* {====== State ====== */
+/* ====== State ====== */
 
 /* stream:begin(): starts reading */
 static int peer_begin(lua_State *L) {
@@ -434,8 +430,6 @@ static int peer_stats(lua_State *L) {
   return 1;
 }
 
-/* }====== */
-
 static const luaL_Reg methods[] = {
     {"ask", pt_call_ask},
     {"begin", peer_begin},
@@ -466,7 +460,7 @@ static const luaL_Reg methods[] = {
     {NULL, NULL},
 };
 
-/* {====== Opening ====== */
+/* ====== Opening ====== */
 
 /* Reads the descriptor of the option `name`. Returns 0 or an error number. */
 static int get_descriptor(lua_State *L, const char *name, pt_io *io) {
@@ -568,8 +562,6 @@ static int core_peer(lua_State *L) {
   pt_ignore_sigpipe();
   return 1;
 }
-
-/* }====== */
 
 void pt_open_peer(lua_State *L) {
   pt_loop *lp = pt_loop_get(L);

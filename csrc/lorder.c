@@ -12,7 +12,7 @@ enum { FIRST = 1, LAST };
 
 static const char order_key = 0; /* its address is the private key */
 
-/* {====== pairs ====== */
+/* ====== pairs ====== */
 
 /* step(table, key) -> key, value | nil */
 static int order_step(lua_State *L) {
@@ -36,9 +36,7 @@ static int order_pairs(lua_State *L) {
   return 3;
 }
 
-/* }====== */
-
-/* {====== Making orders ====== */
+/* ====== Making orders ====== */
 
 /* Pushes a metatable with an empty order, and its table of names. */
 static pt_order *push_new_order(lua_State *L, int names) {
@@ -125,9 +123,7 @@ void pt_order_append(lua_State *L, int table, int members) {
   lua_settop(L, top);
 }
 
-/* }====== */
-
-/* {====== Sharing ====== */
+/* ====== Sharing ====== */
 
 /* The objects of a list usually have the same names, so orders are cached. A
 ** name is known by its pointer: Lua has only one string for equal short texts,
@@ -179,9 +175,7 @@ void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
   kept[slot] = o;
 }
 
-/* }====== */
-
-/* {====== Walking ====== */
+/* ====== Walking ====== */
 
 int pt_has_order(lua_State *L) {
   int has = lua_rawgetp(L, -1, &order_key) == LUA_TUSERDATA;
@@ -241,5 +235,3 @@ int pt_order_next(lua_State *L, int table) {
   lua_remove(L, order);
   return found;
 }
-
-/* }====== */

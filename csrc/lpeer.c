@@ -22,7 +22,7 @@
 /* the first member of every peer points to this */
 static const char peer_mark = 0;
 
-/* {====== Pending calls ====== */
+/* ====== Pending calls ====== */
 
 static size_t slot_of(const pt_pending *p, int64_t id) {
   return (size_t)id & (p->slots - 1);
@@ -77,9 +77,7 @@ void pt_pending_remove(pt_pending *p, size_t slot) {
   p->count--;
 }
 
-/* }====== */
-
-/* {====== The userdata ====== */
+/* ====== The userdata ====== */
 
 pt_peer *pt_peer_check(lua_State *L, int arg) {
   return pt_check_marked(L, arg, sizeof(pt_peer), &peer_mark, PEER);
@@ -148,9 +146,7 @@ pt_peer *pt_peer_new(lua_State *L, pt_loop *lp, const luaL_Reg *methods) {
   return p;
 }
 
-/* }====== */
-
-/* {====== Reading ====== */
+/* ====== Reading ====== */
 
 /* Watches one descriptor for the given events; stops watching it if there are
 ** none. */
@@ -253,9 +249,7 @@ int pt_peer_wait(lua_State *L, pt_peer *p) {
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 
-/* }====== */
-
-/* {====== Writing ====== */
+/* ====== Writing ====== */
 
 /* After a write has failed: whether the pipe could be enlarged. */
 static int find_room(pt_output *o) {
@@ -346,9 +340,7 @@ void pt_peer_write_early(lua_State *L, pt_peer *p) {
     o->is_full = write_bytes(L, o) == 0;
 }
 
-/* }====== */
-
-/* {====== Closing ====== */
+/* ====== Closing ====== */
 
 /* A socket for both directions stays open until the input is closed. */
 static void close_output(pt_peer *p) {
@@ -401,5 +393,3 @@ int pt_peer_close_output(lua_State *L) {
   }
   return 0;
 }
-
-/* }====== */

@@ -20,9 +20,7 @@
 #include "ljson.h"
 #include "lloop.h"
 
-#pragma GCC visibility push(hidden)
-
-/* {====== Pending calls ======
+/* ====== Pending calls ======
 ** The calls that wait for an answer. Ids count up from 1. For each call there
 ** is a deadline and a waiter. The slot of a call is the place of its id in a
 ** ring; an id whose slot is still in use is skipped. So no operation searches
@@ -53,7 +51,7 @@ size_t pt_pending_find(const pt_pending *p, int64_t id);
 
 void pt_pending_remove(pt_pending *p, size_t slot);
 
-/* }====== */
+/* ====== The peer ====== */
 
 /* User values of the userdata. */
 enum {
@@ -197,7 +195,7 @@ void pt_peer_push_policy(lua_State *L, int peer, const char *name);
 /* Watches the descriptors as the state of the peer requires. */
 void pt_peer_watch(lua_State *L, pt_peer *p, int peer);
 
-/* {====== Bytes ====== */
+/* ====== Bytes ====== */
 
 /* Reads the available input. Returns 1 if bytes or the end were read, 0 if
 ** there is no input yet, and -1 on failure, with the message and the kind on
@@ -225,7 +223,7 @@ void pt_peer_write_soon(lua_State *L, pt_peer *p);
 /* Called by the loop. */
 void pt_peer_write_link(lua_State *L, pt_link *to_write);
 
-/* }====== */
+/* ====== Closing ====== */
 
 /* Frees the memory and closes the descriptors. A message that is being decoded
 ** stays until it is done. */
@@ -235,7 +233,7 @@ void pt_peer_release(lua_State *L, pt_peer *p);
 int pt_peer_finish(lua_State *L);
 int pt_peer_close_output(lua_State *L);
 
-/* {====== Calls (lcall.c) ======
+/* ====== Calls (lcall.c) ======
 ** Calls to the other side. A task makes a call and yields; code outside of
 ** tasks makes a call and turns the loop; stream:ask makes a call for an event.
 ** A call ends when it is removed from the ring of pending calls: by its answer,
@@ -257,9 +255,7 @@ int pt_call_ask(lua_State *L);
 int pt_call_complete_id(lua_State *L);
 int pt_call_fail_all(lua_State *L);
 
-/* }====== */
-
-/* {====== Handlers (lhandler.c) ======
+/* ====== Handlers (lhandler.c) ======
 ** A handler runs in a task; its result is the answer. */
 
 /* Pushes the handler of the method at a stack index. Returns 0 if there is
@@ -290,9 +286,7 @@ static inline void pt_push_at(lua_State *L, int at) {
 int pt_handler_handle(lua_State *L);
 int pt_handler_requests(lua_State *L);
 
-/* }====== */
-
-/* {====== Dispatch (ldispatch.c) ======
+/* ====== Dispatch (ldispatch.c) ======
 ** Receives messages and passes them on to pending calls, to handlers or to the
 ** policy. */
 
@@ -307,9 +301,5 @@ int pt_dispatch_has_room(const pt_peer *p);
 
 /* Method of the stream: receive_only. */
 int pt_dispatch_receive_only(lua_State *L);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

@@ -10,7 +10,7 @@
 #define CRLFCRLF 4
 #define DIGITS 20 /* digits of any size_t */
 
-/* {====== One message ====== */
+/* ====== One message ====== */
 
 /* A message that is being written. Its length is filled in at the end. It can
 ** be undone. */
@@ -129,9 +129,7 @@ static int finish_message(writer *w) {
   return 0;
 }
 
-/* }====== */
-
-/* {====== Members ====== */
+/* ====== Members ====== */
 
 /* The message of the encoder is on top. */
 static int fail_misuse(lua_State *L) {
@@ -197,9 +195,7 @@ static int prepare_message(lua_State *L, const pt_peer *p, int peer,
   return p->codec.is_foreign ? encode_with_codec(L, peer, payload) : 0;
 }
 
-/* }====== */
-
-/* {====== Requests and notifications ====== */
+/* ====== Requests and notifications ====== */
 
 /* Checks that the queue has room for one more message; returns 0 if it has. */
 static int prepare_call(lua_State *L, const pt_peer *p, const pt_ask *a) {
@@ -256,9 +252,7 @@ int pt_send_notification(lua_State *L, pt_peer *p, const pt_ask *a) {
   return begin_message(&w, L, p, NULL) ? add_call(&w, a) : fail_memory(&w);
 }
 
-/* }====== */
-
-/* {====== Tickets and batches ====== */
+/* ====== Tickets and batches ====== */
 
 #define TICKET "pintle.ticket"
 #define BATCH "pintle.batch"
@@ -368,9 +362,7 @@ int pt_batch_complete(lua_State *L, pt_peer *p) {
   return ok;
 }
 
-/* }====== */
-
-/* {====== Answers ====== */
+/* ====== Answers ====== */
 
 /* An answer that is being written. */
 typedef struct answer {
@@ -496,5 +488,3 @@ int pt_send_fail(lua_State *L) {
   lua_pushboolean(L, 1);
   return 1;
 }
-
-/* }====== */

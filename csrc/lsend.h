@@ -11,8 +11,6 @@
 
 #include "lpeer.h"
 
-#pragma GCC visibility push(hidden)
-
 /* A request or notification: the stack indexes of its parts and, for a request,
 ** its waiter and deadline. The method is a string. */
 typedef struct pt_ask {
@@ -32,7 +30,7 @@ int pt_send_result(lua_State *L, pt_peer *p, int peer, int id, int result);
 /* Method: fail. */
 int pt_send_fail(lua_State *L);
 
-/* {====== Batches ====== */
+/* ====== Batches ====== */
 
 /* The answers to a batch are collected in one array, which is sent with the
 ** last answer. An answer finds its batch through a ticket, which represents the
@@ -54,9 +52,5 @@ int pt_batch_reserve(lua_State *L, pt_peer *p);
 /* Called after all members were handed out: sends the batch if all of them are
 ** answered. Returns 0 if there is not enough memory. */
 int pt_batch_complete(lua_State *L, pt_peer *p);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

@@ -41,7 +41,7 @@ typedef struct place {
   const char *reason; /* why the name of the host was not found, or NULL */
 } place;
 
-/* {====== Making one ====== */
+/* ====== Making one ====== */
 
 static int give_up(int fd) {
   int err = errno;
@@ -114,9 +114,7 @@ static int listen_to(const struct sockaddr *name, socklen_t len, int *backlog) {
   return fd >= 0 && listen(fd, *backlog) == -1 ? give_up(fd) : fd;
 }
 
-/* }====== */
-
-/* {====== By path ====== */
+/* ====== By path ====== */
 
 /* 0, or an error number. */
 static int name_unix(struct sockaddr_un *name, const char *path) {
@@ -180,9 +178,7 @@ static int listen_unix(const char *path, int mode, int backlog) {
   return fd;
 }
 
-/* }====== */
-
-/* {====== By host and port ====== */
+/* ====== By host and port ====== */
 
 /* Returns 0 and a list that the caller frees, or an error of getaddrinfo. A
 ** numeric address is used as it is. A name is resolved only to address families
@@ -220,9 +216,7 @@ static int open_tcp(place *p, opener *open, int *argument) {
   return fd;
 }
 
-/* }====== */
-
-/* {====== Options and failures ====== */
+/* ====== Options and failures ====== */
 
 /* These leave the option on the stack. */
 static const char *get_text(lua_State *L, const char *name) {
@@ -278,7 +272,7 @@ static int fail_at_place(lua_State *L, const place *p, const char *what,
                        p->port);
 }
 
-/* }====== */
+/* ====== What Lua sees ====== */
 
 /* core.connect(options) -> fd, pending | nil, msg, kind, errno */
 static int core_connect(lua_State *L) {

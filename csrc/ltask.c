@@ -26,7 +26,7 @@ int pt_is_event(const void *waiter) {
   return *(const void *const *)waiter == &event_mark;
 }
 
-/* {====== Tasks ====== */
+/* ====== Tasks ====== */
 
 void pt_task_push(lua_State *L, const pt_task *t) {
   pt_loop_push_kept(L, t->ref);
@@ -204,9 +204,7 @@ void pt_task_stop(lua_State *L, pt_task *t) {
     withdraw(L, t);
 }
 
-/* }====== */
-
-/* {====== Events ====== */
+/* ====== Events ====== */
 
 pt_event *pt_event_check(lua_State *L, int arg) {
   return pt_check_marked(L, arg, sizeof(pt_event), &event_mark, EVENT);
@@ -350,9 +348,7 @@ void pt_event_set(lua_State *L, pt_event *e, int index) {
   lua_settop(L, a - 1);
 }
 
-/* }====== */
-
-/* {====== What Lua sees ====== */
+/* ====== What Lua sees ====== */
 
 static pt_loop *loop_of(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(1));
@@ -494,5 +490,3 @@ static const luaL_Reg functions[] = {{"current", loop_current},
                                      {NULL, NULL}};
 
 void pt_tasks_add(lua_State *L) { luaL_setfuncs(L, functions, 1); }
-
-/* }====== */

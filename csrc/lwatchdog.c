@@ -55,7 +55,7 @@ struct pt_watch {
 
 typedef pt_watch watch;
 
-/* {====== The timer ======
+/* ====== The timer ======
 ** The timer calls `tick` from a signal handler, at any point of what the thread
 ** is doing. Signals belong to the whole process, so the number of the signal
 ** and the tickers are the only static memory here. Linux has a timer for each
@@ -277,7 +277,7 @@ static void close_ticker(ticker *t) {
   pthread_mutex_unlock(&changing);
 }
 
-/* }====== */
+/* ====== The watchdog of a state ====== */
 
 static const char watch_key = 0; /* its address is the key in the registry */
 
@@ -288,7 +288,7 @@ static watch *push_watch(lua_State *L) {
 
 static void on_hook(lua_State *L, lua_Debug *ar);
 
-/* {====== The rest of a count ====== */
+/* ====== The rest of a count ====== */
 
 /* More than the ints in any lua_State of Lua 5.4. */
 #define PLACES (32 * sizeof(void *) / sizeof(int))
@@ -343,9 +343,7 @@ static int subtract_armed(pt_activation *a) {
   return 1;
 }
 
-/* }====== */
-
-/* {====== The hook ====== */
+/* ====== The hook ====== */
 
 /* Makes Lua call on_hook after so many instructions, or earlier if the
 ** program's hook is due. */
@@ -467,9 +465,7 @@ int pt_has_stop_hook(lua_State *L) {
   return lua_gethookcount(L) == 1 && (lua_gethookmask(L) & LUA_MASKCALL);
 }
 
-/* }====== */
-
-/* {====== The hook of the main thread ====== */
+/* ====== The hook of the main thread ====== */
 
 /* debug.sethook stores the Lua function of a hook in this table, by thread. */
 static void copy_hook_function(lua_State *L, lua_State *thread) {
@@ -497,9 +493,7 @@ void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread) {
               lua_gethookcount(w->main));
 }
 
-/* }====== */
-
-/* {====== Running threads ====== */
+/* ====== Running threads ====== */
 
 static void put_on_top(watch *w, pt_activation *a) {
   a->is_seen = 0;
@@ -546,9 +540,7 @@ void pt_watch_unpause(pt_watch *w, pt_activation *paused) {
     w->top = NULL;
 }
 
-/* }====== */
-
-/* {====== What Lua sees ====== */
+/* ====== What Lua sees ====== */
 
 static void stop_watching(watch *w) {
   ticker *t = w->ticker;
@@ -615,8 +607,6 @@ static int watch_gc(lua_State *L) {
   stop_watching(lua_touserdata(L, 1));
   return 0;
 }
-
-/* }====== */
 
 /* Pushes the watchdog of this state. If the module is opened again, it is the
 ** same one. */

@@ -25,8 +25,6 @@
 
 #include "core.h"
 
-#pragma GCC visibility push(hidden)
-
 typedef struct pt_watch pt_watch;
 
 /* Returns the watchdog of this state, and creates it on the first call. */
@@ -56,7 +54,5 @@ int pt_has_stop_hook(lua_State *L);
 ** must return so that the new hook runs. The hook of the watchdog does not
 ** count. */
 int pt_is_stopped(lua_State *L, lua_Hook before);
-
-#pragma GCC visibility pop
 
 #endif

@@ -42,7 +42,7 @@ static double from_bits(uint64_t bits) {
   return d;
 }
 
-/* {====== Powers of ten ====== */
+/* ====== Powers of ten ====== */
 
 /* A power of ten is 10^(28 i) times 5^j, apart from its exponent of two. Both
 ** factors are stored as a mantissa whose highest bit is set: 5^j is exact in 64
@@ -122,9 +122,7 @@ static inline wide power_of_ten(int k) {
   return multiply_powers(k);
 }
 
-/* }====== */
-
-/* {====== Reading ====== */
+/* ====== Reading ====== */
 
 typedef struct decimal {
   uint64_t digits; /* the first MAX_DIGITS significant digits */
@@ -322,9 +320,7 @@ const char *pt_number_fault(const pt_number *out) {
   return isinf(out->real) ? "number too large" : "invalid number";
 }
 
-/* }====== */
-
-/* {====== Writing ====== */
+/* ====== Writing ====== */
 
 static const char digit_pairs[] = "00010203040506070809"
                                   "10111213141516171819"
@@ -488,5 +484,3 @@ size_t pt_number_write_real(char *out, double value) {
     return sign + write_scientific(out, first, n, point - 1);
   return sign + write_fixed(out, first, n, point);
 }
-
-/* }====== */

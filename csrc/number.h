@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(hidden)
-
 typedef struct pt_number {
   int is_integer;
   int64_t integer;
@@ -54,7 +52,5 @@ const char *pt_number_fault(const pt_number *out);
 ** ("1.0", "1e300"). The double must be finite. */
 size_t pt_number_write_integer(char *out, int64_t value);
 size_t pt_number_write_real(char *out, double value);
-
-#pragma GCC visibility pop
 
 #endif

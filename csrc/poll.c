@@ -26,7 +26,7 @@
 #include <time.h>
 #endif
 
-/* {====== Timers ====== */
+/* ====== Timers ====== */
 
 /* Merges two heaps that are not empty. The link of the result is not set. */
 static pt_timer *merge_heaps(pt_timer *a, pt_timer *b) {
@@ -99,7 +99,7 @@ pt_timer *pt_timers_take(pt_timers *h, double now) {
   return t;
 }
 
-/* }====== */
+/* ====== Slots of descriptors ====== */
 
 size_t pt_poll_size(int limit) { return (size_t)limit * sizeof(pt_poll_slot); }
 

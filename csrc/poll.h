@@ -23,8 +23,6 @@
 #error "pintle needs epoll or kqueue"
 #endif
 
-#pragma GCC visibility push(hidden)
-
 #define PT_POLL_READ 1
 #define PT_POLL_WRITE 2
 
@@ -86,7 +84,7 @@ int pt_poll_wait(pt_poll *p, int ms);
 ** more descriptors. */
 int pt_poll_next(pt_poll *p, int *fd);
 
-/* {====== Timers ======
+/* ====== Timers ======
 ** Deadlines in a pairing heap. Setting a timer, removing any timer and finding
 ** the first one are cheap, and none of them allocates. A timer is a member of
 ** the caller's struct. */
@@ -116,9 +114,5 @@ void pt_timers_remove(pt_timers *h, pt_timer *t);
 
 /* Removes and returns a timer that is due at `now`; NULL if there is none. */
 pt_timer *pt_timers_take(pt_timers *h, double now);
-
-/* }====== */
-
-#pragma GCC visibility pop
 
 #endif

@@ -30,7 +30,7 @@ enum { OTHER, ID, METHOD, OUTCOME };
 
 void pt_skim_begin(pt_skim *k) { memset(k, 0, sizeof *k); }
 
-/* {====== Reporting ====== */
+/* ====== Reporting ====== */
 
 /* Forgets the members of the last envelope of a batch. */
 static void forget_envelope(pt_skim *k) {
@@ -82,9 +82,7 @@ static void give_up(pt_skim *k) {
   k->is_done = 1;
 }
 
-/* }====== */
-
-/* {====== Strings ====== */
+/* ====== Strings ====== */
 
 /* Appends the text of a name or an id. If it is longer than `room`, *len
 ** becomes greater than `room`. */
@@ -151,9 +149,7 @@ static int member_read(const pt_skim *k) {
   return member_of(plain, pt_json_unescape(k->name, close, plain));
 }
 
-/* }====== */
-
-/* {====== Values ====== */
+/* ====== Values ====== */
 
 /* Checks the id: only a complete string, number or null is an id. */
 static void end_id(pt_skim *k) {
@@ -252,9 +248,7 @@ static void begin_value(pt_skim *k, char c) {
   keep_text(k, &c, &c + 1);
 }
 
-/* }====== */
-
-/* {====== The envelope, and batches of them ====== */
+/* ====== The envelope, and batches of them ====== */
 
 static void begin_envelope(pt_skim *k) {
   forget_envelope(k);
@@ -338,7 +332,7 @@ static const char *read_punctuation(pt_skim *k, const char *p,
   return p + 1;
 }
 
-/* }====== */
+/* ====== Reading ====== */
 
 static const char *read_some(pt_skim *k, const char *p, const char *end) {
   switch (k->state) {

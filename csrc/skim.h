@@ -25,8 +25,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC visibility push(hidden)
-
 /* maximum bytes of an id; a longer id counts as unknown */
 #define PT_SKIM_ID 128
 /* bytes of "result" with every letter escaped, and its closing quote */
@@ -64,7 +62,5 @@ size_t pt_skim_read(pt_skim *k, const char *bytes, size_t len);
 
 /* Ends the text. */
 void pt_skim_end(pt_skim *k);
-
-#pragma GCC visibility pop
 
 #endif
