@@ -11,15 +11,15 @@ local function begins(text, beginning)
 end
 
 local function assert_events(expected, events)
-  local told = table.concat(events, "\n")
+  local all_events = table.concat(events, "\n")
   for i, beginning in ipairs(expected) do
-    assert.is_true(begins(events[i] or "", beginning), beginning .. " is not in its place in\n" .. told)
+    assert.is_true(begins(events[i] or "", beginning), beginning .. " is not in its place in\n" .. all_events)
   end
-  assert.equal(#expected + 1, #events, told)
+  assert.equal(#expected + 1, #events, all_events)
 end
 
 -- One string, so that thousands of results are compared quickly.
-local function told(framing, pieces)
+local function scan(framing, pieces)
   return table.concat(play(framing, pieces), "\n")
 end
 
@@ -53,18 +53,18 @@ for _, framing in ipairs { "header", "line", "auto" } do
 
     it("finds the same frames wherever the bytes are split", function()
       for _, frame in ipairs(frames) do
-        local bytes, whole = frame.bytes, told(framing, { frame.bytes })
+        local bytes, whole = frame.bytes, scan(framing, { frame.bytes })
         for at = 1, math.min(#bytes - 1, 700) do
-          assert.equal(whole, told(framing, { bytes:sub(1, at), bytes:sub(at + 1) }), frame.name)
+          assert.equal(whole, scan(framing, { bytes:sub(1, at), bytes:sub(at + 1) }), frame.name)
         end
       end
     end)
 
     it("finds the same frames byte by byte and in pieces of any size", function()
       for _, frame in ipairs(frames) do
-        local whole = told(framing, { frame.bytes })
-        assert.equal(whole, told(framing, each_byte(frame.bytes)), frame.name)
-        for _ = 1, 5 do assert.equal(whole, told(framing, in_pieces(frame.bytes)), frame.name) end
+        local whole = scan(framing, { frame.bytes })
+        assert.equal(whole, scan(framing, each_byte(frame.bytes)), frame.name)
+        for _ = 1, 5 do assert.equal(whole, scan(framing, in_pieces(frame.bytes)), frame.name) end
       end
     end)
   end)

@@ -8,7 +8,7 @@ local function pieces_of(bytes, size)
 end
 
 -- All events of these bytes, as lines.
-local function told(framing, bytes, size, ...)
+local function scan(framing, bytes, size, ...)
   local frames = core.frames(framing, ...)
   local found = {}
   local function collect()
@@ -34,31 +34,31 @@ describe("core.frames", function()
         'bad "Content-Length: x\\13\\\n\\13\\\n" Content-Length is not a plain decimal number, header line 1',
         'noise "bye"' },
       "header",
-    }, { told("auto", bytes, 1000) })
+    }, { scan("auto", bytes, 1000) })
   end)
 
   it("finds lines with any content", function()
     assert.same({ { 'message "{}"', 'message "no JSON"', 'message "[]"' }, "line" },
-      { told("line", "{}\n\n  \r\nno JSON\r\n[]", 1000) })
+      { scan("line", "{}\n\n  \r\nno JSON\r\n[]", 1000) })
   end)
 
   it("reports frames that are too long", function()
     assert.same({ 'bad "1234" line is longer than the limit of 4', 'message "1234"' },
-      (told("line", "12345\n1234\n", 1000, 4)))
-    assert.same({ 'noise "' .. ("x"):rep(8) .. '"', 'noise "xx"' }, (told("header", ("x"):rep(10), 1000, 4, 8)))
+      (scan("line", "12345\n1234\n", 1000, 4)))
+    assert.same({ 'noise "' .. ("x"):rep(8) .. '"', 'noise "xx"' }, (scan("header", ("x"):rep(10), 1000, 4, 8)))
   end)
 
   it("reports how the input ended", function()
     assert.same({ 'bad "Content-Length: 3\\13\\\n\\13\\\n{}" input ends inside a message, bytes missing: 1' },
-      (told("header", "Content-Length: 3\r\n\r\n{}", 1000)))
+      (scan("header", "Content-Length: 3\r\n\r\n{}", 1000)))
   end)
 
   it("finds the same frames wherever the bytes are split", function()
     for _, fixture in ipairs(fixtures) do
       local limits = fixtures.limits
-      local whole = told(fixture.framing, fixture.bytes, 1e6, limits.message, limits.header)
+      local whole = scan(fixture.framing, fixture.bytes, 1e6, limits.message, limits.header)
       for size = 1, 7 do
-        assert.same(whole, (told(fixture.framing, fixture.bytes, size, limits.message, limits.header)), fixture.name)
+        assert.same(whole, (scan(fixture.framing, fixture.bytes, size, limits.message, limits.header)), fixture.name)
       end
     end
   end)

@@ -339,16 +339,16 @@ describe("a task of the loop", function()
   end)
 
   it("reports an error and its traceback to its object", function()
-    local told = {}
-    local object = { failed = function(_, ...) told = { ... } end }
+    local reported = {}
+    local object = { failed = function(_, ...) reported = { ... } end }
     local function raise() error({ "as it is" }) end
     loop.start(object, function()
       loop.sleep(0)
       raise()
     end)
-    turn_until(function() return told[1] end)
-    assert.same({ "as it is" }, told[1])
-    assert.matches("^stack traceback:\n.*loop_spec.lua:%d+: in .*'raise'", told[2])
+    turn_until(function() return reported[1] end)
+    assert.same({ "as it is" }, reported[1])
+    assert.matches("^stack traceback:\n.*loop_spec.lua:%d+: in .*'raise'", reported[2])
   end)
 
   it("runs its to-be-closed variables before it reports an error", function()
@@ -367,12 +367,12 @@ describe("a task of the loop", function()
   end)
 
   it("fails with the error that closing raises", function()
-    local told
-    loop.start({ failed = function(_, err) told = err end }, function()
+    local reported
+    loop.start({ failed = function(_, err) reported = err end }, function()
       local _ <close> = setmetatable({}, { __close = function() error("while closing", 0) end })
       error("no", 0)
     end)
-    assert.equal("while closing", told)
+    assert.equal("while closing", reported)
   end)
 
   it("runs its to-be-closed variables when it returns, and may wait in them", function()
@@ -389,10 +389,10 @@ describe("a task of the loop", function()
   end)
 
   it("can fail with an error that has no text", function()
-    local told
+    local reported
     local bad = setmetatable({}, { __tostring = function() error "no" end })
-    loop.start({ failed = function(_, err) told = err end }, function() error(bad) end)
-    assert.equal(bad, told)
+    loop.start({ failed = function(_, err) reported = err end }, function() error(bad) end)
+    assert.equal(bad, reported)
   end)
 
   it("passes an error of its object to the code that turns the loop", function()
@@ -516,12 +516,12 @@ describe("a callback", function()
   local function note(name) fired[#fired + 1] = name end
 
   it("has its errors reported, not raised", function()
-    local told = {}
-    loop.on_error = function(...) told = { ... } end
+    local reported = {}
+    loop.on_error = function(...) reported = { ... } end
     assert.same({ true, 3 }, { loop.call(function(a, b) return a + b end, 1, 2) })
     assert.is_false((loop.call(error, "no")))
-    assert.equal("no", told[1])
-    assert.matches("^no\nstack traceback:\n.*loop_spec", told[2])
+    assert.equal("no", reported[1])
+    assert.matches("^no\nstack traceback:\n.*loop_spec", reported[2])
   end)
 
   it("of loop.soon is called in order, and one added meanwhile in the next turn", function()
@@ -762,10 +762,10 @@ describe("a watched descriptor", function()
 
   it("may be unwatched by a callback while both are ready", function()
     local other_read, other_write = core.pipe()
-    local told = 0
+    local reported = 0
     local one, other = {}, {}
     function one.on_ready()
-      told = told + 1
+      reported = reported + 1
       loop.unwatch(other_read, other)
       loop.unwatch(read, one)
     end
@@ -776,7 +776,7 @@ describe("a watched descriptor", function()
     other_write:write "x"
     loop.step()
     loop.step()
-    assert.equal(1, told)
+    assert.equal(1, reported)
     other_read:close()
     other_write:close()
   end)

@@ -252,23 +252,23 @@ for name, codec in pairs(codecs) do
 
     it("refuses messages that lack the extra members or have other values", function()
       a, b = wire.open(with(codec, { extra = { version = "0.1", level = 2, strict = true } }))
-      local function told(members)
+      local function receive_with(members)
         wire.write(b, ('{"jsonrpc":"2.0","id":5,"method":"m"%s}\n'):format(members))
         local kind, id, _, report = wire.next(a)
         return kind, id, report
       end
-      assert.equal("request", (told ',"strict":true,"version":"0.1","level":2'))
-      assert.equal("request", (told ',"strict":true,"more":[1],"version":"0.1","level":2.0'))
+      assert.equal("request", (receive_with ',"strict":true,"version":"0.1","level":2'))
+      assert.equal("request", (receive_with ',"strict":true,"more":[1],"version":"0.1","level":2.0'))
       for members, message in pairs {
         [',"version":"0.1","strict":true'] = "level is missing: 2 expected",
         [',"version":"0.2","level":2,"strict":true'] = 'version: "0.1" expected, got "0.2"',
         [',"version":"0.1","level":3,"strict":true'] = "level: 2 expected, got 3",
         [',"version":"0.1","level":2,"strict":false'] = "strict: true expected, got false",
       } do
-        local kind, id, report = told(members)
+        local kind, id, report = receive_with(members)
         assert.same({ "invalid", 5, -32600, message }, { kind, id, report.code, report.message })
       end
-      local kind, id, report = told ""
+      local kind, id, report = receive_with ""
       assert.same({ "invalid", 5, -32600 }, { kind, id, report.code })
       assert.matches("^%w+ is missing: ", report.message)
     end)

@@ -14,20 +14,20 @@ end
 local function mark(framing) return framed(framing, '{"jsonrpc":"2.0","method":"mark"}') end
 
 -- A refused message as one line: its id, the call that it fails, and whether it is a response.
-local function describe_refused(id, waiter, told)
+local function describe_refused(id, waiter, report)
   if id == core.json.null then id = "null" end
-  return ("%s %s %s"):format(id == nil and "-" or tostring(id), waiter or "-", told.is_answer and "answer" or "other")
+  return ("%s %s %s"):format(id == nil and "-" or tostring(id), waiter or "-", report.is_answer and "answer" or "other")
 end
 
 local function collect(stream, events)
   while true do
-    local kind, id, what, told = stream:receive()
+    local kind, id, what, report = stream:receive()
     if kind == false then return true end
     if kind == nil then return false end
     if kind == "invalid" then
-      assert.equal(-32600, told.code)
-      assert.matches("longer than the limit of 64", told.message)
-      events[#events + 1] = describe_refused(id, what, told)
+      assert.equal(-32600, report.code)
+      assert.matches("longer than the limit of 64", report.message)
+      events[#events + 1] = describe_refused(id, what, report)
     else
       events[#events + 1] = kind .. " " .. tostring(what)
     end
@@ -68,7 +68,7 @@ end
 
 local long = ('"%s"'):format(("z"):rep(LIMIT))
 
-local TOLD = {
+local REPORTS = {
   { "an answer whose id is in front", '{"jsonrpc":"2.0","id":7,"result":' .. payload .. "}", "7 call 7 answer" },
   { "an answer whose id is behind", '{"jsonrpc":"2.0","result":' .. payload .. ',"id":7}', "7 call 7 answer" },
   { "an error", '{"error":' .. payload .. ' , "id" : 7 }', "7 call 7 answer" },
@@ -114,7 +114,7 @@ local TOLD = {
 
 for _, framing in ipairs { "header", "line" } do
   describe("a message over its limit in " .. framing .. " framing", function()
-    for _, case in ipairs(TOLD) do
+    for _, case in ipairs(REPORTS) do
       it("is reported as " .. case[1], function() assert_told(case[3], framing, case[2]) end)
     end
 
@@ -163,9 +163,9 @@ describe("the report on a message over its limit", function()
   local function report(framing, text)
     local stream, far <close> = wire.open { framing = framing, limits = { message = LIMIT } }
     wire.write(far, framed(framing, text))
-    local _, _, _, told = wire.next(stream)
+    local _, _, _, received = wire.next(stream)
     stream:close()
-    return told
+    return received
   end
 
   it("has the limit, the size if the frame has it, and the beginning of the text", function()

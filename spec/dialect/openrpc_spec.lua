@@ -46,8 +46,9 @@ describe("a dialect that is not built in", function()
   it("is given on the command line of a plugin", function()
     local greeter <close> = extension.start("examples/greeter/plugin.lua", { "--dialect", "openrpc" },
       { LUA_PATH = ENV.LUA_PATH })
-    local told = greeter:call("rpc.discover", {}).result
-    assert.same({ "1.3.2", "greeter", "greet" }, { told.openrpc, told.info.title, told.methods[1].name })
+    local discovered = greeter:call("rpc.discover", {}).result
+    assert.same({ "1.3.2", "greeter", "greet" },
+      { discovered.openrpc, discovered.info.title, discovered.methods[1].name })
     assert.equal('{"jsonrpc":"2.0","id":2,"result":"Hello, Ada"}',
       greeter:ask '{"jsonrpc":"2.0","id":2,"method":"greet","params":{"name":"Ada"}}')
     assert.equal(-32602, greeter:call("greet", { name = json.null }).error.code)

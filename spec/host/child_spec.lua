@@ -82,12 +82,12 @@ describe("a child", function()
     end)
 
     it("with an error of on_exit going to loop.on_error", function()
-      local on_error, told = loop.on_error, nil
-      loop.on_error = function(err) told = err end
+      local on_error, reported = loop.on_error, nil
+      loop.on_error = function(err) reported = err end
       start(children.sh "exit 5", { on_exit = function() error("oops", 0) end })
       assert.same({ code = 5 }, child:wait(patience))
       loop.on_error = on_error
-      assert.equal("oops", told)
+      assert.equal("oops", reported)
     end)
   end)
 
@@ -167,8 +167,8 @@ describe("a child", function()
     end)
 
     it("a line for which on_stderr raises, and continues", function()
-      local on_error, told, heard = loop.on_error, 0, 0
-      loop.on_error = function() told = told + 1 end
+      local on_error, reported, heard = loop.on_error, 0, 0
+      loop.on_error = function() reported = reported + 1 end
       start(children.sh "echo a >&2; echo b >&2", {
         on_stderr = function()
           heard = heard + 1
@@ -177,7 +177,7 @@ describe("a child", function()
       })
       child:wait(patience)
       loop.on_error = on_error
-      assert.same({ 2, 2 }, { told, heard })
+      assert.same({ 2, 2 }, { reported, heard })
     end)
   end)
 
@@ -243,14 +243,14 @@ describe("a child", function()
     end)
 
     it("although `ask` raises", function()
-      local on_error, told = loop.on_error, nil
-      loop.on_error = function(err) told = err end
+      local on_error, reported = loop.on_error, nil
+      loop.on_error = function(err) reported = err end
       ready("echo ready >&2; exec sleep 1000")
       assert.same({ signal = "TERM" }, stop({ request = 0.01, eof = 0, term = patience }, {
         ask = function() error("no", 0) end,
       }))
       loop.on_error = on_error
-      assert.equal("no", told)
+      assert.equal("no", reported)
     end)
 
     it("when it has ended already", function()

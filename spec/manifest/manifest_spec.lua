@@ -149,7 +149,7 @@ describe("semantic versions", function()
 end)
 
 describe("a received manifest", function()
-  local function told(changes)
+  local function sent_manifest(changes)
     local object = json.decode [[{
       "name": "kubernetes", "version": "1.2.0", "protocolVersion": "0.0.1", "description": "Resources",
       "requires": [{"command": "kubectl"}], "capabilities": ["cancel"], "later": {},
@@ -160,7 +160,7 @@ describe("a received manifest", function()
   end
 
   it("has the received members", function()
-    local read = assert(manifest.read(told()))
+    local read = assert(manifest.read(sent_manifest()))
     assert.equal("kubernetes", read.name)
     assert.equal("1.2.0", read.version)
     assert.equal("Resources", read.description)
@@ -173,7 +173,7 @@ describe("a received manifest", function()
 
   it("is refused without name, version or operations", function()
     local function refused(changes)
-      local read, err = manifest.read(told(changes))
+      local read, err = manifest.read(sent_manifest(changes))
       assert.is_nil(read)
       assert.equal("protocol", err.kind)
       return err.message
@@ -191,7 +191,7 @@ describe("a received manifest", function()
   end)
 
   it("gets a warning for a mistake that does not prevent its use", function()
-    local read = assert(manifest.read(told {
+    local read = assert(manifest.read(sent_manifest {
       version = "one", description = 3, requires = { 1, { package = "later" } }, capabilities = { cancel = {} },
     }))
     assert.same({
@@ -210,13 +210,15 @@ describe("a received manifest", function()
   end)
 
   it("may have null for a missing member", function()
-    local read = assert(manifest.read(told { description = json.null, requires = json.null, capabilities = json.null }))
+    local read = assert(manifest.read(sent_manifest {
+      description = json.null, requires = json.null, capabilities = json.null,
+    }))
     assert.same({}, read.warnings)
     assert.same({}, read.requires)
   end)
 
   it("keeps an operation whose schema is not understood, and does not check its arguments", function()
-    local read = assert(manifest.read(told {
+    local read = assert(manifest.read(sent_manifest {
       operations = {
         bad = { params = { type = "objekt" } }, worse = 1, open = {},
         good = { params = { type = "object", properties = { n = { default = 1 } } } },

@@ -17,12 +17,12 @@ end
 local function never() return false end
 
 describe("a handler", function()
-  local nothing_left, near, far, told
+  local nothing_left, near, far, reported
 
   before_each(function()
-    nothing_left, told = children.stock(), {}
+    nothing_left, reported = children.stock(), {}
     near, far = connect.pair({ timeout = patience }, {
-      on_error = function(err) told[#told + 1] = err end,
+      on_error = function(err) reported[#reported + 1] = err end,
     })
     far:on("echo", function(params) return params end)
   end)
@@ -84,7 +84,7 @@ describe("a handler", function()
           assert.equal("cancelled", got[2].kind)
         end
         assert.is_true(is_cancelled)
-        assert.same({}, told)
+        assert.same({}, reported)
         turn_until(function() return (near.stream:running()) == 0 end)
       end)
     end
@@ -108,7 +108,7 @@ describe("a handler", function()
       end)
       assert.same({ "remote", -32800, "Cancelled" }, error_of(cancelled "compute"))
       assert.equal("cancelled", closed.kind)
-      assert.same({}, told)
+      assert.same({}, reported)
       assert.same({ 1 }, near:call("echo", { 1 }))
     end)
 
@@ -154,8 +154,8 @@ describe("a handler", function()
         error "in cleaning up"
       end)
       assert.same({ "remote", -32800, "Cancelled" }, error_of(cancelled "wait"))
-      assert.equal(1, #told)
-      assert.matches("in cleaning up", told[1])
+      assert.equal(1, #reported)
+      assert.matches("in cleaning up", reported[1])
     end)
 
     it("with an unknown or missing id has no effect", function()

@@ -92,14 +92,14 @@ describe("connecting", function()
     end)
 
     it("that does not speak JSON-RPC fails with its output in the error", function()
-      local told = {}
+      local reported = {}
       start(after_one "echo Segmentation fault; exit 1", {
-        on_noise = function(report) told[#told + 1] = report.text end,
+        on_noise = function(report) reported[#reported + 1] = report.text end,
       })
       local _, err = peer:call("any", {}, { timeout = patience })
       assert.equal("Segmentation fault", err.noise)
       assert.same({ code = 1 }, err.exit)
-      assert.same({ "Segmentation fault" }, told)
+      assert.same({ "Segmentation fault" }, reported)
     end)
 
     it("that does not speak JSON-RPC and keeps running fails at the deadline, with its output in the error", function()
@@ -224,10 +224,10 @@ describe("connecting", function()
       end)
 
       it("may be done again in on_close", function()
-        local told
-        start({ "cat" }, { on_close = function() told = { pcall(peer.close, peer) } end })
+        local closed
+        start({ "cat" }, { on_close = function() closed = { pcall(peer.close, peer) } end })
         peer:close()
-        assert.same({ true }, told)
+        assert.same({ true }, closed)
         assert.same({ code = 0 }, peer.child.exit)
       end)
 
@@ -433,17 +433,17 @@ describe("connecting", function()
     end)
 
     it("reports an error of the accept callback", function()
-      local on_error, told = loop.on_error, nil
-      loop.on_error = function(err) told = err end
+      local on_error, reported = loop.on_error, nil
+      loop.on_error = function(err) reported = err end
       local far
       local _ <close> = assert(connect.listen({ path = path }, function(welcome)
         far = welcome
         error("nobody", 0)
       end))
       open { path = path }
-      turn_until(function() return told end)
+      turn_until(function() return reported end)
       loop.on_error = on_error
-      assert.equal("nobody", told)
+      assert.equal("nobody", reported)
       far:close()
     end)
 

@@ -9,12 +9,12 @@ local tasks = require "pintle.task"
 local turn_until = require "spec.support.turning"
 
 describe("a peer", function()
-  local nothing_left, peer, wire, told, on_error
+  local nothing_left, peer, wire, reported, on_error
 
   before_each(function()
     nothing_left, on_error = children.stock(), loop.on_error
-    told = {}
-    loop.on_error = function(...) told[#told + 1] = { ... } end
+    reported = {}
+    loop.on_error = function(...) reported[#reported + 1] = { ... } end
   end)
 
   after_each(function()
@@ -62,8 +62,8 @@ describe("a peer", function()
     local err = answer(ASK).error
     assert.matches("^Internal error: .*options_spec.lua:%d+: oops$", err.message)
     assert.is_nil(err.data)
-    assert.matches("oops\nstack traceback:", told[1][2])
-    assert.equal("the handler of m", told[1][3])
+    assert.matches("oops\nstack traceback:", reported[1][2])
+    assert.equal("the handler of m", reported[1][3])
   end)
 
   it("sends the traceback with an option", function()
@@ -82,7 +82,7 @@ describe("a peer", function()
     wire:write '{"jsonrpc":"2.0","method":"n"}\n'
     turn_until(function() return mine[2] end)
     assert.same({ "to nobody", nil, "n" }, mine[2])
-    assert.same({}, told)
+    assert.same({}, reported)
   end)
 
   it("continues if on_error fails", function()
@@ -90,9 +90,9 @@ describe("a peer", function()
     peer:on("m", function() error "oops" end)
     assert.equal(-32603, answer(ASK).error.code)
     wire:write "noise\n"
-    turn_until(function() return #told == 2 end)
-    assert.matches("worse", told[1][1])
-    assert.matches("worst", told[2][1])
+    turn_until(function() return #reported == 2 end)
+    assert.matches("worse", reported[1][1])
+    assert.matches("worst", reported[2][1])
     assert.equal(-32603, answer(ASK).error.code)
   end)
 
@@ -268,7 +268,7 @@ describe("a peer", function()
     wire:write '{"jsonrpc":"2.0","id":1,"result":1}\n{"jsonrpc":"2.0","id":1,"result":2}\n'
     assert.equal(1, call:wait())
     turn_until(function() return peer.stream:stats().stray == 3 end)
-    assert.same({}, told)
+    assert.same({}, reported)
   end)
 
   it("reads everything that a dead program has written, and then ends", function()

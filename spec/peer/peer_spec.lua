@@ -331,12 +331,12 @@ local function behaviours(open)
   end)
 
   it("receives progress", function()
-    local told = {}
-    local function on_progress(value) told[#told + 1] = value end
+    local progress_values = {}
+    local function on_progress(value) progress_values[#progress_values + 1] = value end
     assert.equal("done", peer:call("work", { x = 1 }, { on_progress = on_progress }))
-    assert.same({ 1, 2, 3 }, told)
+    assert.same({ 1, 2, 3 }, progress_values)
     assert.equal("done", peer:begin("work", nil, { on_progress = on_progress }):wait())
-    assert.equal(6, #told)
+    assert.equal(6, #progress_values)
     assert.is_nil(next(peer.listeners))
   end)
 

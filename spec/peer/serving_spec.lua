@@ -339,14 +339,14 @@ local SET_UP = [[
 ]]
 
 describe("a program that serves on stdin and stdout", function()
-  local peer, told
+  local peer, received
 
   local function open(code)
     local command = children.lua(SET_UP .. (code or "peer:join()"))
     peer = assert(pintle.connect { command = command, timeout = children.patience, on_stderr = function() end })
-    told = {}
+    received = {}
     peer:on("answer", function(params) return { "answered", params[1] } end)
-    peer:on("later", function(params) told[#told + 1] = params[1] end)
+    peer:on("later", function(params) received[#received + 1] = params[1] end)
   end
 
   before_each(function() nothing_left = children.stock() end)
@@ -415,8 +415,8 @@ describe("a program that serves on stdin and stdout", function()
   it("runs tasks that a handler has started", function()
     open()
     assert.equal("started", peer:call("start", { 5 }))
-    turn_until(function() return told[1] end)
-    assert.same({ 5 }, told)
+    turn_until(function() return received[1] end)
+    assert.same({ 5 }, received)
     assert_whole()
   end)
 
@@ -488,8 +488,8 @@ describe("a program that serves on stdin and stdout", function()
   it("may use the loop before it joins", function()
     open "pintle.task(function() pintle.sleep(0.01) peer:notify('later', { 6 }) end) peer:join()"
     assert_whole()
-    turn_until(function() return told[1] end)
-    assert.same({ 6 }, told)
+    turn_until(function() return received[1] end)
+    assert.same({ 6 }, received)
   end)
 
   it("may join with a timeout, in a coroutine, and again", function()

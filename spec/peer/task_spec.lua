@@ -301,7 +301,7 @@ describe("a task", function()
       loop.step()
       assert.is_false(ok)
       local all = { first }
-      for _, told in ipairs(heard) do all[#all + 1] = told[1] end
+      for _, report in ipairs(heard) do all[#all + 1] = report[1] end
       table.sort(all)
       assert.same({ "a", "b", "c" }, all)
     end)

@@ -8,12 +8,12 @@ local tasks = require "pintle.task"
 local patience = children.patience
 
 describe("a peer whose protocol leaves cancelled requests unanswered", function()
-  local nothing_left, near, far, told, stopped
+  local nothing_left, near, far, reported, stopped
 
   local function open(limits)
     near, far = connect.pair({ timeout = patience }, {
       limits = limits,
-      on_error = function(err) told[#told + 1] = err end,
+      on_error = function(err) reported[#reported + 1] = err end,
       cancellation = {
         method = "stop", is_unanswered = true,
         params = function(id) return { request = id } end,
@@ -28,7 +28,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     end)
   end
 
-  before_each(function() nothing_left, told, stopped = children.stock(), {}, {} end)
+  before_each(function() nothing_left, reported, stopped = children.stock(), {}, {} end)
 
   after_each(function()
     near:close()
@@ -45,7 +45,7 @@ describe("a peer whose protocol leaves cancelled requests unanswered", function(
     assert.same({ "later" }, near:call("echo", { "later" }))
     assert.same({ "cancelled" }, stopped)
     assert.is_false(call:is_done())
-    assert.same({}, told)
+    assert.same({}, reported)
     call:cancel()
   end)
 

@@ -206,9 +206,9 @@ end)
 
 describe("an object of a host that fails", function()
   it("is an internal error in the template, and is logged by the host", function()
-    local told = {}
+    local logged = {}
     local host <close> = pintle.host {
-      dialect = "liquid", log = function(entry) told[#told + 1] = tostring(entry.message) end,
+      dialect = "liquid", log = function(entry) logged[#logged + 1] = tostring(entry.message) end,
     }
     local server = assert(host:start { command = { "script/server" } })
     local function shown(fail)
@@ -224,6 +224,6 @@ describe("an object of a host that fails", function()
         shown(fail), way)
     end
     assert.equal(expected, shown(return_place))
-    assert.matches("FailingDrop failed: .*spec/internal_errors_spec.lua:%d+: secret", table.concat(told, "\n"))
+    assert.matches("FailingDrop failed: .*spec/internal_errors_spec.lua:%d+: secret", table.concat(logged, "\n"))
   end)
 end)

@@ -145,7 +145,7 @@ describe("the engine as a plugin", function()
   end)
 
   it("accepts the names of templates for errors", function()
-    local function told(options)
+    local function render_errors(options)
       local compiled = assert(engine:call("compile", {
         template = "{{ 1 | divided_by: 0 }}{% render 'p' %}", filesystem = { p = "{{ 1 | modulo: 0 }}" },
         options = options,
@@ -154,8 +154,8 @@ describe("the engine as a plugin", function()
         { timeout = support.timeout })).output
     end
     assert.equal("Liquid error (home line 1): divided by 0Liquid error (a/b/p line 1): divided by 0",
-      told { template_name = "home", partial_path = "a/b" })
-    assert.equal("Liquid error (line 1): divided by 0Liquid error (p line 1): divided by 0", told {})
+      render_errors { template_name = "home", partial_path = "a/b" })
+    assert.equal("Liquid error (line 1): divided by 0Liquid error (p line 1): divided by 0", render_errors {})
   end)
 
   it("ends a render at its limits, and serves the next one", function()

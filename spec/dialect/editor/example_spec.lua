@@ -33,14 +33,14 @@ describe("the text server", function()
   after_each(function() getmetatable(server).__close(server) end)
 
   it("opens, edits, moves and returns text", function()
-    local function told(message, lines, line, character)
+    local function expected_result(message, lines, line, character)
       return { message = message, outputs = { lines = lines, cursor = { line = line, character = character } } }
     end
-    assert.same(told("opened a", 1, 0, 0), server:call("open", { name = "a", text = "äb" }).result)
+    assert.same(expected_result("opened a", 1, 0, 0), server:call("open", { name = "a", text = "äb" }).result)
     local changed = server:call("edit", { name = "a", from = { line = 0, character = 1 }, text = "\n" })
     assert.same({ version = "0.1", jsonrpc = "2.0", method = "changed", params = { name = "a", lines = 2 } }, changed)
-    assert.same(told("edited a", 2, 1, 0), json.decode(server:body()).result)
-    assert.same(told("moved", 2, 0, 1),
+    assert.same(expected_result("edited a", 2, 1, 0), json.decode(server:body()).result)
+    assert.same(expected_result("moved", 2, 0, 1),
       server:call("move-cursor", { name = "a", to = { line = 0, character = 1 } }).result)
     assert.equal('{"version":"0.1","jsonrpc":"2.0","id":"2","result":"ä\\nb"}',
       server:ask '{"version":"0.1","jsonrpc":"2.0","id":"2","method":"text","params":{"name":"a"}}')

@@ -17,9 +17,9 @@ describe("the page on the editor's protocol", function()
 
   it("shows the description of a server", function()
     local server <close> = editor.start "examples/greeter/plugin.lua"
-    local told = server:initialize().result
+    local described = server:initialize().result
     local shown = core.json.decode(page:match "```json\n(.-)```")
     assert.same({ server_info = shown.server_info, names = { shown.methods[1].name, shown.methods[1].description } },
-      { server_info = told.server_info, names = { told.methods[1].name, told.methods[1].description } })
+      { server_info = described.server_info, names = { described.methods[1].name, described.methods[1].description } })
   end)
 end)

@@ -441,10 +441,10 @@ describe("initialize - request", function()
 
   it("returns the description of the server and its methods", function()
     local server <close> = editor.plugin { "described" }
-    local told = server:initialize("{}").result
-    assert.same({ name = "scribe", version = "2.0.0", description = "Writes" }, told.server_info)
+    local described = server:initialize("{}").result
+    assert.same({ name = "scribe", version = "2.0.0", description = "Writes" }, described.server_info)
     assert.same({ "edit", "Change a line", "object" },
-      { told.methods[1].name, told.methods[1].description, told.methods[1].params.type })
+      { described.methods[1].name, described.methods[1].description, described.methods[1].params.type })
   end)
 
   it("is not replaced by an operation of that name", function()

@@ -161,12 +161,12 @@ describe("gevals, on the host's side:", function()
       it("is the manifest", function()
         local others = ',"description":"Kubernetes resource operations","requires":[{"command":"no-such-kubectl"}]'
         local plugin = assert(start { say(result(1, manifest(APPLY, others))) })
-        local told = plugin.manifest
+        local described = plugin.manifest
         assert.same({ "kubernetes", "1.0.0", "Kubernetes resource operations" },
-          { told.name, told.version, told.description })
-        assert.same({ { command = "no-such-kubectl" } }, told.requires)
-        assert.same({ "apply" }, told.names)
-        assert.equal("Apply a manifest", told.operations.apply.description)
+          { described.name, described.version, described.description })
+        assert.same({ { command = "no-such-kubectl" } }, described.requires)
+        assert.same({ "apply" }, described.names)
+        assert.equal("Apply a manifest", described.operations.apply.description)
         assert.truthy(said "^warn  kubernetes: needs no%-such%-kubectl, which is not in the PATH")
       end)
 

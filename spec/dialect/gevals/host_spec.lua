@@ -68,17 +68,17 @@ describe("a host of gevals, when it opens", function()
 
   it("returns the manifest of the plugin", function()
     local session, _, far = open { initialize = MANIFEST }
-    local told = assert(manifest.read(gevals.host.open(session)))
-    assert.equal("x", told.name)
-    assert.same({}, told.capabilities)
+    local described = assert(manifest.read(gevals.host.open(session)))
+    assert.equal("x", described.name)
+    assert.same({}, described.capabilities)
     close(session, far)
   end)
 
   it("refuses an answer that breaks the protocol", function()
     local function refused(answer)
       local session, _, far = open { initialize = answer }
-      local told, err = gevals.host.open(session)
-      assert.is_nil(told)
+      local described, err = gevals.host.open(session)
+      assert.is_nil(described)
       assert.equal("protocol", err.kind)
       close(session, far)
       return err.message
@@ -93,8 +93,8 @@ describe("a host of gevals, when it opens", function()
 
   it("returns the error that the plugin answers with", function()
     local session, _, far = open { initialize = function() return nil, { code = -32000, message = "not today" } end }
-    local told, err = gevals.host.open(session)
-    assert.is_nil(told)
+    local described, err = gevals.host.open(session)
+    assert.is_nil(described)
     assert.same({ "remote", -32000, "not today" }, { err.kind, err.code, err.message })
     close(session, far)
   end)
@@ -265,8 +265,8 @@ describe("an extension of the protocol", function()
     plugin:operation("x", {}, fn)
     local conversation = in_process.serve(plugin)
     local session = session_on(conversation.peer, { extensions = extensions == nil and true or extensions })
-    local told = assert(gevals.host.open(session))
-    return setmetatable({ session = session, manifest = assert(manifest.read(told)) }, {
+    local described = assert(gevals.host.open(session))
+    return setmetatable({ session = session, manifest = assert(manifest.read(described)) }, {
       __close = function() conversation:finish() end,
     })
   end

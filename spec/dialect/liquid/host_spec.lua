@@ -98,22 +98,22 @@ end
 describe("initialize", function()
   it("is sent with the version, and returns the plugin's description", function()
     local session, asked, far = open {}
-    local told = assert(manifest.read(liquid.host.open(session)))
+    local described = assert(manifest.read(liquid.host.open(session)))
     assert.same({ 'initialize {"version":"1.0"}' }, asked)
-    assert.equal("my-liquid", told.name)
+    assert.equal("my-liquid", described.name)
     assert.equal("6.0.0", session.raw_manifest.liquid_version)
-    assert.equal("6.0.0", told.version)
-    assert.is_true(told.capabilities.core)
-    assert.is_true(told.is_open)
-    assert.same({}, told.warnings)
+    assert.equal("6.0.0", described.version)
+    assert.is_true(described.capabilities.core)
+    assert.is_true(described.is_open)
+    assert.same({}, described.warnings)
     close(session, far)
   end)
 
   it("may be answered without a name", function()
     local session, _, far = open { initialize = { version = "1.0", features = json.array() } }
-    local told = assert(manifest.read(liquid.host.open(session)))
-    assert.equal("x", told.name)
-    assert.is_nil(told.version)
+    local described = assert(manifest.read(liquid.host.open(session)))
+    assert.equal("x", described.name)
+    assert.is_nil(described.version)
     assert.same({}, session.logged)
     close(session, far)
   end)
@@ -124,8 +124,8 @@ describe("initialize", function()
     assert.equal("warn", session.logged[1][1])
     close(session, far)
     session, _, far = open { initialize = "hello" }
-    local told, err = liquid.host.open(session)
-    assert.is_nil(told)
+    local described, err = liquid.host.open(session)
+    assert.is_nil(described)
     assert.equal("protocol", err.kind)
     close(session, far)
   end)
@@ -422,11 +422,14 @@ describe("Drop Callbacks", function()
 
     it("answers the properties of every drop", function()
       local list = setmetatable({ "a", "b", "c" }, { __name = "ListDrop" })
-      local told = setmetatable({}, { __tostring = function() return "in words" end, __len = function() return 0 end })
+      local printable = setmetatable({}, {
+        __tostring = function() return "in words" end, __len = function() return 0 end,
+      })
       for _, case in ipairs {
         { list, "size", "3" }, { list, "first", '"a"' }, { list, "last", '"c"' }, { list, "to_s", '"ListDrop"' },
-        { list, "to_liquid_value", "null" }, { list, "to_number", "null" }, { told, "to_s", '"in words"' },
-        { told, "size", "0" }, { told, "first", "null" }, { told, "last", "null" }, { user "x", "size", "null" },
+        { list, "to_liquid_value", "null" }, { list, "to_number", "null" }, { printable, "to_s", '"in words"' },
+        { printable, "size", "0" }, { printable, "first", "null" }, { printable, "last", "null" },
+        { user "x", "size", "null" },
         { setmetatable({ size = 9, to_number = function() return 4 end }, {}), "size", "9" },
         { setmetatable({ size = 9, to_number = function() return 4 end }, {}), "to_number", "4" },
       } do assert.equal(('{"value":%s}'):format(case[3]), get(case[1], case[2]), case[2]) end

@@ -467,16 +467,16 @@ describe("Drop Callbacks", function()
     plugin:ask(INITIALIZE)
     local template = "local value, message = (...).u:get 'x' return tostring(value) .. ' ' .. tostring(message)"
     plugin:call("compile", { template = template })
-    local function told(answer)
+    local function drop_answer(answer)
       plugin:call("render", { template_id = "tmpl_1", environment = { u = USER } })
       plugin.count = (plugin.count or 0) + 1
       return json.decode(plugin:ask(('{"jsonrpc":"2.0","id":%d,%s}'):format(plugin.count, answer))).result.output
     end
-    assert.equal("nil gone", told '"error":{"code":-32002,"message":"gone"}')
-    assert.equal("nil plain", told '"result":{"error":"plain"}')
-    assert.equal("nil the drop failed", told '"result":{"error":true}')
-    assert.equal("nil the answer to drop_get: object expected, got null", told '"result":null')
-    assert.equal(tostring(json.null) .. " nil", told '"result":{}')
+    assert.equal("nil gone", drop_answer '"error":{"code":-32002,"message":"gone"}')
+    assert.equal("nil plain", drop_answer '"result":{"error":"plain"}')
+    assert.equal("nil the drop failed", drop_answer '"result":{"error":true}')
+    assert.equal("nil the answer to drop_get: object expected, got null", drop_answer '"result":null')
+    assert.equal(tostring(json.null) .. " nil", drop_answer '"result":{}')
   end)
 
   it("use ids of their own: the same number may be in use both ways at once", function()

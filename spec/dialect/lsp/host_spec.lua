@@ -96,11 +96,11 @@ describe("a client of a language server, when it opens", function()
         general = { positionEncodings = { "utf-8" } }, workspace = { configuration = false },
       } },
     }))
-    local told = heard("initialize").capabilities
-    assert.same({ "utf-8" }, told.general.positionEncodings)
+    local reported = heard("initialize").capabilities
+    assert.same({ "utf-8" }, reported.general.positionEncodings)
     assert.same({ false, true, true },
-      { told.workspace.configuration, told.workspace.applyEdit, told.window.showDocument.support })
-    assert.same({}, told.textDocument.publishDiagnostics)
+      { reported.workspace.configuration, reported.workspace.applyEdit, reported.window.showDocument.support })
+    assert.same({}, reported.textDocument.publishDiagnostics)
   end)
 
   it("sends initialized and the settings", function()
@@ -192,25 +192,25 @@ describe("a client of a language server, when it executes", function()
 
   it("reports progress", function()
     local server = assert(start())
-    local told = {}
+    local reported = {}
     assert.same({ done = true }, assert(server:execute("work", {}, {
-      on_progress = function(fraction, message) told[#told + 1] = { fraction, message } end,
+      on_progress = function(fraction, message) reported[#reported + 1] = { fraction, message } end,
     })).result)
-    assert.same({ { 0 }, { 0.5, "half" }, { 0.5, "nearly" } }, told)
+    assert.same({ { 0 }, { 0.5, "half" }, { 0.5, "nearly" } }, reported)
     assert.equal("pintle-1", heard("workspace/executeCommand").workDoneToken)
   end)
 
   it("reports the progress of any other call, with the whole value", function()
     local server = assert(start())
-    local told = {}
+    local reported = {}
     local params = assert(server:call("textDocument/references", { x = 1 }, {
-      on_progress = function(...) told[#told + 1] = { ... } end,
+      on_progress = function(...) reported[#reported + 1] = { ... } end,
     }))
     assert.same({ x = 1, workDoneToken = "pintle-1" }, params)
     assert.same({ done = true }, (server:call("workspace/executeCommand", { command = "work" }, {
-      on_progress = function(fraction, _, value) told[#told + 1] = { fraction or "?", value.kind } end,
+      on_progress = function(fraction, _, value) reported[#reported + 1] = { fraction or "?", value.kind } end,
     })))
-    assert.same({ { "?", "begin" }, { 0.5, "report" }, { "?", "report" }, { 1, "end" } }, told)
+    assert.same({ { "?", "begin" }, { 0.5, "report" }, { "?", "report" }, { 1, "end" } }, reported)
   end)
 
   it("cancels a call that takes too long or is cancelled", function()
@@ -311,12 +311,12 @@ describe("a client of a language server, on notifications", function()
   end)
 
   it("passes notifications to handlers of the user", function()
-    local told
+    local reported
     local server = assert(start("proper", {
-      handlers = { ["textDocument/publishDiagnostics"] = function(params) told = params.uri end },
+      handlers = { ["textDocument/publishDiagnostics"] = function(params) reported = params.uri end },
     }))
     server:execute("ask", { "textDocument/publishDiagnostics", { uri = "file:///x" } })
-    assert.equal("file:///x", told)
+    assert.equal("file:///x", reported)
   end)
 end)
 
@@ -360,12 +360,12 @@ describe("pintle's client and pintle's server", function()
   end)
 
   it("report progress, each in its own way", function()
-    local told = {}
+    local reported = {}
     local plugin = greeter()
     assert(plugin:execute("greet", { name = "Ada", times = 2 }, {
-      on_progress = function(fraction, message) told[#told + 1] = { fraction, message } end,
+      on_progress = function(fraction, message) reported[#reported + 1] = { fraction, message } end,
     }))
-    assert.same({ { 0.5 }, { 1 } }, told)
+    assert.same({ { 0.5 }, { 1 } }, reported)
     assert(plugin:execute("greet", { name = "Ada", times = 2 }))
     assert.equal("debug plugin: Say hello: done", entries[#entries])
   end)

@@ -178,7 +178,7 @@ end)
 
 describe("a server's capabilities", function()
   it("follow from its methods, and from what the author adds", function()
-    local server <close>, told = initialized(LANGUAGE, { locale = "eo" })
+    local server <close>, result = initialized(LANGUAGE, { locale = "eo" })
     server:say(EXIT)
     assert.same({
       textDocumentSync = { openClose = true, change = 2 },
@@ -188,7 +188,7 @@ describe("a server's capabilities", function()
         commands = { "report", "outputs", "fail", "raise", "needy", "sleep", "where", "log" }, workDoneProgress = true,
       },
       experimental = { locale = "eo" },
-    }, told.capabilities)
+    }, result.capabilities)
   end)
 
   local function capabilities_of(methods, dialect_options)
@@ -330,7 +330,7 @@ describe("cancelling a server's work", function()
 end)
 
 describe("a server's progress", function()
-  local function told(server, count)
+  local function read_progress(server, count)
     local values = {}
     for i = 1, count do
       local message = server:message()
@@ -347,7 +347,7 @@ describe("a server's progress", function()
       .. '"title":"Report progress","message":"at 0.25","percentage":25}}}', server:hear())
     assert.equal('{"jsonrpc":"2.0","method":"$/progress","params":{"token":7,"value":{"kind":"report",'
       .. '"message":"at 0.5","percentage":50}}}', server:hear())
-    assert.equal(100, told(server, 1)[1].value.percentage)
+    assert.equal(100, read_progress(server, 1)[1].value.percentage)
     assert.equal('{"jsonrpc":"2.0","method":"$/progress","params":{"token":7,"value":{"kind":"end"}}}', server:hear())
     assert.equal('{"jsonrpc":"2.0","id":1,"result":null}', server:hear())
   end)
@@ -356,12 +356,12 @@ describe("a server's progress", function()
     local server <close> = initialized()
     server:request(1, "workspace/executeCommand", command("raise", {}, { workDoneToken = "t" }))
     assert.same({ { token = "t", value = { kind = "begin", title = "raise", percentage = 0 } },
-      { token = "t", value = { kind = "end" } } }, told(server, 2))
+      { token = "t", value = { kind = "end" } } }, read_progress(server, 2))
     assert.equal(-32603, server:message().error.code)
     server:request(2, "textDocument/hover", { wait = true, workDoneToken = "u" })
-    assert.equal("textDocument/hover", told(server, 1)[1].value.title)
+    assert.equal("textDocument/hover", read_progress(server, 1)[1].value.title)
     server:notify("$/cancelRequest", { id = 2 })
-    assert.equal("end", told(server, 1)[1].value.kind)
+    assert.equal("end", read_progress(server, 1)[1].value.kind)
     assert.equal(-32800, server:message().error.code)
   end)
 
@@ -379,7 +379,7 @@ describe("a server's progress", function()
     local create = server:message()
     assert.same({ "window/workDoneProgress/create", { token = "language-1" } }, { create.method, create.params })
     server:say(('{"jsonrpc":"2.0","id":%d,"result":null}'):format(create.id))
-    local values = told(server, 3)
+    local values = read_progress(server, 3)
     assert.same({ kind = "begin", title = "Report progress", cancellable = true, message = "at 0", percentage = 0 },
       values[1].value)
     assert.same({ "language-1", "end" }, { values[3].token, values[3].value.kind })
@@ -397,10 +397,10 @@ describe("a server's progress", function()
     local server <close> = initialized(LANGUAGE, WILLING)
     server:request(1, "workspace/executeCommand", command "sleep")
     server:say(('{"jsonrpc":"2.0","id":%d,"result":null}'):format(server:message().id))
-    local token = told(server, 1)[1].token
+    local token = read_progress(server, 1)[1].token
     server:notify("window/workDoneProgress/cancel", { token = "another" })
     server:notify("window/workDoneProgress/cancel", { token = token })
-    assert.equal("end", told(server, 1)[1].value.kind)
+    assert.equal("end", read_progress(server, 1)[1].value.kind)
     assert.equal(-32800, server:message().error.code)
   end)
 end)

@@ -221,8 +221,8 @@ describe("the handshake", function()
 
   it("selects the release by the protocol, with one definition", function()
     local host <close> = june_host(WORKBENCH)
-    local told = host:call("handshake", JUNE)
-    assert.equal("workbench 1.2.0", told.name .. " " .. told.version)
+    local handshake = host:call("handshake", JUNE)
+    assert.equal("workbench 1.2.0", handshake.name .. " " .. handshake.version)
     assert.is_nil(host.last_mistake)
     local other <close> = july()
     assert.is_false(other.hung)
@@ -276,17 +276,17 @@ describe("the handshake", function()
 
   it("returns commands, tasks and configs to june, with flags", function()
     local host <close> = june_host(WORKBENCH)
-    local told = host:call("handshake", JUNE)
+    local handshake = host:call("handshake", JUNE)
     local names, tasks = {}, {}
-    for i, command in ipairs(told.commands) do names[i] = command.name end
-    for i, task in ipairs(told.tasks) do tasks[i] = task.type end
+    for i, command in ipairs(handshake.commands) do names[i] = command.name end
+    for i, task in ipairs(handshake.tasks) do tasks[i] = task.type end
     assert.equal("sleep everything wait anything remote.add failure", table.concat(names, " ", 1, 6))
     assert.equal("echo everything wait anything failure", table.concat(tasks, " ", 1, 5))
     assert.same({ name = "sleep", usage = "sleep [--time N]", configs = { {
       key = "time", value = 1, type = "int", flag = { name = "time", shorthand = "t", usage = "Seconds" },
-    } } }, told.commands[1])
+    } } }, handshake.commands[1])
     assert.same({ { key = "depth", value = 0, type = "int" }, { key = "greeting", value = "hi", type = "string" } },
-      told.configs)
+      handshake.configs)
   end)
 end)
 

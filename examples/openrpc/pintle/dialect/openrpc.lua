@@ -73,17 +73,17 @@ local function operation_of(method)
   return { description = method.description, params = params }
 end
 
-local function read(told)
+local function read(document)
   local operations = {}
-  for _, method in ipairs(told.methods) do operations[method.name] = operation_of(method) end
-  local info = told.info
+  for _, method in ipairs(document.methods) do operations[method.name] = operation_of(method) end
+  local info = document.info
   return { name = info.title, version = info.version, description = info.description, operations = operations }
 end
 
 function host.open(session)
-  local told, err = session.peer:call("rpc.discover", {}, { timeout = session.handshake_timeout })
+  local document, err = session.peer:call("rpc.discover", {}, { timeout = session.handshake_timeout })
   if err then return nil, err end
-  local ok, description = pcall(read, told)
+  local ok, description = pcall(read, document)
   if not ok then return nil, errors.new("protocol", "what it answers to rpc.discover is no OpenRPC document") end
   return description
 end
