@@ -5,10 +5,7 @@ local core = require "pintle.core"
 
 local json = core.json
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function bench(...)
   local out, err, status = cli.run(cli.words("bench", "-d", "gevals", "--json", ...))

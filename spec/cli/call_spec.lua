@@ -4,10 +4,7 @@ local core = require "pintle.core"
 local options = require "pintle.cli.options"
 
 local json = core.json
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function call(...) return cli.outcome(cli.words("call", ...)) end
 

@@ -6,10 +6,7 @@ local folders = require "spec.support.folder"
 local main = require "pintle.cli.main"
 local terminals = require "spec.support.terminal"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local DIALECTS = "editor gevals liquid lsp mcp reginald"
 local LEVELS = "debug error info silent warn"

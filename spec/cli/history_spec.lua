@@ -8,10 +8,7 @@ local is_secret = require("pintle.cli.run").is_secret
 local lfs = require "lfs"
 local terminal = require "pintle.cli.run.terminal"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function lines_of(path)
   local lines = {}

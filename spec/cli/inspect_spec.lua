@@ -3,10 +3,7 @@ local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function inspect(...) return cli.outcome(cli.words("inspect", ...)) end
 

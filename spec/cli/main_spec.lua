@@ -3,10 +3,7 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local lfs = require "lfs"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 describe("pintle", function()
   it("prints its version", function()

@@ -8,10 +8,7 @@ local folders = require "spec.support.folder"
 local hosts = require "pintle.host"
 local lfs = require "lfs"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local ROOT = lfs.currentdir()
 

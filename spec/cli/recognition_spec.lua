@@ -7,10 +7,7 @@ local loop = require "pintle.loop"
 local recognition = require "pintle.cli.recognition"
 local tasks = require "pintle.task"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 -- A dialect whose handshake is `method`, with any answer.
 local function add(name, framing, method, hints)

@@ -9,10 +9,7 @@ local lfs = require "lfs"
 local split = require("pintle.cli.run").split_words
 local terminals = require "spec.support.terminal"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local PLUGIN = [[
 #!/usr/bin/env lua5.4

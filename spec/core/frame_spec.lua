@@ -41,9 +41,7 @@ end
 
 for _, framing in ipairs { "header", "line", "auto" } do
   describe(framing .. " framing", function()
-    local nothing_left
-    before_each(function() nothing_left = children.stock() end)
-    after_each(function() nothing_left() end)
+    children.leave_nothing()
 
     for _, frame in ipairs(frames) do
       if frame.framing == framing then

@@ -7,10 +7,7 @@ local peers = require "pintle.peer"
 local pintle = require "pintle"
 local tasks = require "pintle.task"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 ---@type pintle.dialect
 local TOY = {

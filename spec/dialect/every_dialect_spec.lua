@@ -7,10 +7,7 @@ local json = require("pintle.core").json
 
 local NAMES = { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" }
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 -- The greeter of the examples, and the log of its host.
 local function start(name, options)

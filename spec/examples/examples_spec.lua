@@ -3,10 +3,7 @@ local children = require "spec.support.children"
 local core = require "pintle.core"
 local lfs = require "lfs"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 -- All output of a command, including stderr, and how it ends.
 local function run(command, options)

@@ -12,10 +12,7 @@ end
 
 -- {====== Programs that are here ======
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function ending_of(command)
   local peer <close> = assert(connect.open { command = command, name = "it", on_stderr = function() end })

@@ -12,10 +12,7 @@ local ENDLESS = { steps = 6000, pause = 0.05 }
 
 local QUICKLY = { request = 0, eof = 0, term = 0 }
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function raises(message, fn)
   local ok, raised = pcall(fn)

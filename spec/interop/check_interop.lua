@@ -2,10 +2,7 @@
 local children = require "spec.support.children"
 local verdicts_of = require "spec.support.verdicts"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 describe("pintle check", function()
   it("judges clangd", function()

@@ -6,10 +6,7 @@ local turn_until = require "spec.support.turning"
 
 local json = core.json
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 describe("a client made with vscode-languageserver-protocol", function()
   local function lead(kind, script)

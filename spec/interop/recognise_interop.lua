@@ -3,10 +3,7 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local EVERYTHING = os.getenv "PINTLE_PEERS" .. "/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 

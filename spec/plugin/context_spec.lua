@@ -5,10 +5,7 @@ local loop = require "pintle.loop"
 local pintle = require "pintle"
 local tasks = require "pintle.task"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 -- Starts a plugin whose one operation is `fn`.
 local function serve(fn, capabilities)

@@ -8,10 +8,7 @@ local pintle = require "pintle"
 local INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
 local SOON = 8 -- seconds on a busy machine; last words that nobody reads take longer
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 -- A process that runs until it is killed.
 local function somebody() return assert(core.spawn { command = { "sleep", "600" } }) end

@@ -5,10 +5,7 @@ local extension = require "spec.support.extension"
 
 local json = core.json
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local MANIFEST = {
   name = "greeter", version = "1.0.0", protocolVersion = "0.0.1", description = "Says hello",

@@ -64,10 +64,7 @@ describe("the outputs of an operation of a received manifest", function()
 end)
 
 describe("a plugin that has declared outputs", function()
-  local nothing_left
-
-  before_each(function() nothing_left = children.stock() end)
-  after_each(function() nothing_left() end)
+  children.leave_nothing()
 
   local function give(what)
     local plugin <close> = extension.plugin "declared"

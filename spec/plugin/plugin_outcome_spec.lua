@@ -3,10 +3,7 @@ local extension = require "spec.support.extension"
 
 local once = extension.once
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function failure_of(...)
   local answer, _, complaints = once(...)

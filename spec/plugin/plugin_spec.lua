@@ -11,10 +11,7 @@ local HELLO = '{"jsonrpc":"2.0","id":1,"result":{"success":true,"message":"Hello
 local WORKSHOP = "spec/support/plugins/workshop.lua"
 local GREETER = "examples/greeter/plugin.lua"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local execution, once = extension.execution, extension.once
 

@@ -1,4 +1,4 @@
--- Reads LuaLS annotations: classes with their fields and methods, and functions of modules, out of the sources.
+-- Reads LuaLS annotations from the sources: classes with their fields and methods, and functions of modules.
 
 local annotations = {}
 
@@ -15,7 +15,7 @@ local annotations = {}
 
 local CLOSING = { ["("] = ")", ["{"] = "}", ["["] = "]", ["<"] = ">" }
 
--- Behind the bracket that closes the one at `at`.
+-- The position after the bracket that closes the one at `at`.
 local function skip_brackets(text, at)
   local closing = CLOSING[text:sub(at, at)]
   at = at + 1
@@ -36,7 +36,7 @@ local function skip_word(text, at)
   return at
 end
 
--- Behind the type that begins at `at`; what a function returns goes on behind colons and commas.
+-- The position after the type that begins at `at`. The results of a function follow colons and commas.
 local function skip_type(text, at)
   local first = at
   at = skip_word(text, at)
@@ -44,13 +44,13 @@ local function skip_type(text, at)
   return at
 end
 
--- "type what it is" -> type, text
+-- "type description" -> type, description
 local function split_type(rest)
   local stop = skip_type(rest, 1)
   return rest:sub(1, stop - 1), rest:sub(stop + 1)
 end
 
--- "name? type what it is"
+-- "name? type description"
 local function named(rest)
   local name, mark, more = rest:match "^([%w_.]+)(%??)%s+(.*)$"
   local kind, text = split_type(more)
@@ -76,7 +76,7 @@ local TAGS = {
   private = function(item) item.is_private = true end,
 }
 
--- A tag goes on in the lines behind it.
+-- A tag continues on the following lines.
 local function unfold(lines)
   local whole, is_tag = {}, false
   for _, line in ipairs(lines) do
@@ -107,7 +107,7 @@ local function find_pairs(file, var, code)
   for name, target in code:gmatch "([%w_]+) = ([%w_]+%.[%w_]+)" do file.same[var .. "." .. name] = target end
 end
 
--- What the code says that the block stands before, or that stands alone.
+-- The code after the block, or nothing if the block stands alone.
 local function read_code(file, line, item)
   local name, params = line:match "^function ([%w_.:]+)%((.-)%)"
   if not name and item and #item.params > 0 then -- a function that is made by another
@@ -167,7 +167,7 @@ end
 
 -- }======
 
----Everything in these files: classes and aliases by name, files by module.
+---All annotations of these files: classes and aliases by name, files by module.
 ---@param paths string[]
 function annotations.read(paths)
   local all = { classes = {}, aliases = {}, files = {} }
@@ -178,7 +178,7 @@ function annotations.read(paths)
   return all
 end
 
--- What a name stands for that is another name for it.
+-- Resolves an alias.
 local function resolve(all, file, target)
   if file.functions[target] then return file.functions[target] end
   if file.same[target] then return resolve(all, file, file.same[target]) end
@@ -191,7 +191,7 @@ local function resolve(all, file, target)
   end
 end
 
----The functions that are members of a variable, by their names; those of a parent class, too.
+---The functions that are members of a variable, by their names, including those of a parent class.
 ---@return table<string, annotations.item>
 function annotations.methods(all, class)
   local found = {}
@@ -213,7 +213,7 @@ function annotations.methods(all, class)
   return found
 end
 
----The functions of a module that is no class.
+---The functions of a module that is not a class.
 function annotations.functions(file, prefix)
   local found = {}
   for _, item in ipairs(file.functions) do

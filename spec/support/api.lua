@@ -1,4 +1,4 @@
--- The page docs/api.md, out of the annotations. script/api writes it.
+-- Makes the page docs/api.md from the annotations. script/api writes it.
 
 local annotations = require "spec.support.annotations"
 
@@ -10,7 +10,7 @@ Every public name, out of the annotations in the sources: `script/api` writes th
 fails, and raise where they are misused.
 ]]
 
--- Chapters: a title, and the classes and modules in it, each with what stands before the names of its functions.
+-- Chapters: a title, and its classes and modules, each with the prefix of its function names.
 local CHAPTERS = {
   { "The module", { "pintle", "pintle" } },
   { "Hosts", { "pintle.host.options" }, { "pintle.start.options" }, { "pintle.host", "host" },
@@ -162,7 +162,7 @@ function api.page()
   return table.concat(lines, "\n") .. "\n"
 end
 
----What the annotations call private: functions by class and name.
+---Functions that the annotations mark as private, by class and name.
 ---@return fun(class: string, name: string): boolean
 function api.is_private()
   local all = annotations.read(sources())

@@ -1,4 +1,4 @@
--- Plays a plugin that misbehaves, in plain lines of JSON: lua5.4 spec/support/bad_plugin.lua BEHAVIOUR
+-- A plugin that misbehaves, in lines of JSON: lua5.4 spec/support/bad_plugin.lua BEHAVIOUR
 local core = require "pintle.core"
 local json = core.json
 
@@ -21,7 +21,7 @@ local function answer(request, result) write(json.encode { jsonrpc = "2.0", id =
 
 local function shake_hands() answer(read(), MANIFEST) end
 
--- Sleeps without a child of its own, and without reading.
+-- Sleeps without a child process, and without reading.
 local function sleep(seconds) core.poll(seconds) end
 
 local function end_with(status, words)
@@ -29,7 +29,7 @@ local function end_with(status, words)
   os.exit(status)
 end
 
--- A good citizen from here on.
+-- Behaves well from here on.
 local function serve(during)
   for request in read do
     if request.method == "shutdown" then
@@ -129,7 +129,7 @@ function bad.half()
   end)
 end
 
--- Started by a shell that has SIGTERM ignored.
+-- Started by a shell that ignores SIGTERM.
 function bad.stubborn()
   shake_hands()
   for _ in read do end
@@ -164,7 +164,7 @@ function bad.other_version()
   sleep(600)
 end
 
--- As the Go SDK writes it.
+-- The form in which the Go SDK writes it.
 function bad.refusing()
   local request = read()
   write(('{"jsonrpc":"2.0","id":%d,"result":null,"error":{"code":-32603,"message":"no licence"}}'):format(request.id))
@@ -182,7 +182,7 @@ function bad.bad_schema()
   serve(succeed)
 end
 
--- Counts the processes in a file: how many there were up to this one.
+-- Counts the processes in a file, and returns the number of this one.
 local function be_counted()
   local file <close> = io.open(arg[2], "a")
   file:write "x"
@@ -194,7 +194,7 @@ local function count_lives()
   return #file:read "a"
 end
 
--- Good, but dies at each `go` until it has lived often enough.
+-- Behaves well, but dies at each `go` until enough processes have been started.
 function bad.mortal()
   local lives = tonumber(arg[3])
   be_counted()
@@ -206,14 +206,14 @@ function bad.mortal()
   end)
 end
 
--- Good, but for the process of this number, which dies in the handshake.
+-- Behaves well, except that the process of this number dies in the handshake.
 function bad.one_fails()
   if be_counted() == tonumber(arg[3]) then end_with(10, "not me") end
   shake_hands()
   serve(succeed)
 end
 
--- The first process shakes hands and dies, the second shakes hands only when there is a third.
+-- The first process dies after the handshake. The second one completes it only when there is a third.
 function bad.early_death()
   local number = be_counted()
   while number == 2 and count_lives() < 3 do sleep(0.01) end
@@ -222,7 +222,7 @@ function bad.early_death()
   serve(succeed)
 end
 
--- Good, but for the first process, which lives on and lets go of its input.
+-- Behaves well, except that the first process closes its input and keeps running.
 function bad.aloof()
   local number, request = be_counted(), read()
   if number == 1 then
@@ -235,14 +235,14 @@ function bad.aloof()
   serve(succeed)
 end
 
--- Shakes hands once a file is there.
+-- Completes the handshake when a file exists.
 function bad.gated()
   while not io.open(arg[2]) do sleep(0.01) end
   shake_hands()
   serve(succeed)
 end
 
--- Dies of being asked to end.
+-- Dies at the request to end.
 function bad.touchy()
   be_counted()
   shake_hands()
@@ -252,7 +252,7 @@ function bad.touchy()
   end
 end
 
--- Writes down how it is asked to end. Has its host compute if that says so.
+-- Records how it is stopped. Lets its host compute without waiting if the behaviour says so.
 function bad.witness()
   shake_hands()
   local function note(what)
@@ -276,7 +276,7 @@ function bad.good()
   serve(succeed)
 end
 
--- Says who it is, and when its operations begin and end.
+-- Reports its process id, and the begin and end of its operations.
 function bad.pid()
   MANIFEST.description = tostring(core.now())
   shake_hands()

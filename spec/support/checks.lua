@@ -1,15 +1,15 @@
--- Runs `pintle check` and takes its report apart.
+-- Runs `pintle check` and parses its report.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local json = require("pintle.core").json
 
 local checks = {}
 
--- That the greeter may be run.
+-- The greeter needs this to run.
 checks.GREET = { "--run", "greet", "--args", '{"name":"Ada"}' }
 
--- What is done before and after the specs that look at what is begun in `begun`, all at once, because most of it is
--- waiting; or, without that, before and after each spec. Nothing may be left behind.
+-- Hooks before and after the specs. With `begun`, all of its checks run at the same time, because they mostly wait;
+-- without it, the hooks run for each spec. No process or descriptor may be left.
 function checks.stock(begun)
   local nothing_left
   local function begin()
@@ -23,7 +23,7 @@ function checks.stock(begun)
   return begin, finish
 end
 
--- A plugin that is not expected to be late has plenty of time.
+-- A plugin that is not expected to be slow has plenty of time.
 local function patiently(...)
   local words = cli.words(...)
   for _, word in ipairs(words) do
@@ -34,7 +34,7 @@ end
 
 function checks.checking(...) return cli.words("check", "--json", patiently(...)) end
 
--- All verdicts but those that passed, the status, and the report.
+-- All verdicts except those that passed, the status, and the report.
 function checks.verdicts_in(started)
   local out, err, status = started:finish()
   local report = json.decode(out)

@@ -1,10 +1,10 @@
--- For specs that start real processes: what they say, and that nothing is left of them.
+-- For specs that start real processes: their output, and a check that no process or descriptor is left.
 local core = require "pintle.core"
 local lfs = require "lfs"
 
 local children = {}
 
--- No spec waits that long; it is the time after which one fails.
+-- Seconds after which a wait fails. No wait that succeeds takes that long.
 children.patience = 30
 
 local function slurp(path)
@@ -17,7 +17,7 @@ end
 
 children.own_pid = slurp("/proc/self/stat") and math.tointeger(slurp("/proc/self/stat"):match("^%d+"))
 
--- The command that runs `code` in a Lua of its own, with these arguments.
+-- The command that runs `code` in a new Lua process with these arguments.
 function children.lua(code, ...)
   return { "lua5.4", "-e", code, "/dev/null", ... }
 end
@@ -26,12 +26,12 @@ function children.sh(code, ...)
   return { "sh", "-c", code, "sh", ... }
 end
 
--- Until the descriptor is readable.
+-- Waits until the descriptor is readable.
 function children.await(descriptor)
   assert(core.poll(children.patience, descriptor, "r"), "nothing to read in time")
 end
 
--- All there is, to the end; or until it ends in `ending`.
+-- Reads to the end of the input, or until the text ends in `ending`.
 function children.read(fd, ending)
   local text = ""
   while not ending or text:sub(-#ending) ~= ending do
@@ -43,7 +43,7 @@ function children.read(fd, ending)
   return text
 end
 
--- Runs to the end: what it wrote to stdout, and how it ended.
+-- Runs a program to its end. Returns its stdout and how it ended.
 function children.run(options)
   local process <close> = assert(core.spawn(options))
   if process.stdin then process.stdin:close() end
@@ -51,7 +51,7 @@ function children.run(options)
   return text, process:wait(children.patience)
 end
 
--- The signals that this process (or `pid`) has ignored, blocked and caught, as the system says it.
+-- The signals that this process (or `pid`) blocks, ignores and catches, as the system reports them.
 function children.signals(pid)
   local status = slurp(("/proc/%s/status"):format(pid or "self"))
   return status:match("SigBlk:%s*(%x+)"), status:match("SigIgn:%s*(%x+)"), status:match("SigCgt:%s*(%x+)")
@@ -59,7 +59,7 @@ end
 
 local DESCRIPTORS = "/proc/self/fd"
 
--- Those that are open, and what they are on: where the system does not say, none.
+-- The open descriptors and their files; "" where the system does not list them.
 local function descriptors()
   local numbers, list = {}, {}
   if not lfs.attributes(DESCRIPTORS, "mode") then return "" end
@@ -76,8 +76,8 @@ local function has_children() return (slurp "/proc/thread-self/children" or "") 
 
 local last_stock
 
--- Takes stock; the function it returns raises if descriptors or children have come to stay. What garbage holds has not:
--- but it is collected only if something is held, for that takes longer than most specs.
+-- Returns a function that raises if descriptors or children are left that were not there before. Garbage may hold some;
+-- it is collected only if something is left, because collecting takes longer than most specs.
 function children.stock()
   local before = descriptors()
   if before ~= last_stock then
@@ -94,6 +94,13 @@ function children.stock()
     assert(not has_children(), "children were left behind")
     last_stock = after
   end
+end
+
+-- Fails each spec of a file or block that leaves descriptors or children. To be called outside of specs.
+function children.leave_nothing()
+  local busted, nothing_left = require "busted", nil
+  busted.before_each(function() nothing_left = children.stock() end)
+  busted.after_each(function() nothing_left() end)
 end
 
 return children

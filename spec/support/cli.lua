@@ -14,7 +14,7 @@ function cli.start(words, options)
   return setmetatable({ process = assert(core.spawn(given)) }, metatable)
 end
 
--- Reads both outputs to their ends; returns them and the status, or the signal that ended the process.
+-- Reads both outputs to their ends. Returns them and the status, or the signal that ended the process.
 function methods:finish()
   local process, open, texts = self.process, {}, { stdout = "", stderr = "" }
   for name in pairs(texts) do
@@ -63,7 +63,7 @@ function cli.run(words, options)
   return started:finish()
 end
 
--- The same as one table, for comparing.
+-- The same as one table, for comparisons.
 function cli.outcome(words, options) return { cli.run(words, options) } end
 
 -- A temporary file, removed when it is closed.

@@ -1,5 +1,5 @@
--- Counts what ran, whatever the output looks like, and leaves "N passed, N failed" in the file that
--- PINTLE_CLOSING_LINE names, for script/test to print last. No file means the run did not get to its end.
+-- Counts the specs, whatever the output format is, and writes "N passed, N failed" to the file PINTLE_CLOSING_LINE,
+-- which script/test prints last. If there is no file, the run was not completed.
 local busted = require "busted"
 
 local path = os.getenv "PINTLE_CLOSING_LINE"
@@ -16,7 +16,7 @@ local function test_ended(_, _, status)
   return nil, true
 end
 
--- A test that fails is counted when it ends; this is a file, a setup or a teardown.
+-- A failed test is counted when it ends. This counts failed files, setups and teardowns.
 local function broken(element)
   if element.descriptor ~= "it" then failed = failed + 1 end
   return nil, true

@@ -1,4 +1,4 @@
--- The codecs that a stream's payloads may go through: every spec of streams holds with each.
+-- The codecs of payloads. The specs of streams run with each of them.
 return {
   ["the core's codec"] = {},
   ["lua-cjson"] = { json = require "cjson" },

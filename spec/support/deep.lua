@@ -1,4 +1,4 @@
--- Values compared to the bit: integers apart from floats, -0.0 apart from 0.0, arrays apart from objects.
+-- Compares values exactly: integers differ from floats, -0.0 from 0.0, arrays from objects.
 local json = require("pintle.core").json
 
 local function bits(number)

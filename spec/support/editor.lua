@@ -1,4 +1,4 @@
--- A server of the editor's protocol in a process of its own, spoken to byte by byte.
+-- A server of the editor protocol in its own process; specs read and write its bytes.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"
@@ -12,10 +12,10 @@ local metatable = { __index = methods }
 
 local HEADER = 'content-type: "application/vscode-jsonrpc;charset=utf-8"\r\ncontent-length: %d\r\n\r\n%s'
 
--- A message exactly as the document has it.
+-- A message exactly as in the document.
 function editor.frame(body) return HEADER:format(#body, body) end
 
--- What is asked of a server first.
+-- The first request to a server.
 function editor.initialization(params, id)
   return ('{"version":"0.1","jsonrpc":"2.0","id":%s,"method":"initialize","params":%s}'):format(id or '"1"',
     params or "{}")
@@ -25,10 +25,10 @@ function editor.start(script, arguments, env)
   return setmetatable({ plugin = extension.start(script, arguments, env) }, metatable)
 end
 
--- The plugin that does everything, right or wrong.
+-- The plugin with an operation for every case, right or wrong.
 function editor.plugin(...) return editor.start("spec/support/editor_plugin.lua", ...) end
 
--- Writes bytes as they are.
+-- Writes bytes unchanged.
 function methods:write(bytes)
   local stdin, at = self.plugin.process.stdin, 1
   while at <= #bytes do
@@ -47,7 +47,7 @@ local function more(self)
   if text then self.plugin.rest = self.plugin.rest .. text else children.await(stdout) end
 end
 
--- The bytes of the next message it writes, whatever its header is like.
+-- The bytes of its next message, with any header.
 function methods:frame()
   local deadline = core.now() + children.patience
   while true do
@@ -63,7 +63,7 @@ function methods:frame()
   end
 end
 
--- The body of the next message, which must be framed as the document has it.
+-- The body of its next message, which must be framed as in the document.
 function methods:body()
   local frame = self:frame()
   local body = frame:match "\r\n\r\n(.*)$"
@@ -71,7 +71,7 @@ function methods:body()
   return body
 end
 
--- Says a body, and returns the next that comes.
+-- Sends a body, and returns the next body that it sends.
 function methods:ask(body)
   self:say(body)
   return self:body()
@@ -88,12 +88,12 @@ function methods:initialize(params) return self:call("initialize", params, '"1"'
 
 function methods:complaints(ending) return self.plugin:complaints(ending) end
 
--- Ends its input: all that it still writes, its status and its complaints.
+-- Closes its input. Returns the rest of its output, its status and its stderr.
 function methods:finish() return self.plugin:finish() end
 
 function metatable.__close(self) self.plugin.process:close() end
 
--- A server with its hands shaken.
+-- A server after the handshake.
 function editor.opened(params)
   local server = editor.plugin()
   assert(server:initialize(params).result)

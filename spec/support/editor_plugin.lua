@@ -1,4 +1,4 @@
--- A server for an editor, with an operation for everything that matters to the protocol.
+-- A server for an editor, with an operation for every rule of the protocol.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin {

@@ -1,6 +1,6 @@
--- A server of the editor's protocol that has nothing of pintle's in it and takes nothing but what the document has:
--- lua5.4 editor_server.lua RECORD ANSWERS. What it reads goes into the file RECORD; ANSWERS is a JSON object with what
--- stands behind the id in the answer to a method, and with `before`, messages that are sent before the answer to one.
+-- A server of the editor protocol that does not use pintle, and accepts only messages that follow the document:
+-- lua5.4 editor_server.lua RECORD ANSWERS. It writes the messages that it reads to the file RECORD. ANSWERS is a JSON
+-- object by method: the text after the id in the answer, and in `before` the messages that are sent before the answer.
 local cjson = require "cjson"
 
 local record = assert(io.open(arg[1], "w"))

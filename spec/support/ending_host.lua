@@ -1,5 +1,5 @@
 -- A host that ends in one of many ways while its plugin runs: lua5.4 spec/support/ending_host.lua WAY WITNESS
--- It prints the plugin's process id first.
+-- It first prints the process id of the plugin.
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"
 local tasks = require "pintle.task"

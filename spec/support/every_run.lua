@@ -1,3 +1,3 @@
--- What every run of the specs has.
+-- Setup that every run of the specs needs.
 require "spec.support.closing_line"
 require "spec.support.letting_go"

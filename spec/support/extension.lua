@@ -1,4 +1,4 @@
--- A plugin in a process of its own, spoken to byte by byte.
+-- A plugin in its own process; specs read and write its lines.
 local core = require "pintle.core"
 local children = require "spec.support.children"
 
@@ -17,10 +17,10 @@ function extension.start_with(interpreter, script, arguments, env)
   return setmetatable({ process = process, rest = "" }, metatable)
 end
 
--- One of spec/support/plugins.
+-- A plugin of spec/support/plugins.
 function extension.plugin(name, ...) return extension.start("spec/support/plugins/" .. name .. ".lua", ...) end
 
--- Until it can be written to; what it writes meanwhile is taken.
+-- Waits until its input can be written to, and reads its output meanwhile.
 local function await_room(self)
   local stdout = self.process.stdout
   local has_room, has_text = core.poll(children.patience, self.process.stdin, "w", stdout, "r")
@@ -30,7 +30,7 @@ local function await_room(self)
   if text then self.rest = self.rest .. text end
 end
 
--- Writes lines, each as it is.
+-- Writes lines unchanged.
 function methods:say(...)
   local text, at = table.concat({ ... }, "\n") .. "\n", 1
   while at <= #text do
@@ -40,7 +40,7 @@ function methods:say(...)
   end
 end
 
--- The next line it writes.
+-- Its next line.
 function methods:line()
   local deadline = core.now() + children.patience
   while not self.rest:find("\n", 1, true) do
@@ -54,7 +54,7 @@ function methods:line()
   return line
 end
 
--- Says a line and returns the next one it writes.
+-- Sends a line, and returns its next line.
 function methods:ask(line)
   self:say(line)
   return self:line()
@@ -70,10 +70,10 @@ function methods:execute(operation, args, context, id)
   return self:call("execute", { operation = operation, args = args or {}, context = context or {} }, id)
 end
 
--- What it writes to stderr, up to its end, or until that ends with `ending`.
+-- Its stderr, up to the end, or until that ends with `ending`.
 function methods:complaints(ending) return children.read(self.process.stderr, ending) end
 
--- Ends its input: all that it still writes, its status and its complaints.
+-- Closes its input. Returns the rest of its output, its status and its stderr.
 function methods:finish()
   if not self.process.stdin:closed() then self.process.stdin:close() end
   local text = self.rest .. children.read(self.process.stdout)
@@ -92,7 +92,7 @@ function extension.run(script, lines, arguments, env)
   return started:finish()
 end
 
--- A request to execute, as text.
+-- A request to execute an operation, as text.
 function extension.execution(operation, args, context, id)
   return core.json.encode {
     jsonrpc = "2.0", id = id or 1, method = "execute",
@@ -100,7 +100,7 @@ function extension.execution(operation, args, context, id)
   }
 end
 
--- The answer of the workshop to a single execution, which is all it may write; its status and complaints.
+-- The answer of the workshop to a single execution, which must be its only output; its status and its stderr.
 function extension.once(operation, args, context, arguments, env)
   local script = "spec/support/plugins/workshop.lua"
   local text, status, complaints =

@@ -1,5 +1,5 @@
--- The other side of a conversation: methods that do what a spec needs from it. As a program it speaks over its stdin
--- and stdout: far_side.lua FRAMING
+-- The other side of a conversation, with methods that specs need. As a program it uses its stdin and stdout:
+-- far_side.lua FRAMING
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
 
@@ -63,7 +63,7 @@ function handlers.sleep(params, ctx)
   return params.seconds
 end
 
--- Answers only when told to.
+-- Answers only after `release`.
 function handlers.hold(params, ctx)
   local held = ctx.peer.held
   held[#held + 1] = loop.event()

@@ -1,4 +1,4 @@
--- A folder that is gone, with all that is in it, when the spec is done.
+-- A folder that is removed with its files at the end of the spec.
 local lfs = require "lfs"
 
 local folder = {}

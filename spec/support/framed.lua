@@ -1,4 +1,4 @@
--- A plugin in a process of its own, spoken to in frames with a header, byte by byte.
+-- A plugin in its own process; specs read and write frames with headers.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"
@@ -10,14 +10,14 @@ local metatable = { __index = methods }
 
 local function frame(text) return ("Content-Length: %d\r\n\r\n%s"):format(#text, text) end
 
--- Starts a script; what it says and how it ends is as of an extension.
+-- Starts a script. Its stdout, stderr and status are read as in spec.support.extension.
 function framed.start(script, arguments, env)
   return setmetatable({ extension = extension.start(script, arguments, env), rest = "" }, metatable)
 end
 
 function methods:pid() return self.extension.process:pid() end
 
--- Sends bodies, each in a frame of its own, at once.
+-- Sends bodies at once, each in its own frame.
 function methods:say(...)
   local frames = {}
   for i, text in ipairs { ... } do frames[i] = frame(text) end
@@ -69,7 +69,7 @@ function methods:call(id, method, params)
   return self:message()
 end
 
--- Waits for its end while its input is open: its status, what it said besides, its complaints.
+-- Waits for its exit while its input is open. Returns its status, the rest of its output, and its stderr.
 function methods:ending()
   local process = self.extension.process
   local text = self.rest .. children.read(process.stdout)
@@ -78,7 +78,7 @@ function methods:ending()
   return status or signal, text, complaints
 end
 
--- Ends its input.
+-- Closes its input.
 function methods:finish()
   self.extension.process.stdin:close()
   return self:ending()

@@ -1,5 +1,5 @@
--- Bytes as they may come in, good and bad, and what becomes of them: the beginnings of the events that
--- spec.support.wire tells of. The limits are small so that they can be passed.
+-- Input bytes, good and bad, and their events: the beginnings of the lines that spec.support.wire returns. The limits
+-- are small, so that inputs can exceed them.
 local frames = {}
 
 frames.limits = { header = 128, message = 96 }
@@ -23,7 +23,7 @@ local function header(...) return fixture("header", ...) end
 local function line(...) return fixture("line", ...) end
 local function auto(...) return fixture("auto", ...) end
 
--- Bytes that stand before two messages which must arrive all the same.
+-- Bytes before two messages, which must be received in spite of them.
 local function refused(name, bytes, why)
   header(name, a .. bytes .. b .. c, { "got a", "invalid -32600 " .. why, "got b", "got c" })
 end

@@ -1,4 +1,4 @@
--- A finalizer that runs over and over, whenever the collector does, which is nearly always.
+-- A finalizer that is created again in each run, so that it runs in every cycle of the collector, which never pauses.
 local core = require "pintle.core"
 
 local haunting = {}
@@ -27,7 +27,7 @@ function haunting.start(finalizer)
   haunt()
 end
 
--- Raises what went wrong in the finalizer, if anything did.
+-- Raises the error of the finalizer, if there was one.
 function haunting.stop()
   if not work then return end
   work = nil
@@ -41,7 +41,7 @@ function haunting.runs()
   return runs
 end
 
--- Does `action` over and over until the finalizer has run so many times, or `action` returns true.
+-- Repeats `action` until the finalizer has run `times` times, or `action` returns true.
 function haunting.drive(times, action)
   local deadline = core.now() + patience
   while runs < times and not action() do

@@ -1,4 +1,4 @@
--- A plugin and the peer it talks to, both in this process.
+-- A plugin and its peer in one process.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local peers = require "pintle.peer"
@@ -9,7 +9,7 @@ local in_process = {}
 local methods = {}
 local metatable = { __index = methods }
 
--- Serves the plugin; `heard` gathers its notifications as { method, params }.
+-- Serves the plugin. `heard` collects its notifications as { method, params }.
 function in_process.serve(plugin, options)
   local near, far = core.socketpair()
   local settings = { read = far, write = far, exit = false }
@@ -31,7 +31,7 @@ function methods:execute(operation, args, context)
   return self.peer:call("execute", { operation = operation, args = args or {}, context = context or {} })
 end
 
--- What was heard of one method.
+-- The params of the notifications of one method.
 function methods:of(method)
   local list = {}
   for _, said in ipairs(self.heard) do
@@ -40,7 +40,7 @@ function methods:of(method)
   return list
 end
 
--- Closes the conversation; the plugin must end well.
+-- Closes the conversation. The plugin must end with status 0.
 function methods:finish()
   self.peer:close()
   assert(self.serving:await(children.patience) == 0, "the plugin has not ended well")

@@ -1,6 +1,6 @@
--- A strict language server that knows nothing of pintle's dialect: it ends with status 3 if its client does not keep to
--- the order of things. What it hears goes to the file named first, one message a line; what it is to be the second
--- word tells.
+-- A strict language server that does not use pintle. It exits with status 3 if its client violates the order of
+-- messages. The first argument is the file to which it writes each message that it reads; the second one selects its
+-- behaviour.
 local pintle = require "pintle"
 
 local heard = assert(io.open(arg[1], "w"))

@@ -1,5 +1,5 @@
--- Lets go of specs that are done. busted keeps them all to the end, with whatever they hold, and every collection of
--- garbage would have to walk through that.
+-- Releases the specs of a file that has run. busted keeps them, and all that they refer to, until the end, and every
+-- garbage collection would have to visit that.
 local busted = require "busted"
 
 local HOOKS = { "before_each", "after_each", "strict_setup", "strict_teardown", "lazy_setup", "lazy_teardown" }
@@ -10,7 +10,7 @@ local function release(element)
   return nil, true
 end
 
--- The file itself is run again if it is asked for.
+-- The file is loaded again if it is needed again.
 local function release_file(file)
   local run = file.run
   release(file)

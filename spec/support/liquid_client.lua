@@ -1,5 +1,5 @@
--- A client of the Liquid protocol that does what the one in use does, and takes offence at all that would confuse that:
--- lines that are no messages, answers that nobody waits for, and notifications.
+-- A client of the Liquid protocol that behaves like the reference client, and fails at everything that would confuse
+-- that one: lines that are not messages, responses without a request, and notifications.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local extension = require "spec.support.extension"
@@ -13,7 +13,7 @@ local client = {}
 local methods = {}
 local metatable = { __index = methods }
 
--- Starts a script. `timeout` is what each request may take, everything it asks back included.
+-- Starts a script. `timeout` limits each request, including the requests of the server in between.
 function client.start(script, timeout)
   local plugin = extension.start(script)
   return setmetatable({ plugin = plugin, drops = {}, asked = {}, last = 0, timeout = timeout }, metatable)
@@ -48,7 +48,7 @@ function ANSWERS.drop_call(drop, params)
   return { value = drop[params.method](table.unpack(params.args)) }
 end
 
--- What fails is a result all the same.
+-- A failure is sent as a result, too.
 local function answer(self, request)
   local drop = self.drops[request.params.drop_id]
   if not drop then return { error = { code = DROP_ERROR, message = "Unknown drop: " .. request.params.drop_id } } end
@@ -57,7 +57,7 @@ local function answer(self, request)
   return { error = { code = DROP_ERROR, message = result } }
 end
 
--- Whatever has a method is taken for a question, also where it has no id.
+-- A message with a method is treated as a request, even without an id.
 local function be_asked(self, request, line)
   self.asked[#self.asked + 1] = line
   local id = request.id == nil and json.null or request.id
@@ -70,7 +70,7 @@ end
 
 -- }======
 
--- Asks, and answers what it is asked until the answer is there.
+-- Sends a request, and answers the requests of the server until the response arrives.
 function methods:request(method, params, id)
   self.last = id or self.last + 1
   local deadline = self.timeout and core.now() + self.timeout
@@ -89,7 +89,7 @@ end
 
 function methods:initialize() return assert(self:request("initialize", { version = "1.0" }).result) end
 
--- The id of a template, or nil and what is wrong with it.
+-- The id of a template, or nil and the error.
 function methods:compile(template, options, filesystem)
   local message = self:request("compile", { template = template, options = options or {}, filesystem = filesystem })
   assert(not message.error, message.error and message.error.message)
@@ -111,12 +111,12 @@ function methods:render(template_id, environment, options, more)
   return message.result.output, message.result.errors
 end
 
--- Both, for a template that is as it should be.
+-- Compiles and renders a template without errors.
 function methods:show(template, environment, options, more)
   return self:render(assert(self:compile(template)), environment, options, more)
 end
 
--- Says that it is enough, and does not wait for anything.
+-- Sends quit, and does not wait.
 function methods:quit()
   send(self, { method = "quit", params = {} })
   self.plugin.process:kill "KILL"

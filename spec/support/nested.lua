@@ -1,4 +1,4 @@
--- Values and texts that are nested as deep as one likes.
+-- Values and texts of any depth.
 local nested = {}
 
 function nested.text(depth, inner)

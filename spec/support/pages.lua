@@ -1,21 +1,21 @@
--- The examples of a page, found by their fences and tried in order, as a reader would who follows the page literally.
+-- Runs the examples of a page in their order, like a reader who follows the page literally. Fences separate them.
 --
--- What is between two fences is, by the language that is named behind the first:
+-- The language after the first fence says what a block is:
 --
---   lua       a program: it runs, ends with status 0, and prints what the block right behind it shows, or nothing. It
---             is kept as the file that its first line names, as in "-- server.lua"
---   console   commands behind "$ ", each with what it prints. "pintle> " comes before what is typed at a prompt
---   sh        commands that have to succeed; what they print does not matter
---   json      a value, or one a line
---   text      nothing to be tried: a drawing, a form, messages; behind → and ← is JSON
---   (none)    what the program right above prints
+--   lua       a program: it runs, exits with status 0, and prints the following block without a language, or nothing.
+--             It is saved as the file that its first line names, as in "-- server.lua"
+--   console   commands after "$ ", each with its output; "pintle> " is a prompt with typed input
+--   sh        commands that have to succeed; their output is ignored
+--   json      one value, or one per line
+--   text      not run: a drawing, a form, messages; the text after → and ← is JSON
+--   (none)    the output of the program above
 --
--- A line above the first fence may say more:
+-- A line above the first fence may change that:
 --
---   <!-- not run: WHY -->    it is read, but not run
---   <!-- file: NAME -->      it is kept as this file
+--   <!-- not run: WHY -->    the block is parsed, but not run
+--   <!-- file: NAME -->      the block is saved as this file
 --
--- In what is printed "…" stands for anything in a line, and alone for any lines; spans of time are not compared.
+-- In an expected output "…" matches anything in a line, and alone any lines; durations are not compared.
 
 local json = require("pintle.core").json
 
@@ -137,7 +137,7 @@ local function add_program(steps, block, printed)
   }
 end
 
--- The commands of a console, each with what is typed and what is printed.
+-- The commands of a console, each with its typed input and its output.
 local function commands(text)
   local list, is_unfinished = {}, false
   for line in text:gmatch "([^\n]*\n)" do
@@ -188,7 +188,7 @@ end
 
 local MARK = "\30" -- nobody prints it
 
----The steps as one script, for all that a command changes is there for the next.
+---The steps as one script, so that changes by one command are there for the next.
 ---@param steps page.step[]
 ---@return string
 function pages.script(steps)
@@ -200,7 +200,7 @@ function pages.script(steps)
   return table.concat(lines, "\n") .. "\n"
 end
 
----What each step has printed, and its status.
+---The output and the status of each step.
 ---@param steps page.step[]
 ---@param output string of the script
 ---@return { printed: string, status: integer }[]

@@ -1,4 +1,4 @@
--- Two streams that talk to each other.
+-- Two connected streams.
 local core = require "pintle.core"
 local streams = require "spec.support.stream"
 
@@ -12,7 +12,7 @@ local function merge(...)
   return all
 end
 
--- Over a socket pair, with options for both and for each.
+-- Over a socket pair, with options for both streams and for each.
 function pair.open(both, one, other)
   local near, far = core.socketpair()
   local usual = { framing = "line" }
@@ -29,7 +29,7 @@ function pair.pipes(both, one, other)
     assert(streams.open(merge(usual, both, { read = far_in, write = far_out }, other or {})))
 end
 
--- Sends what `from` has queued, as much of it as `to` must read, and returns the next message.
+-- Sends the queued output of `from`, as much as `to` must read, and returns the next message.
 function pair.pass(from, to)
   while true do
     assert(from:flush() ~= nil)

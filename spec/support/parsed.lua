@@ -1,5 +1,5 @@
--- Loaded first in a process of its own (`lua5.4 -l spec.support.parsed …`), tells on stderr of every Lua file that is
--- parsed from then on: its size, and the module it is for.
+-- Loaded first in a new process (`lua5.4 -l spec.support.parsed …`). Writes the size and the module name of every Lua
+-- file that is parsed after that to stderr.
 
 local find = package.searchers[2]
 

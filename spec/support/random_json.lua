@@ -1,5 +1,4 @@
--- Random documents, within what lua-cjson 2.1.0 can represent: 14 digits, no empty tables, no names that
--- could be taken for indices.
+-- Random documents that lua-cjson 2.1.0 can represent: 14 digits, no empty tables, no names that could be indices.
 local random_json = {}
 
 local pieces = { "a", "Z", " ", "\n", "\t", "\0", '"', "\\", "/", "\127", "é", "€", "😀", "\u{FFFD}", "\1", "name" }
@@ -23,7 +22,7 @@ local function name(i)
   return "n" .. i .. text()
 end
 
--- `null` stands for itself, so that either codec's may be used; `array` marks a list.
+-- `null` is a parameter, so that either codec can be used; `array` marks a list.
 function random_json.value(null, array, depth)
   depth = depth or 0
   local kind = math.random(10)

@@ -1,4 +1,4 @@
--- Random JSON-RPC messages, with what a receiver has to make of their envelope without decoding them.
+-- Random JSON-RPC messages, with what a receiver must find in their envelope without decoding them.
 
 local random_messages = {}
 
@@ -38,7 +38,7 @@ function random_value(depth)
   return "[" .. space() .. table.concat(random_items(depth), ",") .. space() .. "]"
 end
 
--- Each member of an envelope: its text, and what it says.
+-- Each member of an envelope: its text and its meaning.
 local MAKERS = {
   function(calls)
     local id = math.random(calls)
@@ -50,7 +50,7 @@ local MAKERS = {
   function() return pick { '"params"', '"x"', '"ids"', '"i"', '"Id"' }, random_value(0), "other" end,
 }
 
--- What is known once the message is decided, by the rules of csrc/skim.h.
+-- What is known when the kind of the message is decided, by the rules of csrc/skim.h.
 local function take(known, what, id)
   if known.is_decided then return end
   if what == "id" then known.id = id end
@@ -60,8 +60,8 @@ local function take(known, what, id)
   known.is_decided = known.id and (known.method or known.is_uncancellable)
 end
 
----A message over `limit` bytes, and how it is described: its id, the call of this id if it is an answer to one of
----`calls` calls, and whether it is surely an answer.
+---A message over `limit` bytes, and its description: its id, the call of this id if it answers one of `calls` calls,
+---and whether it is certainly an answer.
 ---@param limit integer
 ---@param calls integer
 ---@return string text, string expected

@@ -1,8 +1,7 @@
--- Plays an extension from a script: lua5.4 spec/support/recording_plugin.lua RECORD SCRIPT
--- Each line that it is sent is written to the file RECORD as it came. SCRIPT is a JSON array with one step for each of
--- them: `say` has the lines that it writes then, `complain` what goes to stderr, `exit` the status with which it ends.
--- After the last step it goes on recording, and answers only a shutdown. The end of its input is its own end, and is
--- recorded as such.
+-- Plays an extension by a script: lua5.4 spec/support/recording_plugin.lua RECORD SCRIPT
+-- It writes each line that it reads to the file RECORD. SCRIPT is a JSON array with one step for each of these lines:
+-- `say` has the lines to write, `complain` the text for stderr, `exit` the status to exit with. After the last step it
+-- continues to record, and answers only a shutdown. It exits at the end of its input, and records that.
 local json = require("pintle.core").json
 
 local record = assert(io.open(arg[1], "ab"))

@@ -19,7 +19,7 @@ function schemas.compile(document, options)
   return validate
 end
 
----Fails unless the values before the word "not" are valid, and those after it are not.
+---Fails unless the values before the word "not" are valid, and those after it are invalid.
 ---@param document any
 ---@param texts string[] JSON texts
 ---@param options? pintle.schema.options

@@ -1,5 +1,5 @@
--- A conversation in the hands of a spec: a peer of the core that hands out what arrives one message at a time, and runs
--- no handler. Its policy records messages, and pauses the peer after each.
+-- A peer of the core that a spec controls: it returns received messages one at a time, and runs no handlers. Its policy
+-- records messages, and pauses the peer after each.
 local core = require "pintle.core"
 
 local loop = core.loop
@@ -14,7 +14,8 @@ local function push(message)
   arrived[#arrived + 1] = message
 end
 
--- Answers set events, whose actions are called in the next turn. So are these, and all stay in the order they came in.
+-- An answer sets an event, whose action is called in the next turn. Other messages also wait until then, so that all
+-- stay in the order in which they were received.
 local function record(self, kind, id, what, payload)
   self.stream:pause(true)
   loop.soon(push, { stream = self, kind, id, what, payload })
@@ -90,7 +91,7 @@ function methods:request(waiter, method, params, timeout)
   return id
 end
 
----Gives a call up.
+---Cancels a call.
 ---@return any waiter nil if it does not wait
 function methods:abandon(id)
   local waiter = self.waiters[id]
@@ -118,7 +119,7 @@ function methods:fail(...)
   return ok, message, kind
 end
 
----Whether all is written that was queued.
+---Whether all queued bytes are written.
 ---@return boolean? done, string? message, string? kind
 function methods:flush()
   self.lost = nil

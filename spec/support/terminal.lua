@@ -1,4 +1,4 @@
--- A program at a terminal of its own, which `script` of util-linux makes: keys go in, and what is shown comes out.
+-- A program at its own terminal, which `script` of util-linux makes: specs type keys, and read the screen output.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 
@@ -18,10 +18,10 @@ function terminal.start(command, options)
   return setmetatable({ process = assert(core.spawn(given)), shown = "", at = 1 }, metatable)
 end
 
--- Keys are few, so the terminal takes them at once.
+-- Keys are few bytes, so the terminal accepts them at once.
 function methods:say(keys) assert(self.process.stdin:write(keys) == #keys, "the terminal takes no keys") end
 
--- Waits until this is shown, behind what was expected before; gives what was shown up to its end.
+-- Waits until this text is shown after the text expected before. Returns the output up to its end.
 function methods:expect(text)
   local deadline = core.now() + children.patience
   while true do
@@ -43,7 +43,7 @@ function methods:wait(text)
   assert(is_ready, "not shown in time: " .. text .. "\nbut: " .. self.shown:sub(self.at))
 end
 
--- Its status, and what was shown after what was expected.
+-- Its status, and the output after the last expected text.
 function methods:finish()
   self.shown = self.shown .. children.read(self.process.stdout)
   local code, signal = self.process:wait(children.patience)

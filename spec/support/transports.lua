@@ -1,5 +1,5 @@
--- Every way to a peer, for specs that hold over all of them: each opens a conversation and returns this side of it; the
--- other is a far_side.
+-- Every way to connect, for specs that run over all of them. Each opens a conversation and returns this side of it; the
+-- other side is a far_side.
 local connect = require "pintle.connect"
 local core = require "pintle.core"
 local far_side = require "spec.support.far_side"

@@ -1,4 +1,4 @@
--- Turning the loop until something is so, which has to come about in time.
+-- Turns the loop until a condition is true, and fails if that takes too long.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local loop = require "pintle.loop"

@@ -1,4 +1,4 @@
--- What pintle check says of a plugin, line by line as it comes: it may take longer than anybody is silent.
+-- The report of pintle check, read line by line as it is written, because a check may take long.
 local cli = require "spec.support.cli"
 
 ---@param ... any words; or one process that cli.start has begun with them

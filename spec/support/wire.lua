@@ -1,4 +1,4 @@
--- A stream whose other end is in the hands of the spec, byte by byte.
+-- A stream whose other end is a descriptor that the spec reads and writes.
 local core = require "pintle.core"
 local streams = require "spec.support.stream"
 
@@ -12,13 +12,13 @@ function wire.open(options)
   return assert(streams.open(given)), far
 end
 
--- All of it, which must find room.
+-- Writes the whole text, for which there must be room.
 function wire.write(far, bytes)
   local at = 1
   while at <= #bytes do at = at + assert(far:write(bytes:sub(at))) end
 end
 
--- What a call to receive gave, as one line.
+-- The results of a call to receive, as one line.
 local function describe(kind, id, what, payload)
   if kind == "notification" then return "got " .. what end
   if kind == "noise" then return ("noise %q of %d bytes"):format(payload.text, payload.bytes) end
@@ -28,7 +28,7 @@ local function describe(kind, id, what, payload)
   return ("%s %s %s"):format(kind, id, what)
 end
 
--- Appends all that has arrived to `events`; true unless the stream has come to its end.
+-- Appends all events that have arrived to `events`. Returns true unless the stream has ended.
 function wire.collect(stream, events)
   while true do
     local kind, id, what, payload = stream:receive()
@@ -41,7 +41,7 @@ function wire.collect(stream, events)
   end
 end
 
--- The message that has arrived. A stream that has just read all there was says so once before it asks again.
+-- The message that has arrived. After a read of all input, a stream reports once that there is no more before it reads.
 function wire.next(stream)
   local kind, id, what, payload = stream:receive()
   if kind == false then
@@ -50,7 +50,7 @@ function wire.next(stream)
   return kind, id, what, payload
 end
 
--- The events that come of these pieces and then the end of input; and, last, the framing and the counts.
+-- The events for these pieces and the end of input; then the framing and the counts.
 function wire.play(options, pieces)
   local stream, far <close> = wire.open(options)
   local events = {}

@@ -29,10 +29,7 @@ local function with_operation(fn)
 end
 
 describe("a plugin in the process of its test", function()
-  local nothing_left
-
-  before_each(function() nothing_left = children.stock() end)
-  after_each(function() nothing_left() end)
+  children.leave_nothing()
 
   for _, dialect in ipairs(DIALECTS) do
     it("is called in the dialect " .. dialect, function()
@@ -178,10 +175,7 @@ describe("a plugin in the process of its test", function()
 end)
 
 describe("the file of a plugin", function()
-  local nothing_left
-
-  before_each(function() nothing_left = children.stock() end)
-  after_each(function() nothing_left() end)
+  children.leave_nothing()
 
   -- Hosts a file with this text.
   local function host(text)

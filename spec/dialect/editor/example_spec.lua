@@ -4,10 +4,7 @@ local document = dofile "examples/editor/document.lua"
 local editor = require "spec.support.editor"
 local json = require("pintle.core").json
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function read(path)
   local file <close> = assert(io.open(path))

@@ -5,10 +5,7 @@ local editor = require "spec.support.editor"
 
 local json, frame = core.json, editor.frame
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local INITIALIZED = '{"version":"0.1","jsonrpc":"2.0","id":"1","result":{"server_info":{"name":"greeter",' ..
   '"version":"1.0.0","description":"Says hello"},"methods":[{"name":"greet","description":"Say hello","params":' ..

@@ -10,10 +10,7 @@ local manifest = require "pintle.manifest"
 local pintle = require "pintle"
 local tasks = require "pintle.task"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 -- A session on this peer, as a host creates it.
 local function session_on(peer, options)

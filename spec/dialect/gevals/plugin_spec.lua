@@ -8,10 +8,7 @@ local json = core.json
 local INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"0.0.1"}}'
 local SHUTDOWN = '{"jsonrpc":"2.0","id":3,"method":"shutdown","params":{}}'
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function workshop() return extension.plugin "workshop" end
 

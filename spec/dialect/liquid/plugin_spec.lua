@@ -13,10 +13,7 @@ local GREETER = "examples/greeter/plugin.lua"
 local ENGINE = "spec/support/plugins/lua_for_liquid.lua"
 local INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"version":"1.0"}}'
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function started(script)
   local self = client.start(script)

@@ -6,10 +6,7 @@ local lfs = require "lfs"
 local pintle = require "pintle"
 local turn_until = require "spec.support.turning"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local TODO = "examples/todo-lsp/plugin.lua"
 local URI = "file:///notes.lua"

@@ -16,10 +16,7 @@ local INITIALIZE = '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"pro
 local SHUTDOWN = '{"jsonrpc":"2.0","id":9,"method":"shutdown"}'
 local EXIT = '{"jsonrpc":"2.0","method":"exit"}'
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local function initialized(script, params)
   local server = framed.start(script or LANGUAGE)

@@ -155,10 +155,7 @@ describe("a plugin is meant for Reginald", function()
 end)
 
 describe("a plugin with a name that breaks Reginald", function()
-  local nothing_left
-
-  before_each(function() nothing_left = children.stock() end)
-  after_each(function() nothing_left() end)
+  children.leave_nothing()
 
   local function command(declared, ...)
     return children.lua(([[

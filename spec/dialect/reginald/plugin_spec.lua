@@ -7,10 +7,7 @@ local june_host = require "spec.support.reginald.june_host"
 
 local json = core.json
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local GREETER = { "lua5.4", "examples/greeter/plugin.lua" }
 local WORKBENCH = { "lua5.4", "spec/support/reginald/workbench.lua" }

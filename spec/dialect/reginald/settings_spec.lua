@@ -5,10 +5,7 @@ local json = require("pintle.core").json
 local july_host = require "spec.support.reginald.july_host"
 local lfs = require "lfs"
 
-local nothing_left
-
-before_each(function() nothing_left = children.stock() end)
-after_each(function() nothing_left() end)
+children.leave_nothing()
 
 local CODE = [[
   local pintle = require "pintle"

@@ -1,4 +1,4 @@
--- Says all that it can say on the way.
+-- Sends every kind of message during an operation.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "chatty", version = "1.0.0" }

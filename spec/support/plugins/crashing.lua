@@ -1,4 +1,4 @@
--- A plugin that does not get as far as serving.
+-- A plugin that crashes before it serves.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "crashing", version = "1.0.0" }

@@ -1,9 +1,9 @@
--- Asks its host, in the middle of its own work.
+-- Calls its host during an operation.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "curious", version = "1.0.0" }
 
--- Gives back what the host says to `method`, or what is wrong with it.
+-- Returns the host's result of `method`, or its error.
 plugin:operation("ask", {
   params = {
     type = "object", required = { "method" }, properties = { method = { type = "string" }, params = {} },

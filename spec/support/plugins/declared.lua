@@ -1,4 +1,4 @@
--- A plugin that declares what it gives back, and keeps to it only where it is told to.
+-- A plugin that declares its outputs, and returns other ones on request.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "declared", version = "1.0.0" }

@@ -1,4 +1,4 @@
--- An extension with everything that can be said of one.
+-- An extension with every kind of description.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin {

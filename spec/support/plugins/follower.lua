@@ -1,4 +1,4 @@
--- A plugin that ends with a process it is told of. With "poll" it is on a system that tells of no one's end.
+-- A plugin that ends with the process of a given id. With "poll" the system has no pidfd.
 local core = require "pintle.core"
 local pintle = require "pintle"
 
@@ -20,7 +20,7 @@ plugin:operation("compute", {}, function(_, ctx)
   while true do end
 end)
 
--- Says more than a pipe holds.
+-- Writes more than fits into a pipe.
 plugin:operation("flood", {}, function(_, ctx)
   ctx:log("info", "flooding")
   for _ = 1, 64 do ctx:log("info", ("x"):rep(60000)) end

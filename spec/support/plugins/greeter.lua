@@ -1,4 +1,4 @@
--- A plugin as most are: one operation, and its schema.
+-- A typical plugin: one operation with a schema.
 local pintle = require "pintle"
 local plugin = pintle.plugin { name = "greeter", version = "1.0.0" }
 

@@ -1,4 +1,4 @@
--- A plugin that does not wait long for its own work when its input has ended.
+-- A plugin that does not wait long for its own operations when its input has ended.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "impatient", version = "1.0.0" }

@@ -1,4 +1,4 @@
--- A plugin that wants to handle what its dialect handles.
+-- A plugin that declares methods which its dialect handles itself.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "jealous", version = "1.0.0" }

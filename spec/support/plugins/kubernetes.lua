@@ -1,4 +1,4 @@
--- The extension of the protocol's examples, as far as it can be played.
+-- The extension of the protocol's examples, without a real cluster.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "kubernetes", version = "1.0.0" }

@@ -1,4 +1,4 @@
--- A language server with a bit of everything; what it saw can be asked for.
+-- A language server with many features; a command returns what it has received.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin {

@@ -1,4 +1,4 @@
--- An MCP server with everything beside plain tools: content, resources, prompts, completion, questions and tasks.
+-- An MCP server with features other than plain tools: content, resources, prompts, completion, elicitation and tasks.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "library", version = "1.0.0" }

@@ -1,5 +1,5 @@
--- A plugin with a template engine whose templates are Lua: what the chunk returns is what rendering returns. It is
--- given the environment, the options of render and of compile, and the context.
+-- A plugin with a template engine whose templates are Lua chunks. A chunk gets the environment, the options of render
+-- and of compile, and the context; its results are the results of the render.
 local drops = require "pintle.dialect.liquid.drops"
 local pintle = require "pintle"
 

@@ -1,4 +1,4 @@
--- A plugin that does nothing without its configuration.
+-- A plugin that requires its configuration.
 local pintle = require "pintle"
 local plugin = pintle.plugin { name = "needy", version = "1.0.0", dialects = { reginald = {
   config = { type = "object", properties = { key = { type = "string" } } } } } }

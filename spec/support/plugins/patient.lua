@@ -1,4 +1,4 @@
--- A plugin with an operation that takes long, and one that tells how the last of them ended.
+-- A plugin with an operation that takes long, and one that returns how the last of them ended.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "patient", version = "1.0.0" }
@@ -26,7 +26,7 @@ plugin:operation("steps", {
   return "stepped"
 end)
 
--- What was told to stop is about to, but may not have had its turn yet.
+-- An operation that was stopped may not have had its turn yet.
 plugin:operation("stopped", {}, function(_, ctx)
   while #stopped == 0 do assert(ctx:sleep(0.01)) end
   return table.concat(stopped, " ")

@@ -1,4 +1,4 @@
--- A plugin whose operations take their time, and report progress meanwhile.
+-- A plugin whose operations take long, and report progress.
 local pintle = require "pintle"
 local plugin = pintle.plugin { name = "reporting", version = "1.0.0" }
 
@@ -21,7 +21,7 @@ plugin:operation("work", {
   return "done"
 end)
 
--- It reports once, and then nothing any more.
+-- Reports progress once.
 plugin:operation("stall", {}, function(_, ctx)
   ctx:progress(0.5)
   local _, err = ctx:sleep(3600)

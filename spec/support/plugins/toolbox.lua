@@ -1,4 +1,4 @@
--- A plugin with a tool for everything that an MCP server can do, right or wrong.
+-- A plugin with a tool for every feature of an MCP server, right or wrong.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin {

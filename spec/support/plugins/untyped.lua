@@ -1,4 +1,4 @@
--- A plugin whose schemas of arguments do not say "object", or say it in a list.
+-- A plugin whose schemas of arguments have no type "object", or have it in a list.
 local pintle = require "pintle"
 
 local plugin = pintle.plugin { name = "untyped", version = "1.0.0" }

@@ -1,4 +1,4 @@
--- A plugin with an operation for everything that one can do, right or wrong.
+-- A plugin with an operation for every case, right or wrong.
 local pintle = require "pintle"
 local errors = require "pintle.error"
 

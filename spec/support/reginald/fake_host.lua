@@ -1,5 +1,5 @@
--- What the hosts of both releases have in common: they start a plugin, send each message in two writes, count their ids
--- from 1, and look closely at what comes back.
+-- The common part of the hosts of both releases: they start a plugin, send each message in two writes, count their ids
+-- from 1, and check the responses strictly.
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local strict = require "spec.support.reginald.strict"
@@ -20,13 +20,13 @@ local function write(self, text)
   end
 end
 
--- Sends a body as it is.
+-- Sends a body unchanged.
 function methods:say(body)
   write(self, ("Content-Length: %d\r\n\r\n"):format(#body))
   write(self, body)
 end
 
--- Sends bytes as they are.
+-- Sends bytes unchanged.
 function methods:write(bytes) write(self, bytes) end
 
 local function read_more(self)
@@ -37,7 +37,7 @@ local function read_more(self)
   if text then self.rest = self.rest .. text else children.await(self.process.stdout) end
 end
 
--- The length that a header tells; headers may end in LF alone, and have any case.
+-- The length in a header. Headers may end with LF alone, and be in any case.
 local function length_of(header)
   local length
   for line in (header .. "\n"):gmatch "(.-)\r?\n" do
@@ -62,7 +62,7 @@ function methods:hear()
   return body
 end
 
--- All that it still says, framed, its status and what it complains of; its input is ended.
+-- Closes the input. Returns the rest of the output as frames, the status and stderr.
 function methods:finish()
   if not self.process.stdin:closed() then self.process.stdin:close() end
   local text, complaints = self.rest .. children.read(self.process.stdout), children.read(self.process.stderr)
@@ -92,7 +92,7 @@ local function check(self, message)
   return strict.check(message, message.error ~= nil and FAILURE or RESPONSE, "response")
 end
 
--- The next message that is in order, and whether it answers `id`.
+-- The next valid message, and whether it answers `id`.
 local function next_message(self, id)
   local message = assert(json.decode(self:hear()))
   local ok, mistake = check(self, message)
@@ -104,7 +104,7 @@ local function next_message(self, id)
   return message
 end
 
--- Asks, and waits for the answer: its result, or nil and its error. What is logged meanwhile is kept.
+-- Sends a request and waits for the answer: its result, or nil and its error. Log messages are kept.
 function methods:call(method, params)
   self.id = self.id + 1
   self:say(('{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}'):format(self.id, method, params or "null"))
@@ -128,7 +128,7 @@ end
 
 function methods:notify(method) self:say(('{"jsonrpc":"2.0","method":"%s","params":null}'):format(method)) end
 
--- Shutdown, exit, and the end, with status 0.
+-- Sends shutdown and exit, and expects status 0.
 function methods:stop()
   self:call "shutdown"
   self:notify "exit"

@@ -1,11 +1,11 @@
--- What the plugins of both releases have in common: they read messages, and die of one that is not exactly as it should
--- be. The first argument of the program is a file to which they write down what they are sent, as it came; the others
--- say how they behave:
---   double    each answer comes twice, and answers come that nobody has asked for
+-- The common part of the plugins of both releases: they read messages, and exit at a message that is not exactly as
+-- specified. The first argument is a file to which they write the messages that they read; the others select their
+-- behaviour:
+--   double    each answer is sent twice, and answers without a request are sent
 --   silent    the handshake is not answered
 --   idle      initialize is not answered
 --   refusing  the handshake is refused
---   asking    the host is asked something during a run, and its answer is logged
+--   asking    sends a request to the host during a run, and logs the answer
 --   untrue    a shutdown is answered with {}
 local json = require("pintle.core").json
 local strict = require "spec.support.reginald.strict"
@@ -62,7 +62,7 @@ local function answer(id, member)
   write '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}'
 end
 
--- Asks the host; what it answers, as text.
+-- Sends a request to the host, and returns the answer as text.
 function fake_plugin.ask(method)
   write(('{"jsonrpc":"2.0","id":1,"method":"%s","params":null}'):format(method))
   return json.encode(read())
@@ -91,7 +91,7 @@ local function handle(plugin, message)
   if err then answer(message.id, '"error":' .. json.encode(err)) end
 end
 
--- After a shutdown the real plugin answers each request twice. It looks at the params all the same.
+-- After a shutdown the real plugin answers each request twice, but still checks the params.
 local function refuse(plugin, message)
   if plugin.params[message.method] then must(message.params, plugin.params[message.method], message.method) end
   local body = ('{"jsonrpc":"2.0","id":%d,"error":{"code":-32600,"message":"shut down"}}'):format(message.id)

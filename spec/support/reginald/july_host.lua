@@ -1,11 +1,11 @@
--- A host as of july. One mistake of a plugin stops its reader, and it hangs. Given a manifest.json it makes of it what
--- the real program does: it refuses what that refuses, and sends the settings of all commands along with each run.
+-- A host like july. After one mistake of a plugin it stops reading, and hangs. It uses a manifest.json as the real
+-- program does: it refuses the same mistakes, and sends the settings of all commands with each run.
 local fake_host = require "spec.support.reginald.fake_host"
 local json = require("pintle.core").json
 local lfs = require "lfs"
 local strict = require "spec.support.reginald.strict"
 
--- An object in an attribute has members that it does not know.
+-- An object in an attribute may have unknown members.
 local function plain(value, where)
   local kind = strict.kind(value)
   if kind == "object" or kind == "array" then error({ mistake = where .. ": unexpected " .. kind }, 0) end
@@ -59,7 +59,7 @@ local function add_flag(flags, name, failure)
   flags[name] = true
 end
 
--- A command is found by going down to it, and has the flags of all that were passed on the way.
+-- Finds a command below its parents; it has the flags of all of them.
 local function check_flags(command, above)
   local flags = setmetatable({}, { __index = above })
   for _, item in ipairs(command.config or {}) do
@@ -73,7 +73,7 @@ local function check_flags(command, above)
   for _, nested in ipairs(command.commands or {}) do check_flags(nested, flags) end
 end
 
--- Reads a manifest.json, and `file`, the plugin's table in the host's own file. Raises as the program would end.
+-- Reads a manifest.json, and `file`, the plugin's table in the file of the host. Raises where the program would end.
 function july.load(self, manifest, file)
   local ok, mistake = strict.check(manifest, MANIFEST, "manifest")
   if not ok then error(mistake, 0) end
@@ -98,7 +98,7 @@ local function setting(self, item, value)
   return { value = value, type = item.type, key = item.key }
 end
 
--- The settings of the commands under one come first, each under its name; then its own.
+-- The settings of the subcommands come first, each under its name; then its own.
 local function settings(self, command, file)
   local list = json.array()
   for _, nested in ipairs(command.commands or {}) do
@@ -117,7 +117,7 @@ local function find(list, name)
   error("unknown command: " .. name, 0)
 end
 
--- The command of a name, and the part of the file that is for it.
+-- The command of a name, and its part of the file.
 local function descend(self, name)
   local command, file = self.manifest, self.file
   for part in name:gmatch "[^.]+" do

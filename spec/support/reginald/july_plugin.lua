@@ -1,4 +1,4 @@
--- A plugin as of july: lua5.4 spec/support/reginald/july_plugin.lua [RECORD [BEHAVIOUR…]]
+-- A plugin like july: lua5.4 spec/support/reginald/july_plugin.lua [RECORD [BEHAVIOUR…]]
 local json = require("pintle.core").json
 local fake_plugin = require "spec.support.reginald.fake_plugin"
 local strict = require "spec.support.reginald.strict"

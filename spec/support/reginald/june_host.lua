@@ -1,4 +1,4 @@
--- A host as of june. The fifth mistake of a plugin is its end; an unknown member, also in a log message, is one.
+-- A host like june. It ends at the fifth mistake of a plugin; an unknown member, also in a log message, is a mistake.
 local fake_host = require "spec.support.reginald.fake_host"
 local strict = require "spec.support.reginald.strict"
 

@@ -1,4 +1,4 @@
--- A plugin as of june: lua5.4 spec/support/reginald/june_plugin.lua [RECORD [BEHAVIOUR…]]
+-- A plugin like june: lua5.4 spec/support/reginald/june_plugin.lua [RECORD [BEHAVIOUR…]]
 local json = require("pintle.core").json
 local fake_plugin = require "spec.support.reginald.fake_plugin"
 local strict = require "spec.support.reginald.strict"

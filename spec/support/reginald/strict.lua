@@ -1,6 +1,5 @@
--- What the real programs of Reginald do with JSON: a member that is not known is a mistake, and so is one of a wrong
--- kind. A rule is the name of a kind, a table of rules by member (a "?" behind the name: may be left out), a list of
--- one rule, or a function.
+-- Checks JSON like the real programs of Reginald: an unknown member or a wrong type is a mistake. A rule is the name of
+-- a type, a table of rules by member (with "?" after the name of an optional one), a list of one rule, or a function.
 local json = require("pintle.core").json
 
 local strict = {}
@@ -72,7 +71,7 @@ function strict.empty(value, where)
   if kind(value) ~= "object" or next(value) ~= nil then refuse(where, "{} expected, got %s", json.encode(value)) end
 end
 
--- A config entry: a value that is of its type.
+-- A config entry whose value has its type.
 local function is_of(type_name, value)
   local item = type_name:match "^(%l+)List$"
   if type_name == "bool" then return type(value) == "boolean" end
@@ -85,7 +84,7 @@ local function is_of(type_name, value)
   return true
 end
 
--- The rule of a config entry with these types; `more` are members beside key, value and type.
+-- The rule of a config entry with these types; `more` has members other than key, value and type.
 function strict.entry(types, more)
   local rules = { key = "string", value = "any", type = strict.one_of(table.unpack(types)) }
   for name, rule in pairs(more or {}) do rules[name] = rule end

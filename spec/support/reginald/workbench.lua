@@ -1,4 +1,4 @@
--- A plugin with an operation for everything that Reginald can be given, right or wrong.
+-- A plugin with an operation for every value that Reginald can send, right or wrong.
 local pintle = require "pintle"
 
 local function object(properties, required) return { type = "object", properties = properties, required = required } end
