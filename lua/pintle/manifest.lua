@@ -314,6 +314,7 @@ function methods:nearest(name)
   end
   return best
 end
+manifest.nearest = methods.nearest
 
 -- }======
 

@@ -108,8 +108,8 @@ describe("pintle bench", function()
 
   it("exits with 64 on usage errors", function()
     local WRONG = {
-      [{ "true" }] = "either an operation after --, or --method METHOD expected",
-      [{ "--method", "m", "true", "--", "go" }] = "either an operation after --, or --method METHOD expected",
+      [{ "true" }] = "the operation is missing; name it behind the program and --: pintle bench true -- OPERATION",
+      [{ "--method", "m", "true", "--", "go" }] = "either an operation or --method METHOD, not both",
       [{ "--params", "{}", "true", "--", "go" }] = "--params needs --method METHOD",
       [{ "--args", "{}", "--method", "m", "true" }] = "--args needs an operation",
       [{ "-k", "0", "true", "--", "go" }] = "--in-flight: 1 to 10000 expected",

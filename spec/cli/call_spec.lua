@@ -1,6 +1,7 @@
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
+local folders = require "spec.support.folder"
 local options = require "pintle.cli.options"
 
 local json = core.json
@@ -20,7 +21,7 @@ end
 
 describe("pintle call", function()
   it("prints the result of an operation on stdout and the log on stderr", function()
-    assert.same({ "Hello, Ada\n", 'info  plugin: greeting {"name":"Ada"}\n', 0 },
+    assert.same({ "Hello, Ada\n", 'info  greeter: greeting {"name":"Ada"}\n', 0 },
       call(cli.GREETER, "--", "greet", "name=Ada", "times=2"))
     assert.same({ "Hello, Ada\n", "", 0 },
       call("--log", "error", "--dialect=gevals", "--", cli.GREETER, "--", "greet", "--args", '{"name":"Ada"}'))
@@ -54,7 +55,7 @@ describe("pintle call", function()
   end)
 
   it("exits with 2 when the operation cannot be run or is not answered", function()
-    assert.same({ "", "pintle: bad_plugin ended with status 5: out of cheese\n", 2 },
+    assert.same({ "", "pintle: bad ended with status 5: out of cheese\n", 2 },
       call("--log", "silent", cli.bad "crash_during", "--", "go"))
     local out, err, status = table.unpack(call("--json", plugin 'return nil, { code = 7, message = "x" }', "--", "go"))
     assert.same({ "pintle: x (code 7)\n", 2 }, { err, status })
@@ -63,7 +64,7 @@ describe("pintle call", function()
 
   it("exits with 3 after a timeout", function()
     local out, err, status = table.unpack(call("-t", "0.2s", cli.bad "slow_operation", "--", "go"))
-    assert.same({ "", 'pintle: bad_plugin: no answer to "execute" within 0.2s\n', 3 }, { out, err, status })
+    assert.same({ "", 'pintle: bad: no answer to "execute" within 0.2s\n', 3 }, { out, err, status })
   end)
 
   it("exits with 64 on usage errors, and suggests what would work", function()
@@ -81,6 +82,31 @@ describe("pintle call", function()
     end
     for _, words in ipairs { { "greet", "--args", "{" }, { "greet", "--timeout", "soon" }, {} } do
       assert.equal(64, call(cli.GREETER, "--", words)[3])
+    end
+  end)
+
+  it("suggests the parameter that is misspelt, and where -- is missing", function()
+    assert.same({ "", 'pintle: Invalid params for "greet": property "name" is missing; did you mean name instead of '
+      .. "nmae?\n", 64 }, call(cli.GREETER, "--", "greet", "nmae=Ada"))
+    assert.same({ "", "pintle: the operation is missing; put -- before the operation: "
+      .. "pintle call lua5.4 examples/greeter/plugin.lua -- greet 'name=Ada Lovelace'\n", 64 },
+      call(cli.GREETER, "greet", "name=Ada Lovelace"))
+    assert.same({ "", "pintle: the operation is missing; name it behind the program and --: "
+      .. "pintle call lua5.4 examples/greeter/plugin.lua -- OPERATION\n", 64 }, call(cli.GREETER))
+  end)
+
+  it("calls any method with --method, and prints its result as JSON", function()
+    local params = '{"command":"greet","arguments":[{"name":"Ada"}]}'
+    local method = { "-d", "lsp", "--log", "error", "--method", "workspace/executeCommand" }
+    assert.same({ '"Hello, Ada"\n', "", 0 }, call(method, "--params", params, cli.GREETER))
+    assert.same({ "", "pintle: Method not found: nonsense (code -32601)\n", 2 },
+      call("-d", "lsp", "--method", "nonsense", cli.GREETER))
+    for words, message in pairs {
+      [{ "--method", "m", "true", "--", "go" }] = "either an operation or --method METHOD, not both",
+      [{ "--params", "{}", "true", "--", "go" }] = "--params needs --method METHOD",
+      [{ "--args", "{}", "--method", "m", "true" }] = "--args needs an operation",
+    } do
+      assert.same({ "", ("pintle: %s\n"):format(message), 64 }, call(words))
     end
   end)
 
@@ -130,6 +156,71 @@ describe("pintle call", function()
     children.read(started.process.stderr, "begun\n")
     started.process:kill "TERM"
     assert.same({ "", "pintle: interrupted: go was cancelled\n", 143 }, { started:finish() })
+  end)
+end)
+
+describe("pintle call, of content that is no text,", function()
+  local PNG = "\x89PNG\r\n\x1A\n\0\1\2"
+  local CODE = ([[
+    local png = pintle.bytes(%q)
+    local resource = { uri = "file:///notes/a.bin", blob = pintle.bytes "xyz" }
+    return { content = { "Look:", png, { type = "resource", resource = resource } } }
+  ]]):format(PNG)
+
+  local function call_in(folder, ...)
+    return call("-d", "mcp", "--log", "silent", "-o", folder.path .. "/picture.png", ...)
+  end
+
+  it("announces it by type and size", function()
+    local text = "Look:\n[image: image/png, 11 bytes]\n"
+      .. "[resource file:///notes/a.bin: application/octet-stream, 3 bytes]\n"
+    assert.same({ text, "", 0 }, call("-d", "mcp", plugin(CODE), "--", "go"))
+    assert.same({ "data: [image/png, 11 bytes]\n", "", 0 },
+      call("-d", "gevals", plugin(("return { outputs = { data = pintle.bytes(%q) } }"):format(PNG)), "--", "go"))
+    local out = call("-d", "mcp", "--method", "tools/call", "--params", '{"name":"go","arguments":{}}', plugin(CODE))[1]
+    assert.truthy(out:find('"data": "[image/png, 11 bytes]"', 1, true), out)
+    out = call("-d", "mcp", "--json", "--method", "tools/call", "--params", '{"name":"go","arguments":{}}',
+      plugin(CODE))[1]
+    assert.truthy(out:find('"data": "iVBORw0KGgoAAQI="', 1, true), out)
+  end)
+
+  it("saves it with -o, several in files of their own", function()
+    local folder <close> = folders.new()
+    local path = folder.path .. "/picture"
+    local outcome = call_in(folder, plugin(CODE), "--", "go")
+    assert.same({ ("pintle: saved %s.png [image/png, 11 bytes]\npintle: saved %s-2.png [application/octet-stream, "
+      .. "3 bytes]\n"):format(path, path), 0 }, { outcome[2], outcome[3] })
+    assert.equal(PNG, cli.slurp(path .. ".png"))
+    assert.equal("xyz", cli.slurp(path .. "-2.png"))
+    call("-d", "mcp", "--log", "silent", "-o", folder.path, plugin(CODE), "--", "go")
+    assert.equal(PNG, cli.slurp(folder.path .. "/image-1.png"))
+    assert.equal("xyz", cli.slurp(folder.path .. "/a.bin"))
+  end)
+
+  it("saves the text of a result without such content", function()
+    local folder <close> = folders.new()
+    assert.equal(0, call_in(folder, cli.GREETER, "--", "greet", "name=Ada")[3])
+    assert.equal("Hello, Ada", cli.slurp(folder.path .. "/picture.png"))
+  end)
+
+  it("writes it to stdout with -o -, and the rest to stderr", function()
+    local one = ("return { content = { 'Look:', pintle.bytes(%q) } }"):format(PNG)
+    assert.same({ PNG, "Look:\n[image: image/png, 11 bytes]\n", 0 },
+      call("-d", "mcp", "--log", "silent", "-o", "-", plugin(one), "--", "go"))
+  end)
+
+  it("exits with 2 when it cannot be saved", function()
+    local outcome = call("-d", "mcp", "--log", "silent", "-o", "/nowhere/x.png", plugin(CODE), "--", "go")
+    assert.same({ "pintle: cannot save /nowhere/x.png: No such file or directory\n", 2 }, { outcome[2], outcome[3] })
+  end)
+
+  it("never saves outside of the directory", function()
+    local folder <close> = folders.new()
+    local evil = [[
+      return { content = { { type = "resource", resource = { uri = "file:///a/..", blob = pintle.bytes "x" } } } }
+    ]]
+    assert.equal(0, call("-d", "mcp", "--log", "silent", "-o", folder.path .. "/", plugin(evil), "--", "go")[3])
+    assert.equal("x", cli.slurp(folder.path .. "/file-1.bin"))
   end)
 end)
 

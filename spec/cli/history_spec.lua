@@ -1,4 +1,4 @@
--- The history of the prompt of `pintle run`: saving, secrets, searching; and the width of text.
+-- The history of the prompt of `pintle run`: saving, secrets, searching.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
@@ -6,7 +6,6 @@ local folders = require "spec.support.folder"
 local prompts = require "pintle.cli.run.prompt"
 local is_secret = require("pintle.cli.run").is_secret
 local lfs = require "lfs"
-local terminal = require "pintle.cli.run.terminal"
 
 children.leave_nothing()
 
@@ -146,22 +145,5 @@ describe("a search", function()
     assert.is_nil(search:found())
     search:erase()
     assert.same({ "te", "tea two" }, { search.query, search:found() })
-  end)
-end)
-
-describe("the width of text", function()
-  local width, first, last = terminal.width, terminal.first_columns, terminal.last_columns
-
-  it("is counted in columns of a terminal", function()
-    assert.same({ 0, 3, 1, 6, 2, 1, 3 }, {
-      width "", width "abc", width "ü", width "日本茶", width "😀", width "e\u{301}", width "\xFFab",
-    })
-  end)
-
-  it("limits text at either end, by whole characters", function()
-    assert.same({ "日", "日本", "", "ab" },
-      { first("日本茶", 3), first("日本茶", 4), first("日", 1), first("ab", 9) })
-    assert.same({ "茶", "本茶", "", "ab", "" },
-      { last("日本茶", 3), last("日本茶", 4), last("日", 1), last("ab", 9), last("ab", 0) })
   end)
 end)

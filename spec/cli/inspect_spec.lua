@@ -2,30 +2,34 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
+local folders = require "spec.support.folder"
 
 children.leave_nothing()
 
 local function inspect(...) return cli.outcome(cli.words("inspect", ...)) end
 
 describe("pintle inspect", function()
-  it("shows the manifest of a plugin", function()
-    local table_of_it = [[
+  it("shows what a plugin can do", function()
+    local rest = [[
+Supports binary data, cancelling, partial results, progress.
 
-OPERATION  PARAMETER  TYPE     REQUIRED  DEFAULT  DESCRIPTION
-greet                                             Say hello
-           name       string   yes
-           times      integer  no        1
+OPERATIONS
+  greet
+    Say hello
+      name   string, required
+      times  integer, default 1
 ]]
-    local agreed = "Supports bytes, cancel, parts, progress.\n"
-    assert.same({ "greeter 1.0.0: Says hello\nSpeaks gevals (recognised).\n" .. agreed .. table_of_it, "", 0 },
-      inspect(cli.GREETER))
-    assert.same({ "greeter 1.0.0: Says hello\nSpeaks gevals.\n" .. agreed .. table_of_it, "", 0 },
+    assert.same({ "greeter 1.0.0\nSays hello\nSpeaks gevals (recognised).\n" .. rest, "", 0 }, inspect(cli.GREETER))
+    assert.same({ "greeter 1.0.0\nSays hello\nSpeaks gevals.\n" .. rest, "", 0 },
       inspect("--dialect", "gevals", cli.GREETER))
   end)
 
   it("prints the manifest as JSON", function()
     local out, err, status = table.unpack(inspect("--json", cli.GREETER))
     assert.same({ "", 0 }, { err, status })
+    local page = core.json.decode(out)
+    assert.equal("0.0.1", page.raw_manifest.protocolVersion)
+    page.raw_manifest = nil
     assert.same({
       name = "greeter", version = "1.0.0", description = "Says hello", dialect = "gevals", requires = {},
       capabilities = { "bytes", "cancel", "parts", "progress" }, is_open = false, warnings = {},
@@ -36,7 +40,7 @@ greet                                             Say hello
           properties = { name = { type = "string" }, times = { type = "integer", default = 1 } },
         },
       } },
-    }, core.json.decode(out))
+    }, page)
     assert.truthy(out:find('"requires": [],', 1, true))
   end)
 
@@ -47,7 +51,10 @@ greet                                             Say hello
       plugin:operation("all", { params = { type = "object", required = { "b", "a" }, properties = {
         a = { enum = { "x", 1 } }, b = { type = { "string", "null" }, description = "either" },
         c = { type = "array", items = { type = "number" }, default = pintle.array { 1, 2.5 } },
-        d = true, e = { type = "object", default = { k = "v" } } } } }, print)
+        d = true, e = { type = "object", default = { k = "v" } },
+        f = { type = "array", items = { type = "object", required = { "inner" }, properties = {
+          inner = { type = "string", format = "email" }, n = { type = "integer", minimum = 1, maximum = 9 } } } },
+      } } }, print)
       plugin:operation("none", { description = "does \27[31mnothing" }, print)
       plugin:serve()
     ]]
@@ -55,43 +62,89 @@ greet                                             Say hello
 p 1.0.0
 Speaks gevals (recognised).
 Requires sh, ls.
-Supports bytes, cancel, parts, progress.
+Supports binary data, cancelling, partial results, progress.
 
-OPERATION  PARAMETER  TYPE             REQUIRED  DEFAULT    DESCRIPTION
-all
-           b          string or null   yes                  either
-           a          one of "x", 1    yes
-           c          array of number  no        [1,2.5]
-           d          any              no
-           e          object           no        {"k":"v"}
-none                                                        does ?[31mnothing
+OPERATIONS
+  all
+      b  string or null, required. either
+      a  one of "x", 1; required
+      c  array of number, default [1,2.5]
+      d  any
+      e  object, default {"k":"v"}
+      f  array of object
+        inner  string, email, required
+        n      integer, 1 to 9
+
+  none
+    does ?[31mnothing
 ]], "", 0 }, inspect(children.lua(plugin)))
+  end)
+
+  it("shows instructions, resources, templates and prompts of an MCP server", function()
+    local folder <close> = folders.new()
+    cli.write(folder.path .. "/tea.md", "# Tea\n")
+    local notes = { "lua5.4", "examples/notes-mcp/plugin.lua", folder.path }
+    local out, err, status = table.unpack(inspect("-d", "mcp", notes))
+    assert.same({ "", 0 }, { err, status })
+    assert.truthy(out:find "^notes [%d.]+\nNotes in a folder\nSpeaks mcp[ %d-]*%.\n", out)
+    assert.truthy(out:find("\nSupports completions, logging, prompts, resources (announces", 1, true), out)
+    assert.truthy(out:find "\nINSTRUCTIONS\n  Search before adding", out)
+    assert.truthy(out:find "\n  search  read%-only\n    Find the lines", out)
+    assert.truthy(out:find("\n    returns\n      notes  array of object, required\n        name", 1, true), out)
+    assert.truthy(out:find "\nRESOURCES\n  note:///tea\n    Tea %(text/markdown", out)
+    assert.truthy(out:find "\nTEMPLATES OF RESOURCES\n  note:///", out)
+    assert.truthy(out:find "\nPROMPTS\n  summarize", out)
+    local page = core.json.decode(inspect("-d", "mcp", "--json", notes)[1])
+    assert.equal("note:///tea", page.resources[1].uri)
+    assert.equal("summarize", page.prompts[1].name)
+    assert.truthy(page.raw_manifest.instructions)
+  end)
+
+  it("shows the capabilities of a language server as words", function()
+    local plugin = children.lua [[
+      local plugin = require "pintle".plugin { name = "p", version = "1.0.0", dialects = { lsp = { capabilities = {
+        completionProvider = { triggerCharacters = { ".", ":" } }, oddThingProvider = true, renameProvider = false,
+      } } } }
+      plugin:method("textDocument/hover", print)
+      plugin:method("textDocument/definition", print)
+      plugin:serve()
+    ]]
+    local out = inspect("-d", "lsp", plugin)[1]
+    assert.truthy(out:find "\nSupports completion %(after %. :%), .*go to definition, hover, odd thing", out)
+    assert.is_nil(out:find "rename")
+  end)
+
+  it("prints only the names of operations and their parameters with --names", function()
+    assert.same({ "greet name times\n", "", 0 }, inspect("--names", cli.GREETER))
+  end)
+
+  it("reports lists that cannot be read, and shows the rest", function()
+    local out, err, status = table.unpack(inspect("-d", "mcp", "lua5.4", "examples/notes-mcp/plugin.lua"))
+    assert.equal(0, status)
+    assert.truthy(err:find("pintle: resources/list: the folder is missing", 1, true), err)
+    assert.truthy(out:find "\n  search  read%-only\n", out)
   end)
 
   it("shows why the arguments of an operation are not checked", function()
     local out, err, status = table.unpack(inspect(cli.bad "bad_schema"))
     assert.equal(0, status)
-    assert.truthy(out:find('\nbroken +arguments are not checked: operations.broken.params: .-strnig', 1), out)
+    assert.truthy(out:find "\n  broken\n    arguments are not checked: operations.broken.params: .-strnig", out)
     assert.truthy(err:find("warn  bad_plugin: its manifest:", 1, true), err)
   end)
 
-  it("lists the result of each dialect when none fits", function()
+  it("lists the results of all dialects when none fits", function()
     local out, err, status = table.unpack(inspect(cli.bad "crash_before"))
     assert.same({ "", 2 }, { out, status })
     local command = table.concat(cli.bad "crash_before", " ")
     local lines = { ("pintle: %s speaks none of the dialects that were tried"):format(command) }
-    local tried = err:match "tried\n(.-)\n  stderr "
-    for _, name in ipairs(dialects.names()) do
-      local line = ("  %-9s bad_plugin ended with status 3: cannot find my configuration"):format(name)
-      assert.truthy(("\n" .. tried .. "\n"):find("\n" .. line .. "\n", 1, true), err)
-    end
-    lines[2] = tried
+    lines[2] = "  gevals, mcp, liquid, lsp, reginald, editor: "
+      .. "bad_plugin ended with status 3: cannot find my configuration"
     lines[3] = "  stderr    cannot find my configuration"
     lines[4] = "To skip recognition use --dialect NAME; to wait longer use --start-timeout TIME.\n"
     assert.equal(table.concat(lines, "\n"), err)
     out, err, status = table.unpack(inspect("--start-timeout", "0.2s", cli.bad "silent"))
     assert.same({ "", 2 }, { out, status })
-    assert.truthy(err:find('gevals    bad_plugin: no answer to "initialize" within 0.2s\n', 1, true), err)
+    assert.truthy(err:find('gevals: bad_plugin: no answer to "initialize" within 0.2s\n', 1, true), err)
   end)
 
   it("reports why a plugin of a given dialect fails to start", function()

@@ -1,27 +1,37 @@
 -- The command as a whole: its command line, exit statuses, and finding its modules.
 local children = require "spec.support.children"
 local cli = require "spec.support.cli"
+local folders = require "spec.support.folder"
 local lfs = require "lfs"
+local main = require "pintle.cli.main"
 
 children.leave_nothing()
 
 describe("pintle", function()
   it("prints its version", function()
-    assert.same({ ("pintle %s\n"):format(require "pintle.version"), "", 0 }, cli.outcome { "--version" })
+    for _, word in ipairs { "--version", "version" } do
+      assert.same({ ("pintle %s\n"):format(require "pintle.version"), "", 0 }, cli.outcome { word })
+    end
   end)
 
-  it("prints help for itself and each subcommand", function()
-    local help, complaint, status = cli.run { "help" }
-    assert.same({ "", 0 }, { complaint, status })
-    for name in help:match "Commands:\n(.*)$":gmatch "\n   (%l+) " do
-      if name ~= "help" then
-        local text, _, code = cli.run { "help", name }
-        assert.equal(0, code)
-        assert.truthy(text:find("Usage: pintle " .. name, 1, true), text)
-        assert.equal(text, (cli.run { name, "--help" }))
-      end
+  it("prints an overview of all subcommands, in 80 columns, without arguments", function()
+    local overview = cli.outcome {}
+    assert.same({ "", 0 }, { overview[2], overview[3] })
+    for _, word in ipairs { "help", "--help", "-h" } do assert.same(overview, cli.outcome { word }) end
+    for _, command in ipairs(main.outline().commands) do
+      assert.truthy(overview[1]:find("\n  " .. command.name .. " ", 1, true), command.name)
     end
-    assert.truthy(help:find "\n   inspect ")
+    assert.truthy(overview[1]:find("\nExamples\n  pintle inspect ", 1, true))
+    for line in overview[1]:gmatch "[^\n]+" do assert.truthy(utf8.len(line) <= 80, line) end
+  end)
+
+  it("prints the help of each subcommand", function()
+    for _, command in ipairs(main.outline().commands) do
+      local text, _, code = cli.run { "help", command.name }
+      assert.equal(0, code)
+      assert.truthy(text:find("Usage: pintle " .. command.name, 1, true), text)
+      assert.equal(text, (cli.run { command.name, "--help" }))
+    end
   end)
 
   it("reports usage errors, and names the help command", function()
@@ -31,16 +41,13 @@ describe("pintle", function()
     assert.truthy(err:find("\nMore: pintle help\n", 1, true), err)
     assert.same({ "", [[
 pintle: missing argument 'command'
-Usage: pintle inspect [-d NAME] [--json] [OPTIONS] [--] CMD…
+Usage: pintle inspect [-d NAME] [--json | --names] [OPTIONS] [--] CMD…
 More: pintle help inspect
 ]], 64 }, cli.outcome { "inspect" })
-    assert.same({ "", [[
-pintle: unknown command 'inspct'
-Usage: pintle help [-h] [<command>]
-More: pintle help help
-]], 64 }, cli.outcome { "help", "inspct" })
-    assert.equal(64, (select(3, cli.run {})))
-    assert.equal(64, (select(3, cli.run { "inspect", "--nonsense", "true" })))
+    assert.same({ "", 'pintle: no subcommand "inspct"; did you mean inspect?\n', 64 }, cli.outcome { "help", "inspct" })
+    out, err, status = cli.run { "inspect", "--jsn", "true" }
+    assert.same({ "", 64 }, { out, status })
+    assert.truthy(err:find("pintle: unknown option '--jsn'\nDid you mean '--json'?", 1, true), err)
   end)
 
   it("refuses an empty program name", function()
@@ -50,8 +57,42 @@ More: pintle help help
     } do
       local out, err, status = cli.run(words)
       assert.same({ "", 64 }, { out, status }, words[1])
-      assert.truthy(err:find("pintle: the name of the program is empty\nUsage: pintle " .. words[1], 1, true), err)
+      assert.truthy(err:find("^pintle: the name of the program is empty; [^\n]*\nUsage: pintle " .. words[1]), err)
     end
+  end)
+
+  it("suggests how to write a command that is given as one word", function()
+    local function complaint(...)
+      local out, err, status = cli.run { ... }
+      assert.same({ "", 64 }, { out, status })
+      return err:match "^pintle: ([^\n]*)"
+    end
+    assert.equal("the program is given as a list; write its items as words: pintle inspect lua5.4 'a file' -v",
+      complaint("inspect", '["lua5.4", "a file"]', "-v"))
+    assert.equal('there is no program "lua5.4 x.lua"; write its arguments as words: pintle check lua5.4 x.lua',
+      complaint("check", "lua5.4 x.lua"))
+  end)
+
+  it("suggests a better command for a program that cannot be run", function()
+    local folder <close> = folders.new()
+    local function advice(word)
+      return cli.outcome({}, { command = { lfs.currentdir() .. "/bin/pintle", "inspect", word, "-v" },
+        cwd = folder.path })[2]:match "; ([^\n]*)\n"
+    end
+    cli.write(folder.path .. "/plugin.lua", "")
+    assert.equal("did you mean lua5.4 plugin.lua -v?", advice "plugin.lua")
+    assert(os.execute(("chmod +x %s/plugin.lua"):format(folder.path)))
+    assert.equal("did you mean ./plugin.lua -v?", advice "plugin.lua")
+    assert(lfs.mkdir(folder.path .. "/all"))
+    assert.equal("all is a directory; to start the plugins in it: pintle run all", advice "all")
+    assert.is_nil(advice "nothing")
+  end)
+
+  it("says so if an option of pintle was passed to a program that does not start", function()
+    local _, err = cli.run(cli.words("inspect", "-d", "gevals", children.lua("os.exit(7)", "--json")))
+    assert.truthy(err:find("^pintle: %-%-json was passed to the program; options of pintle come before it\n"), err)
+    _, err = cli.run(cli.words("inspect", "-d", "gevals", children.lua("os.exit(7)", "--other")))
+    assert.is_nil(err:find("was passed", 1, true))
   end)
 
   it("passes options after the program to the plugin", function()

@@ -79,9 +79,10 @@ describe("a plugin of an unknown dialect", function()
     assert.is_nil(dialect)
     assert.equal("protocol", err.kind)
     for _, name in ipairs { "gevals", "aa-lines", "cc-lines" } do
-      assert.truthy(err.message:find(("\n  %s +[^\n]*Method not found"):format((name:gsub("-", "%%-")))), err.message)
+      local pattern = ("\n[^\n]* %s[:,] [^\n]*Method not found"):format((name:gsub("-", "%%-")))
+      assert.truthy(err.message:find(pattern), err.message)
     end
-    assert.matches("\n  bb%-header its messages do not use header framing\n", err.message)
+    assert.matches("\n[^\n]* bb%-header: its messages do not use header framing\n", err.message)
   end)
 
   it("is refused with the system's error when the program cannot be run", function()
@@ -277,7 +278,7 @@ describe("a program that is tried", function()
     local dialect, err = find(program { framing = "header", knows = "nothing", greets = true }, 20)
     assert.is_nil(dialect)
     for _, name in ipairs { "gevals", "mcp", "aa%-lines" } do
-      assert.matches(("\n  %s +its messages do not use line framing\n"):format(name), err.message)
+      assert.matches(("\n[^\n]* %s[:,] [^\n]*its messages do not use line framing\n"):format(name), err.message)
     end
   end)
 
@@ -292,9 +293,7 @@ describe("a program that is tried", function()
   it("is given up at once if it exits at once", function()
     local dialect, err = find(program { ends = true }, 600)
     assert.is_nil(dialect)
-    for _, name in ipairs(dialects.names()) do
-      assert.truthy(err.message:find(("  %-9s lua5.4 ended with status 3"):format(name), 1, true), err.message)
-    end
+    assert.truthy(err.message:find "\n  gevals, mcp, [^\n]*: lua5.4 ended with status 3\n", err.message)
   end)
 end)
 

@@ -86,8 +86,7 @@ A cup of lapsang souchong
   it("describes a plugin, and prints help", function()
     local folder <close> = stage()
     local out = run(folder, "tea\nhelp\n")[1]
-    assert.truthy(out:find "\nbrew +Brew a cup\n", out)
-    assert.truthy(out:find "\n +leaf +string +yes\n", out)
+    assert.truthy(out:find "\n  brew\n    Brew a cup\n      leaf +string, required\n", out)
     assert.truthy(out:find "\nreload +stop all", out)
   end)
 

@@ -84,7 +84,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(151500, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(152000, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.compiler pintle.bytes]], GREETER, INITIALIZE)
   end)
 
@@ -94,7 +94,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(167000, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(167500, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 

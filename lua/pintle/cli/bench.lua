@@ -27,11 +27,7 @@ function bench.define(parser)
 Usage: pintle bench [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] [key:=JSON…]
        pintle bench [-d NAME] --method METHOD [--params JSON] [OPTIONS] [--] CMD…]]
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
-  parser:argument("operation", "The operation to run."):args "?"
-  parser:argument("words", "An argument, as for `pintle call`."):argname "key=value":args "*"
-  parser:option("--args", "All arguments, as a JSON object."):argname "JSON":convert(options.json)
-  parser:option("--method", "Call this method of the protocol instead of an operation."):argname "METHOD"
-  parser:option("--params", "The params of the method, as JSON."):argname "JSON":convert(options.json)
+  options.define_target(parser, "An argument, as for `pintle call`.")
   parser:option("-n --calls", ("Number of calls (default: %d, or no limit with --seconds)."):format(CALLS))
     :argname "N":convert(whole_number)
   parser:option("--seconds", "Start no call after this time, such as 10s."):argname "TIME":convert(options.seconds)
@@ -48,11 +44,8 @@ end
 local function invalid(message) return nil, errors.new("invalid", message) end
 
 local function check_args(args)
-  if (args.method == nil) == (args.operation == nil) then
-    return invalid "either an operation after --, or --method METHOD expected"
-  end
-  if args.params ~= nil and not args.method then return invalid "--params needs --method METHOD" end
-  if args.args ~= nil and not args.operation then return invalid "--args needs an operation" end
+  local ok, err = options.check_target(args)
+  if not ok then return nil, err end
   if args.in_flight < 1 or args.in_flight > MAX_IN_FLIGHT then
     return invalid(("--in-flight: 1 to %d expected"):format(MAX_IN_FLIGHT))
   end
@@ -65,16 +58,16 @@ local function caller_of(args, plugin)
   local timing = { timeout = args.timeout }
   if args.method then
     return function()
-      local _, err = plugin:call(args.method, args.params, timing)
-      return not err, err, err and err.kind
+      local _, problem = plugin:call(args.method, args.params, timing)
+      return not problem, problem, problem and problem.kind
     end
   end
   local operation = plugin.manifest.operations[args.operation]
-  local given, message = options.gather_arguments(args.words, args.args, operation and operation.params)
-  if not given then return invalid(message) end
+  local given, err = options.gather_arguments(args.words, args.args, operation and operation.params)
+  if not given then return nil, err end
   return function()
-    local outcome, err = plugin:execute(args.operation, given, timing)
-    if not outcome then return false, err, err.kind end
+    local outcome, problem = plugin:execute(args.operation, given, timing)
+    if not outcome then return false, problem, problem.kind end
     return outcome.success, outcome.error or outcome.message
   end
 end

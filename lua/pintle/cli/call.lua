@@ -1,102 +1,146 @@
--- pintle call: runs one operation of a plugin.
+-- pintle call: runs one operation of a plugin, or calls any method.
 
 local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
+local attachments = lazy "pintle.cli.attachment"
 local display = lazy "pintle.cli.display"
-local errors = lazy "pintle.error"
 local recognition = lazy "pintle.cli.recognition"
+local suggestions = lazy "pintle.cli.suggestion"
 
-local call = { name = "call", summary = "Run one operation of a plugin.", takes_command = "first" }
+local call = { name = "call", summary = "Run one operation of a plugin, or call any method.", takes_command = "first" }
 
 function call.define(parser)
-  parser:usage "Usage: pintle call [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] [key:=JSON…]"
+  parser:usage [[
+Usage: pintle call [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] [key:=JSON…]
+       pintle call [-d NAME] --method METHOD [--params JSON] [OPTIONS] [--] CMD…]]
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
-  parser:argument("operation", "The operation to run.")
-  parser:argument("words", "An argument, converted to the type in the operation's schema; key:=JSON takes any JSON.")
-    :argname "key=value":args "*"
-  parser:option("--args", "All arguments, as a JSON object."):argname "JSON":convert(options.json)
+  options.define_target(parser, "An argument, converted to the type in the operation's schema; key:=JSON is any JSON.")
   parser:option("-t --timeout", "How long the operation may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
   parser:flag("--json", "Print the outcome or the error as JSON.")
+  parser:option("-o --output", "Save images and other content that is no text, or else the text; - is stdout.")
+    :argname "FILE"
   options.define_starting(parser, "info")
 end
 
--- {====== Arguments ======
+-- {====== Running ======
 
-local function invalid(message) return nil, errors.new("invalid", message) end
+---@class pintle.cli.call.work a call, and what it has returned
+---@field args table of the command line
+---@field console pintle.cli.console where the result is printed
+---@field parts any[] parts of the result, if they are needed at the end
+---@field outcome? pintle.outcome
+---@field result any of a method
 
-local function args_of(args, manifest)
-  local operation = manifest.operations[args.operation]
-  local read, message = options.gather_arguments(args.words, args.args, operation and operation.params)
-  if not read then return invalid(message) end
-  return read
+-- With `-o -`, stdout is for the saved content.
+local function console_for(args, console)
+  if args.output ~= "-" then return console end
+  return setmetatable({ out = console.err }, { __index = console })
 end
 
-local function check_args(args)
-  local ok, message = options.check_arguments(args.args)
-  if not ok then return invalid(message) end
-  return true
+local function on_part(work, part)
+  if work.args.json or work.args.output then work.parts[#work.parts + 1] = part end
+  if not work.args.json then display.show_part(part, work.console) end
+end
+
+local function progress_listener(started, args)
+  local terminal = started.terminal
+  if not terminal.has_bar or args.log == "silent" then return nil end
+  local what = args.operation or args.method
+  return function(fraction, message) terminal.progress(started.label, what, fraction, message) end
+end
+
+local function execute_operation(started, work)
+  local args, manifest = work.args, started.plugin.manifest
+  local operation = manifest.operations[args.operation]
+  local given, err = options.gather_arguments(args.words, args.args, operation and operation.params)
+  if not given then return nil, err end
+  work.outcome, err = started.plugin:execute(args.operation, given, {
+    timeout = args.timeout,
+    on_part = function(part) on_part(work, part) end,
+    on_progress = progress_listener(started, args),
+  })
+  if err then err.message = suggestions.for_operation(err, manifest, args.operation, given) end
+  return work.outcome ~= nil, err
+end
+
+local function call_method(started, work)
+  local args = work.args
+  local timing = { timeout = args.timeout, on_progress = progress_listener(started, args) }
+  local result, err = started.plugin:call(args.method, args.params, timing)
+  work.result = result
+  return err == nil, err
+end
+
+-- Returns whether the call was answered, and the error if it was not.
+local function perform(started, work)
+  local ok, err = (work.args.method and call_method or execute_operation)(started, work)
+  started.terminal.clear()
+  return ok, err
 end
 
 -- }======
 
--- {====== Running ======
+-- {====== The result ======
 
-local function execute_operation(started, args, on_part)
-  local plugin, terminal = started.plugin, started.terminal
-  local given, err = args_of(args, plugin.manifest)
-  if not given then return nil, err end
-  local has_bar = terminal.has_bar and args.log ~= "silent"
-  local outcome
-  outcome, err = plugin:execute(args.operation, given, {
-    timeout = args.timeout,
-    on_part = on_part,
-    on_progress = has_bar and function(fraction, message)
-      terminal.progress(plugin.name, args.operation, fraction, message)
-    end or nil,
-  })
-  terminal.clear()
-  if err and err.kind == "invalid" then err.message = display.error_message(err, plugin.manifest) end
-  return outcome, err
-end
-
-local function report_outcome(outcome, err, args, parts, console)
-  if args.json then
-    console:json(outcome and display.outcome_value(outcome, parts) or display.error_value(err))
-  elseif outcome then
-    display.show_outcome(outcome, args.operation, console)
+-- A result of a method is printed as JSON.
+local function show(work)
+  local args, console = work.args, work.console
+  if args.method then
+    console:json(args.json and work.result or (attachments.extract(work.result)))
+  elseif args.json then
+    console:json(display.outcome_value(work.outcome, work.parts))
+  else
+    display.show_outcome(work.outcome, args.operation, console)
   end
-  if not outcome then return nil, err end
-  return outcome.success and status.DONE or status.FAILED
 end
+
+local function save(work, console)
+  local args = work.args
+  if not args.output then return true end
+  local list = args.method and display.attachments_of_result(work.result)
+    or display.attachments(work.outcome, work.parts)
+  return attachments.save(list, args.output, console)
+end
+
+local function report(ok, err, work, console)
+  if not ok then
+    if work.args.json then work.console:json(display.error_value(err)) end
+    return nil, err
+  end
+  show(work)
+  ok, err = save(work, console)
+  if not ok then return nil, err end
+  return (not work.outcome or work.outcome.success) and status.DONE or status.FAILED
+end
+
+-- }======
 
 ---@param args table
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function call.run(args, console)
-  local ok, wrong = check_args(args)
+  local ok, wrong = options.check_target(args)
   if not ok then return nil, wrong end
   local started
-  local parts = {}
-  local function on_part(part)
-    if args.json then parts[#parts + 1] = part else display.show_part(part, console) end
-  end
-  local signal, outcome, err = status.run_interruptible(function()
+  local work = { args = args, console = console_for(args, console), parts = {} } ---@type pintle.cli.call.work
+  local signal, is_answered, err = status.run_interruptible(function()
     local problem
     started, problem = recognition.start_plugin(args, console)
     if not started then return nil, problem end
-    return execute_operation(started, args, on_part)
+    return perform(started, work)
   end)
-  if started then started.plugin:stop() end
-  if signal and not outcome then
-    console:warn(("interrupted: %s was cancelled"):format(args.operation))
+  if started then
+    if err then started.name_in(err) end
+    started.plugin:stop()
+  end
+  if signal and not is_answered then
+    console:warn(("interrupted: %s was cancelled"):format(args.operation or args.method))
     return status.of_signal(signal)
   end
-  return report_outcome(outcome, err, args, parts, console)
+  return report(is_answered, err, work, console)
 end
-
--- }======
 
 return call

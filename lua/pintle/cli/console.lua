@@ -2,6 +2,7 @@
 
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
+local texts = require "pintle.cli.text"
 
 local core = lazy "pintle.core"
 
@@ -116,19 +117,16 @@ end
 
 local GAP = "  "
 
--- Columns on a terminal, ignoring that some characters are wide.
-local function width(text) return utf8.len(text) or #text end
-
 local function widths_of(rows)
   local widths = {}
   for _, row in ipairs(rows) do
-    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, width(cell)) end
+    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, texts.width(cell)) end
   end
   return widths
 end
 
 local function pad(cell, columns, is_right)
-  local space = (" "):rep(columns - width(cell))
+  local space = (" "):rep(columns - texts.width(cell))
   return is_right and space .. cell or cell .. space
 end
 

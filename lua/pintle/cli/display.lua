@@ -1,142 +1,27 @@
--- Manifests and outcomes of operations, as text for people and as JSON for programs.
+-- Manifests as JSON, and outcomes of operations as text and as JSON.
 
+local attachments = require "pintle.cli.attachment"
 local bytes = require "pintle.bytes"
-local consoles = require "pintle.cli.console"
+local received = require "pintle.dialect.mcp.received"
 local indent = require("pintle.plugin.command").indent
 local json = require("pintle.core").json
 local order = require "pintle.manifest.order"
 
-local harmless = consoles.harmless_line
-
 local display = {}
 
--- {====== Parameters ======
-
-local function encode_list(values)
-  local texts = {}
-  for i, value in ipairs(values) do texts[i] = json.encode(value) end
-  return table.concat(texts, ", ")
-end
-
----The type of a parameter in words, as its schema declares it.
----@param schema any
----@return string
-local function type_of(schema)
-  if type(schema) ~= "table" then return "any" end
-  if type(schema.enum) == "table" then return "one of " .. encode_list(schema.enum) end
-  if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
-  if schema.type == "array" and type(schema.items) == "table" and schema.items.type then
-    return "array of " .. type_of(schema.items)
-  end
-  return type(schema.type) == "string" and schema.type or "any"
-end
-
-local function set_of(list)
-  local set = {}
-  for _, name in ipairs(type(list) == "table" and list or {}) do set[name] = true end
-  return set
-end
-
--- Required parameters first, in the order of the list, then the others by name.
-local function parameter_names(params, required)
-  local names, others = {}, {}
-  for _, name in ipairs(type(params.required) == "table" and params.required or {}) do
-    if params.properties[name] ~= nil then names[#names + 1] = name end
-  end
-  for name in pairs(params.properties) do
-    if not required[name] then others[#others + 1] = name end
-  end
-  table.sort(others)
-  return table.move(others, 1, #others, #names + 1, names)
-end
-
-local function string_or_empty(value) return type(value) == "string" and value or "" end
-
-local function parameter_row(name, schema, is_required)
-  local facts = type(schema) == "table" and schema or {}
-  local default = facts.default ~= nil and json.encode(facts.default) or ""
-  return { "", name, type_of(schema), is_required and "yes" or "no", default, string_or_empty(facts.description) }
-end
-
-local function add_parameters(rows, params)
-  if type(params) ~= "table" or type(params.properties) ~= "table" then return end
-  local required = set_of(params.required)
-  for _, name in ipairs(parameter_names(params, required)) do
-    rows[#rows + 1] = parameter_row(name, params.properties[name], required[name])
-  end
-end
-
--- }======
-
--- {====== Manifests as text ======
-
-local function clean(rows)
-  for _, row in ipairs(rows) do
-    for i, cell in ipairs(row) do row[i] = harmless(cell) end
-  end
-  return rows
-end
-
-local HEADS = { "OPERATION", "PARAMETER", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION" }
-
----A table with one row for each operation and each parameter.
----@param manifest pintle.manifest
----@return string[] lines the heads first
-function display.operation_lines(manifest)
-  local rows = {}
-  for _, name in ipairs(manifest.names) do
-    local operation = manifest.operations[name]
-    local text = operation.problem and "arguments are not checked: " .. operation.problem or operation.description or ""
-    rows[#rows + 1] = { name, "", "", "", "", text }
-    add_parameters(rows, operation.params)
-  end
-  return consoles.table_lines(HEADS, clean(rows))
-end
-
-local function commands_of(manifest)
-  local commands = {}
-  for _, requirement in ipairs(manifest.requires) do
-    if type(requirement) == "table" then commands[#commands + 1] = requirement.command end
-  end
-  return commands
-end
-
-local function capabilities_of(manifest)
+local function sorted_names(map)
   local names = {}
-  for name in pairs(manifest.capabilities) do names[#names + 1] = name end
+  for name in pairs(map) do names[#names + 1] = name end
   table.sort(names)
   return names
 end
-
-local function title(manifest)
-  local line = manifest.version and manifest.name .. " " .. manifest.version or manifest.name
-  return manifest.description and line .. ": " .. manifest.description or line
-end
-
----@param manifest pintle.manifest
----@param dialect string
----@param is_recognised boolean
----@return string[]
-function display.manifest_lines(manifest, dialect, is_recognised)
-  local lines = { title(manifest), ("Speaks %s%s."):format(dialect, is_recognised and " (recognised)" or "") }
-  local function add(format, list)
-    if #list > 0 then lines[#lines + 1] = format:format(table.concat(list, ", ")) end
-  end
-  add("Requires %s.", commands_of(manifest))
-  add("Supports %s.", capabilities_of(manifest))
-  if manifest.is_open then lines[#lines + 1] = "It may offer more operations than it lists." end
-  if #manifest.names == 0 then lines[#lines + 1] = "It lists no operations." end
-  for i, line in ipairs(lines) do lines[i] = harmless(line) end
-  return lines
-end
-
--- }======
 
 -- {====== Manifests as JSON ======
 
 local OPERATION = json.order { "name", "description", "params", "requires", "problem" }
 local MANIFEST = json.order {
-  "name", "version", "description", "dialect", "requires", "capabilities", "is_open", "operations", "warnings",
+  "name", "version", "description", "dialect", "requires", "capabilities", "is_open", "operations", "resources",
+  "resource_templates", "prompts", "warnings", "raw_manifest",
 }
 
 local function operation_value(operation)
@@ -146,16 +31,22 @@ local function operation_value(operation)
   }, OPERATION)
 end
 
+local function list_or_nil(list) return #list > 0 and json.array(list) or nil end
+
 ---@param manifest pintle.manifest
+---@param raw any the manifest as it was received
 ---@param dialect string
+---@param offered pintle.cli.catalogue
 ---@return table
-function display.manifest_value(manifest, dialect)
+function display.manifest_value(manifest, raw, dialect, offered)
   local operations = json.array()
   for i, name in ipairs(manifest.names) do operations[i] = operation_value(manifest.operations[name]) end
   return setmetatable({
     name = manifest.name, version = manifest.version, description = manifest.description, dialect = dialect,
-    requires = json.array(manifest.requires), capabilities = json.array(capabilities_of(manifest)),
-    is_open = manifest.is_open or false, operations = operations, warnings = json.array(manifest.warnings),
+    requires = json.array(manifest.requires), capabilities = json.array(sorted_names(manifest.capabilities)),
+    is_open = manifest.is_open or false, operations = operations, resources = list_or_nil(offered.resources),
+    resource_templates = list_or_nil(offered.templates), prompts = list_or_nil(offered.prompts),
+    warnings = json.array(manifest.warnings), raw_manifest = raw,
   }, MANIFEST)
 end
 
@@ -190,17 +81,10 @@ end
 
 -- {====== Outcomes as text ======
 
+-- A value as text, with an announcement in the place of bytes.
 local function text_of(value)
-  if bytes.is(value) then return tostring(value) end
-  if type(value) == "string" then return value end
-  return indent(json.encode(value))
-end
-
-local function sorted_names(map)
-  local names = {}
-  for name in pairs(map) do names[#names + 1] = name end
-  table.sort(names)
-  return names
+  local shown = attachments.extract(value)
+  return type(shown) == "string" and shown or indent(json.encode(shown))
 end
 
 ---Prints and flushes at once, because the next part may take a while.
@@ -211,12 +95,25 @@ function display.show_part(part, console)
   console:flush()
 end
 
+local function has_more_than_text(content)
+  for _, block in ipairs(content or {}) do
+    if type(block) == "table" and block.type ~= "text" then return true end
+  end
+  return false
+end
+
+-- The message of a result with images and the like would leave these out.
+local function message_of(outcome)
+  if not has_more_than_text(outcome.content) then return outcome.message end
+  return received.text(outcome.content) or outcome.message
+end
+
 ---Prints the message and the outputs on stdout, and the reason of a failure on stderr.
 ---@param outcome pintle.outcome
 ---@param operation string
 ---@param console pintle.cli.console
 function display.show_outcome(outcome, operation, console)
-  local message = outcome.message
+  local message = message_of(outcome)
   if not outcome.success then
     local reason = outcome.error or message or "no reason given"
     console:warn(("%s failed: %s"):format(operation, reason))
@@ -230,17 +127,26 @@ function display.show_outcome(outcome, operation, console)
   if not is_shown and outcome.result ~= nil then console:print_foreign(text_of(outcome.result)) end
 end
 
----The message of an error about an operation, with a suggestion if the operation does not exist.
----@param err pintle.error of kind "invalid"
----@param manifest pintle.manifest
----@return string message
-function display.error_message(err, manifest)
-  local name = type(err.data) == "table" and err.data.suggestion
-  if name then return ("%s; did you mean %s?"):format(err.message, name) end
-  if err.code == -32601 and err.kind == "invalid" and #manifest.names > 0 then
-    return ("%s; available: %s"):format(err.message, table.concat(manifest.names, ", "))
-  end
-  return err.message
+---What `--output` saves of an outcome: the bytes in it; without any, its message.
+---@param outcome pintle.outcome
+---@param parts any[] parts of the result that arrived before
+---@return pintle.cli.attachment[]
+function display.attachments(outcome, parts)
+  local list = {}
+  for _, part in ipairs(parts) do attachments.extract(part, list) end
+  attachments.extract(outcome.content, list)
+  attachments.extract(outcome.outputs, list)
+  if list[1] or not outcome.message then return list end
+  return { { bytes = bytes.new(outcome.message), type = "text/plain" } }
+end
+
+---What `--output` saves of the result of a method: the bytes in it; without any, its JSON.
+---@param result any
+---@return pintle.cli.attachment[]
+function display.attachments_of_result(result)
+  local _, list = attachments.extract(result)
+  if list[1] then return list end
+  return { { bytes = bytes.new(indent(json.encode(result)) .. "\n"), type = "application/json" } }
 end
 
 -- }======

@@ -6,6 +6,7 @@ local lazy = require "pintle.lazy"
 local status = require "pintle.cli.status"
 
 local dialects = lazy "pintle.dialect"
+local suggestions = lazy "pintle.cli.suggestion"
 
 ---A subcommand, in the module pintle.cli.NAME.
 ---@class pintle.cli.command
@@ -17,26 +18,32 @@ local dialects = lazy "pintle.dialect"
 ---@field run fun(args: table, console: pintle.cli.console): integer?, pintle.error? returns the exit status or an
 ---error; the message of an error with `is_text` has several lines and is printed unchanged
 
-local COMMANDS = {
-  "inspect", "call", "check", "bench", "run", "new", "trace", "show", "view", "replay", "doctor", "completion",
-  "manual",
+local main = {}
+
+---The subcommands, in the groups and the order of the overview.
+main.GROUPS = {
+  { "Use a plugin", "inspect", "call", "run" },
+  { "Write and test a plugin", "new", "check", "bench" },
+  { "Record a conversation", "trace", "show", "view", "replay" },
+  { "Look after pintle", "doctor", "completion", "manual", "help", "version" },
 }
 
-local main = {}
+---@type pintle.cli.command
+local version = { name = "version", summary = "Print the version.", define = function() end }
+
+function version.run(_, console)
+  console:print("pintle " .. require "pintle.version")
+  return status.DONE
+end
 
 -- {====== The parser ======
 
-local function load_command(name) return require("pintle.cli." .. name) end
+local function load_command(name) return name == "version" and version or require("pintle.cli." .. name) end
 
 local function raise_usage_error(parser, message)
   local command = parser._parent and " " .. parser._name or ""
   local text = ("%s\n%s\nMore: pintle help%s"):format(message, parser:get_usage(), command)
   error(errors.new("invalid", text, { is_text = true }), 0)
-end
-
-local function show_version()
-  print("pintle " .. require "pintle.version")
-  os.exit(0)
 end
 
 -- argparse appends defaults after the period of a description; they belong inside the sentence.
@@ -60,16 +67,19 @@ end
 ---@return table parser, table<string, pintle.cli.command> commands, table<string, table> parsers by name
 function main.parser()
   local parser = require "argparse"("pintle", "Inspects, calls, tests and traces plugins.")
+  parser:usage "Usage: pintle COMMAND [OPTIONS] [ARGUMENTS]"
   parser:help_max_width(100):command_target "name"
-  parser:flag("--version", "Print the version and exit."):action(show_version)
-  parser:add_help_command()
-  local commands, parsers = {}, {}
-  for _, name in ipairs(COMMANDS) do
-    commands[name] = load_command(name)
-    parsers[name] = add_command(parser, commands[name])
-  end
+  parser:flag("--version", "Print the version and exit.") -- both are replaced by the subcommand (`read_words`)
   parser.error = raise_usage_error
-  for _, sub in ipairs(parser._commands) do sub.error = raise_usage_error end -- `help` reports its own errors
+  local commands, parsers = {}, {}
+  for _, group in ipairs(main.GROUPS) do
+    for i = 2, #group do
+      local name = group[i]
+      commands[name] = load_command(name)
+      parsers[name] = add_command(parser, commands[name])
+      parsers[name].error = raise_usage_error
+    end
+  end
   return parser, commands, parsers
 end
 
@@ -133,7 +143,11 @@ end
 
 -- {====== Running ======
 
+-- What stands alone on the command line, and the subcommand that is meant.
+local ALONE = { ["--version"] = { "version" }, ["--help"] = { "help" }, ["-h"] = { "help" } }
+
 local function read_words(list, parser, commands, parsers)
+  list = list[1] == nil and { "help" } or not list[2] and ALONE[list[1]] or list
   local command = commands[list[1]]
   if not command or not command.takes_command then return parser:parse(list) end
   local own, plugin_command = split_words(parsers[command.name], list, command.takes_command == "first")
@@ -145,16 +159,29 @@ end
 local function parse_words(list)
   local parser, commands, parsers = main.parser()
   local args = read_words(list, parser, commands, parsers)
-  if args.command and args.command[1] == "" then
-    raise_usage_error(parsers[args.name], "the name of the program is empty")
+  local fault = args.command and suggestions.for_command(args.command, args.name)
+  if fault then raise_usage_error(parsers[args.name], fault) end
+  return commands[args.name], args, parsers[args.name]
+end
+
+-- A plugin that did not start may have got options that were meant for pintle.
+local NOT_STARTED = { closed = true, protocol = true, timeout = true }
+
+local function note_options(command, parser, err, console)
+  local by_name = NOT_STARTED[err.kind] and count_arguments(parser) or {}
+  for i = 2, #command do
+    local name = command[i]:match "^%-%-[%w-]+"
+    if name and by_name[name] then
+      return console:warn(("%s was passed to the program; options of pintle come before it"):format(name))
+    end
   end
-  return commands[args.name], args
 end
 
 local function run_command(list, console)
-  local command, args = parse_words(list)
+  local command, args, parser = parse_words(list)
   local code, err = command.run(args, console)
   if code then return code end
+  note_options(args.command or {}, parser, err, console)
   error(err, 0)
 end
 
@@ -287,16 +314,15 @@ function main.outline()
     local module = modules[command._name]
     outline.commands[i] = {
       name = command._name, description = command:_get_description(),
-      usage = command:get_usage():gsub("^Usage: ", ""):gsub("%s+", " "),
+      usage = command:get_usage():gsub("^Usage: ", ""):gsub("\n.*", ""):gsub("%s+", " "),
       options = options_of(command), arguments = arguments_of(command),
       takes_command = module ~= nil and module.takes_command ~= nil,
     }
-    if command._is_help_command then
-      outline.commands[i].arguments[1].value = { label = "COMMAND", kind = "words", words = {} }
-    end
   end
   for _, command in ipairs(outline.commands) do
-    if command.name == "help" then command.arguments[1].value.words = names_of(outline.commands) end
+    if command.name == "help" then
+      command.arguments[1].value = { label = "COMMAND", kind = "words", words = names_of(outline.commands) }
+    end
   end
   return outline
 end

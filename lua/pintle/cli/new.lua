@@ -10,7 +10,7 @@ local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local lfs = lazy "lfs"
 
-local new = { name = "new", summary = "Create a plugin: a directory with a plugin that runs, and its spec." }
+local new = { name = "new", summary = "Create a plugin that runs, with its spec and a README." }
 
 function new.define(parser)
   parser:argument("folder", "The name of the plugin; of a path, the last part is the name.")

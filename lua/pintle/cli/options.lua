@@ -4,9 +4,13 @@ local lazy = require "pintle.lazy"
 
 local core = lazy "pintle.core"
 local duration = lazy "pintle.duration"
+local errors = lazy "pintle.error"
 local lfs = lazy "lfs"
+local suggestions = lazy "pintle.cli.suggestion"
 
 local options = {}
+
+local function invalid(message) return nil, errors.new("invalid", message) end
 
 ---@param text string seconds, or a duration such as 1m30s
 ---@return number?, string? message
@@ -184,18 +188,45 @@ end
 ---@param words string[]
 ---@param given any value of `--args`, if it is given
 ---@param schema any
----@return table?, string? message
+---@return table?, pintle.error?
 function options.gather_arguments(words, given, schema)
-  local ok, message = options.check_arguments(given)
-  if not ok then return nil, message end
-  local args
-  args, message = options.read_arguments(words, schema)
-  if not args then return nil, message end
+  local args, message = options.read_arguments(words, schema)
+  if not args then return invalid(message) end
   for name, value in pairs(given or {}) do
-    if args[name] ~= nil then return nil, name .. " is given twice" end
+    if args[name] ~= nil then return invalid(name .. " is given twice") end
     args[name] = value
   end
   return args
+end
+
+-- }======
+
+-- {====== What to call: an operation or a method ======
+
+---Defines the arguments and options that `check_target` checks.
+---@param parser table
+---@param description string of an argument of the operation
+function options.define_target(parser, description)
+  parser:argument("operation", "The operation to run."):args "?"
+  parser:argument("words", description):argname "key=value":args "*"
+  parser:option("--args", "All arguments, as a JSON object."):argname "JSON":convert(options.json)
+  parser:option("--method", "Call this method of the protocol instead of an operation."):argname "METHOD"
+  parser:option("--params", "The params of the method, as JSON."):argname "JSON":convert(options.json)
+end
+
+---@param args table
+---@return true?, pintle.error?
+function options.check_target(args)
+  if args.method and args.operation then return invalid "either an operation or --method METHOD, not both" end
+  if not args.method and not args.operation then
+    local advice = suggestions.for_missing_dashes(args.command, args.name)
+    return invalid("the operation is missing; " .. advice)
+  end
+  if args.params ~= nil and not args.method then return invalid "--params needs --method METHOD" end
+  if args.args ~= nil and args.method then return invalid "--args needs an operation" end
+  local ok, message = options.check_arguments(args.args)
+  if not ok then return invalid(message) end
+  return true
 end
 
 -- }======

@@ -350,15 +350,29 @@ local function choose(search, wait_for_change)
   end
 end
 
-local function refusal(search, names)
-  local lines = { ("%s speaks none of the dialects that were tried"):format(table.concat(search.start.command, " ")) }
-  local stderr
+-- The errors of the dialects, as they were tried: each message once, with the dialects that it is about.
+local function collect_errors(search, names)
+  local list, by_message, stderr = {}, {}, nil
   for _, name in ipairs(names) do
     for _, lane in ipairs(search.lanes) do
       local err = lane.errs[name]
-      if err then lines[#lines + 1] = ("  %-9s %s"):format(name, tostring(err)) end
+      local message = err and tostring(err)
+      if message and not by_message[message] then
+        by_message[message] = { message = message }
+        list[#list + 1] = by_message[message]
+      end
+      if message then table.insert(by_message[message], name) end
       stderr = stderr or err and err.stderr
     end
+  end
+  return list, stderr
+end
+
+local function refusal(search, names)
+  local found, stderr = collect_errors(search, names)
+  local lines = { ("%s speaks none of the dialects that were tried"):format(table.concat(search.start.command, " ")) }
+  for _, item in ipairs(found) do
+    lines[#lines + 1] = ("  %s: %s"):format(table.concat(item, ", "), item.message)
   end
   for _, line in ipairs(stderr or {}) do lines[#lines + 1] = "  stderr    " .. line end
   lines[#lines + 1] = "To skip recognition use --dialect NAME; to wait longer use --start-timeout TIME."
@@ -409,33 +423,65 @@ local function add_stderr(err, log_level)
   return err
 end
 
-local function start_known(args, start, terminal)
+local function start_known(args, start, on_entry)
   local ok, message = dialects.get(args.dialect)
   if not ok then return nil, errors.new("invalid", message) end
-  local host = require "pintle.host" { dialect = args.dialect, log = terminal.entry, verbosity = args.log,
+  local host = require "pintle.host" { dialect = args.dialect, log = on_entry, verbosity = args.log,
     extensions = true, handshake_timeout = args.start_timeout }
   local plugin, err = host:start(start)
   if not plugin then return nil, add_stderr(err, args.log) end
   return plugin, args.dialect
 end
 
+local function suggest_program(err, command)
+  local advice = err.kind == "spawn" and require("pintle.cli.suggestion").for_spawn(command)
+  if advice then err.message = ("%s; %s"):format(err.message, advice) end
+  return err
+end
+
+-- The host names a plugin by its program, so that many are called "plugin". Messages have the name in its manifest.
+local function name_in(plugin, message)
+  local rest = message:sub(1, #plugin.name) == plugin.name and message:match("^[: ].*$", #plugin.name + 1)
+  return rest and plugin.manifest.name .. rest or message
+end
+
+---@class pintle.cli.started
+---@field plugin pintle.hosted
+---@field dialect string
+---@field is_recognised boolean
+---@field terminal pintle.terminal
+---@field label string the name in its manifest
+---@field name_in fun(err: pintle.error): pintle.error puts this name into the message
+
 ---Starts the plugin that the command line names. The caller has to stop it.
 ---@param args table the parsed options, and `command`
 ---@param console pintle.cli.console
----@return { plugin: pintle.hosted, dialect: string, is_recognised: boolean, terminal: pintle.terminal }?, pintle.error?
-function recognition.start_plugin(args, console)
+---@param on_entry? fun(entry: pintle.entry) default: prints to the terminal
+---@return pintle.cli.started?, pintle.error?
+function recognition.start_plugin(args, console, on_entry)
   local terminal = require("pintle.host.log").terminal()
+  local started = { is_recognised = not args.dialect, terminal = terminal } ---@type pintle.cli.started
+  local show = on_entry or terminal.entry
+  local function log(entry)
+    if started.plugin and entry.plugin == started.plugin.name then entry.plugin = started.label end
+    return show(entry)
+  end
   local start = { command = args.command, config = args.config, env = console:plugin_environment(),
     stop_timeouts = recognition.STOP_TIMEOUTS }
   local plugin, dialect
   if args.dialect then
-    plugin, dialect = start_known(args, start, terminal)
+    plugin, dialect = start_known(args, start, log)
   else
-    plugin, dialect = recognition.recognise { start = start, start_timeout = args.start_timeout, log = terminal.entry,
+    plugin, dialect = recognition.recognise { start = start, start_timeout = args.start_timeout, log = log,
       verbosity = args.log }
   end
-  if not plugin then return nil, dialect end
-  return { plugin = plugin, dialect = dialect, is_recognised = not args.dialect, terminal = terminal }
+  if not plugin then return nil, suggest_program(dialect, args.command) end
+  started.plugin, started.dialect, started.label = plugin, dialect, plugin.manifest.name
+  function started.name_in(err)
+    err.message = name_in(plugin, err.message)
+    return err
+  end
+  return started
 end
 
 -- }======

@@ -11,12 +11,14 @@ local display = lazy "pintle.cli.display"
 local errors = lazy "pintle.error"
 local log = lazy "pintle.host.log"
 local loop = lazy "pintle.loop"
+local pages = lazy "pintle.cli.page"
 local prompts = lazy "pintle.cli.run.prompt"
 local recognition = lazy "pintle.cli.recognition"
+local suggestions = lazy "pintle.cli.suggestion"
 local tasks = lazy "pintle.task"
 local terminals = lazy "pintle.cli.run.terminal"
 
-local run = { name = "run", summary = "Start the plugins in a directory, and run their operations from a prompt." }
+local run = { name = "run", summary = "Start a plugin, or all in a directory, with a prompt." }
 
 function run.define(parser)
   parser:argument("directory", "The directory of the plugins: programs, and directories with a manifest.json.")
@@ -196,7 +198,10 @@ function COMMANDS.reload(self)
 end
 
 local function describe(self, plugin)
-  self.console:print_lines(display.operation_lines(plugin.manifest))
+  local sheet = pages.new(self.console)
+  sheet:head(plugin.manifest, plugin.raw_manifest, self.dialect, false)
+  sheet:operations(plugin.manifest)
+  sheet:print()
   return status.DONE
 end
 
@@ -217,7 +222,7 @@ local function execute(self, plugin, operation, words)
     display.show_outcome(outcome, operation, self.console)
     return outcome.success and status.DONE or status.FAILED
   end
-  if err.kind == "invalid" then err.message = display.error_message(err, plugin.manifest) end
+  err.message = suggestions.for_operation(err, plugin.manifest, operation, args)
   return nil, err
 end
 
@@ -330,8 +335,8 @@ end
 local function new_shell(args, console, terminal, on_entry)
   local host = require "pintle.host" { dialect = args.dialect, log = on_entry, verbosity = args.log, extensions = true,
     stop_timeouts = recognition.STOP_TIMEOUTS, handshake_timeout = args.start_timeout }
-  return setmetatable({ host = host, directory = args.directory, timeout = args.timeout, console = console,
-    terminal = terminal, is_over = false }, metatable)
+  return setmetatable({ host = host, dialect = args.dialect, directory = args.directory, timeout = args.timeout,
+    console = console, terminal = terminal, is_over = false }, metatable)
 end
 
 -- {====== Commands from stdin ======

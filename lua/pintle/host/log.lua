@@ -99,8 +99,7 @@ function log.terminal()
   function terminal.progress(plugin, operation, fraction, message)
     fraction = math.max(0, math.min(1, fraction))
     io.stderr:write(CLEAR_LINE, bar(plugin, operation, fraction, message))
-    is_drawn = fraction < 1
-    if not is_drawn then io.stderr:write "\n" end
+    is_drawn = true
   end
 
   return terminal

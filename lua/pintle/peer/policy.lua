@@ -29,7 +29,7 @@ end
 ---@return pintle.error
 function policy.overdue(self, id, method, timeout)
   send_cancellation(self, id, "timeout")
-  local message = ("no answer to %q within %gs"):format(method, timeout)
+  local message = ("no answer to %q within %gs"):format(method, math.floor(timeout * 1000 + 0.5) / 1000)
   if self.name then message = self.name .. ": " .. message end
   return errors.new("timeout", message, { elapsed = timeout, noise = self.noise })
 end

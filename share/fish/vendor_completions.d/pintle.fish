@@ -12,7 +12,7 @@ function __pintle_at
             continue
         end
         switch "$command:$word"
-            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--start-timeout' 'inspect:--log' 'call:--args' 'call:-t' 'call:--timeout' 'call:-d' 'call:--dialect' 'call:--config' 'call:--start-timeout' 'call:--log' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--root' 'check:--only' 'check:-t' 'check:--timeout' 'check:--start-timeout' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--start-timeout' 'bench:--log' 'run:-d' 'run:--dialect' 'run:-t' 'run:--timeout' 'run:--start-timeout' 'run:--log' 'new:-d' 'new:--dialect' 'trace:-o' 'trace:--output' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
+            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--start-timeout' 'inspect:--log' 'call:--args' 'call:--method' 'call:--params' 'call:-t' 'call:--timeout' 'call:-o' 'call:--output' 'call:-d' 'call:--dialect' 'call:--config' 'call:--start-timeout' 'call:--log' 'run:-d' 'run:--dialect' 'run:-t' 'run:--timeout' 'run:--start-timeout' 'run:--log' 'new:-d' 'new:--dialect' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--root' 'check:--only' 'check:-t' 'check:--timeout' 'check:--start-timeout' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--start-timeout' 'bench:--log' 'trace:-o' 'trace:--output' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
                 set is_value true
             case '*:-*'
             case ':*'
@@ -32,13 +32,12 @@ complete -c pintle -f
 
 complete -c pintle -n '__pintle_at \'\'' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at \'\'' -l version -d 'Print the version and exit'
-complete -c pintle -n "__pintle_at ''" -a help -d 'Show help for commands'
-complete -c pintle -n "__pintle_at ''" -a inspect -d 'Start a plugin, and show its manifest'
-complete -c pintle -n "__pintle_at ''" -a call -d 'Run one operation of a plugin'
+complete -c pintle -n "__pintle_at ''" -a inspect -d 'Show what a plugin can do: its operations, resources and prompts'
+complete -c pintle -n "__pintle_at ''" -a call -d 'Run one operation of a plugin, or call any method'
+complete -c pintle -n "__pintle_at ''" -a run -d 'Start a plugin, or all in a directory, with a prompt'
+complete -c pintle -n "__pintle_at ''" -a new -d 'Create a plugin that runs, with its spec and a README'
 complete -c pintle -n "__pintle_at ''" -a check -d 'Test whether a plugin conforms to its protocol'
 complete -c pintle -n "__pintle_at ''" -a bench -d 'Measure how long calls of a plugin take'
-complete -c pintle -n "__pintle_at ''" -a run -d 'Start the plugins in a directory, and run their operations from a prompt'
-complete -c pintle -n "__pintle_at ''" -a new -d 'Create a plugin: a directory with a plugin that runs, and its spec'
 complete -c pintle -n "__pintle_at ''" -a trace -d 'Run a plugin for its host, and record their messages'
 complete -c pintle -n "__pintle_at ''" -a show -d 'Print a recording'
 complete -c pintle -n "__pintle_at ''" -a view -d 'Make an HTML page of a recording'
@@ -46,12 +45,12 @@ complete -c pintle -n "__pintle_at ''" -a replay -d 'Play one side of a recordin
 complete -c pintle -n "__pintle_at ''" -a doctor -d 'Show what is installed and what is missing'
 complete -c pintle -n "__pintle_at ''" -a completion -d 'Print the completion script of a shell'
 complete -c pintle -n "__pintle_at ''" -a manual -d 'Print the manual page, for `man -l -`'
-
-complete -c pintle -n '__pintle_at help' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at help 0' -x -a 'help inspect call check bench run new trace show view replay doctor completion manual'
+complete -c pintle -n "__pintle_at ''" -a help -d 'Print this overview, or the help of a subcommand'
+complete -c pintle -n "__pintle_at ''" -a version -d 'Print the version'
 
 complete -c pintle -n '__pintle_at inspect 0' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at inspect 0' -l json -d 'Print the manifest as JSON'
+complete -c pintle -n '__pintle_at inspect 0' -l json -d 'Print the page as JSON'
+complete -c pintle -n '__pintle_at inspect 0' -l names -d 'Print only the operations, one a line, with their parameters'
 complete -c pintle -n '__pintle_at inspect 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
 complete -c pintle -n '__pintle_at inspect 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at inspect 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
@@ -61,14 +60,29 @@ complete -c pintle -n '__pintle_at inspect +' -F
 
 complete -c pintle -n '__pintle_at call 0' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at call 0' -l args -x -d 'All arguments, as a JSON object'
+complete -c pintle -n '__pintle_at call 0' -l method -x -d 'Call this method of the protocol instead of an operation'
+complete -c pintle -n '__pintle_at call 0' -l params -x -d 'The params of the method, as JSON'
 complete -c pintle -n '__pintle_at call 0' -s t -l timeout -x -d 'How long the operation may take, such as 1m30s (default: 60s)'
 complete -c pintle -n '__pintle_at call 0' -l json -d 'Print the outcome or the error as JSON'
+complete -c pintle -n '__pintle_at call 0' -s o -l output -r -F -d 'Save images and other content that is no text, or else the text; - is stdout'
 complete -c pintle -n '__pintle_at call 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
 complete -c pintle -n '__pintle_at call 0' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at call 0' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at call 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
 complete -c pintle -n '__pintle_at call 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at call +' -F
+
+complete -c pintle -n '__pintle_at run' -s h -l help -d 'Show this help message and exit'
+complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugins (default: gevals)'
+complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an operation may take, such as 1m30s (default: 60s)'
+complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
+complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
+complete -c pintle -n '__pintle_at run' -l no-history -d 'Do not save entered lines'
+complete -c pintle -n '__pintle_at run 0' -x -a '(__fish_complete_directories (commandline -ct))'
+
+complete -c pintle -n '__pintle_at new' -s h -l help -d 'Show this help message and exit'
+complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: gevals)'
+complete -c pintle -n '__pintle_at new 0' -x
 
 complete -c pintle -n '__pintle_at check 0' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at check 0' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
@@ -101,18 +115,6 @@ complete -c pintle -n '__pintle_at bench 0' -l start-timeout -x -d 'How long the
 complete -c pintle -n '__pintle_at bench 0' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: silent)'
 complete -c pintle -n '__pintle_at bench 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at bench +' -F
-
-complete -c pintle -n '__pintle_at run' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugins (default: gevals)'
-complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an operation may take, such as 1m30s (default: 60s)'
-complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
-complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
-complete -c pintle -n '__pintle_at run' -l no-history -d 'Do not save entered lines'
-complete -c pintle -n '__pintle_at run 0' -x -a '(__fish_complete_directories (commandline -ct))'
-
-complete -c pintle -n '__pintle_at new' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: gevals)'
-complete -c pintle -n '__pintle_at new 0' -x
 
 complete -c pintle -n '__pintle_at trace 0' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at trace 0' -s o -l output -r -F -d 'The file to write; %p in it becomes the process id of the program (default: pintle-trace-DATE-TIME-PID.jsonl)'
@@ -150,3 +152,8 @@ complete -c pintle -n '__pintle_at completion' -s h -l help -d 'Show this help m
 complete -c pintle -n '__pintle_at completion 0' -x -a 'bash fish zsh'
 
 complete -c pintle -n '__pintle_at manual' -s h -l help -d 'Show this help message and exit'
+
+complete -c pintle -n '__pintle_at help' -s h -l help -d 'Show this help message and exit'
+complete -c pintle -n '__pintle_at help 0' -x -a 'inspect call run new check bench trace show view replay doctor completion manual help version'
+
+complete -c pintle -n '__pintle_at version' -s h -l help -d 'Show this help message and exit'

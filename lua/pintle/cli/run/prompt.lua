@@ -4,6 +4,7 @@ local consoles = require "pintle.cli.console"
 local core = require "pintle.core"
 local lfs = require "lfs"
 local terminal = require "pintle.cli.run.terminal"
+local texts = require "pintle.cli.text"
 
 local prompts = {}
 
@@ -307,16 +308,16 @@ end
 
 -- The text before the line; during a search it shows the query.
 local function mark_of(self)
-  return self.search and ("search %s> "):format(terminal.last_columns(self.search.query, columns() // 3)) or MARK
+  return self.search and ("search %s> "):format(texts.last_columns(self.search.query, columns() // 3)) or MARK
 end
 
 -- Of a line that is too long, the part around the cursor is shown.
 local function draw(self)
   local editor, mark = self.editor, mark_of(self)
-  local room = math.max(columns() - terminal.width(mark) - 1, 1)
-  local left = terminal.last_columns(editor.left, math.max(room - terminal.width(editor.right), room // 2))
-  local right = terminal.first_columns(editor.right, room - terminal.width(left))
-  local back = terminal.width(right)
+  local room = math.max(columns() - texts.width(mark) - 1, 1)
+  local left = texts.last_columns(editor.left, math.max(room - texts.width(editor.right), room // 2))
+  local right = texts.first_columns(editor.right, room - texts.width(left))
+  local back = texts.width(right)
   io.stdout:write(CLEAR_LINE, mark, left, right, back > 0 and ("\27[%dD"):format(back) or "")
   io.stdout:flush()
 end
@@ -347,7 +348,7 @@ end
 
 local function list_candidates(candidates)
   local room, widest = columns(), 0
-  for _, text in ipairs(candidates) do widest = math.max(widest, terminal.width(text) + GAP) end
+  for _, text in ipairs(candidates) do widest = math.max(widest, texts.width(text) + GAP) end
   local in_row = math.max(room // widest, 1)
   local rows, heads = {}, {}
   for i, text in ipairs(candidates) do

@@ -43,6 +43,9 @@ local PROVIDERS = {
   ["workspace/symbol"] = "workspaceSymbolProvider",
 }
 
+---The capability of a server for each method of a client.
+plugin.PROVIDERS = PROVIDERS
+
 -- Providers that have to be objects.
 local OBJECTS = {
   codeLensProvider = true, completionProvider = true, documentLinkProvider = true, signatureHelpProvider = true,

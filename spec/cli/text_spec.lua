@@ -1,0 +1,48 @@
+-- Text on a terminal: its width and its wrapping.
+local texts = require "pintle.cli.text"
+
+describe("the width of text", function()
+  local width, first, last = texts.width, texts.first_columns, texts.last_columns
+
+  it("is counted in columns of a terminal", function()
+    assert.same({ 0, 3, 1, 6, 2, 1, 3 }, {
+      width "", width "abc", width "ü", width "日本茶", width "😀", width "e\u{301}", width "\xFFab",
+    })
+  end)
+
+  it("limits text at either end, by whole characters", function()
+    assert.same({ "日", "日本", "", "ab" },
+      { first("日本茶", 3), first("日本茶", 4), first("日", 1), first("ab", 9) })
+    assert.same({ "茶", "本茶", "", "ab", "" },
+      { last("日本茶", 3), last("日本茶", 4), last("日", 1), last("ab", 9), last("ab", 0) })
+  end)
+end)
+
+describe("wrapped text", function()
+  local function wrap(given, columns) return table.concat(texts.wrap(given, columns), "|") end
+
+  it("breaks at spaces, and keeps line ends", function()
+    assert.equal("one two|three||four", wrap("one two three\n\nfour\n", 7))
+    assert.equal("", wrap("", 7))
+  end)
+
+  it("keeps indentation, and the text of list items right of their marks", function()
+    assert.equal("  one|  two", wrap("  one two", 6))
+    assert.equal("- one|  two|1. a|   b", wrap("- one two\n1. a b", 5))
+  end)
+
+  it("breaks long words only if they are no addresses", function()
+    assert.equal("see|https://a.b/c", wrap("see https://a.b/c", 6))
+    assert.equal("日本|茶", wrap("日本茶", 5))
+  end)
+
+  it("never is wider than its columns, as long as words are short", function()
+    for _ = 1, 200 do
+      local words = {}
+      for i = 1, math.random(40) do words[i] = ("xü日"):rep(math.random(2)) end
+      for _, line in ipairs(texts.wrap(table.concat(words, " "), 12)) do
+        assert.truthy(texts.width(line) <= 12, line)
+      end
+    end
+  end)
+end)
