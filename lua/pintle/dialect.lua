@@ -13,6 +13,12 @@ local NAMES = { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" }
 ---The default dialect.
 dialects.DEFAULT = "gevals"
 
+-- The methods that a dialect adds to plugins, by name. They are loaded when one of them is first used.
+local PLUGIN_METHODS = {
+  prompt = "mcp", remove_prompt = "mcp", remove_resource = "mcp", resource = "mcp", resource_template = "mcp",
+  resource_updated = "mcp", resources_changed = "mcp",
+}
+
 local known = {}
 
 local MEMBERS = {
@@ -89,6 +95,18 @@ function dialects.recognise(method, params, framing, others, declared)
     own = own or answer and declared and declared[name] and dialect
   end
   return own or perhaps or nil
+end
+
+---The method that a dialect adds to plugins.
+---@param name string
+---@return function?
+function dialects.plugin_method(name)
+  local owner = PLUGIN_METHODS[name]
+  if owner then return dialects.get(owner).plugin_methods[name] end
+  for _, dialect in pairs(known) do
+    local added = not dialects.is_built_in(dialect.name) and dialect.plugin_methods
+    if added and added[name] then return added[name] end
+  end
 end
 
 local function describe_option(value)

@@ -273,6 +273,15 @@ function methods:add(name, given, level)
   call_at_level(level, declare_operation, self, where, name, given)
 end
 
+---Removes an operation.
+---@param name string
+function methods:remove(name)
+  self.operations[name] = nil
+  for place, other in ipairs(self.names) do
+    if other == name then return table.remove(self.names, place) end
+  end
+end
+
 -- }======
 
 ---Reads a manifest that a plugin has sent. A mistake that does not prevent its use becomes a warning. Unknown members

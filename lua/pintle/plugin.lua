@@ -15,14 +15,15 @@ local FAILED, MISUSED = 1, 2 -- exit statuses
 ---@alias pintle.plugin.operation fun(args: table, ctx: pintle.plugin.context): any, any
 ---@alias pintle.plugin.method fun(params: any, ctx: pintle.plugin.context): any, any
 
----@class pintle.plugin
+---@class pintle.plugin: pintle.mcp.plugin
 ---@field manifest pintle.manifest
 ---@field arguments string[] those of the command line that are not pintle's own; set by `serve`
 ---@field methods table<string, pintle.plugin.method>
 ---@field initializers function[]
 ---@field finalizers function[]
+---@field servers table<pintle.server, true> those that serve it now
 ---@field is_ordered? boolean whether received objects keep the order of their members, in every dialect
-local methods = {}
+local methods = setmetatable({}, { __index = function(_, name) return dialects.plugin_method(name) end })
 
 local metatable = { __name = "pintle.plugin", __index = methods }
 
@@ -36,6 +37,22 @@ local function check_function(where, fn)
   if type(fn) ~= "function" then error(("%s: a function expected, got %s"):format(where, type(fn)), 3) end
 end
 
+local function check_operation_options(self, name, operation, level)
+  for dialect_name, own in pairs(operation.dialects) do
+    local dialect = dialects.get(dialect_name)
+    local problem = dialect and dialect.check_operation and dialect.check_operation(own)
+    if problem then
+      self.manifest:remove(name)
+      error(("operation %q: dialects.%s: %s"):format(name, dialect_name, problem), level + 1)
+    end
+  end
+end
+
+-- Only some protocols let a plugin change its operations while it serves.
+local function announce_change(self)
+  for server in pairs(self.servers) do server:operations_changed() end
+end
+
 ---Declares an operation. Its function returns a message; or a table with `message` and `outputs`; or nil and an error
 ---(docs/plugins.md).
 ---@param name string
@@ -45,8 +62,21 @@ function methods:operation(name, spec, fn)
   check_function(("operation %q"):format(tostring(name)), fn)
   self.manifest:add(name, spec, 2)
   local operation, info = self.manifest.operations[name], debug.getinfo(fn, "u")
+  check_operation_options(self, name, operation, 2)
   operation.fn, operation.takes_context = fn, info.nparams > 1 or info.isvararg
   if #operation.requires > 0 then self.has_requirements = true end
+  announce_change(self)
+end
+
+---Removes an operation, also while the plugin serves. Calls that run go on. Hosts whose protocol has a fixed manifest
+---(all but MCP) get an error for an unknown operation from then on, and do not see operations declared while it serves.
+---@param name string
+function methods:remove_operation(name)
+  if not self.manifest.operations[name] then
+    error(("remove_operation: there is no operation %q"):format(tostring(name)), 2)
+  end
+  self.manifest:remove(name)
+  announce_change(self)
 end
 
 ---Handles a method of the protocol that is no operation and that the dialect does not handle. The function returns a
@@ -208,6 +238,7 @@ function plugins.new(given)
   hold_output(2)
   local self = setmetatable({
     manifest = manifest, arguments = {}, methods = {}, initializers = {}, finalizers = {},
+    servers = {},
     has_requirements = #manifest.requires > 0,
   }, metatable)
   declare_to_dialects(self, 2)

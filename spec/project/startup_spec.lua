@@ -84,22 +84,24 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(152000, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(154500, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.compiler pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(164700, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+    assert_parsed(169500, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+      pintle.dialect.mcp.declarations pintle.dialect.mcp.resources pintle.dialect.mcp.prompts pintle.dialect.mcp.pages
+      pintle.dialect.mcp.questions pintle.dialect.mcp.settings pintle.dialect.mcp.subscriptions pintle.content
       pintle.plugin.command pintle.plugin.folding]], GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(167500, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(170000, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(348000, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.host.deadline",
+    assert_parsed(349500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.host.deadline",
       { "-e", HOST .. SAY_SO })
   end)
 end)

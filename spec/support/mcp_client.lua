@@ -5,7 +5,7 @@ local json = require("pintle.core").json
 local mcp = {}
 
 mcp.INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
-  .. '"capabilities":{"sampling":{}},"clientInfo":{"name":"spec","version":"1"}}}'
+  .. '"capabilities":{"sampling":{},"roots":{}},"clientInfo":{"name":"spec","version":"1"}}}'
 
 -- What every request has in the era without a handshake.
 mcp.META = {

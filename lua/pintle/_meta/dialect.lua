@@ -11,6 +11,10 @@
 ---@field recognises fun(method: string, params: any, framing: string, others: table?): boolean|"perhaps" whether a
 ---first message belongs to this dialect; "perhaps" if other dialects may claim it for sure. `others` are the members of
 ---the message that JSON-RPC does not define, if it has any
+---@field check_operation? fun(own: table): string? called when an operation is declared that has declarations for this
+---dialect; returns a message if they are invalid
+---@field plugin_methods? table<string, function> methods that the dialect adds to plugins, such as `plugin:prompt`.
+---`pintle.dialect` has a list of those of the built-in dialects, so that they are loaded only when one is used
 ---@field host pintle.dialect.host
 ---@field plugin pintle.dialect.plugin
 
@@ -107,6 +111,10 @@
 ---text
 ---@field answer? fun(server: pintle.server, request: pintle.request, result: any, err: any): any, any converts the
 ---result or error of a method that the dialect does not define
+---@field operations_changed? fun(server: pintle.server) called when an operation was declared or removed while the
+---plugin serves
+---@field ended? fun(server: pintle.server) called when the input has ended, or when the plugin has to end for another
+---reason: the host sends no more messages
 ---@field manifest? fun(plugin: pintle.plugin): table, string[]? the manifest for --manifest, and warnings;
 ---raises if the manifest cannot be written
 ---@field stderr_line? integer bytes at which a line of stderr is too long for its hosts: lines are folded below that

@@ -9,7 +9,7 @@ local METHODS = {
   ["server/discover"] = true, ["subscriptions/listen"] = true, ["completion/complete"] = true,
   ["logging/setLevel"] = true, ping = "perhaps",
 }
-local PREFIXES = { tools = true, resources = true, prompts = true, notifications = "perhaps" }
+local PREFIXES = { tools = true, resources = true, prompts = true, tasks = true, notifications = "perhaps" }
 
 local function is_modern(params)
   local meta = type(params) == "table" and params._meta
@@ -29,7 +29,9 @@ return {
   name = "mcp",
   framing = "line",
   cancellation = false, -- the handshake cannot be cancelled
-  declare = function(_, declared) return require("pintle.dialect.mcp.era").declaration_fault(declared) end,
+  declare = function(_, declared) return require("pintle.dialect.mcp.settings").check(declared) end,
+  check_operation = function(own) return require("pintle.dialect.mcp.settings").check_operation(own) end,
+  plugin_methods = lazy "pintle.dialect.mcp.declarations",
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
     if is_modern(params) then return true end

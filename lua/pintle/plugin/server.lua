@@ -91,6 +91,12 @@ function methods:call(method, params, options) return self.peer:call(method, par
 ---@return true?, pintle.error?
 function methods:notify(method, params) return self.peer:notify(method, params) end
 
+---@private an operation was declared or removed
+function methods:operations_changed()
+  local changed = self.dialect and self.dialect.plugin.operations_changed
+  if changed then changed(self) end
+end
+
 -- }======
 
 -- {====== Initializing ======
@@ -178,6 +184,8 @@ end
 local function set_ending(self, ending)
   self.ending = self.ending or ending
   self.ended:set(true)
+  local on_end = self.dialect and self.dialect.plugin.ended
+  if on_end then on_end(self) end
 end
 
 ---Ends the process when all answers are sent.
@@ -392,14 +400,16 @@ function servers.run(plugin, options)
   }, metatable)
   local peer, err = open(self, options)
   if not peer then return nil, err end
-  self.peer = peer
+  self.peer, plugin.servers[self] = peer, true
   for method, fn in pairs(plugin.methods) do
     peer:on(method, function(params, request) return work.handle(self, fn, params, request) end)
   end
   if options.dialect then set_dialect(self, options.dialect) else recognise(self) end
   if not self.ending then self.ended:wait() end
   self.ending = self.ending or { status = 1 }
-  return finish(self)
+  local status = finish(self)
+  plugin.servers[self] = nil
+  return status
 end
 
 -- }======

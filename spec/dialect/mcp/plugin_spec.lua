@@ -51,7 +51,8 @@ describe("in the classic era", function()
         protocolVersion = "2025-11-25", instructions = "Mind your fingers.",
         serverInfo = { name = "toolbox", title = "Toolbox", version = "1.0.0" },
         capabilities = {
-          tools = {}, logging = {}, prompts = {}, resources = { subscribe = true, listChanged = true },
+          tools = { listChanged = true }, logging = {}, prompts = {},
+          resources = { subscribe = true, listChanged = true },
           experimental = { x = {} },
         },
       }, told)
@@ -60,7 +61,7 @@ describe("in the classic era", function()
     it("is byte for byte the same every time for a plain plugin", function()
       local plugin <close> = extension.start "examples/greeter/plugin.lua"
       assert.equal('{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",'
-        .. '"capabilities":{"tools":{},"logging":{}},'
+        .. '"capabilities":{"tools":{"listChanged":true},"logging":{}},'
         .. '"serverInfo":{"name":"greeter","version":"1.0.0","description":"Says hello"}}}', plugin:ask(mcp.INITIALIZE))
     end)
 

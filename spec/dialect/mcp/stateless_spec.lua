@@ -48,7 +48,7 @@ describe("in the modern era", function()
     plugin:say('{"jsonrpc":"2.0","id":"d","method":"server/discover","params":{"_meta":'
       .. '{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}')
     assert.equal('{"jsonrpc":"2.0","id":"d","result":{"resultType":"complete","supportedVersions":["2026-07-28"],'
-      .. '"capabilities":{"tools":{},"logging":{}},"ttlMs":300000,"cacheScope":"private","_meta":'
+      .. '"capabilities":{"tools":{"listChanged":true},"logging":{}},"ttlMs":300000,"cacheScope":"private","_meta":'
       .. '{"io.modelcontextprotocol/serverInfo":{"name":"greeter","version":"1.0.0","description":"Says hello"}}}}',
       plugin:line())
     local other <close> = start()
@@ -155,12 +155,6 @@ describe("in the modern era", function()
     assert.same({ "", 0 }, { rest, status })
   end)
 
-  it("cannot send requests to the client", function()
-    local plugin <close> = start()
-    assert.equal("sampling/createMessage: this client takes no requests; its protocol, 2026-07-28, has none",
-      call_modern(plugin, "ask").result.content[1].text)
-  end)
-
   it("uses nothing from earlier requests", function()
     local plugin <close> = start()
     local text = call_modern(plugin, "client", nil,
@@ -186,13 +180,16 @@ describe("in the modern era", function()
     it("acknowledges the supported notifications", function()
       local plugin <close> = start()
       local told = listen(plugin, {
-        toolsListChanged = true, resourcesListChanged = true, resourceSubscriptions = { "x:/1" },
+        toolsListChanged = true, promptsListChanged = true, resourcesListChanged = true,
+        resourceSubscriptions = { "x:/1" },
       }, "s")
       assert.same({
         jsonrpc = "2.0", method = "notifications/subscriptions/acknowledged",
         params = {
           _meta = { ["io.modelcontextprotocol/subscriptionId"] = "s" },
-          notifications = { resourcesListChanged = true, resourceSubscriptions = { "x:/1" } },
+          notifications = {
+            toolsListChanged = true, resourcesListChanged = true, resourceSubscriptions = { "x:/1" },
+          },
         },
       }, told)
     end)

@@ -17,34 +17,7 @@ local era = {}
 -- {====== The server's description of itself ======
 
 local INFO = json.order { "name", "title", "version", "description", "websiteUrl", "icons" }
-local CAPABILITY_ORDER = json.order { "tools", "resources", "prompts", "completions", "logging" }
-
----What a plugin may declare for this dialect.
----@class pintle.mcp.declaration
----@field title? string shown to people instead of the name
----@field instructions? string how a model should use the server
----@field websiteUrl? string
----@field icons? table[]
----@field page_size? integer tools in one page of the list; default: 100
----@field capabilities? table added to those that follow from the declared methods
-
-local TYPES = {
-  title = "string", instructions = "string", websiteUrl = "string", icons = "table", page_size = "number",
-  capabilities = "table",
-}
-
----Returns a message if a declaration is wrong.
----@param declared table
----@return string?
-function era.declaration_fault(declared)
-  for name, value in pairs(declared) do
-    local expected = TYPES[name]
-    if not expected then return ("there is no %q"):format(tostring(name)) end
-    if type(value) ~= expected then return ("%s: %s expected, got %s"):format(name, expected, type(value)) end
-  end
-  local size = declared.page_size
-  if size and (math.type(size) ~= "integer" or size < 1) then return "page_size: an integer of 1 or more expected" end
-end
+local CAPABILITY_ORDER = json.order { "tools", "resources", "prompts", "completions", "logging", "extensions" }
 
 ---@param plugin pintle.plugin
 ---@return pintle.mcp.declaration
@@ -59,6 +32,13 @@ function era.server_info(plugin)
     websiteUrl = declared.websiteUrl, icons = declared.icons,
   }, INFO)
 end
+
+local NO_CATALOG = { resources = {}, templates = {}, prompts = {}, has_completions = false }
+
+---The resources and prompts that a plugin has declared.
+---@param plugin pintle.plugin
+---@return pintle.mcp.catalog
+function era.catalog(plugin) return rawget(plugin, "mcp_catalog") or NO_CATALOG end
 
 local function has_method_under(plugin, prefix)
   for method in pairs(plugin.methods) do
@@ -79,18 +59,36 @@ local function add_capabilities(capabilities, more)
   end
 end
 
----The capabilities follow from the methods that the plugin handles.
+local function has_task_operation(plugin)
+  for _, operation in pairs(plugin.manifest.operations) do
+    if operation.dialects.mcp and operation.dialects.mcp.task then return true end
+  end
+  return false
+end
+
+local function resource_capability(plugin, is_modern)
+  local catalog = era.catalog(plugin)
+  if #catalog.resources + #catalog.templates > 0 then return { subscribe = true, listChanged = true } end
+  if not has_method_under(plugin, "resources/") then return nil end
+  return { subscribe = not is_modern and plugin.methods["resources/subscribe"] ~= nil or nil }
+end
+
+local function prompt_capability(plugin)
+  if #era.catalog(plugin).prompts > 0 then return { listChanged = true } end
+  return has_method_under(plugin, "prompts/") and {} or nil
+end
+
+---The capabilities follow from what the plugin declares and from the methods that it handles.
 ---@param plugin pintle.plugin
 ---@param is_modern boolean
 ---@return table
 function era.capabilities(plugin, is_modern)
-  local capabilities = setmetatable({ tools = {}, logging = {} }, CAPABILITY_ORDER)
-  if has_method_under(plugin, "resources/") then
-    local can_subscribe = not is_modern and plugin.methods["resources/subscribe"] ~= nil
-    capabilities.resources = { subscribe = can_subscribe or nil }
-  end
-  if has_method_under(plugin, "prompts/") then capabilities.prompts = {} end
-  if plugin.methods["completion/complete"] then capabilities.completions = {} end
+  local capabilities = setmetatable({ tools = { listChanged = true }, logging = {} }, CAPABILITY_ORDER)
+  capabilities.resources = resource_capability(plugin, is_modern)
+  capabilities.prompts = prompt_capability(plugin)
+  local can_complete = era.catalog(plugin).has_completions or plugin.methods["completion/complete"]
+  if can_complete then capabilities.completions = {} end
+  if is_modern and has_task_operation(plugin) then capabilities.extensions = { [wire.TASKS] = {} } end
   add_capabilities(capabilities, era.declaration(plugin).capabilities or {})
   return capabilities
 end
@@ -103,7 +101,10 @@ local CLASSIC_ONLY = {
   initialize = true, ping = true, ["logging/setLevel"] = true, ["resources/subscribe"] = true,
   ["resources/unsubscribe"] = true,
 }
-local MODERN_ONLY = { ["server/discover"] = true, ["subscriptions/listen"] = true }
+local MODERN_ONLY = {
+  ["server/discover"] = true, ["subscriptions/listen"] = true, ["tasks/get"] = true, ["tasks/update"] = true,
+  ["tasks/cancel"] = true,
+}
 local BEFORE_HANDSHAKE = { initialize = true, ping = true }
 
 local VERSIONS = json.order { "supported", "requested" }
@@ -190,38 +191,23 @@ end
 ---@field reported number the last reported progress
 ---@field rank integer? of the minimum log level that a modern request asks for; nil if it asks for no logs
 ---@field capabilities table the client's capabilities
+---@field params any of the request
+---@field run? table once it has asked the client something
+---@field task? table if it runs as a task
 
-local function refuse_call(_, method)
-  return nil, errors.new("invalid", ("%s: this client takes no requests; its protocol, %s, has none"):format(method,
-    MODERN))
-end
-
-local TRACE = { "traceparent", "tracestate", "baggage" }
-
--- Passes the trace of a request on to the calls that are made for it.
-local function call_with_trace(request, method, params, options)
-  local trace = {}
-  for _, name in ipairs(TRACE) do trace[name] = request.meta[name] end
-  return request.peer:call(method, wire.with_meta(params, trace), options)
-end
-
----Sets `request.mcp` and `request.meta`. In the modern era a server cannot call the client, and only subscribers are
----notified of changes.
+---Sets `request.mcp` and `request.meta`. In the modern era only subscribers are notified of changes.
 ---@param server pintle.server
 ---@param request pintle.request
 ---@param meta table
-function era.attach(server, request, meta)
-  local is_modern = meta[VERSION] ~= nil
+---@param params any
+function era.attach(server, request, meta, params)
+  local is_modern, state = meta[VERSION] ~= nil, server.state
   request.mcp = {
-    is_modern = is_modern, token = meta.progressToken, rank = RANK[meta[LEVEL]], reported = -1,
-    capabilities = is_modern and meta[CAPABILITIES] or server.state.client_capabilities or {},
+    is_modern = is_modern, token = meta.progressToken, rank = RANK[meta[LEVEL]], reported = -1, params = params,
+    capabilities = is_modern and meta[CAPABILITIES] or state.client_capabilities or {},
   }
-  request.meta = meta
-  if is_modern then
-    request.call, request.notify = refuse_call, server.state.notify_subscribers
-  elseif meta.traceparent or meta.tracestate or meta.baggage then
-    request.call = call_with_trace
-  end
+  request.meta, request.call = meta, state.call
+  if is_modern then request.notify = state.notify_subscribers end
 end
 
 -- }======
@@ -234,7 +220,7 @@ local RESULT_ORDER = json.order {
   "ttlMs", "cacheScope", "_meta",
 }
 
--- Default `ttlMs`: how many milliseconds a client may cache a result. Declared tools do not change.
+-- Default `ttlMs`: how many milliseconds a client may cache a result.
 local CACHE_TIMES = {
   ["server/discover"] = 300000, ["tools/list"] = 300000, ["prompts/list"] = 0, ["resources/list"] = 0,
   ["resources/templates/list"] = 0, ["resources/read"] = 0,
@@ -304,6 +290,7 @@ end
 ---@param err any
 ---@return table?, any err
 function era.answer(server, request, result, err)
+  if request.on_finish then request.on_finish() end
   if request.id == nil then return result, err end
   if result == nil then return nil, era.error(request.mcp.is_modern, err) end
   return request.mcp.is_modern and complete_result(server, request, result) or result

@@ -4,9 +4,13 @@ local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
 local jsonrpc = require "pintle.jsonrpc"
+local wire = require "pintle.dialect.mcp.wire"
+
+local prompts = lazy "pintle.dialect.mcp.prompts"
+local questions = lazy "pintle.dialect.mcp.questions"
+local resources = lazy "pintle.dialect.mcp.resources"
 local subscriptions = lazy "pintle.dialect.mcp.subscriptions"
 local tools = lazy "pintle.dialect.mcp.tools"
-local wire = require "pintle.dialect.mcp.wire"
 
 local RANK = wire.RANK
 
@@ -79,13 +83,19 @@ local function discover(server)
   }
 end
 
-local MANIFEST = json.order { "serverInfo", "capabilities", "instructions", "tools" }
+local MANIFEST = json.order {
+  "serverInfo", "capabilities", "instructions", "tools", "resources", "resourceTemplates", "prompts",
+}
 
 function plugin.manifest(self)
-  return setmetatable({
+  local manifest, catalog = {
     serverInfo = era.server_info(self), capabilities = era.capabilities(self, true),
     instructions = era.declaration(self).instructions, tools = tools.of(self.manifest, 1, math.huge),
-  }, MANIFEST)
+  }, era.catalog(self)
+  if #catalog.resources > 0 then manifest.resources = resources.described(catalog.resources) end
+  if #catalog.templates > 0 then manifest.resourceTemplates = resources.described(catalog.templates) end
+  if #catalog.prompts > 0 then manifest.prompts = prompts.described(catalog.prompts, 1, #catalog.prompts) end
+  return setmetatable(manifest, MANIFEST)
 end
 
 -- }======
@@ -111,11 +121,31 @@ local METHODS = {
   ["subscriptions/listen"] = function(...) return subscriptions.listen(...) end,
 }
 
+-- Methods that are there if the server has a capability, and if the author does not handle them.
+local BY_CAPABILITY = {
+  ["resources/list"] = { "resources", resources, "list" },
+  ["resources/templates/list"] = { "resources", resources, "list_templates" },
+  ["resources/read"] = { "resources", resources, "read" },
+  ["resources/subscribe"] = { "resources", resources, "subscribe" },
+  ["resources/unsubscribe"] = { "resources", resources, "unsubscribe" },
+  ["prompts/list"] = { "prompts", prompts, "list" },
+  ["prompts/get"] = { "prompts", prompts, "get" },
+  ["completion/complete"] = { "completions", prompts, "complete" },
+}
+
+local function handle_by_capability(method)
+  local capability, module, name = table.unpack(BY_CAPABILITY[method])
+  return function(server, params, request)
+    if not era.capabilities(server.plugin, true)[capability] then return wire.unknown_method(method) end
+    return module[name](server, params, request)
+  end
+end
+
 function plugin.may_handle(server, request, params)
   if request.id == nil then return true end
   local meta, err = era.check(server, request, params)
   if not meta then return nil, err end
-  era.attach(server, request, meta)
+  era.attach(server, request, meta, params)
   return true
 end
 
@@ -141,17 +171,30 @@ end
 function plugin.handlers(server)
   local state = server.state
   state.rank, state.logger, state.subscriptions = RANK.info, server.plugin.manifest.name, {}
+  state.call = function(...) return questions.call(server, ...) end
   state.notify_subscribers = function(_, ...) return subscriptions.notify(server, ...) end
   server.notify = function(...) return subscriptions.notify(...) end
   wire.set_peer_rules(server.peer, cancellation_of(server), wire.PROGRESS)
   local handlers = { ["notifications/initialized"] = function() end }
   for method, handle in pairs(METHODS) do handlers[method] = handler_of(server, handle) end
+  for method in pairs(BY_CAPABILITY) do
+    if not server.plugin.methods[method] then handlers[method] = handler_of(server, handle_by_capability(method)) end
+  end
   handlers["tools/call"] = function(params, request)
     local handler = tools.handler(server)
     server.peer:on("tools/call", handler)
     return handler(params, request)
   end
   return handlers
+end
+
+function plugin.ended(server)
+  if server.state.waiting then questions.stop(server) end
+end
+
+function plugin.operations_changed(server)
+  server.state.has_changed_tools = true
+  subscriptions.announce(server, "notifications/tools/list_changed")
 end
 
 -- }======

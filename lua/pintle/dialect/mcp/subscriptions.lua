@@ -6,6 +6,7 @@
 local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
+local loop = require "pintle.loop"
 local wire = require "pintle.dialect.mcp.wire"
 
 local subscriptions = {}
@@ -88,16 +89,52 @@ local function is_wanted(subscription, method, params)
   return subscription.wanted[LIST_CHANGES[method][1]]
 end
 
----Sends a notification that belongs to no request. Changes are sent to a classic client and to subscribers.
-function subscriptions.notify(server, method, params)
-  if method ~= UPDATED and not LIST_CHANGES[method] then return server.peer:notify(method, params) end
-  if server.state.is_classic then server.peer:notify(method, params) end
+local function notify_subscribers(server, method, params)
   for _, subscription in ipairs(server.state.subscriptions) do
     if is_wanted(subscription, method, params) then
       server.peer:notify(method, wire.with_meta(params, { [wire.META.subscription] = subscription.id }))
     end
   end
+end
+
+---Sends a notification that belongs to no request. Changes are sent to a classic client and to subscribers.
+function subscriptions.notify(server, method, params)
+  if method ~= UPDATED and not LIST_CHANGES[method] then return server.peer:notify(method, params) end
+  if server.state.is_classic then server.peer:notify(method, params) end
+  notify_subscribers(server, method, params)
   return true
+end
+
+local function send_announced(server)
+  local announced = server.state.announced
+  server.state.announced = nil
+  for method, is_for_classic in pairs(announced) do
+    if is_for_classic then server.peer:notify(method) end
+    notify_subscribers(server, method)
+  end
+end
+
+---Notifies clients that a list has changed, in the next turn and once, however often it has changed in this one. A
+---client that has not finished the handshake has not read the list yet.
+---@param server pintle.server
+---@param method string
+function subscriptions.announce(server, method)
+  local announced = server.state.announced
+  if not announced then
+    announced = {}
+    server.state.announced = announced
+    loop.soon(send_announced, server)
+  end
+  announced[method] = announced[method] or server.state.version ~= nil
+end
+
+---Notifies the clients that have subscribed to a resource of a change in it.
+---@param server pintle.server
+---@param uri string
+function subscriptions.resource_updated(server, uri)
+  local subscribed = server.state.subscribed
+  if subscribed and subscribed[uri] then server.peer:notify(UPDATED, { uri = uri }) end
+  notify_subscribers(server, UPDATED, { uri = uri })
 end
 
 return subscriptions

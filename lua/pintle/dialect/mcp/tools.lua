@@ -5,6 +5,8 @@ local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local ordered_schema = require "pintle.manifest.order"
+local pages = require "pintle.dialect.mcp.pages"
+local questions = require("pintle.lazy") "pintle.dialect.mcp.questions"
 local wire = require "pintle.dialect.mcp.wire"
 
 local setmetatable, kind_of, VERSION = setmetatable, json.kind, wire.META.version
@@ -12,8 +14,6 @@ local setmetatable, kind_of, VERSION = setmetatable, json.kind, wire.META.versio
 local tools = {}
 
 -- {====== tools/list ======
-
-local PAGE_SIZE = 100
 
 local LIST = json.order { "resultType", "tools", "nextCursor", "ttlMs", "cacheScope", "_meta" }
 local TOOL = json.order {
@@ -50,30 +50,16 @@ function tools.of(manifest, first, last)
   return list
 end
 
--- A cursor contains the number of tools on earlier pages.
-local function read_cursor(cursor, count)
-  if cursor == nil then return 0 end
-  local listed = math.tointeger(tonumber(cursor:match "^after%-(%d+)$"))
-  if listed and listed > 0 and listed < count then return listed end
-  return wire.invalid_params("cursor: there is no %q", cursor)
-end
-
 ---@param server pintle.server
 ---@param params table?
 ---@return table?, pintle.error?
 function tools.list(server, params)
-  local given = jsonrpc.given(params) or {}
-  local ok, err = jsonrpc.check(given.cursor, "string", "cursor")
-  if not ok then return nil, err end
   local manifest = server.plugin.manifest
-  local listed
-  listed, err = read_cursor(jsonrpc.given(given.cursor), #manifest.names)
-  if not listed then return nil, err end
-  local last = listed + (era.declaration(server.plugin).page_size or PAGE_SIZE)
-  return setmetatable({
-    tools = tools.of(manifest, listed + 1, last),
-    nextCursor = last < #manifest.names and ("after-%d"):format(last) or nil,
-  }, LIST)
+  local first, last, next_cursor = pages.cut(server, params, #manifest.names)
+  if not first then return nil, last end
+  -- A client that has not subscribed would not see the next change.
+  local cache_time = server.state.has_changed_tools and 0 or nil
+  return setmetatable({ tools = tools.of(manifest, first, last), nextCursor = next_cursor, ttlMs = cache_time }, LIST)
 end
 
 -- }======
@@ -180,7 +166,14 @@ function tools.handler(server)
       if not args then return nil, err end
       operation = operations[params.name]
     end
-    if operation.takes_context then era.attach(server, request, meta) end
+    if operation.takes_context then
+      era.attach(server, request, meta, params)
+      if params.requestState or params.inputResponses then
+        local is_retry
+        is_retry, err = questions.receive(server, params, request)
+        if is_retry or err then return nil, err end
+      end
+    end
     local outcome, reason
     outcome, err, reason = server:execute(params.name, args, NO_CONTEXT, request)
     local is_modern = meta[VERSION] ~= nil

@@ -8,6 +8,7 @@ local INTERNAL_ERROR, INVALID_PARAMS = jsonrpc.INTERNAL_ERROR, jsonrpc.INVALID_P
 
 local wire = {
   UNSUPPORTED_VERSION = -32022,
+  MISSING_CAPABILITY = -32021, -- that the client would need
   RESOURCE_NOT_FOUND = -32002, -- only in the classic era
 }
 

@@ -1,0 +1,343 @@
+-- Questions of a server to its client: elicitation, sampling and roots, asked by `ctx:call` while a request is handled.
+--
+-- A client with a handshake gets a request. A client without one takes no requests: its own request is answered with
+-- the questions (`input_required`) and a `requestState`, and it sends the request again with the answers. Meanwhile the
+-- handler of the first request, the "run", waits. So the function of the author runs once, in both eras. The repeated
+-- request gives its id to the run, which answers it. If the run is a task, the client fetches the questions from it.
+
+local errors = require "pintle.error"
+local era = require "pintle.dialect.mcp.era"
+local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
+local loop = require "pintle.loop"
+local settings = require "pintle.dialect.mcp.settings"
+local wire = require "pintle.dialect.mcp.wire"
+
+local kind_of = json.kind
+
+local questions = {}
+
+-- {====== What may be asked ======
+
+local ACTIONS = { accept = true, decline = true, cancel = true }
+
+-- The capability that a client needs for a question, and whether an answer has the right form.
+local QUESTIONS = {
+  ["elicitation/create"] = {
+    capability = "elicitation",
+    is_answer = function(answer) return ACTIONS[answer.action] end,
+  },
+  ["sampling/createMessage"] = {
+    capability = "sampling",
+    is_answer = function(answer) return type(answer.content) == "table" end,
+  },
+  ["roots/list"] = { capability = "roots", is_answer = function(answer) return kind_of(answer.roots) == "array" end },
+}
+
+-- The requests that may be answered with questions.
+local MAY_ASK = { ["tools/call"] = true, ["prompts/get"] = true, ["resources/read"] = true }
+
+-- An empty capability for elicitation means forms.
+local function required_member(method, params, own)
+  if method == "elicitation/create" then
+    local mode = params.mode or "form"
+    return not (mode == "form" and own.url == nil) and mode or nil
+  end
+  return method == "sampling/createMessage" and params.tools ~= nil and "tools" or nil
+end
+
+---The error for a client that has not declared a capability.
+---@param is_modern boolean
+---@param what string
+---@param required table the capabilities that are missing
+---@return pintle.error
+function questions.missing_capability(is_modern, what, required)
+  return errors.new("requirement", "Missing required client capability: " .. what, {
+    code = is_modern and wire.MISSING_CAPABILITY or nil, data = { requiredCapabilities = required },
+  })
+end
+
+local function check_capability(request, method, params)
+  local name = QUESTIONS[method].capability
+  local own = jsonrpc.given(request.mcp.capabilities[name])
+  local member = required_member(method, params, own or {})
+  if own and (not member or own[member]) then return true end
+  local required = { [name] = member and own and { [member] = {} } or {} }
+  local what = member and own and name .. "." .. member or name
+  return nil, questions.missing_capability(request.mcp.is_modern, what, required)
+end
+
+-- }======
+
+-- {====== A run ======
+
+-- What a request that has asked has in `request.mcp.run`: `pending` has the questions by their keys, `keys` all keys in
+-- the order in which they were asked, `given` the answers that came with the request, `state` is the `requestState`
+-- while the run waits for the request to be sent again, and `failure` the error if that did not happen in time.
+
+local function forget_state(run)
+  if run.state then run.server.state.waiting[run.state] = nil end
+  run.state = nil
+end
+
+-- The function of the author has returned: nothing that still asks gets an answer.
+local function close(run)
+  run.failure = run.failure or errors.new("closed", "the request is answered already")
+  forget_state(run)
+  if run.is_counted then run.server.state.asking = run.server.state.asking - 1 end
+  run.is_counted = false
+  for _, question in pairs(run.pending) do question.answered:set(nil, run.failure) end
+end
+
+local function run_of(server, request)
+  local run = request.mcp.run
+  if run then return run end
+  run = { server = server, request = request, pending = {}, keys = {}, given = {} }
+  request.mcp.run = run
+  request.on_finish = function() close(run) end
+  return run
+end
+
+-- There is no more than one client, so what it could guess is its own.
+local function new_secret()
+  local file <close> = io.open("/dev/urandom", "rb")
+  local bytes = file and file:read(16) or string.pack("<jj", math.random(0), math.random(0))
+  return (bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
+end
+
+questions.new_secret = new_secret
+
+---The questions of a run that are not answered, as the client gets them; nil if there are none.
+---@param run table?
+---@return table?
+function questions.pending(run)
+  if not run or not next(run.pending) then return nil end
+  local names, requests = {}, {}
+  for _, key in ipairs(run.keys) do
+    if run.pending[key] then
+      names[#names + 1], requests[key] = key, run.pending[key].text
+    end
+  end
+  return setmetatable(requests, json.order(names))
+end
+
+---Answers a request before its handler has ended, which then answers nothing.
+---@param request pintle.request
+---@param result table
+function questions.answer_early(request, result)
+  local id = request.id
+  request.id = nil
+  request.peer.stream:handle(id, request.method, nil, function() return result end)
+end
+
+local INPUT_REQUIRED = json.order { "resultType", "inputRequests", "requestState", "_meta" }
+
+local function send(run)
+  local request, requests = run.request, questions.pending(run)
+  run.is_settling = false
+  if request.id == nil or not requests or run.failure then return end
+  run.state = new_secret()
+  run.server.state.waiting[run.state] = run
+  questions.answer_early(request, setmetatable({
+    resultType = "input_required", inputRequests = requests, requestState = run.state,
+    _meta = era.result_meta(run.server),
+  }, INPUT_REQUIRED))
+end
+
+local function send_soon(run) loop.soon(send, run) end
+
+-- Questions that are asked in the same turn, and those of tasks that an answer has woken, are sent together.
+local function settle(run)
+  if run.is_settling then return end
+  run.is_settling = true
+  loop.soon(send_soon, run)
+end
+
+-- }======
+
+-- {====== Asking ======
+
+-- A key is unique in its request, and in a task for as long as that lives.
+local function new_key(run, wanted)
+  local base = wanted or "question-" .. #run.keys + 1
+  local key, count, is_used = base, 1, {}
+  for _, used in ipairs(run.keys) do is_used[used] = true end
+  while is_used[key] do
+    count = count + 1
+    key = ("%s-%d"):format(base, count)
+  end
+  run.keys[#run.keys + 1] = key
+  return key
+end
+
+local function is_answer(method, answer) return kind_of(answer) == "object" and QUESTIONS[method].is_answer(answer) end
+
+-- Takes an answer that came without being asked for, which only a key of the author's makes possible.
+local function take_given(run, key, method)
+  local answer = run.given[key]
+  run.given[key] = nil
+  if is_answer(method, answer) then return answer end
+end
+
+local function count_in(run)
+  local state = run.server.state
+  if run.is_counted then return true end
+  local limit = settings.limit(run.server.plugin, "questions")
+  if (state.asking or 0) >= limit then
+    return nil, errors.new("full", ("%d requests wait for answers of the client already"):format(limit))
+  end
+  state.asking, state.waiting, run.is_counted = (state.asking or 0) + 1, state.waiting or {}, true
+  return true
+end
+
+-- A run that nobody came back to has no request that it could answer. A task goes on.
+local function give_up(run, question, err)
+  run.pending[question.key] = nil
+  if run.request.mcp.task then return run.request.mcp.task:changed() end
+  if not run.state then return end
+  forget_state(run)
+  run.failure = err
+  run.server:note("warn", ("%s: the client has not answered; the result is dropped"):format(question.method))
+end
+
+local function await(run, question, timeout)
+  local seconds = math.min(timeout or math.huge, settings.limit(run.server.plugin, "question_time"))
+  local message = ("no answer to %q within %gs"):format(question.method, seconds)
+  local answer, err = question.answered:wait(seconds, errors.new("timeout", message, { elapsed = seconds }))
+  if err and run.pending[question.key] then give_up(run, question, err) end
+  return answer, err
+end
+
+local QUESTION = json.order { "method", "params" }
+
+local function ask(server, request, method, params, options)
+  local run = run_of(server, request)
+  local ok, err = nil, run.failure or server.ending and errors.new("closed", "the client sends no more messages")
+  if not err then ok, err = count_in(run) end
+  if not ok then return nil, err end
+  local key = new_key(run, options.key)
+  local answer = take_given(run, key, method)
+  if answer then return answer end
+  local is_sendable, text = pcall(json.encode, setmetatable({ method = method, params = params }, QUESTION))
+  if not is_sendable then return nil, errors.new("invalid", text) end
+  local question = { key = key, method = method, text = json.raw(text), answered = loop.event() }
+  run.pending[key] = question
+  if request.mcp.task then request.mcp.task:changed() else settle(run) end
+  return await(run, question, options.timeout)
+end
+
+local TRACE = { "traceparent", "tracestate", "baggage" }
+
+-- The trace of a request is passed on to the calls that are made for it.
+local function with_trace(request, params)
+  local trace, meta = {}, request.meta
+  for _, name in ipairs(TRACE) do trace[name] = meta[name] end
+  return next(trace) and wire.with_meta(params, trace) or params
+end
+
+local function without_key(options)
+  if not options or options.key == nil then return options end
+  local rest = {}
+  for name, value in pairs(options) do rest[name] = value end
+  rest.key = nil
+  return rest
+end
+
+local function refuse(request, method)
+  local reason = ("%s: a client without a handshake takes no such request while %s is handled")
+  return nil, errors.new("invalid", reason:format(method, request.method))
+end
+
+---`ctx:call`, in both eras. Options: `timeout`, and `key`, the name of the question for a client without a handshake.
+---@param server pintle.server
+---@param request pintle.request
+---@param method string
+---@param params? table
+---@param options? { timeout?: number|false, key?: string }
+---@return any result, pintle.error?
+function questions.call(server, request, method, params, options)
+  if QUESTIONS[method] then
+    local ok, err = check_capability(request, method, type(params) == "table" and params or {})
+    if not ok then return nil, err end
+  end
+  local sent = with_trace(request, params)
+  if not request.mcp.is_modern then return request.peer:call(method, sent, without_key(options)) end
+  if not QUESTIONS[method] or not MAY_ASK[request.method] then return refuse(request, method) end
+  local is_over, why = request:cancelled()
+  if is_over then return nil, why end
+  return ask(server, request, method, sent or {}, options or {})
+end
+
+-- }======
+
+-- {====== Answers ======
+
+---Gives answers to a run. Others than those that are waited for are ignored.
+---@param run table
+---@param answers table<string, any>
+function questions.answer(run, answers)
+  for key, question in pairs(run.pending) do
+    local answer = answers[key]
+    if answer ~= nil and is_answer(question.method, answer) then
+      run.pending[key] = nil
+      question.answered:set(answer)
+    end
+  end
+end
+
+-- The run answers the request that has come instead of its own.
+local function resume(run, request, answers)
+  local own = run.request
+  forget_state(run)
+  own.id, own.meta, request.id = request.id, request.meta, nil
+  request.mcp.run, own.mcp = run, request.mcp
+  questions.answer(run, answers)
+  settle(run)
+  if own.on_resume then own.on_resume() end
+end
+
+local function find_run(server, request, params)
+  local waiting = server.state.waiting
+  local run = waiting and waiting[params.requestState]
+  local first = run and run.request.mcp.params
+  if run and run.request.method == request.method and first.name == params.name and first.uri == params.uri then
+    return run
+  end
+  return wire.invalid_params("requestState: it is unknown, or has expired, or belongs to another request")
+end
+
+---Reads the answers in a request. Returns true if the request continues an earlier one, which then answers it.
+---@param server pintle.server
+---@param params table
+---@param request pintle.request
+---@return boolean? is_handed_over, pintle.error?
+function questions.receive(server, params, request)
+  if not request.mcp.is_modern then return false end
+  local ok, err = jsonrpc.check(params.inputResponses, "object", "inputResponses")
+  if ok then ok, err = jsonrpc.check(params.requestState, "string", "requestState") end
+  if not ok then return nil, err end
+  local answers = jsonrpc.given(params.inputResponses) or {}
+  if jsonrpc.given(params.requestState) == nil then
+    local given = {}
+    for key, answer in pairs(answers) do given[key] = answer end
+    run_of(server, request).given = given
+    return false
+  end
+  local run
+  run, err = find_run(server, request, params)
+  if not run then return nil, err end
+  resume(run, request, answers)
+  return true
+end
+
+---The client sends no more messages: what waits for its answers ends.
+---@param server pintle.server
+function questions.stop(server)
+  for _, run in pairs(server.state.waiting or {}) do
+    run.request:stop(errors.new("closed", "the client sends no more messages"))
+  end
+end
+
+-- }======
+
+return questions
