@@ -42,24 +42,25 @@ local RECORDING = {
 }
 
 local ROWS = {
-  { 0.0, "", "start", "started my plugin", null, null, null, null, null },
-  { 0.001, "", "event", "line framing", null, null, null, null, null },
+  { 0.0, "", "start", "started my plugin", null, null, null, null, null, null },
+  { 0.001, "", "event", "line framing", null, null, null, null, null, null },
   { 0.001, "host", "request", '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":[2.50]}}', "initialize", "1",
-    null, null, null },
-  { 0.001, "", "event", "dialect: gevals", null, null, null, null, null },
-  { 0.002, "plugin", "stderr", "starting", null, null, null, null, null },
+    null, null, null, null },
+  { 0.001, "", "event", "dialect: gevals", null, null, null, null, null, null },
+  { 0.002, "plugin", "stderr", "starting", null, null, null, null, null, null },
   { 0.011, "plugin", "result", '{"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890.10}}', "initialize", "1",
-    2, null, null },
-  { 0.012, "plugin", "noise", "AP8=", null, null, null, null, "base64, header line 1" },
-  { 0.02, "host", "notification", '{"jsonrpc":"2.0","method":"log"}', "log", null, null, null, "1 of 2 in a batch" },
-  { 0.02, "host", "request", '{"jsonrpc":"2.0","id":"a","method":"run"}', "run", '"a"', null, null,
-    "2 of 2 in a batch" },
-  { 0.03, "plugin", "error", '{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no"}}', "run", '"a"', 8, null,
+    2, null, null, null },
+  { 0.012, "plugin", "noise", "AP8=", null, null, null, null, "base64, header line 1", null },
+  { 0.02, "host", "notification", '{"jsonrpc":"2.0","method":"log"}', "log", null, null, null, "1 of 2 in a batch",
     null },
-  { 0.04, "plugin", "other", '"text"', null, null, null, null, null },
-  { 0.05, "host", "signal", "signal TERM", null, null, null, null, null },
-  { 0.05, "host", "closed", "closed stdin", null, null, null, null, null },
-  { 0.06, "", "failure", "ended with signal TERM", null, null, null, null, null },
+  { 0.02, "host", "request", '{"jsonrpc":"2.0","id":"a","method":"run"}', "run", '"a"', null, null,
+    "2 of 2 in a batch", null },
+  { 0.03, "plugin", "error", '{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no"}}', "run", '"a"', 8, null,
+    null, null },
+  { 0.04, "plugin", "other", '"text"', null, null, null, null, null, null },
+  { 0.05, "host", "signal", "signal TERM", null, null, null, null, null, null },
+  { 0.05, "host", "closed", "closed stdin", null, null, null, null, null, null },
+  { 0.06, "", "failure", "ended with signal TERM", null, null, null, null, null, null },
 }
 
 local function write(lines) cli.write(path, table.concat(lines, "\n") .. "\n") end
@@ -80,11 +81,19 @@ local function blocks_of(page, class)
   return list
 end
 
-local function rows_of(page)
-  local rows = {}
-  for _, block in ipairs(blocks_of(page, "rows")) do table.move(block, 1, #block, #rows + 1, rows) end
-  return rows
+-- The rows of a page, and its facts. Rows are arrays, facts are objects.
+local function entries_of(page, class)
+  local rows, facts = {}, {}
+  for _, block in ipairs(blocks_of(page, class or "data")) do
+    for _, entry in ipairs(block) do
+      if entry[1] ~= nil then rows[#rows + 1] = entry end
+      for name, value in pairs(entry[1] == nil and entry or {}) do facts[name] = value end
+    end
+  end
+  return rows, facts
 end
+
+local function rows_of(page) return (entries_of(page)) end
 
 local function message(text)
   return ('{"time":1,"from":"plugin","message":{"jsonrpc":"2.0","method":"say","params":%s}}'):format(text)
@@ -93,13 +102,10 @@ end
 describe("pintle view", function()
   it("writes every record to the page, unchanged, with answers linked to requests", function()
     local page = page_of(RECORDING)
-    assert.same(ROWS, rows_of(page))
-    local summary = blocks_of(page, "summary")[1]
-    assert.same({ "my plugin", "gevals", "line", "2026-01-01T00:00:00Z" },
-      { summary.command, summary.dialect, summary.framing, summary.at })
-    assert.same({ method = "initialize", asked = "plugin", count = 1, errors = 0, min = 0.01, median = 0.01, p95 = 0.01,
-      max = 0.01 }, summary.latencies[1])
-    assert.equal(1, summary.latencies[2].errors)
+    local rows, facts = entries_of(page)
+    assert.same(ROWS, rows)
+    assert.same({ command = "my plugin", cwd = "/", pid = 1, at = "2026-01-01T00:00:00Z", framing = "line",
+      dialect = "gevals" }, facts)
   end)
 
   it("writes beside the recording by default", function()
@@ -120,6 +126,217 @@ describe("pintle view", function()
     assert.truthy(page_of(RECORDING):find("<title>my plugin</title>", 1, true))
     assert.truthy(page_of(RECORDING, "--title", [[</title>{{data}}&"']])
       :find("<title>&lt;/title&gt;{{data}}&amp;&quot;&#39;</title>", 1, true))
+  end)
+end)
+
+describe("pintle view, of operations,", function()
+  it("names messages by the operation, and marks results of failed ones", function()
+    local function called(id, method, params, result)
+      return ('{"time":1,"from":"host","message":{"id":%d,"method":"%s","params":%s}}'):format(id, method, params),
+        ('{"time":2,"from":"plugin","message":{"id":%d,"result":%s}}'):format(id, result)
+    end
+    local lines = { START }
+    for i, call in ipairs {
+      { "execute", '{"operation":"greet"}', '{"success":true}' }, { "execute", '{"operation":1}', '{"success":false}' },
+      { "tools/call", '{"name":"add"}', '{"isError":true}' }, { "tools/call", "[]", '{"isError":false}' },
+      { "prompts/get", '{"name":"p"}', "{}" }, { "workspace/executeCommand", '{"command":"fix"}', "null" },
+      { "runCommand", '{"cmd":"sleep"}', "{}" }, { "runTask", '{"taskType":"echo"}', "{}" },
+      { "render", "{}", '{"output":"","errors":[{}]}' }, { "render", "{}", '{"output":"","errors":[]}' },
+      { "drop_get", "{}", '{"error":"gone"}' }, { "name", '{"name":"no operation"}', "false" },
+    } do
+      lines[2 * i], lines[2 * i + 1] = called(i, table.unpack(call))
+    end
+    local seen = {}
+    for i, row in ipairs(rows_of(page_of(lines))) do
+      if i % 2 == 1 then seen[#seen + 1] = ("%s %s"):format(row[10] == null and "-" or row[10], row[3]) end
+    end
+    table.remove(seen, 1)
+    assert.same({ "greet result", "- failed", "add failed", "- result", "p result", "fix result", "sleep result",
+      "echo result", "- failed", "- result", "- failed", "- result" }, seen)
+  end)
+end)
+
+describe("pintle view, of two recordings,", function()
+  it("makes one page of both, named after both", function()
+    write(RECORDING)
+    local other = folder .. "/other.jsonl"
+    cli.write(other, START .. "\n" .. message '"b"' .. "\n")
+    assert.same({ "", "", 0 }, cli.outcome { "view", path, other })
+    local page = cli.slurp(folder .. "/talk-other.html")
+    assert.same(ROWS, rows_of(page))
+    local rows, facts = entries_of(page, "data other")
+    assert.same({ 2, "other.jsonl" }, { #rows, facts.name })
+    assert.truthy(page:find("<title>talk.jsonl | other.jsonl</title>", 1, true))
+    assert.truthy(page:find('data-mode="compare"', 1, true))
+  end)
+
+  it("reports which of them is wrong", function()
+    write(RECORDING)
+    local missing = folder .. "/missing.jsonl"
+    assert.same({ "", ("pintle: %s: No such file or directory\n"):format(missing), 64 },
+      cli.outcome { "view", path, missing })
+    assert.same({ "", ("pintle: %s: this is the recording itself\n"):format(path), 64 },
+      cli.outcome { "view", folder .. "/talk.jsonl", path, "-o", path })
+    assert.same({ "", "pintle: stdin can be read only once\n", 64 }, cli.outcome { "view", "-", "-" })
+  end)
+end)
+
+describe("pintle view --open", function()
+  local function open(browser, ...)
+    return cli.outcome(cli.words("view", "--open", { ... }), { env = { BROWSER = browser } })
+  end
+
+  it("opens the page in the browser of the environment, without waiting for it", function()
+    write(RECORDING)
+    local script, seen = folder .. "/browser", folder .. "/seen"
+    cli.write(script, ("#!/bin/sh\necho \"$@\" > '%s.new'; mv '%s.new' '%s'; sleep 1\n"):format(seen, seen, seen))
+    assert(os.execute("chmod +x " .. script))
+    local name = folder .. "/it's a page; touch x.html"
+    assert.same({ "", "", 0 }, open(script .. " --new", path, "-o", name))
+    cli.await(function() return lfs.attributes(seen) end)
+    assert.equal("--new " .. name .. "\n", cli.slurp(seen))
+    assert.truthy(cli.slurp(name):find "</html>\n$")
+  end)
+
+  it("reports that there is no browser, and keeps the page", function()
+    write(RECORDING)
+    local _, err, status = cli.run({}, { command = { "/bin/sh", "-c", ([[
+      lua=$(command -v lua5.4); mkdir %s/bin; ln -s "$lua" %s/bin/lua5.4; PATH=%s/bin; unset BROWSER
+      "$lua" bin/pintle view --open %s
+    ]]):format(folder, folder, folder, path) } })
+    assert.same({ ("pintle: no browser found to open %s/talk.html; set BROWSER to the command that opens it\n")
+      :format(folder), 2 }, { err, status })
+    assert.truthy(lfs.attributes(folder .. "/talk.html"))
+  end)
+
+  it("refuses a page on stdout", function()
+    write(RECORDING)
+    assert.equal(64, open("true", path, "-o", "-")[3])
+  end)
+end)
+
+describe("pintle view --follow", function()
+  local started, port, token
+
+  local function follow(...)
+    started = cli.start({ "view", "--follow", path, ... }, { stdin = "null" })
+    port, token = started:read("\n"):match "^http://127%.0%.0%.1:(%d+)/(%x+)/\n$"
+    assert.equal(32, #token)
+    port = math.tointeger(port)
+  end
+
+  local function stop()
+    started.process:kill "INT"
+    assert.same({ "", "", 130 }, { started:finish() })
+  end
+
+  local function connect() return assert(core.connect { host = "127.0.0.1", port = port }) end
+
+  local function send(socket, text)
+    assert(core.poll(children.patience, socket, "w"))
+    assert.equal(#text, socket:write(text))
+  end
+
+  -- What arrives until it ends with this text, or ends.
+  local function receive(socket, ending)
+    local text = ""
+    while not (ending and text:sub(-#ending) == ending) do
+      assert(core.poll(children.patience, socket, "r"), "no answer: " .. text)
+      local data = socket:read()
+      if data == "" or data == nil then return text end
+      text = text .. (data or "")
+    end
+    return text
+  end
+
+  local function get(target, host, ...)
+    local socket <close> = connect()
+    send(socket, table.concat({ "GET " .. target .. " HTTP/1.1", "Host: " .. (host or "127.0.0.1:" .. port), ... },
+      "\r\n") .. "\r\n\r\n")
+    return receive(socket)
+  end
+
+  local function status_of(answer) return math.tointeger(answer:match "^HTTP/1%.1 (%d+) ") end
+
+  before_each(function() write { table.unpack(RECORDING, 1, 3) } end)
+
+  it("serves a page, and the rows as they are recorded", function()
+    follow()
+    local page = get(("/%s/"):format(token))
+    assert.equal(200, status_of(page))
+    assert.truthy(page:find("connect-src 'self'", 1, true))
+    assert.truthy(page:find('data-mode="live"', 1, true))
+    local socket <close> = connect()
+    send(socket, ("GET /%s/rows HTTP/1.1\r\nHost: localhost:%d\r\n\r\n"):format(token, port))
+    local text = receive(socket, ',"initialize","1",null,null,null,null]\n')
+    assert.truthy(text:find('\r\n\r\n{"command":"my plugin"', 1, true), text)
+    local file <close> = assert(io.open(path, "a"))
+    file:write(RECORDING[6]:sub(1, 30)):flush()
+    assert.is_false(core.poll(0.2, socket, "r")) -- half a line is not a record
+    file:write(RECORDING[6]:sub(31), "\n"):flush()
+    assert.truthy(receive(socket, "]\n"):find '"result"')
+    file:write(RECORDING[13], "\n"):flush()
+    assert.truthy(receive(socket):find '"failure","ended with signal TERM".*{"over":true}\n$')
+    stop()
+  end)
+
+  it("answers only who knows the address, and names it", function()
+    follow()
+    assert.equal(404, status_of(get "/"))
+    assert.equal(404, status_of(get("/" .. token)))
+    assert.equal(404, status_of(get("/" .. ("0"):rep(32) .. "/rows")))
+    assert.equal(403, status_of(get(("/%s/"):format(token), "evil.example:" .. port)))
+    assert.equal(403, status_of(get(("/%s/rows"):format(token), "127.0.0.1")))
+    assert.equal(403, status_of(get(("/%s/rows"):format(token), nil, "Sec-Fetch-Site: cross-site")))
+    assert.equal(200, status_of(get(("/%s/"):format(token), nil, "Sec-Fetch-Site: none")))
+    stop()
+  end)
+
+  it("survives requests that are malformed, too long or never end, and refuses too many", function()
+    follow()
+    local slow <close> = connect()
+    send(slow, "GET / HT")
+    local long <close> = connect()
+    send(long, "GET /" .. ("x"):rep(9000))
+    assert.equal("", receive(long))
+    local bad <close> = connect()
+    send(bad, "hello\r\n\r\n")
+    assert.equal(400, status_of(receive(bad)))
+    local post <close> = connect()
+    send(post, ("POST /%s/ HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"):format(token, port))
+    assert.equal(405, status_of(receive(post)))
+    local open <close> = setmetatable({}, { __close = function(list)
+      for _, socket in ipairs(list) do socket:close() end
+    end })
+    for i = 1, 15 do
+      open[i] = connect()
+      send(open[i], ("GET /%s/rows HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"):format(token, port))
+      receive(open[i], "]\n")
+    end
+    assert.equal(503, status_of(get(("/%s/"):format(token))))
+    open[1]:close()
+    cli.await(function() return status_of(get(("/%s/"):format(token))) == 200 end)
+    stop()
+  end)
+
+  it("says in the page that the recording is broken", function()
+    write { RECORDING[1], "{}" }
+    follow()
+    local text = get(("/%s/rows"):format(token))
+    assert.truthy(text:find 'the recording ends early: .*line 2: not a record.*{"over":true}\n$', text)
+    stop()
+  end)
+
+  it("leaves no file", function()
+    follow()
+    stop()
+    for name in lfs.dir(folder) do assert.truthy(name:find "^%.+$" or name == "talk.jsonl", name) end
+  end)
+
+  it("refuses what cannot be followed", function()
+    for _, words in ipairs { { "-" }, { path, path }, { path, "-o", "x.html" }, { folder }, { folder .. "/none" } } do
+      assert.equal(64, (select(3, cli.run(cli.words("view", "--follow", words)))))
+    end
   end)
 end)
 
@@ -162,7 +379,7 @@ describe("a page", function()
         count = count + 1
       end
     end
-    assert.equal(10, count)
+    assert.equal(17, count)
     assert.is_nil(page:find "https?://")
     assert.is_nil(page:find " src=")
     assert.is_nil(page:find "innerHTML")
@@ -194,11 +411,11 @@ describe("a page", function()
     local limits = { memory = not is_sanitized and 24 << 20 or nil }
     assert.same({ "", "", 0 }, cli.outcome({ "view", path }, { limits = limits }))
     local page = cli.slurp(folder .. "/talk.html")
-    local blocks = blocks_of(page, "rows")
+    local blocks = blocks_of(page, "data")
     assert.is_true(#page > 38 << 20 and #blocks > 8)
     local count = 0
     for _, block in ipairs(blocks) do count = count + #block end
-    assert.equal(400, count)
+    assert.equal(400 + 1, count) -- with an object of facts
   end)
 end)
 

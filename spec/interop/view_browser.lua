@@ -51,14 +51,15 @@ local NOTES = {
   ["Runtime.consoleAPICalled"] = function(event) return event.args end,
   ["Log.entryAdded"] = function(event) return event.entry end,
   ["Page.javascriptDialogOpening"] = function(event) return event.message end,
-  ["Network.requestWillBeSent"] = function(event)
-    return not event.request.url:find "^file:" and event.request.url or nil
+  ["Network.requestWillBeSent"] = function(event, address)
+    local url = event.request.url
+    return not url:find "^data:" and url:sub(1, #address) ~= address and url or nil
   end,
 }
 
 local function note(self, message)
   local look = NOTES[message.method]
-  local found = look and look(message.params)
+  local found = look and look(message.params, self.address)
   if found then table.insert(self.complaints, message.method .. " " .. json.encode(found)) end
   if message.method == "Page.loadEventFired" then self.is_loaded = true end
   local is_dialog = message.method == "Page.javascriptDialogOpening"
@@ -87,9 +88,11 @@ end
 
 -- {====== Pages ======
 
-function methods:visit(path)
+-- A page asks for nothing beyond its own address, which is a path or begins with http.
+function methods:visit(place)
   self.complaints, self.is_loaded = {}, false
-  self:ask("Page.navigate", { url = "file://" .. path })
+  self.address = place:find "^http" and place or "file://" .. place
+  self:ask("Page.navigate", { url = self.address })
   while not self.is_loaded do note(self, next_message(self)) end
 end
 
@@ -100,9 +103,20 @@ function methods:evaluate(expression)
   return answer.result.value
 end
 
--- Until everything that was asked for is drawn.
+-- Until everything that was asked for is found and drawn.
 function methods:settle()
-  self:evaluate "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+  self:evaluate [[(async () => {
+    while (!(globalThis.page?.search.isDone ?? true)) await new Promise((done) => setTimeout(done, 5));
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
+  })()]]
+end
+
+-- Waits until the expression is true in the page.
+function methods:await(expression)
+  self:evaluate(([[(async () => {
+    while (!(%s)) await new Promise((done) => setTimeout(done, 10));
+  })()]]):format(expression))
+  self:settle()
 end
 
 local function mouse(self, kind, x, y)

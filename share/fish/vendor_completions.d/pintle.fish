@@ -132,9 +132,12 @@ complete -c pintle -n '__pintle_at show 0' -r -F
 
 complete -c pintle -n '__pintle_at view' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at view' -s o -l output -r -F -d 'The page to write; - is stdout (default: FILE with the extension .html)'
+complete -c pintle -n '__pintle_at view' -l open -d 'Open the page in the browser: $BROWSER, or the system\'s'
+complete -c pintle -n '__pintle_at view' -s f -l follow -d 'Serve a page that grows with the recording, to this machine only, until Ctrl-C'
 complete -c pintle -n '__pintle_at view' -s t -l title -x -d 'The title of the page (default: the recorded command)'
 complete -c pintle -n '__pintle_at view' -l payload -x -d 'Maximum bytes of each message in the page; 0 is no limit (default: 1048576)'
 complete -c pintle -n '__pintle_at view 0' -r -F
+complete -c pintle -n '__pintle_at view 1' -x
 
 complete -c pintle -n '__pintle_at replay' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at replay' -l as -x -a 'plugin host' -d 'The side to play (default: plugin)'

@@ -1,114 +1,84 @@
 "use strict";
-// A text in full: JSON with one member per line and in colours, anything else unchanged. Long lines are wrapped.
-
-const LINE = 18; // pixels, as in the style sheet
-const INDENT = 2;
-
-const isJson = (row) => CALLS.has(row.kind) || row.kind === "notification" || row.kind === "other";
-
-const plainLines = (text) =>
-  text.split("\n").map((line) => ({ depth: 0, tokens: [{ text: line, kind: "plain" }] }));
-
-const textOfLine = (line) => " ".repeat(INDENT * line.depth) + line.tokens.map((token) => token.text).join("");
-
-const prettyText = (row) => (isJson(row) ? linesOf(row.text).map(textOfLine).join("\n") : row.text);
-
-// How much of a text fits into a number of columns. East Asian characters and emoji take about two.
-const fitting = (text, columns) => {
-  const beginning = text.slice(0, columns + 1);
-  if (!/[\u1100-\uffff]/.test(beginning)) return Math.min(columns, text.length);
-  let used = 0;
-  let units = 0;
-  for (const sign of beginning) {
-    used += sign >= "\u1100" ? 2 : 1;
-    if (used > columns) return Math.max(units, sign.length);
-    units += sign.length;
-  }
-  return units;
-};
-
-// Wraps a line.
-const wrap = (line, columns, into) => {
-  const indent = Math.min(INDENT * line.depth, columns >> 1);
-  let piece = { indent, tokens: [] };
-  let room = columns - indent;
-  for (const token of line.tokens) {
-    let text = visible(token.text);
-    for (let fits = fitting(text, room); fits < text.length; fits = fitting(text, room)) {
-      piece.tokens.push({ text: text.slice(0, fits), kind: token.kind });
-      text = text.slice(fits);
-      into.push(piece);
-      piece = { indent, tokens: [] };
-      room = columns - indent;
-    }
-    piece.tokens.push({ text, kind: token.kind });
-    room -= text.length;
-  }
-  into.push(piece);
-};
-
-class Payload {
-  constructor(element) {
-    this.element = element;
-    this.lines = [];
-    this.pieces = [];
-    this.list = new VirtualList(element, LINE, (i) => this.drawLine(i));
-    new ResizeObserver(coalesce(() => this.fit())).observe(element);
-  }
-
-  drawLine(index) {
-    const { indent, tokens } = this.pieces[index];
-    const line = make("div", "line");
-    line.style.paddingLeft = `${indent}ch`;
-    line.append(...tokens.map((token) => make("span", `json-${token.kind}`, token.text)));
-    return line;
-  }
-
-  columns() {
-    const probe = this.element.appendChild(make("span", "probe", "0".repeat(100)));
-    const width = probe.getBoundingClientRect().width / 100;
-    probe.remove();
-    return Math.max(20, Math.floor((this.element.clientWidth - 28) / (width || 8)));
-  }
-
-  fit() {
-    if (!this.element.clientWidth) return;
-    const columns = this.columns();
-    if (columns === this.fitted) return;
-    this.fitted = columns;
-    this.pieces = [];
-    for (const line of this.lines) wrap(line, columns, this.pieces);
-    this.list.show(this.pieces.length);
-  }
-
-  show(row) {
-    this.lines = isJson(row) ? linesOf(row.text) : plainLines(row.text);
-    this.fitted = 0;
-    this.element.scrollTop = 0;
-    this.fit();
-  }
-}
-
-// The details of one row, and its text in full.
+// The details of one row: facts, images and sounds, and its text in full.
 
 const OTHER = { host: "plugin", plugin: "host" };
+const MAX_MEDIA = 24;
+const MEDIA_TYPE = /^(image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)|audio\/[\w.+-]+)$/;
+const BASE64 = /^[\w+/=-]+$/;
+const DATA_URL = /^data:([\w.+/-]+);base64,/;
 
 const headingOf = (row) => {
-  if (row.method) return visible(row.method);
+  if (row.method) return visible(nameOf(row));
   return { other: "Not a JSON-RPC message", noise: "Noise", stderr: "stderr" }[row.kind] ?? visible(row.kind);
 };
 
+const KIND_NAMES = { failed: "result: the operation failed", other: "not JSON-RPC", failure: "failed end" };
+
 const factsOf = (row, rows) => {
-  const facts = [["kind", row.kind], ["time", `${seconds(row.time)} s`]];
+  const facts = [["kind", KIND_NAMES[row.kind] ?? row.kind], ["time", `${seconds(row.time)} s`]];
+  if (row.operation) facts.push(["method", visible(row.method)]);
   if (row.from) facts.push(["from", ARROWS.has(row.kind) ? `${row.from} to ${OTHER[row.from]}` : row.from]);
   if (row.id !== null) facts.push(["id", visible(row.id)]);
   if (row.latency >= 0) facts.push(["latency", duration(row.latency)]);
   if (isUnanswered(row)) facts.push(["latency", "never answered"]);
   if (row.index > 0) facts.push(["gap", duration(Math.max(0, row.time - rows[row.index - 1].time))]);
+  facts.push(["size", size(row.bytes ?? new Blob([row.text]).size)]);
   if (row.note) facts.push(["note", visible(row.note)]);
   if (row.bytes) facts.push(["cut", `only the beginning of ${size(row.bytes)} is here; see --payload`]);
   return facts;
 };
+
+// {====== Images and sounds ======
+
+const mediaOf = (value) => {
+  if (typeof value === "string") {
+    const type = DATA_URL.exec(value)?.[1];
+    return type && { type, data: value.slice(value.indexOf(",") + 1) };
+  }
+  const data = value.data ?? value.blob;
+  return typeof data === "string" && typeof value.mimeType === "string" ? { type: value.mimeType, data } : null;
+};
+
+// All images and sounds in a value, as far as they are safe to show.
+const collectMedia = (value, found) => {
+  if (value === null || (typeof value !== "object" && typeof value !== "string") || found.length >= MAX_MEDIA) return;
+  const media = mediaOf(value);
+  if (media && MEDIA_TYPE.test(media.type) && BASE64.test(media.data)) found.push(media);
+  if (typeof value === "object") for (const member of Object.values(value)) collectMedia(member, found);
+};
+
+const mediaIn = (row) => {
+  const found = [];
+  if (!isJson(row) || !hasMedia(row)) return found;
+  try {
+    collectMedia(JSON.parse(row.text), found);
+  } catch {
+    return []; // the text was cut
+  }
+  return found;
+};
+
+const bytesOf = (base64) => Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
+
+const drawMedia = ({ type, data }) => {
+  const figure = make("figure");
+  const isImage = type.startsWith("image/");
+  const element = figure.appendChild(make(isImage ? "img" : "audio"));
+  const caption = figure.appendChild(make("figcaption", "", `${type} · ${size(bytesOf(data))}`));
+  if (isImage) {
+    element.alt = `Recorded ${type}`;
+    element.addEventListener("load", () => {
+      if (element.naturalWidth) caption.append(` · ${element.naturalWidth} × ${element.naturalHeight}`);
+    });
+  } else {
+    element.controls = true;
+  }
+  element.addEventListener("error", () => caption.append(" · cannot be shown"));
+  element.src = `data:${type};base64,${data}`;
+  return figure;
+};
+
+// }======
 
 // If the page has no access to the clipboard, the browser copies a selection instead.
 const copyMarked = (text) => {
@@ -130,15 +100,17 @@ const copy = async (text) => {
 };
 
 class Details {
-  constructor(element, rows, { onJump, onClose }) {
+  constructor(element, model, { onJump, onClose }) {
     this.element = element;
-    this.rows = rows;
+    this.model = model;
     this.row = null;
     this.payload = new Payload(find(".payload", element));
     this.pair = find(".pair", element);
-    this.pair.addEventListener("click", () => onJump(otherHalf(this.row)));
+    this.pair.addEventListener("click", () => onJump(model.otherHalf(this.row)));
     find(".close", element).addEventListener("click", onClose);
-    this.offerCopy(".copy", prettyText);
+    find(".folds", element).addEventListener("click", () => this.payload.foldAll());
+    find(".text", element).addEventListener("click", () => this.toggleText());
+    this.offerCopy(".copy", (row) => (row.sides ? this.payload.lines.map(textOfMarked).join("\n") : prettyText(row)));
     this.offerCopy(".raw", (row) => row.text);
   }
 
@@ -151,15 +123,49 @@ class Details {
     });
   }
 
+  toggleText() {
+    if (this.payload.hasText) this.payload.toggleText();
+    this.showButtons();
+  }
+
+  showButtons() {
+    const { payload, model, row } = this;
+    const half = model.otherHalf(row);
+    this.pair.hidden = half < 0;
+    this.pair.textContent = half > row.index ? "Answer ↓" : "Request ↑";
+    find(".folds", this.element).hidden = !payload.hasFolds;
+    find(".text", this.element).hidden = !payload.hasText;
+    find(".text", this.element).setAttribute("aria-pressed", String(payload.isText));
+    find(".raw", this.element).hidden = Boolean(row.sides);
+  }
+
+  // Answers that have come since then may belong to the row that is shown.
+  refresh() {
+    if (this.row && !this.element.hidden) this.describe();
+  }
+
+  describe() {
+    const { row } = this;
+    const facts = row.sides ? comparedFacts(row) : factsOf(row, this.model.rows);
+    const cells = facts.flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]);
+    find("dl", this.element).replaceChildren(...cells);
+    this.showButtons();
+  }
+
+  linesOf(row) {
+    if (row.sides) return comparedLines(row);
+    return isJson(row) ? linesOf(row.text) : plainLines(row.text);
+  }
+
   show(row) {
     if (this.row === row) return;
     this.row = row;
     find("h2", this.element).textContent = headingOf(row);
     find("h2", this.element).className = isWrong(row) ? "wrong" : "";
-    const facts = factsOf(row, this.rows).flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]);
-    find("dl", this.element).replaceChildren(...facts);
-    this.pair.hidden = otherHalf(row) < 0;
-    this.pair.textContent = row.answer >= 0 ? "Answer ↓" : "Request ↑";
-    this.payload.show(row);
+    const media = (row.sides ?? [row]).flatMap(mediaIn);
+    find(".media", this.element).hidden = media.length === 0;
+    find(".media", this.element).replaceChildren(...media.map(drawMedia));
+    this.payload.show(this.linesOf(row));
+    this.describe();
   }
 }

@@ -23,13 +23,14 @@ class Overview {
     this.element = element;
     this.model = model;
     this.canvas = find("canvas", element);
-    this.end = model.end || 1e-6;
     this.found = [];
     this.redraw = coalesce(() => this.draw());
     new ResizeObserver(this.redraw).observe(element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", this.redraw);
     this.listen(onJump, onRange);
   }
+
+  get end() { return this.model.end || 1e-6; }
 
   timeAt(x) { return Math.max(0, Math.min(1, x / this.element.clientWidth)) * this.end; }
 
@@ -86,7 +87,7 @@ class Overview {
     this.colours = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`)]));
     this.drawAxis(width, height);
     this.drawSaid(width);
-    this.drawCalls(width);
+    if (this.model.slots.host) this.drawCalls(width);
   }
 
   drawAxis(width, height) {
@@ -106,13 +107,12 @@ class Overview {
   drawSaid(width) {
     const counts = { host: new Uint32Array(width + 1), plugin: new Uint32Array(width + 1) };
     const wrong = { host: new Uint8Array(width + 1), plugin: new Uint8Array(width + 1) };
-    for (const index of this.found) {
-      const row = this.model.rows[index];
-      const side = row.from || "plugin";
-      const x = Math.floor((row.time / this.end) * (width - 1));
-      counts[side][x] += 1;
-      if (isWrong(row)) wrong[side][x] = 1;
-    }
+    const put = (lane, time, isBad) => {
+      const x = Math.floor((time / this.end) * (width - 1));
+      counts[lane][x] += 1;
+      if (isBad) wrong[lane][x] = 1;
+    };
+    for (const index of this.found) this.model.markRow(this.model.rows[index], put);
     const most = Math.max(1, ...counts.host, ...counts.plugin);
     const middle = AXIS + LANE;
     for (const side of ["host", "plugin"]) {
@@ -138,9 +138,9 @@ class Overview {
       until[slot] = answer.time;
       const from = (call.time / this.end) * (width - 1);
       const to = (answer.time / this.end) * (width - 1);
-      if (to <= painted[slot] && answer.kind !== "error") continue;
+      if (to <= painted[slot] && !isWrong(answer)) continue;
       painted[slot] = Math.max(from + 1.5, to);
-      this.pen.fillStyle = this.colours[answer.kind === "error" ? "wrong" : answer.from];
+      this.pen.fillStyle = this.colours[isWrong(answer) ? "wrong" : answer.from];
       this.pen.fillRect(from, top + slot * CALL, painted[slot] - from, CALL - 1);
     }
   }

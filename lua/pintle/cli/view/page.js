@@ -2,31 +2,42 @@
 // The page: which rows are shown, and which row is selected.
 
 const ROW = 24; // pixels, as in the style sheet
+const PRINTED = 5000; // rows that are printed at most
+const QUIET = 150; // milliseconds between two drawings of the overview while rows arrive
+
+const PANES = ["details", "latencies", "legend"];
 
 class Page {
   constructor(model) {
     this.model = model;
     this.wanted = { query: "", kinds: new Set(), range: null };
-    this.found = [];
     this.chosen = null;
-    this.search = find("#search");
+    this.mustReveal = false;
+    this.isFollowing = model.isLive;
+    this.field = find("#search");
+    this.search = new Search(model, (isFirst) => this.progressed(isFirst));
     const isShown = (index) => this.isShown(index);
-    this.list = new VirtualList(find("#list"), ROW, (i) => drawRow(this.rowAt(i), model, this.chosen, isShown));
+    this.list = new VirtualList(find("#list"), ROW, (i) => model.draw(this.rowAt(i), this.chosen, isShown));
     this.overview = new Overview(find("#overview"), model, {
       onJump: (time) => this.goToTime(time), onRange: (range) => this.want({ range }),
     });
-    this.details = new Details(find("#details"), model.rows, {
+    this.details = new Details(find("#details"), model, {
       onJump: (index) => this.goTo(index), onClose: () => this.showPane(null),
     });
-    this.latencies = new Latencies(find("#latencies"), model.summary.latencies, {
-      onMethod: (method) => this.searchFor(`method:"${method}"`), onClose: () => this.showPane(null),
+    this.latencies = new Latencies(find("#latencies"), model instanceof Comparison, {
+      onMethod: (name) => this.searchFor(`method:"${name}"`), onClose: () => this.showPane(null),
     });
+    new ResizeObserver(([{ contentRect }]) => { preview.length = Math.max(20, contentRect.width / 11); })
+      .observe(find("#list"));
+    find("#legend .close").addEventListener("click", () => this.showPane(null));
     this.list.onDrawn = (first, last) => this.drawn(first, last);
     this.details.payload.list.onDrawn = () => this.mark();
-    this.describe();
     this.offerKinds();
     this.update();
+    this.describe();
   }
+
+  get found() { return this.search.found; }
 
   rowAt(place) { return this.model.rows[this.found[place]]; }
 
@@ -46,25 +57,34 @@ class Page {
 
   nearest(index) { return Math.min(this.placeOf(index), this.found.length - 1); }
 
+  // {====== What the recording is ======
+
   describe() {
-    const { rows, summary, end } = this.model;
+    const { facts, names, end, messages } = this.model;
     find("#title").textContent = document.title;
-    const messages = rows.filter(isJson).length;
-    const facts = [document.title === summary.command ? null : summary.command, summary.dialect,
-      summary.framing && `${summary.framing} framing`, plural(messages, "message"), duration(end),
-      String(summary.at ?? "").replace(/T(.*)Z$/, " $1 UTC")];
-    find("#facts").append(...facts.filter(Boolean).map((fact) => make("span", "", visible(fact))));
+    for (const side in names) find(`#sides-head .${side} b`).textContent = `${side.toUpperCase()}  ${names[side]}`;
+    const texts = [document.title === facts.command ? null : facts.command, facts.dialect,
+      facts.framing && `${facts.framing} framing`, plural(messages, "message"), duration(end),
+      String(facts.at ?? "").replace(/T(.*)Z$/, " $1 UTC")];
+    find("#facts").replaceChildren(...texts.filter(Boolean).map((fact) => make("span", "", visible(fact))));
+    this.countKinds();
   }
 
   offerKinds() {
-    for (const [kind, { name, test }] of Object.entries(KINDS)) {
-      const count = this.model.rows.filter(test).length;
+    for (const [kind, { name }] of Object.entries(this.model.kinds)) {
       const button = find("#kinds").appendChild(make("button", kind, name));
-      button.append(make("small", "", number(count)));
+      button.append(make("small"));
       button.type = "button";
-      button.disabled = count === 0;
       button.setAttribute("aria-pressed", "false");
       button.addEventListener("click", () => this.toggleKind(kind, button));
+    }
+  }
+
+  countKinds() {
+    for (const [kind, count] of Object.entries(this.model.counts)) {
+      const button = find(`#kinds .${kind}`);
+      find("small", button).textContent = number(count);
+      button.disabled = count === 0;
     }
   }
 
@@ -75,6 +95,8 @@ class Page {
     this.update();
   }
 
+  // }======
+
   // {====== Shown rows ======
 
   want(change) {
@@ -83,28 +105,75 @@ class Page {
   }
 
   searchFor(query) {
-    this.search.value = query;
+    this.field.value = query;
     this.want({ query });
   }
 
+  // Searches anew.
   update() {
-    const { rows } = this.model;
-    this.found = select(rows, this.wanted);
-    find("#count").textContent = this.found.length === rows.length ? plural(rows.length, "row")
-      : `${number(this.found.length)} of ${number(rows.length)}`;
-    find("#nothing").hidden = this.found.length > 0;
+    this.mustReveal = this.chosen !== null;
+    this.list.viewport.scrollTop = 0;
     this.overview.showRange(this.wanted.range);
-    this.overview.show(this.found);
-    this.list.show(this.found.length, this.chosen ? this.nearest(this.chosen.index) : -1);
+    this.search.start(this.wanted);
+  }
+
+  // More rows have arrived, or the last one has.
+  grown() {
+    const wasAtEnd = this.isFollowing;
+    if (this.search.mustRestart) this.search.start(this.wanted);
+    else this.search.continue();
+    if (wasAtEnd && this.search.isDone) this.list.showEnd();
+    this.details.refresh();
+    this.describe();
+  }
+
+  // Some or all of the rows have been searched.
+  progressed(isFirst) {
+    this.list.grow(this.found.length, isFirst || this.search.isDone);
+    if (this.mustReveal && (this.search.isDone || this.search.at > this.chosen.index)) {
+      this.mustReveal = false;
+      if (this.found.length) this.list.reveal(this.nearest(this.chosen.index), true);
+    }
+    const total = this.model.rows.length;
+    find("#count").textContent = this.found.length === total ? plural(total, "row")
+      : `${number(this.found.length)} of ${number(total)}`;
+    this.showNothing();
+    this.drawOverview();
+    if (this.search.isDone) this.showLatencies();
+  }
+
+  // Why the list is empty, if it is.
+  showNothing() {
+    const isEmpty = this.found.length === 0 && this.search.isDone;
+    find("#nothing").hidden = !isEmpty;
+    find("#nothing").textContent = this.model.rows.length ? "No row matches. Esc shows all rows again."
+      : this.model.isOver ? "The recording is empty." : "Waiting for the first message …";
+  }
+
+  drawOverview() {
+    this.drawing ||= setTimeout(() => {
+      this.drawing = 0;
+      this.overview.show(this.found);
+    }, QUIET);
+  }
+
+  showLatencies() {
+    if (this.latencies.element.hidden) return;
+    const { rows } = this.model;
+    this.latencies.show(this.found.map((index) => rows[index]));
   }
 
   drawn(first, last) {
+    if (last >= 0 && !performance.getEntriesByName("first-rows").length) performance.mark("first-rows");
     const isAll = first === 0 && last >= this.found.length - 1;
-    this.overview.showWindow(isAll ? null : [this.rowAt(first).time, this.rowAt(last).time]);
+    this.overview.showWindow(isAll || last < first ? null : [this.rowAt(first).time, this.rowAt(last).time]);
     this.mark();
   }
 
   mark() { mark(find("main"), wordsOf(this.wanted.query)); }
+
+  // Printed pages have all rows, up to a limit.
+  print() { this.list.fill(0, Math.min(this.found.length, PRINTED) - 1); }
 
   // }======
 
@@ -112,6 +181,7 @@ class Page {
 
   choose(place, isCentred = false) {
     if (place < 0 || place >= this.found.length) return;
+    this.follow(false);
     this.chosen = this.rowAt(place);
     find("#list").setAttribute("aria-activedescendant", `row-${this.chosen.index}`);
     this.list.forget();
@@ -122,8 +192,10 @@ class Page {
   // Goes to a row; if it is not shown, all rows are shown.
   goTo(index) {
     if (index < 0) return;
-    if (!this.isShown(index)) this.showAll();
-    this.choose(this.placeOf(index), true);
+    if (this.isShown(index)) return this.choose(this.placeOf(index), true);
+    this.chosen = this.model.rows[index];
+    this.showAll();
+    if (!this.details.element.hidden) this.details.show(this.chosen);
   }
 
   goToTime(time) {
@@ -142,99 +214,54 @@ class Page {
 
   stepPage(by) { this.step(by * Math.max(1, Math.floor(this.list.room / ROW) - 2)); }
 
-  nextTrouble(by) {
+  nextWhere(test, by) {
     for (let place = this.startFor(by) + by; place >= 0 && place < this.found.length; place += by) {
-      if (isWrong(this.rowAt(place))) return this.choose(place);
+      if (test(this.rowAt(place))) return this.choose(place);
     }
+  }
+
+  nextTrouble(by) { this.nextWhere(this.model.kinds.trouble.test, by); }
+
+  nextDifference(by) {
+    const { different } = this.model.kinds;
+    if (different) this.nextWhere(different.test, by);
   }
 
   showAll() {
     this.wanted.kinds.clear();
     for (const button of find("#kinds").children) button.setAttribute("aria-pressed", "false");
-    this.search.value = "";
+    this.field.value = "";
     this.want({ query: "", range: null });
+  }
+
+  // A live page stays at its end until another row is selected, or the list is scrolled up.
+  follow(isOn) {
+    if (!this.model.isLive || isOn === this.isFollowing) return;
+    this.isFollowing = isOn;
+    find("#follow").setAttribute("aria-pressed", String(isOn));
+    if (isOn) this.list.showEnd();
   }
 
   // }======
 
+  // {====== Side panes ======
+
   showPane(pane) {
-    const isDetails = pane === "details" && this.chosen !== null;
-    this.details.element.hidden = !isDetails;
-    this.latencies.element.hidden = pane !== "latencies";
-    find("#latency-button").setAttribute("aria-pressed", String(pane === "latencies"));
-    if (isDetails) this.details.show(this.chosen);
+    const shown = pane === "details" && this.chosen === null ? null : pane;
+    for (const name of PANES) {
+      find(`#${name}`).hidden = name !== shown;
+      find(`#${name}-button`)?.setAttribute("aria-pressed", String(name === shown));
+    }
+    if (shown === "details") this.details.show(this.chosen);
     else this.details.row = null;
-    if (!pane) find("#list").focus({ preventScroll: true });
+    this.showLatencies();
+    if (!shown) find("#list").focus({ preventScroll: true });
     if (this.chosen && this.found.length) this.list.reveal(this.nearest(this.chosen.index));
   }
 
-  get hasPane() { return !(this.details.element.hidden && this.latencies.element.hidden); }
+  get hasPane() { return PANES.some((name) => !find(`#${name}`).hidden); }
 
-  toggleLatencies() { this.showPane(this.latencies.element.hidden ? "latencies" : null); }
+  togglePane(pane) { this.showPane(find(`#${pane}`).hidden ? pane : null); }
+
+  // }======
 }
-
-// Keys and clicks.
-
-const MOVES = new Set(["Enter", " ", "ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"]);
-
-const keysOf = (page) => {
-  const down = () => page.step(1);
-  const up = () => page.step(-1);
-  const first = () => page.choose(0);
-  const last = () => page.choose(page.found.length - 1);
-  return {
-    j: down, ArrowDown: down, k: up, ArrowUp: up, g: first, Home: first, G: last, End: last,
-    PageDown: () => page.stepPage(1), PageUp: () => page.stepPage(-1), " ": () => page.stepPage(1),
-    Enter: () => page.showPane("details"), l: () => page.toggleLatencies(),
-    e: () => page.nextTrouble(1), E: () => page.nextTrouble(-1),
-    p: () => page.chosen && page.goTo(otherHalf(page.chosen)),
-    "/": () => {
-      page.search.focus();
-      page.search.select();
-    },
-  };
-};
-
-// Esc: leaves the field, then closes the side pane, then shows all rows.
-const goBack = (page) => {
-  const isSearching = document.activeElement === page.search;
-  if (isSearching && !page.search.value) find("#list").focus();
-  else if (!isSearching && page.hasPane) page.showPane(null);
-  else page.showAll();
-};
-
-const pressInSearch = (page, event) => {
-  if (event.key !== "Enter" && event.key !== "ArrowDown") return;
-  event.preventDefault();
-  find("#list").focus();
-  if (!page.chosen || !page.isShown(page.chosen.index)) page.choose(0);
-};
-
-const press = (page, keys, event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape") return goBack(page);
-  if (event.target === page.search) return pressInSearch(page, event);
-  const isOwn = event.target.closest("button, .payload, .table") && MOVES.has(event.key);
-  if (isOwn || !Object.hasOwn(keys, event.key)) return;
-  event.preventDefault();
-  keys[event.key]();
-};
-
-const listen = (page) => {
-  const keys = keysOf(page);
-  document.addEventListener("keydown", (event) => press(page, keys, event));
-  page.search.addEventListener("input", coalesce(() => page.want({ query: page.search.value })));
-  find("#latency-button").addEventListener("click", () => page.toggleLatencies());
-  find("#list").addEventListener("click", (event) => {
-    const row = event.target.closest(".row");
-    if (!row) return;
-    page.choose(page.placeOf(Number(row.dataset.index)));
-    page.showPane("details");
-  });
-  find("#list").focus({ preventScroll: true });
-};
-
-// All scripts are loaded: start.
-
-const page = new Page(readModel());
-listen(page);

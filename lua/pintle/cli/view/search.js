@@ -1,0 +1,133 @@
+"use strict";
+// The words of the search field. A row has to match all of them; a minus before a word excludes what matches it.
+
+const WORD = /(-(?!\d))?(?:(method|id|from|over):)?(?:"([^"]*)"|(\S+))/gi;
+const UNITS = { "µs": 1e-6, us: 1e-6, ms: 1e-3, s: 1 };
+const SLICE = 8; // milliseconds of searching between two frames, so that keys are never delayed
+const STRIDE = 256; // rows between two looks at the clock
+
+const globOf = (text) => {
+  const pattern = text.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
+  return new RegExp(`^${pattern}$`, "s");
+};
+
+const namesFit = (test) => (row) => test(row.method.toLowerCase()) || test(row.operation.toLowerCase());
+
+const textFits = (word) => (row) => {
+  row.lower ??= row.text.toLowerCase();
+  return row.lower.includes(word) || row.method.toLowerCase().includes(word)
+    || row.operation.toLowerCase().includes(word);
+};
+
+// A method, or the operation that it runs.
+const methodFits = (given, isQuoted) => {
+  const word = given.toLowerCase();
+  if (isQuoted) return namesFit((name) => name === word);
+  if (!/[*?]/.test(word)) return namesFit((name) => name.includes(word));
+  const glob = globOf(word);
+  return namesFit((name) => glob.test(name));
+};
+
+// Ids are numbers or strings, in JSON notation.
+const idFits = (word) => (row) => row.id !== null && (row.id === word || row.id === JSON.stringify(word));
+
+const overFits = (word) => {
+  const [, digits, unit] = /^([\d.]+)(µs|us|ms|s)?$/.exec(word) ?? [];
+  if (!digits) return () => true; // still being typed
+  const limit = Number(digits) * (UNITS[unit] ?? 1e-3);
+  return (row) => row.latency > limit;
+};
+
+const fromFits = (word) => (row) => row.from.startsWith(word.toLowerCase());
+
+const FITS = { method: methodFits, id: idFits, from: fromFits, over: overFits };
+
+const positiveTest = ([, , name, quoted, plain]) => {
+  const isQuoted = quoted !== undefined;
+  const word = quoted ?? plain;
+  if (name) return FITS[name.toLowerCase()](word, isQuoted);
+  if (!isQuoted && word.startsWith("#") && word.length > 1) return idFits(word.slice(1));
+  return textFits(word.toLowerCase());
+};
+
+const testOf = (match) => {
+  const fits = positiveTest(match);
+  return match[1] ? (row) => !fits(row) : fits;
+};
+
+// The words that are searched in texts, for highlighting.
+const wordsOf = (query) => [...query.matchAll(WORD)]
+  .filter(([, minus, name]) => !minus && (!name || name.toLowerCase() === "method"))
+  .map(([, , , quoted, plain]) => (quoted ?? plain).toLowerCase()).filter((word) => word && !word.startsWith("#"));
+
+// Whether a row matches the query, the kinds and the time range. A row of a comparison has two sides.
+const testFor = ({ query, kinds, range }, known) => {
+  const words = [...query.matchAll(WORD)].map(testOf);
+  const chosen = [...kinds].map((kind) => known[kind].test);
+  const fitsWords = (row) => words.every((test) => test(row));
+  return (row) => {
+    if (range && (row.time < range[0] || row.time > range[1])) return false;
+    if (chosen.length && !chosen.some((test) => test(row))) return false;
+    return row.sides ? row.sides.some(fitsWords) : fitsWords(row);
+  };
+};
+
+// Searches in slices, and goes on when there are more rows.
+class Search {
+  constructor(model, onProgress) {
+    this.model = model;
+    this.onProgress = onProgress;
+    this.found = [];
+    this.at = 0;
+    this.timer = 0;
+    this.test = () => true;
+  }
+
+  get isDone() { return this.at >= this.model.rows.length; }
+
+  start(wanted) {
+    this.test = testFor(wanted, this.model.kinds);
+    this.wanted = wanted;
+    this.found = [];
+    this.at = 0;
+    this.continue(true);
+  }
+
+  // Answers that come later may change whether a request matches.
+  get mustRestart() { return this.wanted.kinds.size > 0 || /over:/i.test(this.wanted.query); }
+
+  continue(isFirst = false) {
+    clearTimeout(this.timer);
+    const { rows } = this.model;
+    const end = performance.now() + SLICE;
+    while (!this.isDone && performance.now() < end) {
+      const last = Math.min(rows.length, this.at + STRIDE);
+      for (; this.at < last; this.at++) if (this.test(rows[this.at])) this.found.push(this.at);
+    }
+    if (!this.isDone) this.timer = setTimeout(() => this.continue());
+    this.onProgress(isFirst);
+  }
+}
+
+// Highlights the searched words in the visible text, if the browser can do that without extra elements.
+
+function* rangesOf(node, words) {
+  const text = node.data.toLowerCase();
+  if (text.length !== node.length) return; // the lower case of some characters is longer
+  for (const word of words) {
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+      const [startOffset, endOffset] = [at, at + word.length];
+      yield new StaticRange({ startContainer: node, startOffset, endContainer: node, endOffset });
+    }
+  }
+}
+
+const mark = (element, words) => {
+  if (!CSS.highlights) return;
+  CSS.highlights.clear();
+  if (!words.length) return;
+  const ranges = [];
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) ranges.push(...rangesOf(walker.currentNode, words));
+  CSS.highlights.set("found", new Highlight(...ranges));
+};

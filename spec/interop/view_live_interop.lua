@@ -1,0 +1,215 @@
+-- Pages of `pintle view` in a browser: live ones, comparisons of two recordings, and long recordings, with their times.
+local browsers = require "spec.interop.view_browser"
+local children = require "spec.support.children"
+local cli = require "spec.support.cli"
+local json = require("pintle.core").json
+local lfs = require "lfs"
+
+local PICTURES = "build/interop/pictures"
+local START = '{"trace":1,"time":0,"command":["plugin"],"at":"2026-01-01T00:00:00Z"}'
+local EXIT = '{"time":100,"exit":{"code":0}}'
+
+local browser, nothing_left, folder
+
+setup(function()
+  nothing_left = children.stock()
+  browser = browsers.start()
+  folder = os.tmpname()
+  os.remove(folder)
+  assert(lfs.mkdir(folder))
+  assert(os.execute("mkdir -p " .. PICTURES))
+end)
+
+teardown(function()
+  getmetatable(browser).__close(browser)
+  os.execute("rm -r " .. folder)
+  nothing_left()
+end)
+
+before_each(function()
+  browser:resize(1280, 800)
+  browser:prefer "light"
+end)
+
+after_each(function() assert.same({}, browser.complaints) end)
+
+local function value(expression) return browser:evaluate(expression) end
+local function text(selector) return value(("document.querySelector(%s).innerText"):format(json.encode(selector))) end
+local function count(selector) return value(("document.querySelectorAll(%s).length"):format(json.encode(selector))) end
+
+local function message(from, time, members)
+  return ('{"time":%.6f,"from":"%s","message":{"jsonrpc":"2.0",%s}}'):format(time, from, members)
+end
+
+local function write(name, lines)
+  local path = ("%s/%s.jsonl"):format(folder, name)
+  cli.write(path, table.concat(lines, "\n") .. "\n")
+  return path
+end
+
+local function append(path, ...)
+  local file <close> = assert(io.open(path, "a"))
+  for _, line in ipairs { ... } do file:write(line, "\n") end
+end
+
+local function keep_picture(name)
+  local file <close> = assert(io.open(("%s/%s.png"):format(PICTURES, name), "wb"))
+  file:write(browser:picture())
+end
+
+describe("a live page", function()
+  it("grows with the recording until the program exits", function()
+    local path = write("live", { START, message("host", 1, '"id":1,"method":"tools/call","params":{"name":"add"}') })
+    local started <close> = cli.start({ "view", "--follow", path }, { stdin = "null" })
+    browser:visit((started:read("\n"):gsub("\n", "")))
+    browser:await "page.model.rows.length === 2"
+    assert.equal("waiting …", text ".row .waiting")
+    assert.equal("live", text "#state")
+    assert.equal("0", text "#kinds .trouble small")
+    append(path, message("plugin", 2, '"id":1,"result":{"content":[{"type":"text","text":"done"}],"isError":true}'))
+    browser:await "page.model.rows.length === 3"
+    assert.equal('"done"', text ".row.failed .preview")
+    assert.equal("1.000 s", text ".row.failed .latency")
+    for i = 3, 90 do append(path, message("host", i, ('"method":"m%d"'):format(i))) end
+    browser:await "page.model.rows.length === 91"
+    assert.equal("m90", text ".row:last-child .method")
+    keep_picture "live"
+    append(path, EXIT)
+    browser:await "page.model.isOver"
+    assert.equal("ended", text "#state")
+    started.process:kill "INT"
+    assert.equal(130, (select(3, started:finish())))
+  end)
+
+  it("stays where a row was selected, and says when the server has ended", function()
+    local lines = { START }
+    for i = 1, 100 do lines[i + 1] = message("host", i, ('"method":"m%d"'):format(i)) end
+    local path = write("live", lines)
+    local started <close> = cli.start({ "view", "--follow", path }, { stdin = "null" })
+    browser:visit((started:read("\n"):gsub("\n", "")))
+    browser:await "page.model.rows.length === 101"
+    browser:press "Home"
+    append(path, message("host", 101, '"method":"more"'))
+    browser:await "page.model.rows.length === 102"
+    assert.equal(0, value "page.list.offset")
+    browser:click "#follow"
+    assert.equal("more", text ".row:last-child .method")
+    started.process:kill "INT"
+    started:finish()
+    browser:await "document.querySelector('#state').className === 'lost'"
+    assert.equal(102, value "page.found.length")
+    browser.complaints = {} -- the browser logs that the connection was lost
+  end)
+end)
+
+describe("a page of two recordings", function()
+  local function recording(answers)
+    local lines = { START }
+    for i, answer in ipairs(answers) do
+      lines[#lines + 1] = message("host", 2 * i, ('"id":%d,"method":"tools/call","params":{"name":"%s"}')
+        :format(i + 10 * #answers, answer[1]))
+      lines[#lines + 1] = message("plugin", 2 * i + answer[3],
+        ('"id":%d,"result":{"content":[{"type":"text","text":"%s"}]}'):format(i + 10 * #answers, answer[2]))
+    end
+    return lines
+  end
+
+  it("pairs messages, and shows what differs", function()
+    local a = write("a", recording { { "add", "1", 0.1 }, { "list", "x", 0.1 }, { "stop", "y", 0.1 } })
+    local b = write("b", recording {
+      { "add", "1", 1.5 }, { "clear", "", 0.1 }, { "list", "z", 0.1 }, { "stop", "y", 0.1 },
+    })
+    local page = folder .. "/page.html"
+    assert.same({ "", "", 0 }, cli.outcome { "view", a, b, "-o", page })
+    browser:visit(page)
+    browser:settle()
+    assert.same({ "same", "same", "same", "right", "right", "same", "differs", "same", "same" },
+      value "page.model.rows.map((row) => row.change)")
+    assert.equal("A  a.jsonl", text "#sides-head .a")
+    assert.equal("1.500 s", text ".took.slower")
+    browser:click "#kinds .different"
+    assert.equal(3, count ".row")
+    browser:press "Escape"
+    browser:press "Home"
+    for _ = 1, 3 do browser:press "d" end
+    browser:press "Enter"
+    assert.matches('"text": "x"', text "#details .removed", 1, true)
+    assert.matches('"text": "z"', text "#details .added", 1, true)
+    assert.equal(1, count "#details .removed")
+    browser:press "p"
+    assert.equal(5, value "page.chosen.index")
+    keep_picture "comparison"
+    browser:press "l"
+    assert.equal("× 15.00", value [[
+      [...document.querySelectorAll("#latencies tbody tr")].find((line) => line.innerText.startsWith("add"))
+        .cells[8].textContent
+    ]])
+    for _, width in ipairs { 320, 420 } do
+      browser:resize(width, 700)
+      assert.equal(width, value "document.documentElement.scrollWidth")
+    end
+  end)
+end)
+
+describe("a page of a hundred thousand messages", function()
+  local page
+
+  setup(function()
+    local lines, names = { START }, { "hover", "completion", "definition" }
+    for i = 1, 50000 do
+      local place = ("file:///home/ada/main%d.c"):format(i % 17)
+      lines[2 * i] = message("host", i / 1000,
+        ('"id":%d,"method":"textDocument/%s","params":{"uri":"%s","line":%d}'):format(i, names[i % 3 + 1], place, i))
+      lines[2 * i + 1] = message("plugin", i / 1000 + 0.0007,
+        ('"id":%d,"result":{"contents":{"kind":"markdown","value":"%s"}}'):format(i, ("Word "):rep(i % 40)))
+    end
+    lines[#lines + 1] = EXIT
+    page = folder .. "/many.html"
+    assert.same({ "", "", 0 }, cli.outcome { "view", write("many", lines), "-o", page })
+  end)
+
+  -- Milliseconds from the key to the next frame that shows what it did; the slowest of several.
+  local PRESS = [[(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    const times = [];
+    const timed = async (act) => {
+      await frame();
+      const start = performance.now();
+      act();
+      await frame();
+      times.push(performance.now() - start);
+    };
+    const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    for (const key of ["j", "j", "PageDown", "End", "k", "Home", "Enter", "j", "Escape"]) await timed(() => press(key));
+    const field = document.querySelector("#search");
+    for (const text of ["h", "ho", "hov", "main7", "nowhere", "#777", "method:*completion", "over:1ms", "-word", ""]) {
+      await timed(() => {
+        field.value = text;
+        field.dispatchEvent(new Event("input"));
+      });
+    }
+    return times;
+  })()]]
+
+  it("is shown at once, and stays quick", function()
+    browser:visit(page)
+    local painted = value "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    local shown = value "performance.getEntriesByName('first-rows')[0].startTime"
+    browser:settle()
+    assert.matches("100,000 messages", text "#facts")
+    assert.is_true(count "*" < 4000)
+    local times = value(PRESS)
+    local slowest = math.max(table.unpack(times))
+    print(("\n100,000 messages: first paint after %.0f ms, first rows after %.0f ms; slowest key %.0f ms")
+      :format(painted, shown, slowest))
+    -- On a machine that has nothing else to do, these are below 500 and 50.
+    assert.is_true(painted < 5000 and shown < 5000 and slowest < 1000, json.encode(times))
+    browser:press "End"
+    assert.equal("ended with status 0", text ".row.chosen .label")
+    browser:press "/"
+    browser:type "main3 completion"
+    assert.is_true(value "page.found.length" > 900)
+    assert.is_true(count "*" < 4000)
+    keep_picture "many"
+  end)
+end)
