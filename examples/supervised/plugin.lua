@@ -11,7 +11,7 @@ plugin:operation("work", { params = { type = "object" } }, function()
     io.stderr:write "that was one job too many\n"
     os.exit(70)
   end
-  return ("job %d of this life"):format(jobs)
+  return ("job %d of this process"):format(jobs)
 end)
 
 plugin:serve()

@@ -85,11 +85,11 @@ describe("examples/supervised", function()
   it("crashes and is restarted", function()
     local output, code = run { "lua5.4", "examples/supervised/host.lua" }
     assert.equal(0, code)
-    in_order(output, "call 1: job 1 of this life\n", "call 2: job 2 of this life\n",
+    in_order(output, "call 1: job 1 of this process\n", "call 2: job 2 of this process\n",
       "error fragile: ended with status 70: that was one job too many\n", "fragile: restarting in 0.0",
       "call 3: error: fragile ended with status 70: that was one job too many\n", "info  fragile: restarted\n",
-      "call 4: job 1 of this life\n", "call 5: job 2 of this life\n", "error fragile: ended",
-      "info  fragile: restarted\n", "call 6: job 1 of this life\n")
+      "call 4: job 1 of this process\n", "call 5: job 2 of this process\n", "error fragile: ended",
+      "info  fragile: restarted\n", "call 6: job 1 of this process\n")
   end)
 end)
 
@@ -249,7 +249,7 @@ describe("the tour", function()
     local output, code = run { "lua5.4", "examples/tour.lua" }
     assert.equal(0, code)
     in_order(output, "→ Hello, Ada\n", "→ failed: nobody to greet\n", "→ error: Invalid params", "(is it greet?)\n",
-      "1000 greetings in ", "fragile: restarted\n", "→ job 1 of this life\n", "and none is left\n",
+      "1000 greetings in ", "fragile: restarted\n", "→ job 1 of this process\n", "and none is left\n",
       "Where to go next\n")
     assert.is_nil(output:find("\27", 1, true))
   end)
