@@ -29,6 +29,12 @@ function jsonrpc.text(value)
   if type(value) == "string" and value:find "%S" then return value end
 end
 
+---@param format string what is wrong
+---@return nil, pintle.error err with the code of invalid params
+function jsonrpc.invalid_params(format, ...)
+  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
+end
+
 ---Checks the JSON type of a member. One that is left out, or null, passes.
 ---@param value any
 ---@param expected "boolean"|"number"|"string"|"array"|"object"
@@ -38,8 +44,7 @@ function jsonrpc.check(value, expected, name)
   if value == nil or value == null or type(value) == expected then return true end
   local got = kind(value)
   if got == expected then return true end
-  local message = ("Invalid params: %s: %s expected, got %s"):format(name, expected, got)
-  return nil, errors.new("invalid", message, { code = jsonrpc.INVALID_PARAMS })
+  return jsonrpc.invalid_params("%s: %s expected, got %s", name, expected, got)
 end
 
 return jsonrpc

@@ -1,4 +1,5 @@
 -- The options of a peer, as the other end sees them.
+local assert_no_growth = require "spec.support.growth"
 local cjson = require "cjson"
 local children = require "spec.support.children"
 local connect = require "pintle.connect"
@@ -328,18 +329,11 @@ describe("a peer", function()
   it("does not grow over many calls", function()
     local near, far = connect.pair()
     far:on("echo", function(params) return params end)
-    local function many()
+    assert_no_growth(function()
       tasks.run(function()
         for i = 1, 10000 do near:call("echo", { i }) end
       end)
-      collectgarbage()
-      collectgarbage()
-      return collectgarbage "count"
-    end
-    many()
-    local before = many()
-    for _ = 1, 2 do many() end
-    assert.truthy(many() < before + 50, "memory has grown")
+    end, 2, 50)
     near:close()
     far:close()
   end)

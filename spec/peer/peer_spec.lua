@@ -1,4 +1,5 @@
 -- What is true for every transport and framing.
+local assert_no_growth = require "spec.support.growth"
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local loop = require "pintle.loop"
@@ -80,18 +81,11 @@ local function behaviours(open)
     end)
 
     it("thousands one after the other, without growing", function()
-      local function many()
+      assert_no_growth(function()
         tasks.run(function()
           for i = 1, 2000 do assert(peer:call("echo", { i })[1] == i) end
         end)
-        collectgarbage()
-        collectgarbage()
-        return collectgarbage "count"
-      end
-      many()
-      local before = many()
-      for _ = 1, 3 do many() end
-      assert.truthy(many() < before + 100, "memory has grown")
+      end, 3, 100)
     end)
 
     it("and gets the answers in any order", function()

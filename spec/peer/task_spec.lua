@@ -1,3 +1,4 @@
+local assert_no_growth = require "spec.support.growth"
 local children = require "spec.support.children"
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -402,16 +403,9 @@ describe("a task", function()
   end)
 
   it("leaves no garbage behind", function()
-    local function many()
+    assert_no_growth(function()
       for _ = 1, 5000 do tasks.start(sleeper(0)) end
       tasks.run()
-      collectgarbage()
-      collectgarbage()
-      return collectgarbage "count"
-    end
-    many()
-    local before = many()
-    for _ = 1, 9 do many() end
-    assert.truthy(many() < before + 200, "memory has grown")
+    end, 9, 200)
   end)
 end)

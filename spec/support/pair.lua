@@ -4,7 +4,8 @@ local streams = require "spec.support.stream"
 
 local pair = {}
 
-local function merge(...)
+---The options of several tables; later ones win.
+function pair.merge(...)
   local all = {}
   for _, options in ipairs { ... } do
     for name, value in pairs(options) do all[name] = value end
@@ -16,8 +17,8 @@ end
 function pair.open(both, one, other)
   local near, far = core.socketpair()
   local usual = { framing = "line" }
-  return assert(streams.open(merge(usual, both, { read = near, write = near }, one or {}))),
-    assert(streams.open(merge(usual, both, { read = far, write = far }, other or {})))
+  return assert(streams.open(pair.merge(usual, both, { read = near, write = near }, one or {}))),
+    assert(streams.open(pair.merge(usual, both, { read = far, write = far }, other or {})))
 end
 
 -- Over two pipes.
@@ -25,8 +26,8 @@ function pair.pipes(both, one, other)
   local near_in, far_out = core.pipe()
   local far_in, near_out = core.pipe()
   local usual = { framing = "line" }
-  return assert(streams.open(merge(usual, both, { read = near_in, write = near_out }, one or {}))),
-    assert(streams.open(merge(usual, both, { read = far_in, write = far_out }, other or {})))
+  return assert(streams.open(pair.merge(usual, both, { read = near_in, write = near_out }, one or {}))),
+    assert(streams.open(pair.merge(usual, both, { read = far_in, write = far_out }, other or {})))
 end
 
 -- Sends the queued output of `from`, as much as `to` must read, and returns the next message.

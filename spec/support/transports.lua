@@ -4,16 +4,9 @@ local connect = require "pintle.connect"
 local core = require "pintle.core"
 local far_side = require "spec.support.far_side"
 local loop = require "pintle.loop"
+local merge = require("spec.support.pair").merge
 
 local transports = {}
-
-local function merge(...)
-  local all = {}
-  for _, options in ipairs { ... } do
-    for name, value in pairs(options) do all[name] = value end
-  end
-  return all
-end
 
 local QUIET = { on_error = function() end }
 

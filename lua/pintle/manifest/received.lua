@@ -3,6 +3,7 @@
 local errors = require "pintle.error"
 local manifest = require "pintle.manifest"
 local schema = require "pintle.schema"
+local values = require "pintle.schema.values"
 
 local shared = manifest.members
 local append, is_blank, read_text = shared.append, shared.is_blank, shared.read_text
@@ -47,16 +48,9 @@ local function receive_operation(warn, name, sent)
   return operation
 end
 
-local function sorted_names(operations)
-  local names = {}
-  for name in pairs(operations) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 -- The members of a JSON object have no order, so names without one are sorted.
 local function receive_operations(self, warn, sent, names, stop)
-  for _, name in ipairs(names or sorted_names(sent)) do
+  for _, name in ipairs(names or values.sorted_names(sent)) do
     local err = stop and stop()
     if err then return nil, err end
     local operation = receive_operation(warn, name, sent[name])

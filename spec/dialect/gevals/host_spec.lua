@@ -7,22 +7,11 @@ local in_process = require "spec.support.in_process"
 local json = require("pintle.core").json
 local loop = require "pintle.loop"
 local manifest = require "pintle.manifest"
+local new_session = require "spec.support.session"
 local pintle = require "pintle"
 local tasks = require "pintle.task"
 
 children.leave_nothing()
-
--- A session on this peer, as a host creates it.
-local function session_on(peer, options)
-  local session = { peer = peer, name = "x", handshake_timeout = 10, running = {}, state = {}, logged = {} }
-  for name, value in pairs(options or {}) do session[name] = value end
-  function session:log(level, message, data) self.logged[#self.logged + 1] = { level, message, data } end
-  peer:adopt(gevals)
-  for method, handler in pairs(gevals.host.handlers) do
-    peer:on(method, function(params, ctx) return handler(session, params, ctx) end)
-  end
-  return session
-end
 
 local MANIFEST = { name = "x", version = "1.0.0", protocolVersion = "0.0.1", operations = {} }
 
@@ -37,7 +26,7 @@ local function open(handlers, options)
       return handler
     end)
   end
-  local session = session_on(near, options)
+  local session = new_session(gevals, near, options)
   return session, asked, far
 end
 
@@ -261,7 +250,7 @@ describe("an extension of the protocol", function()
     local plugin = pintle.plugin { name = "x", version = "1.0.0", capabilities = capabilities }
     plugin:operation("x", {}, fn)
     local conversation = in_process.serve(plugin)
-    local session = session_on(conversation.peer, { extensions = extensions == nil and true or extensions })
+    local session = new_session(gevals, conversation.peer, { extensions = extensions == nil and true or extensions })
     local described = assert(gevals.host.open(session))
     return setmetatable({ session = session, manifest = assert(manifest.read(described)) }, {
       __close = function() conversation:finish() end,

@@ -4,6 +4,7 @@ local connect = require "pintle.connect"
 local json = require("pintle.core").json
 local liquid = require "pintle.dialect.liquid"
 local manifest = require "pintle.manifest"
+local new_session = require "spec.support.session"
 local pintle = require "pintle"
 local tasks = require "pintle.task"
 
@@ -24,16 +25,6 @@ after_each(function() nothing_left() end)
 
 local INITIALIZED = { version = "1.0", implementation = "my-liquid", liquid_version = "6.0.0", features = { "core" } }
 
-local function session_on(peer)
-  local session = { peer = peer, name = "x", handshake_timeout = 10, running = {}, state = {}, logged = {} }
-  function session:log(level, message, data) self.logged[#self.logged + 1] = { level, message, data } end
-  peer:adopt(liquid)
-  for method, handler in pairs(liquid.host.handlers) do
-    peer:on(method, function(params, ctx) return handler(session, params, ctx) end)
-  end
-  return session
-end
-
 -- A session, the requests that the fake engine got, as text, and the engine. An answer may be a value or a function.
 local function open(answers)
   local near, far = connect.pair({ name = "x" }, { raw = true })
@@ -46,7 +37,7 @@ local function open(answers)
       return answer
     end)
   end
-  return session_on(near), asked, far
+  return new_session(liquid, near), asked, far
 end
 
 local function opened(answers)

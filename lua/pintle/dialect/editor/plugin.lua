@@ -9,10 +9,6 @@ local wire = require "pintle.dialect.editor.wire"
 
 local plugin = {}
 
-local function invalid_params(format, ...)
-  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
-end
-
 -- {====== The answer to initialize ======
 
 local MANIFEST = json.order { "server_info", "methods" }
@@ -47,16 +43,16 @@ local function check_process_id(pid)
   if pid == nil then return true end
   if not wire.is_int(pid) then
     local got = type(pid) == "number" and json.encode(pid) or json.kind(pid)
-    return invalid_params("process_id: Int expected, got %s", got)
+    return jsonrpc.invalid_params("process_id: Int expected, got %s", got)
   end
-  if pid <= 0 then return invalid_params("process_id: the id of a process expected, got %d", pid) end
+  if pid <= 0 then return jsonrpc.invalid_params("process_id: the id of a process expected, got %d", pid) end
   return true
 end
 
 local function check_client_info(info)
   local ok, err = jsonrpc.check(info, "object", "client_info")
   if not ok or info == nil then return ok, err end
-  if jsonrpc.given(info.name) == nil then return invalid_params "client_info.name is missing" end
+  if jsonrpc.given(info.name) == nil then return jsonrpc.invalid_params "client_info.name is missing" end
   ok, err = jsonrpc.check(info.name, "string", "client_info.name")
   if ok then ok, err = jsonrpc.check(info.version, "string", "client_info.version") end
   return ok, err

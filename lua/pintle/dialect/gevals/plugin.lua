@@ -26,10 +26,6 @@ local function check_required(value, expected, name)
   return jsonrpc.check(value, expected, name)
 end
 
-local function invalid_params(format, ...)
-  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
-end
-
 -- }======
 
 -- {====== Initialize ======
@@ -118,7 +114,7 @@ local function read_env(env)
   local read = {}
   for name, value in pairs(env) do
     if type(value) ~= "string" then
-      return invalid_params("context.env.%s: string expected, got %s", name, kind_of(value))
+      return jsonrpc.invalid_params("context.env.%s: string expected, got %s", name, kind_of(value))
     end
     read[name] = value
   end
@@ -138,7 +134,7 @@ end
 local function read_timeout(text)
   if not text then return nil end
   local seconds, message = duration.seconds(text)
-  if not seconds then return invalid_params("context.timeout: %s", message) end
+  if not seconds then return jsonrpc.invalid_params("context.timeout: %s", message) end
   return seconds > 0 and seconds or nil
 end
 
@@ -158,7 +154,7 @@ local function read_context(context)
   if not ok then return nil, err end
   local phase = nonempty_text(context.phase)
   if phase and not PHASES[phase] then
-    return invalid_params("context.phase: setup, verify or cleanup expected, got %q", phase)
+    return jsonrpc.invalid_params("context.phase: setup, verify or cleanup expected, got %q", phase)
   end
   local env, timeout, agent
   env, err = read_env(given(context.env))
@@ -183,7 +179,7 @@ local function read_args(server, params)
   local args = given(params.args) or {}
   if not server.capabilities.bytes then return args end
   local unpacked, message = extensions.unpack(args)
-  if not unpacked then return invalid_params("args: %s", message) end
+  if not unpacked then return jsonrpc.invalid_params("args: %s", message) end
   return unpacked
 end
 

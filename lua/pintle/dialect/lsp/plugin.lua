@@ -302,23 +302,19 @@ end
 
 -- {====== Commands ======
 
-local function invalid_params(format, ...)
-  return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
-end
-
 -- The arguments of a command are an array, those of an operation have names: the only item is the object with all.
 local function operation_args(list)
-  if #list > 1 then return invalid_params("arguments: one object expected, got %d items", #list) end
+  if #list > 1 then return jsonrpc.invalid_params("arguments: one object expected, got %d items", #list) end
   local args = jsonrpc.given(list[1])
   if args == nil then return {} end
   if jsonrpc.is_object(args) then return args end
-  return invalid_params("arguments[0]: object expected, got %s", json.kind(args))
+  return jsonrpc.invalid_params("arguments[0]: object expected, got %s", json.kind(args))
 end
 
 local function read_command(params)
-  if not jsonrpc.is_object(params) then return invalid_params("object expected, got %s", json.kind(params)) end
+  if not jsonrpc.is_object(params) then return jsonrpc.invalid_params("object expected, got %s", json.kind(params)) end
   if type(params.command) ~= "string" then
-    return invalid_params("command: string expected, got %s", json.kind(params.command))
+    return jsonrpc.invalid_params("command: string expected, got %s", json.kind(params.command))
   end
   local ok, err = jsonrpc.check(params.arguments, "array", "arguments")
   if not ok then return nil, err end

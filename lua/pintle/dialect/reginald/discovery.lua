@@ -111,16 +111,9 @@ local function find_missing(value, where, required)
   end
 end
 
-local function sorted_names(value)
-  local names = {}
-  for name in pairs(value) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 function check_members(value, where, known, required)
   if kind(value) ~= "object" then return nil, ("%s: object expected, got %s"):format(where, kind(value)) end
-  for _, name in ipairs(sorted_names(value)) do
+  for _, name in ipairs(wire.sorted_names(value)) do
     if not known[name] then return nil, ("there is no %s"):format(member_path(where, name)) end
     local ok, message = true, nil
     if given(value[name]) ~= nil then ok, message = known[name](value[name], member_path(where, name)) end

@@ -2,22 +2,17 @@
 -- themselves, or that a plugin has twice. A problem breaks the plugin in a release; a warning disables a feature.
 
 local definition = require "pintle.dialect.reginald.definition"
+local name_set = require("pintle.options").names
 
 local names = {}
 
-local function set(text)
-  local all = {}
-  for name in text:gmatch "%S+" do all[name] = true end
-  return all
-end
-
 -- {====== Names of the programs ======
 
-local JULY_FLAGS = set [[
+local JULY_FLAGS = name_set [[
   config version help verbose quiet color directory log debug strict interactive plugin-paths
 ]]
-local JUNE_FLAGS = set "config plugin-dir"
-local SHORTHANDS = { june = set "c C h p q v", july = set "c C h p q v i" }
+local JUNE_FLAGS = name_set "config plugin-dir"
+local SHORTHANDS = { june = name_set "c C h p q v", july = name_set "c C h p q v i" }
 local JUNE_COMMAND, JULY_COMMAND, JULY_DOMAIN = "attend", "version", "core"
 
 -- }======

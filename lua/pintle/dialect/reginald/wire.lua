@@ -3,18 +3,13 @@
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
+local name_set = require("pintle.options").names
 
 local kind, given = json.kind, jsonrpc.given
 
 local wire = { VERSION = 0 }
 
 -- {====== Releases ======
-
-local function set(names)
-  local all = {}
-  for name in names:gmatch "%S+" do all[name] = true end
-  return all
-end
 
 ---@class pintle.reginald.release
 ---@field name "june"|"july"
@@ -38,7 +33,7 @@ end
 ---@field task integer the task failed
 
 ---The methods of both releases.
-wire.METHODS = set "handshake initialize setupCommand runCommand validateTask runTask shutdown exit"
+wire.METHODS = name_set "handshake initialize setupCommand runCommand validateTask runTask shutdown exit"
 
 ---@type table<string, pintle.reginald.release> by name
 wire.releases = {
@@ -46,7 +41,7 @@ wire.releases = {
     name = "june",
     protocol = "rpp",
     methods = wire.METHODS,
-    types = set "bool int string",
+    types = name_set "bool int string",
     entry_order = json.order { "key", "value", "type", "flag", "envOverride", "flagOnly" },
     flag_order = json.order { "name", "shorthand", "usage" },
     usage_member = "usage",
@@ -59,8 +54,8 @@ wire.releases = {
   july = {
     name = "july",
     protocol = "reginald",
-    methods = set "handshake runCommand runTask shutdown exit",
-    types = set "bool int string path boolList intList stringList pathList",
+    methods = name_set "handshake runCommand runTask shutdown exit",
+    types = name_set "bool int string path boolList intList stringList pathList",
     entry_order = json.order { "value", "type", "key", "flag", "envOverride", "flagOnly" },
     flag_order = json.order { "name", "shorthand", "description" },
     usage_member = "description",
@@ -77,6 +72,15 @@ wire.releases = {
 wire.by_protocol = { rpp = wire.releases.june, reginald = wire.releases.july }
 
 -- }======
+
+---@param map table
+---@return any[] names its keys, sorted by their text
+function wire.sorted_names(map)
+  local names = {}
+  for name in pairs(map) do names[#names + 1] = name end
+  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
+  return names
+end
 
 -- {====== Log levels ======
 
@@ -108,13 +112,6 @@ local JUNE = json.order { "level", "msg", "fields" }
 local JULY = json.order { "time", "msg", "attrs", "level" }
 local ATTRIBUTE = json.order { "key", "value" }
 
-local function sorted_names(data)
-  local names = {}
-  for name in pairs(data) do names[#names + 1] = name end
-  table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
-  return names
-end
-
 -- A host that decodes strictly may refuse a table, so that is sent as JSON text.
 local function attribute_value(value)
   if type(value) == "table" then return json.encode(value) end
@@ -123,7 +120,7 @@ end
 
 local function write_attributes(data)
   local list = json.array()
-  for i, name in ipairs(data and sorted_names(data) or {}) do
+  for i, name in ipairs(data and wire.sorted_names(data) or {}) do
     list[i] = setmetatable({ key = tostring(name), value = attribute_value(data[name]) }, ATTRIBUTE)
   end
   return list
