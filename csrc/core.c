@@ -149,6 +149,7 @@ static const part parts[] = {
     {pt_open_loop, {"loop"}},
     {pt_open_peer, {"call", "notify", "overdue", "peer"}},
     {pt_open_process, {"alive", "getpid", "pidfd", "spawn", "which"}},
+    {pt_open_sandbox, {"realpath", "sandbox"}},
     {pt_open_sha256, {"sha256"}},
     {pt_open_signals, {"raise", "signals"}},
     {pt_open_socket, {"accept", "address", "connect", "connected", "listen"}},

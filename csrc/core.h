@@ -35,6 +35,7 @@ void pt_open_json(lua_State *L);
 void pt_open_loop(lua_State *L);
 void pt_open_peer(lua_State *L);
 void pt_open_process(lua_State *L);
+void pt_open_sandbox(lua_State *L);
 void pt_open_sha256(lua_State *L);
 void pt_open_signals(lua_State *L);
 void pt_open_socket(lua_State *L);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -16,6 +17,8 @@
 #include "core.h"
 #include "io.h"
 #include "lfd.h"
+#include "lsandbox.h"
+#include "lsha256.h"
 #include "lwatchdog.h"
 #include "spawn.h"
 
@@ -216,7 +219,7 @@ static void read_death_signal(lua_State *L, pt_spawn_plan *plan) {
 static const pt_spawn_limit limits[PT_SPAWN_LIMITS] = {
     {"memory", RLIMIT_AS, 0, 0},    {"cpu", RLIMIT_CPU, 0, 1},
     {"files", RLIMIT_NOFILE, 0, 0}, {"processes", RLIMIT_NPROC, 0, 0},
-    {"core", RLIMIT_CORE, 0, 0},
+    {"core", RLIMIT_CORE, 0, 0},    {"data", RLIMIT_DATA, 0, 0},
 };
 
 /* The name of a limit and its value are on top. */
@@ -250,10 +253,12 @@ static void read_limits(lua_State *L, pt_spawn_plan *plan) {
 /* Opens nothing and does not search for the program: `path` is NULL. */
 static void read_plan(lua_State *L, pt_spawn_plan *plan) {
   static const char *const known[] = {
-      "command", "env",   "inherit",      "cwd",    "stdin", "stdout",
-      "stderr",  "group", "death_signal", "limits", NULL};
+      "command", "env",    "inherit", "cwd",          "stdin",
+      "stdout",  "stderr", "group",   "death_signal", "limits",
+      "sandbox", "sha256", NULL};
   luaL_checktype(L, 1, LUA_TTABLE);
   memset(plan, 0, sizeof *plan);
+  plan->program = -1;
   pt_check_names(L, 1, known, "spawn options");
   if (pt_push_option(L, "cwd") != LUA_TNIL)
     plan->cwd = pt_check_option(L, -1, "cwd");
@@ -263,6 +268,9 @@ static void read_plan(lua_State *L, pt_spawn_plan *plan) {
   read_limits(L, plan);
   read_command(L, plan);
   read_environment(L, plan);
+  plan->sandbox = pt_sandbox_read(L);
+  if (plan->sandbox != NULL)
+    plan->group = PT_SPAWN_SESSION;
 }
 
 /* }====== */
@@ -284,6 +292,7 @@ typedef struct process {
   int leads_group; /* it leads a process group */
   int status;
   pid_t parent; /* differs from getpid() in a fork of the parent */
+  int proc; /* an open /proc, to find its session in; -1 if it may leave that */
 } process;
 
 /* Pushes a process that is not started, with an object for every pipe of the
@@ -291,7 +300,7 @@ typedef struct process {
 static process *push_process(lua_State *L, const pt_spawn_plan *plan) {
   process *p = lua_newuserdatauv(L, sizeof *p, 3);
   int i;
-  *p = (process){.watch = -1, .state = LOST, .parent = getpid()};
+  *p = (process){.watch = -1, .state = LOST, .parent = getpid(), .proc = -1};
   luaL_setmetatable(L, CLASS);
   for (i = 0; i < 3; i++)
     if (plan->stdio[i] == PT_SPAWN_PIPE) {
@@ -320,24 +329,99 @@ static int find_program(pt_spawn_plan *plan, char *file, size_t size) {
   return is_path ? 0 : pt_spawn_find(plan->argv[0], getenv("PATH"), file, size);
 }
 
+/* As the child would open it: a relative path is relative to its directory.
+** O_NONBLOCK keeps the opening of a pipe from waiting for its writer. */
+static int open_program(const pt_spawn_plan *plan) {
+  int is_relative = plan->cwd != NULL && plan->path[0] != '/';
+  int dir = is_relative ? open(plan->cwd, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                        : AT_FDCWD;
+  int fd = -1;
+  if (dir != -1)
+    fd = openat(dir, plan->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (is_relative)
+    pt_fd_close(&dir);
+  return pt_fd_make_private(fd);
+}
+
+/* The interpreter of a script opens it again, by its path. */
+static int is_script(int fd) {
+  char start[2];
+  return pread(fd, start, 2, 0) == 2 && start[0] == '#' && start[1] == '!';
+}
+
+/* Opens the program and computes its checksum. If it is the expected one, the
+** descriptor becomes the plan's program, except for a script. Returns 0 or an
+** error number. */
+static int open_checked(pt_spawn_plan *plan, const char *expected,
+                        char actual[PT_SHA256_SIZE]) {
+  int fd = open_program(plan);
+  int err = fd == -1 ? errno : pt_sha256_file(fd, actual);
+  if (err == 0 && strcmp(actual, expected) == 0 && !is_script(fd))
+    plan->program = fd;
+  else
+    pt_fd_close(&fd);
+  return err;
+}
+
+/* Returns 0, or the number of values pushed that say what failed. */
+static int check_program(lua_State *L, pt_spawn_plan *plan) {
+  char actual[PT_SHA256_SIZE] = "";
+  int err = 0, is_expected = 1;
+  if (pt_push_option(L, "sha256") != LUA_TNIL) {
+    const char *expected = pt_check_option(L, -1, "sha256");
+    err = open_checked(plan, expected, actual);
+    is_expected = strcmp(actual, expected) == 0;
+  }
+  lua_pop(L, 1);
+  if (err != 0)
+    return pt_fail_errno(L, err, "spawn", CANNOT_RUN, plan->argv[0]);
+  if (is_expected)
+    return 0;
+  return pt_fail(L, "invalid", "%s is not the expected file: its SHA-256 is %s",
+                 plan->argv[0], actual);
+}
+
+/* The child of a sandbox cannot leave its session, so all its processes can be
+** found when it ends. This descriptor is opened before, so that nothing has to
+** be opened then. */
+static int open_proc(const pt_spawn_plan *plan, process *p) {
+  if (plan->sandbox == NULL || !plan->sandbox->has_filter)
+    return 0;
+  p->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  p->proc = pt_fd_make_private(p->proc);
+  return p->proc == -1 ? errno : 0;
+}
+
+static int start(lua_State *L, pt_spawn_plan *plan, process *p) {
+  pt_spawn_child child;
+  pt_spawn_failure failure;
+  int status = pt_spawn(plan, &child, &failure);
+  pt_fd_close(&plan->program);
+  if (status == -1) {
+    pt_fd_close(&p->proc);
+    return pt_fail_errno(L, failure.err, "spawn", failure.step, failure.name);
+  }
+  set_child(p, &child, plan->group != PT_SPAWN_OURS);
+  return 1;
+}
+
 /* core.spawn(options) -> process | nil, msg, kind, errno */
 static int core_spawn(lua_State *L) {
   pt_spawn_plan plan;
-  pt_spawn_child child;
-  pt_spawn_failure failure;
   char file[PATH_MAX];
   process *p;
-  int err;
+  int err, nresults;
   read_plan(L, &plan);
   err = find_program(&plan, file, sizeof file);
   if (err != 0)
     return pt_fail_errno(L, err, "spawn", CANNOT_RUN, plan.argv[0]);
   p = push_process(L, &plan);
   pt_ignore_sigpipe();
-  if (pt_spawn(&plan, &child, &failure) == -1)
-    return pt_fail_errno(L, failure.err, "spawn", failure.step, failure.name);
-  set_child(p, &child, plan.group != PT_SPAWN_OURS);
-  return 1;
+  err = open_proc(&plan, p);
+  if (err != 0)
+    return pt_fail_errno(L, err, "spawn", "sandbox: cannot open /proc");
+  nresults = check_program(L, &plan);
+  return nresults > 0 ? nresults : start(L, &plan, p);
 }
 
 /* core.which(name, path) -> file | nil, msg, kind, errno */
@@ -377,6 +461,12 @@ static int process_fd(lua_State *L) {
   return 1;
 }
 
+/* The number of the session belongs to it until its leader is reaped. */
+static void kill_session(const process *p) {
+  if (p->proc != -1 && p->parent == getpid())
+    pt_session_kill(p->pid, p->proc, LAST_WAIT);
+}
+
 /* Waits for the child and reaps it. Returns 0 if it still runs. Without a
 ** descriptor for its end, checks every 1 to 16 ms. */
 static int reap_process(lua_State *L, process *p, double timeout) {
@@ -384,8 +474,11 @@ static int reap_process(lua_State *L, process *p, double timeout) {
   double deadline = timeout > 0 ? pt_clock_now() + timeout : 0;
   double step = p->watch != -1 ? HUGE_VAL : 0.001;
   for (; p->state == RUNNING; step = step < 0.016 ? step * 2 : step) {
-    pid_t ended = waitpid(p->pid, &p->status, WNOHANG);
     double left = deadline - pt_clock_now();
+    pid_t ended;
+    if (p->proc != -1 && pt_process_has_ended(p->pid))
+      kill_session(p);
+    ended = waitpid(p->pid, &p->status, WNOHANG);
     if (ended != 0)
       p->state = ended == p->pid ? ENDED : LOST;
     else if (left <= 0 ||
@@ -437,13 +530,25 @@ static int is_ours(const process *p) {
   return p->state == RUNNING && p->parent == getpid();
 }
 
+/* Also kills what has left the group, as far as it cannot leave the session.
+*/
+static int kill_all(const process *p, int sig) {
+  int err = pt_process_kill(p->pid, sig, p->leads_group);
+  if (sig == SIGKILL && err == 0)
+    kill_session(p);
+  return err;
+}
+
 /* process:kill(signal, group) -> true | nil, msg, kind, errno */
 static int process_kill(lua_State *L) {
   const process *p = check_process(L);
   int sig = check_signal(L, 2), group = lua_toboolean(L, 3), err;
   luaL_argcheck(L, !group || p->leads_group, 3,
                 "the process does not lead a group");
-  err = is_ours(p) ? pt_process_kill(p->pid, sig, group) : ECHILD;
+  if (!is_ours(p))
+    err = ECHILD;
+  else
+    err = group ? kill_all(p, sig) : pt_process_kill(p->pid, sig, 0);
   if (err == ECHILD || err == ESRCH)
     return pt_fail(L, "closed", "process %d has already ended", (int)p->pid);
   if (err != 0)
@@ -459,7 +564,7 @@ static void end_process(lua_State *L, process *p) {
   double deadline = pt_clock_now() + LAST_WAIT;
   if (!is_ours(p))
     return;
-  pt_process_kill(p->pid, SIGKILL, p->leads_group);
+  kill_all(p, SIGKILL);
   while (!reap_process(L, p, deadline - pt_clock_now()))
     if (pt_clock_now() >= deadline)
       p->state = LOST;
@@ -471,6 +576,7 @@ static int process_close(lua_State *L) {
   int i;
   end_process(L, p);
   pt_fd_close(&p->watch);
+  pt_fd_close(&p->proc);
   for (i = 0; i < 3; i++)
     if (p->ends[i] != NULL)
       pt_fd_close(&p->ends[i]->fd);

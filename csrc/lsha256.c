@@ -1,7 +1,6 @@
-/*
-** core.sha256: the checksum of a file, SHA-256 as FIPS 180-4 defines it.
-*/
 #define _GNU_SOURCE
+
+#include "lsha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +108,7 @@ static void finish_digest(sha256 *s) {
   add_data(s, length, sizeof length);
 }
 
-/* 0, or an error number. */
+/* EINVAL if it is not a regular file, which might never end. */
 static int add_file(sha256 *s, int fd) {
   unsigned char data[64 * 1024];
   struct stat st;
@@ -127,29 +126,25 @@ static int add_file(sha256 *s, int fd) {
   return 0;
 }
 
-/* Returns 0 or an error number: EINVAL if it is not a regular file, which might
-** never end. O_NONBLOCK keeps the opening of a pipe from waiting for its
-** writer. */
-static int hash_file(sha256 *s, const char *path) {
-  int err, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd == -1)
-    return errno;
-  err = add_file(s, fd);
-  pt_fd_close(&fd);
-  finish_digest(s);
+int pt_sha256_file(int fd, char hex[PT_SHA256_SIZE]) {
+  sha256 s = initial;
+  int i, err = add_file(&s, fd);
+  finish_digest(&s);
+  for (i = 0; i < 8; i++)
+    snprintf(hex + 8 * i, 9, "%08" PRIx32, s.hash[i]);
   return err;
 }
 
-/* core.sha256(path) -> hex | nil, msg, kind, errno */
+/* core.sha256(path) -> hex | nil, msg, kind, errno
+** O_NONBLOCK keeps the opening of a pipe from waiting for its writer. */
 static int core_sha256(lua_State *L) {
   const char *path = pt_check_text(L, 1);
-  sha256 s = initial;
-  char hex[8 * 8 + 1];
-  int i, err = hash_file(&s, path);
+  char hex[PT_SHA256_SIZE];
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int err = fd == -1 ? errno : pt_sha256_file(fd, hex);
+  pt_fd_close(&fd);
   if (err != 0)
     return pt_fail_errno(L, err, "invalid", "cannot read \"%s\"", path);
-  for (i = 0; i < 8; i++)
-    snprintf(hex + 8 * i, 9, "%08" PRIx32, s.hash[i]);
   lua_pushstring(L, hex);
   return 1;
 }

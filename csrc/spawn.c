@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
 
 #include "spawn.h"
 
@@ -9,10 +9,13 @@
 #include <paths.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
@@ -38,9 +41,12 @@ const char *const pt_spawn_stdio[3] = {"stdin", "stdout", "stderr"};
 ** waits. So the child makes only calls that are safe in a signal handler, does
 ** not allocate, and writes to nothing but its own locals and errno. */
 
-/* The child's descriptor of the pipe to the parent; all descriptors above it
-** are closed. */
+/* The child's descriptor of the pipe to the parent; all descriptors above
+** these two are closed. */
 #define REPORT 3
+
+/* Its descriptor of the program, if the plan has one. */
+#define PROGRAM 4
 
 static _Noreturn void give_up(int report, const char *step, const char *name) {
   pt_spawn_failure failure = {step, name, errno};
@@ -131,10 +137,23 @@ static void arrange_stdio(const int sources[3], int report) {
       give_up(report, CANNOT_CONNECT, pt_spawn_stdio[i]);
 }
 
-static void move_report(int report, const char *program) {
-  if (report != REPORT && dup2(report, REPORT) == -1)
+static void move_to(int fd, int place, int report, const char *program) {
+  if (fd != place && dup2(fd, place) == -1)
     give_up(report, CANNOT_START, program);
-  fcntl(REPORT, F_SETFD, FD_CLOEXEC);
+  fcntl(place, F_SETFD, FD_CLOEXEC);
+}
+
+/* The program's descriptor may have the place of the report, or the other way
+** around. Both are closed by exec. */
+static void move_descriptors(const pt_spawn_plan *plan, int report) {
+  int program = plan->program;
+  if (program != -1)
+    program = fcntl(program, F_DUPFD_CLOEXEC, PROGRAM + 1);
+  if (program == -1 && plan->program != -1)
+    give_up(report, CANNOT_START, plan->argv[0]);
+  move_to(report, REPORT, report, plan->argv[0]);
+  if (program != -1)
+    move_to(program, PROGRAM, REPORT, plan->argv[0]);
 }
 
 static inline void close_each(int first) {
@@ -171,6 +190,30 @@ static void set_limits(const pt_spawn_plan *plan) {
   }
 }
 
+typedef const char *sandbox_step(const pt_sandbox *s, const char **name);
+
+static void take_sandbox_step(const pt_spawn_plan *plan, sandbox_step *take,
+                              int report) {
+  const char *step, *name = NULL;
+  if (plan->sandbox == NULL)
+    return;
+  step = take(plan->sandbox, &name);
+  if (step != NULL)
+    give_up(report, step, name);
+}
+
+static void execute_descriptor(char *const *argv, char *const *envp) {
+#if defined(SYS_execveat)
+  syscall(SYS_execveat, PROGRAM, "", argv, envp, AT_EMPTY_PATH);
+#elif defined(__APPLE__)
+  (void)argv;
+  (void)envp;
+  errno = ENOSYS;
+#else
+  fexecve(PROGRAM, argv, envp);
+#endif
+}
+
 /* Runs in the child and becomes the program. `sources` are three descriptors or
 ** PT_SPAWN_NULL. `report` is above 2; a failure is written to it. `parent` is
 ** the caller's pid. Not inlined, because its frame must not be part of the
@@ -181,17 +224,25 @@ become(const pt_spawn_plan *plan, const int sources[3], int report,
   reset_handlers();
   if (join_group(plan->group) == -1)
     give_up(report, "cannot make a process group", NULL);
+  take_sandbox_step(plan, pt_sandbox_join, report);
   if (arm_death_signal(plan->death_signal, parent) == -1)
     give_up(report, "cannot ask for a death signal", NULL);
   arrange_stdio(sources, report);
   if (plan->cwd != NULL && chdir(plan->cwd) == -1)
     give_up(report, "cannot enter \"%s\"", plan->cwd);
-  move_report(report, plan->argv[0]);
-  close_from(REPORT + 1);
+  move_descriptors(plan, report);
+  close_from(plan->program == -1 ? REPORT + 1 : PROGRAM + 1);
+  take_sandbox_step(plan, pt_sandbox_confine, REPORT);
   set_limits(plan);
   unblock_signals();
-  execve(plan->path, plan->argv, plan->envp);
-  give_up(REPORT, "cannot run \"%s\"", plan->argv[0]);
+  if (plan->program != -1)
+    execute_descriptor(plan->argv, plan->envp);
+  else
+    execve(plan->path, plan->argv, plan->envp);
+  give_up(REPORT,
+          plan->sandbox == NULL ? "cannot run \"%s\""
+                                : "cannot run \"%s\" in its sandbox",
+          plan->argv[0]);
 }
 
 /* }====== */
@@ -409,6 +460,12 @@ int pt_process_watch(pid_t pid) {
 #endif
 }
 
+int pt_process_has_ended(pid_t pid) {
+  siginfo_t info = {.si_pid = 0};
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
 /* Whether the child is not reaped yet, which this does not change: its number
 ** is not reused before that. */
 static int is_ours(pid_t pid) {
@@ -421,6 +478,88 @@ int pt_process_kill(pid_t pid, int sig, int group) {
     return errno;
   return 0;
 }
+
+/* }====== */
+
+/* {====== Killing a session ====== */
+
+#if defined(__linux__)
+
+/* As the kernel writes it; the name goes on. */
+typedef struct entry {
+  uint64_t inode;
+  int64_t offset;
+  unsigned short size;
+  unsigned char type;
+  char name[5];
+} entry;
+
+/* The process that a directory of /proc is about; 0 for other names. */
+static pid_t parse_pid(const char *name) {
+  long pid = 0;
+  while (*name >= '0' && *name <= '9' && pid <= INT_MAX / 10)
+    pid = pid * 10 + (*name++ - '0');
+  return *name == '\0' ? (pid_t)pid : 0;
+}
+
+/* Whether the process is dead and only waits to be reaped, as the text of its
+** file `stat` says. If it cannot be read, the process counts as alive. */
+static int is_zombie(int proc, pid_t pid) {
+  char path[32], text[512], *p;
+  ssize_t n;
+  int fd;
+  snprintf(path, sizeof path, "%d/stat", (int)pid);
+  fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+  if (fd == -1)
+    return errno == ENOENT;
+  n = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[n > 0 ? n : 0] = '\0';
+  p = strrchr(text, ')');
+  return n <= 0 || (p != NULL && (p[2] == 'Z' || p[2] == 'X'));
+}
+
+/* Returns whether the process was in the session and alive. */
+static int kill_member(pid_t sid, int proc, pid_t pid) {
+  return pid > 0 && getsid(pid) == sid && !is_zombie(proc, pid) &&
+         kill(pid, SIGKILL) == 0;
+}
+
+/* Returns the number of processes that were killed. */
+static int kill_members(pid_t sid, int proc) {
+  union {
+    entry first;
+    char bytes[8192];
+  } list;
+  int killed = 0;
+  long n, at;
+  lseek(proc, 0, SEEK_SET);
+  while ((n = syscall(SYS_getdents64, proc, &list, sizeof list)) > 0)
+    for (at = 0; at < n;) {
+      const entry *e = (const void *)(list.bytes + at);
+      killed += kill_member(sid, proc,
+                            parse_pid(list.bytes + at + offsetof(entry, name)));
+      at += e->size;
+    }
+  return killed;
+}
+
+void pt_session_kill(pid_t sid, int proc, double timeout) {
+  double deadline = pt_clock_now() + timeout;
+  struct timespec moment = {0, 1000000};
+  while (kill_members(sid, proc) > 0 && pt_clock_now() < deadline)
+    nanosleep(&moment, NULL);
+}
+
+#else
+
+void pt_session_kill(pid_t sid, int proc, double timeout) {
+  (void)sid;
+  (void)proc;
+  (void)timeout;
+}
+
+#endif
 
 /* }====== */
 

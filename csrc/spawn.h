@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "sandbox.h"
+
 #pragma GCC visibility push(hidden)
 
 /* Values of the plan's `stdio` that are not descriptors of ours. */
@@ -31,12 +33,13 @@ typedef struct pt_spawn_limit {
   rlim_t hard;
 } pt_spawn_limit;
 
-#define PT_SPAWN_LIMITS 5
+#define PT_SPAWN_LIMITS 6
 
 /* All pointers belong to the caller and are only read. */
 typedef struct pt_spawn_plan {
   /* the file to execute; a relative path is relative to cwd */
   const char *path;
+  int program; /* executed instead of `path`; -1 for none, borrowed */
   char *const *argv;
   char *const *envp;
   const char *cwd; /* NULL: the current directory */
@@ -45,6 +48,7 @@ typedef struct pt_spawn_plan {
   int death_signal; /* sent to the child when our thread ends; 0 for none */
   pt_spawn_limit limits[PT_SPAWN_LIMITS];
   int nlimits;
+  const pt_sandbox *sandbox; /* NULL for none */
 } pt_spawn_plan;
 
 /* "stdin", "stdout" and "stderr". */
@@ -82,11 +86,20 @@ int pt_spawn_find(const char *name, const char *path, char *file, size_t size);
 ** system has neither. */
 int pt_process_watch(pid_t pid);
 
+/* Whether the child has ended, which leaves it to be reaped. */
+int pt_process_has_ended(pid_t pid);
+
 /* Sends a signal to a child that was not reaped yet, or to the group that it
 ** leads. Returns 0 or an error number. ECHILD means that nothing was sent:
 ** other code has reaped the child, or the caller is a fork of the child's
 ** parent. */
 int pt_process_kill(pid_t pid, int sig, int group);
+
+/* Sends SIGKILL to every process of the session `sid`, whatever its group, and
+** does so again until none is left or `timeout` seconds have passed. `proc` is
+** an open descriptor of /proc. The leader may be a zombie, which keeps the
+** number from being reused, but must not be reaped. */
+void pt_session_kill(pid_t sid, int proc, double timeout);
 
 /* Names have no SIG prefix, as in "KILL". Return 0 or NULL if there is no such
 ** signal. */

@@ -6,7 +6,7 @@ local options = require "pintle.options"
 local peers = require "pintle.peer"
 
 local WAYS = { "command", "path", "host", "stdio", "read" } -- options that say what to connect to
-local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal" }
+local SPAWN_OPTIONS = { "command", "env", "inherit", "cwd", "stderr", "group", "death_signal", "sandbox", "sha256" }
 
 local KNOWN = options.names "path host port stdio stop_timeouts process_limits on_stderr"
 for _, name in ipairs(SPAWN_OPTIONS) do KNOWN[name] = true end
@@ -14,7 +14,8 @@ for name in pairs(peers.OPTIONS) do KNOWN[name] = true end
 
 ---@class pintle.connect.options: pintle.peer.options
 ---@field command? string[] a program to start and its arguments, with further options of `core.spawn`: env, inherit,
----cwd, stderr, group, death_signal
+---cwd, stderr, group, death_signal, sha256
+---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what the program may do; default: everything
 ---@field on_stderr? fun(line: string) called with each line of the program's stderr
 ---@field process_limits? pintle.limits
 ---@field stop_timeouts? pintle.stop_timeouts how the program is stopped

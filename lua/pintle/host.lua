@@ -24,6 +24,7 @@ require("pintle.core").protect()
 ---@field stop_timeouts? pintle.stop_timeouts timeouts of the steps of stopping
 ---@field restart? pintle.restart|boolean restart plugins that died
 ---@field limits? pintle.peer.limits
+---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what its plugins may do; default: everything
 
 ---@class pintle.start.options
 ---@field command string[] the program and its arguments
@@ -36,6 +37,7 @@ require("pintle.core").protect()
 ---@field options? table options of its dialect (docs/dialects)
 ---@field limits? pintle.peer.limits of the connection
 ---@field process_limits? pintle.limits of the process
+---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what it may do; default: what the host's option says
 ---@field restart? pintle.restart|boolean
 ---@field sha256? string|table<string, string> of the program, or of files by their path
 ---@field pool? integer how many processes; default: 1

@@ -25,12 +25,14 @@ local STOP_TIMEOUTS = { request = 2, eof = 2, term = 2, kill = 5 }
 ---@class pintle.child.options: pintle.spawn_options
 ---@field on_stderr? fun(line: string) called with each line of stderr; without it stderr is inherited
 ---@field on_exit? fun(exit: pintle.exit) called from the loop when the process has ended
+---@field sandbox? "strict"|"read-only"|pintle.sandbox|false what it may do; default: everything
 
 ---@class pintle.child
 ---@field pid integer
 ---@field process pintle.process
 ---@field exit pintle.exit? how it ended
 ---@field lines string[] the last lines of its stderr
+---@field gaps string[]? what its sandbox does not restrict, with the option `best_effort`
 local methods = {}
 
 local metatable = { __name = "pintle.child", __index = methods }
@@ -104,6 +106,7 @@ local function reap_child(child)
   child:kill "KILL"
   local code, signal, kind = child.process:wait(REAP_TIMEOUT)
   child.exit = code and { code = code } or { signal = not kind and signal or "unknown" }
+  if child.group then child.group:close() end
   local left = LAST_READS
   while left > 0 and read_stderr(child) do left = left - 1 end
   close_stderr(child)
@@ -186,6 +189,11 @@ metatable.__close = methods.close
 
 -- }======
 
+local function spawn(settings)
+  if not settings.sandbox then return core.spawn(settings) end
+  return require("pintle.process.sandbox").spawn(settings)
+end
+
 ---@param options pintle.child.options
 ---@return pintle.child?, pintle.error?
 function process.start(options)
@@ -193,10 +201,12 @@ function process.start(options)
   for name, value in pairs(options) do settings[name] = value end
   settings.on_stderr, settings.on_exit = nil, nil
   if options.on_stderr then settings.stderr = "pipe" end
-  local spawned, message, kind, number = core.spawn(settings)
-  if not spawned then return nil, errors.new(kind or "spawn", message, { errno = number }) end
+  settings.sandbox = settings.sandbox or nil
+  local spawned, group, gaps, number = spawn(settings)
+  if not spawned then return nil, errors.new(gaps or "spawn", group, { errno = number }) end
   local child = setmetatable({
-    process = spawned, pid = spawned:pid(), is_leader = options.group ~= false, lines = {}, rest = "", waiters = {},
+    process = spawned, pid = spawned:pid(), is_leader = settings.sandbox ~= nil or options.group ~= false,
+    group = group, gaps = gaps, lines = {}, rest = "", waiters = {},
     on_stderr = options.on_stderr, on_exit = options.on_exit,
   }, metatable)
   if options.on_stderr then watch_stderr(child) end

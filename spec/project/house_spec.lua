@@ -41,7 +41,7 @@ local MAY_REQUIRE = {
   ["error"] = {},
   ["host"] = {
     "pintle.connect", "pintle.core", "pintle.dialect", "pintle.duration", "pintle.error", "pintle.lazy",
-    "pintle.loop", "pintle.manifest", "pintle.task",
+    "pintle.loop", "pintle.manifest", "pintle.process", "pintle.task",
   },
   ["init"] = {},
   ["jsonrpc"] = { "pintle.core", "pintle.error" },

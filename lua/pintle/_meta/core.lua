@@ -59,6 +59,30 @@
 ---@field death_signal? pintle.signal|false sent to the child when the thread that started it ends (Linux, FreeBSD);
 ---default: "KILL"
 ---@field limits? pintle.limits
+---@field sandbox? pintle.sandbox_description from `pintle.process.sandbox`; then the child leads a session
+---@field sha256? string the checksum of the program, in lower case. The file that was checked is executed by its
+---descriptor, except for a script, which its interpreter opens again
+
+---What Linux enforces for a child: Landlock, a seccomp filter, namespaces and control groups. The child loses its
+---capabilities and cannot gain privileges. With `filter` it cannot leave its session, so all its processes are killed
+---with it.
+---@class pintle.sandbox_description
+---@field files? boolean Landlock restricts files to the lists of paths
+---@field read? string[] files and directories to read and execute
+---@field read_optional? string[] the same, if they exist
+---@field write? string[]
+---@field write_optional? string[]
+---@field needs? { read: string[]?, read_optional: string[]?, write: string[]?, write_optional: string[]? } a second layer:
+---a path must be in both
+---@field ports? boolean Landlock restricts TCP to `connect` and `listen`
+---@field connect? integer[]
+---@field listen? integer[]
+---@field scoped? boolean Landlock confines signals and abstract sockets to the child's own processes
+---@field partial? boolean rights over files that this kernel's Landlock lacks are left out
+---@field filter? boolean seccomp refuses calls that reach out of the sandbox
+---@field sockets? ("tcp"|"udp"|"unix"|"internet")[] those that the filter allows
+---@field namespaces? "user"|"network" "network" includes "user"
+---@field groups? string[] files cgroup.procs that the child writes itself into
 
 ---A child. `close` and garbage collection kill it (or its group, if it leads one), reap it, and close its pipes that
 ---were not taken over.
@@ -141,6 +165,9 @@
 ---`close`. The kind is "full" if there is such an object already
 ---@field raise fun(name: pintle.signal): true?, string?, string?, integer? ends this process by the default action of
 ---the signal, so that it has the right status after cleaning up. Unwritten buffers of `io` are lost
+---@field sandbox fun(): integer, boolean, boolean the version of Landlock (0: none), whether seccomp filters work, and
+---whether this process is root
+---@field realpath fun(path: string): string?, string?, string?, integer? absolute, without links
 ---@field sha256 fun(path: string): string?, string?, string?, integer? the checksum of a regular file, in 64 lower-case
 ---digits
 ---@field frames fun(framing: "header"|"line"|"auto", message_limit?: integer, header_limit?: integer): pintle.frames

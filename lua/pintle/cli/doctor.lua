@@ -87,11 +87,50 @@ local function check_dialects(list)
   for _, name in ipairs(dialects.names()) do list[#list + 1] = check_dialect(dialects, name) end
 end
 
+-- What sandboxes are made of. Each part is tried, since a system may have it and forbid its use.
+local function check_namespaces(core)
+  local process <close>, message = core.spawn { command = { "true" }, stdin = "null", stdout = "null", stderr = "null",
+    sandbox = { namespaces = "network" } }
+  return process ~= nil, message
+end
+
+local function check_processes(core)
+  local _, _, is_root = core.sandbox()
+  if not is_root then return check_namespaces(core) end
+  local ok, groups = pcall(require, "pintle.process.control_group")
+  if not ok then return false, first_line(groups) end
+  local group, message = groups.create(1)
+  if group then group:close() end
+  return group ~= nil, message
+end
+
+local NEEDED_LANDLOCK = 6 -- for all that a sandbox restricts
+
+local function check_sandbox(list)
+  local ok, core = pcall(require, "pintle.core")
+  if not ok then return end
+  local version, has_filter = core.sandbox()
+  local function add(what, is_there, meaning, more)
+    local finding = { what = "sandbox: " .. what, needed = false, state = is_there and "ok" or "missing",
+      meaning = meaning }
+    for name, value in pairs(more or {}) do finding[name] = value end
+    list[#list + 1] = finding
+  end
+  add("Landlock", version >= NEEDED_LANDLOCK, "files, TCP ports, signals, abstract sockets",
+    { version = tostring(version), detail = ("version %d is needed for all of it"):format(NEEDED_LANDLOCK) })
+  add("seccomp", has_filter, "system calls, and sockets of every kind")
+  local has_namespaces, why = check_namespaces(core)
+  add("namespaces", has_namespaces, "the field `namespaces`", { detail = why })
+  local has_processes, reason = check_processes(core)
+  add("processes", has_processes, "the field `processes`", { detail = reason })
+end
+
 ---@return pintle.cli.finding[]
 local function collect_findings()
   local list = { check_lua(), check_core() }
   check_others(list)
   check_dialects(list)
+  check_sandbox(list)
   return list
 end
 

@@ -6,6 +6,7 @@ local core = lazy "pintle.core"
 local duration = lazy "pintle.duration"
 local errors = lazy "pintle.error"
 local lfs = lazy "lfs"
+local sandboxes = lazy "pintle.process.sandbox"
 local suggestions = lazy "pintle.cli.suggestion"
 
 local options = {}
@@ -84,12 +85,27 @@ function options.define_start_timeout(parser)
     :convert(options.seconds)
 end
 
+-- A preset, or the fields of a sandbox.
+local function sandbox(text)
+  local value, message = text, nil
+  if text:find "^%s*{" then value, message = options.json(text) end
+  if message then return nil, message end
+  return sandboxes.check(value)
+end
+
+---@param parser table
+function options.define_sandbox(parser)
+  parser:option("--sandbox", "What the plugin may do: strict, read-only, or a JSON object with its fields.")
+    :argname "SANDBOX":convert(sandbox)
+end
+
 ---Defines the options that `recognition.start_plugin` uses.
 ---@param parser table
 ---@param log_level string default of `--log`
 function options.define_starting(parser, log_level)
   parser:option("-d --dialect", "The protocol of the plugin (default: pintle tries all it knows)."):argname "NAME"
   parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
+  options.define_sandbox(parser)
   options.define_start_timeout(parser)
   options.define_log(parser, log_level)
 end

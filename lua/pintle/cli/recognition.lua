@@ -467,7 +467,7 @@ function recognition.start_plugin(args, console, on_entry)
     return show(entry)
   end
   local start = { command = args.command, config = args.config, env = console:plugin_environment(),
-    stop_timeouts = recognition.STOP_TIMEOUTS }
+    stop_timeouts = recognition.STOP_TIMEOUTS, sandbox = args.sandbox }
   local plugin, dialect
   if args.dialect then
     plugin, dialect = start_known(args, start, log)

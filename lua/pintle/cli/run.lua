@@ -21,11 +21,13 @@ local terminals = lazy "pintle.cli.run.terminal"
 local run = { name = "run", summary = "Start a plugin, or all in a directory, with a prompt." }
 
 function run.define(parser)
+  parser:usage "Usage: pintle run [-d NAME] [OPTIONS] DIR"
   parser:argument("directory", "The directory of the plugins: programs, and directories with a manifest.json.")
     :argname "DIR"
   parser:option("-d --dialect", "The protocol of the plugins.", dialects.DEFAULT):argname "NAME"
   parser:option("-t --timeout", "How long an operation may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
+  options.define_sandbox(parser)
   options.define_start_timeout(parser)
   options.define_log(parser, "info")
   parser:flag("--no-history", "Do not save entered lines.")
@@ -334,7 +336,7 @@ end
 ---@return pintle.cli.run.shell
 local function new_shell(args, console, terminal, on_entry)
   local host = require "pintle.host" { dialect = args.dialect, log = on_entry, verbosity = args.log, extensions = true,
-    stop_timeouts = recognition.STOP_TIMEOUTS, handshake_timeout = args.start_timeout }
+    stop_timeouts = recognition.STOP_TIMEOUTS, handshake_timeout = args.start_timeout, sandbox = args.sandbox }
   return setmetatable({ host = host, dialect = args.dialect, directory = args.directory, timeout = args.timeout,
     console = console, terminal = terminal, is_over = false }, metatable)
 end

@@ -2,6 +2,7 @@
 -- first; recording happens a moment later, after an immediate answer has been forwarded, too.
 
 local lazy = require "pintle.lazy"
+local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
 local core = lazy "pintle.core"
@@ -10,6 +11,7 @@ local lfs = lazy "lfs"
 local loop = lazy "pintle.loop"
 local pumps = lazy "pintle.cli.trace.pump"
 local recording = lazy "pintle.cli.recording"
+local sandboxes = lazy "pintle.process.sandbox"
 
 local NOT_FOUND, NOT_EXECUTABLE = 127, 126
 local ENOENT = 2
@@ -22,6 +24,7 @@ function trace.define(parser)
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   parser:option("-o --output", "The file to write; %p in it becomes the process id of the program"
     .. " (default: pintle-trace-DATE-TIME-PID.jsonl)."):argname "FILE"
+  options.define_sandbox(parser)
 end
 
 local SIGNALS = { "INT", "TERM", "HUP", "QUIT", "USR1", "USR2" }
@@ -172,11 +175,17 @@ end
 -- }======
 
 local function spawn(args, console)
-  local process, message, kind, number = core.spawn {
-    command = args.command, env = console:plugin_environment(), stderr = "pipe",
+  local spawning = {
+    command = args.command, env = console:plugin_environment(), stderr = "pipe", sandbox = args.sandbox,
   }
-  if not process then return nil, errors.new(kind or "spawn", message, { errno = number }) end
-  return process
+  if not args.sandbox then
+    local process, message, kind, number = core.spawn(spawning)
+    return process, process == nil and errors.new(kind or "spawn", message, { errno = number }) or nil
+  end
+  local process, group, gaps, number = sandboxes.spawn(spawning)
+  if not process then return nil, errors.new(gaps or "spawn", group, { errno = number }) end
+  for _, gap in ipairs(gaps) do console:warn("the sandbox does not restrict " .. gap) end
+  return process, nil, group
 end
 
 ---@param args { command: string[], output?: string }
@@ -186,7 +195,7 @@ local function relay(args, console)
   local input, output = core.claim_stdio()
   if not input then return nil, errors.new("closed", output) end
   local began = core.now()
-  local process <close>, err = spawn(args, console)
+  local process <close>, err, group = spawn(args, console)
   if not process then return nil, err end
   local file
   file, err = open_file(args.output, process:pid())
@@ -198,6 +207,7 @@ local function relay(args, console)
   local exit = turn_until_over(process, start_pumps(process, input, output, note), note)
   work()
   recorder:close()
+  if group then group:close() end
   return exit
 end
 

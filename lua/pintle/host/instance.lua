@@ -37,21 +37,9 @@ end
 
 -- {====== Starting ======
 
--- A relative path in the command is relative to the directory in which the plugin runs.
-local function find_program(spec)
-  local name = spec.command[1]
-  local is_relative = name:find "^[^/].*/" ~= nil
-  return core.which(is_relative and spec.cwd and spec.cwd .. "/" .. name or name)
-end
-
-local function check_sums(spec)
-  local sums = spec.sha256
-  if type(sums) == "string" then
-    local path, message = find_program(spec)
-    if not path then return nil, errors.new("spawn", message) end
-    sums = { [path] = sums }
-  end
-  for path, wanted in pairs(sums or {}) do
+-- The checksum of the program itself is checked by core.spawn, on the descriptor that it executes.
+local function check_sums(sums)
+  for path, wanted in pairs(type(sums) == "table" and sums or {}) do
     local sum, message = core.sha256(path)
     if not sum then return nil, errors.new("spawn", message) end
     if sum ~= wanted then
@@ -61,6 +49,14 @@ local function check_sums(spec)
   return true
 end
 
+local function find_sandbox(spec)
+  if not spec.sandbox then return spec.sandbox end
+  local manifest_json = type(spec.discovered_manifest) == "table" and spec.discovered_manifest or {}
+  local sandbox, message = require("pintle.process.sandbox").grant(spec.sandbox, manifest_json.sandbox)
+  if message then return nil, errors.new("invalid", message) end
+  return sandbox
+end
+
 local function open_peer(self, spec)
   local dialect, open = self.dialect, spec.open or connect.open
   return open {
@@ -68,7 +64,8 @@ local function open_peer(self, spec)
     stop_timeouts = spec.stop_timeouts, process_limits = spec.process_limits, limits = spec.limits,
     framing = dialect.framing, ids = dialect.ids, extra = dialect.extra, header = dialect.header,
     codes = dialect.codes, cancellation = dialect.cancellation, progress = dialect.progress,
-    timeout = spec.timeout, spin = spec.spin,
+    timeout = spec.timeout, spin = spec.spin, sandbox = self.sandbox,
+    sha256 = type(spec.sha256) == "string" and spec.sha256 or nil,
     on_stderr = function(line) self:say("stderr", "info", line) end,
     on_noise = function(report) self:say("stdout", "warn", report.message, report.text) end,
     on_error = function(err, traceback, method)
@@ -214,6 +211,9 @@ local function start_process(self)
   local err
   self.peer, err = open_peer(self, self.spec)
   if not self.peer then return nil, err end
+  for _, gap in ipairs(self.peer.child.gaps or {}) do
+    self:say("host", "warn", "its sandbox does not restrict " .. gap)
+  end
   self.peer.deserted = function(peer, why) on_deserted(self, peer, why) end
   lazy.load_all_but "plugin"
   self.supervisor:process_started(self)
@@ -254,11 +254,15 @@ end
 ---@return pintle.instance?, pintle.error?
 function instances.start(supervisor)
   local spec, logger = supervisor.spec, supervisor.logger
-  local ok, err = check_sums(spec)
+  local ok, err = check_sums(spec.sha256)
   if not ok then return nil, err end
+  local sandbox
+  sandbox, err = find_sandbox(spec)
+  if err then return nil, err end
   local self = setmetatable({
     supervisor = supervisor, spec = spec, name = spec.name, config = spec.config, options = spec.options or {},
     discovered_manifest = spec.discovered_manifest, cwd = spec.cwd, extensions = spec.extensions,
+    sandbox = sandbox,
     persistent = spec.persistent,
     handlers = spec.handlers, handshake_timeout = spec.handshake_timeout or HANDSHAKE_TIMEOUT,
     logger = logger, verbosity = logger.verbosity, running = {}, is_stopping = false,

@@ -123,6 +123,8 @@ local function digest(value)
   return nil, "64 hexadecimal digits expected, got " .. tostring(value)
 end
 
+local function sandbox(value) return require("pintle.process.sandbox").check(value) end
+
 local function digests(value) return (type(value) == "table" and map_of(digest) or digest)(value) end
 
 -- Options of a host that are also the defaults of its plugins.
@@ -134,6 +136,7 @@ local SHARED = {
     max = amount, within = time, backoff = time, factor = number_between(1, 1000), max_backoff = time,
     jitter = number_between(0, 1),
   },
+  sandbox = sandbox,
   limits = {
     header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
     backlog = count, values = count,

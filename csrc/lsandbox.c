@@ -1,0 +1,213 @@
+#define _GNU_SOURCE
+
+#include "lsandbox.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "filter.h"
+
+/* {====== The description ======
+** lua/pintle/process/sandbox.lua makes it from what the user has given. Its
+** parts stay on the stack, and its strings in tables that are on the stack. */
+
+/* Pushes the member `name` of the description and returns its type. */
+static int push_member(lua_State *L, int description, const char *name) {
+  lua_pushstring(L, name);
+  return lua_rawget(L, description);
+}
+
+static int read_flag(lua_State *L, int description, const char *name) {
+  int value;
+  push_member(L, description, name);
+  value = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+/* Pushes the list `name`, copied if it has strings, because a finalizer may
+** change it; returns its length. 0 if there is none. */
+static size_t push_list(lua_State *L, int description, const char *name) {
+  size_t i, n;
+  if (push_member(L, description, name) == LUA_TNIL)
+    return 0;
+  if (lua_type(L, -1) != LUA_TTABLE)
+    pt_refuse_type(L, -1, name, "table");
+  n = lua_rawlen(L, -1);
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    lua_rawgeti(L, -2, (lua_Integer)i);
+    lua_rawseti(L, -2, (lua_Integer)i);
+  }
+  lua_remove(L, -2);
+  return n;
+}
+
+/* The string at `i` of the list at `list`. */
+static const char *item_text(lua_State *L, int list, size_t i,
+                             const char *name) {
+  const char *text;
+  lua_rawgeti(L, list, (lua_Integer)i);
+  text = pt_check_option(L, -1, name);
+  lua_pop(L, 1);
+  return text;
+}
+
+static void add_paths(lua_State *L, int list, pt_sandbox_path *paths,
+                      const char *name, pt_sandbox_path kind) {
+  size_t i, n = lua_istable(L, list) ? lua_rawlen(L, list) : 0;
+  for (i = 0; i < n; i++) {
+    kind.path = item_text(L, list, i + 1, name);
+    paths[i] = kind;
+  }
+}
+
+/* The lists of paths in the table on top. Sets their number. */
+static const pt_sandbox_path *read_paths(lua_State *L, size_t *total) {
+  static const struct {
+    const char *name;
+    pt_sandbox_path kind;
+  } lists[] = {{"read", {NULL, PT_SANDBOX_READ, 0}},
+               {"read_optional", {NULL, PT_SANDBOX_READ, 1}},
+               {"write", {NULL, PT_SANDBOX_WRITE, 0}},
+               {"write_optional", {NULL, PT_SANDBOX_WRITE, 1}}};
+  int description = lua_gettop(L);
+  pt_sandbox_path *paths, *next;
+  size_t i, n[4];
+  *total = 0;
+  for (i = 0; i < 4; i++)
+    *total += n[i] = push_list(L, description, lists[i].name);
+  paths = next = lua_newuserdatauv(L, (*total + 1) * sizeof *paths, 0);
+  for (i = 0; i < 4; i++) {
+    add_paths(L, description + 1 + (int)i, next, lists[i].name, lists[i].kind);
+    next += n[i];
+  }
+  return paths;
+}
+
+static void read_files(lua_State *L, int description, pt_sandbox *s) {
+  lua_pushvalue(L, description);
+  s->paths = read_paths(L, &s->npaths);
+  s->has_needs = push_member(L, description, "needs") != LUA_TNIL;
+  if (s->has_needs && lua_type(L, -1) != LUA_TTABLE)
+    pt_refuse_type(L, -1, "needs", "table");
+  if (s->has_needs)
+    s->needs = read_paths(L, &s->nneeds);
+}
+
+static void read_ports(lua_State *L, int description, pt_sandbox *s) {
+  size_t i, nconnect = push_list(L, description, "connect");
+  size_t nlisten = push_list(L, description, "listen");
+  int lists = lua_gettop(L) - 1;
+  pt_sandbox_port *ports =
+      lua_newuserdatauv(L, (nconnect + nlisten + 1) * sizeof *ports, 0);
+  s->nports = nconnect + nlisten;
+  s->ports = ports;
+  for (i = 0; i < s->nports; i++) {
+    int may_listen = i >= nconnect, is_integer;
+    lua_Integer port;
+    lua_rawgeti(L, lists + may_listen,
+                (lua_Integer)(may_listen ? i - nconnect : i) + 1);
+    port = lua_tointegerx(L, -1, &is_integer);
+    lua_pop(L, 1);
+    if (!is_integer || port < 0 || port > 65535)
+      pt_refuse_option(L, "sandbox", "a port is a number from 0 to 65535");
+    ports[i] = (pt_sandbox_port){(unsigned short)port, may_listen};
+  }
+}
+
+static void read_groups(lua_State *L, int description, pt_sandbox *s) {
+  size_t i, n = push_list(L, description, "groups");
+  int list = lua_gettop(L);
+  const char **groups = lua_newuserdatauv(L, (n + 1) * sizeof *groups, 0);
+  for (i = 0; i < n; i++)
+    groups[i] = item_text(L, list, i + 1, "groups");
+  s->groups = groups;
+  s->ngroups = n;
+}
+
+static void read_sockets(lua_State *L, int description, pt_sandbox *s) {
+  static const char *const names[] = {"tcp", "udp", "unix", "internet"};
+  static const unsigned values[] = {PT_FILTER_TCP, PT_FILTER_UDP,
+                                    PT_FILTER_UNIX, PT_FILTER_INTERNET};
+  size_t i, j, n = push_list(L, description, "sockets");
+  int list = lua_gettop(L);
+  for (i = 1; i <= n; i++) {
+    const char *name = item_text(L, list, i, "sockets");
+    for (j = 0; j < 4 && strcmp(names[j], name) != 0; j++)
+      continue;
+    if (j == 4)
+      pt_refuse_option(L, "sockets", "unknown kind '%s'", name);
+    s->sockets |= values[j];
+  }
+  lua_pop(L, 1);
+}
+
+static void read_spaces(lua_State *L, int description, pt_sandbox *s) {
+  if (push_member(L, description, "namespaces") != LUA_TNIL) {
+    const char *name = pt_check_option(L, -1, "namespaces");
+    s->spaces =
+        strcmp(name, "network") == 0 ? PT_SANDBOX_NETWORK : PT_SANDBOX_USER;
+  }
+  lua_pop(L, 1);
+}
+
+const pt_sandbox *pt_sandbox_read(lua_State *L) {
+  static const char *const known[] = {
+      "files",      "ports",          "scoped",        "filter",
+      "partial",    "read",           "read_optional", "write",
+      "connect",    "listen",         "groups",        "sockets",
+      "namespaces", "write_optional", "needs",         NULL};
+  int description, type = pt_push_option(L, "sandbox");
+  pt_sandbox *s;
+  if (type == LUA_TNIL) {
+    lua_pop(L, 1);
+    return NULL;
+  }
+  if (type != LUA_TTABLE)
+    pt_refuse_type(L, -1, "sandbox", "table");
+  description = lua_gettop(L);
+  pt_check_names(L, description, known, "the sandbox");
+  luaL_checkstack(L, 32, NULL);
+  s = lua_newuserdatauv(L, sizeof *s, 0);
+  memset(s, 0, sizeof *s);
+  s->has_files = read_flag(L, description, "files");
+  s->has_ports = read_flag(L, description, "ports");
+  s->is_scoped = read_flag(L, description, "scoped");
+  s->has_filter = read_flag(L, description, "filter");
+  s->is_partial = read_flag(L, description, "partial");
+  read_files(L, description, s);
+  read_ports(L, description, s);
+  read_groups(L, description, s);
+  read_sockets(L, description, s);
+  read_spaces(L, description, s);
+  return s;
+}
+
+/* }====== */
+
+/* core.sandbox() -> landlock, has_filter, is_root */
+static int core_sandbox(lua_State *L) {
+  lua_pushinteger(L, pt_sandbox_landlock());
+  lua_pushboolean(L, pt_sandbox_has_filter());
+  lua_pushboolean(L, geteuid() == 0);
+  return 3;
+}
+
+/* core.realpath(path) -> path | nil, msg, kind, errno */
+static int core_realpath(lua_State *L) {
+  const char *path = pt_check_text(L, 1);
+  char *real = lua_newuserdatauv(L, PATH_MAX, 0);
+  if (realpath(path, real) == NULL)
+    return pt_fail_errno(L, errno, "invalid", "cannot resolve \"%s\"", path);
+  lua_pushstring(L, real);
+  return 1;
+}
+
+static const luaL_Reg functions[] = {
+    {"sandbox", core_sandbox}, {"realpath", core_realpath}, {NULL, NULL}};
+
+void pt_open_sandbox(lua_State *L) { luaL_setfuncs(L, functions, 0); }

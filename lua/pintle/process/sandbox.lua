@@ -1,0 +1,458 @@
+-- What a child in a sandbox may do: the option as users give it, presets, what programs need to start, and the
+-- description that core.spawn enforces.
+
+local core = require "pintle.core"
+local errors = require "pintle.error"
+local groups = require "pintle.process.control_group"
+local lfs = require "lfs"
+
+core.protect()
+
+---What a child may do. Paths are relative to its working directory; a directory includes all that is below it.
+---@class pintle.sandbox
+---@field preset? "strict"|"read-only" what the other fields add to; default: "strict"
+---@field read? string[] files and directories that it may read and execute
+---@field write? string[] those that it may also change
+---@field net? boolean|string[] "tcp:443" and "tcp" (connect), "listen:8080" and "listen" (TCP), "udp", "unix"; default:
+---false
+---@field env? string[] variables of the host that are passed, besides those that most programs need
+---@field processes? integer how many processes and threads it may have at a time
+---@field memory? integer bytes of data of each process
+---@field signals? boolean it may send signals to other processes; default: false
+---@field namespaces? boolean a network and a user namespace of its own, as a second wall; default: false
+---@field best_effort? boolean what this system cannot enforce is not enforced, instead of being an error
+
+local sandbox = {}
+
+-- {====== The option ======
+
+local PRESETS = { strict = {}, ["read-only"] = { "/" } } -- what they let a child read, besides the system's files
+
+local function is_text(value) return type(value) == "string" and value ~= "" and not value:find "\0" end
+
+local function list_of(is_item, expected)
+  return function(value)
+    if type(value) ~= "table" then return nil, "a list of " .. expected .. " expected, got " .. type(value) end
+    local copy, n = {}, 0
+    for _ in pairs(value) do n = n + 1 end
+    for i = 1, n do
+      if not is_item(value[i]) then return nil, ("%s expected, got %s"):format(expected, tostring(value[i])) end
+      copy[i] = value[i]
+    end
+    return copy
+  end
+end
+
+local function is_port(text)
+  local number = math.tointeger(tonumber(text))
+  return text:find "^%d+$" and number and number <= 65535
+end
+
+local function is_access(value)
+  if type(value) ~= "string" then return false end
+  local kind, port = value:match "^(%l+):(.*)$"
+  if kind then return (kind == "tcp" or kind == "listen") and is_port(port) end
+  return value == "tcp" or value == "listen" or value == "udp" or value == "unix"
+end
+
+local accesses = list_of(is_access, '"tcp", "tcp:PORT", "listen", "listen:PORT", "udp" or "unix"')
+
+local function check_net(value)
+  if type(value) == "boolean" then return value end
+  return accesses(value)
+end
+
+local function check_boolean(value)
+  if type(value) == "boolean" then return value end
+  return nil, "boolean expected, got " .. type(value)
+end
+
+local function check_count(value)
+  if math.type(value) == "integer" and value > 0 then return value end
+  return nil, "a positive integer expected, got " .. tostring(value)
+end
+
+local function check_preset(value)
+  if PRESETS[value] then return value end
+  return nil, ('"strict" or "read-only" expected, got %s'):format(tostring(value))
+end
+
+local check_paths = list_of(is_text, "paths")
+
+local CHECKS = {
+  preset = check_preset, read = check_paths, write = check_paths, net = check_net,
+  env = list_of(function(name) return is_text(name) and not name:find "=" end, "names"),
+  processes = check_count, memory = check_count, signals = check_boolean, namespaces = check_boolean,
+  best_effort = check_boolean,
+}
+
+---Checks the option, and fills in its defaults. `false` means no sandbox.
+---@param given "strict"|"read-only"|pintle.sandbox|false
+---@return table|false|nil checked, string? message
+function sandbox.check(given)
+  if given == false then return false end
+  if type(given) == "string" then given = { preset = given } end
+  if type(given) ~= "table" then return nil, "a preset or a table expected, got " .. type(given) end
+  local checked = { preset = "strict", read = {}, write = {}, net = false, env = {}, signals = false }
+  for name, value in pairs(given) do
+    if not CHECKS[name] then return nil, ("no option %q"):format(tostring(name)) end
+    local message
+    checked[name], message = CHECKS[name](value)
+    if message then return nil, ("%s: %s"):format(name, message) end
+  end
+  return checked
+end
+
+-- }======
+
+-- {====== What a plugin asks for, and its host grants ======
+
+local function set_of(list)
+  local set = {}
+  for _, item in ipairs(list) do set[item] = true end
+  return set
+end
+
+local function common_items(one, other)
+  local set, list = set_of(other), {}
+  for _, item in ipairs(one) do
+    if set[item] then list[#list + 1] = item end
+  end
+  return list
+end
+
+-- "tcp" contains "tcp:443".
+local function common_accesses(one, other)
+  if one == true then return other end
+  if other == true then return one end
+  if not one or not other then return false end
+  local ones, others, list = set_of(one), set_of(other), {}
+  for _, item in ipairs(one) do
+    if others[item] or others[item:match "^%l+"] then list[#list + 1] = item end
+  end
+  for _, item in ipairs(other) do
+    if not ones[item] and ones[item:match "^%l+"] then list[#list + 1] = item end
+  end
+  return list
+end
+
+local function lesser(one, other)
+  if not one or not other then return one or other end
+  return math.min(one, other)
+end
+
+-- What both allow. The kernel intersects the files when the child starts, so that no link in a path leads out of what
+---the host grants.
+local function intersect(granted, asked)
+  local both = {}
+  for name, value in pairs(granted) do both[name] = value end
+  both.needs = { preset = asked.preset, read = asked.read, write = asked.write }
+  both.net = common_accesses(granted.net, asked.net)
+  both.env = common_items(granted.env, asked.env)
+  both.signals = granted.signals and asked.signals
+  both.processes = lesser(granted.processes, asked.processes)
+  both.memory = lesser(granted.memory, asked.memory)
+  return both
+end
+
+---What a plugin gets: what its host grants, and its manifest asks for. A manifest that asks for nothing leaves it to
+---the host.
+---@param granted table|false|nil as `check` returns it
+---@param asked any the member `sandbox` of its manifest
+---@return table|false|nil, string? message
+function sandbox.grant(granted, asked)
+  if not granted or asked == nil then return granted end
+  local checked, message = sandbox.check(asked)
+  if not checked then return nil, "its manifest: sandbox: " .. (message or "a preset or a table expected") end
+  return intersect(granted, checked)
+end
+
+-- }======
+
+-- {====== What programs need to start ======
+
+-- The system's programs and libraries, and the settings that they read. Nothing in them belongs to a user.
+local SYSTEM = {
+  "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store",
+  "/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/gai.conf", "/etc/group", "/etc/host.conf",
+  "/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/locale.alias",
+  "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/pki/ca-trust", "/etc/pki/tls/certs",
+  "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
+  "/dev/random", "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
+  "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
+}
+
+local WRITABLE = { "/dev/null" }
+
+-- Names and places, no secrets.
+local VARIABLES = {
+  "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
+  "LOGNAME", "LUA_CPATH", "LUA_CPATH_5_4", "LUA_PATH", "LUA_PATH_5_4", "NODE_PATH", "PATH", "PYTHONHOME", "PYTHONPATH",
+  "SHELL", "TERM", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV",
+}
+
+-- Variables with directories of modules.
+local MODULE_PATHS = {
+  "LUA_PATH", "LUA_PATH_5_4", "LUA_CPATH", "LUA_CPATH_5_4", "NODE_PATH", "PYTHONHOME", "PYTHONPATH",
+}
+
+local function absolute(path, directory) return path:sub(1, 1) == "/" and path or directory .. "/" .. path end
+
+local function parent(path) return path:match "^(.+)/[^/]*$" or "/" end
+
+local function is_system(path)
+  for _, prefix in ipairs { "/usr/", "/bin/", "/sbin/", "/lib/", "/nix/store/", "/gnu/store/" } do
+    if path:sub(1, #prefix) == prefix then return true end
+  end
+  return false
+end
+
+-- A directory that holds more than one program is not granted whole: a home, what contains one, and the directories
+-- right below the root, such as /tmp and /etc.
+local function is_private(directory, home)
+  if not directory:find "^/[^/]+/[^/]" then return true end
+  return home ~= nil and (home .. "/"):sub(1, #directory + 1) == directory .. "/"
+end
+
+local function first_line(path)
+  local file <close> = io.open(path, "rb")
+  return file and file:read(2) == "#!" and file:read(256) or ""
+end
+
+---@class pintle.sandbox.code the files of the plugin itself
+---@field paths string[]
+local code_methods = {}
+local code_metatable = { __index = code_methods }
+
+function code_methods:add(path) self.paths[#self.paths + 1] = path end
+
+function code_methods:add_directory(directory)
+  if not is_private(directory, self.home) then self:add(directory) end
+end
+
+-- Packages of Node need those beside them.
+function code_methods:add_script(path)
+  local packages = path:match "^(.-/node_modules)/"
+  self:add(path)
+  self:add_directory(packages or parent(path))
+  if packages then self:add(parent(packages) .. "/package.json") end
+end
+
+-- A program outside of the system's directories brings libraries: those beside its bin, as in a virtual environment.
+function code_methods:add_program(path)
+  if is_system(path) then return end
+  local prefix = path:match "^(.+)/bin/[^/]+$"
+  if not prefix then return self:add_script(path) end
+  self:add(path)
+  for _, name in ipairs { "/lib", "/lib64", "/pyvenv.cfg" } do self:add(prefix .. name) end
+end
+
+-- Both the path of a program and what it is a link to. Scripts name their interpreter, by `env` or by its path.
+function code_methods:add_command(path, depth)
+  local real = core.realpath(path)
+  if not real then return end
+  self:add_program(path)
+  if real ~= path then self:add_program(real) end
+  local interpreter, argument = first_line(real):match "^%s*(%S+)[ \t]*([^%s]*)"
+  if interpreter and depth > 0 then
+    local program = interpreter:find "/env$" and core.which(argument) or interpreter
+    if program then self:add_command(program, depth - 1) end
+  end
+end
+
+local INTERPRETERS = {
+  bash = true, bun = true, dash = true, deno = true, lua = true, luajit = true, node = true, perl = true, php = true,
+  python = true, ruby = true, sh = true, zsh = true,
+}
+
+-- The first word that names a file is the script of an interpreter. Other programs are not given the files that their
+-- command names.
+function code_methods:add_words(command)
+  if not INTERPRETERS[command[1]:match "([^/]-)[%d.]*$"] then return end
+  for i = 2, #command do
+    if command[i] == "-c" then return end
+    local real = command[i]:sub(1, 1) ~= "-" and core.realpath(absolute(command[i], self.directory))
+    if real and lfs.attributes(real, "mode") == "file" then return self:add_script(real) end
+  end
+end
+
+function code_methods:add_module_paths(env)
+  for _, name in ipairs(MODULE_PATHS) do
+    local value = env[name]
+    if value == nil then value = os.getenv(name) end
+    for template in (value or ""):gmatch "[^;:]+" do
+      local directory = template:match "^(/[^?]*)/" or template
+      if template:sub(1, 1) == "/" then self:add_directory(template:find "?" and directory or template) end
+    end
+  end
+end
+
+-- The files that make up the program of a command.
+local function find_code(spawning, directory)
+  local home = os.getenv "HOME"
+  local code = setmetatable({ paths = {}, directory = directory, home = home and core.realpath(home) or home },
+    code_metatable)
+  local name = spawning.command[1]
+  local program = name:find "/" and absolute(name, directory) or core.which(name)
+  if program then code:add_command(program, 2) end
+  code:add_words(spawning.command)
+  code:add_module_paths(spawning.env or {})
+  return code.paths
+end
+
+-- }======
+
+-- {====== What this system can enforce ======
+
+local TOO_OLD = "%s: Landlock of version %d is needed, this kernel has %s"
+
+-- What cannot be enforced here, in words; and which means are there.
+local function find_gaps(checked, landlock, has_filter)
+  local gaps, version = {}, landlock > 0 and landlock or "none"
+  local function need(what, least)
+    if landlock < least then gaps[#gaps + 1] = TOO_OLD:format(what, least, version) end
+  end
+  need("files", 3)
+  if type(checked.net) == "table" then need("ports", 4) end
+  if not checked.signals then need("signals", 6) end
+  if not has_filter then gaps[#gaps + 1] = "system calls and sockets: seccomp filters are needed" end
+  return gaps
+end
+
+local ONLY_LINUX = "sandbox: this system has none of what it takes: Landlock and seccomp, of Linux on x86-64 or aarch64"
+
+local function refusal(checked, gaps, landlock, has_filter)
+  if checked.best_effort or #gaps == 0 then return nil end
+  if landlock == 0 and not has_filter then return errors.new("spawn", ONLY_LINUX) end
+  return errors.new("spawn", "sandbox: this system cannot restrict " .. table.concat(gaps, "; "))
+end
+
+-- }======
+
+-- {====== The description for core.spawn ======
+
+local function joined(...)
+  local list = {}
+  for _, more in ipairs { ... } do table.move(more, 1, #more, #list + 1, list) end
+  return list
+end
+
+local function describe_files(checked, code)
+  return {
+    read = joined(PRESETS[checked.preset], checked.read), read_optional = joined(SYSTEM, code),
+    write = checked.write, write_optional = WRITABLE,
+  }
+end
+
+-- Paths that a plugin asks for and that do not exist, or that the host cannot reach, change nothing.
+local function describe_needs(needs, code)
+  return {
+    read_optional = joined(PRESETS[needs.preset], needs.read, SYSTEM, code),
+    write_optional = joined(needs.write, WRITABLE),
+  }
+end
+
+-- Without a port, all ports are allowed: then Landlock does not restrict TCP, and the filter decides alone.
+local function describe_net(description, net)
+  local sockets, has_any_port = {}, net == true
+  description.connect, description.listen = {}, {}
+  if net == true then sockets = { "internet", "unix" } end
+  for _, access in ipairs(net and net ~= true and net or {}) do
+    local kind, port = access:match "^(%l+):?(%d*)$"
+    local is_tcp = kind == "tcp" or kind == "listen"
+    sockets[#sockets + 1] = is_tcp and "tcp" or kind
+    if is_tcp and port == "" then has_any_port = true end
+    local ports = kind == "tcp" and description.connect or description.listen
+    if port ~= "" then ports[#ports + 1] = math.tointeger(port) end
+  end
+  description.sockets, description.ports = sockets, not has_any_port
+end
+
+local function describe(checked, code, landlock, has_filter)
+  local description = describe_files(checked, code)
+  if checked.needs then description.needs = describe_needs(checked.needs, code) end
+  describe_net(description, checked.net)
+  description.files, description.partial = landlock > 0, checked.best_effort
+  description.ports = description.ports and landlock >= 4
+  description.scoped = not checked.signals and landlock >= 6
+  description.filter = has_filter
+  description.namespaces = checked.namespaces and "network" or nil
+  return description
+end
+
+-- Root is exempt from the system's limit on processes, so it needs a control group. Other users have one if systemd
+-- has given it to them; in a user namespace, the limit counts the processes of the sandbox alone.
+local function limit_processes(checked, spawning, description, gaps, is_root)
+  local n = checked.processes
+  local group, message = groups.create(is_root and n or nil, checked.memory)
+  if group then description.groups = group.files end
+  if not n then return group end
+  if not is_root then
+    spawning.limits.processes, description.namespaces = n, description.namespaces or "user"
+  elseif not (group and group.has_processes) then
+    gaps[#gaps + 1] = "processes of root: " .. (message or "no control group can be had")
+  end
+  return group
+end
+
+local function inherited(spawning, checked)
+  if spawning.inherit ~= nil then return spawning.inherit end
+  return joined(VARIABLES, checked.env)
+end
+
+local function resolve(given)
+  if type(given) == "table" and given.needs then return given end
+  local checked, message = sandbox.check(given)
+  if message then error("sandbox: " .. message, 0) end
+  return checked
+end
+
+-- Some systems forbid namespaces, which only an attempt shows.
+local function spawn_again(spawning, gaps)
+  spawning.sandbox.namespaces, spawning.limits.processes = nil, nil
+  gaps[#gaps + 1] = "namespaces, and processes of this user"
+  return core.spawn(spawning)
+end
+
+-- Adds what the sandbox decides to the options of core.spawn. Returns the control group, if there is one.
+local function prepare(spawning, checked, gaps)
+  local landlock, has_filter, is_root = core.sandbox()
+  for _, gap in ipairs(find_gaps(checked, landlock, has_filter)) do gaps[#gaps + 1] = gap end
+  local err = refusal(checked, gaps, landlock, has_filter)
+  if err then return nil, err end
+  local directory = core.realpath(spawning.cwd or ".") or "/"
+  local limits = {}
+  for name, value in pairs(spawning.limits or {}) do limits[name] = value end
+  limits.data, limits.core = checked.memory, limits.core or 0
+  spawning.limits, spawning.inherit = limits, inherited(spawning, checked)
+  spawning.sandbox = describe(checked, find_code(spawning, directory), landlock, has_filter)
+  local group = limit_processes(checked, spawning, spawning.sandbox, gaps, is_root)
+  err = refusal(checked, gaps, landlock, has_filter)
+  if err and group then group:close() end
+  return group, err
+end
+
+---Starts a child in a sandbox, as core.spawn does.
+---@param spawning table the options of core.spawn; `sandbox` as the user gave it, or as `grant` returned it
+---@return pintle.process? process, pintle.control_group|string|nil group_or_message, string[]|string? gaps_or_kind,
+---integer? errno
+function sandbox.spawn(spawning)
+  local checked, gaps = resolve(spawning.sandbox), {}
+  if not checked then
+    spawning.sandbox = nil
+    return core.spawn(spawning)
+  end
+  local group, err = prepare(spawning, checked, gaps)
+  if err then return nil, err.message, err.kind end
+  local process, message, kind, number = core.spawn(spawning)
+  if not process and checked.best_effort and spawning.sandbox.namespaces and message:find "namespace" then
+    process, message, kind, number = spawn_again(spawning, gaps)
+  end
+  if process then return process, group, gaps end
+  if group then group:close() end
+  return nil, message, kind, number
+end
+
+-- }======
+
+return sandbox
