@@ -101,7 +101,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(349500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.host.deadline",
+    assert_parsed(351500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.host.deadline",
       { "-e", HOST .. SAY_SO })
   end)
 end)
