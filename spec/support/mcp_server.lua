@@ -199,7 +199,7 @@ local answers = {
     answer(request, modern {})
   end,
   ["tools/call"] = function(request)
-    answer(request, modern(text("called", { resultType = behaviour == "peculiar" and "task" or nil })))
+    answer(request, modern(text("called", { resultType = behaviour == "peculiar" and "hologram" or nil })))
   end,
 }
 

@@ -12,7 +12,7 @@ after_each(stage.clear)
 local PROBE = '{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{'
   .. '"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
   .. '"io.modelcontextprotocol/clientInfo":{"name":"pintle","version":"scm"},'
-  .. '"io.modelcontextprotocol/clientCapabilities":{}}}}'
+  .. '"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}'
 
 describe("a classic server", function()
   it("is recognised by an error, and gets initialize", function()
@@ -139,7 +139,7 @@ describe("a modern server", function()
       assert.same({
         ["io.modelcontextprotocol/protocolVersion"] = "2026-07-28",
         ["io.modelcontextprotocol/clientInfo"] = { name = "pintle", version = "scm" },
-        ["io.modelcontextprotocol/clientCapabilities"] = {},
+        ["io.modelcontextprotocol/clientCapabilities"] = { extensions = { ["io.modelcontextprotocol/tasks"] = {} } },
         ["io.modelcontextprotocol/logLevel"] = "info",
       }, json.decode(list[i]).params._meta)
     end
@@ -186,7 +186,9 @@ describe("a modern server", function()
     local first, second = json.decode(list[#list - 1]), json.decode(list[#list])
     assert.not_equal(first.id, second.id)
     assert.equal("x:", second.params.uri)
-    assert.same({ roots = {}, elicitation = {} }, second.params._meta["io.modelcontextprotocol/clientCapabilities"])
+    local capabilities = second.params._meta["io.modelcontextprotocol/clientCapabilities"]
+    local extensions = { ["io.modelcontextprotocol/tasks"] = {} }
+    assert.same({ roots = {}, elicitation = {}, extensions = extensions }, capabilities)
   end)
 
   it("fails the call if it asks for unknown input, or without end", function()
@@ -202,7 +204,7 @@ describe("a modern server", function()
   it("fails the call if the type of its result is unknown", function()
     local host <close> = new_host()
     local _, err = assert(start(host, "peculiar")):execute "hold"
-    assert.same({ "protocol", 'its result of "hold": of the type task' }, { err.kind, err.message })
+    assert.same({ "protocol", 'its result of "hold": of the type hologram' }, { err.kind, err.message })
   end)
 
   it("has its tools read again when they change", function()

@@ -88,6 +88,13 @@ function client.capabilities(session)
   return capabilities
 end
 
+-- The user can replace the extensions, and so take the tasks away.
+local function modern_capabilities(session)
+  local capabilities = client.capabilities(session)
+  capabilities.extensions = capabilities.extensions or { [wire.TASKS] = {} }
+  return capabilities
+end
+
 local LEVELS = { debug = "debug", info = "info", warn = "warning", error = "error" }
 
 ---The minimum log level; nil for no logs.
@@ -104,11 +111,19 @@ function client.meta(session)
   local meta = {
     [wire.META.version] = wire.MODERN,
     [wire.META.client] = client.info(session),
-    [wire.META.capabilities] = client.capabilities(session),
+    [wire.META.capabilities] = modern_capabilities(session),
   }
   if state.has_logs then meta[wire.META.level] = client.log_level(session) end
   if state.has_logs ~= nil then state.meta = meta end
   return meta
+end
+
+---The params for a request: with `_meta`, in the modern era.
+---@param session pintle.session
+---@param params table
+---@return table
+function client.with_meta(session, params)
+  return session.state.is_modern and wire.with_meta(params, client.meta(session)) or params
 end
 
 local unclosed = setmetatable({}, { __mode = "k" }) ---@type table<pintle.raw, string> the texts without the last brace
@@ -126,12 +141,15 @@ function client.encoded_meta(session)
   return encoded
 end
 
+local tokens = setmetatable({}, { __mode = "k" }) ---@type table<table, integer> the progress tokens by params
+
 ---@type pintle.progress
 client.PROGRESS = {
   method = wire.PROGRESS.method,
   report = wire.PROGRESS.report,
   -- Params with an encoded `_meta` belong to this call alone, so they may be changed.
   attach = function(params, token)
+    if params then tokens[params] = token end
     local text = params and unclosed[params._meta]
     if not text then return wire.PROGRESS.attach(params, token) end
     params._meta = json.raw(('%s,"progressToken":%d}'):format(text, token))
@@ -186,7 +204,11 @@ local function answer_input_request(session, name, asked)
   return nil, errors.new("invalid", ("it asks for %s: %s"):format(tostring(asked.method), reason))
 end
 
-local function answer_input_requests(session, requests)
+---Answers requests for input, one after the other.
+---@param session pintle.session
+---@param requests table<string, any>
+---@return table<string, any>? responses, pintle.error?
+function client.answer_input_requests(session, requests)
   local responses = {}
   for name, asked in pairs(requests) do
     local err
@@ -205,7 +227,7 @@ local function add_input(session, params, result)
   if requests == nil then return full end
   if json.kind(requests) ~= "object" then return protocol_error "its inputRequests are no object" end
   local err
-  full.inputResponses, err = answer_input_requests(session, requests)
+  full.inputResponses, err = client.answer_input_requests(session, requests)
   if err then return nil, err end
   return setmetatable(full, getmetatable(params))
 end
@@ -218,37 +240,63 @@ end
 ---@return boolean
 local function asks_for_input(result) return type(result) == "table" and result.resultType == "input_required" end
 
----Repeats a call with the input that its result asks for, until there is a final result. The timeout is for all rounds.
----@param session pintle.session
----@param method string
----@param params table? those of the first round, without `_meta`
----@param options? { timeout?: number|false, on_progress?: fun(...) }
----@param result table the result of the first round
----@param begun number when the first round began
----@return any result, pintle.error?
-function client.repeat_call(session, method, params, options, result, begun)
-  local given = options or {}
-  local timeout = given.timeout
-  if timeout == nil then timeout = session.peer.timeout end
+-- Repeats a call with the input that its result asks for, until there is another result.
+local function repeat_call(session, method, params, options, result, left)
   for _ = 2, MOST_ROUNDS do
     local err
     params, err = add_input(session, params, result)
     if not params then return nil, err end
-    local left = timeout and math.max(begun + timeout - core.now(), 0)
     local sent = wire.with_meta(params, client.meta(session))
-    result, err = session.peer:call(method, sent, { timeout = left, on_progress = given.on_progress })
+    result, err = session.peer:call(method, sent, { timeout = left(), on_progress = options and options.on_progress })
     if not asks_for_input(result) then return result, err end
   end
   return protocol_error("it still asks for more after %d rounds", MOST_ROUNDS)
 end
 
+---Makes a result final: repeats the call with the input that the result asks for, and waits for the result of a task.
+---The timeout is for all of it.
+---@param session pintle.session
+---@param method string
+---@param params table? those of the call, without `_meta`
+---@param options? { timeout?: number|false, on_progress?: fun(...) }
+---@param result any
+---@param begun number when the call began
+---@return any result, pintle.error?
+function client.settle(session, method, params, options, result, begun)
+  local token = tokens[params]
+  if asks_for_input(result) then
+    local err
+    result, err = repeat_call(session, method, params, options, result,
+      client.countdown(session, options and options.timeout, begun))
+    if err ~= nil then return nil, err end
+  end
+  if type(result) ~= "table" or result.resultType ~= "task" then return result end
+  return require("pintle.dialect.mcp.polling").wait(session, result, options, begun, token)
+end
+
+---Has a classic server run a tool as a task, and waits for its result.
+---@param session pintle.session
+---@param params table
+---@param options? { timeout?: number|false, on_progress?: fun(...) }
+---@return any result, pintle.error?
+function client.call_as_task(session, params, options)
+  local begun, timeout = core.now(), options and options.timeout
+  if timeout == nil then timeout = session.peer.timeout end
+  params.task = { ttl = timeout and math.ceil(timeout * 1000) or nil }
+  local result, err = session.peer:call("tools/call", params, options)
+  if err ~= nil then return nil, err end
+  if json.kind(result) ~= "object" or json.kind(result.task) ~= "object" then return result end
+  return require("pintle.dialect.mcp.polling").wait(session, result.task, options, begun, tokens[params])
+end
+
 ---The time that a call has left, for its parts.
 ---@param session pintle.session
 ---@param timeout? number|false default: the peer's
+---@param begun? number default: now
 ---@return fun(): number|false
-function client.countdown(session, timeout)
+function client.countdown(session, timeout, begun)
   if timeout == nil then timeout = session.peer.timeout end
-  local deadline = timeout and core.now() + timeout
+  local deadline = timeout and (begun or core.now()) + timeout
   return function() return deadline and math.max(deadline - core.now(), 0) end
 end
 
@@ -263,8 +311,8 @@ function client.call(session, method, params, options)
   if is_plain then return session.peer:call(method, params, options) end
   local begun = core.now()
   local result, err = session.peer:call(method, wire.with_meta(params, client.meta(session)), options)
-  if not asks_for_input(result) then return result, err end
-  return client.repeat_call(session, method, params, options, result, begun)
+  if err ~= nil then return nil, err end
+  return client.settle(session, method, params, options, result, begun)
 end
 
 ---Reads a list page by page. A list without an end is cut.

@@ -159,6 +159,16 @@ local function own_members(tool)
   }
 end
 
+-- In the classic era a tool may have to be called as a task.
+local function needs_task(session, tool)
+  local state, capabilities = session.state, session.raw_manifest.capabilities
+  local tasks = not state.is_modern and type(capabilities) == "table" and capabilities.tasks
+  local requests = type(tasks) == "table" and tasks.requests
+  local of_tools = type(requests) == "table" and requests.tools
+  local can_be_task = type(of_tools) == "table" and given(of_tools.call) ~= nil
+  return can_be_task and type(tool.execution) == "table" and tool.execution.taskSupport == "required"
+end
+
 local function add_operation(session, operations, names, tool)
   local name = type(tool) == "table" and tool.name
   if type(name) ~= "string" then return session:log("warn", "a tool that has no name", tool) end
@@ -181,11 +191,16 @@ end
 
 -- `timeout_of(session)` is the timeout of the next page.
 local function read_tools(session, timeout_of)
-  local operations, names = {}, {}
+  local operations, names, task_tools = {}, {}, nil
   local is_cut, err = client.read_pages(session, "tools/list", "tools", timeout_of, function(tool)
     add_operation(session, operations, names, tool)
+    if type(tool) == "table" and tool.name ~= nil and needs_task(session, tool) then
+      task_tools = task_tools or {}
+      task_tools[tool.name] = true
+    end
   end)
   if is_cut == nil then return nil, err end
+  session.state.task_tools = task_tools
   return { operations = operations, names = names, is_cut = is_cut } ---@type pintle.mcp.tools
 end
 
@@ -375,17 +390,19 @@ end
 
 local CALL = json.order { "name", "arguments", "_meta" }
 
--- Progress without a total is not a fraction: it goes to the log.
+-- Progress without a total is not a fraction: it goes to the log. `false` stands for the status message of a task.
 local function progress_listener(session, context)
-  local on_progress, extend = context.on_progress, context.extend
+  local on_progress, extend, last = context.on_progress, context.extend, 0.0
   return function(progress, total, message)
     if extend then extend() end
     message = message and non_blank(message)
+    if progress == false then return on_progress(last, message) end
     if type(progress) ~= "number" or type(total) ~= "number" or total <= 0 then
       return session:log("debug", message or "progress", { progress = progress })
     end
     local fraction = progress / total
     if fraction < 0 then fraction = 0.0 elseif fraction > 1 then fraction = 1.0 end
+    last = fraction
     on_progress(fraction, message)
   end
 end
@@ -404,14 +421,15 @@ local function call_tool(session, params, options)
   local begun, meta = now(), session.state.encoded_meta or client.encoded_meta(session)
   params._meta = meta
   local result, err = session.peer:call("tools/call", params, options)
-  if not meta or type(result) ~= "table" or result.resultType ~= "input_required" then return result, err end
+  if not meta or type(result) ~= "table" or result.resultType == "complete" then return result, err end
   params._meta = nil
-  return client.repeat_call(session, "tools/call", params, options, result, begun)
+  return client.settle(session, "tools/call", params, options, result, begun)
 end
 
 function host.execute(session, operation, args, context)
-  local params = setmetatable({ name = operation, arguments = args }, CALL)
-  local result, err = call_tool(session, params, options_of(session, context))
+  local params, task_tools = setmetatable({ name = operation, arguments = args }, CALL), session.state.task_tools
+  local call = task_tools and task_tools[operation] and client.call_as_task or call_tool
+  local result, err = call(session, params, options_of(session, context))
   if err ~= nil then return nil, err end
   return outcome_of(session, operation, result)
 end
@@ -464,6 +482,20 @@ end
 
 host.defaults["notifications/resources/updated"] = function(session, params)
   if session.persistent.subscriptions then return load_changes().updated(session, params) end
+end
+
+-- Progress of calls that have become tasks. The peer reports that of other calls.
+host.defaults["notifications/progress"] = function(session, params)
+  local listeners = session.state.task_progress
+  if not listeners or type(params) ~= "table" or params.progressToken == nil then return end
+  local listener = listeners[params.progressToken]
+  if listener then listener(params.progress, params.total, params.message) end
+end
+
+for _, method in ipairs { "notifications/tasks", "notifications/tasks/status" } do
+  host.defaults[method] = function(session, params)
+    if session.state.polls then return require("pintle.dialect.mcp.polling").wake(session, params) end
+  end
 end
 
 host.handlers["notifications/subscriptions/acknowledged"] = function(session, params)
