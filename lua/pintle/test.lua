@@ -134,12 +134,15 @@ end
 ---@field options? table options of the dialect
 ---@field extensions? boolean|string[] offer extensions of the protocol
 ---@field timeout? number|string|false the timeout of operations; default: 60s
+---@field extend_on_progress? boolean the timeout counts from the last report of progress
+---@field longest? number|string|false the timeout for everything if progress extends the other one
 ---@field handshake_timeout? number|string default: 10s
 ---@field handlers? table<string, pintle.handler> handlers for calls of the plugin
 ---@field limits? pintle.peer.limits
 
 local OPTIONS = option_checks.names [[
-  dialect log verbosity name config options extensions timeout handshake_timeout handlers limits
+  dialect log verbosity name config options extensions timeout extend_on_progress longest handshake_timeout handlers
+  limits
 ]]
 
 local HOST_OPTIONS = option_checks.names "log verbosity"
