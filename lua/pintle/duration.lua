@@ -27,7 +27,7 @@ local function quote_text(text)
   return '"' .. text .. '"'
 end
 
--- Raises what is wrong with the text, for `read_nanoseconds`.
+-- Raises what is wrong with the text, for `duration.parse`.
 local function raise_problem(text, reason) error({ reason = ("duration %s %s"):format(quote_text(text), reason) }) end
 
 local function raise_too_long(text) raise_problem(text, "is too long: 64 bits of nanoseconds are about 292 years") end
@@ -84,29 +84,15 @@ local function parse_signed(text)
   return total
 end
 
-local function read_nanoseconds(text)
-  if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 3) end
-  local ok, result = pcall(parse_signed, text)
-  if ok then return result end
-  if type(result) ~= "table" then error(result, 0) end
-  return nil, result.reason
-end
-
----Reads what Go's time.ParseDuration reads.
----@param text string
----@return integer? nanoseconds, string? message what is wrong, in a sentence
-function duration.nanoseconds(text)
-  local nanoseconds, message = read_nanoseconds(text)
-  return nanoseconds, message
-end
-
 ---Reads what Go's time.ParseDuration reads.
 ---@param text string
 ---@return number? seconds, string? message what is wrong, in a sentence
 function duration.parse(text)
-  local nanoseconds, message = read_nanoseconds(text)
-  if not nanoseconds then return nil, message end
-  return nanoseconds / SECOND
+  if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 2) end
+  local ok, result = pcall(parse_signed, text)
+  if ok then return result / SECOND end
+  if type(result) ~= "table" then error(result, 0) end
+  return nil, result.reason
 end
 
 -- 1, 500000000 out of 1.5 or -1.5; nil if it does not fit into Go's 64 bits of nanoseconds.

@@ -224,12 +224,8 @@ local function compile_schema(where, given, is_object, what)
 end
 
 -- Arguments are always an object, so their schema need not have a type.
-local function allows_objects(kind)
-  if type(kind) ~= "table" then return kind == nil or kind == "object" end
-  for _, one in ipairs(kind) do
-    if one == "object" then return true end
-  end
-  return false
+local function allows_objects(params)
+  return values.is_object(params) and (params.type == nil or values.allows_type(params, "object"))
 end
 
 local function compile_outputs(where, outputs)
@@ -246,7 +242,7 @@ local function declare_operation(self, where, name, given)
     name = name, params = params, outputs = outputs, description = given.description,
     requires = read_requires(raise_mistake, where .. ": requires", given.requires),
     dialects = check_dialects(where .. ": dialects", given.dialects),
-    validate = compile_schema(where .. ": params", params, values.is_object(params) and allows_objects(params.type),
+    validate = compile_schema(where .. ": params", params, allows_objects(params),
       "arguments"),
     validate_outputs = outputs ~= nil and compile_outputs(where, outputs) or nil,
   })
@@ -343,12 +339,6 @@ local function invalid_params(name, err)
   })
 end
 
-local function copy_args(args)
-  local copied = setmetatable({}, getmetatable(args))
-  for name, value in pairs(args) do copied[name] = value end
-  return copied
-end
-
 ---Checks arguments and fills in defaults.
 ---@param name string of the operation
 ---@param args table? default: an empty table
@@ -364,7 +354,7 @@ function methods:check(name, args, is_shared, stop)
     local message = "expected object, got " .. type(args)
     return nil, invalid_params(name, { instance_path = "", schema_path = "/type", message = message })
   end
-  if not validate then return is_shared and args or copy_args(args) end
+  if not validate then return is_shared and args or values.shallow_copy(args) end
   local full, err = validate.complete and validate.complete(args)
   if not full then
     full, err = validate:defaults(args, stop)
@@ -372,7 +362,7 @@ function methods:check(name, args, is_shared, stop)
     if ok then ok, err = validate(full, stop) end
     if not ok then return nil, stop and stop() or invalid_params(name, err) end
   end
-  return rawequal(full, args) and not is_shared and copy_args(args) or full
+  return rawequal(full, args) and not is_shared and values.shallow_copy(args) or full
 end
 
 -- }======

@@ -3,6 +3,7 @@
 local document = require "pintle.schema.document"
 local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
+local shallow_copy = require("pintle.schema.values").shallow_copy
 
 local compiler = lazy "pintle.schema.compiler"
 local defaults = lazy "pintle.schema.defaults"
@@ -67,12 +68,6 @@ local function read_flat_properties(properties)
   return names, type_functions, types, default_values
 end
 
-local function copy_object(value)
-  local copied = {}
-  for name, member in next, value do copied[name] = member end
-  return setmetatable(copied, getmetatable(value))
-end
-
 local function new_flat_completer(names, type_functions, types, is_required, default_values)
   local count = #names
   return function(value)
@@ -85,7 +80,7 @@ local function new_flat_completer(names, type_functions, types, is_required, def
         local default = default_values[name]
         if is_required[name] then return nil end
         if default ~= nil then
-          if full == value then full = copy_object(value) end
+          if full == value then full = shallow_copy(value) end
           full[name] = default
         end
       elseif type_functions[i](member) ~= types[i] then

@@ -51,19 +51,12 @@ local function any_type_test(tests)
   end
 end
 
-local function list_includes(names, wanted)
-  for _, name in ipairs(names) do
-    if name == wanted then return true end
-  end
-  return false
-end
-
 -- A Lua program may have meant an unmarked empty table as an array.
-local function type_reason(names)
+local function type_reason(schema, names)
   local describe = run.expected(function() return errors.enumerate(names, "or") end)
   return function(value)
     local reason = describe(value)
-    if list_includes(names, "array") and errors.type_name(value) == "object" and next(value) == nil then
+    if values.allows_type(schema, "array") and errors.type_name(value) == "object" and next(value) == nil then
       return reason .. " (an empty table is an object unless it is marked as an array)"
     end
     return reason
@@ -77,7 +70,7 @@ function types.type(node)
   local tests = {}
   for i, name in ipairs(names) do tests[i] = type_test(node, name) end
   local test = #tests == 1 and tests[1] or any_type_test(tests)
-  local site = run.site("type", node.path, type_reason(names))
+  local site = run.site("type", node.path, type_reason(node.schema, names))
   return function(value, state) return test(value) or fail(state, site, value) end
 end
 

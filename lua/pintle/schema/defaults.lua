@@ -25,12 +25,6 @@ local function deep_copy(value, filling)
   return setmetatable(copy, getmetatable(value))
 end
 
-local function shallow_copy(value)
-  local copy = {}
-  for key, member in next, value do copy[key] = member end
-  return setmetatable(copy, getmetatable(value))
-end
-
 local NONE = {}
 
 -- The schemas that a schema always applies to its own value.
@@ -78,7 +72,7 @@ end
 -- Sets a member of the value, which is copied first if it is the original.
 local function set_member(value, original, key, member)
   if value[key] == member then return value end
-  if value == original then value = shallow_copy(original) end
+  if value == original then value = values.shallow_copy(original) end
   value[key] = member
   return value
 end

@@ -29,14 +29,23 @@ function values.is_list(value)
   return type(value) == "table" and (getmetatable(value) == array_mt or value[1] ~= nil or next(value) == nil)
 end
 
+---Whether the `type` of a schema is this one, or a list with it.
+---@param schema table
+---@param name string
+---@return boolean
+function values.allows_type(schema, name)
+  if type(schema.type) ~= "table" then return schema.type == name end
+  for _, one in ipairs(schema.type) do
+    if one == name then return true end
+  end
+  return false
+end
+
 ---Whether the `type` of a schema allows arrays, but not objects.
 ---@param schema table
 ---@return boolean
 function values.wants_array(schema)
-  local types = type(schema.type) == "table" and schema.type or { schema.type }
-  local wanted = {}
-  for _, name in ipairs(types) do wanted[name] = true end
-  return wanted.array and not wanted.object or false
+  return values.allows_type(schema, "array") and not values.allows_type(schema, "object")
 end
 
 ---@param value any
@@ -44,6 +53,15 @@ end
 function values.is_integer(value)
   local kind = math_type(value)
   return kind == "integer" or kind == "float" and value % 1 == 0
+end
+
+---@generic T: table
+---@param original T
+---@return T copy with the same members and metatable
+function values.shallow_copy(original)
+  local copy = {}
+  for key, member in next, original do copy[key] = member end
+  return setmetatable(copy, getmetatable(original))
 end
 
 ---@param map table
