@@ -24,9 +24,9 @@ end
 
 local NONE, STRING = object {}, { type = "string" }
 
-local function tool(name, description, handler, params, task)
+local function tool(name, description, handler, params, task, task_after)
   plugin:operation(name, {
-    description = description, params = params or NONE, dialects = { mcp = { task = task } },
+    description = description, params = params or NONE, dialects = { mcp = { task = task, task_after = task_after } },
   }, handler)
 end
 
@@ -111,7 +111,7 @@ local function sample(ctx, key, prompt, most)
   }, { key = key })
 end
 
-local function told(answer)
+local function show(answer)
   return ("action=%s, content=%s"):format(answer.action, json.encode(answer.content or {}))
 end
 
@@ -133,10 +133,10 @@ end, object({ prompt = STRING }, { "prompt" }))
 tool("test_elicitation", "Asks the user", asks("user", nil, object({
   username = { type = "string", description = "User's response" },
   email = { type = "string", description = "User's email address" },
-}, { "username", "email" }), function(answer) return "User response: " .. told(answer) end),
+}, { "username", "email" }), function(answer) return "User response: " .. show(answer) end),
   object({ message = STRING }, { "message" }))
 
-local function completed(answer) return "Elicitation completed: " .. told(answer) end
+local function completed(answer) return "Elicitation completed: " .. show(answer) end
 
 tool("test_elicitation_sep1034_defaults", "Asks with default values", asks("user", "Check the values", object {
   name = { type = "string", default = "John Doe" }, age = { type = "integer", default = 30 },
@@ -221,32 +221,27 @@ tool("test_input_required_result_capabilities", "Asks for what the client has", 
   return answer and answer.content.text, err
 end)
 
-local MISSING_CAPABILITY = -32021
-
 tool("test_missing_capability", "Needs sampling", function(_, ctx)
-  if ctx.request.mcp.capabilities.sampling then return "sampling is there" end
-  return nil, {
-    code = MISSING_CAPABILITY, message = "Missing required client capability: sampling",
-    data = { requiredCapabilities = { sampling = {} } },
-  }
+  local answer, err = sample(ctx, "answer", "Is sampling there?", 10)
+  return answer and "sampling is there", err
 end)
 
 -- }======
 
 -- {====== Lists that change ======
 
-local changes = 0
+local changes, prompt_changes = 0, 0
 
 tool("test_trigger_tool_change", "Declares a tool more", function()
   changes = changes + 1
   tool("test_added_" .. changes, "Was added", function() return "added" end)
-  plugin:remove_operation("test_added_" .. changes - 1)
+  if changes > 1 then plugin:remove_operation("test_added_" .. changes - 1) end
   return "changed"
 end)
 
 tool("test_trigger_prompt_change", "Declares a prompt more", function()
-  changes = changes + 1
-  plugin:prompt("test_added_prompt_" .. changes, { description = "Was added" }, function() return "added" end)
+  prompt_changes = prompt_changes + 1
+  plugin:prompt("test_added_prompt_" .. prompt_changes, { description = "Was added" }, function() return "added" end)
   return "changed"
 end)
 
@@ -283,8 +278,12 @@ tool("multi_input", "Asks for two things at once", function(_, ctx)
   return answers and "both are there", err
 end, NONE, "optional")
 
-tool("test_tool_with_task", "Asks for a name, then works on",
-  asks("user_name", "What is your name?", NAME, greeting), NONE, "required")
+tool("test_tool_with_task", "Asks for a name, and then becomes a task", function(_, ctx)
+  local answer, err = elicit(ctx, "user_name", "What is your name?", NAME)
+  if not answer then return nil, err end
+  ctx:sleep(1)
+  return greeting(answer)
+end, NONE, "required", 0.2)
 
 -- }======
 
@@ -302,23 +301,22 @@ plugin:resource("test://watched-resource", {
   name = "watched-resource", description = "Can be subscribed to", mimeType = "text/plain",
 }, function() return "watched" end)
 
-plugin:resource("test://template/{id}/data", {
+plugin:resource_template("test://template/{id}/data", {
   name = "template", description = "Data by its id", mimeType = "application/json",
-}, function(_, vars)
-  return json.encode { id = vars.id, templateTest = true, data = "Data for ID: " .. vars.id }
-end)
+}, function(vars) return json.encode { id = vars.id, templateTest = true, data = "Data for ID: " .. vars.id } end)
 
 plugin:prompt("test_simple_prompt", { description = "A text" }, function()
   return "This is a simple prompt for testing."
 end)
 
 plugin:prompt("test_prompt_with_arguments", {
-  description = "Has two arguments", params = object({ arg1 = STRING, arg2 = STRING }, { "arg1", "arg2" }),
+  description = "Has two arguments",
+  arguments = { { name = "arg1", required = true }, { name = "arg2", required = true } },
   complete = { arg1 = { "paris", "park", "party" } },
 }, function(args) return ("Prompt with arguments: arg1='%s', arg2='%s'"):format(args.arg1, args.arg2) end)
 
 plugin:prompt("test_prompt_with_embedded_resource", {
-  description = "Embeds a resource", params = object({ resourceUri = STRING }, { "resourceUri" }),
+  description = "Embeds a resource", arguments = { { name = "resourceUri", required = true } },
 }, function(args)
   return { messages = {
     { role = "user", content = embedded(args.resourceUri, "text/plain", "Embedded resource content for testing.") },

@@ -10,6 +10,7 @@ local prompts = lazy "pintle.dialect.mcp.prompts"
 local questions = lazy "pintle.dialect.mcp.questions"
 local resources = lazy "pintle.dialect.mcp.resources"
 local subscriptions = lazy "pintle.dialect.mcp.subscriptions"
+local tasks = lazy "pintle.dialect.mcp.tasks"
 local tools = lazy "pintle.dialect.mcp.tools"
 
 local RANK = wire.RANK
@@ -131,6 +132,9 @@ local BY_CAPABILITY = {
   ["prompts/list"] = { "prompts", prompts, "list" },
   ["prompts/get"] = { "prompts", prompts, "get" },
   ["completion/complete"] = { "completions", prompts, "complete" },
+  ["tasks/get"] = { "extensions", tasks, "get" },
+  ["tasks/update"] = { "extensions", tasks, "update" },
+  ["tasks/cancel"] = { "extensions", tasks, "cancel" },
 }
 
 local function handle_by_capability(method)
@@ -190,6 +194,7 @@ end
 
 function plugin.ended(server)
   if server.state.waiting then questions.stop(server) end
+  if server.state.tasks then tasks.stop(server) end
 end
 
 function plugin.operations_changed(server)
@@ -238,9 +243,10 @@ function plugin.log(server, request, level, message, data)
   return ok, err
 end
 
----Progress is sent if the client asked for it and if it has increased.
+---Progress is sent if the client asked for it and if it has increased. A task keeps its last message.
 function plugin.progress(server, request, fraction, message)
   local of_request = request.mcp
+  if of_request.task then of_request.task.message = message or of_request.task.message end
   local token = of_request and of_request.token
   if token == nil or fraction <= of_request.reported or is_stopped(request) then return true end
   of_request.reported = fraction

@@ -197,6 +197,7 @@ local function give_up(run, question, err)
   if not run.state then return end
   forget_state(run)
   run.failure = err
+  if err.kind ~= "timeout" then return end
   run.server:note("warn", ("%s: the client has not answered; the result is dropped"):format(question.method))
 end
 
@@ -275,14 +276,17 @@ end
 ---Gives answers to a run. Others than those that are waited for are ignored.
 ---@param run table
 ---@param answers table<string, any>
+---@return boolean whether there was an answer to one of its questions
 function questions.answer(run, answers)
+  local is_any = false
   for key, question in pairs(run.pending) do
     local answer = answers[key]
     if answer ~= nil and is_answer(question.method, answer) then
-      run.pending[key] = nil
+      run.pending[key], is_any = nil, true
       question.answered:set(answer)
     end
   end
+  return is_any
 end
 
 -- The run answers the request that has come instead of its own.

@@ -9,6 +9,8 @@ local jsonrpc = require "pintle.jsonrpc"
 local loop = require "pintle.loop"
 local wire = require "pintle.dialect.mcp.wire"
 
+local tasks = require("pintle.lazy") "pintle.dialect.mcp.tasks"
+
 local subscriptions = {}
 
 local MOST_SUBSCRIPTIONS = 64
@@ -33,7 +35,7 @@ local function set_of(list)
 end
 
 -- The part of a requested subscription that the server supports.
-local function supported_part(server, requested)
+local function supported_part(server, requested, request)
   local capabilities, supported = era.capabilities(server.plugin, true), {}
   for _, names in pairs(LIST_CHANGES) do
     local capability = capabilities[names[2]]
@@ -43,6 +45,9 @@ local function supported_part(server, requested)
   if resources and capabilities.resources and capabilities.resources.subscribe then
     supported.resourceSubscriptions = json.array(table.move(resources, 1, #resources, 1, {}))
   end
+  local ids, err = jsonrpc.given(requested.taskIds), nil
+  if ids then supported.taskIds, err = tasks.known(server, ids, request) end
+  if err then return nil, err end
   return supported
 end
 
@@ -52,6 +57,7 @@ local function read_subscription(params)
   if ok then
     ok, err = jsonrpc.check(requested.resourceSubscriptions, "array", "notifications.resourceSubscriptions")
   end
+  if ok then ok, err = jsonrpc.check(requested.taskIds, "array", "notifications.taskIds") end
   return ok and requested or nil, err
 end
 
@@ -63,9 +69,14 @@ function subscriptions.listen(server, params, request)
     local problem = "Invalid Request: there are %d subscriptions already"
     return wire.refuse(jsonrpc.INVALID_REQUEST, problem, MOST_SUBSCRIPTIONS)
   end
-  local wanted = supported_part(server, requested)
+  local wanted
+  wanted, err = supported_part(server, requested, request)
+  if not wanted then return nil, err end
   local id = sendable_id(request.id)
-  list[#list + 1] = { id = id, wanted = wanted, uris = set_of(wanted.resourceSubscriptions or {}) }
+  list[#list + 1] = {
+    id = id, wanted = wanted, uris = set_of(wanted.resourceSubscriptions or {}),
+    task_ids = set_of(wanted.taskIds or {}),
+  }
   request.id = nil -- so that the request is not answered
   server.peer:notify("notifications/subscriptions/acknowledged",
     setmetatable({ _meta = { [wire.META.subscription] = id }, notifications = wanted }, ACKNOWLEDGED))

@@ -6,8 +6,11 @@ local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local ordered_schema = require "pintle.manifest.order"
 local pages = require "pintle.dialect.mcp.pages"
-local questions = require("pintle.lazy") "pintle.dialect.mcp.questions"
+local lazy = require "pintle.lazy"
 local wire = require "pintle.dialect.mcp.wire"
+
+local questions = lazy "pintle.dialect.mcp.questions"
+local tasks = lazy "pintle.dialect.mcp.tasks"
 
 local setmetatable, kind_of, VERSION = setmetatable, json.kind, wire.META.version
 
@@ -148,7 +151,33 @@ local function result_writer(server)
   end
 end
 
----The handler of tools/call. Only an operation that takes a context uses `request.mcp`.
+-- Runs an operation. Returns the result, or nil and an error.
+local function call(server, operation, args, request, is_modern, write_result)
+  local outcome, err, reason = server:execute(operation.name, args, NO_CONTEXT, request)
+  if reason == "arguments" and (is_modern or server.state.returns_wrong_arguments) then
+    outcome = { success = false, message = err.message, error = err.message }
+  elseif not outcome then
+    return nil, request.id ~= nil and era.error(is_modern, err) or err -- a cancelled request is not answered
+  end
+  return write_result(operation, outcome, is_modern)
+end
+
+-- The same for an operation that may ask its client or may be a task.
+local function call_with_context(server, operation, params, args, request, write_result)
+  local is_modern, own = request.mcp.is_modern, operation.dialects.mcp
+  if params.requestState or params.inputResponses then
+    local is_retry, err = questions.receive(server, params, request)
+    if is_retry or err then return nil, err end
+  end
+  if not is_modern or not own or not own.task then
+    return call(server, operation, args, request, is_modern, write_result)
+  end
+  return tasks.call(server, request, own, function()
+    return call(server, operation, args, request, is_modern, write_result)
+  end)
+end
+
+---The handler of tools/call. Only an operation that takes a context, or may be a task, uses `request.mcp`.
 ---@param server pintle.server
 ---@return pintle.handler
 function tools.handler(server)
@@ -166,23 +195,12 @@ function tools.handler(server)
       if not args then return nil, err end
       operation = operations[params.name]
     end
-    if operation.takes_context then
-      era.attach(server, request, meta, params)
-      if params.requestState or params.inputResponses then
-        local is_retry
-        is_retry, err = questions.receive(server, params, request)
-        if is_retry or err then return nil, err end
-      end
+    local own = operation.dialects.mcp
+    if not operation.takes_context and not (own and own.task) then
+      return call(server, operation, args, request, meta[VERSION] ~= nil, write_result)
     end
-    local outcome, reason
-    outcome, err, reason = server:execute(params.name, args, NO_CONTEXT, request)
-    local is_modern = meta[VERSION] ~= nil
-    if reason == "arguments" and (is_modern or state.returns_wrong_arguments) then
-      outcome = { success = false, message = err.message, error = err.message }
-    elseif not outcome then
-      return nil, request.id ~= nil and era.error(is_modern, err) or err -- a cancelled request is not answered
-    end
-    return write_result(operation, outcome, is_modern)
+    era.attach(server, request, meta, params)
+    return call_with_context(server, operation, params, args, request, write_result)
   end
 end
 
