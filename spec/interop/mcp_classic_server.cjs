@@ -1,11 +1,16 @@
 // A server written with @modelcontextprotocol/sdk, of the era with a handshake.
 const { McpServer, ResourceTemplate } = require("@modelcontextprotocol/sdk/server/mcp.js");
+const { completable } = require("@modelcontextprotocol/sdk/server/completable.js");
+const { SubscribeRequestSchema, UnsubscribeRequestSchema } = require("@modelcontextprotocol/sdk/types.js");
 const { StdioServerTransport } = require("@modelcontextprotocol/sdk/server/stdio.js");
 const { z } = require("zod");
 
 const server = new McpServer(
   { name: "classic", title: "Classic", version: "1.2.3" },
-  { capabilities: { logging: {}, tools: { listChanged: true } }, instructions: "Ask it anything." },
+  {
+    capabilities: { logging: {}, tools: { listChanged: true }, resources: { subscribe: true, listChanged: true } },
+    instructions: "Ask it anything.",
+  },
 );
 
 const text = (words) => ({ content: [{ type: "text", text: words }] });
@@ -61,10 +66,34 @@ server.registerTool("roots", {}, async () => text(JSON.stringify((await server.s
 
 server.registerTool("grow", {}, async () => {
   server.registerTool("new", {}, async () => text("brand new"));
+  server.registerPrompt("new", {}, async () => ({ messages: [] }));
+  server.registerResource("new", "new://resource", {}, async () => ({ contents: [] }));
   return text("grown");
 });
 
 server.registerResource("greeting", new ResourceTemplate("hello://{name}", { list: undefined }), {},
   async (uri, { name }) => ({ contents: [{ uri: uri.href, text: `Hello, ${name}` }] }));
+
+server.registerResource("pixel", "pixel://one", { mimeType: "image/png" },
+  async (uri) => ({ contents: [{ uri: uri.href, mimeType: "image/png", blob: "iVBORw0KGgo=" }] }));
+
+server.registerPrompt("praise", {
+  description: "Praises something",
+  argsSchema: { what: completable(z.string(), (value) => ["tea", "tin"].filter((word) => word.startsWith(value))) },
+}, async ({ what }) => ({ messages: [{ role: "user", content: { type: "text", text: `Praise ${what}` } }] }));
+
+const subscribed = new Set();
+server.server.setRequestHandler(SubscribeRequestSchema, async ({ params }) => {
+  subscribed.add(params.uri);
+  return {};
+});
+server.server.setRequestHandler(UnsubscribeRequestSchema, async ({ params }) => {
+  subscribed.delete(params.uri);
+  return {};
+});
+server.registerTool("touch", { inputSchema: { uri: z.string() } }, async ({ uri }) => {
+  if (subscribed.has(uri)) await server.server.sendResourceUpdated({ uri });
+  return text("touched");
+});
 
 server.connect(new StdioServerTransport());

@@ -1,4 +1,5 @@
 -- A host drives real servers, of both eras.
+local bytes = require "pintle.bytes"
 local children = require "spec.support.children"
 local hosts = require "pintle.host"
 local loop = require "pintle.loop"
@@ -31,6 +32,9 @@ local HANDLERS = {
 
 -- What is the same in both eras.
 local function use(plugin)
+  assert.equal("pixel://one", assert(plugin:resources())[1].uri)
+  assert.equal("hello://{name}", assert(plugin:resource_templates { timeout = 20 })[1].uriTemplate)
+  assert.same({ "praise" }, { assert(plugin:prompts())[1].name })
   local outcome = assert(plugin:execute("add", { a = 2 }))
   assert.same({ true, nil, { sum = 3 } }, { outcome.success, outcome.message, outcome.outputs })
   assert.equal('{"sum":3}', outcome.result.content[1].text)
@@ -55,14 +59,36 @@ local function use(plugin)
   assert.equal("timeout", err.kind)
   wait_until(function() return plugin:execute("given").message ~= nil end)
 
+  local changes = {}
+  plugin:on_change(function(what) changes[what] = true end)
   assert.is_nil(plugin.manifest.operations.new)
   assert(plugin:execute "grow")
   wait_until(function() return plugin.manifest.operations.new end)
   assert.equal("brand new", assert(plugin:execute "new").message)
 
-  assert.equal("Hello, world", assert(plugin:call("resources/read", { uri = "hello://world" })).contents[1].text)
-  _, err = plugin:call("resources/read", { uri = "nothing://here" })
+  wait_until(function() return changes.tools and changes.resources and changes.prompts end)
+
+  assert.equal("Hello, world", assert(plugin:read "hello://world")[1].text)
+  local pixel = assert(plugin:read "pixel://one")[1].blob
+  assert.same({ "\x89PNG\r\n\x1a\n", "image/png" }, { tostring(pixel), bytes.mime_type(pixel) })
+  _, err = plugin:read "nothing://here"
   assert.equal("remote", err.kind)
+
+  local prompt = assert(plugin:prompt("praise", { what = "tea" }))
+  assert.same({ "user", "Praise tea" }, { prompt.messages[1].role, prompt.messages[1].content.text })
+  local completion = assert(plugin:complete { prompt = "praise", argument = "what", value = "te" })
+  assert.same({ "tea" }, completion.values)
+end
+
+local function use_subscriptions(plugin)
+  local changed = {}
+  assert(plugin:subscribe("pixel://one", function(uri) changed[#changed + 1] = uri end))
+  assert(plugin:execute("touch", { uri = "pixel://two" }))
+  assert(plugin:execute("touch", { uri = "pixel://one" }))
+  wait_until(function() return #changed > 0 end)
+  assert(plugin:unsubscribe "pixel://one")
+  assert(plugin:execute("touch", { uri = "pixel://one" }))
+  assert.same({ "pixel://one" }, changed)
 end
 
 describe("a server with a handshake (@modelcontextprotocol/sdk)", function()
@@ -76,6 +102,7 @@ describe("a server with a handshake (@modelcontextprotocol/sdk)", function()
     assert.same({ "2025-11-25", "Ask it anything." }, { sent.protocolVersion, sent.instructions })
     assert.equal("Adds two numbers", plugin.manifest.operations.add.description)
     use(plugin)
+    use_subscriptions(plugin)
     local outcome = assert(plugin:execute "sample")
     assert.is_false(outcome.success)
     assert.matches("sampling", outcome.error, 1, true)
@@ -112,9 +139,21 @@ describe("a server without a handshake (@modelcontextprotocol/server)", function
       assert.same({ "modern", "3.2.1" }, { plugin.manifest.name, plugin.manifest.version })
       assert.equal("This is modern.", plugin.raw_manifest.instructions)
       use(plugin)
+      use_subscriptions(plugin)
       assert.equal("accept: Ada", assert(plugin:execute "ask").message)
     end)
   end
+
+  it("is subscribed to again after a restart", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = COMMAND, restart = { backoff = 0.01 } })
+    local changed = 0
+    assert(plugin:subscribe("pixel://one", function() changed = changed + 1 end))
+    os.execute("kill -9 " .. plugin:pids()[1])
+    wait_until(function() return changed == 1 end)
+    assert(plugin:execute("touch", { uri = "pixel://one" }))
+    wait_until(function() return changed == 2 end)
+  end)
 
   it("asks for nothing that it was not offered", function()
     local host <close> = new_host()
@@ -152,11 +191,50 @@ describe("the everything server", function()
     assert.same({ temperature = 36, conditions = "Light rain / drizzle", humidity = 82 }, weather.outputs)
     local image = assert(plugin:execute "get-tiny-image")
     assert.equal("image/png", image.result.content[2].mimeType)
-    local resources = assert(plugin:call("resources/list", {})).resources
+    local resources = assert(plugin:resources())
     assert.truthy(#resources > 0)
-    assert.is_table(assert(plugin:call("resources/read", { uri = resources[1].uri })).contents)
-    assert.truthy(#assert(plugin:call("prompts/list", {})).prompts > 0)
-    local prompt = assert(plugin:call("prompts/get", { name = "simple-prompt" }))
-    assert.is_table(prompt.messages)
+    assert.is_string(assert(plugin:read(resources[1].uri))[1].text)
+    assert.is_true(bytes.is(assert(plugin:read "demo://resource/dynamic/blob/1")[1].blob))
+    assert.equal(2, #assert(plugin:resource_templates()))
+    assert.truthy(#assert(plugin:prompts()) >= 4)
+    assert.is_string(assert(plugin:prompt "simple-prompt").messages[1].content.text)
+    local completion = assert(plugin:complete {
+      prompt = "completable-prompt", argument = "name", value = "D", arguments = { department = "Sales" },
+    })
+    assert.same({ "David" }, completion.values)
+    completion = assert(plugin:complete {
+      template = "demo://resource/dynamic/text/{resourceId}", argument = "resourceId", value = "1",
+    })
+    assert.same({ "1" }, completion.values)
+  end)
+
+  it("notifies of changes of a resource", function()
+    local host <close> = new_host()
+    local plugin = assert(host:start { command = { "mcp-server-everything", "stdio" } })
+    local changed
+    assert(plugin:subscribe("demo://resource/dynamic/text/1", function(uri) changed = uri end))
+    assert(plugin:execute "toggle-subscriber-updates")
+    wait_until(function() return changed end)
+    assert.equal("demo://resource/dynamic/text/1", changed)
+  end)
+
+  it("runs a tool as a task, which asks a question", function()
+    local host <close> = new_host()
+    local question
+    local plugin = assert(host:start { command = { "mcp-server-everything", "stdio" }, handlers = {
+      ["elicitation/create"] = function(params)
+        question = params.message
+        return { action = "accept", content = { interpretation = "technical" } }
+      end,
+    } })
+    local reports = {}
+    local outcome = assert(plugin:execute("simulate-research-query", { topic = "python", ambiguous = true }, {
+      on_progress = function(_, message) reports[#reports + 1] = message end,
+    }))
+    assert.matches("^# Research Report: python %(technical%)", outcome.message)
+    assert.matches('"python" could have multiple interpretations', question, 1, true)
+    assert.equal("Gathering sources...", reports[1])
+    local _, err = plugin:execute("simulate-research-query", { topic = "lua" }, { timeout = 0.5 })
+    assert.equal("timeout", err.kind)
   end)
 end)

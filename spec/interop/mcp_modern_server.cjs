@@ -1,6 +1,6 @@
 // A server written with @modelcontextprotocol/server, of the era without a handshake. With MCP_LEGACY=reject it has no
 // other.
-const { McpServer, inputRequired } = require("@modelcontextprotocol/server");
+const { McpServer, ResourceTemplate, completable, inputRequired } = require("@modelcontextprotocol/server");
 const { serveStdio } = require("@modelcontextprotocol/server/stdio");
 const { z } = require("zod");
 
@@ -11,7 +11,9 @@ const given = [];
 function create({ era }) {
   const server = new McpServer(
     { name: "modern", version: "3.2.1" },
-    { capabilities: { logging: {}, tools: { listChanged: true } }, instructions: `This is ${era}.` },
+    { capabilities: {
+      logging: {}, tools: { listChanged: true }, resources: { subscribe: true, listChanged: true },
+    }, instructions: `This is ${era}.` },
   );
 
   server.registerTool("add", {
@@ -62,11 +64,28 @@ function create({ era }) {
 
   server.registerTool("grow", {}, async () => {
     server.registerTool("new", {}, async () => text("brand new"));
+    server.registerPrompt("new", {}, async () => ({ messages: [] }));
+    server.registerResource("new", "new://resource", {}, async () => ({ contents: [] }));
     return text("grown");
   });
 
-  server.registerResource("greeting", "hello://world", {},
-    async (uri) => ({ contents: [{ uri: uri.href, text: "Hello, world" }] }));
+  server.registerResource("greeting", new ResourceTemplate("hello://{name}", { list: undefined }), {},
+    async (uri, { name }) => ({ contents: [{ uri: uri.href, text: `Hello, ${name}` }] }));
+
+  server.registerResource("pixel", "pixel://one", { mimeType: "image/png" },
+    async (uri) => ({ contents: [{ uri: uri.href, mimeType: "image/png", blob: "iVBORw0KGgo=" }] }));
+
+  server.registerPrompt("praise", {
+    description: "Praises something",
+    argsSchema: z.object({
+      what: completable(z.string(), (value) => ["tea", "tin"].filter((word) => word.startsWith(value))),
+    }),
+  }, async ({ what }) => ({ messages: [{ role: "user", content: { type: "text", text: `Praise ${what}` } }] }));
+
+  server.registerTool("touch", { inputSchema: z.object({ uri: z.string() }) }, async ({ uri }) => {
+    await server.server.sendResourceUpdated({ uri });
+    return text("touched");
+  });
 
   return server;
 }
