@@ -3,6 +3,7 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local folders = require "spec.support.folder"
+local lfs = require "lfs"
 local main = require "pintle.cli.main"
 local terminals = require "spec.support.terminal"
 
@@ -63,6 +64,8 @@ source "$1"
 shift
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
+COMP_LINE="$*"
+COMP_POINT=${#COMP_LINE}
 compopt() { :; } # it works in a completion only
 _pintle
 printf '%s\n' "${COMPREPLY[@]}"
@@ -71,7 +74,8 @@ printf '%s\n' "${COMPREPLY[@]}"
 describe("completion in bash", function()
   local function bash(folder, words)
     local command = { "bash", "-c", BASH, "bash", script_for("bash", folder) }
-    local text = offers(table.move(words, 1, #words, #command + 1, command), folder.path)
+    local text = offers(table.move(words, 1, #words, #command + 1, command), folder.path,
+      { PATH = lfs.currentdir() .. "/bin:" .. os.getenv "PATH" })
     return (text:gsub("_pintle ?", ""):gsub(" $", ""))
   end
 
@@ -91,6 +95,33 @@ describe("completion in bash", function()
     assert.truthy((" " .. bash(folder, { "pintle", "inspect", "--", "lua" }) .. " "):find " lua5.4 ")
   end)
 
+  where "bash"("of operations and parameters after --, for which the plugin is started", function()
+    local folder <close> = stage()
+    local greeter = lfs.currentdir() .. "/examples/greeter/plugin.lua"
+    local function after(...) return bash(folder, { "pintle", "call", ... }) end
+    assert.equal("greet", after("lua5.4", greeter, "--", ""))
+    assert.equal("greet", after("-d", "mcp", "--log=error", "-t", "9", "--", "lua5.4", greeter, "--", "gr"))
+    assert.equal("", after("lua5.4", greeter, "--", "x"))
+    assert.equal("name= times=", after("lua5.4", greeter, "--", "greet", ""))
+    assert.equal("times=", after("lua5.4", greeter, "--", "greet", "name=Ada", ""))
+    assert.equal("name=", bash(folder, { "pintle", "bench", "lua5.4", greeter, "--", "greet", "na" }))
+    assert.truthy((" " .. bash(folder, { "pintle", "run", "--", "lua" }) .. " "):find " lua5.4 ")
+  end)
+
+  where "bash"("neither offers nor runs names that a shell would expand", function()
+    local folder <close> = stage()
+    local path = folder.path .. "/evil.lua"
+    cli.write(path, [[
+      local plugin = require "pintle".plugin { name = "evil", version = "1.0.0" }
+      for _, name in ipairs { "$(touch pwned)", "`touch pwned`", "a;b", "good" } do
+        plugin:operation(name, {}, print)
+      end
+      plugin:serve()
+    ]])
+    assert.equal("good", bash(folder, { "pintle", "call", "lua5.4", path, "--", "" }))
+    assert.is_nil(lfs.attributes(folder.path .. "/pwned"))
+  end)
+
   where "script"("at a real prompt", function()
     local folder <close> = stage()
     local terminal <close> = terminals.start({ "bash", "--norc", "--noprofile", "-i" }, { cwd = folder.path })
@@ -100,6 +131,11 @@ describe("completion in bash", function()
     terminal:expect "--log=silent"
     terminal:say "\21pintle trace -o tal\t"
     terminal:expect "talk.jsonl"
+    terminal:say(("\21PATH=%s/bin:$PATH\n"):format(lfs.currentdir()))
+    terminal:say(("pintle call lua5.4 %s/examples/greeter/plugin.lua -- gr\t"):format(lfs.currentdir()))
+    terminal:expect "-- greet "
+    terminal:say "n\t"
+    terminal:expect "name="
     terminal:say "\21exit\n"
     assert.equal(0, terminal:finish())
   end)

@@ -4,7 +4,7 @@ local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local folders = require "spec.support.folder"
 local prompts = require "pintle.cli.run.prompt"
-local is_secret = require("pintle.cli.run").is_secret
+local is_secret = require("pintle.cli.run.words").is_secret
 local lfs = require "lfs"
 
 children.leave_nothing()
@@ -115,15 +115,15 @@ describe("a line", function()
       "db open password=x", "db open userPassword='a b'", "db open API_KEY:=5", "db open a=b access-token=x",
       'db open auth={}', "db open login='{\"token\":\"x\"}'", "db open password='not ended", " db open a=b",
     } do
-      assert.is_true(is_secret(line), line)
+      assert.is_true(is_secret(line, nil, 3), line)
     end
     for _, line in ipairs { "db open name=Ada", "db tokens", "plugins", "db open a='not ended", "db open pinned=1" } do
-      assert.is_false(is_secret(line), line)
+      assert.is_false(is_secret(line, nil, 3), line)
     end
     local properties = { code = { type = "string", format = "password" }, seed = { writeOnly = true }, name = {} }
-    assert.is_true(is_secret("db open code=x", properties))
-    assert.is_true(is_secret("db open seed:=1", properties))
-    assert.is_false(is_secret("db open name=x", properties))
+    assert.is_true(is_secret("db open code=x", properties, 3))
+    assert.is_true(is_secret("db open seed:=1", properties, 3))
+    assert.is_false(is_secret("db open name=x", properties, 3))
   end)
 end)
 

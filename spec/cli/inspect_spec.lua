@@ -121,7 +121,7 @@ OPERATIONS
   it("reports lists that cannot be read, and shows the rest", function()
     local out, err, status = table.unpack(inspect("-d", "mcp", "lua5.4", "examples/notes-mcp/plugin.lua"))
     assert.equal(0, status)
-    assert.truthy(err:find("pintle: resources/list: the folder is missing", 1, true), err)
+    assert.truthy(err:find("pintle: its resources cannot be listed: the folder is missing", 1, true), err)
     assert.truthy(out:find "\n  search  read%-only\n", out)
   end)
 

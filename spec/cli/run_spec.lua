@@ -6,7 +6,7 @@ local new_editor = require("pintle.cli.run.prompt").new_editor
 local folders = require "spec.support.folder"
 local new_keys = require("pintle.cli.run.terminal").keys
 local lfs = require "lfs"
-local split = require("pintle.cli.run").split_words
+local split = require("pintle.cli.run.words").split
 local terminals = require "spec.support.terminal"
 
 children.leave_nothing()
@@ -87,7 +87,7 @@ A cup of lapsang souchong
     local folder <close> = stage()
     local out = run(folder, "tea\nhelp\n")[1]
     assert.truthy(out:find "\n  brew\n    Brew a cup\n      leaf +string, required\n", out)
-    assert.truthy(out:find "\nreload +stop all", out)
+    assert.truthy(out:find "\nreload +stop everything", out)
   end)
 
   it("continues after failures, and exits with the status of the first", function()
@@ -96,7 +96,7 @@ A cup of lapsang souchong
 pintle: brew failed: no leaf
 pintle: Unknown operation: brow; did you mean brew?
 pintle: no plugin or command coffee; try `help`
-pintle: help takes no arguments
+pintle: help takes no arguments here; try PLUGIN inspect OPERATION
 pintle: unterminated '
 pintle: "leaf" is neither key=value nor key:=JSON
 ]], 1 }, run(folder, [[
@@ -171,6 +171,73 @@ tea brew leaf=assam
   end)
 end)
 
+describe("pintle run, with one program,", function()
+  local function run_program(script, ...)
+    local started <close> = cli.start(cli.words("run", "--log", "error", ...))
+    started:say(script)
+    started.process.stdin:close()
+    return { started:finish() }
+  end
+
+  it("runs its operations without a plugin's name, with words or JSON", function()
+    assert.same({ "Hello, Ada\nHello, B C\nHello, D\n", "", 0 }, run_program(
+      'greet name=Ada\ngreet {"name": "B C"}\ngreet \'{"name": "D"}\'\n', "--", cli.GREETER))
+  end)
+
+  it("calls methods, and sends notifications", function()
+    assert.same({ '"Hello, Ada"\n', "", 0 }, run_program(
+      'notify $/setTrace {"value":"off"}\n'
+        .. 'call workspace/executeCommand {"command":"greet","arguments":[{"name":"Ada"}]}',
+      "-d", "lsp", "--", cli.GREETER))
+    assert.same({ "", "pintle: Method not found: nonsense (code -32601)\n", 2 },
+      run_program("call nonsense", "-d", "lsp", "--", cli.GREETER))
+  end)
+
+  it("lists and prints resources and prompts", function()
+    local folder <close> = folders.new()
+    cli.write(folder.path .. "/tea.md", "# Tea\nSencha\n")
+    local out, err, status = table.unpack(run_program(
+      "resources\nread note:///tea\nprompts\nprompt summarize name=tea\n", "-d", "mcp", "--", "lua5.4",
+      "examples/notes-mcp/plugin.lua", folder.path))
+    assert.same({ "", 0 }, { err, status })
+    assert.truthy(out:find "RESOURCES\n  note:///tea\n.*# Tea\nSencha\n.*PROMPTS\n  summarize.*user: ", out)
+  end)
+
+  it("shows the whole page, or one operation", function()
+    local out = run_program("inspect\ninspect greet\nhelp greet\n", "--", cli.GREETER)[1]
+    assert.truthy(out:find "^greeter 1.0.0\nSays hello\n", out)
+    assert.equal(3, select(2, out:gsub("  greet\n    Say hello\n", "")))
+  end)
+
+  it("suggests what was meant", function()
+    assert.same({ "", [[
+pintle: no operation or command gret; did you mean greet?
+pintle: no operation or command cal; did you mean call?
+pintle: no operation or command xyzzy; try `help`
+pintle: Invalid params for "greet": property "name" is missing; did you mean name instead of nam?
+pintle: no operation gret; did you mean greet?
+]], 64 }, run_program("gret\ncal x\nxyzzy\ngreet nam=x\nhelp gret\n", "--", cli.GREETER))
+  end)
+
+  it("starts the program again on reload", function()
+    local folder <close> = stage()
+    local started <close> = cli.start({ "run", "--log", "silent", "--", folder.plugins .. "/tea" })
+    started:say "die\nbrew leaf=a\nreload\nbrew leaf=b\n"
+    started.process.stdin:close()
+    local out, err = started:finish()
+    assert.equal("A cup of b\n", out)
+    assert.truthy(err:find("pintle: tea ended with status 4; `reload` restarts it\n", 1, true), err)
+  end)
+
+  it("says what to write when -- or the directory is missing", function()
+    assert.same({ "", "pintle: lua5.4 is no directory; to start a program: pintle run -- lua5.4 x.lua\n", 64 },
+      cli.outcome { "run", "lua5.4", "x.lua" })
+    assert.same({ "", "pintle: a directory expected, or -- and a program\n", 64 }, cli.outcome { "run" })
+    assert.equal(64, cli.outcome { "run", "--" }[3])
+    assert.equal(64, cli.outcome { "run", "--config", "{}", "spec" }[3])
+  end)
+end)
+
 describe("pintle run, at a terminal,", function()
   local try = core.which "script" and it or pending -- it makes terminals
 
@@ -198,6 +265,23 @@ describe("pintle run, at a terminal,", function()
     terminal:expect "pintle> tea brew leaf=assam milk=true"
     terminal:expect "A cup of assam with milk\r\n"
     terminal:say "\4"
+    assert.equal(0, terminal:finish())
+  end)
+
+  try("welcomes the user, and completes operations, methods, resources and prompts of one program", function()
+    local folder <close> = folders.new()
+    cli.write(folder.path .. "/tea.md", "# Tea\n")
+    local terminal <close> = terminals.start({ "bin/pintle", "run", "--no-history", "-d", "mcp", "--", "lua5.4",
+      "examples/notes-mcp/plugin.lua", folder.path }, { env = { TERM = "xterm", NO_COLOR = "1" } })
+    terminal:expect "notes 1.0.0 speaks mcp, and has 5 operations. Tab completes"
+    terminal:expect "pintle> "
+    terminal:say "sea\t"
+    terminal:expect "pintle> search "
+    terminal:say "\21call resources/r\t"
+    terminal:expect "pintle> call resources/read "
+    terminal:say "\21prompt s\tn\t"
+    terminal:expect "pintle> prompt summarize name="
+    terminal:say "\21quit\n"
     assert.equal(0, terminal:finish())
   end)
 

@@ -1,12 +1,8 @@
--- What an MCP server offers besides tools: resources, templates of resources, and prompts; and their contents as text.
+-- What an MCP server offers besides tools: resources, templates of resources, and prompts.
 
 local jsonrpc = require "pintle.jsonrpc"
-local lazy = require "pintle.lazy"
 
-local errors = lazy "pintle.error"
-
-local MAX_PAGES = 100
-local TIMEOUT = 10 -- seconds for each page
+local TIMEOUT = 10 -- seconds for each list
 
 local catalogue = {}
 
@@ -17,29 +13,28 @@ local catalogue = {}
 
 local function object(value) return jsonrpc.is_object(value) and value or {} end
 
-local function is_array(value) return type(value) == "table" and not jsonrpc.is_object(value) end
-
--- Adds the items of all pages. Returns what is wrong with the first bad page.
-local function read_pages(plugin, method, member, items)
-  local cursor
-  for _ = 1, MAX_PAGES do
-    local page, err = plugin:call(method, { cursor = cursor }, { timeout = TIMEOUT })
-    if err then return err end
-    if not is_array(object(page)[member]) then
-      return errors.new("protocol", ("its answer to %s has no %s"):format(method, member))
-    end
-    for _, item in ipairs(page[member]) do items[#items + 1] = jsonrpc.is_object(item) and item or nil end
-    cursor = jsonrpc.text(page.nextCursor)
-    if not cursor then return nil end
-  end
+local function objects_in(list)
+  local objects = {}
+  for _, item in ipairs(list) do objects[#objects + 1] = jsonrpc.is_object(item) and item or nil end
+  return objects
 end
 
 -- Lists that a server says it has, but does not implement, are empty.
-local function read_list(plugin, method, member, report)
-  local items = {}
-  local err = read_pages(plugin, method, member, items)
-  if err and err.code ~= jsonrpc.METHOD_NOT_FOUND then report(("%s: %s"):format(method, tostring(err))) end
-  return items
+local function read_list(plugin, name, report)
+  local list, err = plugin[name](plugin, { timeout = TIMEOUT })
+  if list then return objects_in(list) end
+  if err.code ~= jsonrpc.METHOD_NOT_FOUND then report(("its %s cannot be listed: %s"):format(name, tostring(err))) end
+  return {}
+end
+
+---Whether a plugin has this capability of MCP.
+---@param plugin pintle.hosted
+---@param dialect string
+---@param capability string
+---@return boolean
+function catalogue.has(plugin, dialect, capability)
+  local offered = dialect == "mcp" and object(object(plugin.raw_manifest).capabilities) or {}
+  return jsonrpc.is_object(offered[capability])
 end
 
 ---Reads the lists of a server.
@@ -48,15 +43,12 @@ end
 ---@param report fun(message: string) called for each list that cannot be read
 ---@return pintle.cli.catalogue empty for other dialects
 function catalogue.read(plugin, dialect, report)
-  local offered = dialect == "mcp" and object(object(plugin.raw_manifest).capabilities) or {}
-  local function read(capability, method, member)
-    if not jsonrpc.is_object(offered[capability]) then return {} end
-    return read_list(plugin, method, member, report)
-  end
+  local has_resources = catalogue.has(plugin, dialect, "resources")
+  local has_prompts = catalogue.has(plugin, dialect, "prompts")
   return {
-    resources = read("resources", "resources/list", "resources"),
-    templates = read("resources", "resources/templates/list", "resourceTemplates"),
-    prompts = read("prompts", "prompts/list", "prompts"),
+    resources = has_resources and read_list(plugin, "resources", report) or {},
+    templates = has_resources and read_list(plugin, "resource_templates", report) or {},
+    prompts = has_prompts and read_list(plugin, "prompts", report) or {},
   }
 end
 

@@ -30,8 +30,61 @@ _pintle_offer() {
   esac
 }
 
+# _pintle_names PINTLE [OPTION…] -- CMD…: sets _pintle_known to the operations of a plugin, one a line with their
+# parameters. The plugin is started for it, so the answer is kept for some seconds.
+_pintle_names() {
+  local key="$PWD $*" pintle=$1
+  shift
+  [[ $key != "${_pintle_key-}" || $SECONDS -gt ${_pintle_until-0} ]] || return
+  _pintle_known=$("$pintle" inspect --names --log silent --start-timeout 3s "$@" < /dev/null 2> /dev/null)
+  _pintle_key=$key _pintle_until=$((SECONDS + 10))
+}
+
+# _pintle_operations PINTLE: completes an operation or its parameters, if the line has `--` after a program. Fails if it
+# has not, or if only a shell could tell what the words are.
+_pintle_operations() {
+  local text=${COMP_LINE:0:COMP_POINT} stage=options value='' dashes='' operation prefix
+  local -a words options=() rest=() found
+  [[ $text != *[\'\"\\\$\`\;\&\|\<\>\(\)\*\?~]* ]] || return
+  prefix=${text##*[[:space:]]}
+  read -ra words <<< "${text%"$prefix"}"
+  for word in "${words[@]:2}"; do
+    if [[ $stage == options ]]; then
+      case $value:$word in
+        keep:* | skip:*) [[ $value == skip ]] || options+=("$word"); value=''; continue ;;
+        :-d | :--dialect | :--config) options+=("$word"); value=keep; continue ;;
+        :--dialect=* | :--config=*) options+=("$word"); continue ;;
+@skipped@) value=skip; continue ;;
+        :--) stage=program; continue ;;
+        :-*) continue ;;
+      esac
+      stage=program
+    fi
+    [[ $word != -- ]] || dashes=${#rest[@]}
+    rest+=("$word")
+  done
+  [[ ${dashes:-0} -gt 0 ]] || return
+  operation=${rest[dashes + 1]-}
+  _pintle_names "$1" ${options[@]+"${options[@]}"} -- "${rest[@]:0:dashes}"
+  while read -ra words; do
+    found=("${words[@]:0:1}")
+    if [[ -n $operation ]]; then
+      [[ $operation == "${words[0]}" && $prefix != *=* ]] || continue
+      found=(${words[@]+"${words[@]:1}"})
+      compopt -o nospace 2> /dev/null
+    fi
+    for word in ${found[@]+"${found[@]}"}; do
+      [[ $word == "$prefix"* && $word =~ ^[A-Za-z0-9_./:@-]+$ ]] || continue
+      [[ -z $operation || " ${rest[*]}" != *" $word"[=:]* ]] || continue
+      [[ -z $operation ]] || word+='='
+      COMPREPLY+=("${word#"${prefix%"${prefix##*:}"}"}") # bash takes what is after the last colon for the word
+    done
+  done <<< "$_pintle_known"
+  return 0
+}
+
 _pintle() {
-  local current=${COMP_WORDS[COMP_CWORD]} command='' value='' place=0 is_over='' word
+  local current=${COMP_WORDS[COMP_CWORD]} command='' value='' place=0 is_over='' dashes='' word
   COMPREPLY=()
   [[ $current != = ]] || current=''
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -47,7 +100,7 @@ _pintle() {
     fi
     case $command:$word in
 @valued@
-      *:--) is_over=1 ;;
+      *:--) is_over=1 dashes=1 ;;
       *:-*) ;;
       :*) command=$word ;;
       *) place=$((place + 1)) ;;
@@ -55,6 +108,10 @@ _pintle() {
   done
   if [[ -n $value ]]; then
     _pintle_offer "$value" "$current"
+  elif [[ ' @operations@ ' == *" $command "* ]] && _pintle_operations "${1:-pintle}"; then
+    :
+  elif [[ -n $dashes && ' @dashed@ ' == *" $command "* ]]; then
+    _pintle_offer "$([[ $place == 0 ]] && echo program || echo file)" "$current"
   elif [[ $current == -* && -z $is_over && ($place == 0 || ' @programs@ ' != *" $command "*) ]]; then
     case $command in
 @options@
@@ -121,12 +178,25 @@ local function place_lines(outline)
   return lines
 end
 
-local function program_takers(outline)
+-- The names of the subcommands with this flag, as one line.
+local function names_with(outline, flag)
   local names = {}
-  for _, command in ipairs(outline.commands) do
-    if command.takes_command then names[#names + 1] = command.name end
-  end
+  for _, command in ipairs(outline.commands) do names[#names + 1] = command[flag] and command.name or nil end
   return { table.concat(names, " ") }
+end
+
+-- The options whose value is skipped when the plugin is started for its operations.
+local function skipped_lines(outline)
+  local cases, is_known = {}, { ["-d"] = true, ["--dialect"] = true, ["--config"] = true }
+  for _, command in ipairs(outline.commands) do
+    for _, option in ipairs(command.takes_operation and command.options or {}) do
+      for _, name in ipairs(option.value and option.names or {}) do
+        if not is_known[name] then cases[#cases + 1] = ":" .. name end
+        is_known[name] = true
+      end
+    end
+  end
+  return { "        " .. table.concat(cases, " | ") }
 end
 
 ---@param outline pintle.cli.outline
@@ -134,7 +204,8 @@ end
 function SHELLS.bash(outline)
   local parts = {
     valued = valued_lines(outline), options = option_lines(outline), places = place_lines(outline),
-    programs = program_takers(outline),
+    programs = names_with(outline, "takes_command"), operations = names_with(outline, "takes_operation"),
+    dashed = names_with(outline, "takes_dashes"), skipped = skipped_lines(outline),
   }
   return (BASH:gsub("@(%l+)@", function(name) return parts[name] and table.concat(parts[name], "\n") end))
 end

@@ -12,8 +12,8 @@ local suggestions = lazy "pintle.cli.suggestion"
 ---@class pintle.cli.command
 ---@field name string
 ---@field summary string one line
----@field takes_command? boolean|"first" whether the arguments end with the command of a plugin; "first": the command is
----followed by `--` and further arguments. The command is `args.command` then.
+---@field takes_command? boolean|"first"|"after_dashes" whether the arguments end with the command of a plugin, which is
+---`args.command` then; "first": it is followed by `--` and further arguments; "after_dashes": it follows `--`
 ---@field define fun(parser: table) defines options and arguments of the argparse parser
 ---@field run fun(args: table, console: pintle.cli.console): integer?, pintle.error? returns the exit status or an
 ---error; the message of an error with `is_text` has several lines and is printed unchanged
@@ -143,6 +143,16 @@ end
 
 -- {====== Running ======
 
+-- The words before `--`, which are parsed, and the command after it.
+local function read_after_dashes(list, parser, sub)
+  local stop = skip_options(sub, list, 2)
+  if list[stop] ~= "--" then return parser:parse(list) end
+  local args = parser:parse(table.move(list, 1, stop - 1, 1, {}))
+  args.command = table.move(list, stop + 1, #list, 1, {})
+  if #args.command == 0 then raise_usage_error(sub, "a program expected after --") end
+  return args
+end
+
 -- What stands alone on the command line, and the subcommand that is meant.
 local ALONE = { ["--version"] = { "version" }, ["--help"] = { "help" }, ["-h"] = { "help" } }
 
@@ -150,6 +160,7 @@ local function read_words(list, parser, commands, parsers)
   list = list[1] == nil and { "help" } or not list[2] and ALONE[list[1]] or list
   local command = commands[list[1]]
   if not command or not command.takes_command then return parser:parse(list) end
+  if command.takes_command == "after_dashes" then return read_after_dashes(list, parser, parsers[command.name]) end
   local own, plugin_command = split_words(parsers[command.name], list, command.takes_command == "first")
   local args = parser:parse(own)
   args.command = plugin_command
@@ -258,6 +269,8 @@ end
 ---@field options pintle.cli.outline.option[]
 ---@field arguments pintle.cli.outline.argument[]
 ---@field takes_command boolean whether everything from the first argument on is the command of a plugin
+---@field takes_dashes boolean whether a command may follow `--`
+---@field takes_operation boolean whether an operation may follow the command and `--`
 
 ---@class pintle.cli.outline
 ---@field description string
@@ -316,7 +329,8 @@ function main.outline()
       name = command._name, description = command:_get_description(),
       usage = command:get_usage():gsub("^Usage: ", ""):gsub("\n.*", ""):gsub("%s+", " "),
       options = options_of(command), arguments = arguments_of(command),
-      takes_command = module ~= nil and module.takes_command ~= nil,
+      takes_command = module.takes_command == true or module.takes_command == "first",
+      takes_dashes = module.takes_command == "after_dashes", takes_operation = module.takes_command == "first",
     }
   end
   for _, command in ipairs(outline.commands) do

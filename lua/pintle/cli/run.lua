@@ -1,4 +1,5 @@
--- pintle run: a host for the plugins in a directory, with a prompt; without a terminal it reads commands from stdin.
+-- pintle run: starts a program, or the plugins in a directory, with a prompt; without a terminal it reads commands from
+-- stdin.
 
 local consoles = require "pintle.cli.console"
 local dialects = require "pintle.dialect"
@@ -6,122 +7,70 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
+local commands = lazy "pintle.cli.run.commands"
 local core = lazy "pintle.core"
-local display = lazy "pintle.cli.display"
 local errors = lazy "pintle.error"
+local lfs = lazy "lfs"
 local log = lazy "pintle.host.log"
 local loop = lazy "pintle.loop"
+local manifests = lazy "pintle.manifest"
 local pages = lazy "pintle.cli.page"
 local prompts = lazy "pintle.cli.run.prompt"
 local recognition = lazy "pintle.cli.recognition"
 local suggestions = lazy "pintle.cli.suggestion"
 local tasks = lazy "pintle.task"
 local terminals = lazy "pintle.cli.run.terminal"
+local texts = lazy "pintle.cli.text"
+local words = lazy "pintle.cli.run.words"
 
-local run = { name = "run", summary = "Start a plugin, or all in a directory, with a prompt." }
+local run = { name = "run", summary = "Start a plugin, or all in a directory, with a prompt.",
+  takes_command = "after_dashes" }
 
 function run.define(parser)
-  parser:usage "Usage: pintle run [-d NAME] [OPTIONS] DIR"
+  parser:usage [[
+Usage: pintle run [-d NAME] [OPTIONS] -- CMD…
+       pintle run [-d NAME] [OPTIONS] DIR]]
   parser:argument("directory", "The directory of the plugins: programs, and directories with a manifest.json.")
-    :argname "DIR"
-  parser:option("-d --dialect", "The protocol of the plugins.", dialects.DEFAULT):argname "NAME"
+    :argname "DIR":args "*"
   parser:option("-t --timeout", "How long an operation may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
-  options.define_sandbox(parser)
-  options.define_start_timeout(parser)
-  options.define_log(parser, "info")
+  options.define_starting(parser, "info")
   parser:flag("--no-history", "Do not save entered lines.")
 end
 
--- {====== Words of a line, as in a shell: quotes and backslashes keep spaces together ======
+-- {====== What to start ======
 
--- Parts of a word, by the way they are quoted: pattern, conversion, index of the capture with the end.
-local PARTS = {
-  { "^'([^']*)'()", function(text) return text end },
-  { '^"([^"\\]*)"()', function(text) return text end },
-  { '^"((.-[^\\]))"()', function(text) return (text:gsub('\\(["\\])', "%1")) end, 3 },
-  { "^\\(.)()", function(text) return text end },
-  { "^([^%s'\"\\]+)()", function(text) return text end },
-}
+local function invalid(format, ...) return nil, errors.new("invalid", format:format(...)) end
 
-local function read_part(line, at)
-  for _, part in ipairs(PARTS) do
-    local found = table.pack(line:match(part[1], at))
-    if found[1] then return part[2](found[1]), found[part[3] or 2] end
+-- A program that was given without `--`.
+local function is_program(name) return lfs.attributes(name, "mode") == "file" or core.which(name) ~= nil end
+
+local function check_target(args)
+  local given = args.directory
+  if args.command then return true end
+  if #given == 0 then return invalid "a directory expected, or -- and a program" end
+  local is_directory = lfs.attributes(given[1], "mode") == "directory"
+  if not is_directory and is_program(given[1]) then
+    return invalid("%s is no directory; to start a program: pintle run -- %s", given[1], suggestions.line(given))
   end
-end
-
----@param line string
----@return string[]? words, string? message
-function run.split_words(line)
-  local words, at = {}, line:find "%S"
-  while at do
-    local word = ""
-    while at <= #line and not line:find("^%s", at) do
-      local text, after = read_part(line, at)
-      if not text then return nil, ("unterminated %s"):format(line:sub(at, at)) end
-      word, at = word .. text, after
-    end
-    words[#words + 1] = word
-    at = line:find("%S", at)
-  end
-  return words
+  if #given > 1 then return invalid("one directory expected, got %d", #given) end
+  if args.config ~= nil then return invalid "--config is for a program: pintle run --config JSON -- CMD…" end
+  return true
 end
 
 -- }======
-
--- {====== Secrets ======
-
--- A line is a secret by the names of its arguments, or by the plugin's schema. A leading space marks a secret, too, as
--- in other shells.
-local NAMES = {
-  "passw", "passphrase", "secret", "token", "credential", "api[_-]?key", "access[_-]?key", "private[_-]?key",
-  "authorization", "cookie",
-}
-
-local function sounds_secret(name)
-  name = name:lower()
-  for _, pattern in ipairs(NAMES) do
-    if name:find(pattern) then return true end
-  end
-  return name == "pin" or name == "auth" or name == "pwd"
-end
-
-local function is_declared(properties, name)
-  local schema = type(properties) == "table" and properties[name]
-  return type(schema) == "table" and (schema.writeOnly == true or schema.format == "password")
-end
-
----@param line string
----@param properties? table schemas of the operation's parameters, by name
----@return boolean
-function run.is_secret(line, properties)
-  if line:find "^%s" then return true end
-  local words = run.split_words(line)
-  if not words then return line:find "[=:]" ~= nil and sounds_secret(line) end
-  for i = 3, #words do
-    local name, value = words[i]:match "^(.-):?=(.*)$"
-    if not name then name, value = words[i], "" end
-    if sounds_secret(name) or is_declared(properties, name) then return true end
-    if value:find "^[%[{]" and sounds_secret(value) then return true end
-  end
-  return false
-end
-
--- }======
-
-local HELP = [[
-PLUGIN OPERATION key=value…   run an operation; key:=JSON gives the value as JSON
-PLUGIN                        show its operations
-plugins                       list the running plugins
-reload                        stop all plugins, search the directory again, and start what is found
-help                          show this text
-quit                          stop all plugins and exit; so does Ctrl-D
-Ctrl-C cancels the operation, Tab completes, the arrow keys walk through the history, Ctrl-R searches it.]]
 
 ---@class pintle.cli.run.shell
----@field host pintle.host
+---@field console pintle.cli.console
+---@field terminal pintle.terminal
+---@field timeout? number of an operation
 ---@field is_over boolean
+---@field args table of the command line
+---@field on_entry fun(entry: pintle.entry)
+---@field report fun(message: string) prints a remark
+---@field host? pintle.host of a directory
+---@field only? pintle.cli.run.subject the one program
+---@field subjects table<string, pintle.cli.run.subject> the plugins of a directory, by name
 local methods = {}
 
 local metatable = { __name = "pintle.cli.run.shell", __index = methods }
@@ -133,25 +82,24 @@ local function names_of(map)
   return names
 end
 
--- A plugin whose handshake is not done, after an interrupted start, is not available.
-local function plugin_of(self, name)
-  local plugin = self.host.plugins[name]
-  return plugin and plugin.manifest and plugin
+-- {====== Starting and stopping ======
+
+local function start_program(self)
+  local started, err = recognition.start_plugin(self.args, self.console, self.on_entry)
+  if not started then return nil, err end
+  self.only = { plugin = started.plugin, dialect = started.dialect, name = started.label, name_in = started.name_in }
+  return status.DONE
 end
 
-local function plugin_names(self)
-  local names = {}
-  for _, name in ipairs(names_of(self.host.plugins)) do
-    if plugin_of(self, name) then names[#names + 1] = name end
+local function add_subjects(self)
+  self.subjects = {}
+  for name, plugin in pairs(self.host.plugins) do
+    self.subjects[name] = plugin.manifest and { plugin = plugin, dialect = self.dialect, name = name } or nil
   end
-  return names
 end
 
--- {====== Starting ======
-
----Starts the plugins in the directory. Failures are reported, and the other plugins run.
----@return integer? status, pintle.error?
-function methods:start()
+-- Failures are reported, and the other plugins run.
+local function start_directory(self)
   local found, problem = self.host:discover(self.directory)
   if not found then return nil, problem end
   for _, spec in ipairs(found) do spec.env = self.console:plugin_environment() end
@@ -161,24 +109,46 @@ function methods:start()
     self.console:warn(("%s failed to start: %s"):format(name, tostring(failed[name])))
   end
   if #found == 0 then self.console:warn("no plugins in " .. self.directory) end
+  add_subjects(self)
   return #started == #found and #found > 0 and status.DONE or status.BROKEN
 end
 
--- }======
-
--- {====== Commands ======
-
-local COMMANDS = {}
-
-function COMMANDS.help(self)
-  self.console:print(HELP)
-  return status.DONE
+---Starts the program, or the plugins in the directory.
+---@return integer? status, pintle.error?
+function methods:start()
+  if self.host then return start_directory(self) end
+  return start_program(self)
 end
 
-function COMMANDS.plugins(self)
+---Stops what was started.
+function methods:stop()
+  if self.host then self.host:stop() end
+  if self.only then self.only.plugin:stop() end
+  self.only, self.subjects = nil, {}
+end
+
+metatable.__close = methods.stop
+
+-- }======
+
+-- {====== Commands of the prompt itself ======
+
+---@class pintle.cli.run.own_command
+---@field usage string
+---@field summary string
+---@field run fun(self: pintle.cli.run.shell, word: string?): integer?, pintle.error?
+
+---@type table<string, pintle.cli.run.own_command>
+local COMMANDS = {}
+
+local function refuse(message) return nil, errors.new("invalid", message) end
+
+COMMANDS.plugins = { usage = "plugins", summary = "list the running plugins" }
+
+function COMMANDS.plugins.run(self)
   local rows = {}
-  for _, name in ipairs(plugin_names(self)) do
-    local manifest = self.host.plugins[name].manifest
+  for _, name in ipairs(names_of(self.subjects)) do
+    local manifest = self.subjects[name].plugin.manifest
     local row = { name, manifest.version or "", table.concat(manifest.names, " ") }
     for i, cell in ipairs(row) do row[i] = consoles.harmless_line(cell) end
     rows[#rows + 1] = row
@@ -187,74 +157,115 @@ function COMMANDS.plugins(self)
   return status.DONE
 end
 
-function COMMANDS.quit(self)
+COMMANDS.quit = { usage = "quit", summary = "stop everything and exit; so does Ctrl-D" }
+
+function COMMANDS.quit.run(self)
   self.is_over = true
   return status.DONE
 end
 
+COMMANDS.reload = { usage = "reload", summary = "stop everything, and start it again" }
+
 -- An interrupted reload does not wait for plugins that are being stopped.
-function COMMANDS.reload(self)
-  self.host:stop()
-  if next(self.host.plugins) then return nil, loop.cancelled() end
+function COMMANDS.reload.run(self)
+  local host = self.host
+  self:stop()
+  if host and next(host.plugins) then return nil, loop.cancelled() end
   return self:start()
 end
 
-local function describe(self, plugin)
-  local sheet = pages.new(self.console)
-  sheet:head(plugin.manifest, plugin.raw_manifest, self.dialect, false)
-  sheet:operations(plugin.manifest)
+COMMANDS.help = { usage = "help", summary = "show this list; help OPERATION shows an operation" }
+
+local KEYS = "Tab completes, the arrow keys walk through the history, Ctrl-R searches it, Ctrl-C cancels the operation."
+
+-- Whether a word is a command of the prompt. `plugins` is for directories.
+local function has_command(self, word) return COMMANDS[word] ~= nil and (word ~= "plugins" or self.host ~= nil) end
+
+-- The commands of one program, or what all plugins of the directory have.
+local function help_rows(self)
+  local rows, prefix = {}, self.host and "PLUGIN " or ""
+  rows[1] = { prefix .. "OPERATION key=value…", "run an operation; key:=JSON or {…} gives JSON" }
+  if self.host then rows[2] = { "PLUGIN", "show what the plugin can do" } end
+  for _, command in ipairs(self.only and commands.of(self.only) or commands.LIST) do
+    if self.only or not command.capability or self.dialect == "mcp" then
+      rows[#rows + 1] = { prefix .. command.usage, command.summary }
+    end
+  end
+  for _, name in ipairs { "plugins", "reload", "help", "quit" } do
+    if has_command(self, name) then rows[#rows + 1] = { COMMANDS[name].usage, COMMANDS[name].summary } end
+  end
+  return rows
+end
+
+function COMMANDS.help.run(self, word)
+  if word and self.only then return commands.show_operation(self, self.only, word) end
+  if word then return refuse "help takes no arguments here; try PLUGIN inspect OPERATION" end
+  local rows, width, sheet = help_rows(self), 0, pages.new(self.console)
+  for _, row in ipairs(rows) do width = math.max(width, texts.width(row[1])) end
+  for _, row in ipairs(rows) do sheet:item(0, row[1], width, row[2]) end
+  sheet:text(0, KEYS)
   sheet:print()
   return status.DONE
 end
 
-local function execute(self, plugin, operation, words)
-  local declared = plugin.manifest.operations[operation]
-  local args, message = options.read_arguments(words, declared and declared.params)
-  if not args then return self:refuse(message) end
-  local terminal = self.terminal
-  local outcome, err = plugin:execute(operation, args, {
-    timeout = self.timeout,
-    on_part = function(part) display.show_part(part, self.console) end,
-    on_progress = terminal.has_bar and function(fraction, text)
-      terminal.progress(plugin.name, operation, fraction, text)
-    end or nil,
-  })
-  terminal.clear()
-  if outcome then
-    display.show_outcome(outcome, operation, self.console)
-    return outcome.success and status.DONE or status.FAILED
-  end
-  err.message = suggestions.for_operation(err, plugin.manifest, operation, args)
-  return nil, err
+local function command_names(self)
+  local names = {}
+  for _, name in ipairs(names_of(COMMANDS)) do names[#names + 1] = has_command(self, name) and name or nil end
+  return names
 end
 
 -- }======
 
----Reports a usage error.
----@param message string
----@return integer status
-function methods:refuse(message)
-  self.console:warn(message)
-  return status.USAGE
+-- {====== Lines ======
+
+-- The plugin that a line is for, and its first word for the plugin; nil if it is for the prompt itself.
+local function find_subject(self, list)
+  local is_command = has_command(self, list[1])
+  if not self.only then return not is_command and self.subjects[list[1]] or nil, 2 end
+  local is_operation = self.only.plugin.manifest.operations[list[1]] ~= nil
+  return (is_operation or not is_command) and self.only or nil, 1
 end
 
-local function perform_words(self, words)
-  local command, plugin = COMMANDS[words[1]], plugin_of(self, words[1])
-  if command and #words > 1 then return self:refuse(words[1] .. " takes no arguments") end
-  if command then return command(self) end
-  if not plugin then return self:refuse(("no plugin or command %s; try `help`"):format(words[1])) end
-  if #words == 1 then return describe(self, plugin) end
-  return execute(self, plugin, words[2], table.move(words, 3, #words, 1, {}))
+-- The words that a line may begin with.
+local function first_words(self)
+  local names = self.only and commands.names(self.only) or names_of(self.subjects)
+  return table.move(command_names(self), 1, #command_names(self), #names + 1, names)
+end
+
+local function unknown_word(self, word)
+  local near = manifests.nearest({ names = first_words(self) }, word)
+  local what = self.host and "plugin or command" or "operation or command"
+  return ("no %s %s; %s"):format(what, word, near and ("did you mean %s?"):format(near) or "try `help`")
+end
+
+local function perform_command(self, list)
+  local most = list[1] == "help" and 2 or 1
+  if #list > most then return refuse(list[1] .. " takes no arguments") end
+  return COMMANDS[list[1]].run(self, list[2])
+end
+
+local function perform_words(self, line, list, starts)
+  if has_command(self, list[1]) and not find_subject(self, list) then return perform_command(self, list) end
+  local subject, first = find_subject(self, list)
+  if not self.only and not self.host then return refuse "the program does not run; try `reload`" end
+  if not subject then return refuse(unknown_word(self, list[1])) end
+  local request = { words = list, starts = starts, first = first, line = line }
+  if not list[first] then request = { words = { "inspect" }, starts = { 1 }, first = 1, line = "inspect" } end
+  local is_known = subject.plugin.manifest.is_open or commands.has(subject, request.words[request.first])
+  if self.only and not is_known then return refuse(unknown_word(self, list[1])) end
+  local code, err = commands.perform(self, subject, request)
+  if err and subject.name_in then subject.name_in(err) end
+  return code, err
 end
 
 ---Runs a line.
 ---@param line string
 ---@return integer status
 function methods:perform(line)
-  local words, message = run.split_words(line)
-  if not words then return self:refuse(message) end
-  if #words == 0 then return status.DONE end
-  local code, err = perform_words(self, words)
+  local list, starts = words.split(line)
+  local code, err
+  if list and #list == 0 then return status.DONE end
+  if list then code, err = perform_words(self, line, list, starts) else code, err = refuse(starts) end
   if code then return code end
   if err.kind == "cancelled" then
     self.console:warn "interrupted: the operation was cancelled"
@@ -268,49 +279,30 @@ end
 ---@param line string
 ---@return boolean
 function methods:is_secret(line)
-  local words = run.split_words(line) or {}
-  local plugin = words[1] and plugin_of(self, words[1])
-  local operation = plugin and plugin.manifest.operations[words[2]]
+  local list = words.split(line) or {}
+  local subject, first = nil, 2
+  if list[1] and (self.only or self.host) then subject, first = find_subject(self, list) end
+  local operation = subject and list[first] and subject.plugin.manifest.operations[list[first]]
   local params = operation and operation.params
-  return run.is_secret(line, type(params) == "table" and params.properties or nil)
+  return words.is_secret(line, type(params) == "table" and params.properties or nil, first + 1)
 end
+
+-- }======
 
 -- {====== Completing ======
 
-local function values_of(schema)
-  if type(schema) ~= "table" then return {} end
-  if schema.type == "boolean" then return { "true", "false" } end
-  local values = {}
-  for i, value in ipairs(type(schema.enum) == "table" and schema.enum or {}) do values[i] = tostring(value) end
-  return values
-end
-
-local function arguments_of(operation, words)
-  local params = type(operation.params) == "table" and operation.params.properties
-  local list = {}
-  for _, name in ipairs(names_of(type(params) == "table" and params or {})) do
-    local is_given = false
-    for i = 3, #words do is_given = is_given or words[i]:match "^(.-):?=" == name end
-    local values = values_of(params[name])
-    for _, value in ipairs(is_given and {} or values) do list[#list + 1] = name .. "=" .. value end
-    if not is_given and #values == 0 then list[#list + 1] = name .. "=" end
-  end
-  return list
-end
-
 -- Candidates for the word after these.
-local function expected(self, words)
-  if #words == 0 then
-    local names = plugin_names(self)
-    for name in pairs(COMMANDS) do names[#names + 1] = name end
+local function expected(self, list)
+  if #list == 0 then
+    local names = first_words(self)
     table.sort(names)
     return names
   end
-  local plugin = plugin_of(self, words[1])
-  if not plugin then return {} end
-  if #words == 1 then return plugin.manifest.names end
-  local operation = plugin.manifest.operations[words[2]]
-  return operation and arguments_of(operation, words) or {}
+  local function report() end
+  local subject, first = find_subject(self, list)
+  if subject then return commands.complete(subject, table.move(list, first, #list, 1, {}), report) end
+  if list[1] == "help" and #list == 1 and self.only then return self.only.plugin.manifest.names end
+  return {}
 end
 
 -- Text with control characters is not offered.
@@ -321,7 +313,8 @@ local function is_shown(text) return consoles.harmless_line(text) == text end
 function methods:complete(left)
   local start = left:find "%S*$"
   local begun, candidates = left:sub(start), {}
-  for _, text in ipairs(expected(self, run.split_words(left:sub(1, start - 1)) or {})) do
+  if not self.only and not self.host then return command_names(self), start end
+  for _, text in ipairs(expected(self, words.split(left:sub(1, start - 1)) or {})) do
     if text:sub(1, #begun) == begun and is_shown(text) then candidates[#candidates + 1] = text end
   end
   return candidates, start
@@ -335,10 +328,15 @@ end
 ---@param on_entry fun(entry: pintle.entry)
 ---@return pintle.cli.run.shell
 local function new_shell(args, console, terminal, on_entry)
-  local host = require "pintle.host" { dialect = args.dialect, log = on_entry, verbosity = args.log, extensions = true,
-    stop_timeouts = recognition.STOP_TIMEOUTS, handshake_timeout = args.start_timeout, sandbox = args.sandbox }
-  return setmetatable({ host = host, dialect = args.dialect, directory = args.directory, timeout = args.timeout,
-    console = console, terminal = terminal, is_over = false }, metatable)
+  local shell = { args = args, timeout = args.timeout, console = console, terminal = terminal, on_entry = on_entry,
+    subjects = {}, is_over = false, report = function(message) console:warn(message) end }
+  if not args.command then
+    shell.directory, shell.dialect = args.directory[1], args.dialect or dialects.DEFAULT
+    shell.host = require "pintle.host" { dialect = shell.dialect, log = on_entry, verbosity = args.log,
+      extensions = true, stop_timeouts = recognition.STOP_TIMEOUTS, handshake_timeout = args.start_timeout,
+      sandbox = args.sandbox }
+  end
+  return setmetatable(shell, metatable)
 end
 
 -- {====== Commands from stdin ======
@@ -373,6 +371,24 @@ end
 
 -- {====== The prompt ======
 
+local function count(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
+
+-- One or two lines for a new user.
+local function print_banner(shell)
+  local text
+  if shell.only then
+    local manifest = shell.only.plugin.manifest
+    local version = manifest.version and " " .. manifest.version or ""
+    text = ("%s%s speaks %s, and has %s."):format(manifest.name, version, shell.only.dialect,
+      count(#manifest.names, "operation"))
+  else
+    text = ("%s in %s."):format(count(#names_of(shell.subjects), "plugin"), shell.directory)
+  end
+  local sheet = pages.new(shell.console)
+  sheet:text(0, consoles.harmless_line(text) .. " Tab completes, `help` lists the commands, `quit` exits.")
+  sheet:print()
+end
+
 local function perform_interruptibly(shell, input, line)
   local task = tasks.start(shell.perform, shell, line)
   input:during(function() task:cancel "interrupted" end, function() task:await() end)
@@ -384,6 +400,7 @@ local function run_prompt(shell, screen, args)
   if not raw then return nil, err end
   local input <close> = terminals.input()
   local history = prompts.new_history(not args.no_history and prompts.history_path() or nil)
+  print_banner(shell)
   screen.prompt = prompts.new(input, function(left) return shell:complete(left) end, history.lines)
   while not shell.is_over do
     local line = screen.prompt:read()
@@ -409,12 +426,14 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function run.run(args, console)
-  local known, message = dialects.get(args.dialect)
-  if not known then return nil, errors.new("invalid", message) end
+  local ok, err = check_target(args)
+  if not ok then return nil, err end
+  local known, message = dialects.get(args.dialect or dialects.DEFAULT)
+  if not known then return invalid("%s", message) end
   local terminal, screen = log.terminal(), {}
-  local shell = new_shell(args, console, terminal, log_to(terminal, screen))
-  local host <close> = shell.host -- luacheck: ignore 211
-  local signal, code, err = status.run_interruptible(function()
+  local shell <close> = new_shell(args, console, terminal, log_to(terminal, screen))
+  local signal, code
+  signal, code, err = status.run_interruptible(function()
     local start_status, problem = shell:start()
     if not start_status then return nil, problem end
     if core.isatty(0) and core.isatty(1) then return run_prompt(shell, screen, args) end

@@ -12,7 +12,7 @@ function __pintle_at
             continue
         end
         switch "$command:$word"
-            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--sandbox' 'inspect:--start-timeout' 'inspect:--log' 'call:--args' 'call:--method' 'call:--params' 'call:-t' 'call:--timeout' 'call:-o' 'call:--output' 'call:-d' 'call:--dialect' 'call:--config' 'call:--sandbox' 'call:--start-timeout' 'call:--log' 'run:-d' 'run:--dialect' 'run:-t' 'run:--timeout' 'run:--sandbox' 'run:--start-timeout' 'run:--log' 'new:-d' 'new:--dialect' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--root' 'check:--only' 'check:-t' 'check:--timeout' 'check:--start-timeout' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--sandbox' 'bench:--start-timeout' 'bench:--log' 'trace:-o' 'trace:--output' 'trace:--sandbox' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
+            case 'inspect:-d' 'inspect:--dialect' 'inspect:--config' 'inspect:--sandbox' 'inspect:--start-timeout' 'inspect:--log' 'call:--args' 'call:--method' 'call:--params' 'call:-t' 'call:--timeout' 'call:-o' 'call:--output' 'call:-d' 'call:--dialect' 'call:--config' 'call:--sandbox' 'call:--start-timeout' 'call:--log' 'run:-t' 'run:--timeout' 'run:-d' 'run:--dialect' 'run:--config' 'run:--sandbox' 'run:--start-timeout' 'run:--log' 'new:-d' 'new:--dialect' 'check:-d' 'check:--dialect' 'check:--run' 'check:--args' 'check:--config' 'check:--root' 'check:--only' 'check:-t' 'check:--timeout' 'check:--start-timeout' 'bench:--args' 'bench:--method' 'bench:--params' 'bench:-n' 'bench:--calls' 'bench:--seconds' 'bench:-k' 'bench:--in-flight' 'bench:--warm-up' 'bench:-t' 'bench:--timeout' 'bench:-d' 'bench:--dialect' 'bench:--config' 'bench:--sandbox' 'bench:--start-timeout' 'bench:--log' 'trace:-o' 'trace:--output' 'trace:--sandbox' 'show:-m' 'show:--method' 'show:-w' 'show:--width' 'view:-o' 'view:--output' 'view:-t' 'view:--title' 'view:--payload' 'replay:--as' 'replay:-i' 'replay:--ignore' 'replay:-t' 'replay:--timeout'
                 set is_value true
             case '*:-*'
             case ':*'
@@ -75,13 +75,15 @@ complete -c pintle -n '__pintle_at call 0' -x -a '(__fish_complete_command)'
 complete -c pintle -n '__pintle_at call +' -F
 
 complete -c pintle -n '__pintle_at run' -s h -l help -d 'Show this help message and exit'
-complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugins (default: gevals)'
 complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an operation may take, such as 1m30s (default: 60s)'
+complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
+complete -c pintle -n '__pintle_at run' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at run' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
 complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
 complete -c pintle -n '__pintle_at run' -l log -x -a 'debug info warn error silent' -d 'Minimum log level shown on stderr (default: info)'
 complete -c pintle -n '__pintle_at run' -l no-history -d 'Do not save entered lines'
 complete -c pintle -n '__pintle_at run 0' -x -a '(__fish_complete_directories (commandline -ct))'
+complete -c pintle -n '__pintle_at run +' -F
 
 complete -c pintle -n '__pintle_at new' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at new' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: gevals)'
