@@ -90,11 +90,8 @@ class Comparison {
     this.messages = first.messages + second.messages;
     this.names = { a: first.facts.name, b: second.facts.name };
     this.linkHalves();
-    const isTrouble = (pair) => pair.sides.some(isWrong);
     const isDifferent = (pair) => pair.change !== "same";
-    this.kinds = {
-      different: { name: "Different", test: isDifferent }, ...KINDS, trouble: { name: "Trouble", test: isTrouble },
-    };
+    this.kinds = { different: { name: "Different", test: isDifferent }, ...KINDS };
     this.counts = Object.fromEntries(Object.entries(this.kinds)
       .map(([kind, { test }]) => [kind, this.rows.filter(test).length]));
   }
@@ -174,7 +171,7 @@ const MARKS = { removed: "- ", added: "+ " };
 
 const textOfMarked = (line) => (MARKS[line.mark] ?? "  ") + textOfLine(line);
 
-const linesOfSide = (row) => (row ? (isJson(row) ? linesOf(row.text) : plainLines(row.text)) : []);
+const linesOfSide = (row) => (row ? (isJson(row) ? linesOf(row.text) : plainLines(textOf(row))) : []);
 
 // The lines of both, those of A that B does not have as removed.
 const comparedLines = ({ left, right }) => {

@@ -9,6 +9,7 @@ const DATA_URL = /^data:([\w.+/-]+);base64,/;
 
 const headingOf = (row) => {
   if (row.method) return visible(nameOf(row));
+  if (MEMBERS[row.kind]) return "Answer to no request";
   return { other: "Not a JSON-RPC message", noise: "Noise", stderr: "stderr" }[row.kind] ?? visible(row.kind);
 };
 
@@ -20,6 +21,7 @@ const factsOf = (row, rows) => {
   if (row.from) facts.push(["from", ARROWS.has(row.kind) ? `${row.from} to ${OTHER[row.from]}` : row.from]);
   if (row.id !== null) facts.push(["id", visible(row.id)]);
   if (row.latency >= 0) facts.push(["latency", duration(row.latency)]);
+  if (row.isCancelled) facts.push(["cancelled", row.answer < 0 ? "yes, not answered" : "yes, answered all the same"]);
   if (isUnanswered(row)) facts.push(["latency", "never answered"]);
   if (row.index > 0) facts.push(["gap", duration(Math.max(0, row.time - rows[row.index - 1].time))]);
   facts.push(["size", size(row.bytes ?? new Blob([row.text]).size)]);
@@ -154,7 +156,7 @@ class Details {
 
   linesOf(row) {
     if (row.sides) return comparedLines(row);
-    return isJson(row) ? linesOf(row.text) : plainLines(row.text);
+    return isJson(row) ? linesOf(row.text) : plainLines(textOf(row));
   }
 
   show(row) {

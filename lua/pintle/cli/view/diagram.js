@@ -30,7 +30,7 @@ const previewTokens = (row) => {
 const previewOf = (row) => {
   const cell = make("span", "preview");
   if (row.note) cell.append(make("em", "", visible(row.note)));
-  if (SPOKEN.has(row.kind)) cell.append(visible(row.text.slice(0, preview.length)));
+  if (SPOKEN.has(row.kind)) cell.append(visible(textOf(row).slice(0, preview.length)));
   if (isJson(row) && hasMedia(row)) cell.append(make("b", "chip", "media"));
   cell.append(...colour(previewTokens(row)));
   return cell;
@@ -39,7 +39,7 @@ const previewOf = (row) => {
 const titleOf = (row) => {
   if (row.method) return visible(nameOf(row));
   if (row.kind === "other") return "not JSON-RPC";
-  if (MEMBERS[row.kind]) return "?"; // an answer without a request
+  if (MEMBERS[row.kind]) return "answer to no request";
   return SPOKEN.has(row.kind) ? row.kind : visible(row.text.slice(0, MAX_TITLE));
 };
 
@@ -60,6 +60,7 @@ const barWidth = (latency, slowest) => {
 const latencyOf = (row, model, isShown) => {
   const cell = make("span", "latency");
   if (isUnanswered(row)) cell.append(make("span", "never", "no answer"));
+  else if (row.kind === "request" && row.isCancelled && row.answer < 0) cell.append(make("span", "", "cancelled"));
   else if (model.isLive && model.waiting.has(row.index)) cell.append(make("span", "waiting", "waiting …"));
   if (row.latency < 0 || (row.answer >= 0 && isShown(row.answer))) return cell;
   const bar = cell.appendChild(make("i"));

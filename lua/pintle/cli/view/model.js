@@ -3,17 +3,31 @@
 
 const CALLS = new Set(["request", "result", "failed", "error"]);
 const WRONG = new Set(["failed", "error", "other", "noise", "failure"]);
+const STREAMS = new Set(["subscriptions/listen"]); // open until either side ends the conversation
+const CANCELLING = { "notifications/cancelled": "requestId", "$/cancelRequest": "id", cancel: "id" }; // the member
 const SLOTS = 4; // open calls drawn side by side on a lane
 
 const toRow = ([time, from, kind, text, method, id, request, bytes, note, operation], index) => ({
   index, time, from, kind, text, method: method ?? "", operation: operation ?? "", id, request: request ?? -1,
-  answer: -1, bytes, note, lower: null, latency: -1, isLost: false,
+  answer: -1, bytes, note, lower: null, latency: -1, isLost: false, isCancelled: false,
 });
 
 const isJson = (row) => CALLS.has(row.kind) || row.kind === "notification" || row.kind === "other";
 const isUnanswered = (row) => row.isLost;
-const isWrong = (row) => WRONG.has(row.kind) || row.isLost;
+const isStray = (row) => row.kind === "result" && row.request < 0;
+const isWrong = (row) => (row.sides ? row.sides.some(isWrong)
+  : WRONG.has(row.kind) || row.isLost || isStray(row));
 const otherHalf = (row) => (row.answer >= 0 ? row.answer : row.request);
+
+// Noise and stderr that are not UTF-8 are recorded in base64.
+const textOf = (row) => {
+  if (isJson(row) || !/^base64\b/.test(row.note ?? "")) return row.text;
+  try {
+    return bytesAsText(row.text);
+  } catch {
+    return row.text; // cut, or not base64 after all
+  }
+};
 
 // What a row is called: by its operation if it has one.
 const nameOf = (row) => row.operation || row.method;
@@ -56,6 +70,7 @@ class Recording {
     for (const side of Object.values(this.slots)) for (const slot of side) slot.owners.push(-1);
     if (row.kind === "request") this.waiting.add(row.index);
     if (row.request >= 0) this.join(row);
+    if (row.kind === "notification" && Object.hasOwn(CANCELLING, row.method)) this.cancel(row);
     this.count(row);
   }
 
@@ -72,6 +87,18 @@ class Recording {
     this.occupySlot(request, answer);
   }
 
+  // A cancelled request need not be answered.
+  cancel(row) {
+    const params = memberAt(row.text, "params");
+    const at = params < 0 ? -1 : memberAt(row.text, CANCELLING[row.method], params);
+    if (at < 0) return;
+    const id = tokenAt(row.text, at).text;
+    for (const index of this.waiting) {
+      const request = this.rows[index];
+      if (request.id === id && request.from === row.from) request.isCancelled = true;
+    }
+  }
+
   // The call in each slot of a lane at each row, so that drawing a row needs no search.
   occupySlot(request, answer) {
     const slot = this.slots[answer.from].find(({ busyUntil }) => busyUntil < request.index);
@@ -84,8 +111,11 @@ class Recording {
   finish() {
     if (this.isOver) return;
     this.isOver = true;
-    for (const index of this.waiting) this.rows[index].isLost = true;
-    this.counts.trouble += this.waiting.size;
+    for (const index of this.waiting) {
+      const row = this.rows[index];
+      row.isLost = !row.isCancelled && !STREAMS.has(row.method);
+      if (row.isLost) this.counts.trouble += 1;
+    }
   }
 
   // Calls put(lane, time, isWrong) for the marks of a row in the overview.

@@ -63,7 +63,8 @@ class Page {
     const { facts, names, end, messages } = this.model;
     find("#title").textContent = document.title;
     for (const side in names) find(`#sides-head .${side} b`).textContent = `${side.toUpperCase()}  ${names[side]}`;
-    const texts = [document.title === facts.command ? null : facts.command, facts.dialect,
+    const isTitle = onOneLine(facts.command ?? "") === onOneLine(document.title);
+    const texts = [isTitle ? null : facts.command, facts.dialect,
       facts.framing && `${facts.framing} framing`, plural(messages, "message"), duration(end),
       String(facts.at ?? "").replace(/T(.*)Z$/, " $1 UTC")];
     find("#facts").replaceChildren(...texts.filter(Boolean).map((fact) => make("span", "", visible(fact))));

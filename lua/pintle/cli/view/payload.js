@@ -4,15 +4,16 @@
 
 const LINE = 18; // pixels, as in the style sheet
 const INDENT = 2;
-const LONG = 2000; // characters of a string; the rest of a longer one is folded
-const KEPT = 240; // characters that are left of it
+const LONG = { text: 2000, base64: 160 }; // characters of a string; the rest of a longer one is folded
+const KEPT = { text: 240, base64: 48 }; // characters that are left of it
+const BASE64_STRING = /^"[\w+/=-]+"$/;
 
 const plainLines = (text) =>
   text.split("\n").map((line) => ({ depth: 0, tokens: [{ text: line, kind: "plain" }], end: 0, count: 0 }));
 
 const textOfLine = (line) => " ".repeat(INDENT * line.depth) + line.tokens.map((token) => token.text).join("");
 
-const prettyText = (row) => (isJson(row) ? linesOf(row.text).map(textOfLine).join("\n") : row.text);
+const prettyText = (row) => (isJson(row) ? linesOf(row.text).map(textOfLine).join("\n") : textOf(row));
 
 // How much of a text fits into a number of columns. East Asian characters and emoji take about two.
 const fitting = (text, columns) => {
@@ -63,6 +64,16 @@ const linesOfString = (token) => {
   } catch {
     return null;
   }
+};
+
+const shortened = (token) => {
+  if (token.kind !== "string" || token.text.length <= LONG.base64) return [token];
+  const form = BASE64_STRING.test(token.text) ? "base64" : "text";
+  if (token.text.length <= LONG[form]) return [token];
+  return [
+    { text: token.text.slice(0, KEPT[form]), kind: token.kind },
+    { text: `… ${number(token.text.length - KEPT[form])} more characters`, kind: "more", opens: "whole" },
+  ];
 };
 
 class Payload {
@@ -146,11 +157,7 @@ class Payload {
   // The tokens of a line, with long strings shortened.
   shorten(index) {
     const { tokens } = this.lines[index];
-    if (this.whole.has(index) || !tokens.some((token) => token.text.length > LONG)) return tokens;
-    return tokens.flatMap((token) => (token.text.length <= LONG ? [token] : [
-      { text: token.text.slice(0, KEPT), kind: token.kind },
-      { text: `… ${number(token.text.length - KEPT)} more characters`, kind: "more", opens: "whole" },
-    ]));
+    return this.whole.has(index) ? tokens : tokens.flatMap(shortened);
   }
 
   // Strings of several lines, line by line.
@@ -172,7 +179,7 @@ class Payload {
 
   layFolded(index, columns) {
     const { depth, tokens, end, count } = this.lines[index];
-    const items = { text: ` ${plural(count, "item")} `, kind: "more", opens: "line" };
+    const items = { text: plural(count, "item"), kind: "more", opens: "line" };
     const all = [...tokens, items, ...this.lines[end].tokens];
     wrap(all, depth, columns, { fold: index, line: index }, this.pieces);
   }

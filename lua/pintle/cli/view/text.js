@@ -17,6 +17,12 @@ const shownAs = (sign) => (sign === "\t" ? "    " : "\\u" + sign.charCodeAt(0).t
 
 const visible = (text) => text.replace(HIDDEN, shownAs);
 
+const onOneLine = (text) => text.replace(/[\s\u0000-\u001f\u007f]+/g, " ").trim();
+
+// Bytes in base64 that are not UTF-8: ASCII as it is, any other byte in hexadecimal digits.
+const bytesAsText = (base64) => atob(base64).replace(/[^\n\x20-\x7e]/g,
+  (sign) => `\\x${sign.charCodeAt(0).toString(16).padStart(2, "0")}`);
+
 const seconds = (time) => time.toFixed(6);
 
 const duration = (time) => {
