@@ -4,6 +4,7 @@
 */
 #include "core.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -49,6 +50,19 @@ void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size) {
   void *ud;
   lua_Alloc alloc = lua_getallocf(L, &ud);
   return alloc(ud, block, old, size);
+}
+
+int pt_return_above(lua_State *L, int status, lua_KContext before) {
+  (void)status;
+  return lua_gettop(L) - (int)before;
+}
+
+void pt_push_weak_table(lua_State *L, const char *mode) {
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, mode);
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
 }
 
 /* ====== Arguments ====== */
@@ -107,6 +121,16 @@ const char *pt_check_option(lua_State *L, int index, const char *name) {
 }
 
 /* ====== Failures ====== */
+
+const char *pt_kind_of(int err, const char *usual) {
+  static const int full[] = {EMFILE, ENFILE,  ENOMEM,
+                             ENOSPC, ENOBUFS, EADDRINUSE};
+  size_t i;
+  for (i = 0; i < sizeof full / sizeof full[0]; i++)
+    if (err == full[i])
+      return "full";
+  return usual;
+}
 
 int pt_fail(lua_State *L, const char *kind, const char *format, ...) {
   va_list args;

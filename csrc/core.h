@@ -70,6 +70,12 @@ static inline void *pt_check_marked(lua_State *L, int arg, size_t size,
 ** raises and never runs the garbage collector. */
 void *pt_reallocate(lua_State *L, void *block, size_t old, size_t size);
 
+/* A continuation: returns all values above the first `before` of the stack. */
+int pt_return_above(lua_State *L, int status, lua_KContext before);
+
+/* Pushes a new table with weak keys ("k") or values ("v"). */
+void pt_push_weak_table(lua_State *L, const char *mode);
+
 /* ====== Arguments ====== */
 
 /* Returns the string at `arg`. Raises if the argument is not a string or
@@ -98,6 +104,10 @@ int pt_refuse_type(lua_State *L, int index, const char *name,
 const char *pt_check_option(lua_State *L, int index, const char *name);
 
 /* ====== Failures ====== */
+
+/* Returns "full" if the error number says that something has run out, otherwise
+** `usual`. */
+const char *pt_kind_of(int err, const char *usual);
 
 /* Pushes nil, message and kind, and returns 3. */
 int pt_fail(lua_State *L, const char *kind, const char *format, ...);

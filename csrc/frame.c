@@ -12,6 +12,8 @@
 
 #define USUAL_DIGITS 12 /* digits of a length that take_usual_header accepts */
 
+const char *const pt_frame_modes[] = {"auto", "line", "header", NULL};
+
 /* The input of one call. */
 typedef struct input {
   const char *bytes;

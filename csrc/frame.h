@@ -30,6 +30,13 @@ typedef enum pt_frame_mode {
   PT_FRAME_HEADER
 } pt_frame_mode;
 
+/* their names, in this order; ends with NULL */
+extern const char *const pt_frame_modes[];
+
+/* default limits, in bytes */
+#define PT_FRAME_HEADER_LIMIT (8 * 1024)
+#define PT_FRAME_BODY_LIMIT (64 * 1024 * 1024)
+
 typedef enum pt_frame_result {
   PT_FRAME_MORE,    /* no complete frame yet; `used` may be more than 0 */
   PT_FRAME_MESSAGE, /* text and len are the body of a message */

@@ -115,19 +115,14 @@ static int read_options(lua_State *L, double *seconds) {
   return is_plain && *seconds >= 0;
 }
 
-static int return_results(lua_State *L, int status, lua_KContext before) {
-  (void)status;
-  return lua_gettop(L) - (int)before;
-}
-
 /* The policy implements the other options and reports wrong ones. */
 static int call_with_options(lua_State *L) {
   pt_peer_push_policy(L, STREAM, "call");
   lua_pushvalue(L, METHOD);
   lua_pushvalue(L, PARAMS);
   lua_pushvalue(L, OPTIONS);
-  lua_callk(L, 4, LUA_MULTRET, STREAM, return_results);
-  return return_results(L, LUA_OK, STREAM);
+  lua_callk(L, 4, LUA_MULTRET, STREAM, pt_return_above);
+  return lua_gettop(L) - STREAM;
 }
 
 /* The call could not be made: its message and kind are on top. The policy may
@@ -138,7 +133,7 @@ static int refuse_call(lua_State *L) {
   pt_peer_push_policy(L, STREAM, "refused");
   lua_pushvalue(L, before + 2);
   lua_pushvalue(L, before + 1);
-  lua_callk(L, 3, 1, before + 2, return_results);
+  lua_callk(L, 3, 1, before + 2, pt_return_above);
   return 2;
 }
 

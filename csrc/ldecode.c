@@ -17,16 +17,12 @@
 #define LEVELS 16             /* levels in a segment */
 
 typedef struct level {
-  /* bits of the waiting names; all set if two names may be equal */
-  uint64_t seen;
   lua_Integer n; /* members that were moved to the table already */
   int table;     /* stack index of the table's slot */
   int waiting;   /* members on the stack */
   int close;     /* '}' or ']' */
   int is_marked; /* contains a watched name, at any depth */
 } level;
-
-#define MAYBE_EQUAL UINT64_MAX
 
 /* The states of enclosing levels. */
 typedef struct segment {
@@ -197,11 +193,7 @@ static void push_trail(lua_State *L, const pt_decode_env *v) {
   if (lua_rawgeti(L, v->strings, PT_NAMES_TRAIL) == LUA_TTABLE)
     return;
   lua_pop(L, 1);
-  lua_newtable(L);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
+  pt_push_weak_table(L, "k");
   lua_pushvalue(L, -1);
   lua_rawseti(L, v->strings, PT_NAMES_TRAIL);
 }
@@ -321,7 +313,6 @@ static const char *push_any_name(lua_State *L, const char *text, pt_decoder *d,
   text = push_any_string(L, text, d);
   if (text == NULL)
     return NULL;
-  l->seen = MAYBE_EQUAL;
   lua_tolstring(L, -1, &len);
   if (is_watched(d->env.names, lua_tostring(L, -1), len))
     l->is_marked = 1;
@@ -333,13 +324,10 @@ static inline const char *push_name(lua_State *L, const char *text,
                                     pt_decoder *d, level *l) {
   const char *close = pt_plain_end(text, d->end);
   size_t len = (size_t)(close - text);
-  uint64_t bit;
   int slot;
   if (len - 1 >= PT_NAMES_LONGEST || close == d->end || *close != '"')
     return push_any_name(L, text, d, l);
   slot = push_kept(L, &d->env, text, len, d->end);
-  bit = UINT64_C(1) << (slot & 63);
-  l->seen = l->seen & bit ? MAYBE_EQUAL : l->seen | bit;
   l->is_marked |= d->env.names->slots[slot].is_watched;
   return close + 1;
 }
@@ -383,11 +371,7 @@ static void store_members(lua_State *L, const level *l, int spare,
     pt_order_share(L, &d->env, l->table, l->waiting);
   else if (d->ordered)
     pt_order_append(L, l->table, l->waiting);
-  if (l->seen == MAYBE_EQUAL)
-    store_in_order(L, l->table, l->waiting);
-  else
-    for (int i = l->waiting; i > 0; i--)
-      lua_rawset(L, l->table);
+  store_in_order(L, l->table, l->waiting);
 }
 
 static void store_items(lua_State *L, const level *l, int spare,
@@ -416,7 +400,6 @@ static void store_chunk(lua_State *L, level *l, const pt_decoder *d) {
   store_waiting(L, l, CHUNK, d);
   l->n += l->waiting;
   l->waiting = 0;
-  l->seen = 0;
 }
 
 static segment *push_segment(lua_State *L, segment *outer) {
@@ -499,7 +482,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
   int last = 0; /* stack slots up to this index are reserved */
   int depth = 0;
   size_t values = d->values;
-  level l = {0, 0, lua_gettop(L), 0, ']', 0};
+  level l = {0, lua_gettop(L), 0, ']', 0};
   segment first, *around = &first;
   for (;;) { /* p is at the beginning of a member */
     int c;
@@ -534,7 +517,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       }
       around->levels[depth++ % LEVELS] = l;
       lua_pushnil(L);
-      l = (level){0, 0, top + 1, 0, c + 2, 0};
+      l = (level){0, top + 1, 0, c + 2, 0};
       p++;
       if (peek(&p, end) != l.close)
         continue;

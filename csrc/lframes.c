@@ -14,11 +14,6 @@
 
 #define CLASS "pintle.frames"
 
-#define HEADER_LIMIT (8 * 1024)
-#define MESSAGE_LIMIT (64 * 1024 * 1024)
-
-static const char *const framings[] = {"auto", "line", "header", NULL};
-
 typedef struct frames {
   pt_framing framing;
   pt_buf in;
@@ -101,7 +96,7 @@ static int frames_next(lua_State *L) {
 
 /* frames:framing() -> string */
 static int frames_framing(lua_State *L) {
-  lua_pushstring(L, framings[check_frames(L)->framing.mode]);
+  lua_pushstring(L, pt_frame_modes[check_frames(L)->framing.mode]);
   return 1;
 }
 
@@ -122,9 +117,9 @@ static size_t opt_limit(lua_State *L, int arg, lua_Integer usual) {
 
 /* core.frames(framing, message_limit, header_limit) -> frames */
 static int core_frames(lua_State *L) {
-  int mode = luaL_checkoption(L, 1, NULL, framings);
-  size_t message = opt_limit(L, 2, MESSAGE_LIMIT);
-  size_t header = opt_limit(L, 3, HEADER_LIMIT);
+  int mode = luaL_checkoption(L, 1, NULL, pt_frame_modes);
+  size_t message = opt_limit(L, 2, PT_FRAME_BODY_LIMIT);
+  size_t header = opt_limit(L, 3, PT_FRAME_HEADER_LIMIT);
   frames *f = lua_newuserdatauv(L, sizeof *f, 0);
   memset(f, 0, sizeof *f);
   pt_frame_init(&f->framing, (pt_frame_mode)mode, header, message);

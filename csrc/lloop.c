@@ -241,12 +241,6 @@ void pt_loop_unwatch(lua_State *L, pt_loop *lp, int fd) {
   lua_pop(L, 2);
 }
 
-static const char *kind_of(int err) {
-  if (err == EBADF)
-    return "closed";
-  return err == ENOMEM || err == ENOSPC ? "full" : "invalid";
-}
-
 /* loop.watch(fd, events, watcher) -> true | nil, msg, kind, errno */
 static int loop_watch(lua_State *L) {
   static const char *const names[] = {"", "r", "w", "rw", NULL};
@@ -256,8 +250,9 @@ static int loop_watch(lua_State *L) {
   luaL_checktype(L, 3, LUA_TTABLE);
   err = pt_loop_watch(L, lp, fd, events, 3);
   if (err != 0)
-    return pt_fail_errno(L, err, kind_of(err), "cannot watch descriptor %d",
-                         fd);
+    return pt_fail_errno(L, err,
+                         pt_kind_of(err, err == EBADF ? "closed" : "invalid"),
+                         "cannot watch descriptor %d", fd);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -617,12 +612,8 @@ static void make_values(lua_State *L, pt_loop *lp) {
     lua_newtable(L);
     lp->values[i] = luaL_ref(L, LUA_REGISTRYINDEX);
   }
-  pt_loop_push(L, lp, PT_LOOP_PEERS);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "v");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-  lua_pop(L, 1);
+  pt_push_weak_table(L, "v");
+  pt_loop_set(L, lp, PT_LOOP_PEERS);
 }
 
 static pt_loop *make_loop(lua_State *L) {

@@ -11,8 +11,6 @@
 #include "lfd.h"
 #include "lsend.h"
 
-#define HEADER_LIMIT (8 * 1024)
-#define MESSAGE_LIMIT (64 * 1024 * 1024)
 #define QUEUE_LIMIT (64 * 1024 * 1024)
 #define CALL_LIMIT (64 * 1024)
 #define TEXT_LIMIT 1024
@@ -27,13 +25,6 @@ static void bad_option(lua_State *L, const char *name, const char *expected) {
   luaL_error(L, "stream option '%s': %s expected, got %s", name, expected,
              luaL_typename(L, -1));
 }
-
-static const char *const option_names[] = {
-    "read",    "write",        "framing",  "json",   "raw",
-    "ids",     "extra",        "header",   "others", "limits",
-    "ordered", "big_integers", "repeated", NULL};
-static const char *const limit_names[] = {
-    "header", "message", "nesting", "queue", "calls", "text", "values", NULL};
 
 /* Returns a limit of the table on top, or its default if that is nil. */
 static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
@@ -54,14 +45,12 @@ static size_t get_limit(lua_State *L, const char *name, lua_Integer usual,
 
 static void get_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
   lua_Integer many = INT32_MAX;
-  if (lua_getfield(L, 1, "limits") != LUA_TNIL) {
-    if (lua_type(L, -1) != LUA_TTABLE)
-      bad_option(L, "limits", "table");
-    pt_check_names(L, lua_gettop(L), limit_names, "stream limits");
-  }
+  int type = lua_getfield(L, 1, "limits");
+  if (type != LUA_TNIL && type != LUA_TTABLE)
+    bad_option(L, "limits", "table");
   pt_frame_init(&p->input.framing, mode,
-                get_limit(L, "header", HEADER_LIMIT, 1 << 24),
-                get_limit(L, "message", MESSAGE_LIMIT, many));
+                get_limit(L, "header", PT_FRAME_HEADER_LIMIT, 1 << 24),
+                get_limit(L, "message", PT_FRAME_BODY_LIMIT, many));
   p->codec.style.depth =
       (int)get_limit(L, "nesting", PT_JSON_DEPTH, PT_JSON_MAX_DEPTH);
   p->limits.queue = get_limit(L, "queue", QUEUE_LIMIT, many);
@@ -71,21 +60,17 @@ static void get_limits(lua_State *L, pt_peer *p, pt_frame_mode mode) {
   lua_pop(L, 1);
 }
 
-/* The names of pt_frame_mode. */
-static const char *const framing_names[] = {"auto", "line", "header"};
-
 static pt_frame_mode get_framing(lua_State *L) {
   const char *name;
-  int i;
+  int i = 0;
   lua_getfield(L, 1, "framing");
   name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-  for (i = 0; i < 3; i++)
-    if (strcmp(name, framing_names[i]) == 0) {
-      lua_pop(L, 1);
-      return (pt_frame_mode)i;
-    }
-  bad_option(L, "framing", "\"header\", \"line\" or \"auto\"");
-  return PT_FRAME_AUTO;
+  while (pt_frame_modes[i] != NULL && strcmp(name, pt_frame_modes[i]) != 0)
+    i++;
+  if (pt_frame_modes[i] == NULL)
+    bad_option(L, "framing", "\"header\", \"line\" or \"auto\"");
+  lua_pop(L, 1);
+  return (pt_frame_mode)i;
 }
 
 /* Stores the function `name` of the codec on top. */
@@ -273,13 +258,10 @@ static int peer_others(lua_State *L) {
 /* stream:set_envelope{ ids, extra, header, ordered, big_integers, repeated }
 ** -> true | nil, msg, kind */
 static int peer_set_envelope(lua_State *L) {
-  static const char *const names[] = {
-      "ids", "extra", "header", "ordered", "big_integers", "repeated", NULL};
   pt_peer *p = pt_peer_check(L, 1);
   const char *wrong = NULL;
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
-  pt_check_names(L, 2, names, "stream:set_envelope");
   if (p->input.is_reading)
     return luaL_error(L, "a message is being read");
   set_form(L, p, 1, 2);
@@ -406,7 +388,7 @@ static int peer_fds(lua_State *L) {
 
 /* stream:framing() -> "header" | "line" | "auto" */
 static int peer_framing(lua_State *L) {
-  lua_pushstring(L, framing_names[pt_peer_check(L, 1)->input.framing.mode]);
+  lua_pushstring(L, pt_frame_modes[pt_peer_check(L, 1)->input.framing.mode]);
   return 1;
 }
 
@@ -545,7 +527,6 @@ static int core_peer(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   luaL_checktype(L, 3, LUA_TTABLE);
   lua_settop(L, 3);
-  pt_check_names(L, 1, option_names, "stream options");
   p = pt_peer_new(L, lua_touserdata(L, lua_upvalueindex(1)), methods);
   pt_call_init(p);
   p->to_read.run = pt_dispatch_read_link;

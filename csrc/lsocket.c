@@ -251,18 +251,9 @@ static place get_place(lua_State *L, int least_port) {
   return p;
 }
 
-static const char *kind_of(int err, const char *usual) {
-  static const int full[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, EADDRINUSE};
-  size_t i;
-  for (i = 0; i < sizeof full / sizeof full[0]; i++)
-    if (err == full[i])
-      return "full";
-  return usual;
-}
-
 static int fail_at_place(lua_State *L, const place *p, const char *what,
                          int err, const char *kind) {
-  kind = kind_of(err, kind);
+  kind = pt_kind_of(err, kind);
   if (p->path != NULL)
     return pt_fail_errno(L, err, kind, "cannot %s \"%s\"", what, p->path);
   if (p->reason != NULL)
@@ -276,12 +267,10 @@ static int fail_at_place(lua_State *L, const place *p, const char *what,
 
 /* core.connect(options) -> fd, pending | nil, msg, kind, errno */
 static int core_connect(lua_State *L) {
-  static const char *const names[] = {"path", "host", "port", NULL};
   int fd, pending;
   pt_fd *f;
   place p;
   luaL_checktype(L, 1, LUA_TTABLE);
-  pt_check_names(L, 1, names, "connect options");
   p = get_place(L, 1);
   if (p.path == NULL && (p.host == NULL || p.port == -1))
     luaL_error(L, "a path, or a host and port expected");
@@ -308,13 +297,10 @@ static int core_connected(lua_State *L) {
 
 /* core.listen(options) -> fd | nil, msg, kind, errno */
 static int core_listen(lua_State *L) {
-  static const char *const names[] = {"path", "mode",    "host",
-                                      "port", "backlog", NULL};
   int fd, mode, backlog;
   pt_fd *f;
   place p;
   luaL_checktype(L, 1, LUA_TTABLE);
-  pt_check_names(L, 1, names, "listen options");
   p = get_place(L, 0);
   p.host = p.host != NULL ? p.host : HOST;
   p.port = p.port != -1 ? p.port : 0;
@@ -341,7 +327,7 @@ static int core_accept(lua_State *L) {
     return 1;
   }
   if (fd < 0)
-    return pt_fail_errno(L, -fd, kind_of(-fd, "invalid"), "cannot accept");
+    return pt_fail_errno(L, -fd, pt_kind_of(-fd, "invalid"), "cannot accept");
   f->fd = fd;
   pt_ignore_sigpipe();
   return 1;

@@ -240,12 +240,6 @@ static int event_is_set(lua_State *L) {
   return 1;
 }
 
-/* Returns the values that the task was resumed with. */
-static int return_results(lua_State *L, int status, lua_KContext before) {
-  (void)status;
-  return lua_gettop(L) - (int)before;
-}
-
 /* Adds the task to the end of the event's list, so that tasks wake in the order
 ** in which they began to wait. */
 static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
@@ -299,7 +293,7 @@ static int event_wait(lua_State *L) {
     return pt_loop_turn_until(L, lp, e, due) == LUA_OK ? end_wait(L, e)
                                                        : lua_error(L);
   join_event(L, t, e, due);
-  return pt_task_wait(L, t, 3, return_results);
+  return pt_task_wait(L, t, 3, pt_return_above);
 }
 
 /* A task that waits for an event keeps the event alive: it is on the stack of

@@ -136,9 +136,6 @@ describe("a stream with wrong options", function()
         assert_misuse("'" .. limit .. "'", { limits = { [limit] = value } })
       end
     end
-    assert_misuse("'depth'", { limits = { depth = 1 } })
-    assert_misuse("'frames'", { frames = "line" })
-    assert_misuse("every key must be a name", { "line" })
   end)
 
   it("reports a missing or closed descriptor", function()

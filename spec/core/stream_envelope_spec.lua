@@ -132,7 +132,6 @@ describe("set_envelope", function()
       ["'extra': names and plain values"] = { header = "content-length: ", extra = { version = {} } },
       [ [[extra'["\xff"]: invalid UTF-8]] ] = { header = "content-length: ", extra = { ["\xff"] = 1 } },
       ["stream option 'extra'"] = { header = "content-length: ", extra = { version = 0 / 0 } },
-      ["unknown name 'framing'"] = { ids = "string", framing = "line" },
       ["table expected"] = 1,
     } do
       assert.error_matches(function() stream:set_envelope(ways) end, message, 1, true)
