@@ -125,8 +125,7 @@ const char *pt_check_option(lua_State *L, int index, const char *name) {
 const char *pt_kind_of(int err, const char *usual) {
   static const int full[] = {EMFILE, ENFILE,  ENOMEM,
                              ENOSPC, ENOBUFS, EADDRINUSE};
-  size_t i;
-  for (i = 0; i < sizeof full / sizeof full[0]; i++)
+  for (size_t i = 0; i < sizeof full / sizeof full[0]; i++)
     if (err == full[i])
       return "full";
   return usual;
@@ -183,8 +182,7 @@ static const part parts[] = {
 /* __index of the module: (module, name). Opens the part that has this name. */
 static int open_part(lua_State *L) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
-  size_t i;
-  for (i = 0; i < sizeof parts / sizeof parts[0]; i++)
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
     if (has_name(parts[i].names, name)) {
       lua_pushvalue(L, 1);
       parts[i].open(L);

@@ -94,7 +94,7 @@ static int has_glued_prefix(const char *name, size_t len) {
 }
 
 int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
-  size_t n = 0, i;
+  size_t n = 0;
   while (n < len && is_name_byte(line[n]))
     n++;
   if (n == 0 || n == len || line[n] != ':' || has_glued_prefix(line, n))
@@ -104,7 +104,7 @@ int pt_header_parse(const char *line, size_t len, pt_header_field *field) {
   field->value = line + n + 1;
   field->value_len = len - n - 1;
   field->not_ascii = 0;
-  for (i = 0; i < field->value_len; i++)
+  for (size_t i = 0; i < field->value_len; i++)
     field->not_ascii |= (unsigned char)field->value[i] >= 0x80;
   trim_spaces(&field->value, &field->value_len);
   return 1;

@@ -61,12 +61,12 @@ int pt_fd_make_private(int fd) {
 
 /* Makes both ends private, or closes both. Returns 0 or an error number. */
 static int make_both_private(int ends[2]) {
-  int err = 0, i;
-  for (i = 0; i < 2; i++) {
+  int err = 0;
+  for (int i = 0; i < 2; i++) {
     ends[i] = pt_fd_make_private(ends[i]);
     err = ends[i] == -1 ? errno : err;
   }
-  for (i = 0; i < 2 && err != 0; i++)
+  for (int i = 0; i < 2 && err != 0; i++)
     pt_fd_close(&ends[i]);
   return err;
 }

@@ -8,8 +8,8 @@
 
 /* Returns four hexadecimal digits as a number, -1 if they are not digits. */
 static int hex4(const char *p) {
-  int value = 0, i;
-  for (i = 0; i < 4; i++) {
+  int value = 0;
+  for (int i = 0; i < 4; i++) {
     int c = p[i] | 0x20;
     if (p[i] >= '0' && p[i] <= '9')
       value = value * 16 + (p[i] - '0');

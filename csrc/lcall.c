@@ -47,8 +47,7 @@ void pt_call_complete(lua_State *L, void *waiter, int soon) {
 
 static double find_earliest_deadline(const pt_pending *calls) {
   double earliest = HUGE_VAL;
-  size_t slot;
-  for (slot = 0; slot < calls->slots; slot++)
+  for (size_t slot = 0; slot < calls->slots; slot++)
     if (calls->calls[slot].id != 0 && calls->calls[slot].due < earliest)
       earliest = calls->calls[slot].due;
   return earliest;
@@ -62,9 +61,8 @@ static void fire_overdue(lua_State *L, pt_alarm *a) {
   pt_peer *p = PT_CONTAINER(pt_peer, overdue, a);
   pt_pending *calls = &p->pending;
   double now = pt_clock_now(), next;
-  size_t slot;
   pt_loop_set_alarm(p->loop, a, now);
-  for (slot = 0; slot < calls->slots; slot++) {
+  for (size_t slot = 0; slot < calls->slots; slot++) {
     void *waiter = calls->calls[slot].waiter;
     if (calls->calls[slot].id == 0 || calls->calls[slot].due > now)
       continue;
@@ -220,9 +218,8 @@ static void take_event(pt_loop *lp, pt_event *e) {
 /* Pushes the values of the event, clears them, and puts the event back into the
 ** list of spare events. */
 static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
-  int i;
   pt_loop_push_kept(L, e->ref);
-  for (i = 1; i <= 2; i++) {
+  for (int i = 1; i <= 2; i++) {
     lua_getiuservalue(L, -i, i);
     lua_pushnil(L);
     lua_setiuservalue(L, -i - 2, i);
@@ -462,10 +459,9 @@ int pt_call_complete_id(lua_State *L) {
 int pt_call_fail_all(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
   pt_pending *calls = &p->pending;
-  size_t slot;
   lua_settop(L, 2);
   p->fails_calls = 1;
-  for (slot = 0; slot < calls->slots && calls->count > 0; slot++) {
+  for (size_t slot = 0; slot < calls->slots && calls->count > 0; slot++) {
     void *waiter = calls->calls[slot].waiter;
     if (calls->calls[slot].id == 0)
       continue;

@@ -607,8 +607,7 @@ static int loop_gc(lua_State *L) {
 
 /* Each value is a table until it is set: a registry reference needs a value. */
 static void make_values(lua_State *L, pt_loop *lp) {
-  int i;
-  for (i = 0; i < PT_LOOP_VALUES; i++) {
+  for (int i = 0; i < PT_LOOP_VALUES; i++) {
     lua_newtable(L);
     lp->values[i] = luaL_ref(L, LUA_REGISTRYINDEX);
   }

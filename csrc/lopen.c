@@ -403,9 +403,8 @@ static int peer_stats(lua_State *L) {
       {"noise", p->counts.noise},       {"noise_bytes", p->counts.noise_bytes},
       {"stray", p->counts.stray},       {"invalid", p->counts.invalid},
   };
-  size_t i;
   lua_createtable(L, 0, sizeof counts / sizeof *counts);
-  for (i = 0; i < sizeof counts / sizeof *counts; i++) {
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     lua_pushinteger(L, counts[i].value);
     lua_setfield(L, -2, counts[i].name);
   }

@@ -31,7 +31,7 @@ static size_t slot_of(const pt_pending *p, int64_t id) {
 /* Doubles the ring. */
 static void grow_ring(lua_State *L, pt_pending *p) {
   pt_pending_call *old = p->calls;
-  size_t old_slots = p->slots, i;
+  size_t old_slots = p->slots;
   size_t slots = old_slots > 0 ? old_slots * 2 : 16;
   pt_pending_call *calls = pt_reallocate(L, NULL, 0, slots * sizeof *calls);
   if (calls == NULL)
@@ -39,7 +39,7 @@ static void grow_ring(lua_State *L, pt_pending *p) {
   memset(calls, 0, slots * sizeof *calls);
   p->calls = calls;
   p->slots = slots;
-  for (i = 0; i < old_slots; i++)
+  for (size_t i = 0; i < old_slots; i++)
     if (old[i].id != 0)
       calls[slot_of(p, old[i].id)] = old[i];
   pt_reallocate(L, old, old_slots * sizeof *old, 0);

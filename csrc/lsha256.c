@@ -72,12 +72,11 @@ static void mix(uint32_t v[8], uint32_t word) {
 
 static void take_block(sha256 *s, const unsigned char *block) {
   uint32_t w[64], v[8];
-  int i;
   expand(w, block);
   memcpy(v, s->hash, sizeof v);
-  for (i = 0; i < 64; i++)
+  for (int i = 0; i < 64; i++)
     mix(v, constants[i] + w[i]);
-  for (i = 0; i < 8; i++)
+  for (int i = 0; i < 8; i++)
     s->hash[i] += v[i];
 }
 
@@ -101,8 +100,7 @@ static void finish_digest(sha256 *s) {
   static const unsigned char padding[BLOCK] = {0x80};
   uint64_t bits = s->bytes * 8;
   unsigned char length[8];
-  int i;
-  for (i = 0; i < 8; i++)
+  for (int i = 0; i < 8; i++)
     length[i] = (unsigned char)(bits >> (56 - 8 * i));
   add_data(s, padding, 1 + (119 - s->bytes % 64) % 64);
   add_data(s, length, sizeof length);

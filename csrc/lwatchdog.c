@@ -220,8 +220,7 @@ static void return_signal(void) {
 
 /* Called in a forked process before any other code. */
 static void forget_timers(void) {
-  int i;
-  for (i = 0; i < TICKERS; i++)
+  for (int i = 0; i < TICKERS; i++)
     tickers[i].process = 0;
 }
 
@@ -573,11 +572,11 @@ static void set_callback(lua_State *L, int arg, int value) {
 static int core_watchdog(lua_State *L) {
   watch *w = lua_touserdata(L, lua_upvalueindex(1));
   double interval = luaL_optnumber(L, 3, INTERVAL);
-  int err = 0, i;
+  int err = 0;
   luaL_argcheck(L, interval >= LEAST && interval <= MOST, 3,
                 "from 0.001 to 3600 seconds expected");
   lua_settop(L, 2);
-  for (i = 1; i <= 2; i++)
+  for (int i = 1; i <= 2; i++)
     if (!lua_isnil(L, i))
       luaL_checktype(L, i, LUA_TFUNCTION);
   if (lua_isnil(L, 1))
