@@ -74,7 +74,7 @@ const char *pt_check_text(lua_State *L, int arg) {
   return s;
 }
 
-static int has_name(const char *const names[], const char *name) {
+static int list_has_name(const char *const names[], const char *name) {
   while (*names != NULL && strcmp(*names, name) != 0)
     names++;
   return *names != NULL;
@@ -85,7 +85,7 @@ void pt_check_names(lua_State *L, int index, const char *const names[],
   for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING)
       luaL_error(L, "%s: every key must be a name", what);
-    if (!has_name(names, lua_tostring(L, -2)))
+    if (!list_has_name(names, lua_tostring(L, -2)))
       luaL_error(L, "%s: unknown name '%s'", what, lua_tostring(L, -2));
   }
 }
@@ -183,7 +183,7 @@ static const part parts[] = {
 static int open_part(lua_State *L) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-    if (has_name(parts[i].names, name)) {
+    if (list_has_name(parts[i].names, name)) {
       lua_pushvalue(L, 1);
       parts[i].open(L);
       lua_pushvalue(L, 2);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define USUAL_DIGITS 12 /* digits of a length that take_usual_header accepts */
+#define USUAL_DIGITS 12 /* digits of a length that read_usual_header accepts */
 
 const char *const pt_frame_modes[] = {"auto", "line", "header", NULL};
 
@@ -29,26 +29,28 @@ void pt_frame_init(pt_framing *f, pt_frame_mode mode, size_t header_limit,
   f->body_limit = body_limit;
 }
 
-static pt_frame_result need_more(pt_frame_found *found, size_t used,
-                                 size_t need) {
+static pt_frame_result need_more_bytes(pt_frame_found *found, size_t used,
+                                       size_t need) {
   found->used = used;
   found->need = need;
   return PT_FRAME_MORE;
 }
 
-static pt_frame_result set_found(pt_frame_found *found, pt_frame_result result,
-                                 const char *text, size_t len, size_t used) {
+static pt_frame_result set_found_frame(pt_frame_found *found,
+                                       pt_frame_result result, const char *text,
+                                       size_t len, size_t used) {
   found->text = text;
   found->len = len;
   found->used = used;
   return result;
 }
 
-static pt_frame_result set_bad(pt_frame_found *found, const char *what,
-                               uint64_t number, const input *in, size_t used) {
+static pt_frame_result set_bad_frame(pt_frame_found *found, const char *what,
+                                     uint64_t number, const input *in,
+                                     size_t used) {
   found->what = what;
   found->number = number;
-  return set_found(found, PT_FRAME_BAD, in->bytes, used, used);
+  return set_found_frame(found, PT_FRAME_BAD, in->bytes, used, used);
 }
 
 /* ====== Header fields ====== */
@@ -116,7 +118,8 @@ int pt_header_is(const pt_header_field *field, const char *name) {
 
 /* Reads the value as a length. Returns NULL, or the reason why it is not one.
 */
-static const char *length_of(const pt_header_field *field, uint64_t *length) {
+static const char *parse_content_length(const pt_header_field *field,
+                                        uint64_t *length) {
   size_t i;
   *length = 0;
   for (i = 0; i < field->value_len; i++) {
@@ -133,7 +136,7 @@ static const char *length_of(const pt_header_field *field, uint64_t *length) {
 /* Whether a Content-Type has no charset, or utf-8 in any spelling: the value
 ** after "charset=", up to the next ';'. Some peers quote the whole content type
 ** or the charset. */
-static int is_utf8(const pt_header_field *field) {
+static int has_utf8_charset(const pt_header_field *field) {
   const char *p = field->value, *end = p + field->value_len, *stop;
   while (p < end && matching_prefix(p, (size_t)(end - p), "charset=") < 8)
     p++;
@@ -182,7 +185,7 @@ static size_t cut_junk(const char *junk, size_t len) {
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Stores the beginning of a message over the limit, for its report. */
-static void keep_start(pt_framing *f, const char *bytes, size_t len) {
+static void keep_message_start(pt_framing *f, const char *bytes, size_t len) {
   size_t n = min_size(len, sizeof f->start - f->start_len);
   memcpy(f->start + f->start_len, bytes, n);
   f->start_len += n;
@@ -195,14 +198,14 @@ static void start_skimming(pt_framing *f, uint64_t size) {
   pt_skim_begin(&f->skim);
 }
 
-static pt_frame_result too_long(pt_framing *f, pt_frame_found *found,
-                                int is_line, size_t used) {
+static pt_frame_result report_too_long(pt_framing *f, pt_frame_found *found,
+                                       int is_line, size_t used) {
   found->what = is_line ? "line is longer than the limit of"
                         : "message is longer than the limit of";
   found->number = f->body_limit;
   found->size = f->size;
   found->skim = &f->skim;
-  return set_found(found, PT_FRAME_BAD, f->start, f->start_len, used);
+  return set_found_frame(found, PT_FRAME_BAD, f->start, f->start_len, used);
 }
 
 /* Counts how many of these bytes belong to the refused message. Sets `*ends` if
@@ -223,7 +226,7 @@ static size_t skim_skipped(pt_framing *f, const input *in, size_t len,
                            int is_last) {
   size_t used = len > 0 ? pt_skim_read(&f->skim, in->bytes, len) : 0;
   if (!f->skip_line && used > 0)
-    keep_start(f, in->bytes, used);
+    keep_message_start(f, in->bytes, used);
   if (used == len && is_last && (len == 0 || !f->skim.has_report))
     pt_skim_end(&f->skim);
   f->is_skimming = !f->skim.is_done && !(used == len && is_last);
@@ -242,8 +245,8 @@ static pt_frame_result skip_refused(pt_framing *f, const input *in,
   else
     f->skip -= used;
   if (was_skimming && f->skim.has_report)
-    return too_long(f, found, is_line, used);
-  return need_more(found, used, 0);
+    return report_too_long(f, found, is_line, used);
+  return need_more_bytes(found, used, 0);
 }
 
 /* ====== Lines ====== */
@@ -284,90 +287,92 @@ static pt_frame_result scan_line(pt_framing *f, const input *in,
     f->seen = 0;
     start_skimming(f, 0);
     /* at most the limit, so that the result does not depend on the split */
-    keep_start(f, in->bytes, f->body_limit);
+    keep_message_start(f, in->bytes, f->body_limit);
     return skip_refused(f, in, found);
   }
   if (used == 0)
-    return need_more(found, 0, 0);
+    return need_more_bytes(found, 0, 0);
   if (is_blank(in->bytes, len))
-    return need_more(found, used, 0);
-  return set_found(found, PT_FRAME_MESSAGE, in->bytes, len, used);
+    return need_more_bytes(found, used, 0);
+  return set_found_frame(found, PT_FRAME_MESSAGE, in->bytes, len, used);
 }
 
 /* ====== Header blocks ====== */
 
-static void forget_block(pt_framing *f) {
+static void forget_header_block(pt_framing *f) {
   f->seen = f->block = f->header = 0;
   f->lines = f->fields = f->has_length = f->refused = 0;
   f->wrong = NULL;
 }
 
 /* Reports the bytes up to `used` as noise. */
-static pt_frame_result set_noise(pt_framing *f, const input *in, size_t used,
-                                 pt_frame_found *found) {
+static pt_frame_result set_noise_frame(pt_framing *f, const input *in,
+                                       size_t used, pt_frame_found *found) {
   size_t len = used;
   while (len > 0 && (in->bytes[len - 1] == '\n' || in->bytes[len - 1] == '\r'))
     len--;
-  forget_block(f);
-  return set_found(found, PT_FRAME_NOISE, in->bytes, len, used);
+  forget_header_block(f);
+  return set_found_frame(found, PT_FRAME_NOISE, in->bytes, len, used);
 }
 
 /* Records an error of the block. The first one is reported. */
-static void set_wrong(pt_framing *f, const char *what) {
+static void note_header_error(pt_framing *f, const char *what) {
   if (f->wrong == NULL) {
     f->wrong = what;
     f->wrong_line = f->lines;
   }
 }
 
-static void take_length(pt_framing *f, const pt_header_field *field) {
+static void read_content_length(pt_framing *f, const pt_header_field *field) {
   uint64_t length;
-  const char *wrong = length_of(field, &length);
+  const char *wrong = parse_content_length(field, &length);
   if (wrong != NULL)
-    set_wrong(f, wrong);
+    note_header_error(f, wrong);
   else if (f->has_length && f->length != length)
-    set_wrong(f, "Content-Length is given twice and differs, header line");
+    note_header_error(f,
+                      "Content-Length is given twice and differs, header line");
   else
     f->length = length;
   f->has_length = f->has_length || wrong == NULL;
 }
 
-static void take_field(pt_framing *f, const pt_header_field *field) {
+static void read_header_field(pt_framing *f, const pt_header_field *field) {
   f->fields++;
   if (field->not_ascii)
-    set_wrong(f, "a byte that is not ASCII, header line");
+    note_header_error(f, "a byte that is not ASCII, header line");
   else if (pt_header_is(field, "content-length"))
-    take_length(f, field);
-  else if (pt_header_is(field, "content-type") && !is_utf8(field))
-    set_wrong(f, "Content-Type has a charset other than utf-8, header line");
+    read_content_length(f, field);
+  else if (pt_header_is(field, "content-type") && !has_utf8_charset(field))
+    note_header_error(
+        f, "Content-Type has a charset other than utf-8, header line");
 }
 
 /* Drops a refused block and, if its length is known, its body. */
-static void drop_block(pt_framing *f) {
+static void drop_header_block(pt_framing *f) {
   uint64_t length = f->has_length ? f->length : 0;
-  forget_block(f);
+  forget_header_block(f);
   f->skip = length;
 }
 
 /* Handles the end of a block: its body follows, or the block is refused. */
-static pt_frame_result end_block(pt_framing *f, const input *in, size_t used,
-                                 pt_frame_found *found) {
+static pt_frame_result end_header_block(pt_framing *f, const input *in,
+                                        size_t used, pt_frame_found *found) {
   const char *wrong = f->wrong;
   uint64_t line = wrong != NULL ? (uint64_t)f->wrong_line : 0;
   if (f->refused) {
-    drop_block(f);
-    return need_more(found, used, 0);
+    drop_header_block(f);
+    return need_more_bytes(found, used, 0);
   }
   if (wrong == NULL && !f->has_length)
     wrong = "header has no Content-Length";
   if (wrong != NULL) {
-    drop_block(f);
-    return set_bad(found, wrong, line, in, used);
+    drop_header_block(f);
+    return set_bad_frame(found, wrong, line, in, used);
   }
   if (f->length > f->body_limit) {
-    drop_block(f);
+    drop_header_block(f);
     start_skimming(f, f->skip);
-    return need_more(found, used, 0);
+    return need_more_bytes(found, used, 0);
   }
   f->header = used;
   return PT_FRAME_MESSAGE;
@@ -381,35 +386,36 @@ static pt_frame_result handle_junk_line(pt_framing *f, const input *in,
                                         pt_frame_found *found) {
   size_t glued;
   if (f->has_length && !f->refused) {
-    set_wrong(f, "not \"name: value\", header line");
+    note_header_error(f, "not \"name: value\", header line");
     f->block = used;
     return PT_FRAME_MORE;
   }
   glued = find_length(in->bytes + start, used - start);
-  return set_noise(f, in, glued > 0 ? start + glued : used, found);
+  return set_noise_frame(f, in, glued > 0 ? start + glued : used, found);
 }
 
 /* Handles one complete line, from `start` to `used`. PT_FRAME_MORE with nothing
 ** used means: continue with the next line. */
-static pt_frame_result take_line(pt_framing *f, const input *in, size_t start,
-                                 size_t used, pt_frame_found *found) {
+static pt_frame_result read_header_line(pt_framing *f, const input *in,
+                                        size_t start, size_t used,
+                                        pt_frame_found *found) {
   pt_header_field field;
   size_t len = used - 1 - start;
   if (len > 0 && in->bytes[start + len - 1] == '\r')
     len--;
   f->lines++;
   if (len == 0 && (f->fields > 0 || f->refused))
-    return end_block(f, in, used, found);
+    return end_header_block(f, in, used, found);
   if (len == 0) { /* some peers write a newline after a body */
-    forget_block(f);
-    return need_more(found, used, 0);
+    forget_header_block(f);
+    return need_more_bytes(found, used, 0);
   }
   if (!pt_header_parse(in->bytes + start, len, &field))
     return handle_junk_line(f, in, start, used, found);
-  take_field(f, &field);
+  read_header_field(f, &field);
   if (f->refused) { /* the block was reported: its lines need not be kept */
     f->seen = 0;
-    return need_more(found, used, 0);
+    return need_more_bytes(found, used, 0);
   }
   f->block = used;
   return PT_FRAME_MORE;
@@ -426,15 +432,15 @@ static pt_frame_result refuse_over_limit(pt_framing *f, const input *in,
     used = cut_junk(in->bytes, f->header_limit);
     if (!again &&
         (f->mode == PT_FRAME_AUTO || !pt_header_parse(in->bytes, used, &field)))
-      return set_noise(f, in, used, found);
+      return set_noise_frame(f, in, used, found);
     f->skip_line = 1;
   }
   f->refused = 1;
   f->seen = f->block = 0;
   if (again)
-    return need_more(found, used, 0);
-  return set_bad(found, "header is longer than the limit of", f->header_limit,
-                 in, used);
+    return need_more_bytes(found, used, 0);
+  return set_bad_frame(found, "header is longer than the limit of",
+                       f->header_limit, in, used);
 }
 
 /* Handles input without a complete line. */
@@ -444,11 +450,11 @@ static pt_frame_result handle_partial_line(pt_framing *f, const input *in,
     return refuse_over_limit(f, in, found);
   f->seen = in->len;
   if (!in->at_end)
-    return need_more(found, 0, 0);
+    return need_more_bytes(found, 0, 0);
   if (f->fields == 0)
-    return set_noise(f, in, in->len, found);
-  forget_block(f);
-  return set_bad(found, "input ends inside a header", 0, in, in->len);
+    return set_noise_frame(f, in, in->len, found);
+  forget_header_block(f);
+  return set_bad_frame(found, "input ends inside a header", 0, in, in->len);
 }
 
 static pt_frame_result scan_block(pt_framing *f, const input *in,
@@ -460,7 +466,8 @@ static pt_frame_result scan_block(pt_framing *f, const input *in,
     pt_frame_result result;
     if (newline == NULL || (size_t)(newline - in->bytes) >= f->header_limit)
       return handle_partial_line(f, in, found);
-    result = take_line(f, in, start, (size_t)(newline - in->bytes) + 1, found);
+    result = read_header_line(f, in, start, (size_t)(newline - in->bytes) + 1,
+                              found);
     if (result != PT_FRAME_MORE || found->used > 0)
       return result;
   }
@@ -470,20 +477,20 @@ static pt_frame_result scan_body(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t header = f->header, length = (size_t)f->length;
   if (in->len - header >= length) {
-    forget_block(f);
-    return set_found(found, PT_FRAME_MESSAGE, in->bytes + header, length,
-                     header + length);
+    forget_header_block(f);
+    return set_found_frame(found, PT_FRAME_MESSAGE, in->bytes + header, length,
+                           header + length);
   }
   if (!in->at_end)
-    return need_more(found, 0, length - (in->len - header));
-  forget_block(f);
-  return set_bad(found, "input ends inside a message, bytes missing:",
-                 length - (in->len - header), in, in->len);
+    return need_more_bytes(found, 0, length - (in->len - header));
+  forget_header_block(f);
+  return set_bad_frame(found, "input ends inside a message, bytes missing:",
+                       length - (in->len - header), in, in->len);
 }
 
 /* Reads a header that is only "Content-Length: N", as nearly all are. Leaves
 ** any other header to scan_block. */
-static void take_usual_header(pt_framing *f, const input *in) {
+static void read_usual_header(pt_framing *f, const input *in) {
   static const char usual[] = "Content-Length: ";
   size_t i = sizeof usual - 1;
   uint64_t length = 0;
@@ -505,7 +512,7 @@ static void take_usual_header(pt_framing *f, const input *in) {
 static pt_frame_result scan_header(pt_framing *f, const input *in,
                                    pt_frame_found *found) {
   if (f->header == 0)
-    take_usual_header(f, in);
+    read_usual_header(f, in);
   if (f->header == 0) {
     pt_frame_result result = scan_block(f, in, found);
     if (result != PT_FRAME_MESSAGE)
@@ -544,8 +551,8 @@ static pt_frame_result scan_auto(pt_framing *f, const input *in,
   }
   if (used == 0)
     return handle_partial_line(f, in, found);
-  return is_blank(in->bytes, len) ? need_more(found, used, 0)
-                                  : set_noise(f, in, used, found);
+  return is_blank(in->bytes, len) ? need_more_bytes(found, used, 0)
+                                  : set_noise_frame(f, in, used, found);
 }
 
 /* ====== Scanning ====== */
@@ -555,7 +562,7 @@ pt_frame_result pt_frame_scan(pt_framing *f, const char *bytes, size_t len,
   input in = {bytes, len, at_end};
   memset(found, 0, sizeof *found);
   if (len == 0 && !(at_end && f->is_skimming))
-    return need_more(found, 0, 0);
+    return need_more_bytes(found, 0, 0);
   if (f->skip > 0 || f->skip_line)
     return skip_refused(f, &in, found);
   switch (f->mode) {

@@ -143,7 +143,7 @@ int pt_io_init(pt_io *io, int fd) {
 }
 
 /* Returns 0, or -1 with EAGAIN if the operation would wait. */
-static int check_ready(const pt_io *io, short events) {
+static int check_fd_ready(const pt_io *io, short events) {
   struct pollfd p = {.fd = io->fd, .events = events};
   if (poll(&p, 1, 0) != 0)
     return 0;
@@ -173,23 +173,23 @@ int pt_io_can_block(const pt_io *io) {
 #endif
 }
 
-static ssize_t read_once(pt_io *io, char *buffer, size_t len) {
+static ssize_t read_fd_once(pt_io *io, char *buffer, size_t len) {
   if (io->is_blocking)
     return read_without_waiting(io, buffer, len);
   if (io->is_socket)
     return recv(io->fd, buffer, len, MSG_DONTWAIT);
-  if (io->may_block && check_ready(io, POLLIN) == -1)
+  if (io->may_block && check_fd_ready(io, POLLIN) == -1)
     return -1;
   return read(io->fd, buffer, len);
 }
 
 /* If poll reports a blocking pipe as writable, it has room for PIPE_BUF bytes.
 */
-static ssize_t write_once(const pt_io *io, const char *bytes, size_t len) {
+static ssize_t write_fd_once(const pt_io *io, const char *bytes, size_t len) {
   if (io->is_socket)
     return send(io->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (io->may_block) {
-    if (check_ready(io, POLLOUT) == -1)
+    if (check_fd_ready(io, POLLOUT) == -1)
       return -1;
     if (len > PIPE_BUF)
       len = PIPE_BUF;
@@ -200,7 +200,7 @@ static ssize_t write_once(const pt_io *io, const char *bytes, size_t len) {
 ssize_t pt_io_read(pt_io *io, char *buffer, size_t len) {
   ssize_t n;
   do
-    n = read_once(io, buffer, len);
+    n = read_fd_once(io, buffer, len);
   while (n == -1 && errno == EINTR);
   return n;
 }
@@ -208,7 +208,7 @@ ssize_t pt_io_read(pt_io *io, char *buffer, size_t len) {
 ssize_t pt_io_write(const pt_io *io, const char *bytes, size_t len) {
   ssize_t n;
   do
-    n = write_once(io, bytes, len);
+    n = write_fd_once(io, bytes, len);
   while (n == -1 && errno == EINTR);
   return n;
 }

@@ -91,7 +91,7 @@ enum { PEER = 1, METHOD, PARAMS, OPTIONS, STREAM, ID, SECONDS, CALL = SECONDS };
 
 /* Reads options that contain only a timeout. Returns 0 for any other options;
 ** the policy handles those. */
-static int read_options(lua_State *L, double *seconds) {
+static int read_call_options(lua_State *L, double *seconds) {
   int is_plain = 1;
   if (lua_isnil(L, OPTIONS))
     return 1;
@@ -179,7 +179,7 @@ static int withdraw_call(pt_peer *p, int64_t id) {
 }
 
 /* Called when a task is stopped while it waits for an answer. */
-static void withdraw_for(lua_State *L, pt_task *t) {
+static void withdraw_call_of_task(lua_State *L, pt_task *t) {
   pt_peer *p = t->caller;
   if (!withdraw_call(p, t->call))
     return;
@@ -192,7 +192,7 @@ static void withdraw_for(lua_State *L, pt_task *t) {
 /* Returns an event for a call that turns the loop until it is answered. The
 ** event stays in the list of spare events until the request was queued, so that
 ** an error before that does not lose it. */
-static pt_event *find_event(lua_State *L, pt_loop *lp) {
+static pt_event *find_call_event(lua_State *L, pt_loop *lp) {
   pt_event *e = lp->spare_events;
   if (e == NULL) {
     e = pt_event_push(L, lp);
@@ -205,8 +205,8 @@ static pt_event *find_event(lua_State *L, pt_loop *lp) {
 }
 
 /* Removes the event from the list of spare events. It need not be the first:
-** nested calls may have added others since find_event. */
-static void take_event(pt_loop *lp, pt_event *e) {
+** nested calls may have added others since find_call_event. */
+static void take_call_event(pt_loop *lp, pt_event *e) {
   pt_event **at = &lp->spare_events;
   while (*at != NULL && *at != e)
     at = &(*at)->next;
@@ -217,7 +217,7 @@ static void take_event(pt_loop *lp, pt_event *e) {
 
 /* Pushes the values of the event, clears them, and puts the event back into the
 ** list of spare events. */
-static void leave_event(lua_State *L, pt_loop *lp, pt_event *e) {
+static void release_call_event(lua_State *L, pt_loop *lp, pt_event *e) {
   pt_loop_push_kept(L, e->ref);
   for (int i = 1; i <= 2; i++) {
     lua_getiuservalue(L, -i, i);
@@ -248,7 +248,7 @@ static int give_up_call(lua_State *L, pt_peer *p, const pt_task *t,
 static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
   pt_task *t = p->loop->current;
   int status = pt_loop_turn_until(L, p->loop, e, HUGE_VAL), is_set = e->is_set;
-  leave_event(L, p->loop, e);
+  release_call_event(L, p->loop, e);
   if (status == LUA_OK && is_set)
     return answer_call(L);
   lua_pop(L, 2);
@@ -257,7 +257,7 @@ static int call_turning(lua_State *L, pt_peer *p, pt_event *e) {
 
 /* Completes the bookkeeping of a queued call. Returns LUA_OK; with any other
 ** status the caller must withdraw the call, and the error is on top. */
-static int after_ask(lua_State *L, pt_peer *p, double due) {
+static int after_send_call(lua_State *L, pt_peer *p, double due) {
   note_deadline(p, due);
   if (p->spin > 0)
     p->loop->spin = p->spin;
@@ -267,7 +267,7 @@ static int after_ask(lua_State *L, pt_peer *p, double due) {
   return lua_pcall(L, 1, 0, 0);
 }
 
-static void push_seconds(lua_State *L, double seconds) {
+static void push_timeout(lua_State *L, double seconds) {
   if (seconds < HUGE_VAL)
     lua_pushnumber(L, seconds);
   else
@@ -275,10 +275,10 @@ static void push_seconds(lua_State *L, double seconds) {
 }
 
 /* Withdraws a call after an error, which is on top, and raises that error. */
-static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
+static int undo_call(lua_State *L, pt_peer *p, void *waiter) {
   withdraw_call(p, lua_tointeger(L, ID));
   if (pt_is_event(waiter)) {
-    leave_event(L, p->loop, waiter);
+    release_call_event(L, p->loop, waiter);
     lua_pop(L, 2);
   }
   return lua_error(L);
@@ -286,7 +286,7 @@ static int undo_ask(lua_State *L, pt_peer *p, void *waiter) {
 
 /* Queues the request for `waiter`. Returns 0, or the number of results that the
 ** call returns. If this raises, the call is not pending. */
-static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
+static int send_call(lua_State *L, pt_peer *p, void *waiter, double seconds) {
   pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
   if (p->fails_calls) {
     lua_pushnil(L);
@@ -299,10 +299,10 @@ static int ask(lua_State *L, pt_peer *p, void *waiter, double seconds) {
     return refuse_call(L);
   lua_settop(L, STREAM);
   lua_pushinteger(L, a.id);
-  push_seconds(L, seconds);
+  push_timeout(L, seconds);
   if (pt_is_event(waiter))
-    take_event(p->loop, waiter);
-  return after_ask(L, p, a.due) == LUA_OK ? 0 : undo_ask(L, p, waiter);
+    take_call_event(p->loop, waiter);
+  return after_send_call(L, p, a.due) == LUA_OK ? 0 : undo_call(L, p, waiter);
 }
 
 /* In a protected call: (stream). */
@@ -326,12 +326,12 @@ static void queue_call(lua_State *L, pt_peer *p) {
 
 /* Makes a call in a task that can yield: the waiter is the task. */
 static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
-  int failed = ask(L, p, t, seconds);
+  int failed = send_call(L, p, t, seconds);
   if (failed)
     return failed;
   t->caller = p;
   t->call = lua_tointeger(L, ID);
-  t->withdraw = withdraw_for;
+  t->withdraw = withdraw_call_of_task;
   queue_call(L, p);
   return pt_task_wait(L, t, 0, task_was_answered);
 }
@@ -339,8 +339,8 @@ static int call_in_task(lua_State *L, pt_peer *p, pt_task *t, double seconds) {
 /* Makes a call where yielding is not possible: turns the loop until an event is
 ** set. */
 static int call_outside(lua_State *L, pt_peer *p, double seconds) {
-  pt_event *e = find_event(L, p->loop);
-  int failed = ask(L, p, e, seconds);
+  pt_event *e = find_call_event(L, p->loop);
+  int failed = send_call(L, p, e, seconds);
   if (failed)
     return failed;
   pt_list_add(&p->loop->unwritten, &p->to_write);
@@ -349,7 +349,7 @@ static int call_outside(lua_State *L, pt_peer *p, double seconds) {
 
 /* Pushes the userdata of the Lua peer at index 1. The name of its field is the
 ** upvalue of the running function. */
-static pt_peer *push_stream(lua_State *L) {
+static pt_peer *push_stream_of_peer(lua_State *L) {
   luaL_checktype(L, PEER, LUA_TTABLE);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_rawget(L, PEER);
@@ -367,10 +367,10 @@ static int peer_call(lua_State *L) {
   pt_task *t;
   double seconds;
   lua_settop(L, OPTIONS);
-  p = push_stream(L);
+  p = push_stream_of_peer(L);
   check_method(L);
   seconds = p->timeout;
-  if (!read_options(L, &seconds))
+  if (!read_call_options(L, &seconds))
     return call_with_options(L);
   if (p->loop->current != NULL && p->loop->current->is_stopped) {
     lua_pushnil(L);
@@ -387,7 +387,7 @@ static int peer_notify(lua_State *L) {
   pt_ask a = {.peer = STREAM, .method = METHOD, .params = PARAMS};
   pt_peer *p;
   lua_settop(L, OPTIONS);
-  p = push_stream(L);
+  p = push_stream_of_peer(L);
   check_method(L);
   if (pt_send_notification(L, p, &a) != 0) {
     lua_pushnil(L);
@@ -403,7 +403,7 @@ static int peer_notify(lua_State *L) {
 }
 
 /* In a protected call: (event). */
-static int keep_event(lua_State *L) {
+static int keep_event_alive(lua_State *L) {
   pt_event *e = lua_touserdata(L, 1);
   if (e->ref == LUA_NOREF)
     e->ref = pt_loop_keep(L);
@@ -425,7 +425,7 @@ int pt_call_ask(lua_State *L) {
   failed = pt_send_request(L, p, &a);
   if (failed)
     return failed;
-  lua_pushcfunction(L, keep_event);
+  lua_pushcfunction(L, keep_event_alive);
   lua_pushvalue(L, 2);
   if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
     withdraw_call(p, a.id);

@@ -77,8 +77,8 @@ pt_decode_env pt_names_get(lua_State *L, int first) {
 
 /* Returns a name of up to seven bytes as a number, with its length in the
 ** highest byte. Bytes after the name may be read, up to `end`. */
-static inline uint64_t load_short(const char *text, size_t len,
-                                  const char *end) {
+static inline uint64_t load_short_name(const char *text, size_t len,
+                                       const char *end) {
   uint64_t word = 0;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   if (end - text >= 8)
@@ -92,10 +92,10 @@ static inline uint64_t load_short(const char *text, size_t len,
 
 /* Returns the name as numbers that identify it. Its length is 1 to
 ** PT_NAMES_LONGEST. */
-static inline pt_name to_name(const char *text, size_t len, const char *end) {
+static inline pt_name pack_name(const char *text, size_t len, const char *end) {
   pt_name name = {0, 0, 0, (unsigned char)len, 0};
   if (len < 8) {
-    name.first = load_short(text, len, end);
+    name.first = load_short_name(text, len, end);
   } else {
     name.first = pt_load8(text);
     name.last = pt_load8(text + len - 8);
@@ -105,14 +105,14 @@ static inline pt_name to_name(const char *text, size_t len, const char *end) {
   return name;
 }
 
-static inline int is_same(const pt_name *a, const pt_name *b) {
+static inline int is_same_name(const pt_name *a, const pt_name *b) {
   return a->first == b->first && a->len == b->len &&
          (b->len < 8 || (a->last == b->last && a->middle == b->middle));
 }
 
 /* Returns the slot of a name. With this multiplier nearly all names of
 ** JSON-RPC, MCP and JSON Schema have different slots. */
-static inline int slot_of(const pt_name *name) {
+static inline int name_slot(const pt_name *name) {
   uint64_t mixed =
       (name->first + name->last * 3) * UINT64_C(0x900c404b9d5093b5);
   return (int)(mixed >> (64 - PT_NAMES_SLOT_BITS));
@@ -122,9 +122,9 @@ static int is_watched(const pt_names *names, const char *text, size_t len) {
   pt_name name;
   if (len == 0 || len > PT_NAMES_LONGEST)
     return 0;
-  name = to_name(text, len, text + len);
+  name = pack_name(text, len, text + len);
   for (int i = 0; i < names->watched_count; i++)
-    if (is_same(&names->watched[i], &name))
+    if (is_same_name(&names->watched[i], &name))
       return 1;
   return 0;
 }
@@ -132,23 +132,22 @@ static int is_watched(const pt_names *names, const char *text, size_t len) {
 /* Pushes a name that is not in the cache, and adds it to the cache. */
 static void push_new_name(lua_State *L, const pt_decode_env *v,
                           const char *text, const pt_name *name) {
-  pt_name *kept = &v->names->slots[slot_of(name)];
+  pt_name *kept = &v->names->slots[name_slot(name)];
   lua_pushlstring(L, text, name->len);
   lua_pushvalue(L, -1);
-  lua_rawseti(L, v->strings, slot_of(name) + 1);
+  lua_rawseti(L, v->strings, name_slot(name) + 1);
   *kept = *name;
   kept->is_watched = (unsigned char)is_watched(v->names, text, name->len);
 }
 
 /* Pushes a name of 1 to PT_NAMES_LONGEST bytes as a Lua string, and returns its
 ** slot. Equal names have equal slots. */
-static inline PT_ALWAYS_INLINE int push_kept(lua_State *L,
-                                             const pt_decode_env *v,
-                                             const char *text, size_t len,
-                                             const char *end) {
-  pt_name name = to_name(text, len, end);
-  int slot = slot_of(&name);
-  if (is_same(&v->names->slots[slot], &name))
+static inline PT_ALWAYS_INLINE int
+push_cached_name(lua_State *L, const pt_decode_env *v, const char *text,
+                 size_t len, const char *end) {
+  pt_name name = pack_name(text, len, end);
+  int slot = name_slot(&name);
+  if (is_same_name(&v->names->slots[slot], &name))
     lua_rawgeti(L, v->strings, slot + 1);
   else
     push_new_name(L, v, text, &name);
@@ -158,7 +157,7 @@ static inline PT_ALWAYS_INLINE int push_kept(lua_State *L,
 void pt_names_push_name(lua_State *L, const pt_decode_env *v, const char *text,
                         size_t len, const char *end) {
   if (len > 0 && len <= PT_NAMES_LONGEST)
-    push_kept(L, v, text, len, end);
+    push_cached_name(L, v, text, len, end);
   else
     lua_pushlstring(L, text, len);
 }
@@ -185,7 +184,7 @@ static void add_watched(lua_State *L, pt_names *names) {
     return;
   luaL_argcheck(L, names->watched_count < PT_NAMES_MOST_WATCHED, 1,
                 "too many names are watched");
-  names->watched[names->watched_count++] = to_name(text, len, text + len);
+  names->watched[names->watched_count++] = pack_name(text, len, text + len);
   memset(names->slots, 0, sizeof names->slots);
 }
 
@@ -217,7 +216,7 @@ int pt_names_watch(lua_State *L) {
 
 /* Advances *p to the next byte that is not white space, and returns that byte;
 ** 0 at the end. */
-static inline int peek(const char **p, const char *end) {
+static inline int peek_byte(const char **p, const char *end) {
   if (*p < end && (unsigned char)**p > ' ')
     return (unsigned char)**p;
   *p = pt_json_space(*p, end);
@@ -226,7 +225,7 @@ static inline int peek(const char **p, const char *end) {
 
 /* Whether that byte is `expected`. Tests first for the usual case without white
 ** space. */
-static inline int is_next(const char **p, const char *end, char expected) {
+static inline int next_byte_is(const char **p, const char *end, char expected) {
   if (*p < end && **p == expected)
     return 1;
   *p = pt_json_space(*p, end);
@@ -280,7 +279,8 @@ static const char *push_any_number(lua_State *L, const char *p, pt_decoder *d) {
   return next;
 }
 
-static const char *push_other(lua_State *L, const char *p, pt_decoder *d) {
+static const char *push_other_scalar(lua_State *L, const char *p,
+                                     pt_decoder *d) {
   const char *next;
   if (*p == '-' || (*p >= '0' && *p <= '9'))
     return push_any_number(L, p, d);
@@ -300,7 +300,7 @@ static inline const char *push_scalar(lua_State *L, const char *p,
     return push_string(L, p + 1, d);
   next = pt_number_short(p, d->end, &value);
   if (next == NULL)
-    return push_other(L, p, d);
+    return push_other_scalar(L, p, d);
   lua_pushinteger(L, value);
   return next;
 }
@@ -327,7 +327,7 @@ static inline const char *push_name(lua_State *L, const char *text,
   int slot;
   if (len - 1 >= PT_NAMES_LONGEST || close == d->end || *close != '"')
     return push_any_name(L, text, d, l);
-  slot = push_kept(L, &d->env, text, len, d->end);
+  slot = push_cached_name(L, &d->env, text, len, d->end);
   l->is_marked |= d->env.names->slots[slot].is_watched;
   return close + 1;
 }
@@ -335,12 +335,12 @@ static inline const char *push_name(lua_State *L, const char *text,
 /* Pushes a member's name, and returns the first byte of its value. */
 static inline const char *push_key(lua_State *L, const char *p, pt_decoder *d,
                                    level *l) {
-  if (!is_next(&p, d->end, '"'))
+  if (!next_byte_is(&p, d->end, '"'))
     return pt_json_fail(&d->fault, "expected a member name", p);
   p = push_name(L, p + 1, d, l);
   if (p == NULL)
     return NULL;
-  if (!is_next(&p, d->end, ':'))
+  if (!next_byte_is(&p, d->end, ':'))
     return pt_json_fail(&d->fault, "expected ':'", p);
   return p + 1;
 }
@@ -409,7 +409,7 @@ static segment *push_segment(lua_State *L, segment *outer) {
 }
 
 /* Returns the stack index of the topmost slot before a value is pushed. */
-static inline int top_of(const level *l) {
+static inline int level_top(const level *l) {
   return l->table + (is_object(l) ? l->waiting * 2 + 1 : l->waiting);
 }
 
@@ -428,15 +428,15 @@ static int make_room(lua_State *L) {
   return 0;
 }
 
-static int fail_at(pt_decoder *d, const char *what, const char *where) {
+static int fail_decoding(pt_decoder *d, const char *what, const char *where) {
   pt_json_fail(&d->fault, what, where);
   return 0;
 }
 
 static int fail_behind_value(pt_decoder *d, const level *l, const char *p) {
   if (p == d->end)
-    return fail_at(d, "unfinished value", p);
-  return fail_at(
+    return fail_decoding(d, "unfinished value", p);
+  return fail_decoding(
       d, is_object(l) ? "expected ',' or '}'" : "expected ',' or ']'", p);
 }
 
@@ -491,11 +491,11 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       if (p == NULL)
         return 0;
     }
-    c = peek(&p, end);
+    c = peek_byte(&p, end);
     if (p == end)
-      return fail_at(d, "unfinished value", p);
+      return fail_decoding(d, "unfinished value", p);
     if (values-- == 0)
-      return fail_at(d, "too many values", p);
+      return fail_decoding(d, "too many values", p);
     if (c == '{' && depth == 1 && d->repeat != NULL && is_object(&l) &&
         is_repeated(L, d, p, values)) {
       lua_getiuservalue(L, 1, d->repeat->value_at);
@@ -503,13 +503,13 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       values -= d->repeat->values;
       l.waiting++;
     } else if (c == '{' || c == '[') {
-      int top = top_of(&l);
+      int top = level_top(&l);
       if (depth >= d->depth)
-        return fail_at(d, "nested too deeply", p);
+        return fail_decoding(d, "nested too deeply", p);
       if (top + ROOM > last) {
         last = top + make_room(L);
         if (last == top)
-          return fail_at(d, "nested too deeply", p);
+          return fail_decoding(d, "nested too deeply", p);
       }
       if (depth > 0 && depth % LEVELS == 0) {
         around = push_segment(L, around);
@@ -519,7 +519,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
       lua_pushnil(L);
       l = (level){0, top + 1, 0, c + 2, 0};
       p++;
-      if (peek(&p, end) != l.close)
+      if (peek_byte(&p, end) != l.close)
         continue;
     } else {
       p = push_scalar(L, p, d);
@@ -529,7 +529,7 @@ static int decode_container(lua_State *L, pt_decoder *d) {
     }
     for (;;) { /* p is after a value, or at the end of an empty container */
       int is_marked = l.is_marked;
-      if (is_next(&p, end, ',')) {
+      if (next_byte_is(&p, end, ',')) {
         if (l.waiting == CHUNK)
           store_chunk(L, &l, d);
         p++;
@@ -561,13 +561,13 @@ static int decode_container(lua_State *L, pt_decoder *d) {
 }
 
 int pt_decode_value(lua_State *L, pt_decoder *d) {
-  int c = peek(&d->p, d->end);
+  int c = peek_byte(&d->p, d->end);
   if (c == '{' || c == '[')
     return decode_container(L, d);
   if (d->p == d->end)
-    return fail_at(d, "unfinished value", d->p);
+    return fail_decoding(d, "unfinished value", d->p);
   if (d->values-- == 0)
-    return fail_at(d, "too many values", d->p);
+    return fail_decoding(d, "too many values", d->p);
   d->p = push_scalar(L, d->p, d);
   return d->p != NULL;
 }

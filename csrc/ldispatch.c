@@ -79,9 +79,10 @@ static int receive_message(lua_State *L, pt_peer *p, pt_message *m) {
   return finish_reading(L, p);
 }
 
-/* There is no complete frame yet. Returns as receive does; 1 means that the
-** caller must scan again. */
-static int read_on(lua_State *L, pt_peer *p, const pt_frame_found *found) {
+/* There is no complete frame yet. Returns as receive_next does; 1 means that
+** the caller must scan again. */
+static int read_more_bytes(lua_State *L, pt_peer *p,
+                           const pt_frame_found *found) {
   pt_input *in = &p->input;
   pt_buf_consume(L, &in->buf, found->used);
   if (found->used > 0 && pt_buf_len(&in->buf) > 0)
@@ -96,7 +97,7 @@ static int read_on(lua_State *L, pt_peer *p, const pt_frame_found *found) {
   return pt_peer_read_bytes(L, p);
 }
 
-/* Receives the next frame. Returns as receive does. */
+/* Receives the next frame. Returns as receive_next does. */
 static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
   pt_input *in = &p->input;
   pt_frame_found found;
@@ -106,7 +107,7 @@ static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
     result = pt_frame_scan(&in->framing, pt_buf_front(&in->buf),
                            pt_buf_len(&in->buf), in->at_end, &found);
     if (result == PT_FRAME_MORE)
-      status = read_on(L, p, &found);
+      status = read_more_bytes(L, p, &found);
   } while (result == PT_FRAME_MORE && status == 1);
   if (result == PT_FRAME_MORE)
     return status;
@@ -126,7 +127,7 @@ static int receive_frame(lua_State *L, pt_peer *p, pt_message *m) {
 /* Receives one message. Returns 1 if there is one, its parts on the stack above
 ** the peer; 0 if there is none yet; -1 if none will come, with the message and
 ** the kind on top. Raises if there is not enough memory. */
-static int receive(lua_State *L, pt_peer *p, pt_message *m) {
+static int receive_next(lua_State *L, pt_peer *p, pt_message *m) {
   static const pt_message none = {.id = 0};
   *m = none;
   lua_settop(L, 1);
@@ -143,7 +144,7 @@ static int receive(lua_State *L, pt_peer *p, pt_message *m) {
 }
 
 /* Whether another message may be available without waiting. */
-static int has_more(const pt_input *in) {
+static int has_more_input(const pt_input *in) {
   return pt_buf_len(&in->buf) > 0 || !in->is_drained || in->at_end ||
          in->io.fd == -1;
 }
@@ -151,7 +152,7 @@ static int has_more(const pt_input *in) {
 /* ====== One message ====== */
 
 /* In a protected call: (peer, JSON-RPC error) -> error */
-static int make_error(lua_State *L) {
+static int make_remote_error(lua_State *L) {
   lua_getiuservalue(L, 1, PT_PEER_POLICY);
   lua_getfield(L, -1, "remote_error");
   lua_pushvalue(L, 2);
@@ -167,7 +168,7 @@ static void complete_call(lua_State *L, pt_peer *p, const pt_message *m,
     pt_loop_clear_alarm(p->loop, &p->overdue);
   if (m->kind == PT_ERROR) {
     lua_pushnil(L);
-    lua_pushcfunction(L, make_error);
+    lua_pushcfunction(L, make_remote_error);
     lua_pushvalue(L, 1);
     lua_pushvalue(L, m->payload);
     lua_pcall(L, 2, 1, 0);
@@ -231,8 +232,8 @@ static void begin_request(lua_State *L, pt_peer *p, const pt_message *m) {
 
 /* Passes a message on. While a handler computes, no handler is started and
 ** answers wake their tasks in the next turn. */
-static void dispatch(lua_State *L, pt_peer *p, const pt_message *m,
-                     int is_computing) {
+static void dispatch_message(lua_State *L, pt_peer *p, const pt_message *m,
+                             int is_computing) {
   switch (m->kind) {
   case PT_RESULT:
   case PT_ERROR:
@@ -273,14 +274,14 @@ static void end_input(lua_State *L, pt_peer *p) {
   lua_call(L, 3, 0);
 }
 
-static void end_expected(lua_State *L, pt_peer *p) {
+static void end_expected_input(lua_State *L, pt_peer *p) {
   lua_pushliteral(L, "the program at the other end has ended");
   lua_pushliteral(L, "closed");
   end_input(L, p);
 }
 
 /* Whether messages may be read from the peer. */
-static int may_read(const pt_peer *p) {
+static int may_read_peer(const pt_peer *p) {
   return p->input.io.fd != -1 && !p->is_paused && !p->is_finished;
 }
 
@@ -291,36 +292,36 @@ static void read_messages(lua_State *L, pt_peer *p) {
   size_t bytes = 0;
   pt_message m;
   p->to_read.turn = p->loop->turns;
-  for (; left > 0 && bytes < MOST_BYTES && may_read(p); left--) {
-    status = receive(L, p, &m);
+  for (; left > 0 && bytes < MOST_BYTES && may_read_peer(p); left--) {
+    status = receive_next(L, p, &m);
     if (status != 1)
       break;
     bytes += p->input.text_len;
-    if (has_more(&p->input))
+    if (has_more_input(&p->input))
       pt_list_add(&p->loop->unread, &p->to_read);
     else
       pt_list_remove(&p->loop->unread, &p->to_read);
-    dispatch(L, p, &m, 0);
+    dispatch_message(L, p, &m, 0);
   }
   if (status == -1) {
     end_input(L, p);
   } else if (status == 0) {
     pt_list_remove(&p->loop->unread, &p->to_read);
     if (p->expects_end)
-      end_expected(L, p);
+      end_expected_input(L, p);
   }
 }
 
 /* Handles a ready descriptor of the peer: writes, then reads. */
-static void read_ready(lua_State *L, pt_peer *p, int ready) {
+static void handle_ready_peer(lua_State *L, pt_peer *p, int ready) {
   if ((ready & PT_POLL_WRITE) && p->output.is_blocked)
     pt_peer_write_soon(L, p);
-  if ((ready & PT_POLL_READ) && may_read(p)) {
+  if ((ready & PT_POLL_READ) && may_read_peer(p)) {
     if (pt_buf_len(&p->input.buf) == 0 || p->input.is_searched)
       p->input.is_drained = 0; /* input has arrived */
     read_messages(L, p);
   }
-  if (!may_read(p))
+  if (!may_read_peer(p))
     pt_list_remove(&p->loop->unread, &p->to_read);
   p->loop->decoding = NULL;
 }
@@ -330,10 +331,10 @@ static void read_ready(lua_State *L, pt_peer *p, int ready) {
 static int receive_only(lua_State *L, pt_peer *p) {
   int left = MOST_MESSAGES, status = 1;
   pt_message m;
-  for (; left > 0 && status == 1 && may_read(p); left--) {
-    status = receive(L, p, &m);
+  for (; left > 0 && status == 1 && may_read_peer(p); left--) {
+    status = receive_next(L, p, &m);
     if (status == 1)
-      dispatch(L, p, &m, 1);
+      dispatch_message(L, p, &m, 1);
   }
   return status != -1;
 }
@@ -350,7 +351,7 @@ static int read_peer(lua_State *L) {
   if (ready == RECEIVE_ONLY)
     goes_on = receive_only(L, p);
   else
-    read_ready(L, p, ready);
+    handle_ready_peer(L, p, ready);
   lua_pushboolean(L, goes_on);
   return 1;
 }
@@ -379,7 +380,7 @@ int pt_dispatch_receive_only(lua_State *L) {
 }
 
 /* Closes a peer whose message did not fit into memory. */
-static void give_up(lua_State *L, pt_link *to_read) {
+static void close_broken_peer(lua_State *L, pt_link *to_read) {
   pt_peer *p = pt_peer_to_read(to_read);
   if (!pt_peer_push(L, p)) {
     lua_pop(L, 1);
@@ -421,7 +422,7 @@ void pt_dispatch_read_link(lua_State *L, pt_link *to_read) {
 }
 
 void pt_dispatch_set_hooks(lua_State *L, pt_loop *lp) {
-  lp->give_up = give_up;
+  lp->give_up = close_broken_peer;
   lp->wait_reading = wait_reading;
   lp->push_handler_context = pt_handler_push_context;
   pt_names_push(L);

@@ -126,7 +126,7 @@ static const void *table_at(encoder *e, int depth) {
 }
 
 /* Whether the table at this depth is also one of the tables around it. */
-static int is_repeated(encoder *e, int depth) {
+static int is_open_already(encoder *e, int depth) {
   const void *table = table_at(e, depth);
   for (int i = 0; i < depth; i++)
     if (table_at(e, i) == table)
@@ -140,11 +140,11 @@ static int is_repeated(encoder *e, int depth) {
 ** top may not be opened, the first levels are checked too. */
 static int is_cycle(encoder *e, int may_open) {
   int depth = 1;
-  if (may_open && !is_repeated(e, e->depth))
+  if (may_open && !is_open_already(e, e->depth))
     return 0;
-  while (depth < e->depth && (depth >= LEVELS || !is_repeated(e, depth)))
+  while (depth < e->depth && (depth >= LEVELS || !is_open_already(e, depth)))
     depth++;
-  if (!is_repeated(e, depth))
+  if (!is_open_already(e, depth))
     return 0;
   e->depth = depth;
   return 1;
@@ -197,8 +197,8 @@ static inline pt_encoded to_status(int ok) {
 #define SPARE 64
 
 /* Writes the rest of a string from `p` on, and the closing quote. */
-static int encode_rest(lua_State *L, pt_buf *out, const char *p,
-                       const char *end) {
+static int encode_rest_of_text(lua_State *L, pt_buf *out, const char *p,
+                               const char *end) {
   while (p < end) {
     char *at;
     if (!pt_buf_reserve(L, out, (size_t)(end - p) + SPARE))
@@ -223,7 +223,7 @@ int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len) {
   }
   *p = '"';
   out->end++;
-  return encode_rest(L, out, text, text + len);
+  return encode_rest_of_text(L, out, text, text + len);
 }
 
 int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value) {
@@ -451,7 +451,7 @@ static inline pt_encoded open_table(encoder *e, int *more) {
 }
 
 /* Checks that the list has no keys besides the indexes of its items. */
-static pt_encoded end_list(encoder *e) {
+static pt_encoded check_end_of_list(encoder *e) {
   const char *what;
   if (e->n > 0)
     lua_pushinteger(e->L, e->n);
@@ -467,7 +467,7 @@ static pt_encoded end_list(encoder *e) {
 static inline pt_encoded close_table(encoder *e) {
   char bracket = '}';
   if (e->walk == WALK_LIST) {
-    pt_encoded status = end_list(e);
+    pt_encoded status = check_end_of_list(e);
     if (status != PT_ENCODED)
       return status;
     bracket = ']';
@@ -481,7 +481,7 @@ static inline pt_encoded close_table(encoder *e) {
 
 /* ====== The text before the member on top, and room for the member ====== */
 
-static pt_encoded not_a_name(encoder *e) {
+static pt_encoded refuse_key(encoder *e) {
   return encode_error(
       e, e->walk != WALK_OBJECT
              ? "an ordered object with items has no JSON form"
@@ -504,7 +504,7 @@ static inline pt_encoded before_member(encoder *e) {
   size_t len;
   char *p;
   if (lua_type(e->L, -2) != LUA_TSTRING)
-    return not_a_name(e);
+    return refuse_key(e);
   name = lua_tolstring(e->L, -2, &len);
   if (!pt_buf_reserve(e->L, out, len + 4 + VALUE_ROOM))
     return PT_ENCODE_MEMORY;

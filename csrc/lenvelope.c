@@ -44,8 +44,8 @@ static void store_member(lua_State *L, int *at) {
     lua_replace(L, *at);
 }
 
-static int read_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
-                     pt_presence *seen) {
+static int read_payload_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
+                             pt_presence *seen) {
   *seen = *d->p == 'n' ? PT_IS_NULL : PT_IS_PRESENT;
   if (!read_payload(L, p, d))
     return 0;
@@ -56,7 +56,7 @@ static int read_into(lua_State *L, pt_peer *p, pt_decoder *d, int *at,
 static int read_params(lua_State *L, pt_peer *p, pt_decoder *d,
                        pt_envelope *e) {
   char first = *d->p;
-  if (!read_into(L, p, d, &e->params_at, &e->params))
+  if (!read_payload_into(L, p, d, &e->params_at, &e->params))
     return 0;
   if (e->params == PT_IS_NULL) {
     lua_pushnil(L);
@@ -148,8 +148,8 @@ static int keep_other(lua_State *L, pt_decoder *d, const char *name,
 
 /* Reads a member that is not JSON-RPC's. It is dropped unless it may be an
 ** extra member, or is kept for stream:others. */
-static int read_other(lua_State *L, const pt_peer *p, pt_decoder *d,
-                      const char *name, size_t len) {
+static int read_other_member(lua_State *L, const pt_peer *p, pt_decoder *d,
+                             const char *name, size_t len) {
   if (p->form.has_extra || p->form.keeps_others)
     return keep_other(L, d, name, len);
   d->p = pt_json_value(d->p, d->end, d->depth, &d->fault);
@@ -158,8 +158,9 @@ static int read_other(lua_State *L, const pt_peer *p, pt_decoder *d,
 
 #define IS(word) (memcmp(name, word, sizeof(word) - 1) == 0)
 
-static inline int read_named(lua_State *L, pt_peer *p, pt_decoder *d,
-                             pt_envelope *e, const char *name, size_t len) {
+static inline int read_named_member(lua_State *L, pt_peer *p, pt_decoder *d,
+                                    pt_envelope *e, const char *name,
+                                    size_t len) {
   if (len == 2 && IS("id"))
     return read_id(d, e);
   if (len == 7 && IS("jsonrpc"))
@@ -169,10 +170,10 @@ static inline int read_named(lua_State *L, pt_peer *p, pt_decoder *d,
   if (len == 6 && IS("params"))
     return read_params(L, p, d, e);
   if (len == 6 && IS("result"))
-    return read_into(L, p, d, &e->result_at, &e->result);
+    return read_payload_into(L, p, d, &e->result_at, &e->result);
   if (len == 5 && IS("error"))
-    return read_into(L, p, d, &e->error_at, &e->error);
-  return read_other(L, p, d, name, len);
+    return read_payload_into(L, p, d, &e->error_at, &e->error);
+  return read_other_member(L, p, d, name, len);
 }
 
 static inline int expect_byte(pt_decoder *d, char c, const char *what) {
@@ -212,12 +213,12 @@ static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
   }
   d->p = close + 1;
   return expect_byte(d, ':', "expected ':'") &&
-         read_named(L, p, d, e, name, len);
+         read_named_member(L, p, d, e, name, len);
 }
 
 /* Reads one name, colon and value. */
-static inline int read_pair(lua_State *L, pt_peer *p, pt_decoder *d,
-                            pt_envelope *e) {
+static inline int read_name_and_value(lua_State *L, pt_peer *p, pt_decoder *d,
+                                      pt_envelope *e) {
   const char *name = d->p + 1, *close;
   if (*d->p != '"') {
     d->fault.what = "expected a member name";
@@ -229,7 +230,7 @@ static inline int read_pair(lua_State *L, pt_peer *p, pt_decoder *d,
     return read_escaped_pair(L, p, d, e);
   d->p = close + 1;
   return expect_byte(d, ':', "expected ':'") &&
-         read_named(L, p, d, e, name, (size_t)(close - name));
+         read_named_member(L, p, d, e, name, (size_t)(close - name));
 }
 
 /* Skips the beginning that nearly every message has. The caller then sees a
@@ -265,7 +266,7 @@ int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
       d->fault.where = d->p;
       return 0;
     }
-    if (!read_pair(L, p, d, e))
+    if (!read_name_and_value(L, p, d, e))
       return 0;
     d->p = pt_json_space(d->p, d->end);
     if (d->p < d->end && *d->p == '}') {
@@ -291,7 +292,7 @@ static void push_quoted(lua_State *L, int at) {
   lua_concat(L, 3);
 }
 
-static void push_shown(lua_State *L, int at) {
+static void push_shown_value(lua_State *L, int at) {
   int type = lua_type(L, at);
   if (type == LUA_TSTRING)
     push_quoted(L, at);
@@ -304,12 +305,12 @@ static void push_shown(lua_State *L, int at) {
 /* Pushes the error message for an extra member. Its name is at `name`, the
 ** expected value at name + 1, the actual value at `got` (nil if it is missing).
 */
-static const char *push_complaint(lua_State *L, int name, int got) {
-  push_shown(L, name + 1);
+static const char *push_extra_error(lua_State *L, int name, int got) {
+  push_shown_value(L, name + 1);
   if (lua_isnil(L, got))
     return lua_pushfstring(L, "%s is missing: %s expected",
                            lua_tostring(L, name), lua_tostring(L, -1));
-  push_shown(L, got);
+  push_shown_value(L, got);
   return lua_pushfstring(L, "%s: %s expected, got %s", lua_tostring(L, name),
                          lua_tostring(L, -2), lua_tostring(L, -1));
 }
@@ -323,7 +324,7 @@ const char *pt_envelope_check_extra(lua_State *L) {
     if (has_others)
       lua_rawget(L, others);
     if (!lua_rawequal(L, name + 1, name + 2))
-      return push_complaint(L, name, name + 2);
+      return push_extra_error(L, name, name + 2);
   }
   lua_settop(L, others - 1);
   return NULL;

@@ -25,11 +25,11 @@ pt_fd *pt_fd_test(lua_State *L, int arg) {
   return luaL_testudata(L, arg, CLASS);
 }
 
-static pt_fd *check_object(lua_State *L) {
+static pt_fd *check_fd_object(lua_State *L) {
   return luaL_checkudata(L, 1, CLASS);
 }
 
-static int check_open(lua_State *L, int arg, const pt_fd *f) {
+static int check_fd_open(lua_State *L, int arg, const pt_fd *f) {
   luaL_argcheck(L, f->fd != -1, arg, "the descriptor is closed");
   return f->fd;
 }
@@ -38,7 +38,7 @@ int pt_fd_check(lua_State *L, int arg) {
   const pt_fd *f = pt_fd_test(L, arg);
   lua_Integer n;
   if (f != NULL)
-    return check_open(L, arg, f);
+    return check_fd_open(L, arg, f);
   if (!lua_isinteger(L, arg))
     luaL_typeerror(L, arg, "integer or " CLASS);
   n = lua_tointeger(L, arg);
@@ -49,12 +49,12 @@ int pt_fd_check(lua_State *L, int arg) {
 
 /* fd:fileno() -> integer */
 static int fd_fileno(lua_State *L) {
-  lua_pushinteger(L, check_open(L, 1, check_object(L)));
+  lua_pushinteger(L, check_fd_open(L, 1, check_fd_object(L)));
   return 1;
 }
 
 /* Returns false if the call would have to wait; otherwise the failure. */
-static int fail_or_wait(lua_State *L, int err, const char *what) {
+static int fail_unless_again(lua_State *L, int err, const char *what) {
   if (err == EAGAIN || err == EWOULDBLOCK) {
     lua_pushboolean(L, 0);
     return 1;
@@ -65,7 +65,7 @@ static int fail_or_wait(lua_State *L, int err, const char *what) {
 /* fd:read(max) -> string | false | nil, msg, kind, errno */
 static int fd_read(lua_State *L) {
   char data[READ_MAX];
-  int fd = check_open(L, 1, check_object(L));
+  int fd = check_fd_open(L, 1, check_fd_object(L));
   lua_Integer max = luaL_optinteger(L, 2, READ_MAX);
   ssize_t n;
   luaL_argcheck(L, max > 0, 2, "must be positive");
@@ -73,14 +73,14 @@ static int fd_read(lua_State *L) {
     n = read(fd, data, max < READ_MAX ? (size_t)max : READ_MAX);
   } while (n == -1 && errno == EINTR);
   if (n == -1)
-    return fail_or_wait(L, errno, "read");
+    return fail_unless_again(L, errno, "read");
   lua_pushlstring(L, data, (size_t)n);
   return 1;
 }
 
 /* fd:write(data) -> integer | false | nil, msg, kind, errno */
 static int fd_write(lua_State *L) {
-  int fd = check_open(L, 1, check_object(L));
+  int fd = check_fd_open(L, 1, check_fd_object(L));
   size_t len;
   const char *data = luaL_checklstring(L, 2, &len);
   ssize_t n;
@@ -88,25 +88,25 @@ static int fd_write(lua_State *L) {
     n = write(fd, data, len);
   } while (n == -1 && errno == EINTR);
   if (n == -1)
-    return fail_or_wait(L, errno, "write");
+    return fail_unless_again(L, errno, "write");
   lua_pushinteger(L, n);
   return 1;
 }
 
 /* fd:close() */
 static int fd_close(lua_State *L) {
-  pt_fd_close(&check_object(L)->fd);
+  pt_fd_close(&check_fd_object(L)->fd);
   return 0;
 }
 
 /* fd:closed() -> boolean */
 static int fd_closed(lua_State *L) {
-  lua_pushboolean(L, check_object(L)->fd == -1);
+  lua_pushboolean(L, check_fd_object(L)->fd == -1);
   return 1;
 }
 
 static int fd_tostring(lua_State *L) {
-  const pt_fd *f = check_object(L);
+  const pt_fd *f = check_fd_object(L);
   if (f->fd == -1)
     lua_pushliteral(L, CLASS " (closed)");
   else
@@ -116,7 +116,8 @@ static int fd_tostring(lua_State *L) {
 
 /* Pushes an object for each end. The objects are created before the ends are
 ** opened, so that nothing leaks if there is not enough memory. */
-static int push_pair(lua_State *L, int (*open)(int ends[2]), const char *what) {
+static int push_fd_pair(lua_State *L, int (*open)(int ends[2]),
+                        const char *what) {
   pt_fd *one = pt_fd_push(L);
   pt_fd *other = pt_fd_push(L);
   int ends[2];
@@ -132,11 +133,13 @@ static int push_pair(lua_State *L, int (*open)(int ends[2]), const char *what) {
 }
 
 /* core.pipe() -> read_end, write_end | nil, msg, kind, errno */
-static int core_pipe(lua_State *L) { return push_pair(L, pt_fd_pipe, "pipe"); }
+static int core_pipe(lua_State *L) {
+  return push_fd_pair(L, pt_fd_pipe, "pipe");
+}
 
 /* core.socketpair() -> one, other | nil, msg, kind, errno */
 static int core_socketpair(lua_State *L) {
-  return push_pair(L, pt_fd_socketpair, "socket pair");
+  return push_fd_pair(L, pt_fd_socketpair, "socket pair");
 }
 
 /* Global because descriptors 0 and 1 belong to all Lua states of a process. */
@@ -183,7 +186,7 @@ static int core_columns(lua_State *L) {
 /* ====== Waiting without the loop ====== */
 
 /* Rounds up. A time that is too long for the system is shortened. */
-static int milliseconds(double seconds) {
+static int round_up_to_ms(double seconds) {
   double ms = ceil(seconds * 1000);
   if (ms <= 0)
     return 0;
@@ -193,11 +196,11 @@ static int milliseconds(double seconds) {
 int pt_fd_wait(lua_State *L, struct pollfd *fds, int n, double seconds) {
   lua_Hook hook = lua_gethook(L);
   double deadline = pt_clock_now() + seconds;
-  int ms = milliseconds(seconds);
+  int ms = round_up_to_ms(seconds);
   while (poll(fds, (nfds_t)n, seconds < 0 ? -1 : ms) == -1) {
     if (errno != EINTR || pt_is_stopped(L, hook))
       return errno;
-    ms = milliseconds(deadline - pt_clock_now());
+    ms = round_up_to_ms(deadline - pt_clock_now());
   }
   return 0;
 }

@@ -88,7 +88,7 @@ static void remove_handler(pt_peer *p, pt_task *t) {
 enum { STREAM = 1, RESULT, PROBLEM, TASK, CONTEXT, ID, NAME };
 
 /* Moves the peer and the first two results from the task's own stack to L. */
-static void take_results(lua_State *L, pt_task *t, int n) {
+static void take_handler_results(lua_State *L, pt_task *t, int n) {
   if (n > PROBLEM)
     lua_pop(t->thread, n - PROBLEM);
   lua_xmove(t->thread, L, n < PROBLEM ? n : PROBLEM);
@@ -114,7 +114,8 @@ static void push_request(lua_State *L, pt_task *t, int base) {
 
 /* Calls policy.refuse(peer, context, id, method, err), or policy.failed with an
 ** additional traceback. The arguments after the method are on top. */
-static void call_policy(lua_State *L, int base, const char *name, int args) {
+static void call_policy_of_handler(lua_State *L, int base, const char *name,
+                                   int args) {
   int i, first = lua_gettop(L) - args + 1;
   pt_peer_push_policy(L, base + STREAM, name);
   for (i = CONTEXT; i <= NAME; i++)
@@ -129,7 +130,7 @@ static void answer_request(lua_State *L, pt_peer *p, int base) {
   int failed;
   if (lua_isnil(L, base + RESULT) && !lua_isnil(L, base + PROBLEM)) {
     lua_pushvalue(L, base + PROBLEM);
-    call_policy(L, base, "refuse", 1);
+    call_policy_of_handler(L, base, "refuse", 1);
     return;
   }
   if (lua_isnil(L, base + ID))
@@ -154,7 +155,7 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
   remove_handler(p, t);
   p->loop->decoding = &p->to_read;
   if (status == LUA_OK)
-    take_results(L, t, results);
+    take_handler_results(L, t, results);
   else
     pt_peer_push(L, p);
   lua_settop(L, base + PROBLEM);
@@ -164,7 +165,7 @@ static void handler_ended(lua_State *L, pt_task *t, int status, int results) {
     answer_request(L, p, base);
   } else {
     pt_task_take_failure(L, t);
-    call_policy(L, base, "failed", 2);
+    call_policy_of_handler(L, base, "failed", 2);
   }
   if (p->output.io.fd != -1 && pt_buf_len(&p->output.buf) > 0)
     pt_peer_write_soon(L, p);

@@ -164,7 +164,7 @@ static int depth_option(lua_State *L, int arg) {
 }
 
 /* Returns the text at index 1, a string or a pintle.raw. */
-static const char *check_text(lua_State *L, size_t *len) {
+static const char *check_json_text(lua_State *L, size_t *len) {
   const char *text = NULL;
   if (lua_type(L, 1) == LUA_TUSERDATA)
     text = pt_raw_test(L, 1, len);
@@ -198,7 +198,7 @@ void pt_repay_gc_debt(lua_State *L, pt_gc_debt *a) {
 /* Restarts the collector. It would begin at once, while everything that was
 ** decoded is still in use; a generational collector would even do a full cycle
 ** and treat all of it as old. A negative step delays it. */
-static void start_again(lua_State *L, pt_gc_debt *a, int missed) {
+static void restart_collector(lua_State *L, pt_gc_debt *a, int missed) {
   lua_gc(L, LUA_GCRESTART);
   a->owed = missed;
   a->deferred = missed > 0 ? missed : 0;
@@ -216,7 +216,7 @@ int pt_call_gc_paused(lua_State *L, const pt_decode_env *env, int args) {
   before = lua_gc(L, LUA_GCCOUNT);
   lua_gc(L, LUA_GCSTOP);
   status = lua_pcall(L, args, LUA_MULTRET, 0);
-  start_again(L, a, lua_gc(L, LUA_GCCOUNT) - before);
+  restart_collector(L, a, lua_gc(L, LUA_GCCOUNT) - before);
   return status;
 }
 
@@ -237,7 +237,7 @@ static int decode_paused(lua_State *L, const pt_decode_env *env) {
 ** -> value | nil, msg */
 static int json_decode(lua_State *L) {
   size_t len;
-  const char *text = check_text(L, &len);
+  const char *text = check_json_text(L, &len);
   int top = lua_gettop(L);
   pt_decoder d;
   d.p = text;

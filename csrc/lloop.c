@@ -75,7 +75,7 @@ void pt_loop_add_ready(pt_loop *lp, pt_link *l) {
 
 /* Runs the links that are ready at the start. A nested turn may run some of
 ** them. */
-static void run_ready(lua_State *L, pt_loop *lp) {
+static void run_ready_links(lua_State *L, pt_loop *lp) {
   size_t left = lp->ready_count;
   for (; left > 0 && lp->ready_count > 0; left--) {
     pt_link *l = lp->ready.first;
@@ -118,7 +118,7 @@ typedef struct callback {
 
 #define CALLBACK "pintle.timer"
 
-static void call_back(lua_State *L, callback *c) {
+static void call_callback(lua_State *L, callback *c) {
   pt_loop_push_kept(L, c->ref);
   pt_loop_release(L, &c->ref);
   lua_getiuservalue(L, -1, 1);
@@ -128,11 +128,11 @@ static void call_back(lua_State *L, callback *c) {
 }
 
 static void fire_callback(lua_State *L, pt_alarm *a) {
-  call_back(L, PT_CONTAINER(callback, alarm, a));
+  call_callback(L, PT_CONTAINER(callback, alarm, a));
 }
 
 static void run_callback(lua_State *L, pt_link *l) {
-  call_back(L, PT_CONTAINER(callback, ready, l));
+  call_callback(L, PT_CONTAINER(callback, ready, l));
 }
 
 /* Pushes a new callback with the function at -2 and the argument on top, which
@@ -177,7 +177,7 @@ static int loop_after(lua_State *L) {
 }
 
 /* loop.cancel(timer): cancels a timer; does nothing after it has fired */
-static int loop_forget(lua_State *L) {
+static int loop_cancel(lua_State *L) {
   pt_loop *lp = lua_touserdata(L, lua_upvalueindex(1));
   callback *c = luaL_checkudata(L, 1, CALLBACK);
   pt_loop_clear_alarm(lp, &c->alarm);
@@ -321,7 +321,7 @@ static void run_stop_hook(lua_State *L) {
 }
 
 /* Polls without sleeping for a short time, because an answer is expected. */
-static int spin(pt_loop *lp, double seconds) {
+static int poll_without_sleeping(pt_loop *lp, double seconds) {
   double until = pt_clock_now() + seconds;
   int found = pt_poll_wait(&lp->poll, 0);
   while (found == 0 && pt_clock_now() < until) {
@@ -344,7 +344,7 @@ static int poll_once(lua_State *L, pt_loop *lp, double until) {
   int found = 0;
   lp->spin = 0;
   if (until > 0 && seconds > 0)
-    found = spin(lp, seconds);
+    found = poll_without_sleeping(lp, seconds);
   if (found == 0 && until > 0 && has_gc_debt(lp)) {
     found = pt_poll_wait(&lp->poll, 0);
     if (found == 0) {
@@ -383,7 +383,7 @@ static int read_only_reader(lua_State *L, pt_loop *lp, double until) {
 
 /* Waits until `until` (0: does not wait), and handles the ready descriptors. A
 ** signal that does not stop the program does not end the wait. */
-static void wait(lua_State *L, pt_loop *lp, double until) {
+static void wait_for_events(lua_State *L, pt_loop *lp, double until) {
   int found, fd, ready;
   if (until == HUGE_VAL && lp->watched == 0)
     luaL_error(L, "nothing is left that could end this wait");
@@ -415,7 +415,7 @@ static void write_queued(lua_State *L, pt_loop *lp) {
 ** read. A peer stays in the list until it has found no more input, because a
 ** hook may raise before the read begins. Reading one peer may remove others
 ** from the list. */
-static void read_more(lua_State *L, pt_loop *lp, unsigned turn) {
+static void read_unread_peers(lua_State *L, pt_loop *lp, unsigned turn) {
   pt_link *l;
   size_t left = 0;
   for (l = lp->unread.first; l != NULL; l = l->next)
@@ -437,7 +437,7 @@ typedef struct waiting {
   int is_outermost; /* not nested: write all queued output before returning */
 } waiting;
 
-static int is_over(const waiting *w) {
+static int is_wait_over(const waiting *w) {
   return (w->event != NULL && w->event->is_set) ||
          (w->task != NULL && w->task->is_stopped);
 }
@@ -451,7 +451,7 @@ static int give_up_protected(lua_State *L) {
 
 /* Closes a peer whose message did not fit into memory. If there is not enough
 ** memory even for that, the next turn tries again. */
-static void give_up_broken(lua_State *L, pt_loop *lp) {
+static void give_up_broken_peer(lua_State *L, pt_loop *lp) {
   pt_link *peer = lp->broken;
   int status;
   lp->broken = NULL;
@@ -467,22 +467,22 @@ static void give_up_broken(lua_State *L, pt_loop *lp) {
 
 /* A turn that has run something does not wait: the condition that the caller
 ** waits for may be true now. */
-static void turn(lua_State *L, pt_loop *lp, const waiting *w) {
+static void turn_once(lua_State *L, pt_loop *lp, const waiting *w) {
   int has_run = lp->ready_count > 0;
   unsigned number = ++lp->turns;
   double until;
   if (has_run)
-    run_ready(L, lp);
+    run_ready_links(L, lp);
   write_queued(L, lp);
-  if (is_over(w))
+  if (is_wait_over(w))
     return;
   until = pt_timers_due(&lp->timers);
   if (w->deadline < until)
     until = w->deadline;
   if (has_run || lp->ready_count > 0 || lp->unread.first != NULL)
     until = 0;
-  wait(L, lp, until);
-  read_more(L, lp, number);
+  wait_for_events(L, lp, until);
+  read_unread_peers(L, lp, number);
   fire_timers(L, lp);
 }
 
@@ -493,13 +493,13 @@ static int turn_protected(lua_State *L) {
   pt_loop_push(L, lp, PT_LOOP_WATCHERS);
   do {
     if (lp->broken != NULL)
-      give_up_broken(L, lp);
-    turn(L, lp, w);
+      give_up_broken_peer(L, lp);
+    turn_once(L, lp, w);
     lua_settop(L, WATCHERS);
-  } while (!w->is_single && !is_over(w) &&
+  } while (!w->is_single && !is_wait_over(w) &&
            (w->deadline == HUGE_VAL || pt_clock_now() < w->deadline));
-  if (is_over(w)) /* other tasks may have waited for the same event */
-    run_ready(L, lp);
+  if (is_wait_over(w)) /* other tasks may have waited for the same event */
+    run_ready_links(L, lp);
   if (w->is_outermost)
     write_queued(L, lp);
   return 0;
@@ -606,7 +606,7 @@ static int loop_gc(lua_State *L) {
 }
 
 /* Each value is a table until it is set: a registry reference needs a value. */
-static void make_values(lua_State *L, pt_loop *lp) {
+static void make_loop_values(lua_State *L, pt_loop *lp) {
   for (int i = 0; i < PT_LOOP_VALUES; i++) {
     lua_newtable(L);
     lp->values[i] = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -619,7 +619,7 @@ static pt_loop *make_loop(lua_State *L) {
   pt_loop *lp = lua_newuserdatauv(L, sizeof *lp, 0);
   int err;
   memset(lp, 0, sizeof *lp);
-  make_values(L, lp);
+  make_loop_values(L, lp);
   lp->watch = pt_watch_get(L);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, loop_gc);
@@ -645,7 +645,7 @@ pt_loop *pt_loop_get(lua_State *L) {
 
 static const luaL_Reg functions[] = {{"after", loop_after},
                                      {"fileno", loop_fileno},
-                                     {"cancel", loop_forget},
+                                     {"cancel", loop_cancel},
                                      {"soon", loop_soon},
                                      {"step", loop_step},
                                      {"timeout", loop_timeout},

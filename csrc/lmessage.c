@@ -13,7 +13,7 @@
 
 /* Returns the id as an integer; 0 if it is not one. A few peers return an
 ** integer id as a float. */
-static int64_t to_integer(const pt_number *number) {
+static int64_t id_to_integer(const pt_number *number) {
   if (number->is_integer)
     return number->integer;
   return number->real >= 1 && number->real < 9e15 &&
@@ -23,7 +23,7 @@ static int64_t to_integer(const pt_number *number) {
 }
 
 /* Returns our own id that came back; 0 if it is not one of ours. */
-static int64_t own_id(const pt_peer *p, const pt_envelope *e) {
+static int64_t find_own_id(const pt_peer *p, const pt_envelope *e) {
   const char *last;
   pt_number number;
   unsigned form;
@@ -33,16 +33,16 @@ static int64_t own_id(const pt_peer *p, const pt_envelope *e) {
   if ((form & p->form.id_forms) == 0)
     return 0;
   if (form == PT_ID_INTEGER)
-    return to_integer(&e->id_number);
+    return id_to_integer(&e->id_number);
   last = e->id_text + e->id_len - 1;
   return pt_number_read(e->id_text + 1, last, &number) == last
-             ? to_integer(&number)
+             ? id_to_integer(&number)
              : 0;
 }
 
 /* Returns the slot of the call that this answers, or PT_PENDING_NONE. */
-static size_t find_slot(const pt_peer *p, const pt_envelope *e) {
-  return pt_pending_find(&p->pending, own_id(p, e));
+static size_t find_call_slot(const pt_peer *p, const pt_envelope *e) {
+  return pt_pending_find(&p->pending, find_own_id(p, e));
 }
 
 /* Pushes the id as a value whose encoding is exactly the text of the id. An id
@@ -65,7 +65,7 @@ static void push_id(lua_State *L, const pt_envelope *e, int in_batch) {
 
 /* ====== Telling messages apart ====== */
 
-static void set_text(lua_State *L, const pt_peer *p) {
+static void set_report_text(lua_State *L, const pt_peer *p) {
   size_t len =
       p->input.text_len < p->limits.text ? p->input.text_len : p->limits.text;
   lua_pushlstring(L, p->input.text, len);
@@ -82,7 +82,7 @@ static void push_report(lua_State *L, const pt_peer *p, int code) {
   lua_setfield(L, -2, "message");
   lua_pushinteger(L, code);
   lua_setfield(L, -2, "code");
-  set_text(L, p);
+  set_report_text(L, p);
 }
 
 /* Pushes the id if it is known, and returns its stack index. */
@@ -129,7 +129,7 @@ static void set_invalid(lua_State *L, pt_peer *p, const pt_envelope *e,
     lua_setfield(L, -2, "is_answer");
   }
   if (is_answer(e, code))
-    slot = find_slot(p, e);
+    slot = find_call_slot(p, e);
   if (slot != PT_PENDING_NONE)
     m->call = p->pending.calls[slot].id;
   m->id = push_known_id(
@@ -169,7 +169,7 @@ static void set_call(lua_State *L, pt_peer *p, const pt_envelope *e,
 /* Finalizers may have withdrawn the call while the message was decoded. So the
 ** call is looked up here, and nothing after that can fail. */
 static void set_answer(pt_peer *p, const pt_envelope *e, pt_message *m) {
-  size_t slot = find_slot(p, e);
+  size_t slot = find_call_slot(p, e);
   p->counts.received++;
   m->kind = e->error == PT_IS_PRESENT ? PT_ERROR : PT_RESULT;
   m->payload = m->kind == PT_ERROR ? e->error_at : e->result_at;
@@ -327,8 +327,8 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_decode_env *env,
 
 /* Whether a line is noise. Lines are often output that was printed by mistake:
 ** a line that is not JSON and does not even begin like a message is noise. */
-static int is_noise(const pt_peer *p, const char *text, const char *end,
-                    pt_json_fault *fault) {
+static int is_noise_line(const pt_peer *p, const char *text, const char *end,
+                         pt_json_fault *fault) {
   const char *after;
   if (p->input.framing.mode != PT_FRAME_LINE || text == end || *text == '{')
     return 0;
@@ -346,7 +346,7 @@ static void read_unusual(lua_State *L, pt_peer *p, const pt_decode_env *env,
                          const char *text, const char *end, pt_message *m) {
   pt_envelope none = {0};
   pt_json_fault fault;
-  if (is_noise(p, text, end, &fault))
+  if (is_noise_line(p, text, end, &fault))
     set_noise(L, p, "not JSON", m);
   else if (text < end && *text == '[')
     read_batch(L, p, env, text, end, m);

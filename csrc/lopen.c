@@ -109,7 +109,7 @@ static void set_repeated(lua_State *L, pt_peer *p, int peer, int options) {
 }
 
 /* Sets how values are decoded from now on. */
-static void set_values(lua_State *L, pt_peer *p, int peer, int options) {
+static void set_decoding(lua_State *L, pt_peer *p, int peer, int options) {
   set_repeated(L, p, peer, options);
   p->codec.is_ordered = get_boolean(L, options, "ordered", p->codec.is_ordered);
   p->codec.big_integers =
@@ -205,7 +205,7 @@ static void push_extra(lua_State *L, int peer, int options) {
 /* Pushes the head of messages: the members of the table on top, and jsonrpc.
 ** The members are encoded after the queued output, and then removed from there.
 ** Their bytes stay valid until more are added. */
-static void push_head(lua_State *L, pt_peer *p, pt_form *form) {
+static void push_message_head(lua_State *L, pt_peer *p, pt_form *form) {
   pt_buf *out = &p->output.buf;
   size_t mark = pt_buf_len(out), len;
   pt_encoded status;
@@ -239,7 +239,7 @@ static void set_form(lua_State *L, pt_peer *p, int peer, int options) {
   form.id_forms = forms_of_ids(p, form.string_ids);
   push_header(L, peer, options);
   push_extra(L, peer, options);
-  push_head(L, p, &form);
+  push_message_head(L, p, &form);
   form.header = lua_tolstring(L, -3, &form.header_len);
   form.head = lua_tolstring(L, -1, &form.head_len);
   p->form = form;
@@ -265,7 +265,7 @@ static int peer_set_envelope(lua_State *L) {
   if (p->input.is_reading)
     return luaL_error(L, "a message is being read");
   set_form(L, p, 1, 2);
-  set_values(L, p, 1, 2);
+  set_decoding(L, p, 1, 2);
   if (p->form.keeps_others && p->counts.received > 0)
     wrong = pt_envelope_check_extra(L);
   p->form.keeps_others = 0;
@@ -532,7 +532,7 @@ static int core_peer(lua_State *L) {
   get_limits(L, p, get_framing(L));
   get_codec(L, p, 4);
   set_form(L, p, 4, 1);
-  set_values(L, p, 4, 1);
+  set_decoding(L, p, 4, 1);
   p->codec.is_raw = get_boolean(L, 1, "raw", 0);
   p->form.keeps_others = get_boolean(L, 1, "others", 0);
   get_settings(L, p, 4);

@@ -132,8 +132,8 @@ void pt_order_append(lua_State *L, int table, int members) {
 
 /* Stores the names above the table in `names`, and returns the first slot of
 ** the cache for them. */
-static unsigned read_names(lua_State *L, int table, int members,
-                           const void **names) {
+static unsigned read_member_names(lua_State *L, int table, int members,
+                                  const void **names) {
   uint64_t mixed = (uint64_t)members;
   for (int i = 0; i < members; i++) {
     names[i] = lua_topointer(L, table + 1 + i * 2);
@@ -142,7 +142,7 @@ static unsigned read_names(lua_State *L, int table, int members,
   return (unsigned)(mixed >> 32) & (PT_ORDERS_KEPT - 1);
 }
 
-static int has_names(const pt_order *o, const void **names, int members) {
+static int order_has_names(const pt_order *o, const void **names, int members) {
   return o != NULL && o->count == members &&
          memcmp(o->names, names, sizeof *names * (size_t)members) == 0;
 }
@@ -151,10 +151,10 @@ void pt_order_share(lua_State *L, const pt_decode_env *v, int table,
                     int members) {
   const void *names[PT_ORDER_SHARED];
   struct pt_order **kept = v->names->orders, *o;
-  unsigned slot = read_names(L, table, members, names);
-  if (kept[slot] != NULL && !has_names(kept[slot], names, members))
+  unsigned slot = read_member_names(L, table, members, names);
+  if (kept[slot] != NULL && !order_has_names(kept[slot], names, members))
     slot ^= 1;
-  if (has_names(kept[slot], names, members)) {
+  if (order_has_names(kept[slot], names, members)) {
     lua_rawgeti(L, v->strings, PT_NAMES_ORDERS + (int)slot);
     lua_setmetatable(L, table);
     return;

@@ -24,7 +24,7 @@ static const char peer_mark = 0;
 
 /* ====== Pending calls ====== */
 
-static size_t slot_of(const pt_pending *p, int64_t id) {
+static size_t ring_slot(const pt_pending *p, int64_t id) {
   return (size_t)id & (p->slots - 1);
 }
 
@@ -41,7 +41,7 @@ static void grow_ring(lua_State *L, pt_pending *p) {
   p->slots = slots;
   for (size_t i = 0; i < old_slots; i++)
     if (old[i].id != 0)
-      calls[slot_of(p, old[i].id)] = old[i];
+      calls[ring_slot(p, old[i].id)] = old[i];
   pt_reallocate(L, old, old_slots * sizeof *old, 0);
 }
 
@@ -52,12 +52,12 @@ int64_t pt_pending_next(lua_State *L, pt_pending *p) {
     grow_ring(L, p);
   do
     id = id == INT64_MAX ? 1 : id + 1;
-  while (p->calls[slot_of(p, id)].id != 0);
+  while (p->calls[ring_slot(p, id)].id != 0);
   return id;
 }
 
 void pt_pending_take(pt_pending *p, int64_t id, double due, void *waiter) {
-  size_t slot = slot_of(p, id);
+  size_t slot = ring_slot(p, id);
   p->calls[slot].waiter = waiter;
   p->calls[slot].id = p->last = id;
   p->calls[slot].due = due;
@@ -68,7 +68,7 @@ size_t pt_pending_find(const pt_pending *p, int64_t id) {
   size_t slot;
   if (p->slots == 0 || id <= 0)
     return PT_PENDING_NONE;
-  slot = slot_of(p, id);
+  slot = ring_slot(p, id);
   return p->calls[slot].id == id ? slot : PT_PENDING_NONE;
 }
 
@@ -103,7 +103,7 @@ void pt_peer_push_policy(lua_State *L, int peer, const char *name) {
 }
 
 /* Removes the peer from the lists and timers of the loop. */
-static void leave_loop(pt_peer *p) {
+static void leave_loop_lists(pt_peer *p) {
   pt_loop *lp = p->loop;
   pt_list_remove(&lp->unread, &p->to_read);
   pt_list_remove(&lp->unwritten, &p->to_write);
@@ -116,7 +116,7 @@ static void leave_loop(pt_peer *p) {
 ** continued. */
 static int peer_gc(lua_State *L) {
   pt_peer *p = pt_peer_check(L, 1);
-  leave_loop(p);
+  leave_loop_lists(p);
   if (p->loop->broken == &p->to_read)
     p->loop->broken = NULL;
   p->input.is_reading = 0;
@@ -184,23 +184,23 @@ void pt_peer_watch(lua_State *L, pt_peer *p, int peer) {
 
 /* An announced length does not prove that so many bytes will come. At most as
 ** many bytes as there are already, or READ_MOST, are reserved at once. */
-static size_t limit_need(const pt_input *in) {
+static size_t limit_expected_bytes(const pt_input *in) {
   size_t there = pt_buf_len(&in->buf);
   size_t most = there > READ_MOST ? there : READ_MOST;
   return in->need < most ? in->need : most;
 }
 
 /* Reserves space in the input buffer for the next read. */
-static void make_room(lua_State *L, pt_peer *p) {
+static void reserve_input(lua_State *L, pt_peer *p) {
   pt_input *in = &p->input;
   size_t want = in->buf.cap == 0 ? READ_FIRST : READ_LEAST,
-         need = limit_need(in);
+         need = limit_expected_bytes(in);
   pt_io_enlarge(&in->io, in->need);
   if (!pt_buf_reserve(L, &in->buf, need > want ? need : want))
     luaL_error(L, "not enough memory");
 }
 
-static void add_input(pt_input *in, size_t n) {
+static void note_new_input(pt_input *in, size_t n) {
   in->is_drained = n < pt_buf_room(&in->buf);
   in->is_searched = 0;
   in->at_end = n == 0;
@@ -215,10 +215,10 @@ int pt_peer_read_bytes(lua_State *L, pt_peer *p) {
     in->is_drained = 0;
     return 0;
   }
-  make_room(L, p);
+  reserve_input(L, p);
   n = pt_io_read(&in->io, in->buf.data + in->buf.end, pt_buf_room(&in->buf));
   if (n >= 0) {
-    add_input(in, (size_t)n);
+    note_new_input(in, (size_t)n);
     return 1;
   }
   err = errno;
@@ -241,18 +241,18 @@ int pt_peer_wait(lua_State *L, pt_peer *p) {
   if (!in->is_owned || !pt_io_can_block(&in->io) ||
       pt_buf_len(&p->output.buf) > 0 || has_input(in))
     return 0;
-  make_room(L, p);
+  reserve_input(L, p);
   n = pt_io_read_blocking(&in->io, in->buf.data + in->buf.end,
                           pt_buf_room(&in->buf));
   if (n >= 0)
-    add_input(in, (size_t)n);
+    note_new_input(in, (size_t)n);
   return n >= 0 ? 1 : errno == EINTR ? -1 : 0;
 }
 
 /* ====== Writing ====== */
 
 /* After a write has failed: whether the pipe could be enlarged. */
-static int find_room(pt_output *o) {
+static int enlarge_full_pipe(pt_output *o) {
   if ((errno != EAGAIN && errno != EWOULDBLOCK) || o->io.is_enlarged)
     return 0;
   pt_io_enlarge(&o->io, SIZE_MAX);
@@ -267,7 +267,7 @@ static int write_bytes(lua_State *L, pt_output *o) {
     ssize_t n;
     pt_io_enlarge(&o->io, pt_buf_len(&o->buf));
     n = pt_io_write(&o->io, pt_buf_front(&o->buf), pt_buf_len(&o->buf));
-    if (n < 0 && find_room(o))
+    if (n < 0 && enlarge_full_pipe(o))
       continue;
     if (n < 0)
       return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
@@ -369,7 +369,7 @@ int pt_peer_finish(lua_State *L) {
   if (p->output.io.fd != -1)
     pt_loop_unwatch(L, p->loop, p->output.io.fd);
   p->watched_events = 0;
-  leave_loop(p);
+  leave_loop_lists(p);
   p->is_finished = p->is_held = 1;
   pt_peer_release(L, p);
   return 0;

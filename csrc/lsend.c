@@ -76,7 +76,7 @@ static PT_ALWAYS_INLINE inline void add_bytes(writer *w, const char *text,
 
 static void undo_message(writer *w) { pt_buf_cut(w->out, w->mark); }
 
-static int count_digits(size_t value) {
+static int count_length_digits(size_t value) {
   int n = 1;
   for (; value >= 10; value /= 10)
     n++;
@@ -87,7 +87,7 @@ static int count_digits(size_t value) {
 ** the body is moved first. */
 static int write_length(writer *w, size_t len) {
   size_t place = w->mark + w->p->form.header_len;
-  int n = count_digits(len), guess = w->p->output.digits;
+  int n = count_length_digits(len), guess = w->p->output.digits;
   char *at;
   if (n != guess) {
     if (!pt_buf_reserve(w->L, w->out, DIGITS))
@@ -102,7 +102,7 @@ static int write_length(writer *w, size_t len) {
 }
 
 /* Undoes the message, and raises. */
-static int fail_memory(writer *w) {
+static int fail_message_memory(writer *w) {
   undo_message(w);
   return luaL_error(w->L, "not enough memory");
 }
@@ -124,7 +124,7 @@ static int finish_message(writer *w) {
   else if (w->out == &w->p->output.buf)
     add_literal(w, "\n");
   if (!w->ok)
-    return fail_memory(w);
+    return fail_message_memory(w);
   w->p->counts.sent++;
   return 0;
 }
@@ -132,7 +132,7 @@ static int finish_message(writer *w) {
 /* ====== Members ====== */
 
 /* The message of the encoder is on top. */
-static int fail_misuse(lua_State *L) {
+static int fail_encoding(lua_State *L) {
   lua_pushnil(L);
   lua_insert(L, -2);
   lua_pushliteral(L, "invalid");
@@ -145,7 +145,7 @@ static int add_string(writer *w, int arg, const char *root) {
   const char *text = lua_tolstring(w->L, arg, &len);
   int status = w->ok ? pt_encode_string(w->L, w->out, text, len) : 0;
   if (status == 0)
-    return fail_memory(w);
+    return fail_message_memory(w);
   if (status > 0)
     return 0;
   undo_message(w);
@@ -159,7 +159,8 @@ static int add_value(writer *w, int arg, const char *root) {
         pt_encode_value(w->L, arg, w->out, w->mark, &w->p->codec.style, root);
   if (status == PT_ENCODED)
     return 0;
-  return status == PT_ENCODE_MISUSE ? fail_misuse(w->L) : fail_memory(w);
+  return status == PT_ENCODE_MISUSE ? fail_encoding(w->L)
+                                    : fail_message_memory(w);
 }
 
 /* Replaces the value at `arg` by the text of another codec. Called before
@@ -177,7 +178,7 @@ static int encode_with_codec(lua_State *L, int peer, int arg) {
   if (status == LUA_ERRMEM)
     return lua_error(L);
   if (status != LUA_OK)
-    return fail_misuse(L);
+    return fail_encoding(L);
   text = lua_tolstring(L, -1, &len);
   if (text == NULL)
     return pt_fail(L, "invalid", "the codec's encode did not return a string");
@@ -236,7 +237,7 @@ int pt_send_request(lua_State *L, pt_peer *p, pt_ask *a) {
                    (LUAI_UACINT)p->limits.calls);
   a->id = pt_pending_next(L, &p->pending);
   if (!begin_message(&w, L, p, NULL))
-    return fail_memory(&w);
+    return fail_message_memory(&w);
   put_own_id(&w, a->id);
   failed = add_call(&w, a);
   if (!failed)
@@ -249,7 +250,8 @@ int pt_send_notification(lua_State *L, pt_peer *p, const pt_ask *a) {
   int failed = prepare_call(L, p, a);
   if (failed)
     return failed;
-  return begin_message(&w, L, p, NULL) ? add_call(&w, a) : fail_memory(&w);
+  return begin_message(&w, L, p, NULL) ? add_call(&w, a)
+                                       : fail_message_memory(&w);
 }
 
 /* ====== Tickets and batches ====== */
@@ -421,7 +423,7 @@ static int begin_answer(lua_State *L, pt_peer *p, int peer, answer *a,
     return failed;
   a->batch = a->ticket != NULL ? push_batch_of(L, a) : NULL;
   if (!begin_message(&a->w, L, p, a->batch != NULL ? &a->batch->out : NULL))
-    return fail_memory(&a->w);
+    return fail_message_memory(&a->w);
   return add_id(a);
 }
 
@@ -433,7 +435,7 @@ static int finish_answer(lua_State *L, pt_peer *p, answer *a) {
     return failed;
   if (a->batch != NULL && !send_if_due(L, p, a->batch, a->batch->open - 1)) {
     p->counts.sent--;
-    return fail_memory(&a->w);
+    return fail_message_memory(&a->w);
   }
   if (a->batch != NULL)
     a->batch->open--;

@@ -43,7 +43,7 @@ typedef struct place {
 
 /* ====== Making one ====== */
 
-static int give_up(int fd) {
+static int close_failed_socket(int fd) {
   int err = errno;
   pt_fd_close(&fd);
   return -err;
@@ -54,7 +54,7 @@ static int prepare_socket(int fd) {
   int on = 1;
   fd = pt_fd_make_private(fd);
   if (fd == -1 || pt_fd_set_nonblocking(fd) != 0)
-    return give_up(fd);
+    return close_failed_socket(fd);
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* if it is TCP */
   return fd;
 }
@@ -88,8 +88,8 @@ static int begin_connecting(int fd, const struct sockaddr *name,
 
 /* Starts to connect. If `pending` is set, the socket becomes writable when it
 ** is connected or has failed, and connect_status returns the result. */
-static int connect_to(const struct sockaddr *name, socklen_t len,
-                      int *pending) {
+static int connect_to_address(const struct sockaddr *name, socklen_t len,
+                              int *pending) {
   int err, fd = make_socket(name->sa_family);
   if (fd < 0)
     return fd;
@@ -101,17 +101,18 @@ static int connect_to(const struct sockaddr *name, socklen_t len,
 }
 
 /* A port can be used again as soon as its listener has ended. */
-static int bind_to(const struct sockaddr *name, socklen_t len) {
+static int bind_to_address(const struct sockaddr *name, socklen_t len) {
   int on = 1, fd = make_socket(name->sa_family);
   if (fd < 0)
     return fd;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  return bind(fd, name, len) == -1 ? give_up(fd) : fd;
+  return bind(fd, name, len) == -1 ? close_failed_socket(fd) : fd;
 }
 
-static int listen_to(const struct sockaddr *name, socklen_t len, int *backlog) {
-  int fd = bind_to(name, len);
-  return fd >= 0 && listen(fd, *backlog) == -1 ? give_up(fd) : fd;
+static int listen_on_address(const struct sockaddr *name, socklen_t len,
+                             int *backlog) {
+  int fd = bind_to_address(name, len);
+  return fd >= 0 && listen(fd, *backlog) == -1 ? close_failed_socket(fd) : fd;
 }
 
 /* ====== By path ====== */
@@ -131,7 +132,7 @@ static int connect_unix(const char *path, int *pending) {
   int err = name_unix(&name, path);
   if (err != 0)
     return -err;
-  return connect_to((struct sockaddr *)&name, sizeof name, pending);
+  return connect_to_address((struct sockaddr *)&name, sizeof name, pending);
 }
 
 /* Removes the file of a socket on which no process listens. Returns 0 or an
@@ -157,11 +158,12 @@ static int bind_unix(const char *path) {
   int err = name_unix(&name, path), fd;
   if (err != 0)
     return -err;
-  fd = bind_to((struct sockaddr *)&name, sizeof name);
+  fd = bind_to_address((struct sockaddr *)&name, sizeof name);
   if (fd != -EADDRINUSE)
     return fd;
   err = remove_stale(path);
-  return err == 0 ? bind_to((struct sockaddr *)&name, sizeof name) : -err;
+  return err == 0 ? bind_to_address((struct sockaddr *)&name, sizeof name)
+                  : -err;
 }
 
 /* The socket's file has `mode`, or the permissions that the umask leaves if
@@ -173,7 +175,7 @@ static int listen_unix(const char *path, int mode, int backlog) {
     return fd;
   if ((mode < 0 || chmod(path, (mode_t)mode) == 0) && listen(fd, backlog) == 0)
     return fd;
-  fd = give_up(fd);
+  fd = close_failed_socket(fd);
   unlink(path);
   return fd;
 }
@@ -183,7 +185,7 @@ static int listen_unix(const char *path, int mode, int backlog) {
 /* Returns 0 and a list that the caller frees, or an error of getaddrinfo. A
 ** numeric address is used as it is. A name is resolved only to address families
 ** that this machine has. */
-static int resolve(const place *p, struct addrinfo **list) {
+static int resolve_host(const place *p, struct addrinfo **list) {
   struct addrinfo hints;
   char service[16];
   int err;
@@ -204,7 +206,7 @@ typedef int opener(const struct sockaddr *name, socklen_t len, int *argument);
 */
 static int open_tcp(place *p, opener *open, int *argument) {
   struct addrinfo *list, *a;
-  int fd = -EADDRNOTAVAIL, err = resolve(p, &list);
+  int fd = -EADDRNOTAVAIL, err = resolve_host(p, &list);
   if (err == EAI_SYSTEM)
     return -errno;
   p->reason = err != 0 ? gai_strerror(err) : NULL;
@@ -219,7 +221,7 @@ static int open_tcp(place *p, opener *open, int *argument) {
 /* ====== Options and failures ====== */
 
 /* These leave the option on the stack. */
-static const char *get_text(lua_State *L, const char *name) {
+static const char *get_text_option(lua_State *L, const char *name) {
   const char *text;
   if (pt_push_option(L, name) == LUA_TNIL)
     return NULL;
@@ -229,8 +231,8 @@ static const char *get_text(lua_State *L, const char *name) {
   return text;
 }
 
-static int get_integer(lua_State *L, const char *name, int usual, int least,
-                       int most) {
+static int get_integer_option(lua_State *L, const char *name, int usual,
+                              int least, int most) {
   lua_Integer n;
   int is_integer;
   if (pt_push_option(L, name) == LUA_TNIL)
@@ -243,9 +245,9 @@ static int get_integer(lua_State *L, const char *name, int usual, int least,
 
 static place get_place(lua_State *L, int least_port) {
   place p = {.reason = NULL};
-  p.path = get_text(L, "path");
-  p.host = get_text(L, "host");
-  p.port = get_integer(L, "port", -1, least_port, 65535);
+  p.path = get_text_option(L, "path");
+  p.host = get_text_option(L, "host");
+  p.port = get_integer_option(L, "port", -1, least_port, 65535);
   if (p.path != NULL && (p.host != NULL || p.port != -1))
     luaL_error(L, "path excludes host and port");
   return p;
@@ -276,7 +278,7 @@ static int core_connect(lua_State *L) {
     luaL_error(L, "a path, or a host and port expected");
   f = pt_fd_push(L);
   fd = p.path != NULL ? connect_unix(p.path, &pending)
-                      : open_tcp(&p, connect_to, &pending);
+                      : open_tcp(&p, connect_to_address, &pending);
   if (fd < 0) /* EAGAIN: the queue of the listener is full */
     return fail_at_place(L, &p, "connect to", -fd,
                          fd == -EAGAIN ? "busy" : "closed");
@@ -304,11 +306,11 @@ static int core_listen(lua_State *L) {
   p = get_place(L, 0);
   p.host = p.host != NULL ? p.host : HOST;
   p.port = p.port != -1 ? p.port : 0;
-  mode = get_integer(L, "mode", -1, 0, 0777);
-  backlog = get_integer(L, "backlog", BACKLOG, 1, 65535);
+  mode = get_integer_option(L, "mode", -1, 0, 0777);
+  backlog = get_integer_option(L, "backlog", BACKLOG, 1, 65535);
   f = pt_fd_push(L);
   fd = p.path != NULL ? listen_unix(p.path, mode, backlog)
-                      : open_tcp(&p, listen_to, &backlog);
+                      : open_tcp(&p, listen_on_address, &backlog);
   if (fd < 0)
     return fail_at_place(L, &p, "listen on", -fd, "invalid");
   f->fd = fd;
@@ -334,8 +336,8 @@ static int core_accept(lua_State *L) {
 }
 
 /* Sets "path" in the table on top; "" for a socket without a name. */
-static void set_path(lua_State *L, const struct sockaddr_un *name,
-                     socklen_t len) {
+static void set_path_field(lua_State *L, const struct sockaddr_un *name,
+                           socklen_t len) {
   size_t used = offsetof(struct sockaddr_un, sun_path);
   size_t size = len > used ? len - used : 0;
   lua_pushlstring(L, name->sun_path, strnlen(name->sun_path, size));
@@ -358,7 +360,7 @@ static int core_address(lua_State *L) {
     return pt_fail_errno(L, err, "invalid", "the descriptor has no address");
   lua_createtable(L, 0, 2);
   if (own.ss_family == AF_UNIX) {
-    set_path(L, (struct sockaddr_un *)&own, len);
+    set_path_field(L, (struct sockaddr_un *)&own, len);
     return 1;
   }
   lua_pushstring(L, host);

@@ -32,9 +32,9 @@ void pt_task_push(lua_State *L, const pt_task *t) {
   pt_loop_push_kept(L, t->ref);
 }
 
-/* push_value pushes a user value and returns its type. set_value sets one to
-** the value on top, which is popped. */
-static int push_value(lua_State *L, const pt_task *t, int value) {
+/* push_task_value pushes a user value and returns its type. set_task_value sets
+** one to the value on top, which is popped. */
+static int push_task_value(lua_State *L, const pt_task *t, int value) {
   int type;
   pt_task_push(L, t);
   type = lua_getiuservalue(L, -1, value);
@@ -42,7 +42,7 @@ static int push_value(lua_State *L, const pt_task *t, int value) {
   return type;
 }
 
-static void set_value(lua_State *L, const pt_task *t, int value) {
+static void set_task_value(lua_State *L, const pt_task *t, int value) {
   pt_task_push(L, t);
   lua_insert(L, -2);
   lua_setiuservalue(L, -2, value);
@@ -50,12 +50,12 @@ static void set_value(lua_State *L, const pt_task *t, int value) {
 }
 
 void pt_task_push_stopped(lua_State *L, const pt_task *t) {
-  push_value(L, t, PT_TASK_STOPPED);
+  push_task_value(L, t, PT_TASK_STOPPED);
 }
 
-static void fire_late(lua_State *L, pt_alarm *a);
-static void fire_deadline(lua_State *L, pt_alarm *a);
-static void run_ready(lua_State *L, pt_link *l);
+static void fire_wait_deadline(lua_State *L, pt_alarm *a);
+static void fire_task_deadline(lua_State *L, pt_alarm *a);
+static void run_ready_task(lua_State *L, pt_link *l);
 
 /* Creates a task. It is kept alive by its reference from the end of this
 ** function on; an error before that leaves it to the collector. */
@@ -65,9 +65,9 @@ static pt_task *make_task(lua_State *L, pt_loop *lp) {
   t->mark = &task_mark;
   t->ref = LUA_NOREF;
   t->loop = lp;
-  t->late.fire = fire_late;
-  t->deadline.fire = fire_deadline;
-  t->ready.run = run_ready;
+  t->late.fire = fire_wait_deadline;
+  t->deadline.fire = fire_task_deadline;
+  t->ready.run = run_ready_task;
   pt_set_class(L, TASK, NULL, NULL);
   t->thread = lua_newthread(L);
   lua_setiuservalue(L, -2, PT_TASK_THREAD);
@@ -93,10 +93,10 @@ pt_task *pt_task_take(lua_State *L, pt_loop *lp) {
 void pt_task_rest(lua_State *L, pt_task *t, int status) {
   pt_loop *lp = t->loop;
   lua_pushnil(L);
-  set_value(L, t, PT_TASK_OBJECT);
+  set_task_value(L, t, PT_TASK_OBJECT);
   if (t->is_stopped) {
     lua_pushnil(L);
-    set_value(L, t, PT_TASK_STOPPED);
+    set_task_value(L, t, PT_TASK_STOPPED);
   }
   pt_loop_clear_alarm(lp, &t->deadline);
   t->is_stopped = 0;
@@ -119,13 +119,13 @@ static int is_too_deep(const pt_loop *lp) {
 
 /* The next turn resumes the task with the `args` values on its thread's stack.
 */
-static void make_ready(pt_task *t, int args) {
+static void make_task_ready(pt_task *t, int args) {
   t->args = args;
   t->state = PT_TASK_READY;
   pt_loop_add_ready(t->loop, &t->ready);
 }
 
-static void run_ready(lua_State *L, pt_link *l) {
+static void run_ready_task(lua_State *L, pt_link *l) {
   pt_task *t = PT_CONTAINER(pt_task, ready, l);
   pt_task_run(L, t, t->args);
 }
@@ -135,7 +135,7 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
   pt_task *outer = lp->current;
   int status, results;
   if (is_too_deep(lp)) {
-    make_ready(t, args);
+    make_task_ready(t, args);
     return;
   }
   t->state = PT_TASK_RUNNING;
@@ -150,7 +150,7 @@ void pt_task_run(lua_State *L, pt_task *t, int args) {
     /* it has yielded without waiting for anything */
   } else if (t->state == PT_TASK_RUNNING) {
     lua_pop(t->thread, results);
-    make_ready(t, 0);
+    make_task_ready(t, 0);
   }
 }
 
@@ -173,7 +173,7 @@ void pt_task_wake(lua_State *L, pt_task *t, int args) {
   pt_loop_clear_alarm(t->loop, &t->late);
   t->withdraw = NULL;
   lua_xmove(L, t->thread, args);
-  make_ready(t, args);
+  make_task_ready(t, args);
 }
 
 pt_task *pt_task_here(lua_State *L, const pt_loop *lp) {
@@ -193,7 +193,7 @@ void pt_task_stop(lua_State *L, pt_task *t) {
     lua_pop(L, 1);
     return;
   }
-  set_value(L, t, PT_TASK_STOPPED);
+  set_task_value(L, t, PT_TASK_STOPPED);
   t->is_stopped = 1;
   if (t->state != PT_TASK_WAITING)
     return;
@@ -218,7 +218,7 @@ static int event_set(lua_State *L) {
   return 0;
 }
 
-static int push_values(lua_State *L) {
+static int push_event_values(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   lua_getiuservalue(L, 1, 2);
   return 2;
@@ -246,7 +246,7 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
   pt_task **last;
   if (due < HUGE_VAL) {
     lua_pushvalue(L, 3);
-    set_value(L, t, PT_TASK_LATE);
+    set_task_value(L, t, PT_TASK_LATE);
     pt_loop_set_alarm(t->loop, &t->late, due);
   }
   t->event = e;
@@ -256,19 +256,19 @@ static void join_event(lua_State *L, pt_task *t, pt_event *e, double due) {
 }
 
 /* Ends the wait of a task at its deadline. */
-static void fire_late(lua_State *L, pt_alarm *a) {
+static void fire_wait_deadline(lua_State *L, pt_alarm *a) {
   pt_task *t = PT_CONTAINER(pt_task, late, a);
   lua_pushnil(L);
-  push_value(L, t, PT_TASK_LATE);
+  push_task_value(L, t, PT_TASK_LATE);
   pt_task_wake(L, t, 2);
 }
 
 /* Returns the results of a wait that turned the loop or did not have to wait.
 */
-static int end_wait(lua_State *L, const pt_event *e) {
+static int end_event_wait(lua_State *L, const pt_event *e) {
   const pt_task *t = e->loop->current;
   if (e->is_set)
-    return push_values(L);
+    return push_event_values(L);
   lua_pushnil(L);
   if (t != NULL && t->is_stopped)
     pt_task_push_stopped(L, t);
@@ -286,11 +286,11 @@ static int event_wait(lua_State *L) {
   pt_task *t;
   lua_settop(L, 3);
   if (e->is_set || (lp->current != NULL && lp->current->is_stopped))
-    return end_wait(L, e);
+    return end_event_wait(L, e);
   due = seconds < HUGE_VAL ? pt_clock_now() + seconds : HUGE_VAL;
   t = pt_task_here(L, lp);
   if (t == NULL)
-    return pt_loop_turn_until(L, lp, e, due) == LUA_OK ? end_wait(L, e)
+    return pt_loop_turn_until(L, lp, e, due) == LUA_OK ? end_event_wait(L, e)
                                                        : lua_error(L);
   join_event(L, t, e, due);
   return pt_task_wait(L, t, 3, pt_return_above);
@@ -314,7 +314,7 @@ pt_event *pt_event_push(lua_State *L, pt_loop *lp) {
 }
 
 /* In a protected call: (action, event). */
-static int call_soon(lua_State *L) {
+static int call_action_soon(lua_State *L) {
   pt_loop_call_soon(L, ((pt_event *)lua_touserdata(L, 2))->loop);
   return 0;
 }
@@ -333,7 +333,7 @@ void pt_event_set(lua_State *L, pt_event *e, int index) {
       pt_task_wake(L, e->first, 2);
     }
     if (lua_getiuservalue(L, index, PT_EVENT_ACTION) != LUA_TNIL) {
-      lua_pushcfunction(L, call_soon);
+      lua_pushcfunction(L, call_action_soon);
       lua_insert(L, -2);
       lua_pushvalue(L, index);
       lua_pcall(L, 2, 0, 0);
@@ -370,7 +370,8 @@ void pt_task_take_failure(lua_State *L, pt_task *t) {
 
 /* Called when the function of loop.start has ended. Reports an error to the
 ** task's object. */
-static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
+static void task_function_ended(lua_State *L, pt_task *t, int status,
+                                int results) {
   int top = lua_gettop(L);
   (void)results;
   if (status == LUA_OK) {
@@ -378,7 +379,7 @@ static void end_of_function(lua_State *L, pt_task *t, int status, int results) {
     return;
   }
   pt_task_push(L, t); /* pt_task_rest releases it */
-  push_value(L, t, PT_TASK_OBJECT);
+  push_task_value(L, t, PT_TASK_OBJECT);
   pt_task_rest(L, t, status);
   lua_getfield(L, -1, "failed");
   lua_insert(L, -2);
@@ -411,7 +412,7 @@ static int loop_start(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, PT_TASK_OBJECT);
   lua_pop(L, 1);
-  t->ended = end_of_function;
+  t->ended = task_function_ended;
   lua_xmove(L, t->thread, args + 1);
   pt_task_run(L, t, args);
   return 0;
@@ -422,7 +423,7 @@ static int loop_current(lua_State *L) {
   pt_loop *lp = loop_of(L);
   if (lp->current == NULL) {
     lua_pushnil(L);
-  } else if (push_value(L, lp->current, PT_TASK_OBJECT) == LUA_TNIL &&
+  } else if (push_task_value(L, lp->current, PT_TASK_OBJECT) == LUA_TNIL &&
              lp->push_handler_context != NULL) {
     lua_pop(L, 1);
     lp->push_handler_context(L, lp->current);
@@ -432,7 +433,7 @@ static int loop_current(lua_State *L) {
 
 /* Returns the task that the object at index 1 represents, or NULL if it has
 ** ended. */
-static pt_task *task_of(lua_State *L) {
+static pt_task *task_of_object(lua_State *L) {
   pt_task *t = NULL;
   luaL_checktype(L, 1, LUA_TTABLE);
   if (lua_getfield(L, 1, "task") == LUA_TUSERDATA) {
@@ -448,7 +449,7 @@ static pt_task *task_of(lua_State *L) {
 
 /* loop.stop(object, err): every wait of its task returns nil and err */
 static int loop_stop(lua_State *L) {
-  pt_task *t = task_of(L);
+  pt_task *t = task_of_object(L);
   luaL_checkany(L, 2);
   lua_settop(L, 2);
   if (t != NULL)
@@ -459,16 +460,16 @@ static int loop_stop(lua_State *L) {
 /* loop.set_deadline(object, seconds): calls object:expire() after that time,
 ** unless its task has ended */
 static int loop_set_deadline(lua_State *L) {
-  pt_task *t = task_of(L);
+  pt_task *t = task_of_object(L);
   double seconds = luaL_checknumber(L, 2);
   if (t != NULL)
     pt_loop_set_alarm(t->loop, &t->deadline, pt_clock_now() + seconds);
   return 0;
 }
 
-static void fire_deadline(lua_State *L, pt_alarm *a) {
+static void fire_task_deadline(lua_State *L, pt_alarm *a) {
   pt_task *t = PT_CONTAINER(pt_task, deadline, a);
-  if (push_value(L, t, PT_TASK_OBJECT) == LUA_TTABLE) {
+  if (push_task_value(L, t, PT_TASK_OBJECT) == LUA_TTABLE) {
     lua_getfield(L, -1, "expire");
     lua_pushvalue(L, -2);
     lua_call(L, 1, 0);

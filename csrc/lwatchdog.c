@@ -168,20 +168,21 @@ static int is_own_thread(const ticker *t) {
   return t->process != 0 && pthread_equal(t->thread, pthread_self());
 }
 
-static int tick(watch *w);
+static int watchdog_tick(watch *w);
 
 static void handle_signal(int sig, siginfo_t *info, void *context) {
   int saved = errno;
   const ticker *t = find_ticker(info);
   (void)sig, (void)context;
-  if (t != NULL && is_own_thread(t) && t->watch != NULL && !tick(t->watch))
+  if (t != NULL && is_own_thread(t) && t->watch != NULL &&
+      !watchdog_tick(t->watch))
     set_timer(t, 0);
   errno = saved;
 }
 
 /* Whether the program does not use the signal. A blocked signal belongs to code
 ** that waits for it in another way. */
-static int is_free(int sig) {
+static int is_signal_free(int sig) {
   struct sigaction act;
   sigset_t blocked;
   return sigaction(sig, NULL, &act) == 0 && !(act.sa_flags & SA_SIGINFO) &&
@@ -192,10 +193,10 @@ static int is_free(int sig) {
 
 /* Installs the handler for a signal that the program does not use; returns 0 if
 ** there is none. */
-static int take_signal(void) {
+static int take_free_signal(void) {
   struct sigaction act;
   int sig = FIRST_SIGNAL;
-  while (sig >= LAST_SIGNAL && !is_free(sig))
+  while (sig >= LAST_SIGNAL && !is_signal_free(sig))
     sig--;
   if (sig < LAST_SIGNAL)
     return 0;
@@ -245,7 +246,7 @@ static ticker *open_ticker(watch *w) {
   while (t < tickers + TICKERS && t->watch != NULL)
     t++;
   if (t == tickers + TICKERS || !watch_forks() ||
-      (taken == 0 && (taken = take_signal()) == 0))
+      (taken == 0 && (taken = take_free_signal()) == 0))
     t = NULL;
   else
     *t = (ticker){.watch = w, .timer = -1};
@@ -285,7 +286,7 @@ static watch *push_watch(lua_State *L) {
   return lua_touserdata(L, -1);
 }
 
-static void on_hook(lua_State *L, lua_Debug *ar);
+static void on_watchdog_hook(lua_State *L, lua_Debug *ar);
 
 /* ====== The rest of a count ====== */
 
@@ -293,8 +294,8 @@ static void on_hook(lua_State *L, lua_Debug *ar);
 #define PLACES (32 * sizeof(void *) / sizeof(int))
 
 /* Sets a count, and returns the memory of the thread as an array of ints. */
-static const int *set_count(lua_State *thread, int count) {
-  lua_sethook(thread, on_hook, LUA_MASKCOUNT, count);
+static const int *set_probe_count(lua_State *thread, int count) {
+  lua_sethook(thread, on_watchdog_hook, LUA_MASKCOUNT, count);
   return (const int *)(void *)thread;
 }
 
@@ -303,11 +304,11 @@ static const int *set_count(lua_State *thread, int count) {
 static size_t find_count_place(lua_State *L) {
   enum { ONE = 0x5a17c3e9, OTHER = 0x36d28b45 };
   lua_State *thread = lua_newthread(L);
-  const int *at = set_count(thread, ONE);
+  const int *at = set_probe_count(thread, ONE);
   size_t i = 1;
   while (i < PLACES && !(at[i - 1] == ONE && at[i] == ONE))
     i++;
-  set_count(thread, OTHER);
+  set_probe_count(thread, OTHER);
   if (i == PLACES || at[i - 1] != OTHER || at[i] != OTHER)
     i = 0;
   lua_pop(L, 1);
@@ -320,12 +321,12 @@ static int *count_left(const watch *w, lua_State *thread) {
 
 /* Returns the rest of the count; at least 1, because it is 0 for a moment
 ** before Lua starts it again. */
-static int get_left(const watch *w, const pt_activation *a) {
+static int get_count_left(const watch *w, const pt_activation *a) {
   int left = w->count_place != 0 ? *count_left(w, a->thread) : a->count;
   return left > 0 ? left : 1;
 }
 
-static void set_left(const watch *w, const pt_activation *a) {
+static void set_count_left(const watch *w, const pt_activation *a) {
   if ((a->mask & LUA_MASKCOUNT) && w->count_place != 0)
     *count_left(w, a->thread) = a->left;
 }
@@ -344,21 +345,21 @@ static int subtract_armed(pt_activation *a) {
 
 /* ====== The hook ====== */
 
-/* Makes Lua call on_hook after so many instructions, or earlier if the
+/* Makes Lua call on_watchdog_hook after so many instructions, or earlier if the
 ** program's hook is due. */
 static void arm_hook(pt_activation *a, int instructions) {
   a->armed = instructions;
   if ((a->mask & LUA_MASKCOUNT) && a->left < instructions)
     a->armed = a->left;
-  lua_sethook(a->thread, on_hook, a->mask | LUA_MASKCOUNT, a->armed);
+  lua_sethook(a->thread, on_watchdog_hook, a->mask | LUA_MASKCOUNT, a->armed);
 }
 
 static void set_watch_hook(const watch *w, pt_activation *a) {
-  if (lua_gethook(a->thread) != on_hook) {
+  if (lua_gethook(a->thread) != on_watchdog_hook) {
     a->hook = lua_gethook(a->thread);
     a->mask = lua_gethookmask(a->thread);
     a->count = lua_gethookcount(a->thread);
-    a->left = get_left(w, a);
+    a->left = get_count_left(w, a);
   }
   a->is_hooked = 1;
   a->gap = 1;
@@ -366,15 +367,15 @@ static void set_watch_hook(const watch *w, pt_activation *a) {
 }
 
 static void restore_hook(const watch *w, const pt_activation *a) {
-  if (lua_gethook(a->thread) != on_hook)
+  if (lua_gethook(a->thread) != on_watchdog_hook)
     return;
   lua_sethook(a->thread, a->hook, a->mask, a->count);
-  set_left(w, a);
+  set_count_left(w, a);
 }
 
 /* Runs in the signal handler. Setting a hook is safe there; lua.c does the
 ** same. Returns 0 to stop the timer until the next task runs. */
-static int tick(watch *w) {
+static int watchdog_tick(watch *w) {
   pt_activation *a = w->top;
   if (a == NULL) {
     w->is_stopped = 1;
@@ -398,7 +399,7 @@ static int is_protected(lua_State *L, lua_Debug *ar) {
 }
 
 /* Calls one of the two callbacks; returns whether it returned true. */
-static int call_back(lua_State *L, int function) {
+static int call_watchdog_function(lua_State *L, int function) {
   int is_true = 0;
   push_watch(L);
   if (lua_getiuservalue(L, -1, function) != LUA_TNIL) {
@@ -417,19 +418,19 @@ static void call_tick(lua_State *L, lua_Debug *ar, const watch *w,
   lua_Hook of_main = lua_gethook(w->main);
   if (of_main != a->hook && pt_has_stop_hook(w->main))
     of_main(L, ar);
-  call_back(L, TICK);
+  call_watchdog_function(L, TICK);
   if (lua_gethook(L) == a->hook && lua_gethookcount(L) == a->count)
-    set_left(w, a);
+    set_count_left(w, a);
 }
 
 /* Interrupts the task. A protected function may finish first: the hook checks
 ** again after 1, 3, 7 and so on to 127 instructions, because a check before
 ** each one is slow. */
-static void interrupt(lua_State *L, lua_Debug *ar, const watch *w,
-                      pt_activation *a) {
+static void interrupt_task(lua_State *L, lua_Debug *ar, const watch *w,
+                           pt_activation *a) {
   int is_due = subtract_armed(a), may_interrupt = !is_protected(L, ar);
   a->gap = may_interrupt ? 1 : a->gap % 127 * 2 + 1;
-  if (may_interrupt && !call_back(L, MUST_ABORT))
+  if (may_interrupt && !call_watchdog_function(L, MUST_ABORT))
     restore_hook(w, a);
   else
     arm_hook(a, a->gap);
@@ -441,7 +442,7 @@ static void interrupt(lua_State *L, lua_Debug *ar, const watch *w,
 
 /* Called by Lua for the watchdog's hook. A coroutine that was created while its
 ** creator had this hook has inherited it. */
-static void on_hook(lua_State *L, lua_Debug *ar) {
+static void on_watchdog_hook(lua_State *L, lua_Debug *ar) {
   const watch *w = push_watch(L);
   pt_activation *a = w->top;
   lua_pop(L, 1);
@@ -450,14 +451,14 @@ static void on_hook(lua_State *L, lua_Debug *ar) {
   else if (a->thread != L)
     lua_sethook(L, a->hook, a->mask, a->count);
   else if (ar->event == LUA_HOOKCOUNT)
-    interrupt(L, ar, w, a);
+    interrupt_task(L, ar, w, a);
   else if (a->hook != NULL)
     a->hook(L, ar);
 }
 
 int pt_is_stopped(lua_State *L, lua_Hook before) {
   lua_Hook now = lua_gethook(L);
-  return now != before && now != on_hook;
+  return now != before && now != on_watchdog_hook;
 }
 
 int pt_has_stop_hook(lua_State *L) {
@@ -494,7 +495,7 @@ void pt_watch_set_hook(const pt_watch *w, lua_State *L, lua_State *thread) {
 
 /* ====== Running threads ====== */
 
-static void put_on_top(watch *w, pt_activation *a) {
+static void begin_activation(watch *w, pt_activation *a) {
   a->is_seen = 0;
   atomic_signal_fence(memory_order_release);
   w->top = a;
@@ -505,7 +506,7 @@ static void put_on_top(watch *w, pt_activation *a) {
 }
 
 /* A thread that does not run has the program's hook. */
-static void replace_top(watch *w, pt_activation *next) {
+static void replace_activation(watch *w, pt_activation *next) {
   const pt_activation *a = w->top;
   w->top = next;
   atomic_signal_fence(memory_order_acquire);
@@ -520,21 +521,21 @@ int pt_watch_resume(pt_watch *w, lua_State *L, lua_State *thread, int n,
   a.outer = w->top;
   a.thread = thread;
   a.is_hooked = 0;
-  put_on_top(w, &a);
+  begin_activation(w, &a);
   status = lua_resume(thread, L, n, results);
-  replace_top(w, a.outer);
+  replace_activation(w, a.outer);
   return status;
 }
 
 pt_activation *pt_watch_pause(pt_watch *w) {
   pt_activation *paused = w->top;
-  replace_top(w, NULL);
+  replace_activation(w, NULL);
   return paused;
 }
 
 void pt_watch_unpause(pt_watch *w, pt_activation *paused) {
   if (paused != NULL)
-    put_on_top(w, paused);
+    begin_activation(w, paused);
   else
     w->top = NULL;
 }

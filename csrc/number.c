@@ -19,7 +19,7 @@ typedef struct wide {
   uint64_t high, low;
 } wide;
 
-static wide multiply(uint64_t a, uint64_t b) {
+static wide multiply_wide(uint64_t a, uint64_t b) {
   wide r;
 #ifdef __SIZEOF_INT128__
   __extension__ typedef unsigned __int128 u128;
@@ -36,7 +36,7 @@ static wide multiply(uint64_t a, uint64_t b) {
   return r;
 }
 
-static double from_bits(uint64_t bits) {
+static double double_from_bits(uint64_t bits) {
   double d;
   memcpy(&d, &bits, sizeof d);
   return d;
@@ -99,8 +99,9 @@ static wide multiply_powers(int k) {
   unsigned place = (unsigned)(k - FIRST_STEP * STEP);
   const uint64_t *step = steps[place / STEP];
   uint64_t five = powers_of_five[place % STEP];
-  uint64_t carry = multiply(step[2], five).high;
-  wide middle = multiply(step[1], five), power = multiply(step[0], five);
+  uint64_t carry = multiply_wide(step[2], five).high;
+  wide middle = multiply_wide(step[1], five),
+       power = multiply_wide(step[0], five);
   middle.low += carry;
   middle.high += middle.low < carry;
   power.low += middle.high;
@@ -131,9 +132,9 @@ typedef struct decimal {
   int truncated; /* there were more digits than fit */
 } decimal;
 
-static double assemble(uint64_t mantissa, int exponent) {
-  return from_bits((uint64_t)exponent << MANTISSA_BITS |
-                   (mantissa & (HIDDEN_BIT - 1)));
+static double assemble_double(uint64_t mantissa, int exponent) {
+  return double_from_bits((uint64_t)exponent << MANTISSA_BITS |
+                          (mantissa & (HIDDEN_BIT - 1)));
 }
 
 static double round_subnormal(uint64_t mantissa, int exponent) {
@@ -141,7 +142,7 @@ static double round_subnormal(uint64_t mantissa, int exponent) {
     return 0.0;
   mantissa >>= 1 - exponent;
   mantissa = (mantissa + (mantissa & 1)) >> 1;
-  return assemble(mantissa, mantissa >= HIDDEN_BIT);
+  return assemble_double(mantissa, mantissa >= HIDDEN_BIT);
 }
 
 /* Returns the double nearest to w * 10^q, infinity if that is too large, -1 if
@@ -157,9 +158,9 @@ static double eisel_lemire(uint64_t w, int q) {
   zeros = __builtin_clzll(w);
   w <<= zeros;
   power = power_of_ten(q);
-  x = multiply(w, power.high);
+  x = multiply_wide(w, power.high);
   if ((x.high & 0x1FF) == 0x1FF) {
-    uint64_t carry = multiply(w, power.low).high;
+    uint64_t carry = multiply_wide(w, power.low).high;
     x.low += carry;
     x.high += x.low < carry;
   }
@@ -178,8 +179,9 @@ static double eisel_lemire(uint64_t w, int q) {
     mantissa = HIDDEN_BIT;
     exponent++;
   }
-  return exponent >= 2 * EXPONENT_BIAS + 1 ? HUGE_VAL
-                                           : assemble(mantissa, exponent);
+  return exponent >= 2 * EXPONENT_BIAS + 1
+             ? HUGE_VAL
+             : assemble_double(mantissa, exponent);
 }
 
 /* Copies at most `most` significant digits. If digits other than zero are left
@@ -203,7 +205,8 @@ static int copy_digits(char *out, int most, const char *p, const char *end) {
 /* A value halfway between two doubles has at most 767 significant digits. The
 ** text given to strtod has no decimal point, so that the locale does not
 ** matter. */
-static double slow_read(const decimal *d, const char *text, const char *end) {
+static double read_with_strtod(const decimal *d, const char *text,
+                               const char *end) {
   char copy[800 + 16];
   int n = copy_digits(copy, 780, text, end);
   int exponent = d->exponent - (n > MAX_DIGITS ? n - MAX_DIGITS : 0);
@@ -249,7 +252,8 @@ static const char *read_exponent(const char *p, const char *end, decimal *d) {
 
 /* Exact without a table if both the digits and the power of ten are exact
 ** doubles. */
-static double to_double(const decimal *d, const char *text, const char *end) {
+static double decimal_to_double(const decimal *d, const char *text,
+                                const char *end) {
   static const double exact[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -261,7 +265,7 @@ static double to_double(const decimal *d, const char *text, const char *end) {
   value = eisel_lemire(d->digits, d->exponent);
   if (value < 0 ||
       (d->truncated && value != eisel_lemire(d->digits + 1, d->exponent)))
-    value = slow_read(d, text, end);
+    value = read_with_strtod(d, text, end);
   return value;
 }
 
@@ -279,7 +283,7 @@ static int set_integer(const decimal *d, pt_number *out) {
 
 static int set_real(const decimal *d, const char *text, const char *end,
                     pt_number *out) {
-  double value = to_double(d, text, end);
+  double value = decimal_to_double(d, text, end);
   out->is_integer = 0;
   out->real = d->negative ? -value : value;
   return isfinite(value);
@@ -378,8 +382,8 @@ size_t pt_number_write_integer(char *out, int64_t value) {
 static int floor_log2_power10(int e) { return (e * 1741647) >> 19; }
 
 static uint64_t round_to_odd(wide power, uint64_t cp) {
-  uint64_t x = multiply(power.low, cp).high;
-  wide y = multiply(power.high, cp);
+  uint64_t x = multiply_wide(power.low, cp).high;
+  wide y = multiply_wide(power.high, cp);
   y.low += x;
   y.high += y.low < x;
   return y.high | (y.low > 1);
@@ -414,7 +418,7 @@ static uint64_t schubfach(uint64_t c, int q, int closer, int *k) {
   return s + (v > 4 * s + 2 || (v == 4 * s + 2 && (s & 1)));
 }
 
-static uint64_t shortest(double value, int *k) {
+static uint64_t shortest_decimal(double value, int *k) {
   uint64_t bits, mantissa;
   int exponent;
   memcpy(&bits, &value, sizeof bits);
@@ -475,7 +479,7 @@ size_t pt_number_write_real(char *out, double value) {
     memcpy(out, "0.0", 3);
     return sign + 3;
   }
-  first = digits_before(end, shortest(fabs(value), &k));
+  first = digits_before(end, shortest_decimal(fabs(value), &k));
   for (; end[-1] == '0' && end > first + 1; k++)
     end--;
   n = (size_t)(end - first);

@@ -112,7 +112,8 @@ void pt_poll_grow(pt_poll *p, void *memory, int limit) {
   p->limit = limit;
 }
 
-static void add_found(pt_poll *p, int fd, uint32_t serial, int ready) {
+static void add_ready_descriptor(pt_poll *p, int fd, uint32_t serial,
+                                 int ready) {
   if (p->count < PT_POLL_BATCH)
     p->found[p->count++] = (pt_poll_found){fd, serial, ready};
 }
@@ -129,7 +130,7 @@ int pt_poll_next(pt_poll *p, int *fd) {
 }
 
 /* Records the watched events, and returns `err`. */
-static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
+static int set_poll_slot(pt_poll *p, int fd, int wanted, int always, int err) {
   pt_poll_slot *slot = &p->slots[fd];
   p->always += always - slot->always;
   slot->always = (unsigned char)always;
@@ -137,7 +138,7 @@ static int set_slot(pt_poll *p, int fd, int wanted, int always, int err) {
   return err;
 }
 
-static int open_with(pt_poll *p, int fd) {
+static int init_poller(pt_poll *p, int fd) {
   *p = (pt_poll){.fd = pt_fd_make_private(fd)};
   return p->fd >= 0 ? 0 : errno;
 }
@@ -153,7 +154,7 @@ static void add_always_ready(pt_poll *p) {
     p->rover = (p->rover + 1) % p->limit;
     slot = &p->slots[p->rover];
     if (slot->always) {
-      add_found(p, p->rover, slot->serial, slot->wanted);
+      add_ready_descriptor(p, p->rover, slot->serial, slot->wanted);
       left--;
     }
   }
@@ -175,7 +176,7 @@ int pt_poll_wait(pt_poll *p, int ms) {
 #if defined(PT_POLL_EPOLL)
 
 int pt_poll_open(pt_poll *p) {
-  return open_with(p, epoll_create1(EPOLL_CLOEXEC));
+  return init_poller(p, epoll_create1(EPOLL_CLOEXEC));
 }
 
 /* The event carries the number of the watch: epoll still reports a file that
@@ -213,7 +214,7 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
     err = set_interest(p, fd, wanted, known);
   else if (known)
     control_epoll(p, EPOLL_CTL_DEL, fd, 0);
-  return set_slot(p, fd, wanted, err == EPERM, err == EPERM ? 0 : err);
+  return set_poll_slot(p, fd, wanted, err == EPERM, err == EPERM ? 0 : err);
 }
 
 static void add_event(pt_poll *p, const struct epoll_event *event) {
@@ -224,7 +225,7 @@ static void add_event(pt_poll *p, const struct epoll_event *event) {
     ready |= PT_POLL_WRITE;
   if (event->events & (EPOLLERR | EPOLLHUP))
     ready |= PT_POLL_READ | p->slots[fd].wanted;
-  add_found(p, fd, (uint32_t)(event->data.u64 >> 32), ready);
+  add_ready_descriptor(p, fd, (uint32_t)(event->data.u64 >> 32), ready);
 }
 
 static int wait_for_batch(pt_poll *p, int most, int ms) {
@@ -237,7 +238,7 @@ static int wait_for_batch(pt_poll *p, int most, int ms) {
 
 #elif defined(PT_POLL_KQUEUE)
 
-int pt_poll_open(pt_poll *p) { return open_with(p, kqueue()); }
+int pt_poll_open(pt_poll *p) { return init_poller(p, kqueue()); }
 
 /* Returns 0 or an error number. Deleting a filter that does not exist is not an
 ** error: a closed descriptor has lost its filters. */
@@ -275,7 +276,7 @@ static int is_regular(int fd) {
 }
 
 /* Whether the error means that kqueue does not support this kind of file. */
-static int cannot_wait(int err) {
+static int is_unsupported(int err) {
   return err == EINVAL || err == ENODEV || err == EPERM || err == ENOTSUP;
 }
 
@@ -287,11 +288,11 @@ int pt_poll_set(pt_poll *p, int fd, int wanted) {
   slot->serial = ++p->serial;
   if (err != 0)
     set_filters(p, fd, 0, PT_POLL_READ | PT_POLL_WRITE);
-  if (cannot_wait(err)) {
+  if (is_unsupported(err)) {
     always = 1;
     err = 0;
   }
-  return set_slot(p, fd, wanted, always, err);
+  return set_poll_slot(p, fd, wanted, always, err);
 }
 
 static void add_event(pt_poll *p, const struct kevent *event) {
@@ -299,7 +300,7 @@ static void add_event(pt_poll *p, const struct kevent *event) {
   int ready = PT_POLL_READ;
   if (event->filter == EVFILT_WRITE)
     ready = PT_POLL_WRITE | (event->flags & EV_EOF ? PT_POLL_READ : 0);
-  add_found(p, fd, p->slots[fd].serial, ready);
+  add_ready_descriptor(p, fd, p->slots[fd].serial, ready);
 }
 
 static int wait_for_batch(pt_poll *p, int most, int ms) {

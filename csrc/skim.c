@@ -1,6 +1,7 @@
 /*
 ** A state machine over the bytes of a message. It stores only the current name
-** and the id. read_some passes the bytes to the function for the current state.
+** and the id. read_in_state passes the bytes to the function for the current
+** state.
 ** Strings and nested values are skipped in runs, so that long payloads are
 ** skimmed fast.
 */
@@ -38,27 +39,27 @@ static void forget_envelope(pt_skim *k) {
   k->has_id = k->has_method = k->has_outcome = k->has_nonnull_outcome = 0;
 }
 
-static void report(pt_skim *k) {
+static void report_message(pt_skim *k) {
   k->has_report = k->has_reported = k->is_item_reported = 1;
   k->is_done = !k->is_batch;
 }
 
 /* Reports the members of a batch that are not answers. They are refused
 ** together because they are answered together. */
-static void report_rest(pt_skim *k) {
+static void report_rest_of_batch(pt_skim *k) {
   k->is_item_reported = 1;
   if (k->has_reported_rest)
     return;
   k->has_reported_rest = 1;
   forget_envelope(k);
-  report(k);
+  report_message(k);
 }
 
 static void report_envelope(pt_skim *k) {
   if (k->is_batch && (k->has_method || !(k->has_outcome || k->has_id)))
-    report_rest(k);
+    report_rest_of_batch(k);
   else
-    report(k);
+    report_message(k);
 }
 
 /* Reports the envelope as soon as its kind is certain. A null result does not
@@ -72,13 +73,13 @@ static void report_if_known(pt_skim *k) {
 
 /* Ends the scan. An id alone is not reported: it does not show whose id it is.
 */
-static void give_up(pt_skim *k) {
+static void give_up_skimming(pt_skim *k) {
   k->state = AT_END;
   k->id_len = 0;
   if (k->is_batch && !k->has_reported)
-    report_rest(k);
+    report_rest_of_batch(k);
   else if (!k->has_reported)
-    report(k);
+    report_message(k);
   k->is_done = 1;
 }
 
@@ -96,7 +97,7 @@ static void keep_bytes(const char *from, const char *to, char *out, size_t *len,
   *len += n;
 }
 
-static void keep_text(pt_skim *k, const char *from, const char *to) {
+static void keep_name_or_id(pt_skim *k, const char *from, const char *to) {
   if (k->state == IN_STRING && k->after == AT_COLON)
     keep_bytes(from, to, k->name, &k->name_len, sizeof k->name);
   else if (k->depth == 0 && k->member == ID)
@@ -124,7 +125,7 @@ static const char *skip_string(pt_skim *k, const char *p, const char *end,
 #define NAME_IS(word)                                                          \
   (len == sizeof(word) - 1 && memcmp(name, word, sizeof(word) - 1) == 0)
 
-static int member_of(const char *name, size_t len) {
+static int member_by_name(const char *name, size_t len) {
   if (NAME_IS("id"))
     return ID;
   if (NAME_IS("method"))
@@ -134,7 +135,7 @@ static int member_of(const char *name, size_t len) {
 
 /* Returns the member for the name that was read. The name includes its closing
 ** quote; letters may be escaped. */
-static int member_read(const pt_skim *k) {
+static int member_of_name(const pt_skim *k) {
   char plain[PT_SKIM_NAME];
   const char *close;
   pt_json_fault fault;
@@ -145,8 +146,8 @@ static int member_read(const pt_skim *k) {
   if (close == NULL)
     return OTHER;
   if (!escaped)
-    return member_of(k->name, k->name_len - 1);
-  return member_of(plain, pt_json_unescape(k->name, close, plain));
+    return member_by_name(k->name, k->name_len - 1);
+  return member_by_name(plain, pt_json_unescape(k->name, close, plain));
 }
 
 /* ====== Values ====== */
@@ -174,12 +175,12 @@ static void end_value(pt_skim *k) {
 static const char *read_string(pt_skim *k, const char *p, const char *end) {
   int closed;
   const char *next = skip_string(k, p, end, &closed);
-  keep_text(k, p, next);
+  keep_name_or_id(k, p, next);
   if (!closed)
     return next;
   k->state = k->after;
   if (k->state == AT_COLON)
-    k->member = member_read(k);
+    k->member = member_of_name(k);
   else if (k->state != IN_NEST)
     end_value(k);
   return next;
@@ -195,7 +196,7 @@ static const char *read_scalar(pt_skim *k, const char *p, const char *end) {
   const char *next = p;
   while (next < end && is_scalar(*next))
     next++;
-  keep_text(k, p, next);
+  keep_name_or_id(k, p, next);
   if (next < end)
     end_value(k);
   return next;
@@ -233,7 +234,7 @@ static void note_member(pt_skim *k, char first) {
 
 static void begin_value(pt_skim *k, char c) {
   if (c != '{' && c != '[' && c != '"' && !is_scalar(c)) {
-    give_up(k);
+    give_up_skimming(k);
     return;
   }
   if (k->is_in_envelope)
@@ -245,7 +246,7 @@ static void begin_value(pt_skim *k, char c) {
   }
   k->state = c == '"' ? IN_STRING : IN_SCALAR;
   k->after = k->is_in_envelope ? AFTER_VALUE : AFTER_ITEM;
-  keep_text(k, &c, &c + 1);
+  keep_name_or_id(k, &c, &c + 1);
 }
 
 /* ====== The envelope, and batches of them ====== */
@@ -278,7 +279,7 @@ static void begin_batch(pt_skim *k) {
 static void end_batch(pt_skim *k) {
   k->state = AT_END;
   if (!k->has_reported)
-    report_rest(k);
+    report_rest_of_batch(k);
   k->is_done = 1;
 }
 
@@ -290,7 +291,7 @@ static void begin_item(pt_skim *k, char c) {
   k->member = OTHER;
   begin_value(k, c);
   if (!k->is_done)
-    report_rest(k);
+    report_rest_of_batch(k);
 }
 
 /* Handles a byte between names and values. Returns 0 if the byte is not allowed
@@ -328,13 +329,13 @@ static const char *read_punctuation(pt_skim *k, const char *p,
   if (p == end)
     return p;
   if (!handle_punctuation(k, *p))
-    give_up(k);
+    give_up_skimming(k);
   return p + 1;
 }
 
 /* ====== Reading ====== */
 
-static const char *read_some(pt_skim *k, const char *p, const char *end) {
+static const char *read_in_state(pt_skim *k, const char *p, const char *end) {
   switch (k->state) {
   case IN_STRING:
     return read_string(k, p, end);
@@ -351,12 +352,12 @@ size_t pt_skim_read(pt_skim *k, const char *bytes, size_t len) {
   const char *p = bytes, *end = bytes + len;
   k->has_report = 0;
   while (p < end && !k->has_report && !k->is_done)
-    p = read_some(k, p, end);
+    p = read_in_state(k, p, end);
   return k->has_report ? (size_t)(p - bytes) : len;
 }
 
 void pt_skim_end(pt_skim *k) {
   k->has_report = 0;
   if (!k->is_done)
-    give_up(k);
+    give_up_skimming(k);
 }
