@@ -7,6 +7,7 @@
 --   operation_host.lua notify SECONDS N CHILD…          seconds for a notification, N between two calls
 --   operation_host.lua cancel SECONDS N CHILD…          seconds for a call that is cancelled, and the next call
 --   operation_host.lua start DIALECT SECONDS N CHILD…   seconds for host:start, handshake included
+--   operation_host.lua confine DIALECT SECONDS N CHILD… the same in a strict sandbox
 
 local measure = require "bench.measure"
 local pintle = require "pintle"
@@ -16,7 +17,7 @@ local ARGS = { a = 2, b = 3 }
 local function nothing() end
 
 local mode = table.remove(arg, 1)
-local IN_DIALECT = { execute = true, quiet = true, tell = true, start = true }
+local IN_DIALECT = { execute = true, quiet = true, tell = true, start = true, confine = true }
 local dialect = IN_DIALECT[mode] and table.remove(arg, 1)
 local seconds, n = tonumber(arg[1]), math.tointeger(arg[2])
 local command = table.move(arg, 3, #arg, 1, {})
@@ -70,8 +71,8 @@ function modes.cancel()
   end)
 end
 
-function modes.start()
-  local host <close> = pintle.host { dialect = dialect, log = nothing }
+local function start(sandbox)
+  local host <close> = pintle.host { dialect = dialect, log = nothing, sandbox = sandbox }
   return measure.median(seconds, function()
     local begun = measure.now()
     local plugin = assert(host:start { command = command })
@@ -80,5 +81,9 @@ function modes.start()
     return spent
   end)
 end
+
+function modes.start() return start(false) end
+
+function modes.confine() return start "strict" end
 
 print(modes[mode]())

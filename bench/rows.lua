@@ -143,6 +143,15 @@ add(MILLISECOND, {
   target = 4,
 })
 
+add(MILLISECOND, {
+  name = "start with a sandbox",
+  against = "the same without",
+  limit = "core0 lua bench/operation_host.lua start gevals SECONDS 1 lua examples/greeter/plugin.lua",
+  ours = "core0 lua bench/operation_host.lua confine gevals SECONDS 1 lua examples/greeter/plugin.lua",
+  better = "less",
+  target = 1.1,
+})
+
 -- }======
 
 add(MILLISECOND, {

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE
+#define _DEFAULT_SOURCE
 
 #include "spawn.h"
 
@@ -29,6 +29,10 @@
 
 #if defined(PT_POLL_KQUEUE)
 #include <sys/event.h>
+#endif
+
+#if !defined(AT_EMPTY_PATH)
+#define AT_EMPTY_PATH 0x1000
 #endif
 
 #define CANNOT_START "cannot start \"%s\""

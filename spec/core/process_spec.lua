@@ -1,5 +1,7 @@
 local core = require "pintle.core"
 local children = require "spec.support.children"
+local folder = require "spec.support.folder"
+local lfs = require "lfs"
 
 local lua, sh, read, run, patience = children.lua, children.sh, children.read, children.run, children.patience
 
@@ -60,6 +62,66 @@ describe("a child", function()
     end
     assert.is_nil(process.nothing)
     assert.is_nil(process[1])
+  end)
+end)
+
+describe("a program with a checksum", function()
+  before_each(take_stock)
+  after_each(check_stock)
+
+  local function sum_of(path) return (core.sha256(path)) end
+
+  it("is executed by the descriptor that was checked, so another file cannot take its place", function()
+    local scratch <close> = folder.new()
+    local good, bad, path = scratch.path .. "/good", scratch.path .. "/bad", scratch.path .. "/program"
+    for name, text in pairs { [good] = "good", [bad] = "bad" } do
+      local source = ([[printf '#include <stdio.h>\nint main(void) { puts("%s"); }' | ${CC:-cc} -x c -o %s -]])
+      assert.is_true(os.execute(source:format(text, name)))
+    end
+    assert(lfs.link(good, path))
+    local swapping <close> = assert(core.spawn { stdin = "null", command = lua([[
+      local lfs = require "lfs"
+      local path = arg[1]
+      while true do
+        for _, name in ipairs { "bad", "good" } do
+          lfs.link(path .. "/" .. name, path .. "/next")
+          os.rename(path .. "/next", path .. "/program")
+        end
+      end]], scratch.path) })
+    local sum, seen = sum_of(good), {}
+    for _ = 1, 300 do
+      local process, message = core.spawn { command = { path }, sha256 = sum }
+      local said = process and read(process.stdout) or message:match "is not the expected file" or message
+      seen[said] = (seen[said] or 0) + 1
+      if process then process:close() end
+    end
+    assert.truthy(swapping:pid())
+    assert.truthy((seen["good\n"] or 0) > 0)
+    assert.truthy((seen["is not the expected file"] or 0) > 0)
+    seen["good\n"], seen["is not the expected file"] = nil, nil
+    assert.same({}, seen)
+  end)
+
+  it("runs as it would without, with its descriptors closed", function()
+    local shown = run { command = { "ls", "/proc/self/fd" }, sha256 = sum_of(core.which "ls") }
+    assert.equal("0\n1\n2\n3\n", shown) -- 3 is the directory
+    local scratch <close> = folder.new()
+    local file <close> = assert(io.open(scratch.path .. "/script", "w"))
+    file:write("#!/bin/sh\necho $0\n")
+    file:close()
+    os.execute("chmod 755 " .. scratch.path .. "/script")
+    assert.equal("./script\n",
+      run { command = { "./script" }, cwd = scratch.path, sha256 = sum_of(scratch.path .. "/script") })
+  end)
+
+  it("is not executed if it is another file, or none", function()
+    local process, message, kind = core.spawn { command = { "true" }, sha256 = ("0"):rep(64) }
+    assert.is_nil(process)
+    assert.equal("invalid", kind)
+    assert.equal("true is not the expected file: its SHA-256 is " .. sum_of(core.which "true"), message)
+    process, message, kind = core.spawn { command = { "/no/such" }, sha256 = ("0"):rep(64) }
+    assert.is_nil(process)
+    assert.same({ "spawn", 'cannot run "/no/such": No such file or directory' }, { kind, message })
   end)
 end)
 

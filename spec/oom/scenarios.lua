@@ -52,7 +52,7 @@ function scenarios.open()
   is("table", again(type_of, "json"))
   is("function", type(module.json.decode))
   is("function", type(again(function() return module.loop end).step))
-  for name in ("call peer now frames getpid poll spawn sha256 signals watchdog listen"):gmatch "%S+" do
+  for name in ("call peer now frames getpid poll spawn sandbox sha256 signals watchdog listen"):gmatch "%S+" do
     is("function", again(type_of, name))
   end
 end
@@ -911,6 +911,43 @@ function scenarios.spawn_kill()
   p:close()
   assert(core.spawn { command = { "cat" }, group = false, inherit = false }) -- left to the collector
   is(false, null_device:closed())
+end
+
+local _, has_filter = core.sandbox()
+
+-- Where the system cannot enforce it, the start fails, and allocates the same.
+function scenarios.spawn_sandbox()
+  local p, message, kind = again(core.spawn, {
+    command = { "/bin/cat" }, sha256 = core.sha256 "/bin/cat", stdout = "null", sandbox = {
+      files = true, ports = true, scoped = true, filter = has_filter, partial = true, read = { "/" },
+      read_optional = { "/nowhere", "/usr" }, write = { "/tmp" }, write_optional = { "/dev/null" },
+      needs = { read_optional = { "/" } }, connect = { 443 }, listen = { 80, 81 }, sockets = { "tcp", "udp" },
+      groups = {},
+    },
+  })
+  if not p then return is("spawn", kind, message) end
+  is(true, again(p.kill, p, "KILL", true))
+  is(nil, (again(finished, p)))
+  p:close()
+end
+
+function scenarios.spawn_sandbox_wrong()
+  local function raises_for(text, sandbox) raises(text, core.spawn, { command = { "x" }, sandbox = sandbox }) end
+  raises_for("'sandbox': table expected", true)
+  raises_for("unknown name 'x'", { x = 1 })
+  raises_for("'read': string expected", { read = { 1 } })
+  raises_for("'needs': table expected", { needs = 1 })
+  raises_for("a port is", { connect = { 65536 } })
+  raises_for("unknown kind 'x'", { sockets = { "x" } })
+  fails("not the expected file", "invalid", again(core.spawn, { command = { "/bin/cat" }, sha256 = "0" }))
+  fails("sandbox: ", "spawn", again(core.spawn, { command = { "/bin/cat" },
+    sandbox = { files = true, partial = true, read = { "/nowhere" } } }))
+end
+
+function scenarios.sandbox()
+  is("number", type((again(core.sandbox))))
+  is("/usr", (again(core.realpath, "/usr/../usr/.")))
+  fails("cannot resolve", "invalid", again(core.realpath, "/nowhere"))
 end
 
 function scenarios.spawn_wrong()
