@@ -27,8 +27,8 @@ local function wait_until_connected(descriptor, where)
   loop.unwatch(number, watcher)
   if not connected then return nil, err end
   ok, message, kind = core.connected(descriptor)
-  if not ok then return nil, errors.new(kind, message) end
-  return true
+  if ok then return true end
+  return nil, errors.new(kind or "closed", message or "no connection to " .. where)
 end
 
 -- The system itself waits for a TCP server whose queue is full, but not for a Unix socket.

@@ -1,0 +1,44 @@
+-- Runs the parts of the torture, for a time: run.lua SECONDS [PART]
+
+local core = require "pintle.core"
+local pintle = require "pintle"
+
+local PARTS = { "torture.system_calls", "torture.cuts" }
+
+local seconds, only = tonumber(arg[1]), arg[2]
+math.randomseed(tonumber(os.getenv "PINTLE_TORTURE_SEED") or os.time())
+
+local function say(...)
+  print(string.format(...))
+  io.stdout:flush()
+end
+
+-- Tries the items of a part until the time is over, some of them at the same time. Returns whether nothing was found.
+local function run_part(part, budget)
+  local deadline, items, tried, found = core.now() + budget, part.list(), 0, 0
+  local function try_items()
+    while tried < #items and core.now() < deadline do
+      tried = tried + 1
+      local problem = part.try(items[tried])
+      if problem then
+        found = found + 1
+        say("%s: %s", part.name, problem)
+      end
+    end
+  end
+  local workers = {}
+  for i = 1, part.workers do workers[i] = pintle.task(try_items) end
+  assert(pintle.all(workers))
+  say("%s: %d of %d tried, %d problems", part.name, tried, #items, found)
+  return found == 0
+end
+
+local parts = {}
+for _, name in ipairs(PARTS) do
+  local part = require(name)
+  if not only or part.name:find(only, 1, true) then parts[#parts + 1] = part end
+end
+
+local is_fine = true
+for _, part in ipairs(parts) do is_fine = run_part(part, seconds / #parts) and is_fine end
+os.exit(is_fine and 0 or 1)

@@ -1,0 +1,110 @@
+-- Every system call that the core makes fails once in every way it can, in each scenario of torture/scenarios.lua.
+-- torture/faults.c makes them fail. After each: the program has ended in time, with status 0 or with an error in one
+-- line, with no wrong result, and no process is left of it.
+
+local core = require "pintle.core"
+local runs = require "torture.runs"
+
+local LIMIT = 60 -- seconds for one program; a wait in a scenario takes 5
+
+-- In which ways a call can fail. A name with "+" fails from then on: the resource is gone for good.
+local ERRORS = {
+  read = "EINTR EAGAIN EIO short", write = "EINTR EAGAIN EIO ENOSPC EPIPE short",
+  preadv2 = "EINTR EAGAIN EIO EOPNOTSUPP ENOSYS+", recv = "EINTR EAGAIN ECONNRESET ENOMEM short",
+  send = "EINTR EAGAIN ECONNRESET EPIPE ENOMEM short", poll = "EINTR ENOMEM",
+  epoll_create1 = "EMFILE ENFILE ENOMEM EMFILE+", epoll_ctl = "ENOMEM ENOSPC ENOSPC+", epoll_wait = "EINTR",
+  pipe2 = "EMFILE ENFILE ENOMEM EMFILE+", dup = "EMFILE EMFILE+", pipe_size = "EPERM ENOMEM",
+  open = "EINTR EMFILE ENFILE ENOMEM EACCES EMFILE+", socketpair = "EMFILE ENOMEM", socket = "EMFILE ENFILE ENOMEM EACCES",
+  connect = "EINTR ECONNREFUSED EACCES EAGAIN ENOENT", accept4 = "EINTR EMFILE ECONNABORTED ENOMEM EMFILE+ EAGAIN",
+  bind = "EADDRINUSE EACCES ENOMEM", listen = "EADDRINUSE", chdir = "ENOENT EACCES EIO ENOMEM",
+  execve = "E2BIG EACCES EIO ENOMEM ENOENT EMFILE", setpgid = "EPERM EACCES", setsid = "EPERM",
+  setrlimit = "EPERM EINVAL", prctl = "EINVAL", vfork = "EAGAIN ENOMEM EAGAIN+", waitid = "ECHILD",
+  waitpid = "EINTR ECHILD", kill = "EPERM ESRCH", pidfd_open = "ENOSYS+ EMFILE ENOMEM", close = "EINTR EIO ENOSPC",
+  close_range = "ENOSYS+ ENOMEM", stat = "EACCES EIO ENOENT ENOMEM", lstat = "EACCES EIO ENOENT",
+  fstat = "EIO ENOMEM", faccessat = "EACCES EIO ENOENT", getcwd = "ENOENT ENOMEM EACCES", dup2 = "EMFILE EINTR",
+}
+
+local SCENARIOS = {
+  { "host", "gevals" }, { "host", "mcp" }, { "host", "lsp" }, { "failing" }, { "socket" }, { "process" },
+  { "host", "gevals", in_plugin = true }, { "host", "lsp", in_plugin = true },
+}
+
+-- A call in the middle of many equal ones is tried only every so often.
+local EACH_OF_THE_FIRST, STEP = 12, 7
+
+local system_calls = { name = "system calls", workers = 2 }
+
+local function slurp(path)
+  local file <close> = io.open(path)
+  return file and file:read "a" or ""
+end
+
+local function command_of(scenario, fault)
+  local command = { "lua5.4", "torture/scenarios.lua", table.unpack(scenario) }
+  if scenario.in_plugin and fault then command[#command + 1] = fault end
+  return command
+end
+
+local function environment_of(scenario, fault, counts)
+  local env = { PRELOAD = runs.path "faults.so" }
+  if scenario.in_plugin then
+    env.PLUGIN_COUNTS = counts
+  else
+    env.PINTLE_FAULT, env.PINTLE_FAULT_COUNTS = fault, counts
+  end
+  return env
+end
+
+local function count_calls(scenario)
+  local path = os.tmpname()
+  local result = runs.run(command_of(scenario), environment_of(scenario, nil, path), LIMIT)
+  local counts, text = {}, slurp(path)
+  os.remove(path)
+  if result.problem or result.status ~= 0 then
+    error(("%s fails without a fault: %s\n%s"):format(scenario[1], result.problem or result.status, result.text), 0)
+  end
+  for name, number in text:gmatch "(%S+) (%d+)" do counts[name] = math.tointeger(tonumber(number)) end
+  return counts
+end
+
+local function add_faults(faults, scenario, name, count)
+  for way in (ERRORS[name] or error("no errors are listed for " .. name, 0)):gmatch "%S+" do
+    for call = 1, count do
+      if call <= EACH_OF_THE_FIRST or call % STEP == 0 then
+        local fault = ("%s:%s:%d%s"):format(name, way:gsub("%+", ""), call, way:match "%+" or "")
+        faults[#faults + 1] = { scenario = scenario, fault = fault }
+      end
+    end
+  end
+end
+
+---The faults to try, in a random order, so that a short run is a sample of all.
+function system_calls.list()
+  local faults = {}
+  for _, scenario in ipairs(SCENARIOS) do
+    for name, count in pairs(count_calls(scenario)) do add_faults(faults, scenario, name, count) end
+  end
+  return runs.shuffle(faults)
+end
+
+local function problem_of(result)
+  if result.problem then return result.problem end
+  if result.text:find "LIE" then return "a wrong result" end
+  if result.signal then return "ended by signal " .. result.signal end
+  if result.status > 1 then return "ended with status " .. result.status end
+  if result.status == 1 and not result.text:find "pintle%.error" and not result.text:find "lua5.4: " then
+    return "ended with status 1 and no error"
+  end
+end
+
+---Returns nil, or what went wrong.
+function system_calls.try(item)
+  local scenario = item.scenario
+  local result = runs.run(command_of(scenario, item.fault), environment_of(scenario, item.fault), LIMIT)
+  local problem = problem_of(result)
+  if not problem then return nil end
+  return ("%s, %s%s: %s\n%s"):format(table.concat(scenario, " "), item.fault,
+    scenario.in_plugin and " in the plugin" or "", problem, result.text)
+end
+
+return system_calls
