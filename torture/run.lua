@@ -3,7 +3,7 @@
 local core = require "pintle.core"
 local pintle = require "pintle"
 
-local PARTS = { "torture.system_calls", "torture.cuts" }
+local PARTS = { "torture.system_calls", "torture.cuts", "torture.kills" }
 
 local seconds, only = tonumber(arg[1]), arg[2]
 math.randomseed(tonumber(os.getenv "PINTLE_TORTURE_SEED") or os.time())
