@@ -3,7 +3,9 @@
 local core = require "pintle.core"
 local pintle = require "pintle"
 
-local PARTS = { "torture.system_calls", "torture.cuts", "torture.kills" }
+local PARTS = {
+  "torture.system_calls", "torture.misbehaving", "torture.cuts", "torture.kills", "torture.soak",
+}
 
 local seconds, only = tonumber(arg[1]), arg[2]
 math.randomseed(tonumber(os.getenv "PINTLE_TORTURE_SEED") or os.time())
@@ -15,7 +17,7 @@ end
 
 -- Tries the items of a part until the time is over, some of them at the same time. Returns whether nothing was found.
 local function run_part(part, budget)
-  local deadline, items, tried, found = core.now() + budget, part.list(), 0, 0
+  local deadline, items, tried, found = core.now() + budget, part.list(budget), 0, 0
   local function try_items()
     while tried < #items and core.now() < deadline do
       tried = tried + 1

@@ -1,0 +1,112 @@
+-- A host that works for a time and watches its own memory and descriptors: soak_host.lua MODE SECONDS
+-- It ends with status 1 if they grow. The last line says what it has done.
+
+local core = require "pintle.core"
+local lfs = require "lfs"
+local pintle = require "pintle"
+
+local GREETER = { "lua5.4", "spec/support/plugins/greeter.lua" }
+local PLUGINS = 1000
+local IN_FLIGHT = 64
+local MOST_GROWTH = 1.1 -- of the memory in the second half; in the first, what is used once is loaded
+local SLACK = 2048 -- kB that the memory may always grow
+
+local mode, seconds = arg[1], tonumber(arg[2])
+local host = pintle.host { log = false }
+
+local function resident()
+  collectgarbage()
+  collectgarbage()
+  for line in io.lines "/proc/self/status" do
+    local size = line:match "^VmRSS:%s*(%d+)"
+    if size then return tonumber(size) end
+  end
+end
+
+local function descriptors()
+  local count = 0
+  for _ in lfs.dir "/proc/self/fd" do count = count + 1 end
+  return count
+end
+
+local function check_greeting(outcome, err, name)
+  if not outcome then error(tostring(err), 0) end
+  if outcome.message ~= "Hello, " .. name then error("a wrong result: " .. tostring(outcome.message), 0) end
+end
+
+local modes = {}
+
+-- Calls in flight of one plugin. Returns the number of calls.
+function modes.calls(deadline)
+  local plugin <close> = assert(host:start { command = GREETER, name = "calls" })
+  local calls, tasks = 0, {}
+  for i = 1, IN_FLIGHT do
+    tasks[i] = pintle.task(function()
+      while core.now() < deadline do
+        calls = calls + 1
+        local name = "number " .. calls
+        local outcome, err = plugin:execute("greet", { name = name })
+        check_greeting(outcome, err, name)
+      end
+    end)
+  end
+  assert(pintle.all(tasks))
+  return calls
+end
+
+-- Plugins that are started, used and stopped, one after the other.
+function modes.starts(deadline)
+  local starts = 0
+  while core.now() < deadline do
+    local plugin <close> = assert(host:start { command = GREETER, name = "starts" })
+    check_greeting(plugin:execute("greet", { name = "Ada" }), nil, "Ada")
+    starts = starts + 1
+  end
+  return starts
+end
+
+-- Plugins that are killed while calls are in flight: a call has its result, or fails as closed.
+function modes.restarts(deadline)
+  local plugin <close> = assert(host:start {
+    command = GREETER, name = "restarts", pool = 2, restart = { max = 1000000, backoff = 0.01, factor = 1 },
+  })
+  local kills, tasks = 0, {}
+  for i = 1, 8 do
+    tasks[i] = pintle.task(function()
+      while core.now() < deadline do
+        local outcome, err = plugin:execute("greet", { name = "Ada" })
+        if outcome then check_greeting(outcome, nil, "Ada") elseif err.kind ~= "closed" then error(tostring(err), 0) end
+      end
+    end)
+  end
+  while core.now() < deadline do
+    pintle.sleep(0.05)
+    local pid = plugin:pids()[math.random(2)]
+    if pid then os.execute(("kill -KILL %d 2> /dev/null"):format(pid)) end
+    kills = kills + 1
+  end
+  assert(pintle.all(tasks))
+  return kills
+end
+
+-- Many plugins at once, each called in turn.
+function modes.plugins(deadline)
+  local plugins, rounds = {}, 0
+  for i = 1, PLUGINS do plugins[i] = assert(host:start { command = GREETER, name = "plugin " .. i }) end
+  repeat
+    rounds = rounds + 1
+    for i, plugin in ipairs(plugins) do check_greeting(plugin:execute("greet", { name = "n" .. i }), nil, "n" .. i) end
+  until core.now() > deadline
+  for _, plugin in ipairs(plugins) do plugin:stop() end
+  return rounds * PLUGINS
+end
+
+local done = modes[mode](core.now() + seconds / 2)
+local memory, open = resident(), descriptors()
+done = done + modes[mode](core.now() + seconds / 2)
+local memory_after, open_after = resident(), descriptors()
+print(("%s: %d in %g s, %d kB resident at half time and %d kB at the end, %d descriptors and %d"):format(
+  mode, done, seconds, memory, memory_after, open, open_after))
+host:stop()
+local has_grown = memory_after > memory * MOST_GROWTH + SLACK or open_after > open
+os.exit(has_grown and 1 or 0, true)
