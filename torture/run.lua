@@ -4,7 +4,7 @@ local core = require "pintle.core"
 local pintle = require "pintle"
 
 local PARTS = {
-  "torture.system_calls", "torture.misbehaving", "torture.cuts", "torture.kills", "torture.soak",
+  "torture.system_calls", "torture.misbehaving", "torture.hostile", "torture.cuts", "torture.kills", "torture.soak",
 }
 
 local seconds, only = tonumber(arg[1]), arg[2]
