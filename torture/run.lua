@@ -1,14 +1,16 @@
--- Runs the parts of the torture, for a time: run.lua SECONDS [PART]
+-- Runs the parts of the torture, each for its share of the time: run.lua SECONDS [PART OF A NAME]
 
 local core = require "pintle.core"
 local pintle = require "pintle"
 
 local PARTS = {
-  "torture.system_calls", "torture.misbehaving", "torture.hostile", "torture.cuts", "torture.kills", "torture.soak",
+  "torture.system_calls", "torture.misbehaving", "torture.hostile", "torture.cuts", "torture.kills", "torture.threads",
+  "torture.soak",
 }
 
 local seconds, only = tonumber(arg[1]), arg[2]
-math.randomseed(tonumber(os.getenv "PINTLE_TORTURE_SEED") or os.time())
+local seed = tonumber(os.getenv "PINTLE_TORTURE_SEED") or os.time()
+math.randomseed(seed)
 
 local function say(...)
   print(string.format(...))
@@ -17,7 +19,8 @@ end
 
 -- Tries the items of a part until the time is over, some of them at the same time. Returns whether nothing was found.
 local function run_part(part, budget)
-  local deadline, items, tried, found = core.now() + budget, part.list(budget), 0, 0
+  local items, tried, found = part.list(budget), 0, 0
+  local deadline = core.now() + budget
   local function try_items()
     while tried < #items and core.now() < deadline do
       tried = tried + 1
@@ -40,7 +43,9 @@ for _, name in ipairs(PARTS) do
   local part = require(name)
   if not only or part.name:find(only, 1, true) then parts[#parts + 1] = part end
 end
+assert(#parts > 0, "there is no such part")
 
 local is_fine = true
 for _, part in ipairs(parts) do is_fine = run_part(part, seconds / #parts) and is_fine end
+if not is_fine then say("PINTLE_TORTURE_SEED=%d gives the same order again.", seed) end
 os.exit(is_fine and 0 or 1)
