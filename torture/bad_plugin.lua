@@ -12,7 +12,9 @@ local SCHEMA = { type = "object", properties = { name = { type = "string" } } }
 
 local RESULTS = {
   gevals = {
-    initialize = { name = "bad", version = "1", protocolVersion = "0.0.1", operations = { greet = { params = SCHEMA } } },
+    initialize = {
+      name = "bad", version = "1", protocolVersion = "0.0.1", operations = { greet = { params = SCHEMA } },
+    },
     execute = { success = true, message = "Hello" },
   },
   mcp = {
@@ -64,7 +66,8 @@ local function answer(id, result) return object(id, '"result":' .. result) end
 -- Texts that are sent in place of the answer. "ID" becomes the id of the request, and "RESULT" the right result.
 local TEXTS = {
   ["empty"] = "", ["words"] = "Segmentation fault (core dumped)", ["binary"] = ("\0\1\2\255\254"):rep(100),
-  ["cut JSON"] = '{"jsonrpc":"2.0","id":ID,"result":{"name', ["array"] = "[1,2,3]", ["number"] = "17", ["null"] = "null",
+  ["cut JSON"] = '{"jsonrpc":"2.0","id":ID,"result":{"name', ["array"] = "[1,2,3]", ["number"] = "17",
+  ["null"] = "null",
   ["string"] = '"hello"', ["empty object"] = "{}", ["empty batch"] = "[]", ["batch of nothing"] = "[[],[],null]",
   ["version 1"] = '{"jsonrpc":"1.0","id":ID,"result":RESULT}', ["no version"] = '{"id":ID,"result":RESULT}',
   ["id as string"] = object('"ID"', '"result":RESULT'), ["id null"] = object("null", '"result":RESULT'),
@@ -78,7 +81,8 @@ local TEXTS = {
   ["error message number"] = object("ID", '"error":{"code":1,"message":17}'),
   ["error huge"] = object("ID", '"error":{"code":1,"message":"' .. ("no "):rep(100000) .. '"}'),
   ["error escapes"] = object("ID", '"error":{"code":1,"message":"\\u001b[2J\\u001b]0;x\\u0007\\n\\r"}'),
-  ["result null"] = answer("ID", "null"), ["result array"] = answer("ID", "[]"), ["result string"] = answer("ID", '"x"'),
+  ["result null"] = answer("ID", "null"), ["result array"] = answer("ID", "[]"),
+  ["result string"] = answer("ID", '"x"'),
   ["result true"] = answer("ID", "true"), ["result nested"] = answer("ID", ("["):rep(100000) .. ("]"):rep(100000)),
   ["result empty"] = answer("ID", "{}"), ["names twice"] = answer("ID", '{"name":1,"name":2,"success":1,"success":2}'),
   ["wrong members"] = answer("ID", '{"name":1,"version":[],"operations":7,"capabilities":"x","tools":{},"content":3,'
@@ -90,7 +94,8 @@ local TEXTS = {
   ["two values"] = answer("ID", "RESULT") .. " " .. answer("ID", "RESULT"),
   ["values"] = answer("ID", "[" .. ("{},"):rep(5000000) .. "{}]"),
   ["request instead"] = object("ID", '"method":"ping","params":{}'),
-  ["method number"] = '{"jsonrpc":"2.0","id":ID,"method":17}', ["params string"] = object("ID", '"method":"x","params":"y"'),
+  ["method number"] = '{"jsonrpc":"2.0","id":ID,"method":17}',
+  ["params string"] = object("ID", '"method":"x","params":"y"'),
   ["fine spaces"] = (" "):rep(100000) .. answer("ID", "RESULT"),
   ["fine other members"] = '{"x":[1,{"y":null}],"result":RESULT,"id":ID,"jsonrpc":"2.0","z":""}',
   ["fine escaped names"] = '{"\\u006asonrpc":"2.0","\\u0069d":ID,"resul\\u0074":RESULT}',

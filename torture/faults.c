@@ -34,13 +34,15 @@
 /* {====== The fault ====== */
 
 /* The functions that can fail. */
-#define FUNCTIONS(X)                                                          \
-  X(read) X(write) X(preadv2) X(recv) X(send) X(poll) X(epoll_create1)        \
-  X(epoll_ctl) X(epoll_wait) X(pipe2) X(dup) X(pipe_size) X(open)             \
-  X(socketpair) X(socket) X(connect) X(accept4) X(bind) X(listen) X(chdir)    \
-  X(execve) X(setpgid) X(setsid) X(setrlimit) X(prctl) X(vfork) X(waitid)     \
-  X(waitpid) X(kill) X(pidfd_open) X(close) X(close_range) X(stat) X(lstat)   \
-  X(fstat) X(faccessat) X(getcwd) X(dup2)
+/* clang-format off */
+#define FUNCTIONS(X)                                                         \
+  X(read) X(write) X(preadv2) X(recv) X(send) X(poll)                        \
+  X(epoll_create1) X(epoll_ctl) X(epoll_wait) X(pipe2) X(dup) X(pipe_size)   \
+  X(open) X(socketpair) X(socket) X(connect) X(accept4) X(bind) X(listen)    \
+  X(chdir) X(execve) X(setpgid) X(setsid) X(setrlimit) X(prctl) X(vfork)     \
+  X(waitid) X(waitpid) X(kill) X(pidfd_open) X(close) X(close_range)         \
+  X(stat) X(lstat) X(fstat) X(faccessat) X(getcwd) X(dup2)
+/* clang-format on */
 
 typedef enum function {
 #define NUMBER(name) F_##name,
@@ -58,17 +60,17 @@ static const struct {
   const char *name;
   int number;
 } errors[] = {
-    {"short", 0},           {"EINTR", EINTR},
-    {"EAGAIN", EAGAIN},     {"EIO", EIO},
-    {"ENOMEM", ENOMEM},     {"EMFILE", EMFILE},
-    {"ENFILE", ENFILE},     {"ENOSPC", ENOSPC},
-    {"EPIPE", EPIPE},       {"ECONNRESET", ECONNRESET},
-    {"ENOSYS", ENOSYS},     {"EOPNOTSUPP", EOPNOTSUPP},
-    {"EACCES", EACCES},     {"EPERM", EPERM},
-    {"ENOENT", ENOENT},     {"ECHILD", ECHILD},
-    {"ESRCH", ESRCH},       {"ECONNREFUSED", ECONNREFUSED},
-    {"EINVAL", EINVAL},     {"ECONNABORTED", ECONNABORTED},
-    {"E2BIG", E2BIG},       {"EADDRINUSE", EADDRINUSE},
+    {"short", 0},       {"EINTR", EINTR},
+    {"EAGAIN", EAGAIN}, {"EIO", EIO},
+    {"ENOMEM", ENOMEM}, {"EMFILE", EMFILE},
+    {"ENFILE", ENFILE}, {"ENOSPC", ENOSPC},
+    {"EPIPE", EPIPE},   {"ECONNRESET", ECONNRESET},
+    {"ENOSYS", ENOSYS}, {"EOPNOTSUPP", EOPNOTSUPP},
+    {"EACCES", EACCES}, {"EPERM", EPERM},
+    {"ENOENT", ENOENT}, {"ECHILD", ECHILD},
+    {"ESRCH", ESRCH},   {"ECONNREFUSED", ECONNREFUSED},
+    {"EINVAL", EINVAL}, {"ECONNABORTED", ECONNABORTED},
+    {"E2BIG", E2BIG},   {"EADDRINUSE", EADDRINUSE},
 };
 
 static long counts[NFUNCTIONS];
@@ -88,7 +90,8 @@ static int find_function(const char *name, size_t len) {
 static int find_error(const char *name, size_t len) {
   size_t i;
   for (i = 0; i < sizeof errors / sizeof errors[0]; i++)
-    if (strlen(errors[i].name) == len && strncmp(errors[i].name, name, len) == 0)
+    if (strlen(errors[i].name) == len &&
+        strncmp(errors[i].name, name, len) == 0)
       return errors[i].number;
   fprintf(stderr, "faults: unknown error in \"%s\"\n", name);
   _exit(99);
@@ -143,8 +146,8 @@ static int must_fail(function f, const void *caller) {
   if (!is_counting || !is_from_core(caller))
     return 0;
   counts[f]++;
-  fails = (int)f == failing && (counts[f] == failing_call ||
-                                (goes_on && counts[f] > failing_call));
+  fails = (int)f == failing &&
+          (counts[f] == failing_call || (goes_on && counts[f] > failing_call));
   if (fails && error_number != 0)
     errno = error_number;
   return fails;
@@ -161,21 +164,21 @@ static int must_fail(function f, const void *caller) {
 static void *real_of(const char *name) { return dlsym(RTLD_NEXT, name); }
 
 /* A function that fails as a whole. */
-#define FAIL_WHOLE(type, name, params, arguments)                             \
-  type name params {                                                          \
-    if (must_fail(F_##name, CALLER))                                          \
-      return -1;                                                              \
-    return REAL(name) arguments;                                              \
+#define FAIL_WHOLE(type, name, params, arguments)                              \
+  type name params {                                                           \
+    if (must_fail(F_##name, CALLER))                                           \
+      return -1;                                                               \
+    return REAL(name) arguments;                                               \
   }
 
 /* A function that may also do less than it was asked for: one byte. */
-#define FAIL_OR_SHORTEN(name, params, whole, shortened)                       \
-  ssize_t name params {                                                       \
-    if (!must_fail(F_##name, CALLER))                                         \
-      return REAL(name) whole;                                                \
-    if (error_number == 0)                                                    \
-      return REAL(name) shortened;                                            \
-    return -1;                                                                \
+#define FAIL_OR_SHORTEN(name, params, whole, shortened)                        \
+  ssize_t name params {                                                        \
+    if (!must_fail(F_##name, CALLER))                                          \
+      return REAL(name) whole;                                                 \
+    if (error_number == 0)                                                     \
+      return REAL(name) shortened;                                             \
+    return -1;                                                                 \
   }
 
 FAIL_OR_SHORTEN(read, (int fd, void *bytes, size_t len), (fd, bytes, len),
@@ -234,8 +237,8 @@ char *getcwd(char *path, size_t size) {
 /* After a signal the system goes on to connect. */
 int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t len) {
   int fails = must_fail(F_connect, CALLER);
-  int result = fails && error_number != EINTR ? -1
-                                              : REAL(connect)(fd, address, len);
+  int result =
+      fails && error_number != EINTR ? -1 : REAL(connect)(fd, address, len);
   if (fails)
     errno = error_number;
   return fails ? -1 : result;

@@ -31,7 +31,8 @@ local recording
 
 local function record()
   local path = os.tmpname()
-  local command = 'bin/pintle call lua5.4 bin/pintle trace -o "$1" lua5.4 spec/support/plugins/greeter.lua -- greet name=Ada'
+  local command = 'lua5.4 bin/pintle call lua5.4 bin/pintle trace -o "$1" lua5.4 spec/support/plugins/greeter.lua'
+    .. " -- greet name=Ada"
   local result = runs.run({ "sh", "-c", command, "sh", path }, {}, LIMIT)
   if result.status ~= 0 then error("cannot record a conversation: " .. result.text, 0) end
   local file <close> = assert(io.open(path, "rb"))
@@ -87,7 +88,8 @@ local VALIDATE = [[
 ]]
 
 local PATTERNS = {
-  "^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(.*a){20}", "^((a+)+)+$", "(a*)*b", "(?=(a+))a*b\\1", "^(([a-z])+.)+[A-Z]([a-z])+$",
+  "^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(.*a){20}", "^((a+)+)+$", "(a*)*b", "(?=(a+))a*b\\1",
+  "^(([a-z])+.)+[A-Z]([a-z])+$",
   "a{1000}{1000}", "(a?){100}a{100}", "(((((((((a*)*)*)*)*)*)*)*)*)*b", "(x+x+)+y", "[", "(?P<", "\\", "a{99999}",
 }
 
@@ -207,8 +209,10 @@ local function nested(open, close, depth) return open:rep(depth) .. "x" .. close
 local TEMPLATES = {
   nested("{% for i in (1..1000000) %}", "{% endfor %}", 4), nested("{% if true %}", "{% endif %}", 5000),
   "{% assign a = text %}" .. ("{% assign a = a | append: a %}"):rep(60) .. "{{ a }}",
-  "{% for i in (1..100000000000) %}{{ i }}{% endfor %}", ("{{ text }}"):rep(100000), ("{{"):rep(50000), ("{%"):rep(50000),
-  "{{ text" .. (" | replace: 'x', 'xx'"):rep(40) .. " }}", "{% capture a %}" .. ("{{ a }}{{ a }}"):rep(1000) .. "{% endcapture %}",
+  "{% for i in (1..100000000000) %}{{ i }}{% endfor %}", ("{{ text }}"):rep(100000), ("{{"):rep(50000),
+  ("{%"):rep(50000),
+  "{{ text" .. (" | replace: 'x', 'xx'"):rep(40) .. " }}",
+  "{% capture a %}" .. ("{{ a }}{{ a }}"):rep(1000) .. "{% endcapture %}",
   "{% tablerow i in (1..10000000) cols:1 %}{% endtablerow %}", "{{ 1 | times: 999999999999 | times: 999999999999 }}",
   "{% cycle " .. ("1, "):rep(100000) .. "1 %}", "{{ 'a' | slice: -99999999999, 99999999999999 }}",
   "{{ text | truncatewords: 9999999999 | split: '' | join: text | size }}", "{{ list" .. ("[0]"):rep(10000) .. " }}",

@@ -1,5 +1,5 @@
--- Plugins that misbehave in the kinds of torture/bad_plugin.lua, in the handshake and in a call, in three dialects. Each
--- call of the host returns in time, with the right result or with an error, and no process is left. A kind that is
+-- Plugins that misbehave in the kinds of torture/bad_plugin.lua, in the handshake and in a call, in three dialects.
+-- Each call of the host returns in time, with the right result or with an error. No process is left. A kind that is
 -- unusual, but allowed, has the right result.
 
 local core = require "pintle.core"
@@ -47,7 +47,8 @@ local function talk(item, mark)
   local host <close> = pintle.host { dialect = item.dialect, log = false, stop_timeouts = STOP_TIMEOUTS }
   local started = core.now()
   local plugin, err = host:start {
-    command = { "lua5.4", "torture/bad_plugin.lua", item.dialect, item.moment, item.kind }, env = { PINTLE_TORTURE = mark },
+    command = { "lua5.4", "torture/bad_plugin.lua", item.dialect, item.moment, item.kind },
+    env = { PINTLE_TORTURE = mark },
     handshake_timeout = item.is_fine and LIMIT or TIMEOUT,
   }
   local problem = problem_of(item, "start", plugin, err, started)

@@ -94,7 +94,8 @@ function scenarios.process()
   if not child then return end
   child:kill "TERM"
   local code, signal, kind = child:wait(TIMEOUT)
-  report("wait", "TERM", not kind and (signal or code and "status " .. code) or nil, { kind = kind or "timeout", message = signal or "it runs" })
+  local ending = not kind and (signal or code and "status " .. code) or nil
+  report("wait", "TERM", ending, { kind = kind or "timeout", message = signal or "it runs" })
   child:close()
 end
 

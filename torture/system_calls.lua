@@ -2,7 +2,6 @@
 -- torture/faults.c makes them fail. After each: the program has ended in time, with status 0 or with an error in one
 -- line, with no wrong result, and no process is left of it.
 
-local core = require "pintle.core"
 local runs = require "torture.runs"
 
 local LIMIT = 60 -- seconds for one program; a wait in a scenario takes 5
