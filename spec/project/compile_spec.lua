@@ -51,8 +51,8 @@ describe("a compiled module", function()
     local where = [[
       require "pintle.connect"
       local about = debug.getinfo(require "pintle.error".new, "S")
-      print(about.short_src:match "pintle/.*", about.linedefined)
-      print(select(2, pcall(require "pintle.peer".open, 1)):match "pintle/.*")
+      print(about.short_src:match "pintle/%l+%.lua.*", about.linedefined)
+      print(select(2, pcall(require "pintle.peer".open, 1)):match "pintle/%l+%.lua.*")
     ]]
     local from_source = children.run { command = { "lua5.4", "-e", where }, stdin = "null" }
     assert.equal(from_source, run(where))
