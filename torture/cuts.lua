@@ -6,7 +6,7 @@ local core = require "pintle.core"
 local pintle = require "pintle"
 local runs = require "torture.runs"
 
-local LIMIT = 60 -- seconds for one call; the timeouts below are far shorter
+local LIMIT = 300 -- seconds for one call; the timeouts below are far shorter
 local TIMEOUT = 0.5
 local STOP_TIMEOUTS = { request = 0.3, eof = 0.3, term = 0.3, kill = 10 }
 

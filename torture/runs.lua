@@ -58,8 +58,10 @@ function runs.await_none(mark)
   return pids
 end
 
--- The shell gives both outputs one pipe. `PRELOAD` becomes `LD_PRELOAD` here, so that it does not concern the shell.
+-- The shell gives both outputs one pipe. A program that computes for a minute is ended by a signal, however busy the
+-- machine is. `PRELOAD` becomes `LD_PRELOAD` here, so that it does not concern the shell.
 local START = [[
+  ulimit -t 60
   [ -z "${PRELOAD-}" ] || export LD_PRELOAD="$PRELOAD"
   exec "$@" 2>&1
 ]]

@@ -4,7 +4,7 @@
 
 local runs = require "torture.runs"
 
-local LIMIT = 60 -- seconds for one program; a wait in a scenario takes 5
+local LIMIT = 300 -- seconds for one program; a wait in a scenario takes 5
 
 -- In which ways a call can fail. A name with "+" fails from then on: the resource is gone for good.
 local ERRORS = {
