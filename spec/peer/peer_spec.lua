@@ -331,7 +331,15 @@ local function behaviours(open)
     assert.same({ 1, 2, 3 }, progress_values)
     assert.equal("done", peer:begin("work", nil, { on_progress = on_progress }):wait())
     assert.equal(6, #progress_values)
-    assert.is_nil(next(peer.listeners))
+  end)
+
+  it("receives no progress of calls that were answered", function()
+    local last_value
+    local function on_progress(value) last_value = value end
+    peer:call("work", nil, { on_progress = on_progress })
+    peer:begin("work", nil, { on_progress = on_progress }):wait()
+    for token = 1, 2 do peer:call("report", { token = token, value = "late" }) end
+    assert.equal(3, last_value)
   end)
 
   describe("ends", function()

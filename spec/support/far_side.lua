@@ -47,6 +47,8 @@ function handlers.shout(params, ctx)
   return true
 end
 
+function handlers.report(params, ctx) ctx:notify("$/progress", params) end
+
 function handlers.work(params, ctx)
   for i = 1, 3 do ctx:notify("$/progress", { token = params.workDoneToken, value = i }) end
   return "done"
