@@ -7,7 +7,7 @@ local wire = require "pintle.dialect.liquid.wire"
 local GET = json.order { "drop_id", "property" }
 local CALL = json.order { "drop_id", "method", "args" }
 
----An object of the host, valid while the render runs that it was given to. Each method returns a value, which may be or
+---An object of the host, valid during the render that it was passed to. Each method returns a value, which may be or
 ---contain other drops, and is `pintle.null` if there is none; or nil and an error message.
 ---@class pintle.liquid.drop
 ---@field id string

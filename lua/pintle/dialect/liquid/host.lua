@@ -1,5 +1,5 @@
--- The host: has templates rendered. It executes the operation `render`, or a tag: a template of one tag, with the
--- arguments as its environment.
+-- The host side: sends templates to be rendered. It executes the operation `render`, or a tag: a template of one tag,
+-- with the arguments as its environment.
 
 local core = require "pintle.core"
 local errors = require "pintle.error"
@@ -185,7 +185,7 @@ local function render_outcome(result, err, is_strict)
   return { success = true, message = jsonrpc.given(result.output) or "", result = result, outputs = outputs }
 end
 
--- The line says nothing, because the template is one tag.
+-- The line number is of no use, because the template is one tag.
 local function without_line(text) return text and (text:gsub("^Liquid error %(line %d+%): ", "")) end
 
 local function tag_outcome(result, err)
@@ -324,7 +324,7 @@ local function drop_failure(session, object, raised)
   return { error = { code = DROP_ERROR, message = message } }
 end
 
--- An error that a drop raises is sent as its result, so that the render can go on.
+-- An error that a drop raises is sent as its result, so that the render can continue.
 local function access_object(session, params, member, fn, ...)
   local entry, err = find_object(session, params)
   if not entry then return nil, err end

@@ -1,4 +1,4 @@
--- Lua objects of the host that templates see as drops. Each has an id while the render runs that it was given to.
+-- Lua objects of the host that templates see as drops. Each has an id during the render that it was passed to.
 
 local json = require("pintle.core").json
 local wire = require "pintle.dialect.liquid.wire"
@@ -12,7 +12,7 @@ local MARKER = json.order { "_rpc_drop", "type" }
 ---@field last integer
 ---@field by_id table<string, { object: any, scope: pintle.liquid.scope }>
 
----The objects that were given to one render.
+---The objects that were passed to one render.
 ---@class pintle.liquid.scope
 ---@field objects pintle.liquid.objects
 ---@field ids table<any, string>

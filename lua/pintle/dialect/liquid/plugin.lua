@@ -1,4 +1,4 @@
--- The plugin: a template engine that the plugin declares, or its operations as tags.
+-- The plugin side: a template engine that the plugin declares, or its operations as tags.
 
 local drops = require "pintle.dialect.liquid.drops"
 local json = require("pintle.core").json
@@ -288,7 +288,8 @@ function plugin.handlers(server)
   }
 end
 
----Writes to stderr: the reference client takes every message with a method for a request of a drop, so none is sent.
+---Writes to stderr: the reference client treats every message with a method as the request of a drop, so no log message
+---is sent.
 ---@param server pintle.server
 ---@param level pintle.level
 ---@param message string

@@ -151,7 +151,7 @@ local function command_arguments(args)
   return json.array { args }
 end
 
--- A report may come without a percentage; the callback then gets the last one. The response tells the end.
+-- A report may come without a percentage; the callback then gets the last one. The response is the end.
 local function progress_listener(context)
   local on_progress, last = context.on_progress, 0
   if not on_progress then return nil end

@@ -302,7 +302,8 @@ end
 
 -- {====== Commands ======
 
--- The arguments of a command are an array, those of an operation have names: the only item is the object with all.
+-- The arguments of a command are an array, but those of an operation have names. So the array has one item, an object
+-- with all arguments.
 local function operation_args(list)
   if #list > 1 then return jsonrpc.invalid_params("arguments: one object expected, got %d items", #list) end
   local args = jsonrpc.given(list[1])

@@ -44,7 +44,7 @@ end
 
 local read_entries
 
--- An entry that is not in the schema is of the type that it has. An array of an unknown type has entries: the settings
+-- An entry that is not in the schema has the type that it names. An array of an unknown type has entries: the settings
 -- of a command that only an older manifest.json has.
 local function read_undeclared(where, entry, release)
   local name, value = given(entry.type) or types.guess(entry.value), entry.value
@@ -52,7 +52,7 @@ local function read_undeclared(where, entry, release)
   return read_as(where, name, value)
 end
 
--- A value without a type is expected as JSON text; one that has a type all the same is read as that.
+-- For a value without a type, JSON text is expected. But an entry that has a type is read as that type.
 local function read_declared(where, entry, schema, release)
   local form = types.form(schema, release)
   local name = given(entry.type) or form.type
@@ -211,7 +211,7 @@ function arguments.check_each(operation, args, code)
   return with_code(err, code)
 end
 
----Reads and checks the config of the plugin. If the host sends none, that of the command line counts.
+---Reads and checks the config of the plugin. If the host sends none, the config of the command line is used.
 ---@param server pintle.server
 ---@param list any the entries
 ---@param commands? table<string, true> subcommands whose settings are among the entries

@@ -24,7 +24,7 @@ local function protocol_error(format, ...) return nil, errors.new("protocol", fo
 
 ---@class pintle.reginald.options
 ---@field release? "june"|"july" default: july for a plugin with a manifest.json; otherwise negotiated
----@field level? string minimum log level that a plugin of june is asked for; default: TRACE
+---@field level? string minimum log level that a plugin of june is to send; default: TRACE
 
 local OPTIONS = {
   release = function(value) return wire.releases[value] ~= nil, '"june" or "july"' end,
@@ -58,7 +58,7 @@ local function check_answer(answer)
   return release
 end
 
--- The answer tells the release of the plugin, which may differ from that of the request.
+-- The answer shows the release of the plugin, which may differ from that of the request.
 local function request_handshake(session, release)
   local params = setmetatable({ protocol = release.protocol, protocolVersion = wire.VERSION }, HELLO)
   local answer, err = session.peer:call("handshake", params, { timeout = handshake_timeout(session) })

@@ -114,7 +114,7 @@ local function check_command_name(found, name)
   end
 end
 
--- july puts the settings of a subcommand among these, under the name of the subcommand.
+-- july adds the settings of a subcommand to these keys, under the name of the subcommand.
 local function check_keys(found, where, schema, subcommands)
   for key in pairs(subcommands or {}) do
     if schema.properties and schema.properties[key] ~= nil then
