@@ -1,6 +1,6 @@
 #!/usr/bin/env lua5.4
--- Notes in a folder for an AI client: tools to add, list, search, read and delete them, each note as a resource, and a
--- prompt. README.md describes how to configure a client.
+-- Notes in a folder for an AI client: tools to add, list, search, read, chart and delete them, each note as a resource,
+-- and a prompt. README.md describes how to configure a client.
 
 local pintle = require "pintle"
 
@@ -15,7 +15,6 @@ local plugin = pintle.plugin {
     mcp = {
       title = "Notes",
       instructions = "Search before adding: there may be a note on it already. Names come from titles.",
-      capabilities = { resources = { listChanged = true } },
     },
   },
 }
@@ -45,8 +44,6 @@ local READ_ONLY = { annotations = { readOnlyHint = true, openWorldHint = false }
 
 local function uri_of(name) return "note:///" .. name end
 
-local function changed(ctx) ctx:notify("notifications/resources/list_changed") end
-
 plugin:operation("add", {
   description = "Write a new note",
   params = object({ "title", "text" }, {
@@ -58,11 +55,12 @@ plugin:operation("add", {
   dialects = { mcp = { title = "Add a note", annotations = { openWorldHint = false } } },
 }, function(args, ctx)
   local name = notes.name_of(args.title)
-  if store:has(name) and not args.replace then return nil, ("there is a note %q already"):format(name) end
+  local is_there = store:has(name)
+  if is_there and not args.replace then return nil, ("there is a note %q already"):format(name) end
   local ok, message = store:write(name, ("# %s\n\n%s\n"):format(args.title, args.text))
   if not ok then return nil, message end
   ctx:log("info", "added", { name = name })
-  changed(ctx)
+  if is_there then plugin:resource_updated(uri_of(name)) else plugin:resources_changed() end
   return { message = "Added " .. name, outputs = { name = name, uri = uri_of(name) } }
 end)
 
@@ -97,7 +95,7 @@ plugin:operation("search", {
     limit = { type = "integer", minimum = 1, maximum = 1000, default = 50 },
   }),
   outputs = object({ "matches" }, { matches = { type = "array", items = MATCH } }),
-  dialects = { mcp = READ_ONLY },
+  dialects = { mcp = { annotations = READ_ONLY.annotations, task = "optional", task_after = 2 } },
 }, function(args, ctx)
   local list, names = pintle.array(), store:names()
   for i, name in ipairs(names) do
@@ -105,7 +103,7 @@ plugin:operation("search", {
       if #list < args.limit then list[#list + 1] = match end
     end
     ctx:progress(i / #names, name)
-    if ctx:cancelled() then return end
+    if not ctx:sleep(0) then return end -- cancelled
   end
   return { message = #list == 1 and "1 line" or #list .. " lines", outputs = { matches = list } }
 end)
@@ -116,82 +114,98 @@ plugin:operation("read", {
   dialects = { mcp = READ_ONLY },
 }, function(args) return store:read(args.name) end)
 
+-- {====== A picture ======
+
+local BAR = '<rect x="0" y="%d" width="%d" height="16" fill="teal"/><text x="%d" y="%d">%s</text>'
+
+local function draw(described)
+  local bars, most = {}, 1
+  for _, note in ipairs(described) do most = math.max(most, note.bytes) end
+  for i, note in ipairs(described) do
+    local width = math.ceil(200 * note.bytes / most)
+    bars[i] = BAR:format(20 * i - 20, width, width + 6, 20 * i - 7, note.name)
+  end
+  return ('<svg xmlns="http://www.w3.org/2000/svg" width="480" height="%d" font-size="12">%s</svg>'):format(
+    20 * #described, table.concat(bars))
+end
+
+plugin:operation("chart", {
+  description = "Draw how long the notes are",
+  params = object(nil, {}),
+  dialects = { mcp = READ_ONLY },
+}, function()
+  local described = {}
+  for i, name in ipairs(store:names()) do described[i] = store:describe(name) end
+  return { message = #described .. " notes", content = { pintle.bytes(draw(described), "image/svg+xml") } }
+end)
+
+-- }======
+
+-- {====== A question ======
+
+local CONFIRMATION = object({ "delete" }, { delete = { type = "boolean", title = "Delete it for good" } })
+
+-- Asks the user, if the client can do that.
+local function is_confirmed(ctx, name)
+  local answer, err = ctx:call("elicitation/create", {
+    message = ("Delete the note %q?"):format(name), requestedSchema = CONFIRMATION,
+  }, { key = "confirmation" })
+  if err then return err.kind == "requirement", err end
+  return answer.action == "accept" and answer.content.delete == true
+end
+
 plugin:operation("delete", {
   description = "Delete a note for good",
   params = object({ "name" }, { name = NAME }),
   dialects = { mcp = { annotations = { destructiveHint = true, idempotentHint = true, openWorldHint = false } } },
 }, function(args, ctx)
+  if not store:has(args.name) then return nil, ("there is no note %q"):format(args.name) end
+  local is_wanted, err = is_confirmed(ctx, args.name)
+  if not is_wanted then return nil, err or "The user wants to keep " .. args.name end
   local ok, message = store:delete(args.name)
   if not ok then return nil, message end
-  changed(ctx)
+  plugin:resources_changed()
   return "Deleted " .. args.name
 end)
 
--- {====== Resources and a prompt: methods of MCP that are not operations ======
+-- }======
 
-local INVALID_PARAMS, NOT_FOUND = -32602, -32002
+-- {====== Resources and a prompt ======
 
-local function refuse(code, format, ...) return nil, { code = code, message = format:format(...) } end
+-- The names that begin with a text.
+local function names_with(typed)
+  local names = {}
+  for _, name in ipairs(store:names()) do
+    if name:sub(1, #typed) == typed then names[#names + 1] = name end
+  end
+  return names
+end
 
-plugin:method("resources/list", function()
-  local list = pintle.array()
+local function list_resources()
+  local list = {}
   for i, name in ipairs(store:names()) do
     local note = store:describe(name)
-    list[i] = {
-      uri = uri_of(name), name = name, title = note.title, mimeType = "text/markdown", size = note.bytes,
-    }
+    list[i] = { uri = uri_of(name), name = name, title = note.title, size = note.bytes }
   end
-  return { resources = list }
-end)
+  return list
+end
 
-plugin:method("resources/templates/list", function()
-  return { resourceTemplates = { {
-    uriTemplate = uri_of "{name}", name = "note", description = "A note by its name",
-    mimeType = "text/markdown",
-  } } }
-end)
+plugin:resource_template(uri_of "{name}", {
+  name = "note", description = "A note by its name", mimeType = "text/markdown",
+  list = list_resources, complete = { name = names_with },
+}, function(variables) return (store:read(variables.name)) end)
 
-plugin:method("resources/read", function(params)
-  local uri = params and params.uri
-  if type(uri) ~= "string" then return refuse(INVALID_PARAMS, "Invalid params: uri: a string expected") end
-  local name = uri:match "^note:///(.+)$"
-  local text = name and store:read(name)
-  if not text then return refuse(NOT_FOUND, "Resource not found: %s", uri) end
-  return { contents = { { uri = uri, mimeType = "text/markdown", text = text } } }
-end)
-
-local PROMPT = {
-  name = "summarize", title = "Summarize a note", description = "Asks for a summary of one note",
+plugin:prompt("summarize", {
+  title = "Summarize a note", description = "Asks for a summary of one note",
   arguments = { { name = "name", description = "The name of the note", required = true } },
-}
-
-plugin:method("prompts/list", function() return { prompts = { PROMPT } } end)
-
-plugin:method("prompts/get", function(params)
-  params = params or {}
-  if params.name ~= PROMPT.name then
-    return refuse(INVALID_PARAMS, "Invalid params: there is no prompt %s", tostring(params.name))
-  end
-  local name = type(params.arguments) == "table" and params.arguments.name
-  local text = type(name) == "string" and store:read(name)
-  if not text then return refuse(INVALID_PARAMS, "Invalid params: name: there is no note %s", tostring(name)) end
+  complete = { name = names_with },
+}, function(args)
+  local text, message = store:read(args.name)
+  if not text then return nil, { code = -32602, message = "Invalid params: name: " .. message } end
   return {
-    description = "A summary of " .. name,
-    messages = { {
-      role = "user", content = { type = "text", text = "Summarize this note in three sentences:\n\n" .. text },
-    } },
+    description = "A summary of " .. args.name,
+    messages = { "Summarize this note in three sentences:\n\n" .. text },
   }
-end)
-
--- Completes the name of a note.
-plugin:method("completion/complete", function(params)
-  local argument = params and params.argument
-  local typed = type(argument) == "table" and argument.value
-  local values = pintle.array()
-  for _, name in ipairs(store:names()) do
-    if type(typed) == "string" and name:sub(1, #typed) == typed and #values < 100 then values[#values + 1] = name end
-  end
-  return { completion = { values = values } }
 end)
 
 -- }======

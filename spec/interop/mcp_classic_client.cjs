@@ -6,10 +6,11 @@ const types = require("@modelcontextprotocol/sdk/types.js");
 const scenarios = require("./mcp_scenarios.cjs");
 
 const [scenario, command, ...args] = process.argv.slice(2);
-const client = new Client({ name: "interop", version: "1.0.0" }, { capabilities: {} });
+const client = new Client({ name: "interop", version: "1.0.0" }, { capabilities: { elicitation: {} } });
 
 client.setNotificationHandler(types.LoggingMessageNotificationSchema, (message) => scenarios.say("log", message.params));
 client.setNotificationHandler(types.ResourceListChangedNotificationSchema, () => scenarios.say("changed", true));
+client.setRequestHandler(types.ElicitRequestSchema, scenarios.elicit);
 client.onerror = (error) => scenarios.say("onerror", String(error));
 
 (async () => {

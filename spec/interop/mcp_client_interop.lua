@@ -16,7 +16,7 @@ after_each(function()
   nothing_left()
 end)
 
-local MANY = { "log", "progress", "changed", "onerror" }
+local MANY = { "log", "progress", "changed", "onerror", "asked" }
 
 -- All that the client says, by what it is about; what may come more than once is in a list.
 local function drive(client, env, scenario, ...)
@@ -53,7 +53,7 @@ for name, how in pairs(CLIENTS) do
     it("drives the greeter", function()
       local said = drive(how[1], how[2], "greeter", "examples/greeter/plugin.lua")
       assert.same({ name = "greeter", version = "1.0.0", description = "Says hello" }, said.server)
-      assert.same({ tools = {}, logging = {} }, said.capabilities)
+      assert.same({ tools = { listChanged = true }, logging = {} }, said.capabilities)
       assert.equal(how.is_modern and "2026-07-28" or nil, said.version)
       assert.equal(1, #said.tools.tools)
       assert.equal("greet", said.tools.tools[1].name)
@@ -64,8 +64,8 @@ for name, how in pairs(CLIENTS) do
       assert.equal("nobody to greet", text_of(said.nobody))
       assert.equal(-32602, said.unknown.error.code)
       assert.same({ tool = "gret", suggestion = "greet" }, said.unknown.error.data)
-      assert.equal(-32602, said.wrong.error.code)
-      assert.equal("/name", said.wrong.error.data.path)
+      assert.is_true(said.wrong.isError)
+      assert.matches("at /name: expected string", text_of(said.wrong))
       if how.is_modern then return end
       assert.same({}, said.ping)
       assert.equal("Hello, Bob", text_of(said.quiet))
@@ -86,10 +86,10 @@ for name, how in pairs(CLIENTS) do
     it("keeps notes", function()
       local said = drive(how[1], how[2], "notes", "examples/notes-mcp/plugin.lua", folder)
       assert.matches("^Search before adding", said.instructions)
-      assert.same({ listChanged = true }, said.capabilities.resources)
-      assert.same({}, said.capabilities.prompts)
+      assert.same({ listChanged = true, subscribe = true }, said.capabilities.resources)
+      assert.same({ listChanged = true }, said.capabilities.prompts)
       assert.same({}, said.capabilities.completions)
-      assert.equal(5, #said.tools.tools)
+      assert.equal(6, #said.tools.tools)
       assert.equal("Add a note", said.tools.tools[1].title)
       assert.same({ readOnlyHint = true, openWorldHint = false }, said.tools.tools[2].annotations)
       assert.same({ name = "tea-in-may", uri = "note:///tea-in-may" }, said.add.structuredContent)
@@ -104,7 +104,10 @@ for name, how in pairs(CLIENTS) do
       assert.equal("summarize", said.prompts.prompts[1].name)
       assert.matches("Darjeeling", said.prompt.messages[1].content.text)
       assert.same({ "tea-in-may" }, said.completion.completion.values)
+      assert.equal("image/svg+xml", said.chart.content[2].mimeType)
+      assert.equal("The user wants to keep tea-in-may", text_of(said.keep))
       assert.equal("Deleted tea-in-may", text_of(said.delete))
+      assert.same({ 'Delete the note "tea-in-may"?', 'Delete the note "tea-in-may"?' }, said.asked)
       assert.same({}, said.empty.resources)
       assert.same({ true, true }, said.changed)
     end)

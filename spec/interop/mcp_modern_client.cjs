@@ -9,13 +9,14 @@ const mode = process.env.MCP_MODE === "auto" ? "auto" : { pin: "2026-07-28" };
 const client = new Client(
   { name: "interop", version: "1.0.0" },
   {
-    capabilities: {},
+    capabilities: { elicitation: {} },
     versionNegotiation: { mode },
     listChanged: { resources: { autoRefresh: false, debounceMs: 0, onChanged: () => scenarios.say("changed", true) } },
   },
 );
 
 client.setNotificationHandler("notifications/message", (message) => scenarios.say("log", message.params));
+client.setRequestHandler("elicitation/create", scenarios.elicit);
 client.onerror = (error) => scenarios.say("onerror", String(error));
 
 (async () => {

@@ -13,6 +13,14 @@ const told = async (what, promise) => {
 const tool = (ways, name, args, options) =>
   ways.call({ name, arguments: args, ...(ways.meta && { _meta: ways.meta }) }, options);
 
+// What the user answers to the questions of the server, in turn.
+const answers = [];
+
+const elicit = (request) => {
+  say("asked", request.params.message);
+  return answers.shift() ?? { action: "cancel" };
+};
+
 async function greeter(client, ways) {
   if (ways.ping) await told("ping", ways.ping());
   await told("tools", client.listTools());
@@ -41,6 +49,9 @@ async function notes(client, ways) {
   await told("completion", client.complete({
     ref: { type: "ref/prompt", name: "summarize" }, argument: { name: "name", value: "te" },
   }));
+  await told("chart", tool(ways, "chart", {}));
+  answers.push({ action: "decline" }, { action: "accept", content: { delete: true } });
+  await told("keep", tool(ways, "delete", { name: "tea-in-may" }));
   await told("delete", tool(ways, "delete", { name: "tea-in-may" }));
   await told("empty", client.listResources());
 }
@@ -55,4 +66,4 @@ async function patience(client, ways) {
   await told("after", tool(ways, "stopped", {}));
 }
 
-module.exports = { say, greeter, notes, patience };
+module.exports = { say, elicit, greeter, notes, patience };

@@ -96,7 +96,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(170000, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(170500, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 

@@ -111,10 +111,11 @@ function methods:part(value)
   return ok, err
 end
 
----Calls the host.
+---Calls the host. The dialect for MCP has one more option, `key`: the name of a question to a client without a
+---handshake.
 ---@param method string
 ---@param params? any
----@param options? { timeout?: number|false }
+---@param options? { timeout?: number|false, key?: string }
 ---@return any result, pintle.error?
 function methods:call(method, params, options) return self.request:call(method, params, options) end
 

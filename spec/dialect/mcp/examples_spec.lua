@@ -124,8 +124,29 @@ describe("examples/notes-mcp", function()
     })
     execute("add", { title = "Tea", text = "Assam" })
     execute("delete", { name = "tea" })
+    execute "list" -- whose answer comes after the notification
     assert.equal(2, changes)
-    assert.same({ listChanged = true }, plugin.raw_manifest.capabilities.resources)
+    assert.same({ listChanged = true, subscribe = true }, plugin.raw_manifest.capabilities.resources)
+  end)
+
+  it("draws a chart, and asks before deleting", function()
+    local asked, action, host <close> = nil, "decline", hosts { log = false }
+    local execute = open(host, {
+      handlers = {
+        ["elicitation/create"] = function(params)
+          asked = params.message
+          return { action = action, content = action == "accept" and { delete = true } or nil }
+        end,
+      },
+    })
+    execute("add", { title = "Tea", text = "Assam" })
+    local picture = execute("chart").content[2]
+    assert.same({ "image", "image/svg+xml" }, { picture.type, picture.mimeType })
+    assert.matches('^<svg .*<text x="206" y="13">tea</text></svg>$', tostring(picture.data))
+    assert.equal("The user wants to keep tea", execute("delete", { name = "tea" }).error)
+    assert.equal('Delete the note "tea"?', asked)
+    action = "accept"
+    assert.equal("Deleted tea", execute("delete", { name = "tea" }).message)
   end)
 end)
 
