@@ -70,12 +70,21 @@ const DULL = new Set(['"_meta"', '"resultType"']);
 function* valueTokens(text, at) {
   let depth = 0;
   let isSkipped = false;
+  let comma = null; // between members: it comes before the next one that is not dull
+  let isFirst = true;
   for (const token of tokensOf(text, at)) {
     if (depth === 1 && token.kind === "name") isSkipped = DULL.has(token.text);
-    const isInside = depth > 1 || !isEnd(token);
-    if (!isSkipped || !isInside) yield token;
+    const isLast = depth <= 1 && isEnd(token);
+    if (depth === 1 && token.text === ",") {
+      comma = token;
+      isSkipped = false;
+    } else if (!isSkipped || isLast) {
+      if (comma && !isFirst && !isLast) yield comma;
+      comma = null;
+      if (depth > 0) isFirst = false;
+      yield token;
+    }
     depth = depthAfter(token, depth);
-    if (isSkipped && depth === 1 && token.text === ",") isSkipped = false;
     if (depth <= 0) return;
   }
 }

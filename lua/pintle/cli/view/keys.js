@@ -69,6 +69,6 @@ const listen = (page) => {
     if (event.detail > 0 && event.target !== page.field) list.focus({ preventScroll: true });
   });
   addEventListener("beforeprint", () => page.print());
-  addEventListener("afterprint", () => page.list.render());
+  addEventListener("afterprint", () => page.printed());
   list.focus({ preventScroll: true });
 };

@@ -12,6 +12,7 @@ class VirtualList {
     this.draw = draw;
     this.count = 0;
     this.lines = new Map();
+    this.isFrozen = false; // while the page is printed
     this.spacer = viewport.appendChild(make("div", "spacer"));
     this.layer = viewport.appendChild(make("div", "layer"));
     this.onDrawn = () => {};
@@ -64,6 +65,15 @@ class VirtualList {
     this.render();
   }
 
+  // Draws those lines anew that have changed.
+  redraw(hasChanged) {
+    for (const [i, line] of this.lines) {
+      if (!hasChanged(i)) continue;
+      this.lines.set(i, this.draw(i));
+      line.replaceWith(this.lines.get(i));
+    }
+  }
+
   // Removes all drawn lines.
   forget() {
     this.lines.clear();
@@ -77,6 +87,7 @@ class VirtualList {
   }
 
   render() {
+    if (this.isFrozen) return;
     const [first, last] = this.range();
     const from = Math.max(0, first - BEYOND);
     const shift = this.viewport.scrollTop - this.offset + from * this.lineHeight;

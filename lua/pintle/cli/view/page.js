@@ -174,7 +174,15 @@ class Page {
   mark() { mark(find("main"), wordsOf(this.wanted.query)); }
 
   // Printed pages have all rows, up to a limit.
-  print() { this.list.fill(0, Math.min(this.found.length, PRINTED) - 1); }
+  print() {
+    this.list.isFrozen = true;
+    this.list.fill(0, Math.min(this.found.length, PRINTED) - 1);
+  }
+
+  printed() {
+    this.list.isFrozen = false;
+    this.list.render();
+  }
 
   // }======
 
@@ -183,11 +191,18 @@ class Page {
   choose(place, isCentred = false) {
     if (place < 0 || place >= this.found.length) return;
     this.follow(false);
+    const marked = [this.chosen, this.rowAt(place)].filter(Boolean).map((row) => this.callOf(row));
     this.chosen = this.rowAt(place);
     find("#list").setAttribute("aria-activedescendant", `row-${this.chosen.index}`);
-    this.list.forget();
+    this.list.redraw((i) => marked.some(([first, last]) => this.found[i] >= first && this.found[i] <= last));
     this.list.reveal(place, isCentred);
     if (!this.details.element.hidden) this.details.show(this.chosen);
+  }
+
+  // The first and the last row of the call that a row belongs to.
+  callOf(row) {
+    const half = this.model.otherHalf(row);
+    return half < 0 ? [row.index, row.index] : [Math.min(half, row.index), Math.max(half, row.index)];
   }
 
   // Goes to a row; if it is not shown, all rows are shown.

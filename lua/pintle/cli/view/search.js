@@ -3,7 +3,7 @@
 
 const WORD = /(-(?!\d))?(?:(method|id|from|over):)?(?:"([^"]*)"|(\S+))/gi;
 const UNITS = { "µs": 1e-6, us: 1e-6, ms: 1e-3, s: 1 };
-const SLICE = 8; // milliseconds of searching between two frames, so that keys are never delayed
+const SLICE = 6; // milliseconds of searching between two frames, so that keys are never delayed
 const STRIDE = 256; // rows between two looks at the clock
 
 const globOf = (text) => {
