@@ -141,15 +141,12 @@ function client.encoded_meta(session)
   return encoded
 end
 
-local tokens = setmetatable({}, { __mode = "k" }) ---@type table<table, integer> the progress tokens by params
-
 ---@type pintle.progress
 client.PROGRESS = {
   method = wire.PROGRESS.method,
   report = wire.PROGRESS.report,
   -- Params with an encoded `_meta` belong to this call alone, so they may be changed.
   attach = function(params, token)
-    if params then tokens[params] = token end
     local text = params and unclosed[params._meta]
     if not text then return wire.PROGRESS.attach(params, token) end
     params._meta = json.raw(('%s,"progressToken":%d}'):format(text, token))
@@ -240,6 +237,15 @@ end
 ---@return boolean
 local function asks_for_input(result) return type(result) == "table" and result.resultType == "input_required" end
 
+---The progress token that was put into the `_meta` of params; nil without one.
+---@param params table?
+---@return integer?
+function client.token_of(params)
+  local meta = params and params._meta
+  if type(meta) == "table" then return meta.progressToken end
+  return math.tointeger(tostring(meta):match '"progressToken":(%d+)}$')
+end
+
 -- Repeats a call with the input that its result asks for, until there is another result.
 local function repeat_call(session, method, params, options, result, left)
   for _ = 2, MOST_ROUNDS do
@@ -261,9 +267,9 @@ end
 ---@param options? { timeout?: number|false, on_progress?: fun(...) }
 ---@param result any
 ---@param begun number when the call began
+---@param token? integer its progress token
 ---@return any result, pintle.error?
-function client.settle(session, method, params, options, result, begun)
-  local token = tokens[params]
+function client.settle(session, method, params, options, result, begun, token)
   if asks_for_input(result) then
     local err
     result, err = repeat_call(session, method, params, options, result,
@@ -283,10 +289,11 @@ function client.call_as_task(session, params, options)
   local begun, timeout = core.now(), options and options.timeout
   if timeout == nil then timeout = session.peer.timeout end
   params.task = { ttl = timeout and math.ceil(timeout * 1000) or nil }
+  if options and options.on_progress then params = wire.with_meta(params, {}) end
   local result, err = session.peer:call("tools/call", params, options)
   if err ~= nil then return nil, err end
   if json.kind(result) ~= "object" or json.kind(result.task) ~= "object" then return result end
-  return require("pintle.dialect.mcp.polling").wait(session, result.task, options, begun, tokens[params])
+  return require("pintle.dialect.mcp.polling").wait(session, result.task, options, begun, client.token_of(params))
 end
 
 ---The time that a call has left, for its parts.
@@ -309,10 +316,10 @@ end
 function client.call(session, method, params, options)
   local is_plain = not session.state.is_modern or params ~= nil and json.kind(params) ~= "object"
   if is_plain then return session.peer:call(method, params, options) end
-  local begun = core.now()
-  local result, err = session.peer:call(method, wire.with_meta(params, client.meta(session)), options)
+  local begun, sent = core.now(), wire.with_meta(params, client.meta(session))
+  local result, err = session.peer:call(method, sent, options)
   if err ~= nil then return nil, err end
-  return client.settle(session, method, params, options, result, begun)
+  return client.settle(session, method, params, options, result, begun, client.token_of(sent))
 end
 
 ---Reads a list page by page. A list without an end is cut.

@@ -422,8 +422,9 @@ local function call_tool(session, params, options)
   params._meta = meta
   local result, err = session.peer:call("tools/call", params, options)
   if not meta or type(result) ~= "table" or result.resultType == "complete" then return result, err end
+  local token = client.token_of(params)
   params._meta = nil
-  return client.settle(session, "tools/call", params, options, result, begun)
+  return client.settle(session, "tools/call", params, options, result, begun, token)
 end
 
 function host.execute(session, operation, args, context)
