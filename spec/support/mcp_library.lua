@@ -86,14 +86,14 @@ function calls.notify(request, args)
 end
 
 function calls.finish(request, args)
-  answer({ id = subscribed[args.uri] }, {})
-  subscribed[args.uri] = nil
+  answer({ id = args.uri and subscribed[args.uri] or lists }, {})
+  if args.uri then subscribed[args.uri] = nil else lists = nil end
   answer(request, { content = json.array() })
 end
 
 function calls.cancel(request, args)
-  notify("notifications/cancelled", { requestId = subscribed[args.uri] })
-  subscribed[args.uri] = nil
+  notify("notifications/cancelled", { requestId = args.uri and subscribed[args.uri] or lists })
+  if args.uri then subscribed[args.uri] = nil else lists = nil end
   answer(request, { content = json.array() })
 end
 

@@ -86,3 +86,40 @@ for _, era in ipairs { "2024-11-05", "2025-11-25", "2026-07-28" } do
     end)
   end)
 end
+
+local HANDLERS = {
+  ["elicitation/create"] = function() return { action = "accept", content = { name = "Ada" } } end,
+}
+
+-- Only the newest version has tasks on the plugin's side; for the host there is no difference.
+for _, era in ipairs { "2025-11-25", "2026-07-28" } do
+  describe("an operation that runs as a task, in " .. era .. ",", function()
+    local plugin
+
+    before_each(function()
+      plugin = assert(host:start {
+        command = { "lua5.4", "spec/support/plugins/errand.lua" }, options = { era = era }, handlers = HANDLERS,
+      })
+    end)
+
+    it("reports progress, asks its question, and returns its outcome", function()
+      local messages = {}
+      local outcome = assert(plugin:execute("run", { steps = 3 }, {
+        on_progress = function(_, message) messages[#messages + 1] = message end,
+      }))
+      assert.equal("done for Ada", outcome.message)
+      assert.equal("step 3", messages[#messages])
+    end)
+
+    it("ends when its time is over", function()
+      local _, err = plugin:execute("run", { steps = 100000 }, { timeout = 0.3 })
+      assert.equal("timeout", err.kind)
+      wait_until(function() return assert(plugin:execute "running").message == "0" end)
+    end)
+
+    it("may take longer than its timeout while it reports progress", function()
+      local outcome = assert(plugin:execute("run", { steps = 100 }, { timeout = 1.5, extend_on_progress = true }))
+      assert.equal("done for Ada", outcome.message)
+    end)
+  end)
+end

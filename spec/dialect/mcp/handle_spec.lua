@@ -209,6 +209,23 @@ describe("a subscription of the modern era", function()
   end
 end)
 
+describe("the notifications of changes of lists, in the modern era,", function()
+  for _, how in ipairs { "finish", "cancel" } do
+    it(("are asked for again if the server ends them (%s)"):format(how), function()
+      local host <close> = new_host()
+      local plugin = assert(start(host, "modern"))
+      local changed
+      plugin:on_change(function(what) changed = what end)
+      assert(plugin:execute(how))
+      wait_until(function() return #heard "subscriptions/listen" == 2 end)
+      notify(plugin, "prompts/list_changed")
+      wait_until(function() return changed end)
+      assert.equal("prompts", changed)
+      assert.same({ "it does not notify of changes of its lists any more" }, stage.said "warn")
+    end)
+  end
+end)
+
 describe("the handle of a server", function()
   it("raises for wrong arguments, at the line of the caller", function()
     local host <close> = new_host()

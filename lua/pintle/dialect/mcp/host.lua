@@ -4,6 +4,7 @@ local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
+local loop = require "pintle.loop"
 local received = require "pintle.dialect.mcp.received"
 local wire = require "pintle.dialect.mcp.wire"
 
@@ -214,8 +215,12 @@ local function load_changes() return require "pintle.dialect.mcp.changes" end
 local function request_id_of(session)
   return function(params)
     local id = params.requestId
-    local is_stream = id ~= nil and session.state.streams and load_changes().cancelled(session, id)
-    if not is_stream then return id end
+    local state = session.state
+    if id ~= nil and state.list_stream and state.list_stream.id == id then
+      session.peer.stream:complete_call(id, {})
+    elseif id == nil or not state.streams or not load_changes().cancelled(session, id) then
+      return id
+    end
   end
 end
 
@@ -267,6 +272,25 @@ local function set_log_level(session, capabilities)
   session.peer:begin("logging/setLevel", { level = level }, { timeout = session.handshake_timeout })
 end
 
+local LONGEST_PAUSE = 60 -- seconds before the server is asked again for notifications that it has ended
+
+-- The request stays open until the server ends it.
+local function listen(session, filter, pause)
+  local params = wire.with_meta({ notifications = filter }, client.meta(session))
+  local call = session.peer:begin("subscriptions/listen", params, { timeout = false })
+  session.state.list_stream = call
+  call.answered:on_set(function()
+    local _, err = call:wait()
+    if session.dead or session.is_stopping then return end
+    session:log("warn", "it does not notify of changes of its lists" .. (err and ": " .. err.message or " any more"))
+    if err then return end
+    loop.after(pause, function()
+      if session.dead or session.is_stopping then return end
+      listen(session, filter, math.min(2 * pause, LONGEST_PAUSE))
+    end)
+  end)
+end
+
 -- A modern server notifies only subscribers of changes.
 local function subscribe_to_lists(session, capabilities)
   local filter = {}
@@ -275,8 +299,7 @@ local function subscribe_to_lists(session, capabilities)
     if type(capability) == "table" and capability.listChanged == true then filter[name .. "ListChanged"] = true end
   end
   if not session.state.is_modern or not next(filter) then return end
-  local params = wire.with_meta({ notifications = filter }, client.meta(session))
-  session.peer:begin("subscriptions/listen", params, { timeout = false })
+  listen(session, filter, 1)
 end
 
 function host.open(session)
