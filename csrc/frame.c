@@ -531,12 +531,49 @@ static int starts_json(const char *text, size_t len) {
   return len > 0 && (*text == '{' || *text == '[');
 }
 
+typedef enum block_answer { NO_BLOCK, MAYBE_BLOCK, IS_BLOCK } block_answer;
+
+/* Whether the fields at the beginning lead to a Content-Length: hosts of Reginald
+** may send other fields before it. All lines of a block have the same line end;
+** a printed line such as "INFO: ready" ends in LF alone. */
+static block_answer opens_block(const input *in) {
+  size_t start = 0;
+  int has_cr = -1;
+  for (;;) {
+    pt_header_field field;
+    const char *line = in->bytes + start;
+    const char *newline = memchr(line, '\n', in->len - start);
+    size_t len;
+    int ends_in_cr;
+    if (newline == NULL)
+      return in->at_end ? NO_BLOCK : MAYBE_BLOCK;
+    len = (size_t)(newline - line);
+    ends_in_cr = len > 0 && line[len - 1] == '\r';
+    if (has_cr >= 0 && ends_in_cr != has_cr)
+      return NO_BLOCK;
+    if (!pt_header_parse(line, len - (size_t)ends_in_cr, &field))
+      return NO_BLOCK;
+    if (pt_header_is(&field, "content-length"))
+      return IS_BLOCK;
+    has_cr = ends_in_cr;
+    start += len + 1;
+  }
+}
+
+static pt_frame_result scan_first_block(pt_framing *f, const input *in,
+                                        pt_frame_found *found) {
+  f->mode = PT_FRAME_HEADER;
+  f->seen = 0;
+  return scan_header(f, in, found);
+}
+
 /* Detects the framing. A first line that begins neither kind of frame is noise.
 ** Bytes after the header limit are ignored: a caller that reads in small pieces
 ** would not see them, and the result must not depend on the split. */
 static pt_frame_result scan_auto(pt_framing *f, const input *in,
                                  pt_frame_found *found) {
   size_t most = f->header_limit + 1, used, len;
+  block_answer block;
   input near = {in->bytes, min_size(in->len, most), 0};
   near.at_end = in->at_end && in->len < most;
   if (starts_json(near.bytes, near.len)) {
@@ -544,15 +581,19 @@ static pt_frame_result scan_auto(pt_framing *f, const input *in,
     return scan_line(f, in, found);
   }
   len = first_line(f, &near, &used);
-  if (opens_header(in->bytes, len) || find_length(in->bytes, len) > 0) {
-    f->mode = PT_FRAME_HEADER;
-    f->seen = 0;
-    return scan_header(f, in, found);
-  }
+  if (opens_header(in->bytes, len) || find_length(in->bytes, len) > 0)
+    return scan_first_block(f, in, found);
   if (used == 0)
     return handle_partial_line(f, in, found);
-  return is_blank(in->bytes, len) ? need_more_bytes(found, used, 0)
-                                  : set_noise_frame(f, in, used, found);
+  block = f->has_noise ? NO_BLOCK : opens_block(&near);
+  if (block == IS_BLOCK)
+    return scan_first_block(f, in, found);
+  if (block == MAYBE_BLOCK && near.len < most)
+    return need_more_bytes(found, 0, 0);
+  if (is_blank(in->bytes, len))
+    return need_more_bytes(found, used, 0);
+  f->has_noise = 1;
+  return set_noise_frame(f, in, used, found);
 }
 
 /* ====== Scanning ====== */

@@ -67,6 +67,7 @@ typedef struct pt_framing {
   /* private to the scanner: */
   uint64_t skip;   /* bytes still to skip */
   int skip_line;   /* skip to the end of this line */
+  int has_noise;   /* auto: the first line was noise */
   size_t seen;     /* bytes searched without finding an end */
   size_t block;    /* header: bytes of complete lines read */
   size_t header;   /* header: size of the complete block, 0 before */
