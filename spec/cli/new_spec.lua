@@ -21,6 +21,12 @@ local function shell(command, cwd)
   return children.run { command = { "sh", "-c", "exec 2>&1\n" .. command }, cwd = cwd, stdin = "null" }
 end
 
+-- What a host of this dialect gets from the operation of a new plugin.
+local function greet(dialect, command)
+  local host <close> = hosts { dialect = dialect, log = false }
+  return assert(assert(host:start { command = command }):execute("greet", { name = "Ada" })).message
+end
+
 local BUSTED = [[exec lua5.4 -e 'require "busted.runner" { standalone = false }' /dev/null --output=TAP]]
 
 for _, name in ipairs(dialects.names()) do
@@ -61,14 +67,31 @@ for _, name in ipairs(dialects.names()) do
       assert.truthy(text:find "0 warnings / 0 errors in 3 files", text)
     end)
 
+    it("works with the configuration in its README, in an AI client and in an editor", function()
+      local folder <close> = folders.new()
+      pintle(folder, "new", "-d", name, "tea")
+      assert.equal("rwxr-xr-x", lfs.attributes(folder.path .. "/tea/plugin.lua", "permissions"))
+      assert.truthy(cli.slurp(folder.path .. "/tea/plugin.lua"):find "^#!/usr/bin/env lua5.4\n")
+      local readme = cli.slurp(folder.path .. "/tea/README.md")
+      local server = core.json.decode(readme:match "```json\n(.-)```").mcpServers.tea
+      assert.equal("Hello, Ada", greet("mcp", { server.command, table.unpack(server.args) }))
+      local client = load("return " .. readme:match "vim%.lsp%.start (%b{})", "README", "t",
+        { vim = { fn = { getcwd = lfs.currentdir } } })()
+      assert.equal("Hello, Ada", greet("lsp", client.cmd))
+      for _, block in ipairs { readme:match "```toml\n(.-)```.*```toml\n(.-)```" } do
+        assert.equal(server.command, block:match '\ncommand = "(.-)"\n')
+        assert.equal(server.args[1], block:match '\nargs = %["(.-)"%]\n')
+      end
+    end)
+
     it("has no unfilled placeholder, and explains how to test it", function()
       local folder <close> = folders.new()
       pintle(folder, "new", "-d", name, "tea")
       for _, file in ipairs { "plugin.lua", "spec/plugin_spec.lua", "README.md", "manifest.json" } do
-        assert.is_nil(cli.slurp(folder.path .. "/tea/" .. file):find "@%l+@")
+        assert.is_nil(cli.slurp(folder.path .. "/tea/" .. file):find "@[%l_]+@")
       end
       local readme = cli.slurp(folder.path .. "/tea/README.md")
-      assert.truthy(readme:find("\nbusted --lua=lua5.4\n", 1, true))
+      assert.truthy(readme:find(("\nbusted --lua=%s/script/lua\n"):format(ROOT), 1, true), readme)
       assert.truthy(readme:find("pintle call -d " .. name, 1, true))
     end)
   end)

@@ -4,11 +4,13 @@
 local consoles = require "pintle.cli.console"
 local dialects = require "pintle.dialect"
 local lazy = require "pintle.lazy"
+local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
 local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local lfs = lazy "lfs"
+local suggestions = lazy "pintle.cli.suggestion"
 
 local new = { name = "new", summary = "Create a plugin that runs, with its spec and a README." }
 
@@ -88,15 +90,50 @@ its operations, too.
 pintle inspect -d @dialect@ ./plugin.lua
 pintle call -d @dialect@ ./plugin.lua -- greet name=Ada
 ```
-`pintle run -d @dialect@ ..` starts all plugins in the parent directory, with a prompt.
+`pintle run -d @dialect@ -- ./plugin.lua` opens a prompt. `pintle run -d @dialect@ ..` starts all plugins in the parent
+directory.
 @readme@
+## In an AI client
+The operations are tools. Claude Desktop (`claude_desktop_config.json`), Cursor (`.cursor/mcp.json`), Gemini CLI
+(`.gemini/settings.json`) and others read:
+```json
+{
+  "mcpServers": {
+    "@name@": {
+      "command": @json_lua@,
+      "args": [@json_plugin@]
+    }
+  }
+}
+```
+In VS Code (`.vscode/mcp.json`) the same is under `servers` instead of `mcpServers`. Codex (`~/.codex/config.toml`):
+```toml
+[mcp_servers.@name@]
+command = @json_lua@
+args = [@json_plugin@]
+```
+Claude Code:
+```sh
+claude mcp add @name@ -- @shell_lua@ @shell_plugin@
+```
+
+## In an editor
+The operations are commands of a language server (`workspace/executeCommand`). Neovim:
+```lua
+vim.lsp.start { name = "@name@", cmd = { @json_lua@, @json_plugin@ }, root_dir = vim.fn.getcwd() }
+```
+Helix (`languages.toml`), where `language-servers = ["@name@"]` of a language adds it:
+```toml
+[language-server.@name@]
+command = @json_lua@
+args = [@json_plugin@]
+```
+
 ## Testing
 ```sh
-busted --lua=lua5.4
+busted --lua=@shell_lua@
 luacheck .
 ```
-With a checkout of pintle that is not installed:
-`/path/to/pintle/script/lua -e 'require "busted.runner" { standalone = false }' /dev/null`
 ]]
 
 local LUACHECK = [[
@@ -144,22 +181,6 @@ DIALECTS.mcp = {
     assert.equal("Greet people by their names.", plugin.raw_manifest.instructions)
   end)
 ]],
-  readme = [[
-
-## In a client
-Operations are tools. Configuration of Claude Desktop (`claude_desktop_config.json`), Cursor (`mcp.json`) and others:
-```json
-{
-  "mcpServers": {
-    "@name@": {
-      "command": "lua5.4",
-      "args": ["/path/to/@name@/plugin.lua"]
-    }
-  }
-}
-```
-Claude Code: `claude mcp add @name@ -- lua5.4 /path/to/@name@/plugin.lua`
-]],
 }
 
 DIALECTS.lsp = {
@@ -183,11 +204,7 @@ end)
 ]],
   readme = [[
 
-In Neovim:
-```lua
-vim.lsp.start { name = "@name@", cmd = { "/path/to/@name@/plugin.lua" }, root_dir = vim.fn.getcwd() }
-```
-Operations are commands (`workspace/executeCommand`); `textDocument/hover` is a method.
+Operations are commands; `textDocument/hover` is a method.
 ]],
 }
 
@@ -341,26 +358,39 @@ end)
 ]],
   readme = [[
 
-In the editor, the command of the server is `/path/to/@name@/plugin.lua`. Its methods are the operations and `count`,
-which takes `{"text": …}`, returns `{"bytes": …}` and notifies the client with `counted`.
+In the editor, the command of the server is `@plugin@`. Its methods are the operations and `count`, which takes
+`{"text": …}`, returns `{"bytes": …}` and notifies the client with `counted`.
 ]],
 }
 
-local function fill(text, values) return (text:gsub("@(%l+)@", values)) end
+local function fill(text, values) return (text:gsub("@([%l_]+)@", values)) end
 
+-- The interpreter and the plugin, as they are written in configuration files: JSON, TOML and Lua quote alike.
+local function places_of(folder, checkout)
+  local lua = checkout and options.absolute(checkout .. "/script/lua") or "lua5.4"
+  local plugin = options.absolute(folder .. "/plugin.lua")
+  return {
+    plugin = plugin, json_lua = core.json.encode(lua), json_plugin = core.json.encode(plugin),
+    shell_lua = suggestions.line { lua }, shell_plugin = suggestions.line { plugin },
+  }
+end
+
+---@param folder string
 ---@param name string
 ---@param dialect string
+---@param checkout? string root of the checkout that the command runs from
 ---@return pintle.cli.new.file[]
-local function files_of(name, dialect)
+local function files_of(folder, name, dialect, checkout)
   local added = DIALECTS[dialect]
-  local values = { name = name, dialect = dialect }
+  local values = places_of(folder, checkout)
+  values.name, values.dialect = name, dialect
   local parts = setmetatable({}, { __index = function(_, part)
     return values[part] or fill(added[part] or "", values)
   end })
   return {
     { path = "plugin.lua", text = fill(PLUGIN, parts), is_program = true, meaning = "the plugin, with one operation" },
     { path = "spec/plugin_spec.lua", text = fill(SPEC, parts), meaning = "its spec, which starts it with a host" },
-    { path = "README.md", text = fill(README, parts), meaning = "how to run and test it" },
+    { path = "README.md", text = fill(README, parts), meaning = "how to run, test and configure it" },
     { path = "manifest.json", text = fill(added.manifest or MANIFEST, values),
       meaning = "the manifest for discovery by hosts" },
     { path = ".luacheckrc", text = LUACHECK, meaning = "configuration of luacheck" },
@@ -453,6 +483,7 @@ local function print_summary(folder, name, dialect, made, console)
   console:print("  cd " .. folder)
   console:print(("  pintle call -d %s ./plugin.lua -- greet name=Ada"):format(dialect))
   console:print "  busted --lua=lua5.4"
+  console:print "README.md has the configuration for AI clients and editors, to paste."
 end
 
 ---@param args table
@@ -462,7 +493,7 @@ function new.run(args, console)
   local name, err = name_of(args.folder)
   if not name then return nil, err end
   local folder = args.folder:gsub("/+$", "")
-  local list = files_of(name, args.dialect)
+  local list = files_of(folder, name, args.dialect, console.checkout)
   local ok, message = new.make_files(folder, list)
   if not ok then return nil, errors.new("invalid", message .. "; nothing was created") end
   print_summary(folder, name, args.dialect, list, console)

@@ -29,7 +29,9 @@ function options.json(text)
   return value
 end
 
-local function absolute(path)
+---@param path string
+---@return string
+function options.absolute(path)
   if path:sub(1, 1) ~= "/" then path = lfs.currentdir() .. "/" .. path end
   local names = {}
   for name in path:gmatch "[^/]+" do
@@ -45,7 +47,7 @@ function options.directory(text)
   local mode, message = lfs.attributes(text, "mode")
   if not mode then return nil, message end
   if mode ~= "directory" then return nil, text .. " is not a directory" end
-  return absolute(text)
+  return options.absolute(text)
 end
 
 ---Compiles a pattern with wildcards: `*` matches any text, `?` any character.
