@@ -226,13 +226,6 @@ int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len) {
   return encode_rest_of_text(L, out, text, text + len);
 }
 
-int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value) {
-  if (!pt_buf_reserve(L, out, PT_NUMBER_MAX))
-    return 0;
-  out->end += pt_number_write_integer(out->data + out->end, value);
-  return 1;
-}
-
 static void replace_all(char *text, size_t len, char c) {
   char *end = text + len;
   while ((text = memchr(text, c, (size_t)(end - text))) != NULL)

@@ -6,6 +6,11 @@
 
 /* ====== The envelope ====== */
 
+static int fail_reading(pt_decoder *d, const char *what, const char *where) {
+  pt_json_fail(&d->fault, what, where);
+  return 0;
+}
+
 /* Decodes the payload with another codec. Returns 0 if the codec fails. */
 static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
   int status;
@@ -16,9 +21,7 @@ static int decode_with_codec(lua_State *L, pt_decoder *d, const char *text) {
     lua_error(L);
   if (status == LUA_OK && !lua_isnil(L, -1))
     return 1;
-  d->fault.what = "the codec cannot read the payload";
-  d->fault.where = text;
-  return 0;
+  return fail_reading(d, "the codec cannot read the payload", text);
 }
 
 /* Pushes the value at d->p in the form that the peer is set to. */
@@ -188,9 +191,7 @@ static inline int expect_byte(pt_decoder *d, char c, const char *what) {
       return 1;
     what = "unfinished value";
   }
-  d->fault.what = what;
-  d->fault.where = d->p;
-  return 0;
+  return fail_reading(d, what, d->p);
 }
 
 #define NAME_MAX_LEN 64 /* no name of interest is longer */
@@ -220,11 +221,8 @@ static int read_escaped_pair(lua_State *L, pt_peer *p, pt_decoder *d,
 static inline int read_name_and_value(lua_State *L, pt_peer *p, pt_decoder *d,
                                       pt_envelope *e) {
   const char *name = d->p + 1, *close;
-  if (*d->p != '"') {
-    d->fault.what = "expected a member name";
-    d->fault.where = d->p;
-    return 0;
-  }
+  if (*d->p != '"')
+    return fail_reading(d, "expected a member name", d->p);
   close = pt_plain_end(name, d->end);
   if (close == d->end || *close != '"')
     return read_escaped_pair(L, p, d, e);
@@ -261,11 +259,8 @@ int pt_envelope_read(lua_State *L, pt_peer *p, pt_decoder *d, pt_envelope *e) {
     return 1;
   }
   do {
-    if (d->p >= d->end) {
-      d->fault.what = "unfinished value";
-      d->fault.where = d->p;
-      return 0;
-    }
+    if (d->p >= d->end)
+      return fail_reading(d, "unfinished value", d->p);
     if (!read_name_and_value(L, p, d, e))
       return 0;
     d->p = pt_json_space(d->p, d->end);

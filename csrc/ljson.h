@@ -182,8 +182,6 @@ pt_encoded pt_encode_value(lua_State *L, int index, pt_buf *out, size_t mark,
 ** text is not UTF-8. */
 int pt_encode_string(lua_State *L, pt_buf *out, const char *text, size_t len);
 
-int pt_encode_integer(lua_State *L, pt_buf *out, lua_Integer value);
-
 /* ====== Faults ====== */
 
 /* Pushes the error and its position in the text (ljson.c). */

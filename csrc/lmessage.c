@@ -275,8 +275,7 @@ static void read_object(lua_State *L, pt_peer *p, const pt_decode_env *env,
       classify_message(L, p, &e, m);
       return;
     }
-    d.fault.what = "unexpected text after the message";
-    d.fault.where = d.p;
+    pt_json_fail(&d.fault, "unexpected text after the message", d.p);
   }
   lua_settop(L, 1);
   set_fault(L, p, &e, &d.fault, m);
@@ -309,9 +308,7 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_decode_env *env,
   const char *first = pt_json_space(text + 1, end);
   const char *close = pt_json_value(text, end, p->codec.style.depth, &fault);
   if (close != NULL && pt_json_space(close, end) < end) {
-    fault.what = "unexpected text after the batch";
-    fault.where = close;
-    close = NULL;
+    close = pt_json_fail(&fault, "unexpected text after the batch", close);
   }
   if (close == NULL) {
     set_fault(L, p, &none, &fault, m);
@@ -325,32 +322,29 @@ static void read_batch(lua_State *L, pt_peer *p, const pt_decode_env *env,
   }
 }
 
-/* Whether a line is noise. Lines are often output that was printed by mistake:
-** a line that is not JSON and does not even begin like a message is noise. */
-static int is_noise_line(const pt_peer *p, const char *text, const char *end,
-                         pt_json_fault *fault) {
-  const char *after;
-  if (p->input.framing.mode != PT_FRAME_LINE || text == end || *text == '{')
+/* Whether the text may be a batch: an array whose first item is an object. */
+static int begins_like_batch(const char *text, const char *end) {
+  if (text == end || *text != '[')
     return 0;
-  if (*text == '[') {
-    after = pt_json_space(text + 1, end);
-    if (after < end && *after == '{')
-      return 0;
-  }
-  after = pt_json_value(text, end, p->codec.style.depth, fault);
-  return after == NULL || pt_json_space(after, end) < end;
+  text = pt_json_space(text + 1, end);
+  return text < end && *text == '{';
 }
 
-/* Reads a text that does not begin with '{': a batch, noise, or an error. */
+/* Reads a text that does not begin with '{': a batch, noise, or an error. Lines
+** are often output that was printed by mistake: a line that is not JSON and
+** does not even begin like a message is noise. */
 static void read_unusual(lua_State *L, pt_peer *p, const pt_decode_env *env,
                          const char *text, const char *end, pt_message *m) {
   pt_envelope none = {0};
   pt_json_fault fault;
-  if (is_noise_line(p, text, end, &fault))
+  const char *after = pt_json_value(text, end, p->codec.style.depth, &fault);
+  int is_line = p->input.framing.mode == PT_FRAME_LINE && text < end;
+  if (is_line && !begins_like_batch(text, end) &&
+      (after == NULL || pt_json_space(after, end) < end))
     set_noise(L, p, "not JSON", m);
   else if (text < end && *text == '[')
     read_batch(L, p, env, text, end, m);
-  else if (pt_json_value(text, end, p->codec.style.depth, &fault) == NULL)
+  else if (after == NULL)
     set_fault(L, p, &none, &fault, m);
   else
     set_plain_invalid(L, p, "not an object", m);

@@ -459,7 +459,9 @@ int pt_send_result(lua_State *L, pt_peer *p, int peer, int id, int result) {
 static int add_error(writer *w) {
   int failed;
   add_literal(w, ",\"error\":{\"code\":");
-  w->ok = w->ok && pt_encode_integer(w->L, w->out, lua_tointeger(w->L, 3));
+  failed = add_value(w, 3, "code");
+  if (failed)
+    return failed;
   add_literal(w, ",\"message\":");
   failed = add_string(w, 4, "message");
   if (!failed && !lua_isnil(w->L, 5)) {
@@ -478,7 +480,8 @@ int pt_send_fail(lua_State *L) {
   int failed;
   a.id = 2;
   lua_settop(L, 5);
-  luaL_checkinteger(L, 3);
+  lua_pushinteger(L, luaL_checkinteger(L, 3));
+  lua_replace(L, 3);
   luaL_checkstring(L, 4);
   failed = begin_answer(L, p, 1, &a, 5);
   if (!failed)
