@@ -87,13 +87,18 @@ OPERATIONS
     local out, err, status = table.unpack(inspect("-d", "mcp", notes))
     assert.same({ "", 0 }, { err, status })
     assert.truthy(out:find "^notes [%d.]+\nNotes in a folder\nSpeaks mcp[ %d-]*%.\n", out)
-    assert.truthy(out:find("\nSupports completions, logging, prompts, resources (announces", 1, true), out)
+    assert.truthy(out:gsub("%s+", " "):find "Supports completions,.* logging, prompts.*, resources %(announces", out)
     assert.truthy(out:find "\nINSTRUCTIONS\n  Search before adding", out)
     assert.truthy(out:find "\n  search  read%-only\n    Find the lines", out)
     assert.truthy(out:find("\n    returns\n      notes  array of object, required\n        name", 1, true), out)
     assert.truthy(out:find "\nRESOURCES\n  note:///tea\n    Tea %(text/markdown", out)
     assert.truthy(out:find "\nTEMPLATES OF RESOURCES\n  note:///", out)
     assert.truthy(out:find "\nPROMPTS\n  summarize", out)
+    -- A program of this name is taken for an MCP server.
+    local server = folder.path .. "/mcp-server-notes"
+    assert(os.execute(("cp examples/notes-mcp/*.lua %s; mv %s/plugin.lua %s"):format(folder.path, folder.path, server)))
+    out = inspect("lua5.4", server, folder.path)[1]
+    assert.truthy(out:find "\nRESOURCES\n  note:///tea\n", out)
     local page = core.json.decode(inspect("-d", "mcp", "--json", notes)[1])
     assert.equal("note:///tea", page.resources[1].uri)
     assert.equal("summarize", page.prompts[1].name)

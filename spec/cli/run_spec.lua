@@ -273,7 +273,8 @@ describe("pintle run, at a terminal,", function()
     cli.write(folder.path .. "/tea.md", "# Tea\n")
     local terminal <close> = terminals.start({ "bin/pintle", "run", "--no-history", "-d", "mcp", "--", "lua5.4",
       "examples/notes-mcp/plugin.lua", folder.path }, { env = { TERM = "xterm", NO_COLOR = "1" } })
-    terminal:expect "notes 1.0.0 speaks mcp, and has 5 operations. Tab completes"
+    terminal:expect "notes 1.0.0 speaks mcp, and has "
+    terminal:expect " operations. Tab completes"
     terminal:expect "pintle> "
     terminal:say "sea\t"
     terminal:expect "pintle> search "

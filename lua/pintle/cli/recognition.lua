@@ -218,6 +218,7 @@ local function keep(lane, log)
   local entries = lane.entries
   lane.entries = nil
   for _, entry in ipairs(entries) do log(entry) end
+  lane.plugin.supervisor.dialect = dialects.get(lane.current) -- its handle has the methods of this dialect
   return lane.plugin, lane.current
 end
 
