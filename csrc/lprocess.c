@@ -461,10 +461,24 @@ static int process_fd(lua_State *L) {
   return 1;
 }
 
-/* The number of the session belongs to it until its leader is reaped. */
+/* Kills what has left the group but could not leave the session. The leader has
+** ended, but until it is reaped, the number of the session is not reused. This
+** looks at every process of the system, so it is done once. */
 static void kill_session(const process *p) {
   if (p->proc != -1 && p->parent == getpid())
     pt_session_kill(p->pid, p->proc, LAST_WAIT);
+}
+
+/* As waitpid: 0 if the child still runs. */
+static pid_t try_to_reap(process *p) {
+  if (p->proc != -1) {
+    int has_ended = pt_process_has_ended(p->pid);
+    if (has_ended == 0)
+      return 0;
+    if (has_ended == 1)
+      kill_session(p);
+  }
+  return waitpid(p->pid, &p->status, WNOHANG);
 }
 
 /* Waits for the child and reaps it. Returns 0 if it still runs. Without a
@@ -474,11 +488,8 @@ static int reap_process(lua_State *L, process *p, double timeout) {
   double deadline = timeout > 0 ? pt_clock_now() + timeout : 0;
   double step = p->watch != -1 ? HUGE_VAL : 0.001;
   for (; p->state == RUNNING; step = step < 0.016 ? step * 2 : step) {
+    pid_t ended = try_to_reap(p);
     double left = deadline - pt_clock_now();
-    pid_t ended;
-    if (p->proc != -1 && pt_process_has_ended(p->pid))
-      kill_session(p);
-    ended = waitpid(p->pid, &p->status, WNOHANG);
     if (ended != 0)
       p->state = ended == p->pid ? ENDED : LOST;
     else if (left <= 0 ||
@@ -530,25 +541,13 @@ static int is_ours(const process *p) {
   return p->state == RUNNING && p->parent == getpid();
 }
 
-/* Also kills what has left the group, as far as it cannot leave the session.
-*/
-static int kill_all(const process *p, int sig) {
-  int err = pt_process_kill(p->pid, sig, p->leads_group);
-  if (sig == SIGKILL && err == 0)
-    kill_session(p);
-  return err;
-}
-
 /* process:kill(signal, group) -> true | nil, msg, kind, errno */
 static int process_kill(lua_State *L) {
   const process *p = check_process(L);
   int sig = check_signal(L, 2), group = lua_toboolean(L, 3), err;
   luaL_argcheck(L, !group || p->leads_group, 3,
                 "the process does not lead a group");
-  if (!is_ours(p))
-    err = ECHILD;
-  else
-    err = group ? kill_all(p, sig) : pt_process_kill(p->pid, sig, 0);
+  err = is_ours(p) ? pt_process_kill(p->pid, sig, group) : ECHILD;
   if (err == ECHILD || err == ESRCH)
     return pt_fail(L, "closed", "process %d has already ended", (int)p->pid);
   if (err != 0)
@@ -564,7 +563,7 @@ static void end_process(lua_State *L, process *p) {
   double deadline = pt_clock_now() + LAST_WAIT;
   if (!is_ours(p))
     return;
-  kill_all(p, SIGKILL);
+  pt_process_kill(p->pid, SIGKILL, p->leads_group);
   while (!reap_process(L, p, deadline - pt_clock_now()))
     if (pt_clock_now() >= deadline)
       p->state = LOST;

@@ -466,8 +466,9 @@ int pt_process_watch(pid_t pid) {
 
 int pt_process_has_ended(pid_t pid) {
   siginfo_t info = {.si_pid = 0};
-  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == pid;
+  if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == -1)
+    return -1;
+  return info.si_pid == pid;
 }
 
 /* Whether the child is not reaped yet, which this does not change: its number

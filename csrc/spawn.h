@@ -86,7 +86,8 @@ int pt_spawn_find(const char *name, const char *path, char *file, size_t size);
 ** system has neither. */
 int pt_process_watch(pid_t pid);
 
-/* Whether the child has ended, which leaves it to be reaped. */
+/* Whether the child has ended, which leaves it to be reaped; -1 if other code
+** has reaped it. */
 int pt_process_has_ended(pid_t pid);
 
 /* Sends a signal to a child that was not reaped yet, or to the group that it

@@ -72,8 +72,7 @@
 ---@field read_optional? string[] the same, if they exist
 ---@field write? string[]
 ---@field write_optional? string[]
----@field needs? { read: string[]?, read_optional: string[]?, write: string[]?, write_optional: string[]? } a second
----layer: a path must be in both
+---@field needs? { read_optional: string[]?, write_optional: string[]? } a second layer: a path must be in both
 ---@field ports? boolean Landlock restricts TCP to `connect` and `listen`
 ---@field connect? integer[]
 ---@field listen? integer[]

@@ -174,12 +174,17 @@ end
 -- The system's programs and libraries, and the settings that they read. Nothing in them belongs to a user.
 local SYSTEM = {
   "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store",
-  "/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/gai.conf", "/etc/group", "/etc/host.conf",
-  "/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/locale.alias",
-  "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/pki/ca-trust", "/etc/pki/tls/certs",
-  "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
+  "/etc/alternatives", "/etc/crypto-policies", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.conf",
+  "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/locale.alias", "/etc/localtime", "/etc/mime.types",
+  "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/openssl.cnf", "/etc/timezone",
   "/dev/random", "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
   "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
+}
+
+-- What programs with a network read besides.
+local NETWORK = {
+  "/etc/ca-certificates", "/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/pki/ca-trust", "/etc/pki/tls/certs",
+  "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/certs",
 }
 
 local WRITABLE = { "/dev/null" }
@@ -195,6 +200,21 @@ local VARIABLES = {
 local MODULE_PATHS = {
   "LUA_PATH", "LUA_PATH_5_4", "LUA_CPATH", "LUA_CPATH_5_4", "NODE_PATH", "PYTHONHOME", "PYTHONPATH",
 }
+
+-- Each rule costs time at every start: so only the files that exist, without those in a directory of the list. The
+-- system's files do not change while a program runs.
+local existing = {}
+
+local function find_existing(list)
+  if existing[list] then return existing[list] end
+  local found = {}
+  for _, path in ipairs(list) do
+    local real = core.realpath(path)
+    if real and (real == path or real:sub(1, 5) ~= "/usr/") then found[#found + 1] = real end
+  end
+  existing[list] = found
+  return found
+end
 
 local function absolute(path, directory) return path:sub(1, 1) == "/" and path or directory .. "/" .. path end
 
@@ -221,10 +241,14 @@ end
 
 ---@class pintle.sandbox.code the files of the plugin itself
 ---@field paths string[]
+---@field has table<string, true>
 local code_methods = {}
 local code_metatable = { __index = code_methods }
 
-function code_methods:add(path) self.paths[#self.paths + 1] = path end
+function code_methods:add(path)
+  if not self.has[path] then self.paths[#self.paths + 1] = path end
+  self.has[path] = true
+end
 
 function code_methods:add_directory(directory)
   if not is_private(directory, self.home) then self:add(directory) end
@@ -290,8 +314,9 @@ end
 -- The files that make up the program of a command.
 local function find_code(spawning, directory)
   local home = os.getenv "HOME"
-  local code = setmetatable({ paths = {}, directory = directory, home = home and core.realpath(home) or home },
-    code_metatable)
+  local code = setmetatable({
+    paths = {}, has = {}, directory = directory, home = home and core.realpath(home) or home,
+  }, code_metatable)
   local name = spawning.command[1]
   local program = name:find "/" and absolute(name, directory) or core.which(name)
   if program then code:add_command(program, 2) end
@@ -337,17 +362,22 @@ local function joined(...)
   return list
 end
 
+local function readable(checked, code)
+  return joined(find_existing(SYSTEM), checked.net and find_existing(NETWORK) or {}, code)
+end
+
 local function describe_files(checked, code)
   return {
-    read = joined(PRESETS[checked.preset], checked.read), read_optional = joined(SYSTEM, code),
+    read = joined(PRESETS[checked.preset], checked.read), read_optional = readable(checked, code),
     write = checked.write, write_optional = WRITABLE,
   }
 end
 
 -- Paths that a plugin asks for and that do not exist, or that the host cannot reach, change nothing.
-local function describe_needs(needs, code)
+local function describe_needs(checked, code)
+  local needs = checked.needs
   return {
-    read_optional = joined(PRESETS[needs.preset], needs.read, SYSTEM, code),
+    read_optional = joined(PRESETS[needs.preset], needs.read, readable(checked, code)),
     write_optional = joined(needs.write, WRITABLE),
   }
 end
@@ -370,7 +400,7 @@ end
 
 local function describe(checked, code, landlock, has_filter)
   local description = describe_files(checked, code)
-  if checked.needs then description.needs = describe_needs(checked.needs, code) end
+  if checked.needs then description.needs = describe_needs(checked, code) end
   describe_net(description, checked.net)
   description.files, description.partial = landlock > 0, checked.best_effort
   description.ports = description.ports and landlock >= 4
