@@ -25,14 +25,12 @@
 #define ARCH 4
 #define ARGUMENT(i) (16 + 8 * (uint32_t)(i))
 
-#define OP_LOAD 0x20      /* BPF_LD | BPF_W | BPF_ABS */
-#define OP_AND 0x54       /* BPF_ALU | BPF_AND | BPF_K */
-#define OP_JUMP 0x05      /* BPF_JMP | BPF_JA */
-#define OP_IF_EQUAL 0x15  /* BPF_JMP | BPF_JEQ | BPF_K */
-#define OP_IF_FROM 0x35   /* BPF_JMP | BPF_JGE | BPF_K */
-#define OP_IF_SET 0x45    /* BPF_JMP | BPF_JSET | BPF_K */
-#define OP_RETURN 0x06    /* BPF_RET | BPF_K */
-#define OP_PENDING 0xFFFF /* a jump to a check that is not emitted yet */
+#define OP_LOAD 0x20     /* BPF_LD | BPF_W | BPF_ABS */
+#define OP_AND 0x54      /* BPF_ALU | BPF_AND | BPF_K */
+#define OP_IF_EQUAL 0x15 /* BPF_JMP | BPF_JEQ | BPF_K */
+#define OP_IF_FROM 0x35  /* BPF_JMP | BPF_JGE | BPF_K */
+#define OP_IF_SET 0x45   /* BPF_JMP | BPF_JSET | BPF_K */
+#define OP_RETURN 0x06   /* BPF_RET | BPF_K */
 #define RETURN_ALLOW 0x7FFF0000U
 #define RETURN_KILL 0x80000000U
 #define RETURN_ERRNO 0x00050000U
@@ -208,9 +206,10 @@ static const special specials[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void set_actions(unsigned char actions[NCALLS]) {
+static void set_actions(unsigned char actions[NCALLS + 1]) {
   size_t i;
   memset(actions, ALLOW, NCALLS);
+  actions[NCALLS] = UNKNOWN;
   for (i = 0; i < COUNT(refused); i++)
     actions[refused[i]] = REFUSE;
   for (i = 0; i < COUNT(specials); i++)
@@ -221,10 +220,21 @@ static void set_actions(unsigned char actions[NCALLS]) {
 
 /* {====== The program ====== */
 
+/* Where a branch of the tree goes: to the next operations, or to the block of
+** an action, whose place is not known yet. */
+#define NO_ACTION 0xFF
+
+typedef struct branch {
+  unsigned char if_true;
+  unsigned char if_false;
+} branch;
+
 typedef struct program {
   pt_filter_op *ops;
   unsigned n;
-  unsigned char actions[NCALLS];
+  unsigned char actions[NCALLS + 1]; /* the last one is for all others */
+  unsigned short borders[NCALLS];    /* numbers where another action begins */
+  branch tree[PT_FILTER_SIZE];
 } program;
 
 /* A program that is too long is refused by pt_filter_build. */
@@ -249,45 +259,52 @@ static void emit_return(program *p, action what) {
   emit(p, OP_RETURN, value);
 }
 
-/* A call whose arguments are checked jumps to its check, after the tree. */
-static void emit_leaf(program *p, action what) {
-  if (what >= CHECK_CLONE)
-    emit(p, OP_PENDING, what);
-  else
-    emit_return(p, what);
-}
-
-static int count_borders(const program *p, int from, int to) {
+static int find_borders(program *p) {
   int i, n = 0;
-  for (i = from + 1; i < to; i++)
-    n += p->actions[i] != p->actions[i - 1];
+  for (i = 1; i <= NCALLS; i++)
+    if (p->actions[i] != p->actions[i - 1])
+      p->borders[n++] = (unsigned short)i;
   return n;
 }
 
-static int find_border(const program *p, int from, int n) {
-  int i = from;
-  do {
-    i++;
-    n -= p->actions[i] != p->actions[i - 1];
-  } while (n >= 0);
-  return i;
-}
-
-/* A search tree over the numbers from `from` to `to` - 1. The kernel runs the
-** program for every number when it is installed, so its depth counts. */
+/* A search tree over the borders from `from` to `to` - 1, of which there is at
+** least one. The kernel translates the program and runs it for every number
+** when it is installed, so its length and its depth count. */
 static void emit_tree(program *p, int from, int to) {
-  int borders = count_borders(p, from, to), middle;
-  unsigned branch;
-  if (borders == 0) {
-    emit_leaf(p, (action)p->actions[from]);
+  int middle = from + (to - from) / 2, number = p->borders[middle];
+  unsigned at = emit(p, OP_IF_FROM, (uint32_t)number);
+  branch *b = &p->tree[at < PT_FILTER_SIZE ? at : 0];
+  *b = (branch){NO_ACTION, NO_ACTION};
+  if (middle > from)
+    emit_tree(p, from, middle);
+  else
+    b->if_false = p->actions[number - 1];
+  if (middle + 1 == to) {
+    b->if_true = p->actions[number];
     return;
   }
-  middle = find_border(p, from, borders / 2);
-  branch = emit(p, OP_IF_FROM, (uint32_t)middle);
-  emit_tree(p, from, middle);
-  if (branch < PT_FILTER_SIZE)
-    p->ops[branch].if_true = (uint8_t)(p->n - branch - 1);
-  emit_tree(p, middle, to);
+  if (at < PT_FILTER_SIZE)
+    p->ops[at].if_true = (uint8_t)(p->n - at - 1);
+  emit_tree(p, middle + 1, to);
+}
+
+/* Lets the branches from `first` to `end` - 1 that go to an action go to the
+** block at p->n. Returns 0 if that is too far. */
+static int join_branches(program *p, unsigned first, unsigned end,
+                         action what) {
+  unsigned i;
+  for (i = first; i < end && i < PT_FILTER_SIZE; i++) {
+    unsigned skip = p->n - i - 1;
+    int is_if_true = p->tree[i].if_true == what;
+    int is_if_false = p->tree[i].if_false == what;
+    if ((is_if_true || is_if_false) && skip > UINT8_MAX)
+      return 0;
+    if (is_if_true)
+      p->ops[i].if_true = (uint8_t)skip;
+    if (is_if_false)
+      p->ops[i].if_false = (uint8_t)skip;
+  }
+  return 1;
 }
 
 /* Refuses the call unless the argument has this value. */
@@ -376,7 +393,7 @@ static void check_socketpair(program *p, unsigned sockets) {
   emit_return(p, ALLOW);
 }
 
-static void emit_check(program *p, action what, unsigned sockets) {
+static void emit_block(program *p, action what, unsigned sockets) {
   switch (what) {
   case CHECK_CLONE:
     refuse_flags(p, 0, NAMESPACES);
@@ -404,35 +421,33 @@ static void emit_check(program *p, action what, unsigned sockets) {
   case CHECK_SOCKET:
     check_socket(p, sockets);
     break;
-  default:
+  case CHECK_SOCKETPAIR:
     check_socketpair(p, sockets);
+    break;
+  default:
+    emit_return(p, what);
   }
-}
-
-/* Emits a check, and lets the leaves that wait for it jump to it. */
-static void add_check(program *p, action what, unsigned sockets) {
-  unsigned i;
-  for (i = 0; i < p->n && i < PT_FILTER_SIZE; i++)
-    if (p->ops[i].code == OP_PENDING && p->ops[i].k == what)
-      p->ops[i] = (pt_filter_op){OP_JUMP, 0, 0, p->n - i - 1};
-  emit_check(p, what, sockets);
 }
 
 /* The numbers of x32, which have a bit of their own, are above NCALLS. */
 size_t pt_filter_build(pt_filter_op *ops, unsigned sockets) {
-  program p = {.ops = ops};
-  int what;
+  program p;
+  unsigned first, end;
+  int what, is_short = 1;
+  p.ops = ops;
+  p.n = 0;
   set_actions(p.actions);
   emit(&p, OP_LOAD, ARCH);
   emit_if(&p, OP_IF_EQUAL, ARCHITECTURE, 1, 0);
   emit(&p, OP_RETURN, RETURN_KILL);
-  emit(&p, OP_LOAD, NUMBER);
-  emit_if(&p, OP_IF_FROM, NCALLS, 0, 1);
-  emit_return(&p, UNKNOWN);
-  emit_tree(&p, 0, NCALLS);
-  for (what = CHECK_CLONE; what < NACTIONS; what++)
-    add_check(&p, (action)what, sockets);
-  return p.n <= PT_FILTER_SIZE ? p.n : 0;
+  first = emit(&p, OP_LOAD, NUMBER) + 1;
+  emit_tree(&p, 0, find_borders(&p));
+  end = p.n;
+  for (what = ALLOW; what < NACTIONS; what++) {
+    is_short &= join_branches(&p, first, end, (action)what);
+    emit_block(&p, (action)what, sockets);
+  }
+  return is_short && p.n <= PT_FILTER_SIZE ? p.n : 0;
 }
 
 /* }====== */

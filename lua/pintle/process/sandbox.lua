@@ -174,9 +174,8 @@ end
 -- The system's programs and libraries, and the settings that they read. Nothing in them belongs to a user.
 local SYSTEM = {
   "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store",
-  "/etc/alternatives", "/etc/crypto-policies", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.conf",
-  "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/locale.alias", "/etc/localtime", "/etc/mime.types",
-  "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/openssl.cnf", "/etc/timezone",
+  "/etc/alternatives", "/etc/crypto-policies", "/etc/group", "/etc/ld.so.cache",
+  "/etc/ld.so.preload", "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/openssl.cnf", "/etc/timezone",
   "/dev/random", "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
   "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
 }
@@ -250,15 +249,17 @@ function code_methods:add(path)
   self.has[path] = true
 end
 
+-- Returns whether it is granted.
 function code_methods:add_directory(directory)
-  if not is_private(directory, self.home) then self:add(directory) end
+  if is_private(directory, self.home) then return false end
+  self:add(directory)
+  return true
 end
 
 -- Packages of Node need those beside them.
 function code_methods:add_script(path)
   local packages = path:match "^(.-/node_modules)/"
-  self:add(path)
-  self:add_directory(packages or parent(path))
+  if not self:add_directory(packages or parent(path)) then self:add(path) end
   if packages then self:add(parent(packages) .. "/package.json") end
 end
 
