@@ -234,7 +234,7 @@ static void limit_process(void) {
 }
 
 static void slow_process(void) {
-  report(setpriority(PRIO_PROCESS, (id_t)given_pid(), 0));
+  report(setpriority(PRIO_PROCESS, (id_t)given_pid(), 19));
 }
 
 /* A daemon in a session of its own, which says its number and stays. */
