@@ -194,8 +194,8 @@ describe("a page of a hundred thousand messages", function()
       :format(key)
   end
 
-  local function fill(text)
-    return ("Object.assign(page.field, { value: %q }).dispatchEvent(new Event('input'))"):format(text)
+  local function fill(words)
+    return ("Object.assign(page.field, { value: %q }).dispatchEvent(new Event('input'))"):format(words)
   end
 
   it("is shown at once, and stays quick", function()

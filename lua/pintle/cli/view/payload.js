@@ -5,7 +5,7 @@
 const LINE = 18; // pixels, as in the style sheet
 const INDENT = 2;
 const LONG = { text: 2000, base64: 160 }; // characters of a string; the rest of a longer one is folded
-const KEPT = { text: 240, base64: 48 }; // characters that are left of it
+const KEPT = { text: 240, base64: 24 }; // characters that are left of it
 const BASE64_STRING = /^"[\w+/=-]+"$/;
 
 const plainLines = (text) =>

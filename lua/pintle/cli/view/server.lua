@@ -180,7 +180,9 @@ local function welcome(self, socket)
   self.count = self.count + 1
   local task
   task = tasks.start(function()
-    pcall(serve, self, socket) -- a connection that breaks is no failure of the page
+    local ok, err = pcall(serve, self, socket)
+    local is_bug = not ok and type(err) == "string" -- a cancelled task raises an error object
+    if is_bug then io.stderr:write("pintle: a connection failed: ", err, "\n") end
     socket:close()
     self.count = self.count - 1
     if task then self.tasks[task] = nil end
