@@ -197,6 +197,20 @@ describe("without a handshake", function()
     assert.equal("Hello, Ada; Hello, Bob", text_of(done))
   end)
 
+  it("ids are sent back as they came", function()
+    local plugin <close> = start()
+    local function ask(raw_id, more)
+      local meta = json.encode(mcp.with_meta({}, ALL)._meta)
+      return plugin:ask(('{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"named","arguments":{},'
+        .. '"_meta":%s%s}}'):format(raw_id, meta, more or ""))
+    end
+    local line = ask "1.0"
+    assert.matches('^{"jsonrpc":"2.0","id":1.0,"result":{"resultType":"input_required"', line)
+    local state = json.decode(line).result.requestState
+    line = ask("2e0", (',"requestState":%q,"inputResponses":{"name":{"action":"cancel"}}'):format(state))
+    assert.matches('^{"jsonrpc":"2.0","id":2e0,"result":{"resultType":"complete"', line)
+  end)
+
   it("a question that is asked after the request was answered fails", function()
     local plugin <close> = start()
     assert.equal("left", text_of(call(plugin, "leave")))

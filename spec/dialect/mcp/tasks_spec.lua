@@ -182,11 +182,12 @@ describe("a tool that may be a task", function()
     local plugin <close> = start { TASK_TIME = "0.1" }
     local seed = call(plugin, "work", { seconds = 600 }).result
     assert.equal(100, seed.ttlMs)
-    local give_up = core.now() + children.patience
+    local give_up, err = core.now() + children.patience
     repeat
-      local answer = send(plugin, "tasks/get", { taskId = seed.taskId })
+      err = send(plugin, "tasks/get", { taskId = seed.taskId }).error
       core.poll(0.01)
-    until answer.error or core.now() > give_up
+    until err or core.now() > give_up
+    assert.equal(-32602, err.code)
     assert.equal("done", await(plugin, call(plugin, "work").result.taskId, "completed").result.content[1].text)
   end)
 

@@ -140,7 +140,9 @@ local BY_CAPABILITY = {
 local function handle_by_capability(method)
   local capability, module, name = table.unpack(BY_CAPABILITY[method])
   return function(server, params, request)
-    if not era.capabilities(server.plugin, true)[capability] then return wire.unknown_method(method) end
+    local own = era.capabilities(server.plugin, request.mcp.is_modern)[capability]
+    local is_there = own and (own.subscribe or not method:find "subscribe$")
+    if not is_there then return wire.unknown_method(method) end
     return module[name](server, params, request)
   end
 end

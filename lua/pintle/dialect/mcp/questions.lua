@@ -135,7 +135,7 @@ local INPUT_REQUIRED = json.order { "resultType", "inputRequests", "requestState
 local function send(run)
   local request, requests = run.request, questions.pending(run)
   run.is_settling = false
-  if request.id == nil or not requests or run.failure then return end
+  if request.id == nil or not requests or run.failure or request.peer.ended then return end
   run.state = new_secret()
   run.server.state.waiting[run.state] = run
   questions.answer_early(request, setmetatable({
