@@ -104,8 +104,10 @@ end
 ---Defines the options that `recognition.start_plugin` uses.
 ---@param parser table
 ---@param log_level string default of `--log`
-function options.define_starting(parser, log_level)
-  parser:option("-d --dialect", "The protocol of the plugin (default: pintle tries all it knows)."):argname "NAME"
+---@param default_dialect? string in words
+function options.define_starting(parser, log_level, default_dialect)
+  parser:option("-d --dialect", ("The protocol of the plugin (default: %s)."):format(
+    default_dialect or "pintle tries all it knows")):argname "NAME"
   parser:option("--config", "The plugin's configuration, as JSON."):argname "JSON":convert(options.json)
   options.define_sandbox(parser)
   options.define_start_timeout(parser)

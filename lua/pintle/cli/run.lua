@@ -34,7 +34,7 @@ Usage: pintle run [-d NAME] [OPTIONS] -- CMD…
     :argname "DIR":args "*"
   parser:option("-t --timeout", "How long an operation may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
-  options.define_starting(parser, "info")
+  options.define_starting(parser, "info", "gevals in a directory; for a program pintle tries all it knows")
   parser:flag("--no-history", "Do not save entered lines.")
 end
 

@@ -76,7 +76,7 @@ complete -c pintle -n '__pintle_at call +' -F
 
 complete -c pintle -n '__pintle_at run' -s h -l help -d 'Show this help message and exit'
 complete -c pintle -n '__pintle_at run' -s t -l timeout -x -d 'How long an operation may take, such as 1m30s (default: 60s)'
-complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: pintle tries all it knows)'
+complete -c pintle -n '__pintle_at run' -s d -l dialect -x -a 'editor gevals liquid lsp mcp reginald' -d 'The protocol of the plugin (default: gevals in a directory; for a program pintle tries all it knows)'
 complete -c pintle -n '__pintle_at run' -l config -x -d 'The plugin\'s configuration, as JSON'
 complete -c pintle -n '__pintle_at run' -l sandbox -x -d 'What the plugin may do: strict, read-only, or a JSON object with its fields'
 complete -c pintle -n '__pintle_at run' -l start-timeout -x -d 'How long the plugin may take to start (default: 10s)'
