@@ -533,9 +533,9 @@ static int starts_json(const char *text, size_t len) {
 
 typedef enum block_answer { NO_BLOCK, MAYBE_BLOCK, IS_BLOCK } block_answer;
 
-/* Whether the fields at the beginning lead to a Content-Length: hosts of Reginald
-** may send other fields before it. All lines of a block have the same line end;
-** a printed line such as "INFO: ready" ends in LF alone. */
+/* Whether the fields at the beginning lead to a Content-Length: hosts of
+** Reginald may send other fields before it. All lines of a block have the same
+** line end; a printed line such as "INFO: ready" ends in LF alone. */
 static block_answer opens_block(const input *in) {
   size_t start = 0;
   int has_cr = -1;
