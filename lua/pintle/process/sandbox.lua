@@ -174,8 +174,8 @@ end
 -- The system's programs and libraries, and the settings that they read. Nothing in them belongs to a user.
 local SYSTEM = {
   "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store", "/gnu/store",
-  "/etc/alternatives", "/etc/crypto-policies", "/etc/group", "/etc/ld.so.cache",
-  "/etc/ld.so.preload", "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/openssl.cnf", "/etc/timezone",
+  "/etc/alternatives", "/etc/crypto-policies", "/etc/group", "/etc/ld.so.cache", "/etc/ld.so.preload",
+  "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/passwd", "/etc/ssl/openssl.cnf", "/etc/timezone",
   "/dev/random", "/dev/urandom", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
   "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
 }
