@@ -2,7 +2,7 @@
 
 local runs = require "torture.runs"
 
-local MODES = { "calls", "starts", "restarts" }
+local MODES = { "calls", "starts", "restarts", "upgrades" }
 local PLUGINS_FROM = 60 -- seconds for a mode, from which on a thousand plugins are started, too
 
 local soak = { name = "soak", workers = 1 }

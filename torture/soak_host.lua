@@ -34,6 +34,11 @@ local function check_greeting(outcome, err, name)
   if outcome.message ~= "Hello, " .. name then error("a wrong result: " .. tostring(outcome.message), 0) end
 end
 
+-- A process that is being restarted has no id.
+local function kill(pid)
+  if pid then os.execute(("kill -KILL %d 2> /dev/null"):format(pid)) end
+end
+
 local modes = {}
 
 -- Calls in flight of one plugin. Returns the number of calls.
@@ -81,12 +86,53 @@ function modes.restarts(deadline)
   end
   while core.now() < deadline do
     pintle.sleep(0.05)
-    local pid = plugin:pids()[math.random(2)]
-    if pid then os.execute(("kill -KILL %d 2> /dev/null"):format(pid)) end
+    kill(plugin:pids()[math.random(2)])
     kills = kills + 1
   end
   assert(pintle.all(tasks))
   return kills
+end
+
+local UPGRADED = [[
+  local pintle = require "pintle"
+  local plugin = pintle.plugin { name = "upgraded", version = "%d.0.0" }
+  plugin:operation("version", {}, function() return "%d" end)
+  plugin:serve()
+]]
+
+local path = os.tmpname()
+
+local function install(version)
+  local file <close> = assert(io.open(path .. ".new", "w"))
+  file:write(UPGRADED:format(version, version))
+  file:close()
+  assert(os.rename(path .. ".new", path))
+end
+
+-- A plugin whose program is replaced, under load: once it was killed, the new version answers.
+function modes.upgrades(deadline)
+  local version = 1
+  install(version)
+  local plugin <close> = assert(host:start {
+    command = { "lua5.4", path }, name = "upgrades", restart = { max = 1000000, backoff = 0.01, factor = 1 },
+  })
+  local task = pintle.task(function()
+    while core.now() < deadline do plugin:execute "version" end
+  end)
+  while core.now() < deadline do
+    version = version + 1
+    install(version)
+    kill(plugin:pids()[1])
+    local late = core.now() + 60
+    local outcome = plugin:execute("version", {}, { idempotent = true })
+    while not (outcome and outcome.message == tostring(version)) do
+      if core.now() > late then error("the new version does not answer", 0) end
+      outcome = plugin:execute("version", {}, { idempotent = true })
+    end
+  end
+  task:await(60)
+  os.remove(path)
+  return version
 end
 
 -- Many plugins at once, each called in turn.

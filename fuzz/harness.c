@@ -1,10 +1,10 @@
 /*
-** Two peers in one loop: see peer.lua, which is called with every input.
+** Calls a Lua function with every input: the file HARNESS, a macro, returns it.
 */
 #include "state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  lua_State *L = fuzz_state("fuzz/peer.lua");
+  lua_State *L = fuzz_state(HARNESS);
   fuzz_stress_young(L, size > 0 && data[0] & 64);
   lua_getglobal(L, "run");
   lua_pushlstring(L, (const char *)data, size);
