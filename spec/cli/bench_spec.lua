@@ -114,7 +114,7 @@ describe("pintle bench", function()
       [{ "--args", "{}", "--method", "m", "true" }] = "--args needs an operation",
       [{ "-k", "0", "true", "--", "go" }] = "--in-flight: 1 to 10000 expected",
       [{ "-n", "0", "true", "--", "go" }] = "--calls: at least 1 expected",
-      [cli.words("-d", "gevals", cli.GREETER, "--", "great")] = "Unknown operation: great",
+      [cli.words("-d", "gevals", cli.GREETER, "--", "great")] = "Unknown operation: great; did you mean greet?",
       [cli.words("-d", "gevals", cli.GREETER, "--", "greet", "name")] = '"name" is neither key=value nor key:=JSON',
     }
     for words, message in pairs(WRONG) do

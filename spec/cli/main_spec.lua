@@ -31,6 +31,19 @@ describe("pintle", function()
       assert.equal(0, code)
       assert.truthy(text:find("Usage: pintle " .. command.name, 1, true), text)
       assert.equal(text, (cli.run { command.name, "--help" }))
+      for line in text:gmatch "[^\n]+" do assert.truthy(utf8.len(line) <= 80, line) end
+    end
+    local text = cli.run { "help", "call" }
+    assert.truthy(text:find("\n   -t, --timeout TIME    How long", 1, true), text)
+  end)
+
+  it("names the option that has a wrong value", function()
+    for option, message in pairs {
+      ["--timeout"] = 'duration "x" has', ["--config"] = "not JSON: ", ["--sandbox"] = "preset: ",
+    } do
+      local out, err, status = cli.run { "call", option, "x", "true", "--", "greet" }
+      assert.same({ "", 64 }, { out, status })
+      assert.truthy(err:find(("pintle: %s: %s"):format(option, message), 1, true), err)
     end
   end)
 

@@ -209,6 +209,14 @@ describe("pintle run, with one program,", function()
     assert.equal(3, select(2, out:gsub("  greet\n    Say hello\n", "")))
   end)
 
+  it("says that resources and prompts need MCP", function()
+    local out, err = table.unpack(run_program("resources\nprompt summarize\n", "-d", "gevals", "--", cli.GREETER))
+    assert.same({ "", [[
+pintle: no resources in gevals; to start an MCP server: pintle run -d mcp -- CMD…
+pintle: no prompt in gevals; to start an MCP server: pintle run -d mcp -- CMD…
+]] }, { out, err })
+  end)
+
   it("suggests what was meant", function()
     assert.same({ "", [[
 pintle: no operation or command gret; did you mean greet?

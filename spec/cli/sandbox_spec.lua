@@ -86,9 +86,9 @@ describe("--sandbox", function()
 
   it("is a usage error if it is wrong", function()
     for wrong, message in pairs {
-      lax = 'preset: "strict" or "read-only" expected, got lax',
-      ['{"reed":[]}'] = 'no option "reed"',
-      ["{"] = "not JSON",
+      lax = '--sandbox: preset: "strict" or "read-only" expected, got lax',
+      ['{"reed":[]}'] = '--sandbox: no option "reed"',
+      ["{"] = "--sandbox: not JSON",
     } do
       local _, err, status = cli.run { "call", "--sandbox", wrong, "lua5.4", plugin, "--", "look" }
       assert.equal(64, status)

@@ -141,9 +141,11 @@ initialize  plugin      1       0  10.000 ms  10.000 ms  10.000 ms  10.000 ms
     assert.same({ "", "pintle: /no/such/file: No such file or directory\n", 64 },
       cli.outcome { "show", "/no/such/file" })
     assert.same({ "", "pintle: spec: Is a directory\n", 64 }, cli.outcome { "show", "spec" })
-    write { '{"time":1,"hello":2}' }
-    assert.same({ "", ("pintle: %s: line 1: not a recording of `pintle trace`\n"):format(path), 64 },
-      cli.outcome { "show", path })
+    for _, line in ipairs { '{"time":1,"hello":2}', '{"hello":2}', "-- plugin.lua" } do
+      write { line }
+      assert.same({ "", ("pintle: %s: line 1: not a recording of `pintle trace`\n"):format(path), 64 },
+        cli.outcome { "show", path })
+    end
     write { START, "nonsense" }
     local out, err, status = cli.run { "show", path }
     assert.same({ "   0.000000   started my plugin\n", 64 }, { out, status })

@@ -9,6 +9,7 @@ local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local latency = lazy "pintle.cli.latency"
 local recognition = lazy "pintle.cli.recognition"
+local suggestions = lazy "pintle.cli.suggestion"
 local tasks = lazy "pintle.task"
 
 local CALLS = 1000 -- default of --calls
@@ -24,8 +25,8 @@ end
 
 function bench.define(parser)
   parser:usage [[
-Usage: pintle bench [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] [key:=JSON…]
-       pintle bench [-d NAME] --method METHOD [--params JSON] [OPTIONS] [--] CMD…]]
+Usage: pintle bench [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…]
+       pintle bench [-d NAME] --method METHOD [OPTIONS] [--] CMD…]]
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   options.define_target(parser, "An argument, as for `pintle call`.")
   parser:option("-n --calls", ("Number of calls (default: %d, or no limit with --seconds)."):format(CALLS))
@@ -67,7 +68,10 @@ local function caller_of(args, plugin)
   if not given then return nil, err end
   return function()
     local outcome, problem = plugin:execute(args.operation, given, timing)
-    if not outcome then return false, problem, problem.kind end
+    if not outcome then
+      problem.message = suggestions.for_operation(problem, plugin.manifest, args.operation, given)
+      return false, problem, problem.kind
+    end
     return outcome.success, outcome.error or outcome.message
   end
 end

@@ -13,8 +13,8 @@ local call = { name = "call", summary = "Run one operation of a plugin, or call 
 
 function call.define(parser)
   parser:usage [[
-Usage: pintle call [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…] [key:=JSON…]
-       pintle call [-d NAME] --method METHOD [--params JSON] [OPTIONS] [--] CMD…]]
+Usage: pintle call [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…]
+       pintle call [-d NAME] --method METHOD [OPTIONS] [--] CMD…]]
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   options.define_target(parser, "An argument, converted to the type in the operation's schema; key:=JSON is any JSON.")
   parser:option("-t --timeout", "How long the operation may take, such as 1m30s (default: 60s)."):argname "TIME"

@@ -15,7 +15,7 @@ local recognition = lazy "pintle.cli.recognition"
 local check = { name = "check", summary = "Test whether a plugin conforms to its protocol.", takes_command = true }
 
 function check.define(parser)
-  parser:usage "Usage: pintle check [-d NAME] [--run OPERATION [--args JSON]] [OPTIONS] [--] CMD…"
+  parser:usage "Usage: pintle check [-d NAME] [--run OPERATION] [OPTIONS] [--] CMD…"
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…":args "?"
   parser:option("-d --dialect", "The protocol of the plugin (default: pintle tries all it knows)."):argname "NAME"
   parser:option("--run", "An operation that may be run (default: none is run)."):argname "OPERATION"

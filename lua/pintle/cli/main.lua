@@ -56,10 +56,25 @@ local function describe_defaults(parser)
   end
 end
 
+-- argparse prints each name of an option on a line of its own, and reports a wrong value without the option.
+local function name_options(parser)
+  for _, option in ipairs(parser._options) do
+    local names, argname, convert = table.concat(option._aliases, ", "), option._argname, option._convert
+    if argname then option._get_label_lines = function() return { names .. " " .. argname } end end
+    if convert then
+      option:convert(function(text)
+        local value, message = convert(text)
+        return value, message and ("%s: %s"):format(option._aliases[#option._aliases], message)
+      end)
+    end
+  end
+end
+
 local function add_command(parser, command)
   local sub = parser:command(command.name, command.summary)
   command.define(sub)
   describe_defaults(sub)
+  name_options(sub)
   return sub
 end
 
@@ -68,7 +83,7 @@ end
 function main.parser()
   local parser = require "argparse"("pintle", "Inspects, calls, tests and traces plugins.")
   parser:usage "Usage: pintle COMMAND [OPTIONS] [ARGUMENTS]"
-  parser:help_max_width(100):command_target "name"
+  parser:help_max_width(80):command_target "name"
   parser:flag("--version", "Print the version and exit.") -- both are replaced by the subcommand (`read_words`)
   parser.error = raise_usage_error
   local commands, parsers = {}, {}

@@ -118,7 +118,8 @@ claude mcp add @name@ -- @shell_lua@ @shell_plugin@
 ```
 
 ## In an editor
-The operations are commands of a language server (`workspace/executeCommand`). Neovim:
+The operations are commands of a language server (`workspace/executeCommand`). Neovim 0.8 or
+later:
 ```lua
 vim.lsp.start { name = "@name@", cmd = { @json_lua@, @json_plugin@ }, root_dir = vim.fn.getcwd() }
 ```

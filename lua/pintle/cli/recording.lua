@@ -74,14 +74,16 @@ local function check_members(record, name, number)
   return record
 end
 
+local NO_RECORDING = "not a recording of `pintle trace`"
+
 local function check_record(record, name, number)
   if type(record) ~= "table" or type(record.time) ~= "number" then
-    return invalid(name, number, "not a record: an object with a time expected")
+    return invalid(name, number, number == 1 and NO_RECORDING or "not a record: an object with a time expected")
   end
   local ok, err = check_members(record, name, number)
   if not ok then return nil, err end
   if number > 1 then return record end
-  if record.trace == nil then return invalid(name, number, "not a recording of `pintle trace`") end
+  if record.trace == nil then return invalid(name, number, NO_RECORDING) end
   if record.trace ~= VERSION then
     return invalid(name, number, "unknown version %s of the format; this pintle reads version %d",
       tostring(record.trace), VERSION)
@@ -96,6 +98,7 @@ end
 ---@return pintle.cli.record?, pintle.error?
 function recording.parse(line, name, number)
   local record, message = json.decode(line)
+  if message and number == 1 then return invalid(name, number, NO_RECORDING) end
   if message then return invalid(name, number, "not JSON: %s", message) end
   local checked, err = check_record(record, name, number)
   if checked then checked.line = line end

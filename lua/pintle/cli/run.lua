@@ -233,6 +233,9 @@ local function first_words(self)
 end
 
 local function unknown_word(self, word)
+  if self.only and self.only.dialect ~= "mcp" and commands.needs_mcp(word) then
+    return ("no %s in %s; to start an MCP server: pintle run -d mcp -- CMD…"):format(word, self.only.dialect)
+  end
   local near = manifests.nearest({ names = first_words(self) }, word)
   local what = self.host and "plugin or command" or "operation or command"
   return ("no %s %s; %s"):format(what, word, near and ("did you mean %s?"):format(near) or "try `help`")

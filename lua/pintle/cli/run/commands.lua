@@ -306,6 +306,16 @@ function commands.names(subject)
   return names
 end
 
+---Whether a word is a command for MCP servers only.
+---@param word string
+---@return boolean
+function commands.needs_mcp(word)
+  for _, command in ipairs(commands.LIST) do
+    if command.name == word then return command.capability ~= nil end
+  end
+  return false
+end
+
 ---Whether a word is an operation or a command of the plugin.
 ---@param subject pintle.cli.run.subject
 ---@param word string
