@@ -35,9 +35,10 @@
 #define RETURN_KILL 0x80000000U
 #define RETURN_ERRNO 0x00050000U
 
-/* The namespaces of clone: time, mount, cgroup, UTS, IPC, user, PID, network.
-*/
-#define NAMESPACES 0x7E020080U
+/* Flags of clone: the namespaces (time, mount, cgroup, UTS, IPC, user, PID,
+** network), and CLONE_PARENT, which would make children of the host that the
+** host does not reap. */
+#define CLONE_REFUSED (0x7E020080U | 0x8000U)
 
 #define FASTOPEN 0x20000000U /* MSG_FASTOPEN connects without connect */
 #define NETLINK_FAMILY 16
@@ -206,7 +207,9 @@ static const special specials[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void set_actions(unsigned char actions[NCALLS + 1]) {
+static void set_actions(unsigned char actions[NCALLS + 1], unsigned sockets) {
+  const unsigned may_listen =
+      PT_FILTER_LISTEN | PT_FILTER_UNIX | PT_FILTER_INTERNET;
   size_t i;
   memset(actions, ALLOW, NCALLS);
   actions[NCALLS] = UNKNOWN;
@@ -214,6 +217,8 @@ static void set_actions(unsigned char actions[NCALLS + 1]) {
     actions[refused[i]] = REFUSE;
   for (i = 0; i < COUNT(specials); i++)
     actions[specials[i].number] = (unsigned char)specials[i].action;
+  if ((sockets & may_listen) == 0)
+    actions[SYS_listen] = REFUSE; /* without bind, the kernel chooses a port */
 }
 
 /* }====== */
@@ -396,7 +401,7 @@ static void check_socketpair(program *p, unsigned sockets) {
 static void emit_block(program *p, action what, unsigned sockets) {
   switch (what) {
   case CHECK_CLONE:
-    refuse_flags(p, 0, NAMESPACES);
+    refuse_flags(p, 0, CLONE_REFUSED);
     break;
   case CHECK_IOCTL:
     check_ioctl(p);
@@ -436,7 +441,7 @@ size_t pt_filter_build(pt_filter_op *ops, unsigned sockets) {
   int what, is_short = 1;
   p.ops = ops;
   p.n = 0;
-  set_actions(p.actions);
+  set_actions(p.actions, sockets);
   emit(&p, OP_LOAD, ARCH);
   emit_if(&p, OP_IF_EQUAL, ARCHITECTURE, 1, 0);
   emit(&p, OP_RETURN, RETURN_KILL);

@@ -17,7 +17,8 @@ enum {
   PT_FILTER_TCP = 1,
   PT_FILTER_UDP = 2,
   PT_FILTER_UNIX = 4,
-  PT_FILTER_INTERNET = 8 /* every socket of IPv4 and IPv6, also raw ones */
+  PT_FILTER_INTERNET = 8, /* every socket of IPv4 and IPv6, also raw ones */
+  PT_FILTER_LISTEN = 16   /* its sockets of TCP may listen */
 };
 
 /* As struct sock_filter of the kernel. */

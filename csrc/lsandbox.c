@@ -98,12 +98,21 @@ static void read_files(lua_State *L, int description, pt_sandbox *s) {
     s->needs = read_paths(L, &s->nneeds);
 }
 
+/* A list limits its kind of access, also if it is empty. */
+static int has_list(lua_State *L, int description, const char *name) {
+  int type = push_member(L, description, name);
+  lua_pop(L, 1);
+  return type != LUA_TNIL;
+}
+
 static void read_ports(lua_State *L, int description, pt_sandbox *s) {
   size_t i, nconnect = push_list(L, description, "connect");
   size_t nlisten = push_list(L, description, "listen");
   int lists = lua_gettop(L) - 1;
   pt_sandbox_port *ports =
       lua_newuserdatauv(L, (nconnect + nlisten + 1) * sizeof *ports, 0);
+  s->limits_connect = has_list(L, description, "connect");
+  s->limits_listen = has_list(L, description, "listen");
   s->nports = nconnect + nlisten;
   s->ports = ports;
   for (i = 0; i < s->nports; i++) {
@@ -130,16 +139,18 @@ static void read_groups(lua_State *L, int description, pt_sandbox *s) {
 }
 
 static void read_sockets(lua_State *L, int description, pt_sandbox *s) {
-  static const char *const names[] = {"tcp", "udp", "unix", "internet"};
+  static const char *const names[] = {"tcp", "udp", "unix", "internet",
+                                      "listen"};
   static const unsigned values[] = {PT_FILTER_TCP, PT_FILTER_UDP,
-                                    PT_FILTER_UNIX, PT_FILTER_INTERNET};
+                                    PT_FILTER_UNIX, PT_FILTER_INTERNET,
+                                    PT_FILTER_LISTEN};
   size_t i, j, n = push_list(L, description, "sockets");
   int list = lua_gettop(L);
   for (i = 1; i <= n; i++) {
     const char *name = item_text(L, list, i, "sockets");
-    for (j = 0; j < 4 && strcmp(names[j], name) != 0; j++)
+    for (j = 0; j < 5 && strcmp(names[j], name) != 0; j++)
       continue;
-    if (j == 4)
+    if (j == 5)
       pt_refuse_option(L, "sockets", "unknown kind '%s'", name);
     s->sockets |= values[j];
   }
@@ -157,10 +168,9 @@ static void read_spaces(lua_State *L, int description, pt_sandbox *s) {
 
 const pt_sandbox *pt_sandbox_read(lua_State *L) {
   static const char *const known[] = {
-      "files",      "ports",          "scoped",        "filter",
-      "partial",    "read",           "read_optional", "write",
-      "connect",    "listen",         "groups",        "sockets",
-      "namespaces", "write_optional", "needs",         NULL};
+      "files",         "scoped",     "filter",         "partial", "read",
+      "read_optional", "write",      "connect",        "listen",  "groups",
+      "sockets",       "namespaces", "write_optional", "needs",   NULL};
   int description, type = pt_push_option(L, "sandbox");
   pt_sandbox *s;
   if (type == LUA_TNIL) {
@@ -175,7 +185,6 @@ const pt_sandbox *pt_sandbox_read(lua_State *L) {
   s = lua_newuserdatauv(L, sizeof *s, 0);
   memset(s, 0, sizeof *s);
   s->has_files = read_flag(L, description, "files");
-  s->has_ports = read_flag(L, description, "ports");
   s->is_scoped = read_flag(L, description, "scoped");
   s->has_filter = read_flag(L, description, "filter");
   s->is_partial = read_flag(L, description, "partial");

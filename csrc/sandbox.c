@@ -148,10 +148,14 @@ static const char *add_rules(const layer *l, int rules, const char **name) {
   return NULL;
 }
 
+static uint64_t limited_ports(const pt_sandbox *s) {
+  return (s->limits_connect ? CONNECT : 0U) | (s->limits_listen ? BIND : 0U);
+}
+
 /* Whether this version can enforce what is asked for. */
 static int is_enough(const pt_sandbox *s, int version) {
   return (!s->has_files || version >= (s->is_partial ? 1 : FILES_SINCE)) &&
-         (!s->has_ports || version >= PORTS_SINCE) &&
+         (limited_ports(s) == 0 || version >= PORTS_SINCE) &&
          (!s->is_scoped || version >= SCOPES_SINCE);
 }
 
@@ -171,12 +175,11 @@ static const char *apply_layer(const layer *l, const char **name) {
 static const char *apply_layers(const pt_sandbox *s, int version,
                                 const char **name) {
   uint64_t files = s->has_files ? all_rights(version) : 0;
-  layer granted = {
-      {files, s->has_ports ? BIND | CONNECT : 0, s->is_scoped ? SCOPES : 0},
-      s->paths,
-      s->has_files ? s->npaths : 0,
-      s->ports,
-      s->has_ports ? s->nports : 0};
+  layer granted = {{files, limited_ports(s), s->is_scoped ? SCOPES : 0},
+                   s->paths,
+                   s->has_files ? s->npaths : 0,
+                   s->ports,
+                   s->nports};
   layer needed = {{files, 0, 0}, s->needs, s->nneeds, NULL, 0};
   const char *step = apply_layer(&granted, name);
   if (step == NULL && s->has_files && s->has_needs)
@@ -186,7 +189,7 @@ static const char *apply_layers(const pt_sandbox *s, int version,
 
 static const char *enter_landlock(const pt_sandbox *s, const char **name) {
   int version;
-  if (!s->has_files && !s->has_ports && !s->is_scoped)
+  if (!s->has_files && limited_ports(s) == 0 && !s->is_scoped)
     return NULL;
   version = pt_sandbox_landlock();
   if (is_enough(s, version))

@@ -43,11 +43,12 @@ typedef struct pt_sandbox {
   size_t nports;
   const char *const *groups; /* files cgroup.procs */
   size_t ngroups;
-  int has_files;  /* Landlock restricts it to `paths` */
-  int has_needs;  /* and to `needs` */
-  int has_ports;  /* Landlock restricts TCP to `ports` */
-  int is_scoped;  /* Landlock confines signals and abstract sockets */
-  int has_filter; /* seccomp restricts its system calls */
+  int has_files;      /* Landlock restricts it to `paths` */
+  int has_needs;      /* and to `needs` */
+  int limits_connect; /* Landlock restricts TCP connections to `ports` */
+  int limits_listen;  /* and the ports that it may bind */
+  int is_scoped;      /* Landlock confines signals and abstract sockets */
+  int has_filter;     /* seccomp restricts its system calls */
   int is_partial; /* rights that this kernel's Landlock lacks are left out */
   unsigned sockets;
   pt_sandbox_spaces spaces;

@@ -524,36 +524,69 @@ static int is_zombie(int proc, pid_t pid) {
   return n <= 0 || (p != NULL && (p[2] == 'Z' || p[2] == 'X'));
 }
 
-/* Returns whether the process was in the session and alive. */
-static int kill_member(pid_t sid, int proc, pid_t pid) {
-  return pid > 0 && getsid(pid) == sid && !is_zombie(proc, pid) &&
-         kill(pid, SIGKILL) == 0;
+/* What one look at all processes found in the session. */
+typedef struct survey {
+  int nalive;
+  int has_missed;   /* a process was gone before it could be signalled */
+  uint64_t zombies; /* a hash of their numbers */
+} survey;
+
+/* Returns 1 if the process is a member other than the leader, 0 if not, and -1
+** with errno set if it could not be signalled. */
+static int signal_member(pid_t sid, pid_t pid) {
+  pid_t session = getsid(pid);
+  if (session == sid && pid != sid)
+    return kill(pid, SIGKILL) == 0 ? 1 : -1;
+  return session == -1 ? -1 : 0;
 }
 
-/* Returns the number of processes that were killed. */
-static int kill_members(pid_t sid, int proc) {
+static void kill_member(pid_t sid, int proc, pid_t pid, survey *found) {
+  int signalled = signal_member(sid, pid);
+  if (signalled == -1)
+    found->has_missed |= errno == ESRCH;
+  else if (signalled && is_zombie(proc, pid))
+    found->zombies = found->zombies * 31 + (uint64_t)pid;
+  else
+    found->nalive += signalled;
+}
+
+/* A short list, because a process may end before its turn comes. */
+static survey kill_members(pid_t sid, int proc) {
   union {
     entry first;
-    char bytes[8192];
+    char bytes[512];
   } list;
-  int killed = 0;
+  survey found = {0, 0, 0};
   long n, at;
   lseek(proc, 0, SEEK_SET);
   while ((n = syscall(SYS_getdents64, proc, &list, sizeof list)) > 0)
     for (at = 0; at < n;) {
       const entry *e = (const void *)(list.bytes + at);
-      killed += kill_member(sid, proc,
-                            parse_pid(list.bytes + at + offsetof(entry, name)));
+      pid_t pid = parse_pid(list.bytes + at + offsetof(entry, name));
+      if (pid > 0)
+        kill_member(sid, proc, pid, &found);
       at += e->size;
     }
-  return killed;
+  return found;
+}
+
+/* A process that has ended may have started another one before. So the last two
+** looks must find the same zombies, and nothing else. */
+static int is_settled(const survey *before, const survey *now) {
+  return before->nalive == 0 && now->nalive == 0 && !now->has_missed &&
+         now->zombies == before->zombies;
 }
 
 void pt_session_kill(pid_t sid, int proc, double timeout) {
   double deadline = pt_clock_now() + timeout;
   struct timespec moment = {0, 1000000};
-  while (kill_members(sid, proc) > 0 && pt_clock_now() < deadline)
-    nanosleep(&moment, NULL);
+  survey before, now = {1, 0, 0};
+  do {
+    before = now;
+    now = kill_members(sid, proc);
+    if (now.nalive > 0)
+      nanosleep(&moment, NULL);
+  } while (!is_settled(&before, &now) && pt_clock_now() < deadline);
 }
 
 #else

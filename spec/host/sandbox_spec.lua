@@ -169,6 +169,23 @@ describe("a sandbox", function()
       assert.equal(REFUSED, try({ net = { "udp" } }, "tcp", port))
     end)
 
+    it("listening where it may only connect, and connecting where it may only listen", function()
+      local listener <close> = assert(core.listen { host = "127.0.0.1", port = 0 })
+      local port = port_of(listener)
+      assert_refused(INVISIBLE, { net = { "tcp" } }, "listen", "0")
+      assert_refused(INVISIBLE, { net = { "listen" } }, "tcp", port)
+      for _, access in ipairs { "tcp", "tcp:" .. port } do
+        assert_refused(REFUSED, { net = { access } }, "listen-unbound")
+      end
+      assert.equal(INVISIBLE, try({ net = { "tcp", "listen:1" } }, "listen", "0"))
+      assert.equal("done", try({ net = { "tcp", "listen:0" } }, "tcp", port))
+      assert.equal("done", try({ net = { "tcp", "listen" } }, "tcp", port))
+      for _, access in ipairs { "listen", "listen:0" } do
+        assert.equal("done", try({ net = { access } }, "listen", "0"))
+      end
+      assert.equal("done", try({ net = true }, "listen", "0"))
+    end)
+
     it("sending by UDP", function()
       assert_refused(REFUSED, "strict", "udp", "9")
       assert.equal(REFUSED, try({ net = { "tcp" } }, "udp", "9"))
@@ -213,7 +230,7 @@ describe("a sandbox", function()
     end)
 
     it("using wide interfaces to the kernel", function()
-      for _, way in ipairs { "namespace", "clone", "io-uring", "key", "share", "bpf" } do
+      for _, way in ipairs { "namespace", "clone", "sibling", "io-uring", "key", "share", "bpf" } do
         assert.equal(REFUSED, try("strict", way))
       end
       assert.equal(REFUSED, try("read-only", "mount", home))
@@ -272,6 +289,25 @@ describe("a sandbox", function()
       assert.is_true(is_alive(pid))
       child:close()
       assert_gone(pid)
+    end)
+
+    it("a chain of processes, each of which ends when it has started the next, is killed", function()
+      local path = work.path .. "/out/chain"
+      local function last() return string.unpack("<i4", read(path)) end
+      for _ = 1, 15 do
+        os.remove(path)
+        local child = start({ escape, "chain", path }, { write = { work.path .. "/out" } })
+        assert.equal("done", line_of(child))
+        core.poll(0.05) -- some links, outside of the first one's group
+        child:close()
+        local pid = last()
+        core.poll(0.05)
+        local is_dead = last() == pid
+        local file <close> = assert(io.open(path, "r+"))
+        file:seek("set", 4)
+        file:write "\1"
+        assert.is_true(is_dead)
+      end
     end)
 
     it("it is also killed when the program ends by itself", function()

@@ -919,7 +919,7 @@ local _, has_filter = core.sandbox()
 function scenarios.spawn_sandbox()
   local p, message, kind = again(core.spawn, {
     command = { "/bin/cat" }, sha256 = core.sha256 "/bin/cat", stdout = "null", sandbox = {
-      files = true, ports = true, scoped = true, filter = has_filter, partial = true, read = { "/" },
+      files = true, scoped = true, filter = has_filter, partial = true, read = { "/" },
       read_optional = { "/nowhere", "/usr" }, write = { "/tmp" }, write_optional = { "/dev/null" },
       needs = { read_optional = { "/" } }, connect = { 443 }, listen = { 80, 81 }, sockets = { "tcp", "udp" },
       groups = {},

@@ -155,6 +155,11 @@ static void listen_tcp(void) {
   report(fd < 0 || bind(fd, (void *)&a, sizeof a) ? -1 : listen(fd, 1));
 }
 
+/* The kernel chooses the port. */
+static void listen_unbound(void) {
+  report(listen(socket(AF_INET, SOCK_STREAM, 0), 1));
+}
+
 static void send_udp(void) {
   struct sockaddr_in a = internet(args[0]);
   int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -272,6 +277,28 @@ static void leave_group(void) {
     pause();
 }
 
+/* A chain of processes outside of their group, each of which ends when it has
+** started the next. Its file has the number of the last one, and then whether
+** the chain is to end. */
+static void run_away(void) {
+  int file = open(args[0], O_RDWR | O_CREAT, 0600);
+  volatile pid_t *last =
+      mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (ftruncate(file, 4096) == -1)
+    report(-1);
+  if (fork() > 0) {
+    wait(NULL);
+    report(0);
+    pause();
+  }
+  while (last[1] == 0) {
+    setpgid(0, 0);
+    last[0] = getpid();
+    if (fork() > 0)
+      _exit(0);
+  }
+}
+
 /* Prints how many processes it could start, at most so many. */
 static void fork_on(void) {
   int n = 0, most = atoi(args[0]);
@@ -310,6 +337,14 @@ static void make_namespace(void) { report(unshare(CLONE_NEWUSER)); }
 
 static void clone_namespace(void) {
   long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+  if (pid == 0)
+    _exit(0);
+  report(pid);
+}
+
+/* A child of its parent, which knows nothing of it and does not reap it. */
+static void clone_sibling(void) {
+  long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
   if (pid == 0)
     _exit(0);
   report(pid);
@@ -372,6 +407,7 @@ static const attempt attempts[] = {
     {"mptcp", connect_mptcp},
     {"fast-open", open_fast},
     {"listen", listen_tcp},
+    {"listen-unbound", listen_unbound},
     {"udp", send_udp},
     {"unix", connect_unix},
     {"pair", send_from_pair},
@@ -386,10 +422,12 @@ static const attempt attempts[] = {
     {"slow", slow_process},
     {"session", leave_session},
     {"group", leave_group},
+    {"chain", run_away},
     {"fork", fork_on},
     {"fill", fill_memory},
     {"namespace", make_namespace},
     {"clone", clone_namespace},
+    {"sibling", clone_sibling},
     {"io-uring", make_ring},
     {"key", add_key},
     {"share", share_memory},

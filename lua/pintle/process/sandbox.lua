@@ -383,28 +383,26 @@ local function describe_needs(checked, code)
   }
 end
 
--- Without a port, all ports are allowed: then Landlock does not restrict TCP, and the filter decides alone.
-local function describe_net(description, net)
-  local sockets, has_any_port = {}, net == true
-  description.connect, description.listen = {}, {}
-  if net == true then sockets = { "internet", "unix" } end
+-- "tcp" and "listen" without a port have no list of ports: Landlock does not restrict them.
+local function describe_net(description, net, can_limit_ports)
+  local sockets, ports = {}, { tcp = {}, listen = {} }
+  if net == true then sockets, ports = { "internet", "unix" }, {} end
   for _, access in ipairs(net and net ~= true and net or {}) do
     local kind, port = access:match "^(%l+):?(%d*)$"
-    local is_tcp = kind == "tcp" or kind == "listen"
-    sockets[#sockets + 1] = is_tcp and "tcp" or kind
-    if is_tcp and port == "" then has_any_port = true end
-    local ports = kind == "tcp" and description.connect or description.listen
-    if port ~= "" then ports[#ports + 1] = math.tointeger(port) end
+    sockets[#sockets + 1] = kind
+    if kind == "listen" then sockets[#sockets + 1] = "tcp" end
+    local list = ports[kind]
+    if port == "" then ports[kind] = nil elseif list then list[#list + 1] = math.tointeger(port) end
   end
-  description.sockets, description.ports = sockets, not has_any_port
+  description.sockets = sockets
+  if can_limit_ports then description.connect, description.listen = ports.tcp, ports.listen end
 end
 
 local function describe(checked, code, landlock, has_filter)
   local description = describe_files(checked, code)
   if checked.needs then description.needs = describe_needs(checked, code) end
-  describe_net(description, checked.net)
+  describe_net(description, checked.net, landlock >= 4)
   description.files, description.partial = landlock > 0, checked.best_effort
-  description.ports = description.ports and landlock >= 4
   description.scoped = not checked.signals and landlock >= 6
   description.filter = has_filter
   description.namespaces = checked.namespaces and "network" or nil
