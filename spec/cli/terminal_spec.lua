@@ -115,6 +115,25 @@ describe("on a terminal", function()
     os.remove(path)
   end)
 
+  try("`trace` and `replay` explain that they wait for a host", function()
+    local path, waiting = os.tmpname(), "pintle: waiting for messages on stdin: a host has to start this command"
+    assert.truthy((on_terminal(cli.words("trace", "-o", path, cli.GREETER))):find(waiting, 1, true))
+    assert.is_nil(cli.slurp(path):find("waiting", 1, true))
+    local _, err = cli.run(cli.words("trace", "-o", path, cli.GREETER))
+    assert.equal("", err)
+    assert.truthy((on_terminal { "replay", "--timeout", "0.1s", path }):find(waiting, 1, true))
+    os.remove(path)
+  end)
+
+  try("`view` names the page that it made", function()
+    local path, page = os.tmpname(), os.tmpname()
+    cli.run(cli.words("trace", "-o", path, cli.GREETER))
+    assert.same({ ("pintle: saved %s\n"):format(page), 0 }, { on_terminal { "view", "-o", page, path } })
+    assert.same({ "", "", 0 }, cli.outcome { "view", "-o", page, path })
+    os.remove(path)
+    os.remove(page)
+  end)
+
   try("the doctor's report has colours", function()
     local text = on_terminal { "doctor" }
     assert.truthy(text:find("\27[32mok\27[0m", 1, true), text)

@@ -57,6 +57,14 @@ function methods:print_foreign(text) self:print(self.is_terminal and harmless(te
 ---@param message string
 function methods:warn(message) self.err:write("pintle: ", harmless(message), "\n") end
 
+---Explains on a terminal why nothing happens: the command waits for a host.
+---@param input pintle.fd
+---@param advice string
+function methods:explain_wait(input, advice)
+  if not (core.isatty(input) and core.isatty(2)) then return end
+  self:warn("waiting for messages on stdin: a host has to start this command" .. advice)
+end
+
 ---Prints a line of a plugin's stderr: unchanged for programs, without control sequences on a terminal.
 ---@param line string
 function methods:print_stderr(line) self.err:write(core.isatty(2) and harmless(line) or line, "\n") end

@@ -28,7 +28,8 @@ local EXAMPLES = [[
                                                 a prompt for an MCP server
   pintle new greeter && cd greeter              a plugin of your own
   pintle call ./plugin.lua -- greet name=Ada    run one of its operations
-  pintle trace -o talk.jsonl -- ./plugin.lua    record what a host and it say
+  pintle call pintle trace -o talk.jsonl ./plugin.lua -- greet name=Ada
+                                                record what host and plugin say
   pintle view talk.jsonl                        look at that in a browser
 
 A program and its arguments come after the options of pintle. What comes after

@@ -138,6 +138,7 @@ function sides.plugin(args, records, console)
   local report = new_report(args.file, "host", console.err, args.json)
   local wire, err = open_wire(records, input, output)
   if not wire then return nil, err end
+  console:explain_wait(input, "; to play the host yourself: pintle replay --as host FILE")
   local player = new_player(args, wire, report, {
     on_stderr = function(line) console:print_stderr(line) end,
     on_signal = function() end,

@@ -201,6 +201,7 @@ local function relay(args, console)
   file, err = open_file(args.output, process:pid())
   if not file then return nil, err end
   io.stderr:setvbuf "no"
+  console:explain_wait(input, ", as in: pintle call pintle trace ./plugin.lua -- greet name=Ada")
   local recorder = recording.new_recorder(file, began,
     { command = args.command, cwd = lfs.currentdir(), pid = process:pid() })
   local note, work = new_queue(recorder)

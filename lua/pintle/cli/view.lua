@@ -167,7 +167,7 @@ local function open_inputs(args)
   return inputs
 end
 
-local function make_page(args)
+local function make_page(args, console)
   local inputs <close>, err = open_inputs(args)
   if not inputs then return nil, err end
   local path = output_of(args)
@@ -176,6 +176,7 @@ local function make_page(args)
   local draft <close> = new_draft(path)
   local broken = write_page(args, out, inputs)
   draft.is_whole = true
+  if console.is_terminal and path ~= "-" then console:warn("saved " .. path) end
   if args.open then
     local ok, failure = open_browser(path)
     if not ok then return nil, failure end
@@ -228,7 +229,7 @@ end
 function view.run(args, console)
   local ok, err = check_arguments(args)
   if not ok then return nil, err end
-  if not args.follow then return make_page(args) end
+  if not args.follow then return make_page(args, console) end
   local signal, code, problem = status.run_interruptible(function() return follow(args, console) end)
   if signal then return status.of_signal(signal) end
   return code, problem
