@@ -5,6 +5,7 @@ local hosts = require "pintle.host"
 local json = require("pintle.core").json
 local loop = require "pintle.loop"
 local stage = require "spec.support.mcp_stage"
+local tasks = require "pintle.task"
 
 local new_host, lines, wait_until = stage.host, stage.lines, stage.wait_until
 
@@ -156,6 +157,25 @@ for _, era in ipairs { "classic", "modern" } do
       wait_until(function() return changed == 1 end)
       notify(plugin, "resources/updated", "book:emma")
       wait_until(function() return changed == 2 end)
+    end)
+
+    it("is subscribed to again, whatever the function of another subscription does", function()
+      local host <close> = new_host { restart = { backoff = 0.01 } }
+      local plugin = assert(start(host, era))
+      local is_called
+      assert(plugin:subscribe("book:a", function() loop.sleep(60) end))
+      assert(plugin:subscribe("book:b", function() is_called = true end))
+      plugin:execute "die"
+      wait_until(function() return is_called end)
+    end)
+
+    it("cannot be subscribed to if the server ends for good", function()
+      local host <close> = new_host()
+      local plugin = assert(start(host, era))
+      local subscribing = tasks.start(function() return plugin:subscribe("silent:it", function() end) end)
+      plugin:execute "die"
+      local ok, err = subscribing:await(10)
+      assert.same({ nil, "closed" }, { ok, err and err.kind })
     end)
 
     it("is subscribed to with each process of a pool", function()

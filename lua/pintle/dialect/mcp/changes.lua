@@ -6,6 +6,7 @@ local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
+local tasks = require "pintle.task"
 local wire = require "pintle.dialect.mcp.wire"
 
 local json, protocol_error = core.json, client.protocol_error
@@ -193,6 +194,7 @@ function changes.subscribe(session, options, plugin, uri, fn)
   wanted[uri] = fn
   if not is_new then return true end
   local ok, err = for_each_process(plugin, session, options, uri, subscribe_session)
+  if ok and plugin.supervisor.failure then ok, err = nil, plugin.supervisor.failure end -- no process is left
   if not ok and wanted[uri] == fn then wanted[uri] = nil end
   return ok, err
 end
@@ -224,9 +226,10 @@ function changes.restore(session)
   for uri in pairs(session.persistent.subscriptions) do uris[#uris + 1] = uri end
   table.sort(uris)
   for _, uri in ipairs(uris) do
-    local ok, err = subscribe_session(session, uri, client.countdown(session))
+    local ok, err = true, nil
+    if is_wanted(session, uri) then ok, err = subscribe_session(session, uri, client.countdown(session)) end
     if ok then
-      notify(session, uri)
+      tasks.start(notify, session, uri) -- so that a function that waits or fails does not keep the others from it
     elseif not session.dead then
       session:log("warn", ("cannot subscribe to %s again: %s"):format(uri, err.message))
     end

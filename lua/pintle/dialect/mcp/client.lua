@@ -4,6 +4,7 @@
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
+local tasks = require "pintle.task"
 local wire = require "pintle.dialect.mcp.wire"
 
 local json = core.json
@@ -192,11 +193,27 @@ local function request_for(session, method)
   }
 end
 
-local function answer_input_request(session, name, asked)
+-- As for a request of the classic era, a handler that raises is logged, and the call does not wait longer for one that
+-- waits than its deadline.
+local function handle_in_time(session, method, params, left)
+  local task = tasks.start(handle, session, method, params, request_for(session, method))
+  local ok, result, err = pcall(task.await, task, left() or nil)
+  if not ok then
+    session:log("error", ("handler of %s failed: %s"):format(method, task.traceback))
+    return nil, "Internal error"
+  end
+  if task.state ~= "running" then return result, err end
+  task:cancel(err.message)
+  if err.kind == "timeout" then
+    err = errors.new("timeout", ("%s: its request %s was not answered in time"):format(session.name, method))
+  end
+  return nil, nil, err
+end
+
+local function answer_input_request(session, name, asked, left)
   if json.kind(asked) ~= "object" then return protocol_error("its input request %q is no object", name) end
-  local request = request_for(session, asked.method)
-  local result, err = handle(session, asked.method, jsonrpc.given(asked.params), request)
-  if result ~= nil then return result end
+  local result, err, end_of_wait = handle_in_time(session, asked.method, jsonrpc.given(asked.params), left)
+  if result ~= nil or end_of_wait then return result, end_of_wait end
   local reason = errors.text(err or "there is no answer")
   return nil, errors.new("invalid", ("it asks for %s: %s"):format(tostring(asked.method), reason))
 end
@@ -204,19 +221,20 @@ end
 ---Answers requests for input, one after the other.
 ---@param session pintle.session
 ---@param requests table<string, any>
+---@param left fun(): number|false the time that the call has left
 ---@return table<string, any>? responses, pintle.error?
-function client.answer_input_requests(session, requests)
+function client.answer_input_requests(session, requests, left)
   local responses = {}
   for name, asked in pairs(requests) do
     local err
-    responses[name], err = answer_input_request(session, name, asked)
+    responses[name], err = answer_input_request(session, name, asked, left)
     if err ~= nil then return nil, err end
   end
   return responses
 end
 
 -- A copy of the params with the input that the server asked for.
-local function add_input(session, params, result)
+local function add_input(session, params, result, left)
   local requests, state = jsonrpc.given(result.inputRequests), jsonrpc.given(result.requestState)
   local full = {}
   for name, value in pairs(params or {}) do full[name] = value end
@@ -224,7 +242,7 @@ local function add_input(session, params, result)
   if requests == nil then return full end
   if json.kind(requests) ~= "object" then return protocol_error "its inputRequests are no object" end
   local err
-  full.inputResponses, err = client.answer_input_requests(session, requests)
+  full.inputResponses, err = client.answer_input_requests(session, requests, left)
   if err then return nil, err end
   return setmetatable(full, getmetatable(params))
 end
@@ -250,7 +268,7 @@ end
 local function repeat_call(session, method, params, options, result, left)
   for _ = 2, MOST_ROUNDS do
     local err
-    params, err = add_input(session, params, result)
+    params, err = add_input(session, params, result, left)
     if not params then return nil, err end
     local sent = wire.with_meta(params, client.meta(session))
     result, err = session.peer:call(method, sent, { timeout = left(), on_progress = options and options.on_progress })

@@ -120,7 +120,7 @@ local function give_input(self, task)
   if not next(new) then return true end
   self.rounds = self.rounds + 1
   if self.rounds > MOST_ROUNDS then return protocol_error("it still asks for more after %d rounds", MOST_ROUNDS) end
-  local responses, err = client.answer_input_requests(self.session, new)
+  local responses, err = client.answer_input_requests(self.session, new, self.left)
   if not responses then return nil, err end
   for name in pairs(new) do self.answered[name] = true end
   local _, refusal = request(self, "tasks/update", { inputResponses = responses })
