@@ -35,7 +35,7 @@ local MAY_REQUIRE = {
   ["content"] = { "pintle.bytes", "pintle.core" },
   ["dialect"] = {
     "pintle.bytes", "pintle.content", "pintle.core", "pintle.duration", "pintle.error", "pintle.jsonrpc", "pintle.lazy",
-    "pintle.loop", "pintle.manifest", "pintle.options", "pintle.outcome",
+    "pintle.loop", "pintle.manifest", "pintle.options", "pintle.outcome", "pintle.task",
   },
   ["duration"] = {},
   ["error"] = {},

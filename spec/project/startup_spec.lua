@@ -89,7 +89,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(169500, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+    assert_parsed(170000, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
       pintle.dialect.mcp.declarations pintle.dialect.mcp.resources pintle.dialect.mcp.prompts pintle.dialect.mcp.pages
       pintle.dialect.mcp.questions pintle.dialect.mcp.settings pintle.dialect.mcp.subscriptions pintle.content
       pintle.plugin.command pintle.plugin.folding]], GREETER, MCP_INITIALIZE)

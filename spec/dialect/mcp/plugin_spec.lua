@@ -3,7 +3,10 @@ local children = require "spec.support.children"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local extension = require "spec.support.extension"
+local loop = require "pintle.loop"
 local mcp = require "spec.support.mcp_client"
+local plugins = require "pintle.plugin"
+local test = require "pintle.test"
 
 local json = core.json
 
@@ -398,6 +401,20 @@ describe("the declaration for the dialect", function()
     assert.equal("title: string expected, got number", declare(nil, { title = 1 }))
     assert.equal("page_size: an integer of 1 or more expected", declare(nil, { page_size = 0 }))
     assert.equal("page_size: an integer of 1 or more expected", declare(nil, { page_size = 1.5 }))
+    for _, seconds in ipairs { -1, math.huge, 0 / 0 } do
+      assert.equal("limits: task_time: a finite number of 0 or more expected",
+        declare(nil, { limits = { task_time = seconds } }))
+    end
+  end)
+end)
+
+describe("the handler of a notification", function()
+  it("may report progress, which nobody gets", function()
+    local plugin, reported = plugins.new { name = "reporter", version = "1.0.0" }, loop.event()
+    plugin:method("notifications/news", function(_, ctx) reported:set((pcall(ctx.progress, ctx, 0.5))) end)
+    local hosted <close> = assert(test.host(plugin, { dialect = "mcp" }))
+    assert(hosted:notify("notifications/news", {}))
+    assert.is_true((reported:wait(children.patience)))
   end)
 end)
 

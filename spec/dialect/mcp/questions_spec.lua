@@ -3,8 +3,11 @@ local children = require "spec.support.children"
 local extension = require "spec.support.extension"
 local hosts = require "pintle.host"
 local json = require("pintle.core").json
+local loop = require "pintle.loop"
 local mcp = require "spec.support.mcp_client"
-require "pintle.loop" -- keeps its descriptor open
+local plugins = require "pintle.plugin"
+local stage = require "spec.support.mcp_stage"
+local test = require "pintle.test"
 
 local nothing_left
 
@@ -256,4 +259,70 @@ describe("a pintle host", function()
       assert.equal("Hello, Ada", assert(plugin:call("resources/read", { uri = "greeting:///me" })).contents[1].text)
     end)
   end
+
+  local function host_asker(options, handler)
+    local plugin = plugins.new { name = "asker", version = "1.0.0" }
+    plugin:operation("ask", { dialects = { mcp = options } }, function(_, ctx)
+      return ctx:call("elicitation/create", { message = "?", requestedSchema = {} }) and "answered"
+    end)
+    return assert(test.host(plugin, {
+      dialect = "mcp", log = function(entry) stage.entries[#stage.entries + 1] = entry end,
+      handlers = { ["elicitation/create"] = handler },
+    }))
+  end
+
+  for where, options in pairs { ["a call"] = {}, ["a task"] = { task = "required" } } do
+    it("logs a handler that raises while " .. where .. " without a handshake waits", function()
+      stage.entries = {}
+      local plugin <close> = host_asker(options, function() error "torn" end)
+      local outcome, err = plugin:execute("ask", {}, { timeout = children.patience })
+      assert.same({ nil, "it asks for elicitation/create: Internal error" }, { outcome, err and err.message })
+      assert.matches("handler of elicitation/create failed: .*torn", stage.said "error"[1])
+    end)
+
+    it("does not wait longer than the timeout for a handler while " .. where .. " without a handshake waits", function()
+      local late
+      local plugin <close> = host_asker(options, function()
+        late = select(2, loop.sleep(children.patience))
+        return nil, late
+      end)
+      local outcome, err = plugin:execute("ask", {}, { timeout = 1 })
+      assert.same({ nil, "timeout" }, { outcome, err and err.kind })
+      stage.wait_until(function() return late end)
+      assert.equal("cancelled", late.kind)
+    end)
+  end
+end)
+
+describe("a method that the author declares", function()
+  local function host_prompter(handle)
+    local plugin = plugins.new { name = "prompter", version = "1.0.0" }
+    plugin:method("prompts/get", handle)
+    return assert(test.host(plugin, {
+      dialect = "mcp", handlers = { ["elicitation/create"] = function() return name_is "Ada" end },
+    }))
+  end
+
+  local function message(text) return { messages = { { role = "user", content = { type = "text", text = text } } } } end
+
+  it("may ask without a handshake, and runs once", function()
+    local runs = 0
+    local plugin <close> = host_prompter(function(_, ctx)
+      runs = runs + 1
+      local answer, err = ctx:call("elicitation/create", { message = "?", requestedSchema = {} }, { timeout = 5 })
+      return answer and message(answer.content.name), err
+    end)
+    assert.equal("Ada", assert(plugin:prompt "any").messages[1].content.text)
+    assert.equal(1, runs)
+  end)
+
+  it("may have a state of its own", function()
+    local plugin <close> = host_prompter(function(params)
+      if params.requestState then return message(params.requestState .. params.inputResponses.q.content.name) end
+      return { resultType = "input_required", requestState = "mine: ", inputRequests = {
+        q = { method = "elicitation/create", params = {} },
+      } }
+    end)
+    assert.equal("mine: Ada", assert(plugin:prompt "any").messages[1].content.text)
+  end)
 end)

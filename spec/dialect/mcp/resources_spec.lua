@@ -271,6 +271,8 @@ describe("declaring", function()
         function() plugin:resource_template("x:{y", {}, none) end,
       ['resource template "x:{y}": complete: there is no z'] =
         function() plugin:resource_template("x:{y}", { complete = { z = {} } }, none) end,
+      ['prompt "q": complete: year[2]: a string expected, got number'] =
+        function() plugin:prompt("q", { arguments = { "year" }, complete = { year = { "1", 2 } } }, none) end,
       ['prompt "p" is already declared'] = function() plugin:prompt("p", {}, none) end,
       ['prompt "q": arguments[1]: name is missing'] = function() plugin:prompt("q", { arguments = { {} } }, none) end,
       ['remove_prompt: there is no prompt "q"'] = function() plugin:remove_prompt "q" end,

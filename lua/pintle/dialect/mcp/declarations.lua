@@ -85,6 +85,11 @@ local function check_completions(where, complete, names, level)
     if type(source) ~= "function" and type(source) ~= "table" then
       refuse(level + 1, "%s: complete: %s: a function or a list expected, got %s", where, name, type(source))
     end
+    for i, value in ipairs(type(source) == "table" and source or {}) do
+      if type(value) ~= "string" then
+        refuse(level + 1, "%s: complete: %s[%d]: a string expected, got %s", where, name, i, type(value))
+      end
+    end
   end
 end
 

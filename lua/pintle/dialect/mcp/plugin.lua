@@ -152,6 +152,8 @@ function plugin.may_handle(server, request, params)
   local meta, err = era.check(server, request, params)
   if not meta then return nil, err end
   era.attach(server, request, meta, params)
+  local has_answers = type(params) == "table" and (params.requestState or params.inputResponses)
+  if has_answers then return questions.receive(server, params, request) end
   return true
 end
 
@@ -248,7 +250,8 @@ end
 ---Progress is sent if the client asked for it and if it has increased. A task keeps its last message.
 function plugin.progress(server, request, fraction, message)
   local of_request = request.mcp
-  if of_request.task then of_request.task.message = message or of_request.task.message end
+  local task = of_request and of_request.task
+  if task then task.message = message or task.message end
   local token = of_request and of_request.token
   if token == nil or fraction <= of_request.reported or is_stopped(request) then return true end
   of_request.reported = fraction

@@ -6,10 +6,7 @@ local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local pages = require "pintle.dialect.mcp.pages"
-local lazy = require "pintle.lazy"
 local wire = require "pintle.dialect.mcp.wire"
-
-local questions = lazy "pintle.dialect.mcp.questions"
 
 local prompts = {}
 
@@ -123,13 +120,9 @@ end
 function prompts.get(server, params, request)
   local item, args = read_params(server, params)
   if not item then return nil, args end
-  local is_retry, ctx, given, err
-  if params.requestState or params.inputResponses then
-    is_retry, err = questions.receive(server, params, request)
-    if is_retry or err then return nil, err end
-  end
-  ctx, err = server:enter(request)
+  local ctx, err = server:enter(request)
   if not ctx then return nil, err end
+  local given
   given, err = item.fn(args, ctx)
   if given ~= nil then return result_of(item, given) end
   return nil, err or ("the prompt %q has no text"):format(item.name)

@@ -310,13 +310,14 @@ local function find_run(server, request, params)
   return wire.invalid_params("requestState: it is unknown, or has expired, or belongs to another request")
 end
 
----Reads the answers in a request. Returns true if the request continues an earlier one, which then answers it.
+---Reads the answers in a request. Returns true if the request is to be handled; nil alone if it continues an earlier
+---one, which then answers it.
 ---@param server pintle.server
 ---@param params table
 ---@param request pintle.request
----@return boolean? is_handed_over, pintle.error?
+---@return true?, pintle.error?
 function questions.receive(server, params, request)
-  if not request.mcp.is_modern then return false end
+  if not request.mcp.is_modern or not MAY_ASK[request.method] then return true end
   local ok, err = jsonrpc.check(params.inputResponses, "object", "inputResponses")
   if ok then ok, err = jsonrpc.check(params.requestState, "string", "requestState") end
   if not ok then return nil, err end
@@ -325,13 +326,13 @@ function questions.receive(server, params, request)
     local given = {}
     for key, answer in pairs(answers) do given[key] = answer end
     run_of(server, request).given = given
-    return false
+    return true
   end
   local run
   run, err = find_run(server, request, params)
+  if not run and server.plugin.methods[request.method] then return true end -- the state may be the author's own
   if not run then return nil, err end
   resume(run, request, answers)
-  return true
 end
 
 ---The client sends no more messages: what waits for its answers ends.

@@ -6,11 +6,8 @@ local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local pages = require "pintle.dialect.mcp.pages"
-local lazy = require "pintle.lazy"
 local settings = require "pintle.dialect.mcp.settings"
 local wire = require "pintle.dialect.mcp.wire"
-
-local questions = lazy "pintle.dialect.mcp.questions"
 
 local resources = {}
 
@@ -158,11 +155,6 @@ end
 function resources.read(server, params, request)
   local uri, err = read_uri(params)
   if not uri then return nil, err end
-  if params.requestState or params.inputResponses then
-    local is_retry
-    is_retry, err = questions.receive(server, params, request)
-    if is_retry or err then return nil, err end
-  end
   local item, argument = find(catalog_of(server), uri)
   if not item then return not_found(uri) end
   local ctx

@@ -55,7 +55,8 @@ local function limits_fault(limits)
   for name, value in pairs(limits) do
     if not LIMITS[name] then return ("limits: there is no %q"):format(tostring(name)) end
     local is_valid = ARE_SECONDS[name] and type(value) == "number" or math.type(value) == "integer"
-    if not is_valid or value < 0 then return ("limits: %s: a number of 0 or more expected"):format(name) end
+    local is_bound = is_valid and value >= 0 and value < math.huge
+    if not is_bound then return ("limits: %s: a finite number of 0 or more expected"):format(name) end
   end
 end
 

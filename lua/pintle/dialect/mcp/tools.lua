@@ -166,8 +166,8 @@ end
 local function call_with_context(server, operation, params, args, request, write_result)
   local is_modern, own = request.mcp.is_modern, operation.dialects.mcp
   if params.requestState or params.inputResponses then
-    local is_retry, err = questions.receive(server, params, request)
-    if is_retry or err then return nil, err end
+    local ok, err = questions.receive(server, params, request)
+    if not ok then return nil, err end
   end
   if not is_modern or not own or not own.task then
     return call(server, operation, args, request, is_modern, write_result)
