@@ -421,7 +421,10 @@ static int core_spawn(lua_State *L) {
   if (err != 0)
     return pt_fail_errno(L, err, "spawn", "sandbox: cannot open /proc");
   nresults = check_program(L, &plan);
-  return nresults > 0 ? nresults : start(L, &plan, p);
+  if (nresults == 0)
+    return start(L, &plan, p);
+  pt_fd_close(&p->proc);
+  return nresults;
 }
 
 /* core.which(name, path) -> file | nil, msg, kind, errno */

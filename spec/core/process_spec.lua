@@ -123,6 +123,25 @@ describe("a program with a checksum", function()
     assert.is_nil(process)
     assert.same({ "spawn", 'cannot run "/no/such": No such file or directory' }, { kind, message })
   end)
+
+  it("leaves no descriptor open if it is not executed in its sandbox", function()
+    local _, has_filter = core.sandbox()
+    if not has_filter then return pending "this system has no sandbox" end
+    local function count_open()
+      local n = 0
+      for _ in lfs.dir "/proc/self/fd" do n = n + 1 end
+      return n
+    end
+    collectgarbage()
+    collectgarbage "stop"
+    local before = count_open()
+    for _, path in ipairs { "true", "/no/such" } do
+      core.spawn { command = { path }, sha256 = ("0"):rep(64), sandbox = { filter = true } }
+    end
+    local after = count_open()
+    collectgarbage "restart"
+    assert.equal(before, after)
+  end)
 end)
 
 describe("a program", function()
