@@ -122,7 +122,7 @@ end
 ---@return table[]? found, pintle.skipped[]|string skipped_or_message
 return function(directory, allow_world_writable, rules)
   local attributes, problem = lfs.attributes(directory)
-  if not attributes then return nil, problem end
+  if not attributes then return nil, ("%s:%s"):format(directory, problem:match "[^:]*$") end
   if attributes.mode ~= "directory" then return nil, directory .. " is no directory" end
   local ok, reason = check_permissions(directory, attributes, allow_world_writable)
   if not ok then return nil, reason end
