@@ -7,6 +7,7 @@ local loop = require "pintle.loop"
 local mcp = require "spec.support.mcp_client"
 local plugins = require "pintle.plugin"
 local stage = require "spec.support.mcp_stage"
+local tasks = require "pintle.task"
 local test = require "pintle.test"
 
 local nothing_left
@@ -292,6 +293,28 @@ describe("a pintle host", function()
       assert.equal("cancelled", late.kind)
     end)
   end
+end)
+
+describe("several questions without a handshake", function()
+  it("end together, because no answer can come any more", function()
+    local plugin, message = plugins.new { name = "asker", version = "1.0.0" }, nil
+    local ended = loop.event()
+    local function ask(ctx, timeout)
+      return select(2, ctx:call("elicitation/create", { message = "?", requestedSchema = {} }, { timeout = timeout }))
+    end
+    plugin:operation("ask", {}, function(_, ctx)
+      tasks.start(function() ask(ctx, 0.1) end)
+      message = tostring(ask(ctx))
+      ended:set(true)
+    end)
+    local hosted <close> = assert(test.host(plugin, {
+      dialect = "mcp", handlers = { ["elicitation/create"] = function() return nil, loop.sleep(children.patience) end },
+    }))
+    local calling = tasks.start(function() return hosted:execute "ask" end)
+    assert.is_true((ended:wait(5)))
+    assert.equal('no answer to "elicitation/create" within 0.1s', message)
+    calling:cancel()
+  end)
 end)
 
 describe("a method that the author declares", function()

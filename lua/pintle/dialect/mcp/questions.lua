@@ -197,6 +197,7 @@ local function give_up(run, question, err)
   if not run.state then return end
   forget_state(run)
   run.failure = err
+  for _, other in pairs(run.pending) do other.answered:set(nil, err) end
   if err.kind ~= "timeout" then return end
   run.server:note("warn", ("%s: the client has not answered; the result is dropped"):format(question.method))
 end
