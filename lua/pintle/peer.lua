@@ -407,7 +407,7 @@ local function open_stream(self, given)
   settings.limits = pick_options(limits, STREAM_LIMITS)
   local stream, message, kind = core.peer(settings, self, {
     policy = policy, handlers = self.handlers, controls = self.controls, context = request_metatable,
-    timeout = self.timeout, spin = given.spin or 0, requests = limits.requests or MOST_REQUESTS,
+    timeout = self.timeout, spin = given.spin or 0, requests = self.most_requests,
   })
   if not stream then return nil, errors.new(kind, message) end
   return stream
@@ -418,6 +418,7 @@ local function new_peer(given)
     name = given.name, timeout = given.timeout, linger = given.linger or LINGER_TIMEOUT, traceback = given.traceback,
     answer_noise = given.answer_noise, on_noise = given.on_noise, on_error = given.on_error, explain = given.explain,
     cancellation = LSP_CANCELLATION, progress = LSP_PROGRESS, codes = DEFAULT_CODES,
+    most_requests = given.limits and given.limits.requests or MOST_REQUESTS,
     most_backlog = given.limits and given.limits.backlog or MOST_BACKLOG,
     handlers = {}, controls = {}, listeners = {}, last_token = 0,
     first_handler = false, unknown_handler = false, ended = false, call_error = false, conditions = false,

@@ -79,7 +79,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(63000, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
+    assert_parsed(63100, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 

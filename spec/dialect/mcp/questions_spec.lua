@@ -317,6 +317,28 @@ describe("several questions without a handshake", function()
   end)
 end)
 
+describe("questions of as many requests as may be handled", function()
+  it("leave room for the answers", function()
+    local plugin = plugins.new { name = "asker", version = "1.0.0" }
+    plugin:operation("ask", {}, function(_, ctx)
+      local answer, err = ctx:call("elicitation/create", { message = "?", requestedSchema = {} })
+      return answer and "answered", err
+    end)
+    function plugin:serve(options)
+      options.limits = { requests = 2 }
+      return plugins.methods.serve(self, options)
+    end
+    local hosted <close> = assert(test.host(plugin, {
+      dialect = "mcp", timeout = 5, handlers = { ["elicitation/create"] = function() return name_is "Ada" end },
+    }))
+    local function ask() return hosted:execute "ask" or "refused" end
+    local outcomes = assert(tasks.all { ask, ask })
+    local results = { outcomes[1].message or outcomes[1], outcomes[2].message or outcomes[2] }
+    table.sort(results)
+    assert.same({ "answered", "refused" }, results)
+  end)
+end)
+
 describe("a method that the author declares", function()
   local function host_prompter(handle)
     local plugin = plugins.new { name = "prompter", version = "1.0.0" }

@@ -179,10 +179,11 @@ local function take_given(run, key, method)
   if is_answer(method, answer) then return answer end
 end
 
+-- One handler less than may run, so that there is room for the request that brings the answers.
 local function count_in(run)
   local state = run.server.state
   if run.is_counted then return true end
-  local limit = settings.limit(run.server.plugin, "questions")
+  local limit = math.min(settings.limit(run.server.plugin, "questions"), run.server.peer.most_requests - 1)
   if (state.asking or 0) >= limit then
     return nil, errors.new("full", ("%d requests wait for answers of the client already"):format(limit))
   end
