@@ -182,6 +182,12 @@ describe("ctx:call", function()
     conversation.peer:on("question", function(params) return ("%d"):format(params[1] * params[2]) end)
     assert.equal("42", conversation:execute("x").message)
   end)
+
+  it("takes the name of a question, which only MCP has", function()
+    local conversation <close> = serve(function(_, ctx) return assert(ctx:call("question", {}, { key = "name" })) end)
+    conversation.peer:on("question", function() return "answer" end)
+    assert.equal("answer", conversation:execute("x").message)
+  end)
 end)
 
 describe("a cancelled request", function()

@@ -111,13 +111,22 @@ function methods:part(value)
   return ok, err
 end
 
----Calls the host. The dialect for MCP has one more option, `key`: the name of a question to a client without a
----handshake.
+local function without_key(options)
+  local rest = {}
+  for name, value in pairs(options) do rest[name] = value end
+  rest.key = nil
+  return rest
+end
+
+---Calls the host. `key` is the name of a question to an MCP client without a handshake; other hosts do not see it.
 ---@param method string
 ---@param params? any
 ---@param options? { timeout?: number|false, key?: string }
 ---@return any result, pintle.error?
-function methods:call(method, params, options) return self.request:call(method, params, options) end
+function methods:call(method, params, options)
+  local key = options and options.key
+  return self.request:call(method, params, key and without_key(options) or options, key)
+end
 
 ---@param method string
 ---@param params? any

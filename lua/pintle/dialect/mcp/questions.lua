@@ -213,12 +213,12 @@ end
 
 local QUESTION = json.order { "method", "params" }
 
-local function ask(server, request, method, params, options)
+local function ask(server, request, method, params, timeout, wanted_key)
   local run = run_of(server, request)
   local ok, err = nil, run.failure or server.ending and errors.new("closed", "the client sends no more messages")
   if not err then ok, err = count_in(run) end
   if not ok then return nil, err end
-  local key = new_key(run, options.key)
+  local key = new_key(run, wanted_key)
   local answer = take_given(run, key, method)
   if answer then return answer end
   local is_sendable, text = pcall(json.encode, setmetatable({ method = method, params = params }, QUESTION))
@@ -226,7 +226,7 @@ local function ask(server, request, method, params, options)
   local question = { key = key, method = method, text = json.raw(text), answered = loop.event() }
   run.pending[key] = question
   if request.mcp.task then request.mcp.task:changed() else settle(run) end
-  return await(run, question, options.timeout)
+  return await(run, question, timeout)
 end
 
 local TRACE = { "traceparent", "tracestate", "baggage" }
@@ -238,37 +238,30 @@ local function with_trace(request, params)
   return next(trace) and wire.with_meta(params, trace) or params
 end
 
-local function without_key(options)
-  if not options or options.key == nil then return options end
-  local rest = {}
-  for name, value in pairs(options) do rest[name] = value end
-  rest.key = nil
-  return rest
-end
-
 local function refuse(request, method)
   local reason = ("%s: a client without a handshake takes no such request while %s is handled")
   return nil, errors.new("invalid", reason:format(method, request.method))
 end
 
----`ctx:call`, in both eras. Options: `timeout`, and `key`, the name of the question for a client without a handshake.
+---`ctx:call`, in both eras.
 ---@param server pintle.server
 ---@param request pintle.request
 ---@param method string
 ---@param params? table
----@param options? { timeout?: number|false, key?: string }
+---@param options? { timeout?: number|false }
+---@param key? string the name of the question for a client without a handshake
 ---@return any result, pintle.error?
-function questions.call(server, request, method, params, options)
+function questions.call(server, request, method, params, options, key)
   if QUESTIONS[method] then
     local ok, err = check_capability(request, method, type(params) == "table" and params or {})
     if not ok then return nil, err end
   end
   local sent = with_trace(request, params)
-  if not request.mcp.is_modern then return request.peer:call(method, sent, without_key(options)) end
+  if not request.mcp.is_modern then return request.peer:call(method, sent, options) end
   if not QUESTIONS[method] or not MAY_ASK[request.method] then return refuse(request, method) end
   local is_over, why = request:cancelled()
   if is_over then return nil, why end
-  return ask(server, request, method, sent or {}, options or {})
+  return ask(server, request, method, sent or {}, options and options.timeout, key)
 end
 
 -- }======
