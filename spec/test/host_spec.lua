@@ -75,7 +75,7 @@ describe("a plugin in the process of its test", function()
     assert.same({ { 0.5, "half" }, "\0\1" }, seen)
   end)
 
-  it("gets its configuration, and is told when it is shut down", function()
+  it("gets its configuration, and runs on_shutdown when the host stops it", function()
     local plugin, seen = new_plugin(), {}
     plugin:on_initialize(function(config) seen[#seen + 1] = config.colour end)
     plugin:on_shutdown(function() seen[#seen + 1] = "shutdown" end)
