@@ -198,7 +198,7 @@ end)
 describe("--manifest reginald", function()
   it("writes a manifest.json that july accepts", function()
     local manifest = manifest_of(WORKBENCH)
-    local discovery = require "pintle.dialect.reginald.discovery"
+    local discovery = require("pintle.dialect.reginald.manifest").discovery
     assert(discovery.manifest(manifest))
     assert.same({ "workbench", "1.2.0", "bench", "Tries things", "workbench.lua" },
       { manifest.name, manifest.version, manifest.domain, manifest.description, manifest.executable })

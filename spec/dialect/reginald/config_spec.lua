@@ -1,11 +1,10 @@
 -- Conversion between schemas and config entries, in both directions.
 local arguments = require "pintle.dialect.reginald.arguments"
-local definition = require "pintle.dialect.reginald.definition"
-local discovery = require "pintle.dialect.reginald.discovery"
+local declarations = require "pintle.dialect.reginald.declarations"
 local json = require("pintle.core").json
 local lfs = require "lfs"
 local manifests = require "pintle.manifest"
-local received = require "pintle.dialect.reginald.received"
+local manifest = require "pintle.dialect.reginald.manifest"
 local wire = require "pintle.dialect.reginald.wire"
 
 local june, july = wire.releases.june, wire.releases.july
@@ -14,7 +13,7 @@ local function object(properties, required) return { type = "object", properties
 
 -- One entry as text.
 local function entry(schema, release, given)
-  return json.encode(definition.entries(object { x = schema }, release, given)[1])
+  return json.encode(declarations.entries(object { x = schema }, release, given)[1])
 end
 
 describe("a schema as config entries", function()
@@ -82,7 +81,7 @@ describe("a schema as config entries", function()
   end)
 
   it("has required parameters first, and marks them in the usage", function()
-    local list = definition.entries(object({ a = { type = "string" }, b = { type = "string", description = "B" },
+    local list = declarations.entries(object({ a = { type = "string" }, b = { type = "string", description = "B" },
       c = { type = "string", default = "c" } }, { "c", "b", "b", "unknown" }), june, {})
     local usages = {}
     for i, item in ipairs(list) do usages[i] = item.key .. item.flag.usage end
@@ -194,13 +193,13 @@ end)
 describe("the declaration of a command", function()
   -- Declared by a plugin with this schema, and read by a host: what the host sends for these values.
   local function round(schema, values, release)
-    local list = json.decode(json.encode(definition.entries(schema, release, {})))
+    local list = json.decode(json.encode(declarations.entries(schema, release, {})))
     local holder = assert(manifests.read {
-      name = "x", version = false, operations = { x = { params = received.schema(list) } },
+      name = "x", version = false, operations = { x = { params = manifest.schema(list) } },
     })
     local checked, err = holder:check("x", values)
     if not checked then return nil, err.message end
-    local sent = json.encode(assert(received.write(checked, list, release)))
+    local sent = json.encode(assert(manifest.write(checked, list, release)))
     return arguments.values("config", json.decode(sent), schema, release)
   end
 
@@ -221,12 +220,12 @@ describe("the declaration of a command", function()
   end)
 
   it("is used as far as it is valid", function()
-    assert.equal(true, received.schema(json.null))
-    assert.equal(true, received.schema(json.array { 1, { key = 2 } }))
+    assert.equal(true, manifest.schema(json.null))
+    assert.equal(true, manifest.schema(json.array { 1, { key = 2 } }))
     local schema =
-      received.schema(json.decode '[{"key":"a","value":"x","type":"int"},{"key":"b","type":"odd"},{"key":"c"}]')
+      manifest.schema(json.decode '[{"key":"a","value":"x","type":"int"},{"key":"b","type":"odd"},{"key":"c"}]')
     assert.same({ a = { type = "integer" }, b = {} }, schema.properties)
-    schema = received.schema(json.decode [[[{"key":"a","value":"","type":"string","flag":{"usage":"(required)"}},
+    schema = manifest.schema(json.decode [[[{"key":"a","value":"","type":"string","flag":{"usage":"(required)"}},
       {"key":"a","value":1,"type":"int","flag":{"usage":"(required)"}}, {"key":"b","value":[],"type":"configs"},
       {"key":"e","value":"","type":"string"}, {"key":"f","value":"[1]","type":"string"},
       {"key":"g","value":"hi","type":"string"}, {"alternatives":[1,{"key":"h","type":"int"}],"description":"H"},
@@ -241,11 +240,11 @@ describe("the declaration of a command", function()
       h = { description = "H" }, i = {},
       c = { default = false, description = "(JSON)" }, d = { description = "(JSON)" },
     }, schema.properties)
-    schema = received.schema(json.decode [[[{"key":"a","type":"int","flag":{"description":"A"},"description":"B"},
+    schema = manifest.schema(json.decode [[[{"key":"a","type":"int","flag":{"description":"A"},"description":"B"},
       {"key":"b","type":"int","flag":null,"description":"B"}, {"key":"c","type":"int","flag":{"usage":""}}] ]])
     assert.same({ "A", "B" }, { schema.properties.a.description, schema.properties.b.description })
     assert.is_nil(schema.properties.c.description)
-    local sent, err = received.write({ a = print }, nil, june)
+    local sent, err = manifest.write({ a = print }, nil, june)
     assert.is_nil(sent)
     assert.equal("invalid", err.kind)
   end)
@@ -286,18 +285,20 @@ describe("random input", function()
     for _ = 1, 500 do
       local list = json.array { entry_like(), entry_like(), entry_like(), random(0) }
       local release = math.random(2) == 1 and june or july
-      local found = received.operations({ commands = list, tasks = random(0) }, "taskType")
+      local found = manifest.operations({ commands = list, tasks = random(0) }, "taskType")
       assert(manifests.read { name = "x", version = false, operations = found.operations })
-      assert(manifests.read { name = "x", version = false, operations = { x = { params = received.schema(list) } } })
+      assert(manifests.read { name = "x", version = false, operations = { x = { params = manifest.schema(list) } } })
       local values, message = arguments.values("config", list, SCHEMA, release)
       assert.truthy(values or message)
-      local written, err = received.write({ x = random(0), int = random(0) }, list, release)
+      local written, err = manifest.write({ x = random(0), int = random(0) }, list, release)
       assert.truthy(written or err)
       wire.read_log(random(0))
       local fields = { outcome = random(0), outputs = random(0) }
       wire.read_outcome("m", fields)
       wire.read_failure { message = "m", data = fields }
-      discovery.manifest { name = "x", executable = "y", config = list, commands = random(0), tasks = random(0) }
+      manifest.discovery.manifest {
+        name = "x", executable = "y", config = list, commands = random(0), tasks = random(0),
+      }
     end
   end)
 end)

@@ -3,7 +3,7 @@ local children = require "spec.support.children"
 local json = require("pintle.core").json
 local july_host = require "spec.support.reginald.july_host"
 local june_host = require "spec.support.reginald.june_host"
-local names = require "pintle.dialect.reginald.names"
+local declarations = require "pintle.dialect.reginald.declarations"
 local pintle = require "pintle"
 
 local function object(parameters)
@@ -25,7 +25,7 @@ local function new_plugin(operations, own, name)
   return plugin
 end
 
-local function problems(...) return (names.check(new_plugin(...).manifest)) end
+local function problems(...) return (declarations.check_names(new_plugin(...).manifest)) end
 
 local function problem(...)
   local found = problems(...)
@@ -133,7 +133,7 @@ describe("a plugin", function()
   end)
 
   it("gets a warning for keys that no file can set", function()
-    local found, warnings = names.check(new_plugin({ go = { "dry_run dryRun dry-run Dry a1" } },
+    local found, warnings = declarations.check_names(new_plugin({ go = { "dry_run dryRun dry-run Dry a1" } },
       { config = object "baseDir root" }).manifest)
     assert.same({}, found)
     local unset = "%s: %q cannot be set in a file of june or july, where keys are in snake_case"
@@ -147,7 +147,7 @@ end)
 
 describe("a plugin is meant for Reginald", function()
   it("if it, or one of its operations, declares anything for that", function()
-    local function is_meant(...) return names.is_meant_for_reginald(new_plugin(...).manifest) end
+    local function is_meant(...) return declarations.is_meant_for_reginald(new_plugin(...).manifest) end
     assert.is_false(is_meant { go = { "" } })
     assert.is_true(is_meant({ go = { "" } }, {}))
     assert.is_true(is_meant { go = { "", { as = "task" } } })

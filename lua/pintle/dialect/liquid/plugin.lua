@@ -1,14 +1,88 @@
 -- The plugin side: a template engine that the plugin declares, or its operations as tags.
 
 local drops = require "pintle.dialect.liquid.drops"
+local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
-local requests = require "pintle.dialect.liquid.requests"
 local wire = require "pintle.dialect.liquid.wire"
 
 local MOST_TEMPLATES = 10000 -- kept; the protocol has no message to release one
 
 local plugin = {}
+
+-- {====== Params ======
+
+local PARAM_DATA = json.order { "param", "message" }
+
+---Params that are read member by member.
+---@class pintle.liquid.params
+---@field method string
+---@field given table
+---@field problem pintle.error? the first that was found
+local params_methods = {}
+
+local params_metatable = { __name = "pintle.liquid.params", __index = params_methods }
+
+-- An error with the code of invalid params that names the param by its path.
+local function param_error(message, path, reason)
+  return errors.new("invalid", message, {
+    code = jsonrpc.INVALID_PARAMS, data = setmetatable({ param = path, message = reason }, PARAM_DATA),
+  })
+end
+
+local function read_params(method, received)
+  local self = setmetatable({ method = method, given = jsonrpc.given(received) or {} }, params_metatable)
+  local kind = json.kind(self.given)
+  if kind ~= "object" then
+    self:refuse("params", "object", kind)
+    self.given = {}
+  end
+  return self
+end
+
+---@param path string
+---@param expected string
+---@param got string
+function params_methods:refuse(path, expected, got)
+  local reason = ("xpected %s, got %s"):format(expected, got)
+  local message = ("Invalid %s: e%s"):format(path:gsub("^options%.", ""), reason)
+  self.problem = self.problem or param_error(message, path, "E" .. reason)
+end
+
+-- A parent that is not an object is reported when it is read itself.
+local function find_param(value, path)
+  for name in path:gmatch "[^.]+" do
+    if type(value) ~= "table" then return nil end
+    value = value[name]
+  end
+  return jsonrpc.given(value)
+end
+
+---A member that may be left out, or be null.
+---@param path string
+---@param expected "boolean"|"string"|"object"
+---@return any
+function params_methods:optional(path, expected)
+  local value = find_param(self.given, path)
+  if value == nil then return nil end
+  local kind = json.kind(value)
+  if kind == expected then return value end
+  self:refuse(path, expected, kind)
+end
+
+---@param path string
+---@param expected "boolean"|"string"|"object"
+---@return any
+function params_methods:required(path, expected)
+  local value = self:optional(path, expected)
+  if value == nil then
+    local message = ("Missing required parameter '%s' in %s request"):format(path, self.method)
+    self.problem = self.problem or param_error(message, path, ("Expected %s, got nothing"):format(expected))
+  end
+  return value
+end
+
+-- }======
 
 -- {====== Initialize ======
 
@@ -28,7 +102,7 @@ function plugin.manifest(self)
 end
 
 local function handle_initialize(server, received)
-  local given = requests.read("initialize", received)
+  local given = read_params("initialize", received)
   given:optional("version", "string")
   if given.problem then return nil, given.problem end
   local ok, err = server:initialize()
@@ -102,7 +176,7 @@ local function argument_error(err)
   if type(err) ~= "table" or err.code ~= jsonrpc.INVALID_PARAMS or type(err.data) ~= "table" or not err.data.path then
     return err
   end
-  return requests.error(err.message, "environment" .. err.data.path:gsub("/", "."), err.data.reason)
+  return param_error(err.message, "environment" .. err.data.path:gsub("/", "."), err.data.reason)
 end
 
 local function tag_failure(tag, outcome, is_strict)
@@ -126,6 +200,49 @@ end
 
 -- {====== Compile ======
 
+-- The options of all versions of the protocol are accepted.
+
+local MODES = { strict2 = true, strict = true, lax = true }
+
+local function read_error_mode(given)
+  local mode = given:optional("options.error_mode", "string")
+  if mode and not MODES[mode] then
+    given:refuse("options.error_mode", "'strict' or 'lax'", ("'%s'"):format(mode)) -- as the document words it
+  end
+  return mode or "strict2"
+end
+
+local function read_filesystem(given)
+  local files = given:optional("filesystem", "object") or {}
+  for name, text in pairs(files) do
+    if type(text) ~= "string" then given:refuse("filesystem." .. name, "string", type(text)) end
+  end
+  return files
+end
+
+---Options of compile.
+---@class pintle.liquid.compile.options
+---@field error_mode "strict2"|"strict"|"lax" default: strict2
+---@field line_numbers? boolean
+---@field template_name? string name of the template in errors; an addition to the protocol
+---@field partial_path? string prefix of the names of partials in errors; an addition to the protocol
+---@field filesystem table<string, string> the text of each file
+
+local function read_compile(received)
+  local given = read_params("compile", received)
+  local source = given:required("template", "string")
+  given:optional("options", "object")
+  local options = {
+    error_mode = read_error_mode(given),
+    line_numbers = given:optional("options.line_numbers", "boolean"),
+    template_name = given:optional("options.template_name", "string"),
+    partial_path = given:optional("options.partial_path", "string"),
+    filesystem = read_filesystem(given),
+  }
+  if given.problem then return nil, given.problem end
+  return { source = source, options = options }
+end
+
 local COMPILED = json.order { "template_id", "error" }
 
 local function keep_template(server, kept)
@@ -146,7 +263,7 @@ local function engine_of(manifest)
 end
 
 local function handle_compile(server, received, request)
-  local params, err = requests.compile(received)
+  local params, err = read_compile(received)
   if not params then return nil, err end
   local manifest = server.plugin.manifest
   local tag = find_tag(manifest, params.source)
@@ -166,22 +283,61 @@ end
 
 -- {====== Render ======
 
+-- The later version of the protocol has the time in the registers.
+local function read_current_time(given)
+  for _, path in ipairs { "options.registers.current_time", "frozen_time" } do
+    local text = given:optional(path, "string")
+    local seconds = text and wire.seconds(text)
+    if seconds then return seconds, text end
+    if text then given:refuse(path, "a time such as 2024-01-01T00:01:58Z", ("'%s'"):format(text)) end
+  end
+end
+
+---Options of render.
+---@class pintle.liquid.render.options
+---@field strict_variables? boolean an undefined variable is an error
+---@field strict_filters? boolean an undefined filter is an error
+---@field strict_errors? boolean an error fails the render; default: it is rendered where it occurs
+---@field now? number the current time for templates, in seconds since the epoch
+---@field current_time? string the same as it was given
+---@field resource_limits? table
+---@field registers? table
+---@field markers? pintle.liquid.place[] places of the markers in the environment, or of the drops that have replaced
+---them; nil if they are not known, as in short messages
+
+local function read_render(received)
+  local given = read_params("render", received)
+  local template_id = given:required("template_id", "string")
+  local environment = given:optional("environment", "object") or {}
+  given:optional("options", "object")
+  local options = {
+    resource_limits = given:optional("options.resource_limits", "object"),
+    registers = given:optional("options.registers", "object"),
+  }
+  for _, name in ipairs { "strict_variables", "strict_filters", "strict_errors" } do
+    options[name] = given:optional("options." .. name, "boolean")
+  end
+  options.now, options.current_time = read_current_time(given)
+  if given.problem then return nil, given.problem end
+  return { template_id = template_id, environment = environment, options = options }
+end
+
 local RENDERED = json.order { "output", "errors", "outputs" }
 
-local function render_result(output, errors, outputs)
-  if output == nil then return nil, wire.render_error(errors) end
+local function render_result(output, problems, outputs)
+  if output == nil then return nil, wire.render_error(problems) end
   if type(output) ~= "string" then error("render: the output is a " .. type(output) .. ", not a string", 0) end
-  local result = { output = wire.valid_text(output), errors = wire.problem_list(errors), outputs = outputs }
+  local result = { output = wire.valid_text(output), errors = wire.problem_list(problems), outputs = outputs }
   return setmetatable(result, RENDERED)
 end
 
 local function unknown_template(id)
   local message = ("Unknown template_id '%s'. Call compile first."):format(id)
-  return requests.error(message, "template_id", "Expected a template_id from compile")
+  return param_error(message, "template_id", "Expected a template_id from compile")
 end
 
 local function handle_render(server, received, request)
-  local params, err = requests.render(received)
+  local params, err = read_render(received)
   if not params then return nil, err end
   local kept = server.state.templates and server.state.templates[params.template_id]
   if not kept then return nil, unknown_template(params.template_id) end
@@ -249,9 +405,9 @@ local function execute_render(own, args, ctx)
     error_mode = args.error_mode, line_numbers = args.line_numbers, filesystem = args.filesystem or {},
   }, ctx)
   if template == nil then return render_failure(err) end
-  local output, errors = own.render(template, args.environment or {}, options, ctx)
-  if output == nil then return render_failure(errors) end
-  local outputs = errors and #errors > 0 and { errors = json.encode(wire.problem_list(errors)) } or nil
+  local output, problems = own.render(template, args.environment or {}, options, ctx)
+  if output == nil then return render_failure(problems) end
+  local outputs = problems and #problems > 0 and { errors = json.encode(wire.problem_list(problems)) } or nil
   return { message = wire.valid_text(output), outputs = outputs }
 end
 

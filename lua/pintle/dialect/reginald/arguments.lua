@@ -1,11 +1,11 @@
 -- The arguments in received config entries, read and checked.
 
-local definition = require "pintle.dialect.reginald.definition"
+local declarations = require "pintle.dialect.reginald.declarations"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local lfs = require "lfs"
-local types = require "pintle.dialect.reginald.types"
+local wire = require "pintle.dialect.reginald.wire"
 
 local kind, given = json.kind, jsonrpc.given
 
@@ -25,7 +25,7 @@ end
 local function invalid_entry(where, format, ...) return nil, ("%s: %s"):format(where, format:format(...)) end
 
 local function wrong_type(where, name, value)
-  return invalid_entry(where, "%s expected, got %s", name, types.describe(value))
+  return invalid_entry(where, "%s expected, got %s", name, wire.describe_type(value))
 end
 
 -- {====== One value ======
@@ -37,7 +37,7 @@ local function read_json(where, text)
 end
 
 local function read_as(where, name, value)
-  local ok, read = types.read(name, value)
+  local ok, read = wire.read_typed(name, value)
   if not ok then return wrong_type(where, name, value) end
   return read
 end
@@ -47,17 +47,17 @@ local read_entries
 -- An entry that is not in the schema has the type that it names. An array of an unknown type has entries: the settings
 -- of a command that only an older manifest.json has.
 local function read_undeclared(where, entry, release)
-  local name, value = given(entry.type) or types.guess(entry.value), entry.value
-  if kind(value) == "array" and not types.is_known(name) then return read_entries(where, value, {}, release) end
+  local name, value = given(entry.type) or wire.guess_type(entry.value), entry.value
+  if kind(value) == "array" and not wire.is_known_type(name) then return read_entries(where, value, {}, release) end
   return read_as(where, name, value)
 end
 
 -- For a value without a type, JSON text is expected. But an entry that has a type is read as that type.
 local function read_declared(where, entry, schema, release)
-  local form = types.form(schema, release)
+  local form = wire.type_form(schema, release)
   local name = given(entry.type) or form.type
   if form.is_json and name ~= "string" then return read_undeclared(where, entry, release) end
-  if not types.are_compatible(name, form.type) then
+  if not wire.are_compatible_types(name, form.type) then
     return invalid_entry(where, "%s expected, got %s", form.type, name)
   end
   local value, message = read_as(where, form.type, entry.value)
@@ -100,15 +100,15 @@ local function is_unset(schema, key, value, release)
   local property = schema.properties and schema.properties[key]
   if property == nil or list_contains(schema.required, key) then return false end
   if type(property) == "table" and property.default ~= nil then return false end
-  local form = types.form(property, release)
+  local form = wire.type_form(property, release)
   if form.type == "path" and release.resolves_paths and is_base_directory(value) then return true end
-  return not form.is_json and types.is_zero(form.type, value)
+  return not form.is_json and wire.is_zero_value(form.type, value)
 end
 
 local function read_entry(where, entry, schema, release)
   if kind(entry) ~= "object" then return invalid_entry(where, "object expected, got %s", kind(entry)) end
   local key, name = entry.key, given(entry.type)
-  if type(key) ~= "string" then return invalid_entry(where, "key: string expected, got %s", types.describe(key)) end
+  if type(key) ~= "string" then return invalid_entry(where, "key: string expected, got %s", wire.describe_type(key)) end
   where = ("%s: key %q"):format(where:gsub("%[%d+%]$", ""), key)
   local property = schema.properties and schema.properties[key]
   if property == nil and not allows_others(schema) then
@@ -206,7 +206,7 @@ function arguments.check_each(operation, args, code)
   for keyword, value in pairs(operation.params) do
     if not WHOLE_OBJECT_KEYWORDS[keyword] then schema[keyword] = value end
   end
-  local full, err = types.check(schema, args, operation.name)
+  local full, err = wire.check_values(schema, args, operation.name)
   if full then return true end
   return with_code(err, code)
 end
@@ -217,11 +217,11 @@ end
 ---@param commands? table<string, true> subcommands whose settings are among the entries
 ---@return table?, pintle.error?
 function arguments.config(server, list, commands)
-  local schema = definition.config(server.plugin.manifest)
+  local schema = declarations.config(server.plugin.manifest)
   local values, message = arguments.values("config", list, schema, server.state.release, commands)
   if not values then return arguments.refuse(INVALID_PARAMS, "Invalid params: %s", message) end
   if next(values) == nil then values = server.state.command_line_config end
-  local full, err = types.check(schema, values)
+  local full, err = wire.check_values(schema, values)
   if not full then return with_code(err, INVALID_PARAMS) end
   return full
 end

@@ -5,10 +5,8 @@ local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
 local json = core.json
 local jsonrpc = require "pintle.jsonrpc"
-local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
-local received = require "pintle.dialect.reginald.received"
-local types = require "pintle.dialect.reginald.types"
+local manifest = require "pintle.dialect.reginald.manifest"
 local wire = require "pintle.dialect.reginald.wire"
 
 local kind, given = json.kind, jsonrpc.given
@@ -18,7 +16,7 @@ local HANDSHAKE = 5 -- seconds for handshake, and the same for initialize
 local LOG_TIMEOUT = 1 -- seconds for log messages that came before a response and are still queued
 local LEVEL = "TRACE"
 
-local host = { handlers = {}, discovery = lazy "pintle.dialect.reginald.discovery" }
+local host = { handlers = {}, discovery = manifest.discovery }
 
 local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
@@ -75,11 +73,11 @@ local function checked_config(session, list, release)
   if values ~= nil and kind(values) ~= "object" then
     return nil, errors.new("invalid", "config: an object expected, got " .. kind(values))
   end
-  local schema = received.schema(list)
+  local schema = manifest.schema(list)
   if schema == true and values == nil then return json.array() end
-  local full, err = types.check(schema, values or {})
+  local full, err = wire.check_values(schema, values or {})
   if not full then return nil, err end
-  return received.write(full, list, release)
+  return manifest.write(full, list, release)
 end
 
 local function request_initialize(session, config)
@@ -93,7 +91,7 @@ local function request_initialize(session, config)
 end
 
 local function init_state(session, release, from, member)
-  local found = received.operations(from, member)
+  local found = manifest.operations(from, member)
   session.state.release, session.state.targets, session.state.queues = release, found.targets, {}
   return found.operations
 end
@@ -274,8 +272,8 @@ end
 ---@param context pintle.context
 ---@return pintle.outcome?, pintle.error?
 function host.execute(session, operation, args, context)
-  local target, release = session.state.targets[operation] or received.guess(operation), session.state.release
-  local config, err = received.write(args, target.config, release)
+  local target, release = session.state.targets[operation] or manifest.guess(operation), session.state.release
+  local config, err = manifest.write(args, target.config, release)
   if not config then return nil, err end
   local deadline = context.wait_timeout and core.now() + context.wait_timeout
   return run[release.name][target.role](session, target, config, deadline, context)

@@ -1,12 +1,10 @@
 -- The plugin: the handshake tells whether the host is june or july.
 
 local arguments = require "pintle.dialect.reginald.arguments"
-local definition = require "pintle.dialect.reginald.definition"
+local declarations = require "pintle.dialect.reginald.declarations"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
-local lazy = require "pintle.lazy"
-local names = lazy "pintle.dialect.reginald.names"
 local wire = require "pintle.dialect.reginald.wire"
 
 local INVALID_REQUEST, INVALID_PARAMS = jsonrpc.INVALID_REQUEST, jsonrpc.INVALID_PARAMS
@@ -36,7 +34,7 @@ end
 
 -- Names are checked only in a plugin that is meant for Reginald. Any other is served as far as possible.
 local function check_names(manifest, release)
-  local problems = names.is_meant_for_reginald(manifest) and names.check(manifest) or {}
+  local problems = declarations.is_meant_for_reginald(manifest) and declarations.check_names(manifest) or {}
   if #problems == 0 then return release end
   return refuse(jsonrpc.INTERNAL_ERROR, "%s", table.concat(problems, "; "))
 end
@@ -52,9 +50,9 @@ function handlers.handshake(server, params)
   local answer = { protocol = release.protocol, protocolVersion = wire.VERSION, name = manifest.name }
   if release.name == "june" then
     answer.version = manifest.version
-    answer.commands, answer.tasks, answer.configs = definition.june(manifest, release)
+    answer.commands, answer.tasks, answer.configs = declarations.june(manifest, release)
   end
-  server.state.names, server.state.setups = definition.names(manifest), {}
+  server.state.names, server.state.setups = declarations.names(manifest), {}
   server.state.release, server.state.command_line_config = release, server.config
   server.config = arguments.config(server) or server.config
   return setmetatable(answer, ANSWERS[release.name])
@@ -148,7 +146,7 @@ local function positional_args(operation, list)
   local ok, err = jsonrpc.check(list, "array", "args")
   if not ok then return nil, err end
   if given(list) == nil or #list == 0 then return {} end
-  local name = definition.options(operation).positional
+  local name = declarations.options(operation).positional
   if name then return { [name] = list } end
   return refuse(INVALID_PARAMS, "Invalid params for %q: it takes no positional arguments", operation.name)
 end
@@ -343,9 +341,9 @@ end
 ---@param self pintle.plugin
 ---@return table, string[] warnings
 function plugin.manifest(self)
-  local problems, warnings = names.check(self.manifest)
+  local problems, warnings = declarations.check_names(self.manifest)
   if #problems > 0 then error(table.concat(problems, "\n"), 0) end
-  return definition.july(self.manifest), warnings
+  return declarations.july(self.manifest), warnings
 end
 
 return plugin

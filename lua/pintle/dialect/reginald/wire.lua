@@ -1,13 +1,20 @@
--- What both sides know of the messages: the two releases of Reginald, log messages, and outcomes.
+-- What both sides know of the messages: the two releases of Reginald, the types of config entries, log messages, and
+-- outcomes.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
+local manifests = require "pintle.manifest"
 local name_set = require("pintle.options").names
 
 local kind, given = json.kind, jsonrpc.given
 
-local wire = { VERSION = 0 }
+local wire = {
+  VERSION = 0,
+  ---Appended to the usage of a flag, for users and for our own host: its text is JSON, or the flag is required. The
+  ---protocol has no other place for that.
+  JSON_MARK = "(JSON)", REQUIRED_MARK = "(required)",
+}
 
 -- {====== Releases ======
 
@@ -80,6 +87,171 @@ function wire.sorted_names(map)
   for name in pairs(map) do names[#names + 1] = name end
   table.sort(names, function(a, b) return tostring(a) < tostring(b) end)
   return names
+end
+
+-- {====== Types of config entries ======
+
+-- A value whose type a release does not have is sent as JSON text in a string.
+
+---@class pintle.reginald.form
+---@field type string
+---@field is_json boolean? whether the string holds JSON text
+
+
+local KINDS = { boolean = "boolean", string = "string", number = "number", table = "table" }
+
+local function kind_of_values(list)
+  local found
+  for _, value in ipairs(list) do
+    local own = math.type(value) == "integer" and "integer" or KINDS[type(value)]
+    if found and own ~= found then return nil end
+    found = own
+  end
+  return found
+end
+
+-- The type in a schema. Null is ignored: an optional value is left out instead.
+local function kind_of_schema(schema)
+  local declared = schema.type
+  if type(declared) ~= "table" then
+    return declared or type(schema.enum) == "table" and kind_of_values(schema.enum) or nil
+  end
+  local found
+  for _, name in ipairs(declared) do
+    if name ~= "null" and found then return nil end
+    if name ~= "null" then found = name end
+  end
+  return found
+end
+
+local function scalar_type(schema)
+  if type(schema) ~= "table" then return nil end
+  local own = kind_of_schema(schema)
+  if own == "boolean" then return "bool" end
+  if own == "integer" then return "int" end
+  if own == "string" then return schema.format == "path" and "path" or "string" end
+end
+
+local function list_type(schema)
+  if type(schema) ~= "table" or kind_of_schema(schema) ~= "array" then return nil end
+  local item = scalar_type(schema.items)
+  return item and item .. "List"
+end
+
+---The form of values of a schema in a release.
+---@param schema table|boolean
+---@param release pintle.reginald.release
+---@return pintle.reginald.form
+function wire.type_form(schema, release)
+  local name = scalar_type(schema) or list_type(schema)
+  if name == "path" and not release.types.path then name = "string" end
+  if name and release.types[name] then return { type = name } end
+  return { type = "string", is_json = true }
+end
+
+-- }======
+
+-- {====== Values of config entries ======
+
+local ZEROS = { bool = false, int = 0, string = "", path = "" }
+
+---The value that means "not set".
+---@param name string of a type
+---@return any
+function wire.zero_value(name)
+  local zero = ZEROS[name]
+  if zero == nil then return json.array() end
+  return zero
+end
+
+---@param name string of a type
+---@param value any
+---@return boolean
+function wire.is_zero_value(name, value)
+  if type(value) == "table" then return next(value) == nil end
+  return value == ZEROS[name]
+end
+
+local READ = {
+  bool = function(value) return type(value) == "boolean", value end,
+  int = function(value)
+    local number = type(value) == "number" and math.tointeger(value)
+    return number and true or false, number
+  end,
+  string = function(value) return type(value) == "string", value end,
+}
+READ.path = READ.string
+
+local function read_list(item, value)
+  if kind(value) ~= "array" and not (kind(value) == "object" and next(value) == nil) then return false end
+  local list = json.array()
+  for i, member in ipairs(value) do
+    local ok, read = READ[item](member)
+    if not ok then return false end
+    list[i] = read
+  end
+  return true, list
+end
+
+local function list_item_type(name)
+  local item = name:match "^(%l+)List$"
+  return READ[item] and item
+end
+
+---@param name string
+---@return boolean
+function wire.is_known_type(name) return READ[name] ~= nil or list_item_type(name) ~= nil end
+
+---Reads a received value as one of a type.
+---@param name string of a type
+---@param value any
+---@return boolean ok, any value
+function wire.read_typed(name, value)
+  if READ[name] then return READ[name](value) end
+  local item = list_item_type(name)
+  if item then return read_list(item, value) end
+  return false
+end
+
+-- Strings and paths are interchangeable.
+local function type_family(name) return (name:gsub("^path", "string")) end
+
+---@param one string
+---@param other string
+---@return boolean
+function wire.are_compatible_types(one, other) return type_family(one) == type_family(other) end
+
+---The name of a value's type in messages: that of the config entry, or else that of JSON.
+---@param value any
+---@return string
+function wire.describe_type(value)
+  if math.type(value) == "integer" then return "int" end
+  return type(value) == "boolean" and "bool" or kind(value)
+end
+
+---The type of a value without a declared type, and the value in the form it is sent in.
+---@param value any
+---@return string name, any value
+function wire.guess_type(value)
+  if type(value) == "boolean" then return "bool", value end
+  if math.type(value) == "integer" then return "int", value end
+  if type(value) == "string" then return "string", value end
+  return "string", json.encode(value)
+end
+
+-- }======
+
+---Checks values that are not the arguments of a declared operation, and fills in defaults: the config of a plugin, or
+---incomplete arguments.
+---@param schema table|boolean
+---@param values table
+---@param name? string of the values in messages; default: "config"
+---@return table?, pintle.error?
+function wire.check_values(schema, values, name)
+  name = name or "config"
+  local holder, err = manifests.read { name = name, version = false, operations = { [name] = { params = schema } } }
+  if not holder then return nil, err end
+  return holder:check(name, values)
 end
 
 -- {====== Log levels ======

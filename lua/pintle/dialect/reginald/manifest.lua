@@ -1,16 +1,149 @@
--- What a plugin has declared, as the operations of a host: in july's manifest.json, or in june's answer to handshake.
--- It is not trusted, and used as far as it is valid.
+-- What a plugin has declared, as its host reads it: in july's manifest.json, or in june's answer to handshake.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
-local types = require "pintle.dialect.reginald.types"
+local wire = require "pintle.dialect.reginald.wire"
 
 local kind, given = json.kind, jsonrpc.given
 
-local received = {}
+local manifest = {}
+
+-- {====== Discovery ======
+
+-- june finds its plugins by the names of programs, july by a manifest.json without unknown members. An invalid
+-- manifest.json ends the real program; here only that plugin is skipped.
+
+local discovery = { unique = { "name", "domain", "executable" } }
+
+manifest.discovery = discovery
+
+local function nonempty_variable(name)
+  local value = os.getenv(name)
+  return value ~= "" and value or nil
+end
+
+---@return string?, string? message
+function discovery.directory()
+  local data, home = nonempty_variable "XDG_DATA_HOME", nonempty_variable "HOME"
+  if data then return data .. "/reginald/plugins" end
+  if home then return home .. "/.local/share/reginald/plugins" end
+  return nil, "the directory of Reginald's plugins is not known: neither XDG_DATA_HOME nor HOME is set"
+end
+
+---@param name string of a file
+---@return table?, string? reason
+function discovery.program(name)
+  if name:find "^reginald%-." then return { dialect = "reginald", options = { release = "june" } } end
+  return nil, "its name does not start with reginald-"
+end
+
+-- }======
+
+-- {====== manifest.json ======
+
+local check_members
+
+local function kind_checker(expected)
+  return function(value, where)
+    if kind(value) == expected then return true end
+    return nil, ("%s: %s expected, got %s"):format(where, expected, kind(value))
+  end
+end
+
+local check_text, check_boolean, check_list = kind_checker "string", kind_checker "boolean", kind_checker "array"
+
+local function accept_anything() return true end
+
+local function list_checker(check)
+  return function(value, where)
+    local ok, message = check_list(value, where)
+    for i, item in ipairs(ok and value or {}) do
+      if ok then ok, message = check(item, ("%s[%d]"):format(where, i)) end
+    end
+    return ok, message
+  end
+end
+
+local function object_checker(known, ...)
+  local required = { ... }
+  return function(value, where) return check_members(value, where, known, required) end
+end
+
+local function check_entry_type(value, where)
+  if wire.releases.july.types[value] then return true end
+  return nil, ("%s: unknown type of a config entry: %s"):format(where, json.encode(value))
+end
+
+-- A flag has a description. june has a usage instead, which manifests written for june may still have.
+local ENTRY = {
+  key = check_text, value = accept_anything, type = check_entry_type, description = check_text,
+  envOverride = check_text, flagOnly = check_boolean,
+  flag = object_checker { name = check_text, shorthand = check_text, description = check_text, usage = check_text },
+  alternatives = accept_anything, keyType = check_text, values = accept_anything,
+}
+
+-- An entry with alternatives, or a map, has its types in the entries inside.
+local function check_entry(value, where)
+  local required = { "key", "type" }
+  if kind(value) == "object" and given(value.alternatives) ~= nil then
+    required = {}
+  elseif kind(value) == "object" and given(value.values) ~= nil then
+    required = { "key" }
+  end
+  return check_members(value, where, ENTRY, required)
+end
+
+local check_entries = list_checker(check_entry)
+
+local COMMAND = {
+  name = check_text, usage = check_text, description = check_text, help = check_text, manual = check_text,
+  args = accept_anything, aliases = list_checker(check_text), config = check_entries,
+}
+COMMAND.commands = list_checker(object_checker(COMMAND, "name"))
+
+local TASK = { taskType = check_text, description = check_text, provides = accept_anything, config = check_entries }
+
+local MANIFEST = {
+  name = check_text, executable = check_text, version = check_text, domain = check_text, description = check_text,
+  help = check_text, runtime = accept_anything, config = check_entries,
+  commands = COMMAND.commands, tasks = list_checker(object_checker(TASK, "taskType")),
+}
+
+local function member_path(where, name) return where == "" and name or where .. "." .. name end
+
+local function find_missing(value, where, required)
+  for _, name in ipairs(required) do
+    if given(value[name]) == nil then return member_path(where, name) .. " is missing" end
+  end
+end
+
+function check_members(value, where, known, required)
+  if kind(value) ~= "object" then return nil, ("%s: object expected, got %s"):format(where, kind(value)) end
+  for _, name in ipairs(wire.sorted_names(value)) do
+    if not known[name] then return nil, ("there is no %s"):format(member_path(where, name)) end
+    local ok, message = true, nil
+    if given(value[name]) ~= nil then ok, message = known[name](value[name], member_path(where, name)) end
+    if not ok then return nil, message end
+  end
+  local missing = find_missing(value, where, required)
+  if missing then return nil, missing end
+  return true
+end
+
+---@param content table
+---@return table?, string? reason
+function discovery.manifest(content)
+  local ok, message = check_members(content, "", MANIFEST, { "name", "executable" })
+  if not ok then return nil, message end
+  return { dialect = "reginald", options = { release = "july" } }
+end
+
+-- }======
 
 -- {====== Config entries as a schema ======
+
+-- From here on, what is declared is not trusted, and used as far as it is valid.
 
 local SCHEMAS = {
   bool = { type = "boolean" }, int = { type = "integer" }, string = { type = "string" },
@@ -29,7 +162,7 @@ local function is_marked(entry, mark)
 end
 
 -- Our own plugins mark a string that has JSON text because the value has no type.
-local function is_json(entry) return entry.type == "string" and is_marked(entry, types.JSON_MARK) end
+local function is_json(entry) return entry.type == "string" and is_marked(entry, wire.JSON_MARK) end
 
 local function copy_schema(schema)
   local new = {}
@@ -39,8 +172,8 @@ end
 
 local function entry_default(entry)
   local value = given(entry.value)
-  if value == nil or is_marked(entry, types.REQUIRED_MARK) then return nil end
-  local ok, read = types.read(entry.type, value)
+  if value == nil or is_marked(entry, wire.REQUIRED_MARK) then return nil end
+  local ok, read = wire.read_typed(entry.type, value)
   if not ok or read == "" and is_json(entry) then return nil end
   if is_json(entry) then read = json.decode(read) end
   return given(read)
@@ -86,7 +219,7 @@ end
 ---have the type of any of them, or another one.
 ---@param list any
 ---@return table[]
-function received.entries(list)
+function manifest.entries(list)
   local usable, taken = {}, {}
   for _, item in ipairs(kind(list) == "array" and list or {}) do
     local entry = usable_entry(item)
@@ -98,13 +231,13 @@ end
 ---The schema of arguments from config entries.
 ---@param list any
 ---@return table|boolean schema true if there are no entries: the plugin checks the arguments
-function received.schema(list)
-  local usable = received.entries(list)
+function manifest.schema(list)
+  local usable = manifest.entries(list)
   if #usable == 0 then return true end
   local schema = { type = "object", properties = {}, required = json.array(), additionalProperties = false }
   for _, entry in ipairs(usable) do
     schema.properties[entry.key] = entry_property(entry)
-    if is_marked(entry, types.REQUIRED_MARK) then table.insert(schema.required, entry.key) end
+    if is_marked(entry, wire.REQUIRED_MARK) then table.insert(schema.required, entry.key) end
   end
   return schema
 end
@@ -126,12 +259,12 @@ end
 
 local function write_undeclared(values, release)
   local list = json.array()
-  for i, key in ipairs(sorted_keys(values)) do list[i] = new_entry(release, key, types.guess(values[key])) end
+  for i, key in ipairs(sorted_keys(values)) do list[i] = new_entry(release, key, wire.guess_type(values[key])) end
   return list
 end
 
 local function write_as(entry, value)
-  if not types.is_known(entry.type) then return types.guess(value) end
+  if not wire.is_known_type(entry.type) then return wire.guess_type(value) end
   if is_json(entry) or entry.type == "string" and type(value) == "table" then return "string", json.encode(value) end
   if type(value) == "table" then return entry.type, json.array(table.move(value, 1, #value, 1, {})) end
   return entry.type, value
@@ -141,13 +274,13 @@ local function write_value(entry, value)
   if not entry.choices then return write_as(entry, value) end
   for _, choice in ipairs(entry.choices) do
     local name = kind(choice) == "object" and choice.type
-    if type(name) == "string" and types.read(name, value) then return write_as(choice, value) end
+    if type(name) == "string" and wire.read_typed(name, value) then return write_as(choice, value) end
   end
-  return types.guess(value)
+  return wire.guess_type(value)
 end
 
 local function write_entries(values, list, release)
-  local usable = received.entries(list)
+  local usable = manifest.entries(list)
   if #usable == 0 then return write_undeclared(values, release) end
   local written = json.array()
   for _, entry in ipairs(usable) do
@@ -162,7 +295,7 @@ end
 ---@param list any the declared entries; without any, the types follow from the values
 ---@param release pintle.reginald.release
 ---@return table[]?, pintle.error?
-function received.write(values, list, release)
+function manifest.write(values, list, release)
   local ok, written = pcall(write_entries, values, list, release)
   if ok then return written end
   return nil, errors.new("invalid", "config: " .. tostring(written))
@@ -182,7 +315,7 @@ local TASK_PREFIX = "task:"
 ---The target of an operation that is not declared.
 ---@param operation string
 ---@return pintle.reginald.target
-function received.guess(operation)
+function manifest.guess(operation)
   local task = operation:match("^" .. TASK_PREFIX .. "(.*)$")
   if task then return { role = "task", name = task } end
   return { role = "command", name = operation }
@@ -191,7 +324,7 @@ end
 local function add_operation(found, operation, role, name, config, description)
   found.targets[operation] = { role = role, name = name, config = config }
   found.operations[operation] = {
-    params = received.schema(config), description = type(description) == "string" and description or nil,
+    params = manifest.schema(config), description = type(description) == "string" and description or nil,
   }
 end
 
@@ -224,7 +357,7 @@ end
 ---@param from table with the lists of commands and tasks
 ---@param member "type"|"taskType" the member with the name of a task
 ---@return { targets: table<string, pintle.reginald.target>, operations: table }
-function received.operations(from, member)
+function manifest.operations(from, member)
   local found = { targets = {}, operations = {} }
   add_commands(found, from.commands, "")
   add_tasks(found, from.tasks, member)
@@ -233,4 +366,4 @@ end
 
 -- }======
 
-return received
+return manifest

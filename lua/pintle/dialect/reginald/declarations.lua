@@ -1,7 +1,7 @@
--- The commands, tasks and config entries of a plugin, from what its author has declared.
+-- The commands, tasks and config entries of a plugin, from what its author has declared, and the check of their names.
 
 local json = require("pintle.core").json
-local types = require "pintle.dialect.reginald.types"
+local name_set = require("pintle.options").names
 local wire = require "pintle.dialect.reginald.wire"
 
 ---What an author declares for an operation: `dialects = { reginald = {…} }`.
@@ -19,7 +19,7 @@ local wire = require "pintle.dialect.reginald.wire"
 ---@field executable? string default: the name of the script
 ---@field config? table a schema of the type "object" for the config of the plugin
 
-local definition = {}
+local declarations = {}
 
 -- {====== Declarations ======
 
@@ -52,7 +52,7 @@ end
 ---The declaration for an operation. Raises if it is invalid.
 ---@param operation pintle.operation
 ---@return pintle.reginald.operation
-function definition.options(operation)
+function declarations.options(operation)
   local given = operation.dialects and operation.dialects.reginald or {}
   local where, properties = ("operation %q: dialects.reginald"):format(operation.name), operation.params.properties
   check_members(where, given, OPERATION)
@@ -67,7 +67,7 @@ end
 ---The declaration for the plugin. Raises if it is invalid.
 ---@param manifest pintle.manifest
 ---@return pintle.reginald.plugin
-function definition.plugin(manifest)
+function declarations.plugin(manifest)
   local given = manifest.dialects.reginald or {}
   check_members("plugin: dialects.reginald", given, PLUGIN)
   return given
@@ -76,7 +76,7 @@ end
 ---The schema of the config of the plugin. Default: any object.
 ---@param manifest pintle.manifest
 ---@return table
-function definition.config(manifest) return definition.plugin(manifest).config or { type = "object" } end
+function declarations.config(manifest) return declarations.plugin(manifest).config or { type = "object" } end
 
 -- }======
 
@@ -86,11 +86,11 @@ function definition.config(manifest) return definition.plugin(manifest).config o
 ---@param manifest pintle.manifest
 ---@param role "command"|"task"
 ---@return { operation: pintle.operation, given: pintle.reginald.operation }[]
-function definition.all(manifest, role)
+function declarations.all(manifest, role)
   local list = {}
   for _, name in ipairs(manifest.names) do
     local operation = manifest.operations[name]
-    local given = definition.options(operation)
+    local given = declarations.options(operation)
     local as = given.as or "both"
     if as == role or as == "both" then list[#list + 1] = { operation = operation, given = given } end
   end
@@ -114,10 +114,12 @@ end
 
 ---@param manifest pintle.manifest
 ---@return pintle.reginald.names
-function definition.names(manifest)
+function declarations.names(manifest)
   local names = { commands = {}, tasks = {}, subcommands = {} }
-  for _, task in ipairs(definition.all(manifest, "task")) do names.tasks[task.operation.name] = task.operation.name end
-  local commands = definition.all(manifest, "command")
+  for _, task in ipairs(declarations.all(manifest, "task")) do
+    names.tasks[task.operation.name] = task.operation.name
+  end
+  local commands = declarations.all(manifest, "command")
   for _, command in ipairs(commands) do
     local name = command.operation.name
     local group = name:match "^(.*)%.[^.]*$"
@@ -133,7 +135,7 @@ end
 ---@param name string the last part of the name of the command
 ---@param command { operation: pintle.operation, given: pintle.reginald.operation }
 ---@return string
-function definition.usage(name, command)
+function declarations.usage(name, command)
   local properties = command.operation.params.properties
   return command.given.usage or properties and next(properties) ~= nil and name .. " [options]" or name
 end
@@ -171,7 +173,7 @@ end
 
 -- Hosts require a value, even if there is no default.
 local function entry_value(schema, form)
-  if not has_default(schema) then return types.zero(form.type) end
+  if not has_default(schema) then return wire.zero_value(form.type) end
   if form.is_json then return json.encode(schema.default) end
   if type(schema.default) ~= "table" then return schema.default end
   return json.array(table.move(schema.default, 1, #schema.default, 1, {}))
@@ -179,8 +181,8 @@ end
 
 local function flag_usage(schema, form, given, is_required)
   local words = { given.usage or type(schema) == "table" and schema.description or nil }
-  if is_required and not has_default(schema) then words[#words + 1] = types.REQUIRED_MARK end
-  if form.is_json then words[#words + 1] = types.JSON_MARK end
+  if is_required and not has_default(schema) then words[#words + 1] = wire.REQUIRED_MARK end
+  if form.is_json then words[#words + 1] = wire.JSON_MARK end
   return table.concat(words, " ")
 end
 
@@ -192,7 +194,7 @@ local function entry_flag(name, schema, form, release, given, is_required)
 end
 
 local function new_entry(name, schema, release, given, is_required)
-  local form = types.form(schema, release)
+  local form = wire.type_form(schema, release)
   return setmetatable({
     key = name, value = entry_value(schema, form), type = form.type,
     flag = given and entry_flag(name, schema, form, release, given, is_required),
@@ -204,7 +206,7 @@ end
 ---@param release pintle.reginald.release
 ---@param given? table<string, pintle.reginald.parameter> nil: entries without flags
 ---@return table[] entries
-function definition.entries(schema, release, given)
+function declarations.entries(schema, release, given)
   local list = json.array()
   if not schema.properties then return list end
   local names, is_required = sort_parameters(schema)
@@ -216,7 +218,7 @@ function definition.entries(schema, release, given)
 end
 
 local function command_entries(command, release)
-  return definition.entries(command.operation.params, release, command.given.config or {})
+  return declarations.entries(command.operation.params, release, command.given.config or {})
 end
 
 -- }======
@@ -229,16 +231,16 @@ local JUNE_COMMAND = json.order { "name", "usage", "configs" }
 ---@param manifest pintle.manifest
 ---@param release pintle.reginald.release
 ---@return table[] commands, table[] tasks, table[] configs
-function definition.june(manifest, release)
+function declarations.june(manifest, release)
   local commands, tasks = json.array(), json.array()
-  for i, command in ipairs(definition.all(manifest, "command")) do
+  for i, command in ipairs(declarations.all(manifest, "command")) do
     local name = command.operation.name
     commands[i] = setmetatable({
-      name = name, usage = definition.usage(name, command), configs = command_entries(command, release),
+      name = name, usage = declarations.usage(name, command), configs = command_entries(command, release),
     }, JUNE_COMMAND)
   end
-  for i, task in ipairs(definition.all(manifest, "task")) do tasks[i] = { type = task.operation.name } end
-  return commands, tasks, definition.entries(definition.config(manifest), release)
+  for i, task in ipairs(declarations.all(manifest, "task")) do tasks[i] = { type = task.operation.name } end
+  return commands, tasks, declarations.entries(declarations.config(manifest), release)
 end
 
 -- }======
@@ -272,9 +274,9 @@ end
 
 local function july_commands(manifest)
   local list, by_name = json.array(), {}
-  for _, item in ipairs(definition.all(manifest, "command")) do
+  for _, item in ipairs(declarations.all(manifest, "command")) do
     local command, given = place_command(list, by_name, item.operation.name), item.given
-    command.usage = definition.usage(command.name, item)
+    command.usage = declarations.usage(command.name, item)
     command.description = item.operation.description
     command.aliases = given.aliases and json.array(table.move(given.aliases, 1, #given.aliases, 1, {}))
     command.config = nonempty_or_nil(command_entries(item, july))
@@ -284,10 +286,10 @@ end
 
 local function july_tasks(manifest)
   local list = json.array()
-  for i, item in ipairs(definition.all(manifest, "task")) do
+  for i, item in ipairs(declarations.all(manifest, "task")) do
     list[i] = setmetatable({
       taskType = item.operation.name, description = item.operation.description, provides = item.given.provides,
-      config = nonempty_or_nil(definition.entries(item.operation.params, july)),
+      config = nonempty_or_nil(declarations.entries(item.operation.params, july)),
     }, JULY_TASK)
   end
   return nonempty_or_nil(list)
@@ -301,17 +303,208 @@ end
 ---The manifest.json for july. Raises if a declaration is invalid.
 ---@param manifest pintle.manifest
 ---@return table
-function definition.july(manifest)
-  local given = definition.plugin(manifest)
+function declarations.july(manifest)
+  local given = declarations.plugin(manifest)
   return setmetatable({
     name = manifest.name, version = manifest.version, domain = given.domain, description = manifest.description,
     executable = given.executable or script_name() or manifest.name,
     -- Sent even if empty: otherwise july refuses the settings of commands.
-    config = definition.entries(definition.config(manifest), july),
+    config = declarations.entries(declarations.config(manifest), july),
     commands = july_commands(manifest), tasks = july_tasks(manifest),
   }, MANIFEST)
 end
 
 -- }======
 
-return definition
+-- {====== Names that the real programs refuse ======
+
+-- Found by running them: a flag, shorthand, command or domain that they have themselves, or that a plugin has twice. A
+-- problem breaks the plugin in a release; a warning disables a feature.
+
+local JULY_FLAGS = name_set [[
+  config version help verbose quiet color directory log debug strict interactive plugin-paths
+]]
+local JUNE_FLAGS = name_set "config plugin-dir"
+local SHORTHANDS = { june = name_set "c C h p q v", july = name_set "c C h p q v i" }
+local JUNE_OWN_COMMAND, JULY_OWN_COMMAND, JULY_OWN_DOMAIN = "attend", "version", "core"
+
+-- }======
+
+-- {====== Commands and their flags ======
+
+---@class pintle.reginald.flag
+---@field where string the operation and the parameter
+---@field name string
+---@field shorthand? string
+---@field operation string
+---@field parameter string
+
+-- The flags of a command, sorted by parameter.
+local function command_flags(command)
+  local flags, given = {}, command.given.config or {}
+  for parameter in pairs(command.operation.params.properties or {}) do
+    local own = given[parameter] or {}
+    if own.flag ~= false then
+      flags[#flags + 1] = {
+        where = ("operation %q: parameter %q"):format(command.operation.name, parameter),
+        operation = command.operation.name, parameter = parameter, name = own.flag or parameter,
+        shorthand = own.shorthand ~= "" and own.shorthand or nil,
+      }
+    end
+  end
+  table.sort(flags, function(a, b) return a.parameter < b.parameter end)
+  return flags
+end
+
+local function check_flag_name(found, flag)
+  if JULY_FLAGS[flag.name] then
+    found("%s: july has a flag --%s itself and refuses the command (\"flag that already exists\"); name another with "
+      .. "dialects.reginald.config.%s.flag", flag.where, flag.name, flag.parameter)
+  end
+  if JUNE_FLAGS[flag.name] then
+    found("%s: june has a flag --%s itself, and the plugin would get the value of that one; name another with "
+      .. "dialects.reginald.config.%s.flag", flag.where, flag.name, flag.parameter)
+  end
+end
+
+local function check_shorthand(found, flag)
+  local letter = flag.shorthand
+  if not letter then return end
+  if #letter ~= 1 or letter:byte() >= 0x80 then
+    return found("%s: june and july panic: the shorthand %q is not one ASCII letter", flag.where, letter)
+  end
+  if SHORTHANDS.june[letter] then
+    found("%s: june and july panic: they have the shorthand -%s themselves", flag.where, letter)
+  elseif SHORTHANDS.july[letter] then
+    found("%s: july panics: it has the shorthand -%s itself", flag.where, letter)
+  end
+end
+
+local function add_flag(taken, flag)
+  local name, letter = "--" .. flag.name, flag.shorthand and "-" .. flag.shorthand
+  taken[name] = taken[name] or flag
+  if letter then taken[letter] = taken[letter] or flag end
+end
+
+-- `taken` has the flags and shorthands of the command and of its parents.
+local function check_duplicate(found, flag, taken)
+  local other = taken["--" .. flag.name]
+  if other then
+    found("%s: the flag --%s is also that of %s: july refuses the command (\"flag that already exists\")", flag.where,
+      flag.name, other.where)
+  end
+  other = flag.shorthand and taken["-" .. flag.shorthand]
+  if other then
+    local effect = other.operation == flag.operation and "june and july panic" or "july panics"
+    found("%s: %s: the shorthand -%s is also that of %s", flag.where, effect, flag.shorthand, other.where)
+  end
+end
+
+-- In july a command also has the flags of its parents.
+local function parent_flags(commands, name)
+  local taken, group = {}, name:match "^(.*)%.[^.]*$"
+  while group do
+    for _, flag in ipairs(commands[group] and command_flags(commands[group]) or {}) do add_flag(taken, flag) end
+    group = group:match "^(.*)%.[^.]*$"
+  end
+  return taken
+end
+
+local function check_flags(found, command, commands)
+  local taken = parent_flags(commands, command.operation.name)
+  for _, flag in ipairs(command_flags(command)) do
+    check_flag_name(found, flag)
+    check_shorthand(found, flag)
+    check_duplicate(found, flag, taken)
+    add_flag(taken, flag)
+  end
+end
+
+local function check_command_name(found, name)
+  if name == JUNE_OWN_COMMAND then found("operation %q: june has a command of that name itself", name) end
+  if name:match "[^.]*$" == JULY_OWN_COMMAND then
+    found("operation %q: july shows its own version instead of running a command of that name", name)
+  end
+end
+
+-- july adds the settings of a subcommand to these keys, under the name of the subcommand.
+local function check_keys(found, where, schema, subcommands)
+  for key in pairs(subcommands or {}) do
+    if schema.properties and schema.properties[key] ~= nil then
+      found("%s: %q is also the name of a command, and july has the settings of that under this key", where, key)
+    end
+  end
+end
+
+-- }======
+
+-- {====== Keys in config files ======
+
+local function is_snake_case(key) return key:find "^%l[%l%d_]*$" ~= nil end
+
+local function check_case(warn, where, schema)
+  for key in pairs(schema.properties or {}) do
+    if not is_snake_case(key) then
+      warn("%s: %q cannot be set in a file of june or july, where keys are in snake_case", where, key)
+    end
+  end
+end
+
+-- }======
+
+local function new_collector()
+  local list = {}
+  return list, function(format, ...) list[#list + 1] = format:format(...) end
+end
+
+local function check_plugin(found, warn, manifest, subcommands)
+  local domain, config = declarations.plugin(manifest).domain or manifest.name, declarations.config(manifest)
+  if domain == JULY_OWN_DOMAIN then
+    found("plugin: july has a domain %q itself and takes no plugin beside it; give another with "
+      .. "dialects.reginald.domain", domain)
+  end
+  check_keys(found, "plugin: config", config, subcommands[""])
+  check_case(warn, "plugin: config", config)
+end
+
+local function commands_by_name(list)
+  local found = {}
+  for _, command in ipairs(list) do found[command.operation.name] = command end
+  return found
+end
+
+---Checks the names that a plugin has declared. Both lists are sorted.
+---@param manifest pintle.manifest
+---@return string[] problems, string[] warnings
+function declarations.check_names(manifest)
+  local problems, found = new_collector()
+  local warnings, warn = new_collector()
+  local list, subcommands = declarations.all(manifest, "command"), declarations.names(manifest).subcommands
+  local commands = commands_by_name(list)
+  check_plugin(found, warn, manifest, subcommands)
+  for _, command in ipairs(list) do
+    local name = command.operation.name
+    check_command_name(found, name)
+    check_flags(found, command, commands)
+    check_keys(found, ("operation %q: parameter"):format(name), command.operation.params, subcommands[name])
+  end
+  for _, name in ipairs(manifest.names) do
+    check_case(warn, ("operation %q: parameter"):format(name), manifest.operations[name].params)
+  end
+  table.sort(problems)
+  table.sort(warnings)
+  return problems, warnings
+end
+
+---Whether the author has declared anything for Reginald.
+---@param manifest pintle.manifest
+---@return boolean
+function declarations.is_meant_for_reginald(manifest)
+  if manifest.dialects.reginald then return true end
+  for _, operation in pairs(manifest.operations) do
+    if operation.dialects and operation.dialects.reginald then return true end
+  end
+  return false
+end
+
+return declarations
