@@ -61,7 +61,7 @@ local metatable = { __name = "pintle.host", __index = methods }
 
 -- {====== Starting ======
 
-local function free_name(host, name)
+local function free_plugin_name(host, name)
   local free, n = name, 1
   while host.plugins[free] do
     n = n + 1
@@ -70,8 +70,8 @@ local function free_name(host, name)
   return free
 end
 
-local function register(host, spec)
-  spec.name = spec.name or free_name(host, spec.guess)
+local function register_plugin(host, spec)
+  spec.name = spec.name or free_plugin_name(host, spec.guess)
   if host.plugins[spec.name] then
     return nil, errors.new("invalid", ("a plugin called %s is already running"):format(spec.name))
   end
@@ -80,7 +80,7 @@ local function register(host, spec)
   return plugin
 end
 
-local function launch(plugin, err)
+local function launch_plugin(plugin, err)
   if not plugin then return nil, err end
   if plugin.supervisor.spec.lazy then return plugin end
   local ok
@@ -93,7 +93,7 @@ end
 ---Starts a plugin, including the handshake.
 ---@param given pintle.start.options
 ---@return pintle.hosted?, pintle.error?
-function methods:start(given) return launch(register(self, settings.plugin(self.settings, given, 2))) end
+function methods:start(given) return launch_plugin(register_plugin(self, settings.plugin(self.settings, given, 2))) end
 
 ---Starts a plugin that is no program: `open` returns a peer that is connected to it. For `pintle.test`.
 ---@private
@@ -102,7 +102,7 @@ function methods:start(given) return launch(register(self, settings.plugin(self.
 function methods:start_connected(given, open, level)
   local spec = settings.plugin(self.settings, given, level + 1)
   spec.open = open
-  return launch(register(self, spec))
+  return launch_plugin(register_plugin(self, spec))
 end
 
 ---Starts several plugins at once. If one cannot be started, the others still run.
@@ -112,7 +112,7 @@ function methods:start_all(list)
   if type(list) ~= "table" or #list == 0 and next(list) ~= nil then error("a list of plugins expected", 2) end
   local specs, launching, started, failed = {}, {}, {}, {}
   for i, given in ipairs(list) do specs[i] = settings.plugin(self.settings, given, 2) end
-  for i, spec in ipairs(specs) do launching[i] = tasks.start(launch, register(self, spec)) end
+  for i, spec in ipairs(specs) do launching[i] = tasks.start(launch_plugin, register_plugin(self, spec)) end
   for i, task in ipairs(launching) do
     local plugin, err = task:await()
     if plugin then started[#started + 1] = plugin else failed[specs[i].name] = err end
@@ -146,7 +146,7 @@ end
 
 -- {====== Stopping ======
 
-local function stop_all(plugins)
+local function stop_all_plugins(plugins)
   local list = {}
   for _, plugin in pairs(plugins) do list[#list + 1] = plugin end
   for i, plugin in ipairs(list) do list[i] = tasks.start(plugin.stop, plugin) end
@@ -155,7 +155,7 @@ end
 
 ---Stops all its plugins at once. Others can be started afterwards.
 function methods:stop()
-  for _, task in ipairs(stop_all(self.plugins)) do task:await() end
+  for _, task in ipairs(stop_all_plugins(self.plugins)) do task:await() end
 end
 
 methods.close = methods.stop
@@ -163,7 +163,7 @@ metatable.__close = methods.stop
 
 -- A finalizer must not wait, so the loop stops the plugins.
 function metatable.__gc(host)
-  if next(host.plugins) then loop.soon(stop_all, host.plugins) end
+  if next(host.plugins) then loop.soon(stop_all_plugins, host.plugins) end
 end
 
 -- }======

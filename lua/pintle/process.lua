@@ -189,7 +189,7 @@ metatable.__close = methods.close
 
 -- }======
 
-local function spawn(settings)
+local function spawn_child(settings)
   if not settings.sandbox then return core.spawn(settings) end
   return require("pintle.process.sandbox").spawn(settings)
 end
@@ -202,7 +202,7 @@ function process.start(options)
   settings.on_stderr, settings.on_exit = nil, nil
   if options.on_stderr then settings.stderr = "pipe" end
   settings.sandbox = settings.sandbox or nil
-  local spawned, group, gaps, number = spawn(settings)
+  local spawned, group, gaps, number = spawn_child(settings)
   if not spawned then return nil, errors.new(gaps or "spawn", group, { errno = number }) end
   local child = setmetatable({
     process = spawned, pid = spawned:pid(), is_leader = settings.sandbox ~= nil or options.group ~= false,

@@ -2,18 +2,18 @@ local supervisors = require "pintle.host.supervisor"
 
 describe("the restart budget", function()
   it("doubles the wait with each restart, up to the maximum", function()
-    local budget = supervisors.budget { max = 5, backoff = 1, max_backoff = 6, jitter = 0 }
+    local budget = supervisors.new_budget { max = 5, backoff = 1, max_backoff = 6, jitter = 0 }
     local waits = {}
-    for i = 1, 5 do waits[i] = supervisors.spend(budget) end
+    for i = 1, 5 do waits[i] = supervisors.spend_restart(budget) end
     assert.same({ 1.0, 2.0, 4.0, 6, 6 }, waits)
-    assert.is_nil(supervisors.spend(budget))
-    assert.equal("5 restarts within 60s", supervisors.describe(budget))
+    assert.is_nil(supervisors.spend_restart(budget))
+    assert.equal("5 restarts within 60s", supervisors.describe_budget(budget))
   end)
 
   it("varies the waits by the jitter", function()
     local seen = {}
     for _ = 1, 50 do
-      local wait = supervisors.spend(supervisors.budget { backoff = 1, jitter = 0.5 })
+      local wait = supervisors.spend_restart(supervisors.new_budget { backoff = 1, jitter = 0.5 })
       assert.truthy(wait >= 0.5 and wait <= 1.5)
       seen[wait] = true
     end
@@ -23,12 +23,12 @@ describe("the restart budget", function()
   end)
 
   it("allows restarts again after the period", function()
-    local budget = supervisors.budget { max = 1, within = 1e-9, backoff = 0 }
-    for _ = 1, 3 do assert.truthy(supervisors.spend(budget)) end
+    local budget = supervisors.new_budget { max = 1, within = 1e-9, backoff = 0 }
+    for _ = 1, 3 do assert.truthy(supervisors.spend_restart(budget)) end
   end)
 
   it("has defaults", function()
-    assert.equal(5, supervisors.budget(true).policy.max)
-    assert.equal(2, supervisors.budget { max = 2 }.policy.max)
+    assert.equal(5, supervisors.new_budget(true).policy.max)
+    assert.equal(2, supervisors.new_budget { max = 2 }.policy.max)
   end)
 end)

@@ -79,7 +79,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a peer that answers", function()
-    assert_parsed(63100, "pintle.connect.socket pintle.connect.program pintle.process", { "-e", ECHO },
+    assert_parsed(66000, "pintle.connect.socket pintle.process", { "-e", ECHO },
       '{"jsonrpc":"2.0","id":1,"method":"echo"}')
   end)
 
@@ -101,7 +101,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a host until it has executed an operation", function()
-    assert_parsed(351500, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover pintle.host.deadline",
+    assert_parsed(352700, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
       { "-e", HOST .. SAY_SO })
   end)
 end)

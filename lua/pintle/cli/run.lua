@@ -433,7 +433,7 @@ function run.run(args, console)
   if not ok then return nil, err end
   local known, message = dialects.get(args.dialect or dialects.DEFAULT)
   if not known then return invalid("%s", message) end
-  local terminal, screen = log.terminal(), {}
+  local terminal, screen = log.new_terminal(), {}
   local shell <close> = new_shell(args, console, terminal, log_to(terminal, screen))
   local signal, code
   signal, code, err = status.run_interruptible(function()

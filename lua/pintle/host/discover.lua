@@ -38,7 +38,7 @@ local function read_manifest(path)
 end
 
 -- Returns what is wrong with a manifest.json.
-local function find_fault(manifest)
+local function find_manifest_fault(manifest)
   local program, name = manifest.executable, manifest.name
   if type(program) ~= "string" or program == "" then return "executable: a string expected" end
   if name ~= nil and (type(name) ~= "string" or name == "") then return "name: a string expected" end
@@ -47,30 +47,30 @@ local function find_fault(manifest)
   end
 end
 
-local function add_all(spec, more)
+local function add_options(spec, more)
   for name, value in pairs(more) do spec[name] = value end
   return spec
 end
 
-local function from_file(path, name, allow, rules)
+local function plugin_from_file(path, name, allow, rules)
   local ok, reason, more = true, nil, {}
   if rules then more, reason = rules.program(name) end
   if more then ok, reason = check_program(path, allow) end
   if not more or not ok then return nil, reason end
-  return add_all({ name = (name:gsub("%.%w+$", "")), command = { path } }, more)
+  return add_options({ name = (name:gsub("%.%w+$", "")), command = { path } }, more)
 end
 
 -- Reads and checks a manifest.json. Returns it with the options that the dialect's rules add.
 local function check_manifest(file, rules)
   local manifest, reason = read_manifest(file)
   if not manifest then return nil, reason end
-  local more, fault = {}, find_fault(manifest)
+  local more, fault = {}, find_manifest_fault(manifest)
   if not fault and rules then more, fault = rules.manifest(manifest) end
   if fault or not more then return nil, ("%s: %s"):format(file, fault) end
   return manifest, more
 end
 
-local function from_directory(path, name, allow, rules)
+local function plugin_from_directory(path, name, allow, rules)
   local file = path .. "/" .. MANIFEST
   if not lfs.attributes(file) then return nil, "it has no " .. MANIFEST end
   local ok, reason = check_permissions(path, lfs.attributes(path), allow)
@@ -81,18 +81,18 @@ local function from_directory(path, name, allow, rules)
   local program = path .. "/" .. manifest.executable
   ok, reason = check_program(program, allow)
   if not ok then return nil, reason end
-  return add_all({ name = manifest.name or name, command = { program }, discovered_manifest = manifest }, more)
+  return add_options({ name = manifest.name or name, command = { program }, discovered_manifest = manifest }, more)
 end
 
-local function from_entry(path, name, allow, rules)
+local function plugin_from_entry(path, name, allow, rules)
   local attributes, problem = lfs.attributes(path)
   if not attributes then return nil, problem end
-  if attributes.mode ~= "directory" then return from_file(path, name, allow, rules) end
+  if attributes.mode ~= "directory" then return plugin_from_file(path, name, allow, rules) end
   if lfs.symlinkattributes(path, "mode") == "link" then return nil, "it is a link to a directory" end
-  return from_directory(path, name, allow, rules)
+  return plugin_from_directory(path, name, allow, rules)
 end
 
-local function list(directory)
+local function list_directory(directory)
   local names = {}
   for name in lfs.dir(directory) do
     if name:sub(1, 1) ~= "." then names[#names + 1] = name end
@@ -102,7 +102,7 @@ local function list(directory)
 end
 
 -- Registers the name of a plugin, and other values that must be unique. Returns a message if another plugin has one.
-local function claim(taken, plugin, rules)
+local function claim_plugin_names(taken, plugin, rules)
   local claims = { "is called " .. plugin.name }
   for _, member in ipairs(plugin.discovered_manifest and rules and rules.unique or {}) do
     local value = plugin.discovered_manifest[member]
@@ -126,13 +126,13 @@ return function(directory, allow_world_writable, rules)
   if attributes.mode ~= "directory" then return nil, directory .. " is no directory" end
   local ok, reason = check_permissions(directory, attributes, allow_world_writable)
   if not ok then return nil, reason end
-  local is_readable, names = pcall(list, directory) -- lfs raises if it cannot read the directory
+  local is_readable, names = pcall(list_directory, directory) -- lfs raises if it cannot read the directory
   if not is_readable then return nil, names end
   local found, skipped, taken = {}, {}, {}
   for _, name in ipairs(names) do
     local path = directory .. "/" .. name
-    local plugin, why = from_entry(path, name, allow_world_writable, rules)
-    if plugin then why = claim(taken, plugin, rules) end
+    local plugin, why = plugin_from_entry(path, name, allow_world_writable, rules)
+    if plugin then why = claim_plugin_names(taken, plugin, rules) end
     if why then skipped[#skipped + 1] = { path = path, reason = why } else found[#found + 1] = plugin end
   end
   return found, skipped

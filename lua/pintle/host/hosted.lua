@@ -1,9 +1,12 @@
 -- A plugin as the user of a host sees it.
 
+local core = require "pintle.core"
 local errors = require "pintle.error"
 local loop = require "pintle.loop"
 local settings = require "pintle.host.settings"
 local tasks = require "pintle.task"
+
+core.protect()
 
 ---@class pintle.execute.options
 ---@field timeout? number|string|false default: the plugin's. It is sent to the plugin, unless it is the default of 60s
@@ -48,6 +51,8 @@ local hosted = {}
 
 local NONE, now = {}, loop.now
 
+local LONGEST_FACTOR = 10 -- the default of `longest`, in timeouts
+
 -- {====== Time ======
 
 local function deadline_of(timeout) return timeout and now() + timeout or nil end
@@ -57,12 +62,12 @@ local function time_left(deadline)
   return left - left % 0.001
 end
 
-local function timeout_error(self, operation)
+local function no_time_error(self, operation)
   return errors.new("timeout", ("%s: no time left for %q"):format(self.name, operation))
 end
 
 -- The context for a call that has waited already, and so has less time left.
-local function shorten(context, deadline)
+local function shorten_context(context, deadline)
   if not deadline then return context end
   local left, shortened = time_left(deadline), {}
   for name, value in pairs(context) do shortened[name] = value end
@@ -70,9 +75,67 @@ local function shorten(context, deadline)
   return shortened
 end
 
--- Runs `fn(longest)` with a deadline that progress extends.
-local function extended(self, what, context, timeout, fn)
-  return require("pintle.host.deadline").run(context, timeout, ("%s: %q"):format(self.name, what), fn)
+-- }======
+
+-- {====== A deadline that progress extends ======
+
+-- `timeout` counts from the last report of progress, and `longest` from the start.
+
+---@class pintle.deadline
+---@field timeout number|false seconds without a report
+---@field longest number|false seconds in all
+---@field due number by the clock of the loop
+---@field latest number
+
+local function due_after(seconds) return seconds and now() + seconds or math.huge end
+
+local function new_deadline(timeout, longest)
+  if longest == nil then longest = timeout and LONGEST_FACTOR * timeout end
+  local latest = due_after(longest)
+  return { timeout = timeout, longest = longest, latest = latest, due = math.min(due_after(timeout), latest) }
+end
+
+local function extend_deadline(deadline) deadline.due = math.min(due_after(deadline.timeout), deadline.latest) end
+
+local function overdue_error(deadline, what)
+  if deadline.due == deadline.latest then
+    local message = ("%s: no answer within %gs"):format(what, deadline.longest)
+    return errors.new("timeout", message, { elapsed = deadline.longest })
+  end
+  local message = ("%s: no answer, and no progress for %gs"):format(what, deadline.timeout)
+  return errors.new("timeout", message, { elapsed = deadline.timeout })
+end
+
+-- The results of the task; its error is of the kind "timeout" if the deadline has come.
+local function await_until_deadline(deadline, task, what)
+  while true do
+    local left = deadline.due < math.huge and deadline.due - now() or nil
+    if left and left <= 0 then return nil, overdue_error(deadline, what) end
+    local result, err = task:await(left)
+    if task.state ~= "running" then return result, err end
+    if err.kind ~= "timeout" then return nil, err end
+  end
+end
+
+-- Each report of progress moves the deadline.
+local function extend_on_progress(deadline, context)
+  local listener = context.on_progress
+  function context.extend() extend_deadline(deadline) end
+  function context.on_progress(...)
+    extend_deadline(deadline)
+    if listener then listener(...) end
+  end
+end
+
+-- Runs `fn(longest)` in a task of its own until it returns, or until the deadline, which the callbacks of the context
+-- move.
+local function run_extended(self, what, context, timeout, fn)
+  local deadline = new_deadline(timeout, context.longest)
+  extend_on_progress(deadline, context)
+  local task = tasks.start(fn, deadline.longest)
+  local result, err = await_until_deadline(deadline, task, ("%s: %q"):format(self.name, what))
+  if task.state == "running" then task:cancel(err.kind == "timeout" and "timeout" or err.message) end
+  return result, err
 end
 
 -- }======
@@ -87,7 +150,7 @@ local function set_times(context, spec)
   return context
 end
 
-local function add_extension(settled, spec)
+local function add_extension_options(settled, spec)
   if settled.extend_on_progress == nil then settled.extend_on_progress = spec.extend_on_progress end
   if settled.longest == nil then settled.longest = spec.longest end
 end
@@ -105,7 +168,7 @@ local function new_context(self, operation, given, level)
   local spec = self.supervisor.spec
   local context = set_times(given and settings.execute(given, level + 1) or {}, spec)
   context.workdir = context.workdir and settings.absolute(context.workdir) or spec.workdir
-  add_extension(context, spec)
+  add_extension_options(context, spec)
   if self.logger.has_bar then show_progress(self, operation, context) end
   return context
 end
@@ -120,20 +183,20 @@ local function find_instance(self, context, deadline)
   if idle then return idle, context end
   local instance, err = self.supervisor:pick(deadline)
   if not instance then return nil, err end
-  return instance, shorten(context, deadline)
+  return instance, shorten_context(context, deadline)
 end
 
 -- Checks arguments in full, until the deadline at most. Returns the arguments to send, and the context for the time
 -- that is left.
 local function check_args(self, instance, operation, args, context, deadline)
   local has_taken_long = false
-  local function stop()
+  local function stop_checking()
     has_taken_long = true
-    if time_left(deadline) == 0 then return timeout_error(self, operation) end
+    if time_left(deadline) == 0 then return no_time_error(self, operation) end
   end
-  local checked, err = instance.manifest:check(operation, args, true, deadline and stop)
+  local checked, err = instance.manifest:check(operation, args, true, deadline and stop_checking)
   if not checked then return nil, err end
-  return checked, has_taken_long and shorten(context, deadline) or context
+  return checked, has_taken_long and shorten_context(context, deadline) or context
 end
 
 -- Valid arguments with defaults; nil if `check_args` has to decide.
@@ -143,7 +206,7 @@ local function complete_args(instance, operation, args)
   return complete and complete(args)
 end
 
-local function attempt(self, operation, args, given, deadline)
+local function attempt_execute(self, operation, args, given, deadline)
   local instance, context = find_instance(self, given, deadline)
   if not instance then return nil, context end
   local full = complete_args(instance, operation, args)
@@ -151,17 +214,17 @@ local function attempt(self, operation, args, given, deadline)
     full, context = check_args(self, instance, operation, args, context, deadline)
     if not full then return nil, context end
   end
-  if context.wait_timeout == 0 then return nil, timeout_error(self, operation) end
+  if context.wait_timeout == 0 then return nil, no_time_error(self, operation) end
   return instance.execute(instance, operation, full, context)
 end
 
 -- An idempotent call is tried again while the plugin is restarted.
-local function attempt_all(self, operation, args, context)
+local function attempt_until_restarted(self, operation, args, context)
   local deadline, supervisor = deadline_of(context.wait_timeout), self.supervisor
-  local outcome, err = attempt(self, operation, args, context, deadline)
+  local outcome, err = attempt_execute(self, operation, args, context, deadline)
   if context.idempotent then
     while not outcome and supervisor:can_retry(err) do
-      outcome, err = attempt(self, operation, args, shorten(context, deadline), deadline)
+      outcome, err = attempt_execute(self, operation, args, shorten_context(context, deadline), deadline)
     end
     if err and err.kind == "closed" then err = supervisor.failure or err end
   end
@@ -169,19 +232,19 @@ local function attempt_all(self, operation, args, context)
 end
 
 -- The protocols know nothing of this: the plugin gets the longest timeout.
-local function attempt_extended(self, operation, args, context)
-  return extended(self, operation, context, context.wait_timeout, function(longest)
+local function attempt_until_deadline(self, operation, args, context)
+  return run_extended(self, operation, context, context.wait_timeout, function(longest)
     context.wait_timeout, context.timeout = longest, context.timeout and longest
-    return attempt_all(self, operation, args, context)
+    return attempt_until_restarted(self, operation, args, context)
   end)
 end
 
 -- A call that has options, that has to wait for a process, or whose arguments need a full check.
-local function execute(self, operation, args, given)
+local function execute_with_context(self, operation, args, given)
   if type(operation) ~= "string" then error("operation: string expected, got " .. type(operation), 2) end
   if args ~= nil and type(args) ~= "table" then error("args: table expected, got " .. type(args), 2) end
   local context = not given and self.usual or new_context(self, operation, given, 2)
-  local run = context.extend_on_progress and attempt_extended or attempt_all
+  local run = context.extend_on_progress and attempt_until_deadline or attempt_until_restarted
   local outcome, err = run(self, operation, args or {}, context)
   if context.is_shown then self.logger.terminal.clear() end
   return outcome, err
@@ -198,7 +261,7 @@ function methods:execute(operation, args, given)
   local instance = not given and usual and self.supervisor:least_busy()
   local full = instance and complete_args(instance, operation, args)
   if full then return instance.execute(instance, operation, full, usual) end
-  return execute(self, operation, args, given)
+  return execute_with_context(self, operation, args, given)
 end
 
 -- }======
@@ -209,14 +272,14 @@ local function check_method(method)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
 end
 
-local function settled_call(self, given, level)
+local function call_settings(self, given, level)
   local settled, spec = settings.call(given or NONE, level + 1), self.supervisor.spec
   if settled.timeout == nil then settled.timeout = spec.timeout end
-  add_extension(settled, spec)
+  add_extension_options(settled, spec)
   return settled
 end
 
-local function with_instance(self, settled, fn, ...)
+local function call_with_instance(self, settled, fn, ...)
   local timeout = settled.timeout
   local instance, context = find_instance(self, { wait_timeout = timeout }, deadline_of(timeout))
   if not instance then return nil, context end
@@ -224,15 +287,15 @@ local function with_instance(self, settled, fn, ...)
 end
 
 local function run_in_session(self, settled, what, fn, ...)
-  if not settled.extend_on_progress then return with_instance(self, settled, fn, ...) end
+  if not settled.extend_on_progress then return call_with_instance(self, settled, fn, ...) end
   local arguments = table.pack(...)
-  return extended(self, what, settled, settled.timeout, function(longest)
+  return run_extended(self, what, settled, settled.timeout, function(longest)
     settled.timeout = longest
-    return with_instance(self, settled, fn, table.unpack(arguments, 1, arguments.n))
+    return call_with_instance(self, settled, fn, table.unpack(arguments, 1, arguments.n))
   end)
 end
 
-local function call(instance, options, method, params) return instance:call(method, params, options) end
+local function call_instance(instance, options, method, params) return instance:call(method, params, options) end
 
 ---Calls any method of the plugin.
 ---@param method string
@@ -241,7 +304,7 @@ local function call(instance, options, method, params) return instance:call(meth
 ---@return any result, pintle.error?
 function methods:call(method, params, given)
   check_method(method)
-  return run_in_session(self, settled_call(self, given, 2), method, call, method, params)
+  return run_in_session(self, call_settings(self, given, 2), method, call_instance, method, params)
 end
 
 ---@private for methods of its dialect, in a tail call: runs `fn(session, options, ...)` with one of its processes.
@@ -251,7 +314,7 @@ end
 ---@param fn fun(session: pintle.session, options: table, ...): any, pintle.error?
 ---@return any, pintle.error?
 function methods:in_session(what, given, fn, ...)
-  return run_in_session(self, settled_call(self, given, 2), what, fn, ...)
+  return run_in_session(self, call_settings(self, given, 2), what, fn, ...)
 end
 
 ---@param method string
@@ -266,7 +329,7 @@ end
 
 -- }======
 
-local function stop(self)
+local function stop_plugin(self)
   self.supervisor:stop()
   self.host.plugins[self.name] = nil
 end
@@ -274,7 +337,7 @@ end
 ---Stops it: a request to end, the end of its input, SIGTERM, SIGKILL, each with its timeout. Stopping twice is fine.
 ---If the calling task is cancelled, stopping continues.
 function methods:stop()
-  self.stopping = self.stopping or tasks.start(stop, self)
+  self.stopping = self.stopping or tasks.start(stop_plugin, self)
   self.stopping:await()
 end
 

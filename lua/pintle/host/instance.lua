@@ -38,7 +38,7 @@ end
 -- {====== Starting ======
 
 -- The checksum of the program itself is checked by core.spawn, on the descriptor that it executes.
-local function check_sums(sums)
+local function check_sha256_sums(sums)
   for path, wanted in pairs(type(sums) == "table" and sums or {}) do
     local sum, message = core.sha256(path)
     if not sum then return nil, errors.new("spawn", message) end
@@ -80,7 +80,7 @@ local function open_peer(self, spec)
 end
 
 -- The peer makes no context for a handler with one parameter, so the bound one has one parameter, too.
-local function bind(self, handler)
+local function bind_handler(self, handler)
   if debug.getinfo(handler, "u").nparams < 3 then return function(params) return handler(self, params) end end
   return function(params, ctx) return handler(self, params, ctx) end
 end
@@ -89,7 +89,7 @@ end
 local function add_handlers(self)
   local host = self.dialect.host
   for _, handlers in ipairs { host.handlers, host.defaults } do
-    for method, handler in pairs(handlers) do self.peer:on(method, bind(self, handler)) end
+    for method, handler in pairs(handlers) do self.peer:on(method, bind_handler(self, handler)) end
   end
   for method, handler in pairs(self.handlers) do self.peer:on(method, handler) end
 end
@@ -123,7 +123,7 @@ function methods:speak(dialect)
   add_handlers(self)
 end
 
-local function quote(text)
+local function quote_noise(text)
   local short = #text > 200 and text:sub(1, 200) .. "…" or text
   return short:gsub("%s+$", "")
 end
@@ -136,7 +136,7 @@ function methods:blame(err)
   if err.kind == "remote" then
     message = self.name .. " refused to start: " .. message
   elseif err.noise then
-    message = ("%s; it said: %s"):format(message, quote(err.noise))
+    message = ("%s; it said: %s"):format(message, quote_noise(err.noise))
   end
   if not message:find(self.name, 1, true) then message = self.name .. ": " .. message end
   local copy = errors.new(err.kind, message, err)
@@ -165,7 +165,7 @@ local function log_warnings(self)
 end
 
 -- Called while a long manifest is read: lets the loop turn now and then, and stops reading at the deadline.
-local function limit_reading(deadline)
+local function limit_manifest_reading(deadline)
   local turn_at = core.now() + READ_SLICE
   return function()
     local now = core.now()
@@ -183,7 +183,7 @@ local function do_handshake(self)
   local deadline = core.now() + self.handshake_timeout
   local description, err, again = self.dialect.host.open(self)
   if description then
-    self.manifest, err = manifest.read(description, limit_reading(deadline))
+    self.manifest, err = manifest.read(description, limit_manifest_reading(deadline))
     if self.raw_manifest == nil then self.raw_manifest = description end
   end
   if not self.manifest then return nil, self:blame(err), again end
@@ -201,7 +201,7 @@ function methods:update_manifest(description)
 end
 
 -- The process reads no input any more, so it counts as dead.
-local function on_deserted(self, peer, why)
+local function on_process_deserted(self, peer, why)
   if self.is_stopping then return peer:fail_calls(why) end
   why.stderr, why.noise = peer.child.lines, peer.noise
   peer:finish(why)
@@ -214,7 +214,7 @@ local function start_process(self)
   for _, gap in ipairs(self.peer.child.gaps or {}) do
     self:say("host", "warn", "its sandbox does not restrict " .. gap)
   end
-  self.peer.deserted = function(peer, why) on_deserted(self, peer, why) end
+  self.peer.deserted = function(peer, why) on_process_deserted(self, peer, why) end
   lazy.load_all_but "plugin"
   self.supervisor:process_started(self)
   add_handlers(self)
@@ -238,7 +238,7 @@ local cleanup = {
   end,
 }
 
-local function open(self)
+local function open_instance(self)
   local _ <close> = setmetatable({ instance = self }, cleanup)
   local ok, err = start_process(self)
   if not ok then return nil, err end
@@ -254,7 +254,7 @@ end
 ---@return pintle.instance?, pintle.error?
 function instances.start(supervisor)
   local spec, logger = supervisor.spec, supervisor.logger
-  local ok, err = check_sums(spec.sha256)
+  local ok, err = check_sha256_sums(spec.sha256)
   if not ok then return nil, err end
   local sandbox
   sandbox, err = find_sandbox(spec)
@@ -268,7 +268,7 @@ function instances.start(supervisor)
     logger = logger, verbosity = logger.verbosity, running = {}, is_stopping = false,
   }, metatable)
   set_dialect(self, supervisor.dialect)
-  ok, err = open(self)
+  ok, err = open_instance(self)
   supervisor.opening[self] = nil
   return ok and self or nil, err
 end

@@ -55,19 +55,19 @@ local DIM, PLAIN, CLEAR_LINE = "\27[2m", "\27[0m", "\r\27[K"
 local BAR = 24 -- columns
 
 -- Cuts a line, but not inside a character. Each character counts as one column, also a wide one.
-local function cut(line, columns)
+local function cut_line(line, columns)
   if not utf8.len(line) then return line:sub(1, columns) end
   local stop = utf8.offset(line, columns + 1)
   return stop and line:sub(1, stop - 1) or line
 end
 
-local function bar(plugin, operation, fraction, message)
+local function progress_bar_line(plugin, operation, fraction, message)
   local full = math.floor(fraction * BAR + 0.5)
   local line = ("%s %s [%s%s] %3d%%"):format(plugin, operation, ("#"):rep(full), ("."):rep(BAR - full),
     math.floor(fraction * 100 + 0.5))
   if message then line = line .. " " .. message end
   local columns = core.columns(2)
-  return cut(harmless(line), columns and columns > 1 and columns - 1 or math.maxinteger)
+  return cut_line(harmless(line), columns and columns > 1 and columns - 1 or math.maxinteger)
 end
 
 ---@class pintle.terminal
@@ -78,7 +78,7 @@ end
 
 ---The log on stderr.
 ---@return pintle.terminal
-function log.terminal()
+function log.new_terminal()
   local has_bar = core.isatty(2) and os.getenv "TERM" ~= "dumb"
   local has_colour = has_bar and (os.getenv "NO_COLOR" or "") == ""
   local terminal, is_drawn = { has_bar = has_bar }, false
@@ -98,7 +98,7 @@ function log.terminal()
 
   function terminal.progress(plugin, operation, fraction, message)
     fraction = math.max(0, math.min(1, fraction))
-    io.stderr:write(CLEAR_LINE, bar(plugin, operation, fraction, message))
+    io.stderr:write(CLEAR_LINE, progress_bar_line(plugin, operation, fraction, message))
     is_drawn = true
   end
 
@@ -138,7 +138,7 @@ function log.new(output, verbosity)
   local threshold, shown = RANK[verbosity], {}
   for level, rank in pairs(RANK) do shown[level] = output ~= false and rank >= threshold end
   setmetatable(shown, { __index = function() return shown.info end })
-  local terminal = output == nil and log.terminal() or nil
+  local terminal = output == nil and log.new_terminal() or nil
   return setmetatable({
     verbosity = verbosity, shown = shown, terminal = terminal, output = terminal and terminal.entry or output,
     has_bar = terminal ~= nil and terminal.has_bar and verbosity ~= "silent",

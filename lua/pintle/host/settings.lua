@@ -17,7 +17,7 @@ local settings = {}
 ---message.
 ---@alias pintle.check string|table<string, pintle.check>|fun(value: any): any, string?
 
-local apply
+local apply_check
 
 -- A copy of a table with checked values: by the one check, or by the check of each name.
 local function check_values(value, check, checks)
@@ -26,33 +26,33 @@ local function check_values(value, check, checks)
   for name, item in pairs(value) do
     local own = check or checks[name]
     if not own then return nil, ("no option %q"):format(tostring(name)) end
-    local checked, message = apply(own, item)
+    local checked, message = apply_check(own, item)
     copy[name] = checked
     if message then return nil, ("%s: %s"):format(tostring(name), message) end
   end
   return copy
 end
 
-function apply(check, value)
+function apply_check(check, value)
   if type(check) == "function" then return check(value) end
   if type(check) == "table" then return check_values(value, nil, check) end
   if type(value) == check then return value end
   return nil, ("%s expected, got %s"):format(check, type(value))
 end
 
-local function anything(value) return value end
+local function any_value(value) return value end
 
 local function false_or(check)
   return function(value)
     if value == false then return false end
-    return apply(check, value)
+    return apply_check(check, value)
   end
 end
 
 local function boolean_or(check)
   return function(value)
     if type(value) == "boolean" then return value end
-    return apply(check, value)
+    return apply_check(check, value)
   end
 end
 
@@ -75,7 +75,7 @@ local function map_of(check)
   end
 end
 
-local function tested(test, expected)
+local function check_by(test, expected)
   return function(value)
     if test(value) then return value end
     return nil, ("%s expected, got %s"):format(expected, tostring(value))
@@ -83,12 +83,12 @@ local function tested(test, expected)
 end
 
 local function integer_from(least)
-  return tested(function(value) return math.type(value) == "integer" and value >= least end,
+  return check_by(function(value) return math.type(value) == "integer" and value >= least end,
     ("an integer of %d or more"):format(least))
 end
 
 local function number_between(least, most)
-  return tested(function(value) return type(value) == "number" and value >= least and value <= most end,
+  return check_by(function(value) return type(value) == "number" and value >= least and value <= most end,
     ("a number from %g to %g"):format(least, most))
 end
 
@@ -97,46 +97,48 @@ end
 -- {====== Options ======
 
 local count, amount = integer_from(1), integer_from(0)
-local verbosity = tested(log.is_level, "debug, info, warn, error or silent")
-local visible_name = tested(function(value) return type(value) == "string" and value:find "%S" end, "a name")
+local verbosity = check_by(log.is_level, "debug, info, warn, error or silent")
+local plugin_name = check_by(function(value) return type(value) == "string" and value:find "%S" end, "a name")
 
 -- Seconds or a duration; returns seconds.
-local function time(value)
+local function seconds_of(value)
   local seconds, message = duration.seconds(value)
   if seconds and seconds > LONGEST then return nil, ("a span of %g seconds is too long"):format(seconds) end
   return seconds, message
 end
 
-local function dialect(value)
+local function dialect_name(value)
   local found, message = dialects.get(value)
   return found and value, message
 end
 
-local function command(value)
+local function command_words(value)
   local words, message = list_of "string"(value)
   if words and words[1] then return words end
   return nil, (message or "it is empty") .. "; a list of strings expected, the program first"
 end
 
-local function digest(value)
+local function sha256_digest(value)
   if type(value) == "string" and #value == 64 and not value:find "%X" then return value:lower() end
   return nil, "64 hexadecimal digits expected, got " .. tostring(value)
 end
 
-local function sandbox(value) return require("pintle.process.sandbox").check(value) end
+local function sandbox_option(value) return require("pintle.process.sandbox").check(value) end
 
-local function digests(value) return (type(value) == "table" and map_of(digest) or digest)(value) end
+local function sha256_digests(value)
+  return (type(value) == "table" and map_of(sha256_digest) or sha256_digest)(value)
+end
 
 -- Options of a host that are also the defaults of its plugins.
 local SHARED = {
-  dialect = dialect, timeout = false_or(time), extend_on_progress = "boolean", longest = false_or(time),
-  handshake_timeout = time, extensions = boolean_or(list_of "string"),
-  stop_timeouts = { request = time, eof = time, term = time, kill = time },
+  dialect = dialect_name, timeout = false_or(seconds_of), extend_on_progress = "boolean",
+  longest = false_or(seconds_of), handshake_timeout = seconds_of, extensions = boolean_or(list_of "string"),
+  stop_timeouts = { request = seconds_of, eof = seconds_of, term = seconds_of, kill = seconds_of },
   restart = boolean_or {
-    max = amount, within = time, backoff = time, factor = number_between(1, 1000), max_backoff = time,
+    max = amount, within = seconds_of, backoff = seconds_of, factor = number_between(1, 1000), max_backoff = seconds_of,
     jitter = number_between(0, 1),
   },
-  sandbox = sandbox,
+  sandbox = sandbox_option,
   limits = {
     header = count, message = count, nesting = count, queue = count, calls = count, text = amount, requests = count,
     backlog = count, values = count,
@@ -145,39 +147,40 @@ local SHARED = {
 
 local HOST = { log = false_or "function", verbosity = verbosity }
 local START = {
-  command = command, name = visible_name, env = map_of(false_or "string"), inherit = boolean_or(list_of "string"),
-  cwd = "string", config = anything, sha256 = digests, pool = count, lazy = "boolean", spin = time,
+  command = command_words, name = plugin_name, env = map_of(false_or "string"), inherit = boolean_or(list_of "string"),
+  cwd = "string", config = any_value, sha256 = sha256_digests, pool = count, lazy = "boolean", spin = seconds_of,
   process_limits = { memory = amount, cpu = amount, files = amount, processes = amount, core = amount },
-  handlers = map_of "function", discovered_manifest = anything, options = "table",
+  handlers = map_of "function", discovered_manifest = any_value, options = "table",
 }
 for name, check in pairs(SHARED) do HOST[name], START[name] = check, check end
 
 -- Returns a function that checks options, and raises at `level` for a wrong one.
-local function raising(checks)
+local function raising_check(checks)
   return function(given, level)
-    local checked, message = apply(checks, given)
+    local checked, message = apply_check(checks, given)
     return checked or error(message, level + 1)
   end
 end
 
 ---@type fun(given: pintle.execute.options, level: integer): table
-settings.execute = raising {
-  timeout = false_or(time), workdir = "string", phase = "string", env = "table", agent = "table",
+settings.execute = raising_check {
+  timeout = false_or(seconds_of), workdir = "string", phase = "string", env = "table", agent = "table",
   idempotent = "boolean", on_progress = "function", on_part = "function", extend_on_progress = "boolean",
-  longest = false_or(time),
+  longest = false_or(seconds_of),
 }
 
 ---@type fun(given: pintle.call.options, level: integer): table
-settings.call = raising {
-  timeout = false_or(time), on_progress = "function", extend_on_progress = "boolean", longest = false_or(time),
+settings.call = raising_check {
+  timeout = false_or(seconds_of), on_progress = "function", extend_on_progress = "boolean",
+  longest = false_or(seconds_of),
 }
 
 ---@type fun(given: table, level: integer): table
-settings.discover = raising { allow_world_writable = "boolean" }
+settings.discover = raising_check { allow_world_writable = "boolean" }
 
 -- }======
 
-local check_host, check_start = raising(HOST), raising(START)
+local check_host, check_start = raising_check(HOST), raising_check(START)
 
 -- Adds the defaults. `is_timed` tells whether the user has set a timeout.
 local function add_defaults(checked, defaults, names)
@@ -202,16 +205,16 @@ local INTERPRETERS = {
 }
 local CODE_FLAGS = { ["-c"] = true, ["-e"] = true } -- the next word is code, not a file
 
-local function base(path) return path:match "([^/]+)/*$" or path end
+local function base_name(path) return path:match "([^/]+)/*$" or path end
 
 -- The name of the program, or of the script that an interpreter runs.
 local function guess_name(words)
-  local program = base(words[1])
+  local program = base_name(words[1])
   if not INTERPRETERS[program:match "^(%a+)[%d.]*$"] then return program end
   for i = 2, #words do
     if CODE_FLAGS[words[i]] then break end
     local is_file = words[i]:sub(1, 1) ~= "-" and not words[i]:find("=", 1, true)
-    if is_file then return (base(words[i]):gsub("%.%w+$", "")) end
+    if is_file then return (base_name(words[i]):gsub("%.%w+$", "")) end
   end
   return program
 end

@@ -48,7 +48,7 @@ local DEFAULTS = { max = 5, within = 60, backoff = 0.1, factor = 2, max_backoff 
 
 ---@param policy pintle.restart|true
 ---@return pintle.budget
-function supervisors.budget(policy)
+function supervisors.new_budget(policy)
   local given, full = policy == true and {} or policy, {}
   for name, default in pairs(DEFAULTS) do full[name] = given[name] or default end
   return { policy = full, times = {} }
@@ -57,7 +57,7 @@ end
 ---Spends one restart. Returns how many seconds to wait before it, or nil if none is left.
 ---@param budget pintle.budget
 ---@return number?
-function supervisors.spend(budget)
+function supervisors.spend_restart(budget)
   local policy, now, recent = budget.policy, loop.now(), {}
   for _, time in ipairs(budget.times) do
     if time > now - policy.within then recent[#recent + 1] = time end
@@ -73,23 +73,23 @@ end
 ---"5 restarts within 60s"
 ---@param budget pintle.budget
 ---@return string
-function supervisors.describe(budget)
+function supervisors.describe_budget(budget)
   local max = budget.policy.max
   return ("%d restart%s within %gs"):format(max, max == 1 and "" or "s", budget.policy.within)
 end
 
 -- }======
 
-local function log(self, level, message) self.logger:add(self.name, "host", level, message) end
+local function log_entry(self, level, message) self.logger:add(self.name, "host", level, message) end
 
 -- A log entry shows the plugin's name already.
 local function log_error(self, err)
   local message, prefix = tostring(err), self.name .. " "
   if message:sub(1, #prefix) == prefix then message = message:sub(#prefix + 1) end
-  log(self, "error", message)
+  log_entry(self, "error", message)
 end
 
-local function stopped(self) return errors.new("closed", self.name .. " was stopped") end
+local function stopped_error(self) return errors.new("closed", self.name .. " was stopped") end
 
 -- {====== The end of the program ======
 
@@ -112,7 +112,7 @@ local function unwatch_signals()
 end
 
 -- Stops the plugins of all hosts at once, and waits until they have ended, even in a cancelled task.
-local function stop_all()
+local function stop_all_supervisors()
   local stopping = {}
   for supervisor in pairs(running) do
     if supervisor:is_own() then stopping[#stopping + 1] = supervisor end
@@ -127,7 +127,7 @@ local function stop_all()
 end
 
 local function end_by_signal(name)
-  stop_all()
+  stop_all_supervisors()
   core.raise(name)
 end
 
@@ -144,31 +144,31 @@ end
 
 -- Finalizers run in the reverse order of creation. So the guard has to be newer than the streams and the process that
 -- are needed to stop a plugin.
-local function renew_guard()
+local function renew_exit_guard()
   if guard then guard.is_old = true end
   guard = setmetatable({}, {
     __gc = function(old)
-      if not old.is_old then stop_all() end
+      if not old.is_old then stop_all_supervisors() end
     end,
   })
 end
 
 -- Stops the plugin at the end of the program. Called for each of its processes.
-local function register(supervisor)
+local function register_supervisor(supervisor)
   running[supervisor] = true
   if not is_prepared then
     is_prepared = true
-    loop.before_exit(stop_all)
+    loop.before_exit(stop_all_supervisors)
     loop.while_busy(check_signals)
   end
   if not signals then
     signals = core.signals(SIGNALS)
     if signals then loop.watch(signals:fd(), "r", watcher) end
   end
-  renew_guard()
+  renew_exit_guard()
 end
 
-local function unregister(supervisor)
+local function unregister_supervisor(supervisor)
   running[supervisor] = nil
   if next(running) == nil then unwatch_signals() end
 end
@@ -199,13 +199,13 @@ end
 
 -- {====== Starting and restarting a process ======
 
-local restart
+local restart_process
 
 local function start_process(self)
   local instance, err = instances.start(self)
   if self.is_stopped then
     if instance then instance:stop() end
-    return nil, stopped(self)
+    return nil, stopped_error(self)
   end
   if not instance or instance.dead then return nil, err or instance.dead end
   self.members[#self.members + 1] = instance
@@ -225,7 +225,7 @@ local function try_start(self)
 end
 
 -- `key` identifies the restart; it is removed from `restarts` when the plugin is stopped.
-local function restart_after(self, key, wait)
+local function restart_process_after(self, key, wait)
   self.coming = self.coming + 1
   loop.sleep(wait)
   self.coming = self.coming - 1
@@ -235,16 +235,16 @@ local function restart_after(self, key, wait)
   self.restarts[key] = nil
   if not ok then
     log_error(self, err)
-    return restart(self, err)
+    return restart_process(self, err)
   end
-  log(self, "info", "restarted")
+  log_entry(self, "info", "restarted")
   wake_waiters(self)
 end
 
-local function give_up(self, err)
+local function give_up_restarting(self, err)
   if self.budget then
-    local message = ("given up after %s: %s"):format(supervisors.describe(self.budget), err.message)
-    log(self, "error", message)
+    local message = ("given up after %s: %s"):format(supervisors.describe_budget(self.budget), err.message)
+    log_entry(self, "error", message)
     err = errors.new("closed", self.name .. " was " .. message,
       { exit = err.exit, stderr = err.stderr, noise = err.noise })
   end
@@ -253,13 +253,13 @@ local function give_up(self, err)
   wake_waiters(self, err)
 end
 
-function restart(self, err)
+function restart_process(self, err)
   if self.is_stopped then return end
-  local wait = self.budget and supervisors.spend(self.budget)
-  if not wait then return give_up(self, err) end
-  log(self, "warn", ("restarting in %.2fs"):format(wait))
+  local wait = self.budget and supervisors.spend_restart(self.budget)
+  if not wait then return give_up_restarting(self, err) end
+  log_entry(self, "warn", ("restarting in %.2fs"):format(wait))
   local key = {}
-  self.restarts[key] = tasks.start(restart_after, self, key, wait)
+  self.restarts[key] = tasks.start(restart_process_after, self, key, wait)
 end
 
 ---Called by an instance when its process runs and its handshake begins.
@@ -268,7 +268,7 @@ end
 function methods:process_started(instance)
   self.opening[instance] = true
   self.parent = core.getpid()
-  register(self)
+  register_supervisor(self)
 end
 
 ---Called by an instance whose process ended without having been stopped. Failing to start is reported by `start`.
@@ -279,7 +279,7 @@ function methods:process_died(instance)
     if member == instance then
       table.remove(self.members, i)
       log_error(self, instance.dead)
-      return restart(self, instance.dead)
+      return restart_process(self, instance.dead)
     end
   end
 end
@@ -297,7 +297,7 @@ local function stop_processes(self)
   for instance in pairs(opening) do stopping[#stopping + 1] = tasks.start(instance.kill, instance) end
   for _, task in pairs(restarts) do task:cancel(self.name .. " was stopped") end
   for _, task in ipairs(stopping) do task:await() end
-  unregister(self)
+  unregister_supervisor(self)
 end
 
 ---Starts all processes at once. If one cannot be started, all are stopped, and the plugin can be started again.
@@ -360,7 +360,7 @@ function methods:pick(deadline)
   while true do
     local best = self:least_busy()
     if best then return best end
-    if self.is_stopped then return nil, stopped(self) end
+    if self.is_stopped then return nil, stopped_error(self) end
     if self.failure then return nil, self.failure end
     local ok, err = wait_for_change(self, deadline)
     if not ok then return nil, err end
@@ -384,7 +384,7 @@ end
 function supervisors.new(spec, dialect, logger)
   return setmetatable({
     spec = spec, name = spec.name, dialect = dialect, logger = logger,
-    budget = spec.restart and supervisors.budget(spec.restart),
+    budget = spec.restart and supervisors.new_budget(spec.restart),
     members = {}, opening = {}, coming = 0, restarts = {}, waiters = {}, is_started = false, is_stopped = false,
   }, metatable)
 end

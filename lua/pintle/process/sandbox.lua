@@ -136,22 +136,22 @@ local function common_accesses(one, other)
   return list
 end
 
-local function lesser(one, other)
+local function lesser_limit(one, other)
   if not one or not other then return one or other end
   return math.min(one, other)
 end
 
 -- What both allow. The kernel intersects the files when the child starts, so that no link in a path leads out of what
 ---the host grants.
-local function intersect(granted, asked)
+local function intersect_sandboxes(granted, asked)
   local both = {}
   for name, value in pairs(granted) do both[name] = value end
   both.needs = { preset = asked.preset, read = asked.read, write = asked.write }
   both.net = common_accesses(granted.net, asked.net)
   both.env = common_items(granted.env, asked.env)
   both.signals = granted.signals and asked.signals
-  both.processes = lesser(granted.processes, asked.processes)
-  both.memory = lesser(granted.memory, asked.memory)
+  both.processes = lesser_limit(granted.processes, asked.processes)
+  both.memory = lesser_limit(granted.memory, asked.memory)
   return both
 end
 
@@ -164,7 +164,7 @@ function sandbox.grant(granted, asked)
   if not granted or asked == nil then return granted end
   local checked, message = sandbox.check(asked)
   if not checked then return nil, "its manifest: sandbox: " .. (message or "a preset or a table expected") end
-  return intersect(granted, checked)
+  return intersect_sandboxes(granted, checked)
 end
 
 -- }======
@@ -215,11 +215,11 @@ local function find_existing(list)
   return found
 end
 
-local function absolute(path, directory) return path:sub(1, 1) == "/" and path or directory .. "/" .. path end
+local function absolute_path(path, directory) return path:sub(1, 1) == "/" and path or directory .. "/" .. path end
 
-local function parent(path) return path:match "^(.+)/[^/]*$" or "/" end
+local function parent_directory(path) return path:match "^(.+)/[^/]*$" or "/" end
 
-local function is_system(path)
+local function is_system_path(path)
   for _, prefix in ipairs { "/usr/", "/bin/", "/sbin/", "/lib/", "/nix/store/", "/gnu/store/" } do
     if path:sub(1, #prefix) == prefix then return true end
   end
@@ -228,7 +228,7 @@ end
 
 -- A directory that holds more than one program is not granted whole: a home, what contains one, and the directories
 -- right below the root, such as /tmp and /etc.
-local function is_private(directory, home)
+local function is_private_directory(directory, home)
   if not directory:find "^/[^/]+/[^/]" then return true end
   return home ~= nil and (home .. "/"):sub(1, #directory + 1) == directory .. "/"
 end
@@ -251,7 +251,7 @@ end
 
 -- Returns whether it is granted.
 function code_methods:add_directory(directory)
-  if is_private(directory, self.home) then return false end
+  if is_private_directory(directory, self.home) then return false end
   self:add(directory)
   return true
 end
@@ -259,13 +259,13 @@ end
 -- Packages of Node need those beside them.
 function code_methods:add_script(path)
   local packages = path:match "^(.-/node_modules)/"
-  if not self:add_directory(packages or parent(path)) then self:add(path) end
-  if packages then self:add(parent(packages) .. "/package.json") end
+  if not self:add_directory(packages or parent_directory(path)) then self:add(path) end
+  if packages then self:add(parent_directory(packages) .. "/package.json") end
 end
 
 -- A program outside of the system's directories brings libraries: those beside its bin, as in a virtual environment.
 function code_methods:add_program(path)
-  if is_system(path) then return end
+  if is_system_path(path) then return end
   local prefix = path:match "^(.+)/bin/[^/]+$"
   if not prefix then return self:add_script(path) end
   self:add(path)
@@ -296,7 +296,7 @@ function code_methods:add_words(command)
   if not INTERPRETERS[command[1]:match "([^/]-)[%d.]*$"] then return end
   for i = 2, #command do
     if command[i] == "-c" then return end
-    local real = command[i]:sub(1, 1) ~= "-" and core.realpath(absolute(command[i], self.directory))
+    local real = command[i]:sub(1, 1) ~= "-" and core.realpath(absolute_path(command[i], self.directory))
     if real and lfs.attributes(real, "mode") == "file" then return self:add_script(real) end
   end
 end
@@ -319,7 +319,7 @@ local function find_code(spawning, directory)
     paths = {}, has = {}, directory = directory, home = home and core.realpath(home) or home,
   }, code_metatable)
   local name = spawning.command[1]
-  local program = name:find "/" and absolute(name, directory) or core.which(name)
+  local program = name:find "/" and absolute_path(name, directory) or core.which(name)
   if program then code:add_command(program, 2) end
   code:add_words(spawning.command)
   code:add_module_paths(spawning.env or {})
@@ -347,7 +347,7 @@ end
 
 local ONLY_LINUX = "sandbox: this system has none of what it takes: Landlock and seccomp, of Linux on x86-64 or aarch64"
 
-local function refusal(checked, gaps, landlock, has_filter)
+local function sandbox_refusal(checked, gaps, landlock, has_filter)
   if checked.best_effort or #gaps == 0 then return nil end
   if landlock == 0 and not has_filter then return errors.new("spawn", ONLY_LINUX) end
   return errors.new("spawn", "sandbox: this system cannot restrict " .. table.concat(gaps, "; "))
@@ -357,19 +357,19 @@ end
 
 -- {====== The description for core.spawn ======
 
-local function joined(...)
+local function join_lists(...)
   local list = {}
   for _, more in ipairs { ... } do table.move(more, 1, #more, #list + 1, list) end
   return list
 end
 
-local function readable(checked, code)
-  return joined(find_existing(SYSTEM), checked.net and find_existing(NETWORK) or {}, code)
+local function readable_paths(checked, code)
+  return join_lists(find_existing(SYSTEM), checked.net and find_existing(NETWORK) or {}, code)
 end
 
 local function describe_files(checked, code)
   return {
-    read = joined(PRESETS[checked.preset], checked.read), read_optional = readable(checked, code),
+    read = join_lists(PRESETS[checked.preset], checked.read), read_optional = readable_paths(checked, code),
     write = checked.write, write_optional = WRITABLE,
   }
 end
@@ -378,8 +378,8 @@ end
 local function describe_needs(checked, code)
   local needs = checked.needs
   return {
-    read_optional = joined(PRESETS[needs.preset], needs.read, readable(checked, code)),
-    write_optional = joined(needs.write, WRITABLE),
+    read_optional = join_lists(PRESETS[needs.preset], needs.read, readable_paths(checked, code)),
+    write_optional = join_lists(needs.write, WRITABLE),
   }
 end
 
@@ -398,7 +398,7 @@ local function describe_net(description, net, can_limit_ports)
   if can_limit_ports then description.connect, description.listen = ports.tcp, ports.listen end
 end
 
-local function describe(checked, code, landlock, has_filter)
+local function describe_sandbox(checked, code, landlock, has_filter)
   local description = describe_files(checked, code)
   if checked.needs then description.needs = describe_needs(checked, code) end
   describe_net(description, checked.net, landlock >= 4)
@@ -424,12 +424,12 @@ local function limit_processes(checked, spawning, description, gaps, is_root)
   return group
 end
 
-local function inherited(spawning, checked)
+local function inherited_variables(spawning, checked)
   if spawning.inherit ~= nil then return spawning.inherit end
-  return joined(VARIABLES, checked.env)
+  return join_lists(VARIABLES, checked.env)
 end
 
-local function resolve(given)
+local function resolve_sandbox(given)
   if type(given) == "table" and given.needs then return given end
   local checked, message = sandbox.check(given)
   if message then error("sandbox: " .. message, 0) end
@@ -437,26 +437,26 @@ local function resolve(given)
 end
 
 -- Some systems forbid namespaces, which only an attempt shows.
-local function spawn_again(spawning, gaps)
+local function spawn_without_namespaces(spawning, gaps)
   spawning.sandbox.namespaces, spawning.limits.processes = nil, nil
   gaps[#gaps + 1] = "namespaces, and processes of this user"
   return core.spawn(spawning)
 end
 
 -- Adds what the sandbox decides to the options of core.spawn. Returns the control group, if there is one.
-local function prepare(spawning, checked, gaps)
+local function prepare_sandbox(spawning, checked, gaps)
   local landlock, has_filter, is_root = core.sandbox()
   for _, gap in ipairs(find_gaps(checked, landlock, has_filter)) do gaps[#gaps + 1] = gap end
-  local err = refusal(checked, gaps, landlock, has_filter)
+  local err = sandbox_refusal(checked, gaps, landlock, has_filter)
   if err then return nil, err end
   local directory = core.realpath(spawning.cwd or ".") or "/"
   local limits = {}
   for name, value in pairs(spawning.limits or {}) do limits[name] = value end
   limits.data, limits.core = checked.memory, limits.core or 0
-  spawning.limits, spawning.inherit = limits, inherited(spawning, checked)
-  spawning.sandbox = describe(checked, find_code(spawning, directory), landlock, has_filter)
+  spawning.limits, spawning.inherit = limits, inherited_variables(spawning, checked)
+  spawning.sandbox = describe_sandbox(checked, find_code(spawning, directory), landlock, has_filter)
   local group = limit_processes(checked, spawning, spawning.sandbox, gaps, is_root)
-  err = refusal(checked, gaps, landlock, has_filter)
+  err = sandbox_refusal(checked, gaps, landlock, has_filter)
   if err and group then group:close() end
   return group, err
 end
@@ -466,16 +466,16 @@ end
 ---@return pintle.process? process, pintle.control_group|string|nil group_or_message, string[]|string? gaps_or_kind,
 ---integer? errno
 function sandbox.spawn(spawning)
-  local checked, gaps = resolve(spawning.sandbox), {}
+  local checked, gaps = resolve_sandbox(spawning.sandbox), {}
   if not checked then
     spawning.sandbox = nil
     return core.spawn(spawning)
   end
-  local group, err = prepare(spawning, checked, gaps)
+  local group, err = prepare_sandbox(spawning, checked, gaps)
   if err then return nil, err.message, err.kind end
   local process, message, kind, number = core.spawn(spawning)
   if not process and checked.best_effort and spawning.sandbox.namespaces and message:find "namespace" then
-    process, message, kind, number = spawn_again(spawning, gaps)
+    process, message, kind, number = spawn_without_namespaces(spawning, gaps)
   end
   if process then return process, group, gaps end
   if group then group:close() end
