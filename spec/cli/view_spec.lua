@@ -383,7 +383,7 @@ describe("a page", function()
         count = count + 1
       end
     end
-    assert.equal(17, count)
+    assert.equal(18, count)
     assert.is_nil(page:find "https?://")
     assert.is_nil(page:find " src=")
     assert.is_nil(page:find "innerHTML")

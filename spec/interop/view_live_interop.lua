@@ -207,18 +207,18 @@ describe("a page of a hundred thousand messages", function()
     assert.matches("100,000 messages", text "#facts")
     assert.is_true(count "*" < 4000)
     local works, slowest = {}, 0
-    for _, key in ipairs { "j", "j", "PageDown", "End", "k", "Home", "Enter", "j", "e", "Escape" } do
+    for _, key in ipairs { "j", "j", "PageDown", "End", "k", "Home", "Enter", "j", "e", "l", "j", "?", "Escape" } do
       works[#works + 1] = work_of(press(key))
     end
     for _, words in ipairs { "h", "hov", "main7", "nowhere", "#777", "method:*tion", "over:1ms", "-word", "" } do
       works[#works + 1] = work_of(fill(words))
     end
     for i, work in ipairs(works) do works[i], slowest = math.floor(work), math.max(slowest, work) end
-    print(("\n100,000 messages: first paint after %.0f ms, first rows after %.0f ms; work of a key at most %.0f ms")
+    print(("\n100,000 messages: first paint after %.0f ms, first rows after %.0f ms; a key takes at most %.0f ms")
       :format(painted, shown, slowest))
-    -- On a machine that has nothing else to do, these are below 500 and 50.
+    -- Times of the clock, which are below 500 on a machine that has nothing else to do; then processor time.
     assert.is_true(painted < 2500 and shown < 2500, ("%f %f"):format(painted, shown))
-    assert.is_true(slowest < 100, table.concat(works, " "))
+    assert.is_true(slowest < 50, table.concat(works, " "))
     browser:settle()
     browser:press "End"
     assert.equal("ended with status 0", text ".row.chosen .label")

@@ -20,6 +20,19 @@ const mainPart = (row, at) => {
   return content < 0 ? at : Math.max(at, memberAt(row.text, "text", skipSpace(row.text, content + 1)));
 };
 
+const VALUES = new Set(["string", "number", "word"]);
+
+// Only values have elements, to save layout work.
+const previewNodes = (tokens) => {
+  const nodes = [];
+  for (const { text, kind } of tokens) {
+    if (VALUES.has(kind)) nodes.push(make("span", `json-${kind}`, visible(text)));
+    else if (typeof nodes.at(-1) === "string") nodes.push(nodes.pop() + visible(text));
+    else nodes.push(visible(text));
+  }
+  return nodes;
+};
+
 const hasMedia = (row) => /"(?:image|audio)\/|data:(?:image|audio)\//.test(row.text);
 
 const previewTokens = (row) => {
@@ -32,7 +45,7 @@ const previewOf = (row) => {
   if (row.note) cell.append(make("em", "", visible(row.note)));
   if (SPOKEN.has(row.kind)) cell.append(visible(textOf(row).slice(0, preview.length)));
   if (isJson(row) && hasMedia(row)) cell.append(make("b", "chip", "media"));
-  cell.append(...colour(previewTokens(row)));
+  cell.append(...previewNodes(previewTokens(row)));
   return cell;
 };
 

@@ -95,7 +95,7 @@ const beginningOf = (text, at, limit) => {
   let length = 0;
   for (const token of valueTokens(text, at)) {
     if (length > limit) return [...tokens, { text: "…", kind: "sign" }];
-    if (token.text.length > limit) token.text = token.text.slice(0, limit) + "…";
+    if (token.text.length > limit) return [...tokens, { ...token, text: token.text.slice(0, limit) + "…" }];
     length += token.text.length;
     tokens.push(token);
   }

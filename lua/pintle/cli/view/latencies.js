@@ -1,7 +1,7 @@
 "use strict";
 // Latencies of the shown calls by operation, as a table that can be sorted.
 
-const MAX_OPERATIONS = 500; // shown in the table, because a recording may have any number
+const MAX_OPERATIONS = 200; // shown in the table, because a recording may have any number
 
 const COLUMNS = [
   { name: "Operation", key: "name" }, { name: "Asked", key: "asked" }, { name: "Count", key: "count", show: number },
@@ -41,26 +41,28 @@ const summarise = ({ answer, times, errors }) => {
   };
 };
 
-// One entry for each operation and each side that was asked.
-const latenciesOf = (answers) => {
+// One entry for each operation and each side that was asked. rowAt(place) may be no answer, or nothing.
+function* latenciesOf(count, rowAt) {
   const groups = new Map();
-  for (const answer of answers) {
-    const key = `${answer.from}\n${answer.method}\n${answer.operation}`;
+  for (let place = 0; place < count; place++) {
+    yield;
+    const row = rowAt(place);
+    if (!(row?.request >= 0)) continue;
+    const key = `${row.from}\n${row.method}\n${row.operation}`;
     let group = groups.get(key);
-    if (!group) groups.set(key, group = { answer, times: [], errors: 0 });
-    group.times.push(answer.latency);
-    if (isWrong(answer)) group.errors += 1;
+    if (!group) groups.set(key, group = { answer: row, times: [], errors: 0 });
+    group.times.push(row.latency);
+    if (isWrong(row)) group.errors += 1;
   }
   return [...groups.values()].map(summarise);
-};
-
-const isAnswer = (row) => row?.request >= 0;
+}
 
 // The latencies of both recordings, side by side.
-const comparedLatencies = (rows) => {
+function* comparedLatencies(count, rowAt) {
   const entries = new Map();
   for (const side of ["A", "B"]) {
-    for (const entry of latenciesOf(rows.map((row) => (side === "A" ? row.left : row.right)).filter(isAnswer))) {
+    const half = side === "A" ? "left" : "right";
+    for (const entry of yield* latenciesOf(count, (place) => rowAt(place)[half])) {
       const key = `${entry.asked}\n${entry.method}\n${entry.operation}`;
       const both = entries.get(key) ?? { ...entry, countA: 0, countB: 0, errors: 0 };
       entries.set(key, Object.assign(both, {
@@ -70,7 +72,7 @@ const comparedLatencies = (rows) => {
     }
   }
   return [...entries.values()].map((entry) => ({ ...entry, ratio: entry.medianB / entry.medianA }));
-};
+}
 
 class Latencies {
   constructor(element, isComparison, { onMethod, onClose }) {
@@ -78,16 +80,24 @@ class Latencies {
     this.isComparison = isComparison;
     this.columns = isComparison ? COMPARED : COLUMNS;
     this.onMethod = onMethod;
+    this.work = new Work();
     this.entries = [];
     this.key = isComparison ? "ratio" : "p95";
     find(".close", element).addEventListener("click", onClose);
     find("thead", element).append(this.drawHead());
   }
 
-  // Shows the latencies of these rows.
-  show(rows) {
-    this.entries = this.isComparison ? comparedLatencies(rows) : latenciesOf(rows.filter(isAnswer));
-    this.slowest = this.entries.reduce((slowest, entry) => Math.max(slowest, entry.max), 0);
+  // Shows the latencies of these rows. The table stays as it is until they are counted.
+  show(count, rowAt) {
+    const read = this.isComparison ? comparedLatencies : latenciesOf;
+    this.work.start(read(count, rowAt), (isDone, entries) => {
+      if (isDone) this.showEntries(entries);
+    });
+  }
+
+  showEntries(entries) {
+    this.entries = entries;
+    this.slowest = entries.reduce((slowest, entry) => Math.max(slowest, entry.max), 0);
     this.sort(this.key);
   }
 

@@ -120,17 +120,18 @@ class Page {
 
   // More rows have arrived, or the last one has.
   grown() {
-    const wasAtEnd = this.isFollowing;
     if (this.search.mustRestart) this.search.start(this.wanted);
     else this.search.continue();
-    if (wasAtEnd && this.search.isDone) this.list.showEnd();
     this.details.refresh();
     this.describe();
   }
 
   // Some or all of the rows have been searched.
   progressed(isFirst) {
-    this.list.grow(this.found.length, isFirst || this.search.isDone);
+    this.list.grow(this.found.length, isFirst);
+    if (isFirst) this.drawnAt = this.search.at;
+    else if (this.search.isDone) this.list.redraw((i) => this.rowAt(i).answer >= this.drawnAt); // now it is known
+    if (this.search.isDone && this.isFollowing) this.list.showEnd();
     if (this.mustReveal && (this.search.isDone || this.search.at > this.chosen.index)) {
       this.mustReveal = false;
       if (this.found.length) this.list.reveal(this.nearest(this.chosen.index), true);
@@ -159,9 +160,9 @@ class Page {
   }
 
   showLatencies() {
-    if (this.latencies.element.hidden) return;
-    const { rows } = this.model;
-    this.latencies.show(this.found.map((index) => rows[index]));
+    if (this.latencies.element.hidden) return this.latencies.work.stop();
+    const { found } = this;
+    this.latencies.show(found.length, (place) => this.model.rows[found[place]]);
   }
 
   drawn(first, last) {

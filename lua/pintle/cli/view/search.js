@@ -3,20 +3,29 @@
 
 const WORD = /(-(?!\d))?(?:(method|id|from|over):)?(?:"([^"]*)"|(\S+))/gi;
 const UNITS = { "µs": 1e-6, us: 1e-6, ms: 1e-3, s: 1 };
-const SLICE = 6; // milliseconds of searching between two frames, so that keys are never delayed
-const STRIDE = 256; // rows between two looks at the clock
 
 const globOf = (text) => {
   const pattern = text.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
   return new RegExp(`^${pattern}$`, "s");
 };
 
-const namesFit = (test) => (row) => test(row.method.toLowerCase()) || test(row.operation.toLowerCase());
+// A test of the method and the operation. A recording has few different names, so each is tested once.
+const namesFit = (test) => {
+  const results = new Map();
+  const fits = (name) => {
+    let result = results.get(name);
+    if (result === undefined) results.set(name, result = test(name.toLowerCase()));
+    return result;
+  };
+  return (row) => fits(row.method) || fits(row.operation);
+};
 
-const textFits = (word) => (row) => {
-  row.lower ??= row.text.toLowerCase();
-  return row.lower.includes(word) || row.method.toLowerCase().includes(word)
-    || row.operation.toLowerCase().includes(word);
+const textFits = (word) => {
+  const fitsNames = namesFit((name) => name.includes(word));
+  return (row) => {
+    row.lower ??= row.text.toLowerCase();
+    return fitsNames(row) || row.lower.includes(word);
+  };
 };
 
 // A method, or the operation that it runs.
@@ -77,9 +86,9 @@ class Search {
   constructor(model, onProgress) {
     this.model = model;
     this.onProgress = onProgress;
+    this.work = new Work();
     this.found = [];
     this.at = 0;
-    this.timer = 0;
     this.test = () => true;
   }
 
@@ -90,22 +99,28 @@ class Search {
     this.wanted = wanted;
     this.found = [];
     this.at = 0;
-    this.continue(true);
+    this.continue();
   }
 
   // Answers that come later may change whether a request matches.
   get mustRestart() { return this.wanted.kinds.size > 0 || /over:/i.test(this.wanted.query); }
 
-  continue(isFirst = false) {
-    clearTimeout(this.timer);
+  // onProgress(isFirst) is called after each slice.
+  continue() {
+    let isFirst = true;
+    this.work.start(this.steps(), () => {
+      this.onProgress(isFirst);
+      isFirst = false;
+    });
+  }
+
+  *steps() {
     const { rows } = this.model;
-    const end = performance.now() + SLICE;
-    while (!this.isDone && performance.now() < end) {
-      const last = Math.min(rows.length, this.at + STRIDE);
-      for (; this.at < last; this.at++) if (this.test(rows[this.at])) this.found.push(this.at);
+    while (this.at < rows.length) {
+      const index = this.at++;
+      if (this.test(rows[index])) this.found.push(index);
+      yield;
     }
-    if (!this.isDone) this.timer = setTimeout(() => this.continue());
-    this.onProgress(isFirst);
   }
 }
 

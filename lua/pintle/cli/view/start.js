@@ -99,6 +99,7 @@ const showLive = async () => {
   recording.finish();
   recording.isLive = false;
   page.grown();
+  page.isFollowing = false;
   find("#follow").hidden = true;
 };
 
