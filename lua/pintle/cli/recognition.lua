@@ -460,7 +460,7 @@ end
 ---@param on_entry? fun(entry: pintle.entry) default: prints to the terminal
 ---@return pintle.cli.started?, pintle.error?
 function recognition.start_plugin(args, console, on_entry)
-  local terminal = require("pintle.host.log").terminal()
+  local terminal = require("pintle.host.log").new_terminal()
   local started = { is_recognised = not args.dialect, terminal = terminal } ---@type pintle.cli.started
   local show = on_entry or terminal.entry
   local function log(entry)
