@@ -142,6 +142,11 @@ describe("ssh", function()
   end
 end)
 
+describe("srun", function()
+  local get = engines.shared "slurm"
+  describe_carrier("srun", get)
+end)
+
 describe("an engine", function()
   -- The process ends without closing anything.
   it("ends with the process of the spec", function()

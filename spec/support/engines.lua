@@ -7,6 +7,8 @@ local engines = {}
 
 function engines.sshd(options) return require("spec.support.engines.sshd").new(options) end
 
+function engines.slurm() return require("spec.support.engines.slurm").new() end
+
 -- Starts an engine for the specs of a block, and stops it after them. Returns a function that returns the engine; it
 -- skips the spec that calls it if there is no engine.
 function engines.shared(name, options)

@@ -18,9 +18,12 @@ descendants() {
   done
 }
 
-# The processes that have inherited the variable PINTLE_ENGINE, whoever their parent is.
+# The processes that have inherited the variable PINTLE_ENGINE or a directory in the folder, whoever their parent is.
 marked() {
-  grep -lzx "PINTLE_ENGINE=$folder" /proc/[0-9]*/environ 2> /dev/null | cut -d / -f 3 | grep -vx $$
+  {
+    grep -lzx "PINTLE_ENGINE=$folder" /proc/[0-9]*/environ
+    find /proc/[0-9]*/cwd -prune -lname "$folder/*" -print
+  } 2> /dev/null | cut -d / -f 3
 }
 
 kill_all() {

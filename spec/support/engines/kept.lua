@@ -21,17 +21,20 @@ function kept.new()
   return setmetatable({ path = path }, metatable)
 end
 
+-- Daemons are outside the PATH of an ordinary user.
+local PATH = os.getenv "PATH" .. ":/usr/sbin:/sbin"
+
 -- The names of the programs that are not here, as a reason to skip a spec; nil if all are here.
 function kept.lack(...)
-  local path, missing = os.getenv "PATH" .. ":/usr/sbin:/sbin", {}
+  local missing = {}
   for _, name in ipairs { ... } do
-    if not core.which(name, path) then missing[#missing + 1] = name end
+    if not core.which(name, PATH) then missing[#missing + 1] = name end
   end
   if not missing[1] then return nil end
   return table.concat(missing, ", ") .. (missing[2] and " are" or " is") .. " not installed"
 end
 
-function kept.program(name) return core.which(name, os.getenv "PATH" .. ":/usr/sbin:/sbin") end
+function kept.program(name) return core.which(name, PATH) end
 
 -- Runs a program to its end. Returns whether it succeeded, and its output.
 function kept.run(command, options)
@@ -79,7 +82,7 @@ local ORPHAN = 'exec 3<&0; "$0" "$@" <&3 3<&- &'
 function methods:start(command, is_ready, seconds)
   self.keeper = assert(core.spawn {
     command = { "sh", "-c", ORPHAN, "spec/support/engines/keeper.sh", self.path, table.unpack(command) },
-    group = "session",
+    env = { PATH = PATH }, group = "session",
   })
   assert(self.keeper:wait(children.patience) == 0, "no keeper")
   local value = kept.wait_for(is_ready, seconds)
