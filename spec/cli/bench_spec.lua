@@ -137,7 +137,7 @@ describe("pintle bench", function()
 end)
 
 describe("the histogram", function()
-  local histogram = require("pintle.cli.bench").histogram
+  local histogram = require("pintle.cli.latency").histogram
 
   it("has steps of 1, 2 and 5, and no empty bars at its ends", function()
     assert.same({}, histogram {})

@@ -3,8 +3,8 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local folders = require "spec.support.folder"
-local prompts = require "pintle.cli.run.prompt"
-local is_secret = require("pintle.cli.run.words").is_secret
+local histories = require "pintle.cli.run.history"
+local is_secret = histories.is_secret
 local lfs = require "lfs"
 
 children.leave_nothing()
@@ -19,14 +19,14 @@ describe("the history of the prompt", function()
   it("is in a file and a folder that only the owner can read", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/a/b/history"
-    local history = prompts.new_history(path)
+    local history = histories.new(path)
     assert.same({}, history.lines)
     history:keep "one"
     history:keep "two ü"
     assert.same({ "one", "two ü" }, lines_of(path))
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
     assert.equal("rwx------", lfs.attributes(folder.path .. "/a/b", "permissions"))
-    assert.same({ "one", "two ü" }, prompts.new_history(path).lines)
+    assert.same({ "one", "two ü" }, histories.new(path).lines)
   end)
 
   it("sets the permissions before it writes", function()
@@ -34,7 +34,7 @@ describe("the history of the prompt", function()
     local path = folder.path .. "/history"
     cli.write(path, "one\n")
     assert(os.execute("chmod 644 " .. path))
-    prompts.new_history(path):keep "two"
+    histories.new(path):keep "two"
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
     assert.same({ "one", "two" }, lines_of(path))
   end)
@@ -42,21 +42,21 @@ describe("the history of the prompt", function()
   it("drops repeated lines and those with control characters", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
-    local history = prompts.new_history(path)
+    local history = histories.new(path)
     for _, line in ipairs { "one", "one", "a\27[31m", "\xFF", ("x"):rep(5000), "two" } do history:keep(line) end
     assert.same({ "one", "two" }, lines_of(path))
     cli.write(path, "one\na\27[31m\n\xFF\ntwo\n")
-    assert.same({ "one", "two" }, prompts.new_history(path).lines)
+    assert.same({ "one", "two" }, histories.new(path).lines)
   end)
 
   it("is shared by prompts that run at the same time", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
-    local one, other = prompts.new_history(path), prompts.new_history(path)
+    local one, other = histories.new(path), histories.new(path)
     one:keep "a"
     other:keep "b"
     one:keep "c"
-    assert.same({ "a", "b", "c" }, prompts.new_history(path).lines)
+    assert.same({ "a", "b", "c" }, histories.new(path).lines)
   end)
 
   it("is limited in length", function()
@@ -65,21 +65,21 @@ describe("the history of the prompt", function()
     local text = {}
     for i = 1, 2001 do text[i] = "line " .. i end
     cli.write(path, table.concat(text, "\n") .. "\n")
-    local history = prompts.new_history(path)
+    local history = histories.new(path)
     assert.same({ 1000, "line 1002", "line 2001" }, { #history.lines, history.lines[1], history.lines[1000] })
     assert.same(history.lines, lines_of(path))
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
     cli.write(path, ("x"):rep(4000, "\n") .. "\n" .. (("y"):rep(4000) .. "\n"):rep(600))
-    prompts.new_history(path)
+    histories.new(path)
     assert.is_true(lfs.attributes(path, "size") <= 1 << 20)
     assert.is_nil(lfs.attributes(path .. ".new"))
   end)
 
   it("is not saved if there is no place for it", function()
-    local history = prompts.new_history "/dev/null/nowhere/history"
+    local history = histories.new "/dev/null/nowhere/history"
     history:keep "one"
     assert.same({}, history.lines)
-    prompts.new_history(nil):keep "one"
+    histories.new(nil):keep "one"
   end)
 
   it("leaves a path alone that is not a regular file", function()
@@ -87,7 +87,7 @@ describe("the history of the prompt", function()
     local path = folder.path .. "/history"
     assert(os.execute("mkfifo -m 644 " .. path))
     local begun = core.now()
-    local history = prompts.new_history(path)
+    local history = histories.new(path)
     history:keep "one" -- to open it would be to wait for a reader
     assert.is_true(core.now() - begun < children.patience)
     assert.equal("rw-r--r--", lfs.attributes(path, "permissions"))
@@ -97,7 +97,7 @@ describe("the history of the prompt", function()
     local function path_with(env)
       local given = { PINTLE_HISTORY = false, XDG_STATE_HOME = false, HOME = "/home/ada" }
       for name, value in pairs(env) do given[name] = value end
-      local code = [[io.write(tostring(require "pintle.cli.run.prompt".history_path()))]]
+      local code = [[io.write(tostring(require "pintle.cli.run.history".path()))]]
       return (children.run { command = children.lua(code), env = given })
     end
     assert.equal("/home/ada/.local/state/pintle/history", path_with {})
@@ -129,7 +129,7 @@ end)
 
 describe("a search", function()
   it("finds the newest matching line, then older ones", function()
-    local search = prompts.new_search { "tea one", "milk", "tea two", "tea two", "sugar" }
+    local search = histories.new_search { "tea one", "milk", "tea two", "tea two", "sugar" }
     assert.is_nil(search:found())
     search:type "t"
     assert.equal("tea two", search:found())

@@ -3,9 +3,9 @@ local children = require "spec.support.children"
 local cli = require "spec.support.cli"
 local connect = require "pintle.connect"
 local core = require "pintle.core"
-local differences = require("pintle.cli.replay.player").differences
+local differences = require("pintle.cli.json_values").differences
 local hosts = require "pintle.host"
-local json_text = require "pintle.cli.json_text"
+local json_values = require "pintle.cli.json_values"
 
 local json = core.json
 local nothing_left, path
@@ -272,17 +272,19 @@ describe("positions in JSON text", function()
   it("are found past strings and containers", function()
     local text = ' { "a\\"b" : "}{\\\\" , "id":[ {"id":1} , "]"], "x":-1.5e3,"\\u0069d" : true } '
     local function member(name)
-      local first, last = json_text.member(text, name)
+      local first, last = json_values.find_member(text, name)
       return first and text:sub(first, last)
     end
     assert.same({ '"}{\\\\"', "true", "-1.5e3" }, { member 'a"b', member "id", member "x" })
     assert.is_nil(member "y")
-    assert.is_nil(json_text.member("{}", "y"))
-    for _, value in ipairs { "1", "null", '"a"', '["y"]', " [{}]" } do assert.is_nil(json_text.member(value, "y")) end
+    assert.is_nil(json_values.find_member("{}", "y"))
+    for _, value in ipairs { "1", "null", '"a"', '["y"]', " [{}]" } do
+      assert.is_nil(json_values.find_member(value, "y"))
+    end
     assert.equal(' { "a\\"b" : "}{\\\\" , "id":[ {"id":1} , "]"], "x":0,"\\u0069d" : true } ',
-      json_text.replace(text, "x", "0"))
-    assert.same({ "1", '"a,b"', "[2,3]", "{}", "null" }, json_text.elements ' [1 ,"a,b",[2,3], {} ,null ]')
-    assert.same({}, json_text.elements "[]")
-    assert.is_nil(json_text.elements "{}")
+      json_values.replace_member(text, "x", "0"))
+    assert.same({ "1", '"a,b"', "[2,3]", "{}", "null" }, json_values.split_elements ' [1 ,"a,b",[2,3], {} ,null ]')
+    assert.same({}, json_values.split_elements "[]")
+    assert.is_nil(json_values.split_elements "{}")
   end)
 end)

@@ -4,9 +4,9 @@ local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local new_editor = require("pintle.cli.run.prompt").new_editor
 local folders = require "spec.support.folder"
-local new_keys = require("pintle.cli.run.terminal").keys
+local new_keys = require("pintle.cli.run.prompt").keys
 local lfs = require "lfs"
-local split = require("pintle.cli.run.words").split
+local split = require("pintle.cli.run.commands").split_line
 local terminals = require "spec.support.terminal"
 
 children.leave_nothing()

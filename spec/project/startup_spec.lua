@@ -100,6 +100,16 @@ describe("the source that is parsed", function()
       GREETER, EXECUTE)
   end)
 
+  it("by the command for one subcommand, without the others", function()
+    assert_parsed(96000, "pintle.cli.call pintle.cli.new pintle.cli.completion pintle.dialect",
+      { "bin/pintle", "version" })
+  end)
+
+  it("by the command until it has described a plugin", function()
+    assert_parsed(535000, "pintle.cli.call pintle.cli.check pintle.cli.new pintle.cli.recording pintle.cli.run",
+      { "bin/pintle", "inspect", "-d", "gevals", "lua5.4", "spec/support/plugins/greeter.lua" })
+  end)
+
   it("by a host until it has executed an operation", function()
     assert_parsed(352700, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
       { "-e", HOST .. SAY_SO })

@@ -9,7 +9,6 @@ local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local latency = lazy "pintle.cli.latency"
 local recognition = lazy "pintle.cli.recognition"
-local suggestions = lazy "pintle.cli.suggestion"
 local tasks = lazy "pintle.task"
 
 local CALLS = 1000 -- default of --calls
@@ -44,7 +43,7 @@ end
 
 local function invalid(message) return nil, errors.new("invalid", message) end
 
-local function check_args(args)
+local function check_bench_arguments(args)
   local ok, err = options.check_target(args)
   if not ok then return nil, err end
   if args.in_flight < 1 or args.in_flight > MAX_IN_FLIGHT then
@@ -55,7 +54,7 @@ local function check_args(args)
 end
 
 -- A call fails with an error; an operation may also report a failure.
-local function caller_of(args, plugin)
+local function new_caller(args, plugin)
   local timing = { timeout = args.timeout }
   if args.method then
     return function()
@@ -69,7 +68,7 @@ local function caller_of(args, plugin)
   return function()
     local outcome, problem = plugin:execute(args.operation, given, timing)
     if not outcome then
-      problem.message = suggestions.for_operation(problem, plugin.manifest, args.operation, given)
+      problem.message = options.suggest_for_operation(problem, plugin.manifest, args.operation, given)
       return false, problem, problem.kind
     end
     return outcome.success, outcome.error or outcome.message
@@ -92,7 +91,7 @@ end
 ---@field problems { message: string, count: integer }[] the errors, each once, in the order of their first occurrence
 ---@field ended? pintle.error the error that ended the measurement early
 
-local function note_problem(measured, message)
+local function count_problem(measured, message)
   measured.errors = measured.errors + 1
   local known = measured.problems[message]
   if known then known.count = known.count + 1 return end
@@ -114,7 +113,7 @@ local function call_repeatedly(call, measured, may_begin)
       return
     end
     measured.times[#measured.times + 1] = now() - began
-    if not ok then note_problem(measured, tostring(problem)) end
+    if not ok then count_problem(measured, tostring(problem)) end
   end
 end
 
@@ -144,34 +143,6 @@ end
 
 -- {====== Results ======
 
-local STEPS = { 1, 2, 5 }
-local FIRST_POWER = -9 -- power of ten of the first bound, in seconds
-
----@class pintle.cli.bench.bar
----@field upto number upper bound in seconds
----@field count integer
-
--- The n-th bound, as the number closest to its decimal notation.
-local function bound_of_bar(n)
-  local power = FIRST_POWER + (n - 1) // #STEPS
-  return tonumber(("%de%d"):format(STEPS[(n - 1) % #STEPS + 1], power))
-end
-
----@param sorted number[] seconds
----@return pintle.cli.bench.bar[] bars without the empty ones at both ends
-function bench.histogram(sorted)
-  local bars, n = {}, 1
-  for _, seconds in ipairs(sorted) do
-    while seconds > bound_of_bar(n) do
-      n = n + 1
-      if #bars > 0 then bars[#bars + 1] = { upto = bound_of_bar(n), count = 0 } end
-    end
-    if #bars == 0 then bars[1] = { upto = bound_of_bar(n), count = 0 } end
-    bars[#bars].count = bars[#bars].count + 1
-  end
-  return bars
-end
-
 local BAR = 50 -- columns of the longest bar
 
 ---@class pintle.cli.bench.summary
@@ -187,10 +158,10 @@ local BAR = 50 -- columns of the longest bar
 ---@field p90? number
 ---@field p99? number
 ---@field max? number
----@field histogram pintle.cli.bench.bar[]
+---@field histogram pintle.cli.latency.bar[]
 ---@field problems { message: string, count: integer }[]
 
-local MEMBERS = {
+local SUMMARY_MEMBERS = {
   "what", "dialect", "in_flight", "calls", "errors", "seconds", "rate", "min", "median", "p90", "p99", "max",
   "histogram", "problems",
 }
@@ -198,16 +169,17 @@ local MEMBERS = {
 ---@param measured pintle.cli.bench.measured
 ---@param about { what: string, dialect: string, in_flight: integer }
 ---@return pintle.cli.bench.summary
-local function summarise(measured, about)
+local function summarise_calls(measured, about)
   local sorted = measured.times
   table.sort(sorted)
   return setmetatable({
     what = about.what, dialect = about.dialect, in_flight = about.in_flight, calls = #sorted,
     errors = measured.errors, seconds = measured.seconds, rate = #sorted / measured.seconds, min = sorted[1],
     median = #sorted > 0 and latency.median(sorted) or nil, p90 = latency.percentile(sorted, 0.9),
-    p99 = latency.percentile(sorted, 0.99), max = sorted[#sorted], histogram = core.json.array(bench.histogram(sorted)),
+    p99 = latency.percentile(sorted, 0.99), max = sorted[#sorted],
+    histogram = core.json.array(latency.histogram(sorted)),
     problems = core.json.array(table.move(measured.problems, 1, #measured.problems, 1, {})),
-  }, core.json.order(MEMBERS))
+  }, core.json.order(SUMMARY_MEMBERS))
 end
 
 -- {====== Results as text ======
@@ -254,8 +226,8 @@ end
 
 -- {====== Running ======
 
-local function measure(args, started)
-  local call, err = caller_of(args, started.plugin)
+local function warm_up_and_measure(args, started)
+  local call, err = new_caller(args, started.plugin)
   if not call then return nil, err end
   local warm_up = measure_calls(call, { calls = args.warm_up, in_flight = args.in_flight })
   if warm_up.ended then return nil, warm_up.ended end
@@ -265,7 +237,7 @@ end
 
 local function report_measured(measured, args, dialect, console)
   local about = { what = args.operation or args.method, dialect = dialect, in_flight = args.in_flight }
-  local summary = summarise(measured, about)
+  local summary = summarise_calls(measured, about)
   if args.json then console:json(summary) else show_summary(summary, console) end
 end
 
@@ -273,14 +245,14 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function bench.run(args, console)
-  local ok, wrong = check_args(args)
+  local ok, wrong = check_bench_arguments(args)
   if not ok then return nil, wrong end
   local started
   local signal, measured, err = status.run_interruptible(function()
     local problem
     started, problem = recognition.start_plugin(args, console)
     if not started then return nil, problem end
-    return measure(args, started)
+    return warm_up_and_measure(args, started)
   end)
   if started then started.plugin:stop() end
   if measured then report_measured(measured, args, started.dialect, console) end

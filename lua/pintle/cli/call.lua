@@ -4,10 +4,8 @@ local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local attachments = lazy "pintle.cli.attachment"
-local display = lazy "pintle.cli.display"
+local outcomes = lazy "pintle.cli.outcome"
 local recognition = lazy "pintle.cli.recognition"
-local suggestions = lazy "pintle.cli.suggestion"
 
 local call = { name = "call", summary = "Run one operation of a plugin, or call any method.", takes_command = "first" }
 
@@ -35,14 +33,14 @@ end
 ---@field result any of a method
 
 -- With `-o -`, stdout is for the saved content.
-local function console_for(args, console)
+local function result_console(args, console)
   if args.output ~= "-" then return console end
   return setmetatable({ out = console.err }, { __index = console })
 end
 
-local function on_part(work, part)
+local function take_part(work, part)
   if work.args.json or work.args.output then work.parts[#work.parts + 1] = part end
-  if not work.args.json then display.show_part(part, work.console) end
+  if not work.args.json then outcomes.show_part(part, work.console) end
 end
 
 local function progress_listener(started, args)
@@ -59,10 +57,10 @@ local function execute_operation(started, work)
   if not given then return nil, err end
   work.outcome, err = started.plugin:execute(args.operation, given, {
     timeout = args.timeout,
-    on_part = function(part) on_part(work, part) end,
+    on_part = function(part) take_part(work, part) end,
     on_progress = progress_listener(started, args),
   })
-  if err then err.message = suggestions.for_operation(err, manifest, args.operation, given) end
+  if err then err.message = options.suggest_for_operation(err, manifest, args.operation, given) end
   return work.outcome ~= nil, err
 end
 
@@ -75,7 +73,7 @@ local function call_method(started, work)
 end
 
 -- Returns whether the call was answered, and the error if it was not.
-local function perform(started, work)
+local function perform_call(started, work)
   local ok, err = (work.args.method and call_method or execute_operation)(started, work)
   started.terminal.clear()
   return ok, err
@@ -86,32 +84,32 @@ end
 -- {====== The result ======
 
 -- A result of a method is printed as JSON.
-local function show(work)
+local function show_result(work)
   local args, console = work.args, work.console
   if args.method then
-    console:json(args.json and work.result or (attachments.extract(work.result)))
+    console:json(args.json and work.result or (outcomes.extract_attachments(work.result)))
   elseif args.json then
-    console:json(display.outcome_value(work.outcome, work.parts))
+    console:json(outcomes.outcome_value(work.outcome, work.parts))
   else
-    display.show_outcome(work.outcome, args.operation, console)
+    outcomes.show_outcome(work.outcome, args.operation, console)
   end
 end
 
-local function save(work, console)
+local function save_result(work, console)
   local args = work.args
   if not args.output then return true end
-  local list = args.method and display.attachments_of_result(work.result)
-    or display.attachments(work.outcome, work.parts)
-  return attachments.save(list, args.output, console)
+  local list = args.method and outcomes.attachments_of_result(work.result)
+    or outcomes.attachments(work.outcome, work.parts)
+  return outcomes.save_attachments(list, args.output, console)
 end
 
-local function report(ok, err, work, console)
+local function report_result(ok, err, work, console)
   if not ok then
-    if work.args.json then work.console:json(display.error_value(err)) end
+    if work.args.json then work.console:json(outcomes.error_value(err)) end
     return nil, err
   end
-  show(work)
-  ok, err = save(work, console)
+  show_result(work)
+  ok, err = save_result(work, console)
   if not ok then return nil, err end
   return (not work.outcome or work.outcome.success) and status.DONE or status.FAILED
 end
@@ -125,12 +123,12 @@ function call.run(args, console)
   local ok, wrong = options.check_target(args)
   if not ok then return nil, wrong end
   local started
-  local work = { args = args, console = console_for(args, console), parts = {} } ---@type pintle.cli.call.work
+  local work = { args = args, console = result_console(args, console), parts = {} } ---@type pintle.cli.call.work
   local signal, is_answered, err = status.run_interruptible(function()
     local problem
     started, problem = recognition.start_plugin(args, console)
     if not started then return nil, problem end
-    return perform(started, work)
+    return perform_call(started, work)
   end)
   if started then
     if err then started.name_in(err) end
@@ -140,7 +138,7 @@ function call.run(args, console)
     console:warn(("interrupted: %s was cancelled"):format(args.operation or args.method))
     return status.of_signal(signal)
   end
-  return report(is_answered, err, work, console)
+  return report_result(is_answered, err, work, console)
 end
 
 return call

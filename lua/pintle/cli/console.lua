@@ -1,8 +1,8 @@
--- Output of the command: results on stdout, everything else on stderr; colours for terminals; text in columns.
+-- Output of the command: results on stdout, everything else on stderr; colours for terminals; the width of text, its
+-- wrapping, and text in columns.
 
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
-local texts = require "pintle.cli.text"
 
 local core = lazy "pintle.core"
 
@@ -21,8 +21,10 @@ local metatable = { __name = "pintle.cli.console", __index = methods }
 
 local console = {}
 
--- Text with its control characters replaced, except line ends and tabs.
-local function harmless(text) return errors.harmless(text, "\n\t") end
+---Makes text safe to print on a terminal: replaces its control characters, except line ends and tabs.
+---@param text string
+---@return string
+function console.harmless(text) return errors.harmless(text, "\n\t") end
 
 ---Makes text safe to print as part of one line on a terminal.
 ---@param text string
@@ -51,11 +53,11 @@ end
 
 ---Prints text that comes from a plugin or a recording: unchanged for programs, without control sequences on a terminal.
 ---@param text string
-function methods:print_foreign(text) self:print(self.is_terminal and harmless(text) or text) end
+function methods:print_foreign(text) self:print(self.is_terminal and console.harmless(text) or text) end
 
 ---Prints an error or a remark on stderr.
 ---@param message string
-function methods:warn(message) self.err:write("pintle: ", harmless(message), "\n") end
+function methods:warn(message) self.err:write("pintle: ", console.harmless(message), "\n") end
 
 ---Explains on a terminal why nothing happens: the command waits for a host.
 ---@param input pintle.fd
@@ -67,7 +69,7 @@ end
 
 ---Prints a line of a plugin's stderr: unchanged for programs, without control sequences on a terminal.
 ---@param line string
-function methods:print_stderr(line) self.err:write(core.isatty(2) and harmless(line) or line, "\n") end
+function methods:print_stderr(line) self.err:write(core.isatty(2) and console.harmless(line) or line, "\n") end
 
 ---Prints a value as indented JSON.
 ---@param value any
@@ -95,7 +97,7 @@ end
 ---@return integer? columns width of the terminal; nil if stdout is not a terminal
 function methods:columns() return self.is_terminal and core.columns(1) or nil end
 
-local function append_to(name, places)
+local function with_fallback(name, places)
   return (os.getenv(name .. "_5_4") or os.getenv(name) or ";;") .. ";" .. places
 end
 
@@ -105,8 +107,8 @@ function methods:plugin_environment()
   local root = self.checkout
   if not root then return nil end
   return {
-    LUA_PATH_5_4 = append_to("LUA_PATH", ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root)),
-    LUA_CPATH_5_4 = append_to("LUA_CPATH", root .. "/build/?.so"),
+    LUA_PATH_5_4 = with_fallback("LUA_PATH", ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root)),
+    LUA_CPATH_5_4 = with_fallback("LUA_CPATH", root .. "/build/?.so"),
   }
 end
 
@@ -121,26 +123,137 @@ function console.new(checkout)
   }, metatable)
 end
 
+-- {====== The width of text ======
+
+-- Columns of characters: two for wide East Asian characters and emoji, none for combining marks. The ranges are whole
+-- blocks of Unicode, which is as exact as terminals agree.
+local ZERO_COLUMNS = {
+  { 0x0300, 0x036F }, { 0x0483, 0x0489 }, { 0x0591, 0x05BD }, { 0x0610, 0x061A }, { 0x064B, 0x065F },
+  { 0x1AB0, 0x1AFF }, { 0x1DC0, 0x1DFF }, { 0x200B, 0x200F }, { 0x20D0, 0x20FF }, { 0xFE00, 0xFE0F },
+  { 0xFE20, 0xFE2F }, { 0xE0100, 0xE01EF },
+}
+local TWO_COLUMNS = {
+  { 0x1100, 0x115F }, { 0x2E80, 0x303E }, { 0x3041, 0x4DBF }, { 0x4E00, 0xA4CF }, { 0xA960, 0xA97F },
+  { 0xAC00, 0xD7A3 }, { 0xF900, 0xFAFF }, { 0xFE30, 0xFE6F }, { 0xFF01, 0xFF60 }, { 0xFFE0, 0xFFE6 },
+  { 0x1F300, 0x1F64F }, { 0x1F680, 0x1F6FF }, { 0x1F900, 0x1F9FF }, { 0x1FA70, 0x1FAFF }, { 0x20000, 0x3FFFD },
+}
+
+local function is_in_ranges(ranges, code)
+  for _, range in ipairs(ranges) do
+    if code < range[1] then return false end
+    if code <= range[2] then return true end
+  end
+  return false
+end
+
+local function columns_of_code(code)
+  if code < 0x0300 then return 1 end
+  return is_in_ranges(TWO_COLUMNS, code) and 2 or is_in_ranges(ZERO_COLUMNS, code) and 0 or 1
+end
+
+---@param line string
+---@return integer columns
+function console.text_width(line)
+  if not utf8.len(line) then return #line end
+  local columns = 0
+  for _, code in utf8.codes(line) do columns = columns + columns_of_code(code) end
+  return columns
+end
+
+---The longest beginning of a line that fits; the line is valid UTF-8.
+---@param line string
+---@param columns integer
+---@return string
+function console.first_columns(line, columns)
+  for at, code in utf8.codes(line) do
+    columns = columns - columns_of_code(code)
+    if columns < 0 then return line:sub(1, at - 1) end
+  end
+  return line
+end
+
+---The longest end of a line that fits; the line is valid UTF-8.
+---@param line string
+---@param columns integer
+---@return string
+function console.last_columns(line, columns)
+  local over = console.text_width(line) - columns
+  if over <= 0 then return line end
+  for at, code in utf8.codes(line) do
+    if over <= 0 and columns_of_code(code) > 0 then return line:sub(at) end
+    over = over - columns_of_code(code)
+  end
+  return ""
+end
+
+-- }======
+
+-- {====== Wrapping ======
+
+-- Splits a word that is wider than a line. Words of ASCII alone, such as an address, stay whole.
+local function add_word(words, word, columns)
+  while word:find "[\x80-\xFF]" and utf8.len(word) and console.text_width(word) > columns do
+    local piece = console.first_columns(word, columns)
+    if piece == "" then break end
+    words[#words + 1] = piece
+    word = word:sub(#piece + 1)
+  end
+  words[#words + 1] = word
+end
+
+local function wrap_line(lines, line, columns)
+  local indent = line:match "^ *":sub(1, columns // 2)
+  local hanging = indent .. (" "):rep(#(line:match "^ *([-*+] +)" or line:match "^ *(%d+[.)] +)" or ""))
+  local room, words = columns - #hanging, {}
+  for word in line:gmatch "%S+" do add_word(words, word, room) end
+  local current = words[1] and indent .. table.remove(words, 1) or ""
+  local width = console.text_width(current)
+  for _, word in ipairs(words) do
+    local more = console.text_width(word)
+    if width + 1 + more > columns then
+      lines[#lines + 1] = current
+      current, width = hanging .. word, #hanging + more
+    else
+      current, width = current .. " " .. word, width + 1 + more
+    end
+  end
+  lines[#lines + 1] = current
+end
+
+---Wraps text at spaces. Line ends and indentation stay; the text of a list item stays right of its mark.
+---@param given string
+---@param columns integer
+---@return string[] lines
+function console.wrap_text(given, columns)
+  local lines = {}
+  for line in (given:gsub("%s+$", "") .. "\n"):gmatch "([^\n]*)\n" do
+    wrap_line(lines, line:gsub("[\t\r]", " "), math.max(columns, 1))
+  end
+  return lines
+end
+
+-- }======
+
 -- {====== Text in columns ======
 
 local GAP = "  "
 
-local function widths_of(rows)
+local function column_widths(rows)
   local widths = {}
   for _, row in ipairs(rows) do
-    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, texts.width(cell)) end
+    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, console.text_width(cell)) end
   end
   return widths
 end
 
-local function pad(cell, columns, is_right)
-  local space = (" "):rep(columns - texts.width(cell))
+local function pad_cell(cell, columns, is_right)
+  local space = (" "):rep(columns - console.text_width(cell))
   return is_right and space .. cell or cell .. space
 end
 
 local function format_row(row, widths, right)
   local cells = {}
-  for i, cell in ipairs(row) do cells[i] = pad(cell, widths[i], right[i]) end
+  for i, cell in ipairs(row) do cells[i] = pad_cell(cell, widths[i], right[i]) end
   return (table.concat(cells, GAP):gsub("%s+$", ""))
 end
 
@@ -150,7 +263,7 @@ end
 ---@return string[] lines the heads first
 function console.table_lines(heads, rows, right)
   local all = table.move(rows, 1, #rows, 2, { heads })
-  local widths, lines = widths_of(all), {}
+  local widths, lines = column_widths(all), {}
   for i, row in ipairs(all) do lines[i] = format_row(row, widths, right or {}) end
   return lines
 end

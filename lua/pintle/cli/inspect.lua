@@ -1,12 +1,12 @@
 -- pintle inspect: shows what a plugin can do, as a page, as JSON, or as the names of its operations.
 
+local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local catalogue = lazy "pintle.cli.catalogue"
-local display = lazy "pintle.cli.display"
-local pages = lazy "pintle.cli.page"
+local json_values = lazy "pintle.cli.json_values"
+local pages = lazy "pintle.cli.plugin_page"
 local recognition = lazy "pintle.cli.recognition"
 
 local inspect = { name = "inspect", summary = "Show what a plugin can do: its operations, resources and prompts.",
@@ -20,6 +20,43 @@ function inspect.define(parser)
     parser:flag("--names", "Print only the operations, one a line, with their parameters."))
   options.define_starting(parser, "warn")
 end
+
+-- {====== The page as JSON ======
+
+local OPERATION = json.order { "name", "description", "params", "requires", "problem" }
+local MANIFEST = json.order {
+  "name", "version", "description", "dialect", "requires", "capabilities", "is_open", "operations", "resources",
+  "resource_templates", "prompts", "warnings", "raw_manifest",
+}
+
+local function operation_value(operation)
+  local order = require "pintle.manifest.order"
+  return setmetatable({
+    name = operation.name, description = operation.description, params = order(operation.params),
+    requires = json.array(operation.requires), problem = operation.problem,
+  }, OPERATION)
+end
+
+local function list_or_nil(list) return #list > 0 and json.array(list) or nil end
+
+---@param manifest pintle.manifest
+---@param raw any the manifest as it was received
+---@param dialect string
+---@param offered pintle.cli.catalogue
+---@return table
+local function manifest_value(manifest, raw, dialect, offered)
+  local operations, capabilities = json.array(), json.array(json_values.sorted_names(manifest.capabilities))
+  for i, name in ipairs(manifest.names) do operations[i] = operation_value(manifest.operations[name]) end
+  return setmetatable({
+    name = manifest.name, version = manifest.version, description = manifest.description, dialect = dialect,
+    requires = json.array(manifest.requires), capabilities = capabilities,
+    is_open = manifest.is_open or false, operations = operations, resources = list_or_nil(offered.resources),
+    resource_templates = list_or_nil(offered.templates), prompts = list_or_nil(offered.prompts),
+    warnings = json.array(manifest.warnings), raw_manifest = raw,
+  }, MANIFEST)
+end
+
+-- }======
 
 local function show_page(started, offered, console)
   local plugin, sheet = started.plugin, pages.new(console)
@@ -43,31 +80,31 @@ local function print_names(manifest, console)
   end
 end
 
-local function show(args, started, offered, console)
+local function show_plugin(args, started, offered, console)
   local plugin = started.plugin
   if args.names then
     print_names(plugin.manifest, console)
   elseif args.json then
-    console:json(display.manifest_value(plugin.manifest, plugin.raw_manifest, started.dialect, offered))
+    console:json(manifest_value(plugin.manifest, plugin.raw_manifest, started.dialect, offered))
   else
     show_page(started, offered, console)
   end
 end
 
 -- Starts the plugin, and reads what it offers besides operations.
-local function start(args, console)
+local function start_and_read(args, console)
   local started, err = recognition.start_plugin(args, console)
   if not started or args.names then return started, nil, err end
   local function report(message) console:warn(message) end
-  return started, catalogue.read(started.plugin, started.dialect, report), nil
+  return started, pages.read_catalogue(started.plugin, started.dialect, report), nil
 end
 
 ---@param args table
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function inspect.run(args, console)
-  local signal, started, offered, err = status.run_interruptible(function() return start(args, console) end)
-  if started and not signal then show(args, started, offered, console) end
+  local signal, started, offered, err = status.run_interruptible(function() return start_and_read(args, console) end)
+  if started and not signal then show_plugin(args, started, offered, console) end
   if started then started.plugin:stop() end
   if signal then return status.of_signal(signal) end
   if not started then return nil, err end

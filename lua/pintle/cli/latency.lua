@@ -1,4 +1,4 @@
--- How long answers take, by method and by the side that was asked.
+-- How long answers take: percentiles, histograms, and summaries by method and by the side that was asked.
 
 local consoles = require "pintle.cli.console"
 local json = require("pintle.core").json
@@ -47,7 +47,39 @@ function latency.median(sorted)
   return (sorted[middle] + sorted[middle + 1]) / 2
 end
 
-local function summarise(entry)
+-- {====== Histograms ======
+
+local BAR_STEPS = { 1, 2, 5 }
+local FIRST_BAR_POWER = -9 -- power of ten of the first bound, in seconds
+
+---@class pintle.cli.latency.bar
+---@field upto number upper bound in seconds
+---@field count integer
+
+-- The n-th bound, as the number closest to its decimal notation.
+local function bound_of_bar(n)
+  local power = FIRST_BAR_POWER + (n - 1) // #BAR_STEPS
+  return tonumber(("%de%d"):format(BAR_STEPS[(n - 1) % #BAR_STEPS + 1], power))
+end
+
+---@param sorted number[] seconds
+---@return pintle.cli.latency.bar[] bars without the empty ones at both ends
+function latency.histogram(sorted)
+  local bars, n = {}, 1
+  for _, seconds in ipairs(sorted) do
+    while seconds > bound_of_bar(n) do
+      n = n + 1
+      if #bars > 0 then bars[#bars + 1] = { upto = bound_of_bar(n), count = 0 } end
+    end
+    if #bars == 0 then bars[1] = { upto = bound_of_bar(n), count = 0 } end
+    bars[#bars].count = bars[#bars].count + 1
+  end
+  return bars
+end
+
+-- }======
+
+local function summarise_method(entry)
   local sorted = table.move(entry.times, 1, #entry.times, 1, {})
   table.sort(sorted)
   return {
@@ -59,7 +91,7 @@ end
 ---@return pintle.cli.latencies[] sorted by method
 function methods:summaries()
   local list = {}
-  for _, entry in pairs(self.entries) do list[#list + 1] = summarise(entry) end
+  for _, entry in pairs(self.entries) do list[#list + 1] = summarise_method(entry) end
   table.sort(list, function(a, b)
     if a.method ~= b.method then return a.method < b.method end
     return a.asked > b.asked

@@ -1,12 +1,16 @@
--- The pintle command: parses the command line, runs the subcommand and returns its exit status.
+-- The pintle command: parses the command line, runs the subcommand and returns its exit status. The subcommands `help`
+-- and `version` are here, too.
 
 local consoles = require "pintle.cli.console"
 local errors = require "pintle.error"
 local lazy = require "pintle.lazy"
 local status = require "pintle.cli.status"
 
+local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
-local suggestions = lazy "pintle.cli.suggestion"
+local lfs = lazy "lfs"
+local manifests = lazy "pintle.manifest"
+local options = lazy "pintle.cli.options"
 
 ---A subcommand, in the module pintle.cli.NAME.
 ---@class pintle.cli.command
@@ -28,17 +32,12 @@ main.GROUPS = {
   { "Look after pintle", "doctor", "completion", "manual", "help", "version" },
 }
 
----@type pintle.cli.command
-local version = { name = "version", summary = "Print the version.", define = function() end }
-
-function version.run(_, console)
-  console:print("pintle " .. require "pintle.version")
-  return status.DONE
-end
-
 -- {====== The parser ======
 
-local function load_command(name) return name == "version" and version or require("pintle.cli." .. name) end
+-- Subcommands of this file; each of the others has a file of its own.
+local HERE = {} ---@type table<string, pintle.cli.command>
+
+local function load_command(name) return HERE[name] or require("pintle.cli." .. name) end
 
 local function raise_usage_error(parser, message)
   local command = parser._parent and " " .. parser._name or ""
@@ -70,6 +69,19 @@ local function name_options(parser)
   end
 end
 
+local function command_names()
+  local names = {}
+  for _, group in ipairs(main.GROUPS) do table.move(group, 2, #group, #names + 1, names) end
+  return names
+end
+
+local function is_command(word)
+  for _, name in ipairs(command_names()) do
+    if name == word then return true end
+  end
+  return false
+end
+
 local function add_command(parser, command)
   local sub = parser:command(command.name, command.summary)
   command.define(sub)
@@ -78,22 +90,21 @@ local function add_command(parser, command)
   return sub
 end
 
----The parser of the whole command line; also used to generate completions and the manual page.
+---The parser of the whole command line, or of one subcommand: a program that runs one needs no other. Also used to
+---generate completions and the manual page.
+---@param only? string name of the subcommand (default: all)
 ---@return table parser, table<string, pintle.cli.command> commands, table<string, table> parsers by name
-function main.parser()
+function main.parser(only)
   local parser = require "argparse"("pintle", "Inspects, calls, tests and traces plugins.")
   parser:usage "Usage: pintle COMMAND [OPTIONS] [ARGUMENTS]"
   parser:help_max_width(80):command_target "name"
-  parser:flag("--version", "Print the version and exit.") -- both are replaced by the subcommand (`read_words`)
+  parser:flag("--version", "Print the version and exit.") -- both are replaced by the subcommand (`subcommand_words`)
   parser.error = raise_usage_error
   local commands, parsers = {}, {}
-  for _, group in ipairs(main.GROUPS) do
-    for i = 2, #group do
-      local name = group[i]
-      commands[name] = load_command(name)
-      parsers[name] = add_command(parser, commands[name])
-      parsers[name].error = raise_usage_error
-    end
+  for _, name in ipairs(only and { only } or command_names()) do
+    commands[name] = load_command(name)
+    parsers[name] = add_command(parser, commands[name])
+    parsers[name].error = raise_usage_error
   end
   return parser, commands, parsers
 end
@@ -154,6 +165,44 @@ local function split_words(parser, list, has_more)
   return own, command
 end
 
+-- The items of a JSON list, such as the `command` of a configuration file.
+local function decode_list(word)
+  if word:sub(1, 1) ~= "[" then return nil end
+  local list = core.json.decode(word)
+  if type(list) ~= "table" or not list[1] then return nil end
+  for _, item in ipairs(list) do
+    if type(item) ~= "string" then return nil end
+  end
+  return list
+end
+
+local function split_at_spaces(text)
+  local words = {}
+  for word in text:gmatch "%S+" do words[#words + 1] = word end
+  return words
+end
+
+---What is wrong with the command of a program before it is started.
+---@param command string[]
+---@param name string the subcommand
+---@return string? message
+local function fault_of_command(command, name)
+  local program = command[1]
+  if not program then return nil end
+  if not program:find "%S" then
+    return "the name of the program is empty; is it a variable of the shell that is not set?"
+  end
+  local list = decode_list(program)
+  if list then
+    return ("the program is given as a list; write its items as words: pintle %s %s"):format(name,
+      options.shell_line(options.append_words(list, command, 2)))
+  end
+  if program:find "%s" and not lfs.attributes(program) then
+    return ("there is no program %q; write its arguments as words: pintle %s %s"):format(program, name,
+      options.shell_line(options.append_words(split_at_spaces(program), command, 2)))
+  end
+end
+
 -- }======
 
 -- {====== Running ======
@@ -168,24 +217,26 @@ local function read_after_dashes(list, parser, sub)
   return args
 end
 
--- What stands alone on the command line, and the subcommand that is meant.
+-- Options that stand alone on the command line, and the subcommand that they mean.
 local ALONE = { ["--version"] = { "version" }, ["--help"] = { "help" }, ["-h"] = { "help" } }
 
-local function read_words(list, parser, commands, parsers)
-  list = list[1] == nil and { "help" } or not list[2] and ALONE[list[1]] or list
-  local command = commands[list[1]]
+local function subcommand_words(list) return list[1] == nil and { "help" } or not list[2] and ALONE[list[1]] or list end
+
+local function parse_subcommand(list, parser, command, sub)
   if not command or not command.takes_command then return parser:parse(list) end
-  if command.takes_command == "after_dashes" then return read_after_dashes(list, parser, parsers[command.name]) end
-  local own, plugin_command = split_words(parsers[command.name], list, command.takes_command == "first")
+  if command.takes_command == "after_dashes" then return read_after_dashes(list, parser, sub) end
+  local own, plugin_command = split_words(sub, list, command.takes_command == "first")
   local args = parser:parse(own)
   args.command = plugin_command
   return args
 end
 
-local function parse_words(list)
-  local parser, commands, parsers = main.parser()
-  local args = read_words(list, parser, commands, parsers)
-  local fault = args.command and suggestions.for_command(args.command, args.name)
+local function parse_command_line(given)
+  local list = subcommand_words(given)
+  local name = list[1]
+  local parser, commands, parsers = main.parser(is_command(name) and name or nil)
+  local args = parse_subcommand(list, parser, commands[name], parsers[name])
+  local fault = args.command and fault_of_command(args.command, args.name)
   if fault then raise_usage_error(parsers[args.name], fault) end
   return commands[args.name], args, parsers[args.name]
 end
@@ -204,7 +255,7 @@ local function note_options(command, parser, err, console)
 end
 
 local function run_command(list, console)
-  local command, args, parser = parse_words(list)
+  local command, args, parser = parse_command_line(list)
   local code, err = command.run(args, console)
   if code then return code end
   note_options(args.command or {}, parser, err, console)
@@ -255,6 +306,74 @@ function main.run(given, checkout)
   local ok, code = xpcall(run_command, with_traceback, list, console)
   if ok then return flush_output(code, console) end
   return report_error(code, console)
+end
+
+-- }======
+
+-- {====== The subcommands help and version ======
+
+HERE.version = { name = "version", summary = "Print the version.", define = function() end }
+
+function HERE.version.run(_, console)
+  console:print("pintle " .. require "pintle.version")
+  return status.DONE
+end
+
+HERE.help = { name = "help", summary = "Print this overview, or the help of a subcommand." }
+
+function HERE.help.define(parser)
+  parser:argument("topic", "The subcommand."):argname "COMMAND":args "?"
+end
+
+local ABOUT = [[
+pintle %s: for plugins, MCP servers, language servers, and their hosts.
+
+Usage: pintle COMMAND [OPTIONS] [ARGUMENTS]
+]]
+
+local EXAMPLES = [[
+  pintle inspect clangd                         what a language server can do
+  pintle run -- npx -y @modelcontextprotocol/server-everything
+                                                a prompt for an MCP server
+  pintle new greeter && cd greeter              a plugin of your own
+  pintle call ./plugin.lua -- greet name=Ada    run one of its operations
+  pintle call pintle trace -o talk.jsonl ./plugin.lua -- greet name=Ada
+                                                record what host and plugin say
+  pintle view talk.jsonl                        look at that in a browser
+
+A program and its arguments come after the options of pintle. What comes after
+-- is for its operation. More: pintle help COMMAND]]
+
+local function add_group_lines(lines, group, commands, console)
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = console:paint("bold", group[1])
+  for i = 2, #group do lines[#lines + 1] = ("  %-10s  %s"):format(group[i], commands[group[i]].summary) end
+end
+
+local function print_overview(console)
+  local lines = { (ABOUT:format(require "pintle.version"):gsub("\n$", "")) }
+  local _, commands = main.parser()
+  for _, group in ipairs(main.GROUPS) do add_group_lines(lines, group, commands, console) end
+  lines[#lines + 1] = "\n" .. console:paint("bold", "Examples") .. "\n" .. EXAMPLES
+  console:print(table.concat(lines, "\n"))
+end
+
+function HERE.help.run(args, console)
+  local topic = args.topic
+  if not topic then
+    print_overview(console)
+    return status.DONE
+  end
+  if is_command(topic) then
+    local _, _, parsers = main.parser(topic)
+    console:print((parsers[topic]:get_help():gsub("\n$", "")))
+    return status.DONE
+  end
+  local names = command_names()
+  table.sort(names)
+  local near = manifests.nearest({ names = names }, topic)
+  local advice = near and ("did you mean %s?"):format(near) or "there are " .. table.concat(names, ", ")
+  return nil, errors.new("invalid", ("no subcommand %q; %s"):format(topic, advice))
 end
 
 -- }======
@@ -327,12 +446,6 @@ local function arguments_of(parser)
   return list
 end
 
-local function names_of(commands)
-  local names = {}
-  for i, command in ipairs(commands) do names[i] = command.name end
-  return names
-end
-
 ---The command line as plain data, for generating completions and the manual page.
 ---@return pintle.cli.outline
 function main.outline()
@@ -350,7 +463,7 @@ function main.outline()
   end
   for _, command in ipairs(outline.commands) do
     if command.name == "help" then
-      command.arguments[1].value = { label = "COMMAND", kind = "words", words = names_of(outline.commands) }
+      command.arguments[1].value = { label = "COMMAND", kind = "words", words = command_names() }
     end
   end
   return outline

@@ -10,7 +10,6 @@ local status = require "pintle.cli.status"
 local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local lfs = lazy "lfs"
-local suggestions = lazy "pintle.cli.suggestion"
 
 local new = { name = "new", summary = "Create a plugin that runs, with its spec and a README." }
 
@@ -372,7 +371,7 @@ local function places_of(folder, checkout)
   local plugin = options.absolute(folder .. "/plugin.lua")
   return {
     plugin = plugin, json_lua = core.json.encode(lua), json_plugin = core.json.encode(plugin),
-    shell_lua = suggestions.line { lua }, shell_plugin = suggestions.line { plugin },
+    shell_lua = options.shell_line { lua }, shell_plugin = options.shell_line { plugin },
   }
 end
 

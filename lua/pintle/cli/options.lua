@@ -1,13 +1,15 @@
--- Options that several subcommands share, conversion of their values, and arguments of operations.
+-- Options that several subcommands share, conversion of their values, and arguments of operations, with suggestions for
+-- misspelt ones.
 
 local lazy = require "pintle.lazy"
 
 local core = lazy "pintle.core"
 local duration = lazy "pintle.duration"
 local errors = lazy "pintle.error"
+local json_values = lazy "pintle.cli.json_values"
 local lfs = lazy "lfs"
+local manifests = lazy "pintle.manifest"
 local sandboxes = lazy "pintle.process.sandbox"
-local suggestions = lazy "pintle.cli.suggestion"
 
 local options = {}
 
@@ -27,6 +29,25 @@ function options.json(text)
   local value, message = core.json.decode(text)
   if message then return nil, "not JSON: " .. message end
   return value
+end
+
+---@param words string[]
+---@return string line quoted for a shell, where that is necessary
+function options.shell_line(words)
+  local quoted = {}
+  for i, word in ipairs(words) do
+    local is_plain = word:find "^[%w%._/@:=,+%%-]+$"
+    quoted[i] = is_plain and word or "'" .. word:gsub("'", "'\\''") .. "'"
+  end
+  return table.concat(quoted, " ")
+end
+
+---@param words string[]
+---@param list string[]
+---@param first? integer where the appended part of the list begins (default: 1)
+---@return string[] words a copy with the words of the list appended
+function options.append_words(words, list, first)
+  return table.move(list, first or 1, #list, #words + 1, table.move(words, 1, #words, 1, {}))
 end
 
 ---@param path string
@@ -219,6 +240,36 @@ function options.gather_arguments(words, given, schema)
   return args
 end
 
+-- The parameter that an argument with an unknown name may be meant for.
+local function nearest_parameter(operation, args)
+  local params = operation and operation.params
+  local properties = type(params) == "table" and params.properties
+  if type(properties) ~= "table" then return nil end
+  local known = json_values.sorted_names(properties)
+  for _, name in ipairs(json_values.sorted_names(args)) do
+    local near = properties[name] == nil and manifests.nearest({ names = known }, name)
+    if near and args[near] == nil then return name, near end
+  end
+end
+
+---The message of an error about an operation that could not be run, with a suggestion if its name or the name of an
+---argument is misspelt.
+---@param err pintle.error
+---@param manifest pintle.manifest
+---@param operation string
+---@param args table
+---@return string message
+function options.suggest_for_operation(err, manifest, operation, args)
+  if err.kind ~= "invalid" then return err.message end
+  local name = type(err.data) == "table" and err.data.suggestion
+  if name then return ("%s; did you mean %s?"):format(err.message, name) end
+  if err.code == -32601 and #manifest.names > 0 then
+    return ("%s; available: %s"):format(err.message, table.concat(manifest.names, ", "))
+  end
+  local wrong, near = nearest_parameter(manifest.operations[operation], args)
+  return wrong and ("%s; did you mean %s instead of %s?"):format(err.message, near, wrong) or err.message
+end
+
 -- }======
 
 -- {====== What to call: an operation or a method ======
@@ -234,12 +285,28 @@ function options.define_target(parser, description)
   parser:option("--params", "The params of the method, as JSON."):argname "JSON":convert(options.json)
 end
 
+---Where `--` is missing, if the command of a plugin ends with an operation and its arguments.
+---@param command string[]
+---@param name string the subcommand
+---@return string
+local function advice_for_missing_dashes(command, name)
+  for i = 3, #command do
+    if command[i]:find "^[%w_-]+:?=" and not command[i]:find "^%-" then
+      local program = table.move(command, 1, i - 2, 1, {})
+      local rest = table.move(command, i - 1, #command, 1, {})
+      return ("put -- before the operation: pintle %s %s -- %s"):format(name, options.shell_line(program),
+        options.shell_line(rest))
+    end
+  end
+  return ("name it behind the program and --: pintle %s %s -- OPERATION"):format(name, options.shell_line(command))
+end
+
 ---@param args table
 ---@return true?, pintle.error?
 function options.check_target(args)
   if args.method and args.operation then return invalid "either an operation or --method METHOD, not both" end
   if not args.method and not args.operation then
-    local advice = suggestions.for_missing_dashes(args.command, args.name)
+    local advice = advice_for_missing_dashes(args.command, args.name)
     return invalid("the operation is missing; " .. advice)
   end
   if args.params ~= nil and not args.method then return invalid "--params needs --method METHOD" end

@@ -5,7 +5,9 @@
 
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
+local lfs = require "lfs"
 local loop = require "pintle.loop"
+local options = require "pintle.cli.options"
 local tasks = require "pintle.task"
 
 -- The order in which dialects are tried when none is likely. Dialects that are not listed follow by name.
@@ -434,8 +436,26 @@ local function start_known(args, start, on_entry)
   return plugin, args.dialect
 end
 
-local function suggest_program(err, command)
-  local advice = err.kind == "spawn" and require("pintle.cli.suggestion").for_spawn(command)
+local INTERPRETERS = { lua = "lua5.4", py = "python3", js = "node", mjs = "node", cjs = "node", rb = "ruby", sh = "sh" }
+
+-- A better command than one that could not be run, as advice.
+local function better_command(command)
+  local program = command[1]
+  local attributes = lfs.attributes(program)
+  if not attributes then return nil end
+  if attributes.mode == "directory" then
+    local word = options.shell_line { program }
+    return ("%s is a directory; to start the plugins in it: pintle run %s"):format(program, word)
+  end
+  local is_executable = attributes.permissions:find("x", 1, true)
+  local interpreter = INTERPRETERS[program:match "%.(%w+)$"]
+  local better = is_executable and { "./" .. program } or interpreter and { interpreter, program }
+  if not better or is_executable and program:find "/" then return nil end
+  return "did you mean " .. options.shell_line(options.append_words(better, command, 2)) .. "?"
+end
+
+local function suggest_better_command(err, command)
+  local advice = err.kind == "spawn" and better_command(command)
   if advice then err.message = ("%s; %s"):format(err.message, advice) end
   return err
 end
@@ -476,7 +496,7 @@ function recognition.start_plugin(args, console, on_entry)
     plugin, dialect = recognition.recognise { start = start, start_timeout = args.start_timeout, log = log,
       verbosity = args.log }
   end
-  if not plugin then return nil, suggest_program(dialect, args.command) end
+  if not plugin then return nil, suggest_better_command(dialect, args.command) end
   started.plugin, started.dialect, started.label = plugin, dialect, plugin.manifest.name
   function started.name_in(err)
     err.message = name_in(plugin, err.message)

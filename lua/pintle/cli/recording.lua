@@ -5,7 +5,7 @@ local bytes = require "pintle.bytes"
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
-local json_text = require "pintle.cli.json_text"
+local json_values = require "pintle.cli.json_values"
 local lfs = require "lfs"
 
 local json = core.json
@@ -198,7 +198,7 @@ end
 function recording.split_message(message, text)
   local is_batch = type(message) == "table" and message[1] ~= nil
   if not is_batch then return { classify(message, text) } end
-  local items, texts = {}, json_text.elements(text)
+  local items, texts = {}, json_values.split_elements(text)
   for i, member in ipairs(message) do items[i] = classify(member, texts[i]) end
   return items
 end
@@ -221,7 +221,7 @@ end
 ---@param record pintle.cli.record
 ---@return pintle.cli.item[] items several if the message is a batch
 function exchange_methods:items(record)
-  local first, last = json_text.member(record.line, "message")
+  local first, last = json_values.find_member(record.line, "message")
   local items = recording.split_message(record.message, record.line:sub(first, last))
   for _, item in ipairs(items) do match_answer(self, record.from, item, record.time) end
   return items

@@ -1,16 +1,21 @@
--- pintle replay: plays one side of a recording, and reports where the other side deviates from it.
+-- pintle replay: plays one side of a recording, and reports where the other side deviates from it. A recorded message
+-- is sent once every message that was recorded before it has arrived.
 
 local consoles = require "pintle.cli.console"
+local core = require "pintle.core"
 local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local core = lazy "pintle.core"
+local bytes = lazy "pintle.bytes"
 local dialects = lazy "pintle.dialect"
 local errors = lazy "pintle.error"
-local players = lazy "pintle.cli.replay.player"
+local json_values = lazy "pintle.cli.json_values"
+local loop = lazy "pintle.loop"
 local process = lazy "pintle.process"
 local recording = lazy "pintle.cli.recording"
+
+local json = core.json
 
 local replay = { name = "replay", summary = "Play one side of a recording, and compare the other side with it." }
 
@@ -27,57 +32,409 @@ function replay.define(parser)
   parser:usage "Usage: pintle replay [--as host] [-i PATH]… [-t TIME] [--json] FILE [-- CMD…]"
 end
 
+-- {====== The wire: the connection to the other side, with whole messages over two descriptors ======
+
+---@class pintle.cli.wire
+local wire_methods = {}
+
+local wire_metatable = { __name = "pintle.cli.wire", __index = wire_methods }
+
+-- Waits until there is something to read, or room to write if that is wanted.
+local function wait_for_wire(self, wants_room, seconds)
+  local is_ready = loop.event()
+  local watcher = { on_ready = function() is_ready:set(true) end }
+  local input, output = not self.is_ended and self.input:fileno(), wants_room and self.output:fileno()
+  if input then assert(loop.watch(input, "r", watcher)) end
+  if output then assert(loop.watch(output, "w", watcher)) end
+  local ok, err = is_ready:wait(seconds, errors.new("timeout", "no message arrived in time"))
+  if input then loop.unwatch(input, watcher) end
+  if output then loop.unwatch(output, watcher) end
+  return ok, err
+end
+
+local function read_wire(self)
+  if self.is_ended then return end
+  local data = self.input:read()
+  if data == false then return end
+  if not data or data == "" then
+    self.is_ended = true
+    self.frames:finish()
+  else
+    self.frames:feed(data)
+  end
+end
+
+---Waits for the next message; "end" if none will follow.
+---@param seconds number
+---@return "message"|"noise"|"end"|nil kind, string|pintle.error|nil text
+function wire_methods:receive(seconds)
+  local deadline = loop.now() + seconds
+  while true do
+    local kind, text = self.frames:next()
+    if kind then return kind == "message" and kind or "noise", text end
+    if self.is_ended then return "end" end
+    local ok, err = wait_for_wire(self, false, math.max(deadline - loop.now(), 0))
+    if not ok then return nil, err end
+    read_wire(self)
+  end
+end
+
+local function write_to_wire(self, data)
+  local at = 1
+  while at <= #data do
+    local written = self.output:write(data:sub(at))
+    if written == nil then return nil, errors.new("closed", "the other side has closed its input") end
+    at = at + (written or 0)
+    if not written then
+      local ok, err = wait_for_wire(self, true)
+      if not ok then return nil, err end
+      read_wire(self)
+    end
+  end
+  return true
+end
+
+---@param text string a message
+---@return true?, pintle.error?
+function wire_methods:send(text)
+  if self.framing == "line" then return write_to_wire(self, text .. "\n") end
+  return write_to_wire(self, ("%s%d\r\n\r\n%s"):format(self.header, #text, text))
+end
+
+---@param data string bytes that are not a message
+---@return true?, pintle.error?
+function wire_methods:send_noise(data) return write_to_wire(self, data .. "\n") end
+
+---Closes the output: the other side sees the end of its input.
+function wire_methods:close_output()
+  if not self.output:closed() then self.output:close() end
+end
+
+function wire_methods:close()
+  self:close_output()
+  self.input:close()
+end
+
+---@param given { input: pintle.fd, output: pintle.fd, framing: "line"|"header", header: string }
+---@return pintle.cli.wire
+local function new_wire(given)
+  return setmetatable({
+    input = given.input, output = given.output, framing = given.framing, header = given.header,
+    frames = core.frames(given.framing), is_ended = false,
+  }, wire_metatable)
+end
+
+-- }======
+
+-- {====== Ids: the other side's ids in the recording and in this run; our own are those of the recording ======
+
+-- Members of notifications that name a request.
+local REFERENCES = { "id", "requestId" }
+
+local id_methods = {}
+
+local id_metatable = { __name = "pintle.cli.ids", __index = id_methods }
+
+local function text_of_member(text, name)
+  local first, last = json_values.find_member(text, name)
+  return first and text:sub(first, last)
+end
+
+---Remembers the id of a request in the recording and in this run.
+---@param recorded string a message
+---@param now string
+function id_methods:learn_id(recorded, now)
+  local was, is = text_of_member(recorded, "id"), text_of_member(now, "id")
+  if was and is then self.now[was] = is end
+end
+
+local function translate_params(self, text)
+  local params = text_of_member(text, "params")
+  if not params or not params:find "^{" then return text end
+  for _, name in ipairs(REFERENCES) do
+    local is = self.now[text_of_member(params, name) or ""]
+    if is then params = json_values.replace_member(params, name, is) end
+  end
+  return json_values.replace_member(text, "params", params)
+end
+
+-- A cancellation names a request of its sender; progress names a request of the receiver.
+local function is_cancellation(item) return item.method:lower():find("cancel", 1, true) ~= nil end
+
+---A recorded message of our side, with the ids that the other side uses in this run.
+---@param item pintle.cli.item
+---@return string
+function id_methods:translate_sent(item)
+  if item.kind == "notification" and not is_cancellation(item) then return translate_params(self, item.text) end
+  local is = self.now[text_of_member(item.text, "id") or ""]
+  if not is or (item.kind ~= "result" and item.kind ~= "error") then return item.text end
+  return json_values.replace_member(item.text, "id", is)
+end
+
+---A recorded message of the other side, with the ids that it uses in this run.
+---@param item pintle.cli.item
+---@return string
+function id_methods:translate_received(item)
+  if item.kind == "notification" and is_cancellation(item) then return translate_params(self, item.text) end
+  return item.text
+end
+
+---The content of a message, without the id of a request: ids may differ.
+---@param item pintle.cli.item
+---@param text string
+---@return any
+function id_methods.content_without_id(_, item, text)
+  local value = json.decode(text)
+  if item.kind == "request" then value.id = nil end
+  return value
+end
+
+local function new_ids() return setmetatable({ now = {} }, id_metatable) end
+
+-- }======
+
+-- {====== The player ======
+
+---@class pintle.cli.deviation
+---@field line integer line of the recording
+---@field what string
+---@field differences? pintle.cli.difference[]
+
+---@class pintle.cli.player
+---@field side "plugin"|"host"
+---@field wire pintle.cli.wire
+---@field deviations pintle.cli.deviation[]
+---@field received integer messages that arrived as expected, apart from differences in their content
+local player_methods = {}
+
+local player_metatable = { __name = "pintle.cli.player", __index = player_methods }
+
+local OWN_INPUT = { plugin = "stdin", host = "stdout" } -- closed by the other side at its end
+local OWN_OUTPUT = { plugin = "stdout", host = "stdin" }
+local REFUSAL = '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,'
+  .. '"message":"Internal error: the recording has no answer to this"}}'
+
+-- {====== Deviations ======
+
+local function report_deviation(self, line, what, found)
+  local deviation = { line = line, what = what, differences = found }
+  self.deviations[#self.deviations + 1] = deviation
+  self.on_deviation(deviation)
+end
+
+local function describe_items(items)
+  local words = {}
+  for i, item in ipairs(items) do
+    local name = item.method and item.kind .. " " .. item.method or item.kind
+    words[i] = item.id and ("%s #%s"):format(name, item.id) or name
+  end
+  return #words == 1 and words[1] or "batch of " .. table.concat(words, ", ")
+end
+
+-- }======
+
+-- {====== Receiving ======
+
+local function split_received(text)
+  local value, message = json.decode(text)
+  if message then return nil end
+  return recording.split_message(value, text)
+end
+
+-- Whether these are the messages that were recorded, apart from their content.
+local function is_counterpart(recorded, now)
+  if #recorded ~= #now then return false end
+  for i, item in ipairs(recorded) do
+    if item.kind ~= now[i].kind or item.method ~= now[i].method then return false end
+  end
+  return true
+end
+
+local function compare_with_recording(self, recorded, now)
+  local found = {}
+  for i, item in ipairs(recorded) do
+    if item.kind == "request" then self.ids:learn_id(item.text, now[i].text) end
+    local one = self.ids:content_without_id(item, self.ids:translate_received(item))
+    local other = self.ids:content_without_id(now[i], now[i].text)
+    for _, difference in ipairs(json_values.differences(one, other, self.ignores)) do found[#found + 1] = difference end
+  end
+  return found
+end
+
+-- Answers unexpected requests with an error, because the other side waits for an answer.
+local function refuse_requests(self, items)
+  for _, item in ipairs(items or {}) do
+    local first, last = json_values.find_member(item.text, "id")
+    if item.kind == "request" and first then self.wire:send(REFUSAL:format(item.text:sub(first, last))) end
+  end
+end
+
+-- The next messages of the other side, skipping noise; or the error.
+local function receive_items(self)
+  while true do
+    local kind, text = self.wire:receive(self.timeout)
+    if kind == nil then return nil, text end
+    if kind == "end" then return nil end
+    local items = kind == "message" and split_received(text)
+    if items then return items end
+  end
+end
+
+local function receive_counterpart(self, line, recorded)
+  local now, err = receive_items(self)
+  if not now then
+    report_deviation(self, line, ("%s was expected, but %s"):format(describe_items(recorded),
+      err and tostring(err) or "the input ended"))
+    return false
+  end
+  if not is_counterpart(recorded, now) then
+    report_deviation(self, line, ("%s was expected, but %s arrived"):format(describe_items(recorded),
+      describe_items(now)))
+    refuse_requests(self, now)
+    return false
+  end
+  local found = compare_with_recording(self, recorded, now)
+  self.received = self.received + 1
+  if #found > 0 then report_deviation(self, line, describe_items(now) .. " differs from the recording", found) end
+  return true
+end
+
+local function receive_end_of_input(self, line)
+  local now, err = receive_items(self)
+  if now then
+    report_deviation(self, line, ("the end was expected, but %s arrived"):format(describe_items(now)))
+    refuse_requests(self, now)
+  elseif err then
+    report_deviation(self, line, "the end was expected, but " .. tostring(err))
+  end
+  return not now and not err
+end
+
+-- }======
+
+-- {====== Sending ======
+
+local function send_recorded(self, items, is_batch)
+  local texts = {}
+  for i, item in ipairs(items) do texts[i] = self.ids:translate_sent(item) end
+  return self.wire:send(is_batch and "[" .. table.concat(texts, ",") .. "]" or texts[1])
+end
+
+local function recorded_noise(record)
+  if record.encoding ~= "base64" then return record.noise end
+  return tostring(bytes.from_object { ["$bytes"] = record.noise })
+end
+
+-- A failed write is ignored: the other side has ended, which `receive_counterpart` reports.
+local function play_own_record(self, record, items)
+  if items then
+    send_recorded(self, items, type(record.message) == "table" and record.message[1] ~= nil)
+  elseif record.noise then
+    self.wire:send_noise(recorded_noise(record))
+  elseif record.stderr then
+    self.on_stderr(record.stderr)
+  elseif record.closed == OWN_OUTPUT[self.side] then
+    self.wire:close_output()
+  elseif record.signal then
+    self.on_signal(record.signal)
+  end
+  return true
+end
+
+-- }======
+
+local function play_record(self, record, line)
+  local items
+  if record.message ~= nil then
+    local first, last = json_values.find_member(record.line, "message")
+    items = recording.split_message(record.message, record.line:sub(first, last))
+  end
+  if record.from == self.side then return play_own_record(self, record, items) end
+  if items then return receive_counterpart(self, line, items) end
+  if record.closed == OWN_INPUT[self.side] then return receive_end_of_input(self, line) end
+  return true
+end
+
+---Plays the recording to its end, or until the other side deviates so that it cannot go on.
+---@param records pintle.cli.record[]
+---@return boolean is_complete
+function player_methods:play(records)
+  for line, record in ipairs(records) do
+    if record.from and not play_record(self, record, line) then return false end
+  end
+  return true
+end
+
+---@class pintle.cli.player.options
+---@field side "plugin"|"host"
+---@field wire pintle.cli.wire
+---@field timeout number seconds for the next message
+---@field ignores fun(path: string): boolean
+---@field on_deviation fun(deviation: pintle.cli.deviation)
+---@field on_stderr fun(line: string)
+---@field on_signal fun(name: string)
+
+---@param given pintle.cli.player.options
+---@return pintle.cli.player
+local function new_player(given)
+  local self = setmetatable({ ids = new_ids(), deviations = {}, received = 0 }, player_metatable)
+  for name, value in pairs(given) do self[name] = value end
+  return self
+end
+
+-- }======
+
 -- {====== The report ======
 
 local DEVIATION = { "line", "what", "differences" }
 local DIFFERENCE = { "path", "recorded", "now" }
 
 ---@class pintle.cli.report
-local methods = {}
+local report_methods = {}
 
-local metatable = { __name = "pintle.cli.report", __index = methods }
+local report_metatable = { __name = "pintle.cli.report", __index = report_methods }
 
-local function put(self, text) self.out:write(consoles.harmless_line(text), "\n") end
+local function print_report_line(self, text) self.out:write(consoles.harmless_line(text), "\n") end
 
 local function show_difference(self, difference)
   local path = difference.path == "" and "(whole message)" or difference.path
-  if difference.recorded then put(self, ("  - %s: %s"):format(path, difference.recorded)) end
-  if difference.now then put(self, ("  + %s: %s"):format(path, difference.now)) end
+  if difference.recorded then print_report_line(self, ("  - %s: %s"):format(path, difference.recorded)) end
+  if difference.now then print_report_line(self, ("  + %s: %s"):format(path, difference.now)) end
 end
 
 ---@param deviation pintle.cli.deviation
-function methods:deviation(deviation)
+function report_methods:deviation(deviation)
   if self.is_json then return end
-  put(self, ("%s:%d: the %s deviates: %s"):format(self.file, deviation.line, self.side, deviation.what))
+  print_report_line(self, ("%s:%d: the %s deviates: %s"):format(self.file, deviation.line, self.side, deviation.what))
   for _, difference in ipairs(deviation.differences or {}) do show_difference(self, difference) end
 end
 
 local function deviation_value(deviation)
-  local list = core.json.array()
+  local list = json.array()
   for i, difference in ipairs(deviation.differences or {}) do
     list[i] = setmetatable({
-      path = difference.path, recorded = difference.recorded and core.json.raw(difference.recorded),
-      now = difference.now and core.json.raw(difference.now),
-    }, core.json.order(DIFFERENCE))
+      path = difference.path, recorded = difference.recorded and json.raw(difference.recorded),
+      now = difference.now and json.raw(difference.now),
+    }, json.order(DIFFERENCE))
   end
-  return setmetatable({ line = deviation.line, what = deviation.what, differences = list }, core.json.order(DEVIATION))
+  return setmetatable({ line = deviation.line, what = deviation.what, differences = list }, json.order(DEVIATION))
 end
 
-local function print_json(self, player)
-  local list = core.json.array()
+local function print_report_as_json(self, player)
+  local list = json.array()
   for i, deviation in ipairs(player.deviations) do list[i] = deviation_value(deviation) end
   local value = { ok = #list == 0, heard = player.received, deviations = list }
-  self.out:write(core.json.encode(setmetatable(value, core.json.order { "ok", "heard", "deviations" })), "\n")
+  self.out:write(json.encode(setmetatable(value, json.order { "ok", "heard", "deviations" })), "\n")
 end
 
 local function plural(count, what) return ("%d %s%s"):format(count, what, count == 1 and "" or "s") end
 
 ---@param player pintle.cli.player
-function methods:finish(player)
-  if self.is_json then return print_json(self, player) end
+function report_methods:finish(player)
+  if self.is_json then return print_report_as_json(self, player) end
   local received, count = plural(player.received, "message"), #player.deviations
   local verdict = count == 0 and "all as recorded" or "and " .. plural(count, "deviation")
-  put(self, ("%s of the %s, %s"):format(received, self.side, verdict))
+  print_report_line(self, ("%s of the %s, %s"):format(received, self.side, verdict))
 end
 
 ---@param file string the recording
@@ -86,7 +443,7 @@ end
 ---@param is_json? boolean
 ---@return pintle.cli.report
 local function new_report(file, side, out, is_json)
-  return setmetatable({ file = file, side = side, out = out, is_json = is_json }, metatable)
+  return setmetatable({ file = file, side = side, out = out, is_json = is_json }, report_metatable)
 end
 
 -- }======
@@ -96,7 +453,7 @@ local HEADER = "Content-Length: "
 local sides = {}
 
 -- The value of a member in the first record that has it.
-local function first(records, name)
+local function first_recorded(records, name)
   for _, record in ipairs(records) do
     if record[name] ~= nil then return record[name] end
   end
@@ -104,25 +461,25 @@ end
 
 local FRAMINGS = { line = true, header = true }
 
-local function open_wire(records, input, output)
-  local dialect = dialects.get(first(records, "dialect") or "")
-  local framing = first(records, "framing") or "line"
+local function open_recorded_wire(records, input, output)
+  local dialect = dialects.get(first_recorded(records, "dialect") or "")
+  local framing = first_recorded(records, "framing") or "line"
   if not FRAMINGS[framing] then return nil, errors.new("invalid", ("unknown framing %q"):format(framing)) end
-  return players.wire {
+  return new_wire {
     input = input, output = output, framing = framing,
     header = dialect and dialect.header or HEADER,
   }
 end
 
-local function new_player(args, wire, report, own)
+local function player_for(args, wire, report, own)
   own.side, own.wire, own.timeout, own.ignores = args.side, wire, args.timeout, options.any_glob(args.ignore)
   own.on_deviation = function(deviation) report:deviation(deviation) end
-  return players.new(own)
+  return new_player(own)
 end
 
 -- {====== As the plugin ======
 
-local function ending_of(player, exit)
+local function replay_status(player, exit)
   if #player.deviations > 0 then return status.FAILED end
   if not exit then return status.DONE end
   return exit.code or status.end_by(exit.signal)
@@ -136,17 +493,17 @@ function sides.plugin(args, records, console)
   local input, output = core.claim_stdio()
   if not input then return nil, errors.new("closed", output) end
   local report = new_report(args.file, "host", console.err, args.json)
-  local wire, err = open_wire(records, input, output)
+  local wire, err = open_recorded_wire(records, input, output)
   if not wire then return nil, err end
   console:explain_wait(input, "; to play the host yourself: pintle replay --as host FILE")
-  local player = new_player(args, wire, report, {
+  local player = player_for(args, wire, report, {
     on_stderr = function(line) console:print_stderr(line) end,
     on_signal = function() end,
   })
   player:play(records)
   wire:close()
   if #player.deviations > 0 or args.json then report:finish(player) end
-  return ending_of(player, first(records, "exit"))
+  return replay_status(player, first_recorded(records, "exit"))
 end
 
 -- }======
@@ -155,8 +512,8 @@ end
 
 local STOP_TIMEOUTS = { eof = 2, term = 1 } -- seconds of each stage of stopping the plugin
 
-local function start(args, records, console)
-  local command = #args.command > 0 and args.command or first(records, "command")
+local function start_plugin(args, records, console)
+  local command = #args.command > 0 and args.command or first_recorded(records, "command")
   if not command then
     return nil, errors.new("invalid", args.file .. " does not contain the command; give one after --")
   end
@@ -167,8 +524,8 @@ end
 local function same_exit(one, other) return one.code == other.code and one.signal == other.signal end
 
 -- Compares how the plugin ended with the recording.
-local function check_end(player, child, records, report)
-  local was = first(records, "exit")
+local function check_exit(player, child, records, report)
+  local was = first_recorded(records, "exit")
   local is = child:stop { stop_timeouts = STOP_TIMEOUTS, close_input = function() player.wire:close_output() end }
   if not was or not is or same_exit(was, is) or #player.deviations > 0 then return end
   local deviation = { line = #records, what = ("it ended with %s, but in the recording with %s"):format(
@@ -182,18 +539,18 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function sides.host(args, records, console)
-  local child <close>, err = start(args, records, console)
+  local child <close>, err = start_plugin(args, records, console)
   if not child then return nil, err end
   local report = new_report(args.file, "plugin", console.out, args.json)
   local wire
-  wire, err = open_wire(records, child.process.stdout, child.process.stdin)
+  wire, err = open_recorded_wire(records, child.process.stdout, child.process.stdin)
   if not wire then return nil, err end
-  local player = new_player(args, wire, report, {
+  local player = player_for(args, wire, report, {
     on_stderr = function() end,
     on_signal = function(name) child:kill(name) end,
   })
   player:play(records)
-  check_end(player, child, records, report)
+  check_exit(player, child, records, report)
   wire:close()
   report:finish(player)
   return #player.deviations > 0 and status.FAILED or status.DONE

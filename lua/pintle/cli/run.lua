@@ -10,18 +10,16 @@ local status = require "pintle.cli.status"
 local commands = lazy "pintle.cli.run.commands"
 local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
+local histories = lazy "pintle.cli.run.history"
+local json_values = lazy "pintle.cli.json_values"
 local lfs = lazy "lfs"
 local log = lazy "pintle.host.log"
 local loop = lazy "pintle.loop"
 local manifests = lazy "pintle.manifest"
-local pages = lazy "pintle.cli.page"
+local pages = lazy "pintle.cli.plugin_page"
 local prompts = lazy "pintle.cli.run.prompt"
 local recognition = lazy "pintle.cli.recognition"
-local suggestions = lazy "pintle.cli.suggestion"
 local tasks = lazy "pintle.task"
-local terminals = lazy "pintle.cli.run.terminal"
-local texts = lazy "pintle.cli.text"
-local words = lazy "pintle.cli.run.words"
 
 local run = { name = "run", summary = "Start a plugin, or all in a directory, with a prompt.",
   takes_command = "after_dashes" }
@@ -45,13 +43,13 @@ local function invalid(format, ...) return nil, errors.new("invalid", format:for
 -- A program that was given without `--`.
 local function is_program(name) return lfs.attributes(name, "mode") == "file" or core.which(name) ~= nil end
 
-local function check_target(args)
+local function check_what_to_start(args)
   local given = args.directory
   if args.command then return true end
   if #given == 0 then return invalid "a directory expected, or -- and a program" end
   local is_directory = lfs.attributes(given[1], "mode") == "directory"
   if not is_directory and is_program(given[1]) then
-    return invalid("%s is no directory; to start a program: pintle run -- %s", given[1], suggestions.line(given))
+    return invalid("%s is no directory; to start a program: pintle run -- %s", given[1], options.shell_line(given))
   end
   if #given > 1 then return invalid("one directory expected, got %d", #given) end
   if args.config ~= nil then return invalid "--config is for a program: pintle run --config JSON -- CMD…" end
@@ -75,13 +73,6 @@ local methods = {}
 
 local metatable = { __name = "pintle.cli.run.shell", __index = methods }
 
-local function names_of(map)
-  local names = {}
-  for name in pairs(map) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 -- {====== Starting and stopping ======
 
 local function start_program(self)
@@ -104,7 +95,7 @@ local function start_directory(self)
   if not found then return nil, problem end
   for _, spec in ipairs(found) do spec.env = self.console:plugin_environment() end
   local started, failed = self.host:start_all(found)
-  for _, name in ipairs(names_of(failed)) do
+  for _, name in ipairs(json_values.sorted_names(failed)) do
     if failed[name].kind == "cancelled" then return nil, failed[name] end
     self.console:warn(("%s failed to start: %s"):format(name, tostring(failed[name])))
   end
@@ -147,7 +138,7 @@ COMMANDS.plugins = { usage = "plugins", summary = "list the running plugins" }
 
 function COMMANDS.plugins.run(self)
   local rows = {}
-  for _, name in ipairs(names_of(self.subjects)) do
+  for _, name in ipairs(json_values.sorted_names(self.subjects)) do
     local manifest = self.subjects[name].plugin.manifest
     local row = { name, manifest.version or "", table.concat(manifest.names, " ") }
     for i, cell in ipairs(row) do row[i] = consoles.harmless_line(cell) end
@@ -201,7 +192,7 @@ function COMMANDS.help.run(self, word)
   if word and self.only then return commands.show_operation(self, self.only, word) end
   if word then return refuse "help takes no arguments here; try PLUGIN inspect OPERATION" end
   local rows, width, sheet = help_rows(self), 0, pages.new(self.console)
-  for _, row in ipairs(rows) do width = math.max(width, texts.width(row[1])) end
+  for _, row in ipairs(rows) do width = math.max(width, consoles.text_width(row[1])) end
   for _, row in ipairs(rows) do sheet:item(0, row[1], width, row[2]) end
   sheet:text(0, KEYS)
   sheet:print()
@@ -210,7 +201,9 @@ end
 
 local function command_names(self)
   local names = {}
-  for _, name in ipairs(names_of(COMMANDS)) do names[#names + 1] = has_command(self, name) and name or nil end
+  for _, name in ipairs(json_values.sorted_names(COMMANDS)) do
+    names[#names + 1] = has_command(self, name) and name or nil
+  end
   return names
 end
 
@@ -228,7 +221,7 @@ end
 
 -- The words that a line may begin with.
 local function first_words(self)
-  local names = self.only and commands.names(self.only) or names_of(self.subjects)
+  local names = self.only and commands.names(self.only) or json_values.sorted_names(self.subjects)
   return table.move(command_names(self), 1, #command_names(self), #names + 1, names)
 end
 
@@ -265,7 +258,7 @@ end
 ---@param line string
 ---@return integer status
 function methods:perform(line)
-  local list, starts = words.split(line)
+  local list, starts = commands.split_line(line)
   local code, err
   if list and #list == 0 then return status.DONE end
   if list then code, err = perform_words(self, line, list, starts) else code, err = refuse(starts) end
@@ -282,12 +275,12 @@ end
 ---@param line string
 ---@return boolean
 function methods:is_secret(line)
-  local list = words.split(line) or {}
+  local list = commands.split_line(line) or {}
   local subject, first = nil, 2
   if list[1] and (self.only or self.host) then subject, first = find_subject(self, list) end
   local operation = subject and list[first] and subject.plugin.manifest.operations[list[first]]
   local params = operation and operation.params
-  return words.is_secret(line, type(params) == "table" and params.properties or nil, first + 1)
+  return histories.is_secret(line, type(params) == "table" and params.properties or nil, first + 1)
 end
 
 -- }======
@@ -295,7 +288,7 @@ end
 -- {====== Completing ======
 
 -- Candidates for the word after these.
-local function expected(self, list)
+local function word_candidates(self, list)
   if #list == 0 then
     local names = first_words(self)
     table.sort(names)
@@ -309,7 +302,7 @@ local function expected(self, list)
 end
 
 -- Text with control characters is not offered.
-local function is_shown(text) return consoles.harmless_line(text) == text end
+local function is_printable(text) return consoles.harmless_line(text) == text end
 
 ---@param left string the line up to the cursor
 ---@return string[] candidates, integer start position where the completed word begins
@@ -317,8 +310,8 @@ function methods:complete(left)
   local start = left:find "%S*$"
   local begun, candidates = left:sub(start), {}
   if not self.only and not self.host then return command_names(self), start end
-  for _, text in ipairs(expected(self, words.split(left:sub(1, start - 1)) or {})) do
-    if text:sub(1, #begun) == begun and is_shown(text) then candidates[#candidates + 1] = text end
+  for _, text in ipairs(word_candidates(self, commands.split_line(left:sub(1, start - 1)) or {})) do
+    if text:sub(1, #begun) == begun and is_printable(text) then candidates[#candidates + 1] = text end
   end
   return candidates, start
 end
@@ -344,7 +337,7 @@ end
 
 -- {====== Commands from stdin ======
 
-local function read_line(input)
+local function read_script_line(input)
   local bytes = {}
   while true do
     local byte = input:next()
@@ -357,10 +350,10 @@ end
 
 -- Continues after failures; the status is that of the first failure.
 local function run_script(shell, start_status)
-  local input <close> = terminals.input()
+  local input <close> = prompts.input()
   local outcome = start_status
   while not shell.is_over do
-    local line = read_line(input)
+    local line = read_script_line(input)
     if not line then break end
     input:pause()
     local code = line:find "^%s*#" and status.DONE or shell:perform(line)
@@ -374,7 +367,7 @@ end
 
 -- {====== The prompt ======
 
-local function count(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
+local function count_text(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
 
 -- One or two lines for a new user.
 local function print_banner(shell)
@@ -383,9 +376,9 @@ local function print_banner(shell)
     local manifest = shell.only.plugin.manifest
     local version = manifest.version and " " .. manifest.version or ""
     text = ("%s%s speaks %s, and has %s."):format(manifest.name, version, shell.only.dialect,
-      count(#manifest.names, "operation"))
+      count_text(#manifest.names, "operation"))
   else
-    text = ("%s in %s."):format(count(#names_of(shell.subjects), "plugin"), shell.directory)
+    text = ("%s in %s."):format(count_text(#json_values.sorted_names(shell.subjects), "plugin"), shell.directory)
   end
   local sheet = pages.new(shell.console)
   sheet:text(0, consoles.harmless_line(text) .. " Tab completes, `help` lists the commands, `quit` exits.")
@@ -399,10 +392,10 @@ local function perform_interruptibly(shell, input, line)
 end
 
 local function run_prompt(shell, screen, args)
-  local raw <close>, err = terminals.raw_mode()
+  local raw <close>, err = prompts.raw_mode()
   if not raw then return nil, err end
-  local input <close> = terminals.input()
-  local history = prompts.new_history(not args.no_history and prompts.history_path() or nil)
+  local input <close> = prompts.input()
+  local history = histories.new(not args.no_history and histories.path() or nil)
   print_banner(shell)
   screen.prompt = prompts.new(input, function(left) return shell:complete(left) end, history.lines)
   while not shell.is_over do
@@ -417,7 +410,7 @@ end
 -- }======
 
 -- Log entries are printed above the line that is being edited.
-local function log_to(terminal, screen)
+local function log_above_prompt(terminal, screen)
   return function(entry)
     if screen.prompt then screen.prompt:hide() end
     terminal.entry(entry)
@@ -429,12 +422,12 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function run.run(args, console)
-  local ok, err = check_target(args)
+  local ok, err = check_what_to_start(args)
   if not ok then return nil, err end
   local known, message = dialects.get(args.dialect or dialects.DEFAULT)
   if not known then return invalid("%s", message) end
   local terminal, screen = log.new_terminal(), {}
-  local shell <close> = new_shell(args, console, terminal, log_to(terminal, screen))
+  local shell <close> = new_shell(args, console, terminal, log_above_prompt(terminal, screen))
   local signal, code
   signal, code, err = status.run_interruptible(function()
     local start_status, problem = shell:start()

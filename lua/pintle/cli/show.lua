@@ -7,7 +7,7 @@ local status = require "pintle.cli.status"
 
 local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
-local json_text = lazy "pintle.cli.json_text"
+local json_values = lazy "pintle.cli.json_values"
 local latency = lazy "pintle.cli.latency"
 local loop = lazy "pintle.loop"
 local recording = lazy "pintle.cli.recording"
@@ -54,7 +54,7 @@ local MEMBERS = { request = "params", notification = "params", result = "result"
 local function payload_of(item)
   local member = MEMBERS[item.kind]
   if not member then return item.text end
-  local first, last = json_text.member(item.text, member)
+  local first, last = json_values.find_member(item.text, member)
   return first and item.text:sub(first, last) or ""
 end
 

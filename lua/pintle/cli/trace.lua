@@ -1,15 +1,15 @@
 -- pintle trace: runs a plugin, forwards everything between its host and the plugin, and records it. Bytes are forwarded
--- first; recording happens a moment later, after an immediate answer has been forwarded, too.
+-- first; recording happens a moment later, after an immediate answer has been forwarded, too. While the reader of a
+-- direction has no room, nothing more is read, so the writer is blocked as if the tracer were not there.
 
+local core = require "pintle.core"
 local lazy = require "pintle.lazy"
 local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
-local core = lazy "pintle.core"
 local errors = lazy "pintle.error"
 local lfs = lazy "lfs"
 local loop = lazy "pintle.loop"
-local pumps = lazy "pintle.cli.trace.pump"
 local recording = lazy "pintle.cli.recording"
 local sandboxes = lazy "pintle.process.sandbox"
 
@@ -31,10 +31,215 @@ local SIGNALS = { "INT", "TERM", "HUP", "QUIT", "USR1", "USR2" }
 local RECORDING_DELAY = 0.001 -- seconds; forwarding goes first
 local POLL_INTERVAL = 0.01 -- seconds, on systems without notification of a process's end
 
+-- {====== Sinks: they never block; the caller keeps the bytes that found no room ======
+
+-- A descriptor that is ready for writing takes at least this much without blocking.
+local SAFE = 4096
+
+---@class pintle.cli.sink
+---@field descriptor integer
+---@field write fun(data: string, at: integer): integer|false|nil position of the rest; false if there is no room, nil
+---if the reader is gone
+---@field close fun()
+
+---A sink for the end of a pipe that does not block.
+---@param fd pintle.fd
+---@return pintle.cli.sink
+local function pipe_sink(fd)
+  return {
+    descriptor = fd:fileno(),
+    write = function(data, at)
+      local written = fd:write(at == 1 and data or data:sub(at))
+      return written and at + written or written
+    end,
+    close = function() fd:close() end,
+  }
+end
+
+-- A sink for a descriptor that may block: it is only written to while there is room.
+local function polled_sink(descriptor, write, close)
+  return {
+    descriptor = descriptor,
+    write = function(data, at)
+      local began = at
+      while at <= #data do
+        if not core.poll(0, descriptor, "w") then return at > began and at end
+        local written = write(data:sub(at, at + SAFE - 1))
+        if written == nil then return nil end
+        if not written then return at > began and at end
+        at = at + written
+      end
+      return at
+    end,
+    close = close,
+  }
+end
+
+-- {====== A terminal ======
+
+-- The part at the end of a text that may be an incomplete character or half of a line end.
+local function unfinished_end(text) return text:match "[\r\xC2\xD8\xE2]$" or text:match "\xE2[\x80\x81]$" or "" end
+
+-- Returns a function that makes pieces of output safe for a terminal; nil is the end.
+local function new_terminal_filter()
+  local rest = ""
+  return function(piece)
+    local text = rest .. (piece or "")
+    rest = piece and unfinished_end(text) or ""
+    return errors.harmless(text:sub(1, #text - #rest):gsub("\r\n", "\n"), "\n\t")
+  end
+end
+
+-- A sink for a terminal. It accepts a whole piece; the part that finds no room is written with the next one.
+local function terminal_sink(descriptor, write, close)
+  local filter, late = new_terminal_filter(), ""
+  local function write_filtered(piece)
+    local text = late .. filter(piece)
+    local written = write(text)
+    late = text:sub((written or 0) + 1)
+    return written ~= nil and piece and #piece or nil
+  end
+  return polled_sink(descriptor, write_filtered, function()
+    write_filtered(nil)
+    close()
+  end)
+end
+
+-- }======
+
+-- Output is forwarded unchanged to programs, and without control sequences to a terminal.
+local function own_sink(descriptor, write, close)
+  return (core.isatty(descriptor) and terminal_sink or polled_sink)(descriptor, write, close)
+end
+
+---A sink for this program's stdout, which another process may have made blocking.
+---@param fd pintle.fd
+---@return pintle.cli.sink
+local function stdout_sink(fd)
+  return own_sink(fd:fileno(), function(piece) return fd:write(piece) end, function() fd:close() end)
+end
+
+---A sink for this program's stderr, which is never closed.
+---@return pintle.cli.sink
+local function stderr_sink()
+  return own_sink(2, function(piece) return io.stderr:write(piece) and #piece or nil end, function() end)
+end
+
+-- }======
+
+-- {====== The pump: forwards one direction; bytes are written to the sink as they arrive, and then reported ======
+
+---@class pintle.cli.pump
+---@field source pintle.fd
+---@field sink pintle.cli.sink
+---@field on_bytes fun(data: string) called after the bytes were forwarded, as far as there was room
+---@field on_end fun(by: "source"|"sink"|nil) called once: the side that ended the direction, or nil after `stop`
+---@field is_over boolean
+local pump_methods = {}
+
+local pump_metatable = { __name = "pintle.cli.pump", __index = pump_methods }
+
+-- {====== Watching ======
+
+local function watch_source(self) assert(loop.watch(self.source:fileno(), "r", self.reader)) end
+
+local function unwatch_source(self) loop.unwatch(self.source:fileno(), self.reader) end
+
+local function watch_sink(self) assert(loop.watch(self.sink.descriptor, "w", self.writer)) end
+
+local function unwatch_sink(self) loop.unwatch(self.sink.descriptor, self.writer) end
+
+-- }======
+
+local function end_direction(self, by)
+  if self.is_over then return end
+  self.is_over = true
+  unwatch_source(self)
+  unwatch_sink(self)
+  self.source:close()
+  self.sink.close()
+  self.on_end(by)
+end
+
+-- {====== Forwarding ======
+
+-- Whether everything was written; nil if the sink is closed.
+local function write_rest(self)
+  local at = self.sink.write(self.rest, self.at)
+  if at == nil then return nil end
+  self.at = at or self.at
+  if self.at <= #self.rest then return false end
+  self.rest, self.at = "", 1
+  return true
+end
+
+-- Whether there may be more to read immediately.
+local function forward_piece(self)
+  local data = self.source:read()
+  if data == false then
+    if self.is_last then end_direction(self, "source") end
+    return false
+  end
+  if not data or data == "" then
+    end_direction(self, "source")
+    return false
+  end
+  self.rest, self.at = data, 1
+  local is_out = write_rest(self)
+  self.on_bytes(data)
+  if is_out then return true end
+  if is_out == nil then
+    end_direction(self, "sink")
+    return false
+  end
+  unwatch_source(self)
+  watch_sink(self)
+  return false
+end
+
+local function forward_all(self)
+  while forward_piece(self) do end
+end
+
+local function write_more(self)
+  local is_out = write_rest(self)
+  if is_out == nil then return end_direction(self, "sink") end
+  if not is_out then return end
+  unwatch_sink(self)
+  watch_source(self)
+  if self.is_last then forward_all(self) end
+end
+
+-- }======
+
+---Forwards what is still in the pipe, and ends. Called when the writer has exited.
+function pump_methods:finish()
+  self.is_last = true
+  if not self.is_over and self.rest == "" then forward_all(self) end
+end
+
+---Ends it now, without forwarding the rest.
+function pump_methods:stop() end_direction(self, nil) end
+
+---@param given { source: pintle.fd, sink: pintle.cli.sink, on_bytes: fun(data: string), on_end: fun(by: string) }
+---@return pintle.cli.pump
+local function start_pump(given)
+  local self = setmetatable({
+    source = given.source, sink = given.sink, on_bytes = given.on_bytes, on_end = given.on_end,
+    rest = "", at = 1, is_over = false, is_last = false,
+  }, pump_metatable)
+  self.reader = { on_ready = function() forward_piece(self) end }
+  self.writer = { on_ready = function() write_more(self) end }
+  watch_source(self)
+  return self
+end
+
+-- }======
+
 -- {====== Recording ======
 
 -- Returns a function that queues a call of the recorder, and one that makes the queued calls, in order.
-local function new_queue(recorder)
+local function new_record_queue(recorder)
   local jobs, is_due = {}, false
   local function work()
     is_due = false
@@ -52,13 +257,13 @@ local function new_queue(recorder)
   return note, work
 end
 
-local function path_of(output, pid)
+local function recording_path(output, pid)
   if not output then return ("pintle-trace-%s-%d.jsonl"):format(os.date "%Y%m%d-%H%M%S", pid) end
   return (output:gsub("%%p", tostring(pid)))
 end
 
-local function open_file(output, pid)
-  local path = path_of(output, pid)
+local function open_recording(output, pid)
+  local path = recording_path(output, pid)
   local file, message = io.open(path, "w")
   if not file then return nil, errors.new("invalid", "cannot write the recording: " .. message) end
   file:setvbuf "full"
@@ -70,7 +275,7 @@ end
 -- {====== Both directions ======
 
 -- Records the end of a direction, and which side closed it.
-local function on_end_of(note, from, to, stream)
+local function end_recorder(note, from, to, stream)
   return function(by)
     note("finish", from)
     if by then note("event", { from = by == "source" and from or to, closed = stream }) end
@@ -79,18 +284,18 @@ end
 
 local function start_pumps(process, input, output, note)
   local pump = {}
-  pump.input = pumps.start {
-    source = input, sink = pumps.pipe(process.stdin),
+  pump.input = start_pump {
+    source = input, sink = pipe_sink(process.stdin),
     on_bytes = function(data) note("bytes", "host", data) end,
-    on_end = on_end_of(note, "host", "plugin", "stdin"),
+    on_end = end_recorder(note, "host", "plugin", "stdin"),
   }
-  pump.output = pumps.start {
-    source = process.stdout, sink = pumps.own_output(output),
+  pump.output = start_pump {
+    source = process.stdout, sink = stdout_sink(output),
     on_bytes = function(data) note("bytes", "plugin", data) end,
-    on_end = on_end_of(note, "plugin", "host", "stdout"),
+    on_end = end_recorder(note, "plugin", "host", "stdout"),
   }
-  pump.errors = pumps.start {
-    source = process.stderr, sink = pumps.own_stderr(),
+  pump.errors = start_pump {
+    source = process.stderr, sink = stderr_sink(),
     on_bytes = function(data) note("stderr", data) end,
     on_end = function() note "finish_stderr" end,
   }
@@ -105,13 +310,13 @@ end
 -- a function that stops it.
 local function forward_signals(process, note)
   local signals, watcher
-  local function release()
+  local function close_signals()
     if not signals then return end
     loop.unwatch(signals:fd(), watcher)
     signals:close()
     signals = nil
   end
-  local function take()
+  local function open_signals()
     signals = core.signals(SIGNALS, true)
     if signals then assert(loop.watch(signals:fd(), "r", watcher)) end
   end
@@ -122,18 +327,18 @@ local function forward_signals(process, note)
       process:kill(name, true)
       note("event", { from = "host", signal = name })
     end
-    release()
-    take()
+    close_signals()
+    open_signals()
   end }
-  take()
-  return release
+  open_signals()
+  return close_signals
 end
 
 -- }======
 
 -- {====== The end ======
 
-local function exit_of(process)
+local function poll_exit(process)
   local code, signal, kind = process:wait(0)
   if code == false then return nil end
   if code then return { code = code } end
@@ -142,14 +347,14 @@ end
 
 local function watch_exit(process, on_exit)
   local descriptor, watcher = process:fd(), {}
-  local function look()
-    local exit = exit_of(process)
-    if not exit then return descriptor or loop.after(POLL_INTERVAL, look) end
+  local function check_exit()
+    local exit = poll_exit(process)
+    if not exit then return descriptor or loop.after(POLL_INTERVAL, check_exit) end
     if descriptor then loop.unwatch(descriptor, watcher) end
     on_exit(exit)
   end
-  watcher.on_ready = look
-  if descriptor then assert(loop.watch(descriptor, "r", watcher)) else look() end
+  watcher.on_ready = check_exit
+  if descriptor then assert(loop.watch(descriptor, "r", watcher)) else check_exit() end
 end
 
 -- The plugin has ended: what it has written is still forwarded, its input is not.
@@ -159,12 +364,12 @@ local function finish_pumps(pump)
   pump.errors:finish()
 end
 
-local function turn_until_over(process, pump, note)
-  local release = forward_signals(process, note)
+local function forward_until_exit(process, pump, note)
+  local close_signals = forward_signals(process, note)
   local exit
   watch_exit(process, function(how)
     exit = how
-    release()
+    close_signals()
     finish_pumps(pump)
   end)
   loop.run_while(function() return not (exit and pump.output.is_over and pump.errors.is_over) end)
@@ -174,7 +379,7 @@ end
 
 -- }======
 
-local function spawn(args, console)
+local function spawn_plugin(args, console)
   local spawning = {
     command = args.command, env = console:plugin_environment(), stderr = "pipe", sandbox = args.sandbox,
   }
@@ -191,21 +396,21 @@ end
 ---@param args { command: string[], output?: string }
 ---@param console pintle.cli.console
 ---@return pintle.exit?, pintle.error?
-local function relay(args, console)
+local function forward_and_record(args, console)
   local input, output = core.claim_stdio()
   if not input then return nil, errors.new("closed", output) end
   local began = core.now()
-  local process <close>, err, group = spawn(args, console)
+  local process <close>, err, group = spawn_plugin(args, console)
   if not process then return nil, err end
   local file
-  file, err = open_file(args.output, process:pid())
+  file, err = open_recording(args.output, process:pid())
   if not file then return nil, err end
   io.stderr:setvbuf "no"
   console:explain_wait(input, ", as in: pintle call pintle trace ./plugin.lua -- greet name=Ada")
   local recorder = recording.new_recorder(file, began,
     { command = args.command, cwd = lfs.currentdir(), pid = process:pid() })
-  local note, work = new_queue(recorder)
-  local exit = turn_until_over(process, start_pumps(process, input, output, note), note)
+  local note, work = new_record_queue(recorder)
+  local exit = forward_until_exit(process, start_pumps(process, input, output, note), note)
   work()
   recorder:close()
   if group then group:close() end
@@ -213,7 +418,7 @@ local function relay(args, console)
 end
 
 -- The statuses of a shell, because the host expects the status of the plugin.
-local function refuse(err, console)
+local function report_failed_start(err, console)
   console:warn(tostring(err))
   return err.errno == ENOENT and NOT_FOUND or NOT_EXECUTABLE
 end
@@ -222,9 +427,9 @@ end
 ---@param console pintle.cli.console
 ---@return integer
 function trace.run(args, console)
-  local ended, err = relay(args, console)
+  local ended, err = forward_and_record(args, console)
   if not ended then
-    if err.kind == "spawn" then return refuse(err, console) end
+    if err.kind == "spawn" then return report_failed_start(err, console) end
     return nil, err
   end
   return ended.code or status.end_by(ended.signal)

@@ -1,7 +1,8 @@
 -- Probes for servers of the editor's client-server protocol 0.1.
 
-local messages = require "pintle.cli.check.message"
+local jsonrpc = require "pintle.jsonrpc"
 local processes = require "pintle.process"
+local sessions = require "pintle.cli.check.session"
 
 local function initialize_params(context, pid)
   return {
@@ -30,7 +31,7 @@ local function run(session) session:execute(session.context.run.name, session.co
 
 -- The content of the result is up to the server.
 local function list_in(manifest, name)
-  local list = messages.is_object(manifest) and manifest[name]
+  local list = jsonrpc.is_object(manifest) and manifest[name]
   return type(list) == "table" and list or {}
 end
 
@@ -38,7 +39,7 @@ local function missing_argument(session)
   local manifest, wanted = session.context.manifest, session.context.run
   local name
   for _, method in ipairs(list_in(manifest, "methods")) do
-    if messages.is_object(method) and method.name == wanted.name then name = messages.first_required(method.params) end
+    if jsonrpc.is_object(method) and method.name == wanted.name then name = sessions.first_required(method.params) end
   end
   if not name then session:skip("%s has no required parameter that is known", wanted.name) end
   session:refused(wanted.name, {}, -32602)

@@ -3,8 +3,8 @@
 -- both, conforming to the specification is only a remark.
 
 local json = require("pintle.core").json
+local jsonrpc = require "pintle.jsonrpc"
 local manifests = require "pintle.manifest"
-local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
 local sessions = require "pintle.cli.check.session"
 
@@ -37,7 +37,7 @@ local OLD, NEW = "the specification of 0.0.1", "the document of July 2026"
 local ONLY_OLD = "%s: only in " .. OLD .. ", not in " .. NEW
 
 local function is_failure(message)
-  return messages.is_object(message.result) and message.result.success == false
+  return jsonrpc.is_object(message.result) and message.result.success == false
 end
 
 -- Expects an error with one of the codes, or a failed result as in the new document.
@@ -76,7 +76,7 @@ end
 local function schema_objects(session)
   local names = {}
   for name, operation in pairs(session.context.manifest.operations) do
-    if not messages.is_object(operation.params) then names[#names + 1] = name end
+    if not jsonrpc.is_object(operation.params) then names[#names + 1] = name end
   end
   if #names == 0 then return end
   table.sort(names)
@@ -87,7 +87,7 @@ end
 local function requirements(session)
   local list = session.context.manifest.requires
   if list == nil or list == json.null then return nil end
-  local problem = messages.schema_problem(list, REQUIRES)
+  local problem = sessions.schema_problem(list, REQUIRES)
   if problem then session:fail("requires: %s", problem) end
   return ONLY_OLD:format "requires"
 end
@@ -121,7 +121,7 @@ local function run(session, phase)
   local wanted = session.context.run
   local key = session:ask("execute", params_of(wanted.name, wanted.args, phase))
   local err = session:answer(key).error
-  if messages.is_object(err) and err.code == REQUIREMENT_NOT_MET then
+  if jsonrpc.is_object(err) and err.code == REQUIREMENT_NOT_MET then
     session:warn("%s: %s", ONLY_OLD:format "-32002, a requirement that is not met", tostring(err.message))
   end
   session:check_schema(session:result(key), OUTCOME, "the result")
@@ -132,7 +132,7 @@ local function empty_phase(session) run(session, "") end
 local function required_of(session)
   local context = session.context
   local operation = context.manifest.operations[context.run.name]
-  local name = operation and messages.first_required(operation.params)
+  local name = operation and sessions.first_required(operation.params)
   if not name then session:skip("%s has no required argument", context.run.name) end
   return name
 end
@@ -187,7 +187,7 @@ local function judge_notification(method, params)
   if method ~= "log" then
     return ("it sends the notification %s, which is not in the protocol"):format(method), "warn"
   end
-  local problem = messages.schema_problem(params, LOG)
+  local problem = sessions.schema_problem(params, LOG)
   return problem and "log: " .. problem
 end
 

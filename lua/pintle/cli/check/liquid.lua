@@ -1,7 +1,7 @@
 -- Probes for template engines of liquid-spec.
 
 local json = require("pintle.core").json
-local messages = require "pintle.cli.check.message"
+local sessions = require "pintle.cli.check.session"
 
 -- {====== Schemas ======
 
@@ -109,7 +109,7 @@ end
 
 local function judge_request(method, params)
   if not ASKED[method] then return ("it sends the request %s, which is not in the protocol"):format(method) end
-  local problem = messages.schema_problem(params, ASKED[method])
+  local problem = sessions.schema_problem(params, ASKED[method])
   return problem and ("%s: %s"):format(method, problem)
 end
 

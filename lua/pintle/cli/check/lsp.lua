@@ -1,8 +1,8 @@
 -- Probes for the base of the Language Server Protocol.
 
 local json = require("pintle.core").json
-local messages = require "pintle.cli.check.message"
 local processes = require "pintle.process"
+local sessions = require "pintle.cli.check.session"
 local wire = require "pintle.dialect.lsp.wire"
 
 -- {====== The handshake ======
@@ -124,7 +124,7 @@ local PROGRESS = { type = "object", required = { "token", "value" },
 local FORMS = { ["window/logMessage"] = LOG, ["window/showMessage"] = LOG, ["$/progress"] = PROGRESS }
 
 local function judge_notification(method, params)
-  local problem = FORMS[method] and messages.schema_problem(params, FORMS[method])
+  local problem = FORMS[method] and sessions.schema_problem(params, FORMS[method])
   return problem and ("%s: %s"):format(method, problem)
 end
 

@@ -1,6 +1,5 @@
 -- Probes for servers of the Model Context Protocol over stdio, in both eras.
 
-local messages = require "pintle.cli.check.message"
 local schema = require "pintle.schema"
 local sessions = require "pintle.cli.check.session"
 
@@ -155,7 +154,7 @@ end
 
 local function missing_argument(session)
   local wanted = session.context.run
-  local name = messages.first_required(find_tool(session, wanted.name).inputSchema)
+  local name = sessions.first_required(find_tool(session, wanted.name).inputSchema)
   if not name then session:skip("%s has no required argument", wanted.name) end
   local args = {}
   for key, value in pairs(wanted.args) do
@@ -193,7 +192,7 @@ end
 local SCHEMAS = { ["notifications/message"] = MESSAGE, ["notifications/progress"] = PROGRESS }
 
 local function judge_notification(method, params)
-  local problem = SCHEMAS[method] and messages.schema_problem(params, SCHEMAS[method])
+  local problem = SCHEMAS[method] and sessions.schema_problem(params, SCHEMAS[method])
   if problem then return ("%s: %s"):format(method, problem) end
   if not method:find "^notifications/" then
     return ("it sends the notification %s, which is not in the protocol"):format(method)

@@ -1,7 +1,8 @@
 -- Probes for plugins of Reginald, in both releases.
 
 local json = require("pintle.core").json
-local messages = require "pintle.cli.check.message"
+local jsonrpc = require "pintle.jsonrpc"
+local sessions = require "pintle.cli.check.session"
 
 -- {====== Schemas ======
 
@@ -67,7 +68,7 @@ end
 
 local function config_of(session)
   local config = session.context.config
-  if config ~= nil and not messages.is_object(config) then session:skip "--config is not an object" end
+  if config ~= nil and not jsonrpc.is_object(config) then session:skip "--config is not an object" end
   return entries_of(session, config)
 end
 
@@ -149,7 +150,7 @@ end
 
 local function judge_notification(method, params, context)
   if method ~= "log" then return ("it sends the notification %s, but hosts accept only log"):format(method) end
-  local problem = messages.schema_problem(params, LOGS[context.variant.name])
+  local problem = sessions.schema_problem(params, LOGS[context.variant.name])
   return problem and "log: " .. problem
 end
 

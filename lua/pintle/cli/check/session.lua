@@ -1,12 +1,13 @@
--- One process of the plugin, from start to end, as a probe drives it. Every message of the plugin is checked;
--- violations are collected in `violations`, because they are wrong whatever the probe is about.
+-- One process of the plugin, from start to end, as a probe drives it. Every message of the plugin is checked for what
+-- JSON-RPC 2.0 and the dialect require; violations are collected in `violations`, because they are wrong whatever the
+-- probe is about.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
+local json_values = require "pintle.cli.json_values"
 local jsonrpc = require "pintle.jsonrpc"
-
-local messages = require "pintle.cli.check.message"
 local pipes = require "pintle.cli.check.pipe"
+local schema = require "pintle.schema"
 
 -- Seconds to wait for an answer to an invalid message, before the next question is asked.
 local GRACE = 1
@@ -23,6 +24,32 @@ local methods = {}
 local metatable = { __name = "pintle.cli.check.session", __index = methods }
 
 local sessions = {}
+
+-- {====== Schemas ======
+
+-- Each schema is compiled once.
+local compiled = setmetatable({}, { __mode = "k" })
+
+---Checks a value against a JSON Schema.
+---@param value any
+---@param form table the schema
+---@return string? problem
+function sessions.schema_problem(value, form)
+  compiled[form] = compiled[form] or assert(schema.compile(form))
+  local ok, err = compiled[form](value)
+  return not ok and tostring(err) or nil
+end
+
+---The first required argument of a schema of the plugin. It may not be a valid schema; another probe reports that.
+---@param declared any
+---@return string? name
+function sessions.first_required(declared)
+  local names = jsonrpc.is_object(declared) and declared.required
+  local first = type(names) == "table" and names[1]
+  return type(first) == "string" and first or nil
+end
+
+-- }======
 
 -- {====== Failures: what a probe raises when the plugin does not pass it; the runner catches it ======
 
@@ -65,22 +92,195 @@ function methods.skip(_, format, ...) raise_failure(format:format(...), "skip") 
 ---@param form table a JSON Schema
 ---@param what string
 function methods.check_schema(_, value, form, what)
-  local problem = messages.schema_problem(value, form)
+  local problem = sessions.schema_problem(value, form)
   if problem then raise_failure(("%s: %s"):format(what, problem), nil, true) end
+end
+
+-- }======
+
+-- {====== Ids ======
+
+---The key of an id: strings are compared by content, numbers by their notation.
+---@param id any
+---@param text string JSON of the id
+---@return string
+local function key_of_id(id, text) return type(id) == "string" and '"' .. id or text end
+
+---@param message table
+---@param text string JSON of the message
+---@return string? key nil if it has no id
+local function key_of_message(message, text)
+  if message.id == nil then return nil end
+  return key_of_id(message.id, text:sub(json_values.find_member(text, "id")))
+end
+
+-- }======
+
+-- {====== Checking messages ======
+
+-- {====== Answers ======
+
+local function check_error_object(err, report)
+  if not jsonrpc.is_object(err) then return report("fail", "error is not an object") end
+  if math.type(err.code) ~= "integer" then report("fail", "error.code is not an integer") end
+  if type(err.message) ~= "string" then report("fail", "error.message is not a string") end
+end
+
+local function check_result_and_error(message, report, is_null_known)
+  if message.error == json.null then
+    return report(is_null_known and "fail" or "warn", 'both "error":null and a result')
+  end
+  if message.result == json.null then report("warn", 'both "result":null and an error')
+  else report("fail", "both a result and an error") end
+  check_error_object(message.error, report)
+end
+
+local function check_answer(message, report, dialect)
+  if message.result ~= nil and message.error ~= nil then
+    check_result_and_error(message, report, dialect.is_null_an_error)
+  elseif message.error ~= nil then
+    check_error_object(message.error, report)
+  elseif message.result == nil then
+    report("fail", "neither a method nor a result nor an error")
+  end
+  if message.id == nil then report("fail", "an answer without an id") end
+end
+
+-- }======
+
+-- {====== Requests and notifications ======
+
+local function check_request(message, report)
+  if type(message.method) ~= "string" then report("fail", "the method is not a string") end
+  local params = message.params
+  if params ~= nil and params ~= json.null and type(params) ~= "table" then
+    report("fail", "the params are neither an object nor an array")
+  end
+  if message.result ~= nil or message.error ~= nil then report("fail", "both a method and a result or error") end
+end
+
+-- }======
+
+local KNOWN_MEMBERS = { jsonrpc = true, id = true, method = true, params = true, result = true, error = true }
+
+local function check_members(message, report, dialect)
+  for name, value in pairs(dialect.extra or {}) do
+    if message[name] ~= value then report("fail", ('no "%s":%s'):format(name, json.encode(value))) end
+  end
+  if not dialect.is_exact then return end
+  for name in pairs(message) do
+    if not KNOWN_MEMBERS[name] then report("fail", ("unknown member %q, which hosts reject"):format(name)) end
+  end
+end
+
+---@param message table an object
+---@param dialect pintle.cli.check.dialect
+---@param report fun(level: "fail"|"warn", reason: string) called for each violation
+local function check_message(message, dialect, report)
+  if message.jsonrpc ~= "2.0" then report("fail", 'no "jsonrpc":"2.0"') end
+  local id = message.id
+  if id ~= nil and id ~= json.null and type(id) ~= "string" and math.type(id) ~= "integer" then
+    report("fail", "the id is neither a string nor an integer")
+  end
+  check_members(message, report, dialect)
+  if message.method ~= nil then check_request(message, report) else check_answer(message, report, dialect) end
+end
+
+-- }======
+
+-- {====== Receiving ======
+
+local function add_violation(self, rule, level, reason)
+  self.violations[#self.violations + 1] = { rule = rule, level = level, reason = reason }
+end
+
+local function receive_answer(self, message, text)
+  local key = key_of_message(message, text)
+  if self.open[key] then
+    self.open[key], self.answers[key] = nil, message
+  elseif key == nil or message.id == json.null and message.error ~= nil then
+    self.unasked[#self.unasked + 1] = message
+  elseif self.answers[key] then
+    add_violation(self, "answers", "fail", ("a second answer to the request %s"):format(json.encode(message.id)))
+  else
+    local problem = ("an answer with the id %s, which was not sent"):format(json.encode(message.id))
+    add_violation(self, "answers", "fail", problem)
+  end
+end
+
+-- A method that is not a string is reported as a violation of JSON-RPC already.
+local function judge_call(self, judge, message)
+  if not judge or type(message.method) ~= "string" then return end
+  local problem, level = judge(message.method, message.params, self.context)
+  if problem then add_violation(self, "traffic", level or "fail", problem) end
+end
+
+local function receive_request(self, message)
+  local handler = self.handlers[message.method]
+  local answer = { id = message.id }
+  if handler then answer.result = handler(message.params)
+  else answer.error = { code = -32601, message = "Method not found: " .. tostring(message.method) } end
+  judge_call(self, self.context.dialect.judge_request, message)
+  self.pending_replies[#self.pending_replies + 1] = answer
+end
+
+local function receive_notification(self, message)
+  self.notifications[#self.notifications + 1] = { method = message.method, params = message.params }
+  judge_call(self, self.context.dialect.judge_notification, message)
+end
+
+local function receive_message(self, message, text)
+  if not jsonrpc.is_object(message) then
+    return add_violation(self, "envelope", "fail", "a message that is not an object")
+  end
+  check_message(message, self.context.dialect, function(level, reason)
+    add_violation(self, "envelope", level, reason)
+  end)
+  if message.method == nil then return receive_answer(self, message, text) end
+  if message.id ~= nil then receive_request(self, message) else receive_notification(self, message) end
+end
+
+local function receive_batch(self, list, text)
+  if not self.takes_unasked then add_violation(self, "envelope", "fail", "a batch, although none was sent") end
+  for i, element in ipairs(json_values.split_elements(text)) do receive_message(self, list[i], element) end
+end
+
+local function check_line_length(self, text)
+  local most = self.context.dialect.max_line
+  if not most or #text < most then return end
+  add_violation(self, "line-length", "warn", ("a line of %d bytes; hosts read no more than %d"):format(#text + 1, most))
+end
+
+---Takes the next piece of the plugin's output: classifies it, records violations, and queues answers to requests.
+---@param self pintle.cli.check.session
+---@param piece pintle.cli.check.piece
+local function receive_piece(self, piece)
+  check_line_length(self, piece.text)
+  local value, message
+  if piece.kind == "message" then value, message = json.decode(piece.text) end
+  if message then piece = { kind = "noise", text = piece.text, problem = "not JSON: " .. message } end
+  self.pipe:note("plugin", piece.kind, piece.text, piece.problem)
+  if piece.kind == "noise" then
+    local problem = ("stdout has something that is not a message: %s"):format(piece.problem)
+    return add_violation(self, "stdout", "fail", problem)
+  end
+  if piece.problem then add_violation(self, "framing", "fail", piece.problem) end
+  if getmetatable(value) == json.array_mt then return receive_batch(self, value, piece.text) end
+  receive_message(self, value, piece.text)
 end
 
 -- }======
 
 -- {====== Sending ======
 
-local ORDER = json.order { "jsonrpc", "version", "id", "method", "params", "result", "error" }
+local MEMBER_ORDER = json.order { "jsonrpc", "version", "id", "method", "params", "result", "error" }
 
 -- Sorts the members, so that two runs send the same text.
-local function in_order(value)
+local function with_sorted_members(value)
   if type(value) ~= "table" then return value end
   local copy, names = {}, {}
   for name, member in pairs(value) do
-    copy[name] = in_order(member)
+    copy[name] = with_sorted_members(member)
     names[#names + 1] = name
   end
   if getmetatable(value) or #copy > 0 then return setmetatable(copy, getmetatable(value)) end
@@ -95,7 +295,7 @@ function methods:text(message)
   local whole = { jsonrpc = "2.0" }
   for name, value in pairs(self.context.dialect.extra or {}) do whole[name] = value end
   for name, value in pairs(message) do whole[name] = value end
-  return json.encode(in_order(setmetatable(whole, ORDER)))
+  return json.encode(with_sorted_members(setmetatable(whole, MEMBER_ORDER)))
 end
 
 ---A message with its frame.
@@ -107,32 +307,32 @@ function methods:frame(text)
   return ("%s%d\r\n\r\n%s"):format(dialect.header or "Content-Length: ", #text, text)
 end
 
-local function write_in_time(self, ...)
+local function write_to_plugin(self, ...)
   local ok, message = self.pipe:write(...)
   if not ok then raise_failure(message) end
 end
 
 ---Sends a message.
 ---@param text string
-function methods:send(text) write_in_time(self, self:frame(text), "message", text) end
+function methods:send(text) write_to_plugin(self, self:frame(text), "message", text) end
 
 ---Sends bytes that are not one whole message.
 ---@param data string
-function methods:write(data) write_in_time(self, data, "bytes") end
+function methods:write(data) write_to_plugin(self, data, "bytes") end
 
 -- Requests of the plugin are answered before anything else is sent.
-local function reply(self)
+local function send_replies(self)
   local replies = self.pending_replies
   self.pending_replies = {}
   for _, answer in ipairs(replies) do self:send(self:text(answer)) end
 end
 
-local function new_id(self)
+local function next_request_id(self)
   self.last_id = self.last_id + 1
   return self.context.dialect.ids == "string" and tostring(self.last_id) or self.last_id
 end
 
-local function params_of(self, params)
+local function wrapped_params(self, params)
   local wrap = self.context.variant.wrap
   if wrap then return wrap(params) end
   return params
@@ -144,10 +344,10 @@ end
 ---@param id? string|integer
 ---@return string text, string key of its answer
 function methods:new_request(method, params, id)
-  id = id or new_id(self)
-  local key = messages.key(id, json.encode(id))
+  id = id or next_request_id(self)
+  local key = key_of_id(id, json.encode(id))
   self.open[key], self.methods[key] = true, method
-  return self:text { id = id, method = method, params = params_of(self, params) }, key
+  return self:text { id = id, method = method, params = wrapped_params(self, params) }, key
 end
 
 ---@param method string
@@ -171,9 +371,9 @@ function methods:close_input() self.pipe:close_input() end
 -- {====== Waiting ======
 
 -- Waits until the condition is true, or the plugin's output ends.
-local function await(self, condition, seconds)
+local function await_or_end(self, condition, seconds)
   return self.pipe:await(function()
-    if #self.pending_replies > 0 then reply(self) end
+    if #self.pending_replies > 0 then send_replies(self) end
     return condition() or self.pipe.is_over and "over"
   end, seconds)
 end
@@ -182,7 +382,7 @@ end
 ---@param message table
 ---@return string key of an answer, if there is one
 function methods:send_unasked(message)
-  local key = messages.key(message.id, json.encode(message.id))
+  local key = key_of_id(message.id, json.encode(message.id))
   self.open[key] = true
   self:send(self:text(message))
   return key
@@ -193,7 +393,7 @@ end
 function methods:answer(key)
   local method = self.methods[key]
   local function unasked_error() return not self.takes_unasked and self.unasked[1] and self.unasked[1].error end
-  await(self, function() return self.answers[key] or unasked_error() end)
+  await_or_end(self, function() return self.answers[key] or unasked_error() end)
   local message = self.answers[key]
   if message then return message end
   if unasked_error() then self:fail("the answer to %s does not have its id", method) end
@@ -202,11 +402,11 @@ function methods:answer(key)
 end
 
 -- A string that looks like a number is shown as a string.
-local function code_of(err) return type(err.code) == "string" and json.encode(err.code) or tostring(err.code) end
+local function code_text(err) return type(err.code) == "string" and json.encode(err.code) or tostring(err.code) end
 
-local function describe(err)
+local function describe_error(err)
   if type(err) ~= "table" then return json.encode(err) end
-  return ("%s (code %s)"):format(tostring(err.message), code_of(err))
+  return ("%s (code %s)"):format(tostring(err.message), code_text(err))
 end
 
 ---The result of a request that has to succeed.
@@ -215,7 +415,7 @@ end
 function methods:result(key)
   local message = self:answer(key)
   if message.error ~= nil and message.error ~= json.null then
-    self:fail("%s is refused: %s", self.methods[key], describe(message.error))
+    self:fail("%s is refused: %s", self.methods[key], describe_error(message.error))
   end
   return message.result
 end
@@ -236,7 +436,7 @@ local PROTOCOL_ERRORS = {
 function methods:execute(method, params)
   local err = self:answer(self:ask(method, params)).error
   if type(err) == "table" and PROTOCOL_ERRORS[err.code] then
-    self:fail("%s is refused: %s", method, describe(err))
+    self:fail("%s is refused: %s", method, describe_error(err))
   end
 end
 
@@ -247,12 +447,12 @@ end
 function methods:refusal(key, ...)
   local message, codes = self:answer(key), { ... }
   local err = message.error
-  if not messages.is_object(err) then self:fail("%s is not refused", self.methods[key]) end
+  if not jsonrpc.is_object(err) then self:fail("%s is not refused", self.methods[key]) end
   if #codes == 0 then return err end
   for _, code in ipairs(codes) do
     if err.code == code then return err end
   end
-  return self:fail("%s is refused with the code %s, not %s", self.methods[key], code_of(err),
+  return self:fail("%s is refused with the code %s, not %s", self.methods[key], code_text(err),
     table.concat(codes, " or "))
 end
 
@@ -268,7 +468,7 @@ function methods:refused(method, params, ...) return self:refusal(self:ask(metho
 ---@return table? message
 function methods:await_error(key)
   local function found() return self.unasked[1] or self.answers[key] end
-  await(self, found, math.min(GRACE, self.pipe.timeout))
+  await_or_end(self, found, math.min(GRACE, self.pipe.timeout))
   if not found() and not self.pipe.is_over then self:catch_up() end
   return found()
 end
@@ -300,7 +500,7 @@ function methods:finish() self.pipe:finish() end
 
 ---@param ... string additional arguments
 ---@return string[]
-local function command_with(command, ...)
+local function command_with_arguments(command, ...)
   local extra = { ... }
   return table.move(extra, 1, #extra, #command + 1, table.move(command, 1, #command, 1, {}))
 end
@@ -315,8 +515,8 @@ function sessions.start(context, ...)
   }, metatable)
   local err
   self.pipe, err = pipes.start {
-    command = command_with(context.command, ...), env = context.env, timeout = context.timeout,
-    framing = context.dialect.framing, on_piece = function(piece) messages.receive(self, piece) end,
+    command = command_with_arguments(context.command, ...), env = context.env, timeout = context.timeout,
+    framing = context.dialect.framing, on_piece = function(piece) receive_piece(self, piece) end,
   }
   if not self.pipe then return nil, err end
   return self

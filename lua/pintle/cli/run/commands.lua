@@ -1,16 +1,13 @@
 -- The prompt's commands for one plugin: its operations, methods, resources and prompts; and their completion.
 
-local attachments = require "pintle.cli.attachment"
-local capabilities = require "pintle.cli.capabilities"
-local catalogue = require "pintle.cli.catalogue"
-local display = require "pintle.cli.display"
 local errors = require "pintle.error"
+local json_values = require "pintle.cli.json_values"
 local jsonrpc = require "pintle.jsonrpc"
 local options = require "pintle.cli.options"
-local pages = require "pintle.cli.page"
+local outcomes = require "pintle.cli.outcome"
+local pages = require "pintle.cli.plugin_page"
 local received = require "pintle.dialect.mcp.received"
 local status = require "pintle.cli.status"
-local suggestions = require "pintle.cli.suggestion"
 
 ---A plugin at the prompt.
 ---@class pintle.cli.run.subject
@@ -27,6 +24,44 @@ local suggestions = require "pintle.cli.suggestion"
 ---@field line string
 
 local commands = {}
+
+-- {====== Words of a line, as in a shell: quotes and backslashes keep spaces together ======
+
+-- Parts of a word, by the way they are quoted: pattern, conversion, index of the capture with the end.
+local WORD_PARTS = {
+  { "^'([^']*)'()", function(text) return text end },
+  { '^"([^"\\]*)"()', function(text) return text end },
+  { '^"((.-[^\\]))"()', function(text) return (text:gsub('\\(["\\])', "%1")) end, 3 },
+  { "^\\(.)()", function(text) return text end },
+  { "^([^%s'\"\\]+)()", function(text) return text end },
+}
+
+local function read_word_part(line, at)
+  for _, part in ipairs(WORD_PARTS) do
+    local found = table.pack(line:match(part[1], at))
+    if found[1] then return part[2](found[1]), found[part[3] or 2] end
+  end
+end
+
+---@param line string
+---@return string[]? words, integer[]|string starts_or_message where each word begins
+function commands.split_line(line)
+  local list, starts, at = {}, {}, line:find "%S"
+  while at do
+    local word = ""
+    starts[#list + 1] = at
+    while at <= #line and not line:find("^%s", at) do
+      local text, after = read_word_part(line, at)
+      if not text then return nil, ("unterminated %s"):format(line:sub(at, at)) end
+      word, at = word .. text, after
+    end
+    list[#list + 1] = word
+    at = line:find("%S", at)
+  end
+  return list, starts
+end
+
+-- }======
 
 -- {====== Arguments ======
 
@@ -48,9 +83,9 @@ local function read_arguments(request, from, schema)
   return args
 end
 
-local function offered_by(subject, report)
+local function read_offers(subject, report)
   if subject.offered then return subject.offered end
-  subject.offered = catalogue.read(subject.plugin, subject.dialect, report)
+  subject.offered = pages.read_catalogue(subject.plugin, subject.dialect, report)
   if subject.plugin.on_change then subject.plugin:on_change(function() subject.offered = nil end) end
   return subject.offered
 end
@@ -68,19 +103,65 @@ local function execute(shell, subject, request)
   local outcome
   outcome, err = subject.plugin:execute(operation, args, {
     timeout = shell.timeout,
-    on_part = function(part) display.show_part(part, shell.console) end,
+    on_part = function(part) outcomes.show_part(part, shell.console) end,
     on_progress = terminal.has_bar and function(fraction, text)
       terminal.progress(subject.name, operation, fraction, text)
     end or nil,
   })
   terminal.clear()
   if outcome then
-    display.show_outcome(outcome, operation, shell.console)
+    outcomes.show_outcome(outcome, operation, shell.console)
     return outcome.success and status.DONE or status.FAILED
   end
-  err.message = suggestions.for_operation(err, manifest, operation, args)
+  err.message = options.suggest_for_operation(err, manifest, operation, args)
   return nil, err
 end
+
+-- }======
+
+-- {====== Methods and notifications, for completion ======
+
+local DIALECT_METHODS = {
+  gevals = { "execute" }, liquid = { "compile", "render" }, lsp = { "workspace/executeCommand" }, mcp = { "ping" },
+}
+
+local MCP_METHODS = {
+  tools = { "tools/call", "tools/list" }, logging = { "logging/setLevel" }, completions = { "completion/complete" },
+  prompts = { "prompts/get", "prompts/list" },
+  resources = {
+    "resources/list", "resources/read", "resources/subscribe", "resources/templates/list", "resources/unsubscribe",
+  },
+}
+
+local NOTIFICATIONS = {
+  lsp = {
+    "textDocument/didChange", "textDocument/didClose", "textDocument/didOpen", "textDocument/didSave",
+    "workspace/didChangeConfiguration", "workspace/didChangeWatchedFiles",
+  },
+  mcp = { "notifications/roots/list_changed" },
+}
+
+---The methods that a plugin is likely to answer.
+---@param dialect string
+---@param raw any the manifest as it was received
+---@return string[]
+local function likely_methods(dialect, raw)
+  local offered = pages.offered_capabilities(dialect, raw)
+  local list = table.move(DIALECT_METHODS[dialect] or {}, 1, #(DIALECT_METHODS[dialect] or {}), 1, {})
+  for method, provider in pairs(dialect == "lsp" and require("pintle.dialect.lsp.plugin").PROVIDERS or {}) do
+    if pages.is_offered(offered[provider]) then list[#list + 1] = method end
+  end
+  for name, methods in pairs(dialect == "mcp" and MCP_METHODS or {}) do
+    if pages.is_offered(offered[name]) then table.move(methods, 1, #methods, #list + 1, list) end
+  end
+  table.sort(list)
+  return list
+end
+
+---The notifications that a plugin is likely to use.
+---@param dialect string
+---@return string[]
+local function likely_notifications(dialect) return NOTIFICATIONS[dialect] or {} end
 
 -- }======
 
@@ -98,13 +179,13 @@ end
 ---@type pintle.cli.run.command[]
 commands.LIST = {}
 
-local function names_of(list, member)
+local function texts_of_member(list, member)
   local names = {}
   for _, item in ipairs(list) do names[#names + 1] = jsonrpc.text(item[member]) end
   return names
 end
 
-local function values_of(schema)
+local function allowed_values(schema)
   if type(schema) ~= "table" then return {} end
   if schema.type == "boolean" then return { "true", "false" } end
   local values = {}
@@ -115,13 +196,11 @@ end
 -- The arguments that are not given yet.
 local function complete_arguments(schema, words)
   local properties = type(schema) == "table" and schema.properties
-  local names, list = {}, {}
-  for name in pairs(type(properties) == "table" and properties or {}) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  local list = {}
+  for _, name in ipairs(type(properties) == "table" and json_values.sorted_names(properties) or {}) do
     local is_given = false
     for _, word in ipairs(words) do is_given = is_given or word:match "^(.-):?=" == name end
-    local values = values_of(properties[name])
+    local values = allowed_values(properties[name])
     for _, value in ipairs(is_given and {} or values) do list[#list + 1] = name .. "=" .. value end
     if not is_given and #values == 0 then list[#list + 1] = name .. "=" end
   end
@@ -133,7 +212,7 @@ local function show_page(shell, subject)
   sheet:head(plugin.manifest, plugin.raw_manifest, subject.dialect, false)
   sheet:instructions(plugin.raw_manifest)
   sheet:operations(plugin.manifest)
-  sheet:catalogue(offered_by(subject, shell.report))
+  sheet:catalogue(read_offers(subject, shell.report))
   sheet:print()
   return status.DONE
 end
@@ -177,11 +256,11 @@ table.insert(commands.LIST, {
     local result
     result, err = subject.plugin:call(method, params, { timeout = shell.timeout })
     if err then return nil, err end
-    shell.console:json((attachments.extract(result)))
+    shell.console:json((outcomes.extract_attachments(result)))
     return status.DONE
   end,
   complete = function(subject, words)
-    return #words == 0 and capabilities.methods(subject.dialect, subject.plugin.raw_manifest) or {}
+    return #words == 0 and likely_methods(subject.dialect, subject.plugin.raw_manifest) or {}
   end,
 })
 
@@ -197,13 +276,13 @@ table.insert(commands.LIST, {
     if not ok then return nil, err end
     return status.DONE
   end,
-  complete = function(subject, words) return #words == 0 and capabilities.notifications(subject.dialect) or {} end,
+  complete = function(subject, words) return #words == 0 and likely_notifications(subject.dialect) or {} end,
 })
 
 -- A catalogue with one list; the page prints nothing for the others.
 local function show_lists(shell, subject, lists)
   local sheet = pages.new(shell.console)
-  local offered = offered_by(subject, shell.report)
+  local offered = read_offers(subject, shell.report)
   sheet:catalogue {
     resources = lists.resources and offered.resources or {}, templates = lists.resources and offered.templates or {},
     prompts = lists.prompts and offered.prompts or {},
@@ -232,9 +311,9 @@ table.insert(commands.LIST, {
   -- A template is completed up to its first variable.
   complete = function(subject, words, report)
     if #words > 0 then return {} end
-    local offered = offered_by(subject, report)
-    local list = names_of(offered.resources, "uri")
-    for _, template in ipairs(names_of(offered.templates, "uriTemplate")) do
+    local offered = read_offers(subject, report)
+    local list = texts_of_member(offered.resources, "uri")
+    for _, template in ipairs(texts_of_member(offered.templates, "uriTemplate")) do
       list[#list + 1] = template:match "^[^{]+"
     end
     return list
@@ -247,7 +326,7 @@ table.insert(commands.LIST, {
 })
 
 local function find_prompt(subject, name, report)
-  for _, prompt in ipairs(offered_by(subject, report).prompts) do
+  for _, prompt in ipairs(read_offers(subject, report).prompts) do
     if prompt.name == name then return prompt end
   end
 end
@@ -269,7 +348,7 @@ table.insert(commands.LIST, {
     return status.DONE
   end,
   complete = function(subject, words, report)
-    if #words == 0 then return names_of(offered_by(subject, report).prompts, "name") end
+    if #words == 0 then return texts_of_member(read_offers(subject, report).prompts, "name") end
     local prompt = find_prompt(subject, words[1], report)
     return prompt and complete_arguments(pages.prompt_schema(prompt), table.move(words, 2, #words, 1, {})) or {}
   end,
@@ -283,7 +362,8 @@ table.insert(commands.LIST, {
 function commands.of(subject)
   local list = {}
   for _, command in ipairs(commands.LIST) do
-    local is_there = not command.capability or catalogue.has(subject.plugin, subject.dialect, command.capability)
+    local needed = command.capability
+    local is_there = not needed or pages.has_mcp_capability(subject.plugin, subject.dialect, needed)
     list[#list + 1] = is_there and command or nil
   end
   return list

@@ -1,166 +1,202 @@
--- The prompt of `pintle run`: a line editor with completion, history and search. Other output goes above the line.
+-- The prompt of `pintle run`: the terminal in raw mode, its keys, and a line editor with completion and search. Other
+-- output goes above the line.
 
 local consoles = require "pintle.cli.console"
 local core = require "pintle.core"
-local lfs = require "lfs"
-local terminal = require "pintle.cli.run.terminal"
-local texts = require "pintle.cli.text"
+local errors = require "pintle.error"
+local histories = require "pintle.cli.run.history"
+local loop = require "pintle.loop"
 
 local prompts = {}
 
--- {====== History: kept between runs in a file that only its owner can read, oldest line first. The prompt also works
--- if the file cannot be read or written ======
+-- {====== Raw mode ======
 
-local MAX_LINES = 1000 -- of the history
-local MAX_LINE = 4096 -- bytes; longer lines are not saved
-local MAX_FILE = 1 << 20 -- bytes read from the end of the file
-local SLACK = 2 -- the file is rewritten when it has more lines than MAX_LINES times this
+local STTY_TIMEOUT = 5 -- seconds
+-- Every key is delivered at once, Ctrl-C included, and nothing is echoed. `stty` is the portable way to set this.
+local RAW_MODE = { "-icanon", "-echo", "-isig", "-ixon", "-iexten", "icrnl", "opost", "min", "1", "time", "0" }
 
----@class pintle.cli.run.history
----@field lines string[] oldest first
-local history_methods = {}
-
-local history_metatable = { __name = "pintle.cli.run.history", __index = history_methods }
-
-local function directory_of(name, fallback)
-  local path = os.getenv(name)
-  if path and path:sub(1, 1) == "/" then return path end
-  local home = os.getenv "HOME"
-  return home and home:sub(1, 1) == "/" and home .. fallback or nil
-end
-
----The path of the file: `PINTLE_HISTORY`, or below the XDG directory for state.
----@return string? path nil if `PINTLE_HISTORY` is empty or there is no home directory
-function prompts.history_path()
-  local path = os.getenv "PINTLE_HISTORY"
-  if path then return path ~= "" and path or nil end
-  local folder = directory_of("XDG_STATE_HOME", "/.local/state")
-  return folder and folder .. "/pintle/history"
-end
-
--- Permissions are set before anything is written: no other user may read it, not even for a moment.
-local PREPARE = [[umask 077 && mkdir -p -- "$(dirname -- "$1")" && : >> "$1" && chmod 600 -- "$1"]]
-
-local function prepare_file(path)
-  local process <close> = core.spawn {
-    command = { "sh", "-c", PREPARE, "sh", path }, stdin = "null", stdout = "null", stderr = "null",
+-- stty has to be in the process group of this process: in the background it would be stopped.
+local function run_stty(words)
+  local process <close>, message, kind = core.spawn {
+    command = { "stty", table.unpack(words) }, stdin = "inherit", group = false,
   }
-  return process and process:wait(5) == 0
+  if not process then return nil, errors.new(kind, message) end
+  local code = process:wait(STTY_TIMEOUT)
+  if code ~= 0 then return nil, errors.new("spawn", "stty " .. table.concat(words, " ") .. " failed") end
+  return process.stdout:read()
 end
 
-local function is_private(path)
-  local attributes = lfs.attributes(path)
-  return attributes and attributes.mode == "file" and attributes.permissions == "rw-------"
+---Switches the terminal to raw mode; closing the result restores it.
+---@return table?, pintle.error?
+function prompts.raw_mode()
+  local before, err = run_stty { "-g" }
+  if not before then return nil, err end
+  local ok
+  ok, err = run_stty(RAW_MODE)
+  if not ok then return nil, err end
+  return setmetatable({}, { __close = function() run_stty { before:match "%S+" } end })
 end
 
--- An existing path that is not a regular file, such as /dev/null, is left alone.
-local function may_prepare(path) return (lfs.attributes(path, "mode") or "file") == "file" end
+-- }======
 
-local function open_private(path, mode)
-  if not is_private(path) and not (may_prepare(path) and prepare_file(path)) then return nil end
-  return is_private(path) and io.open(path, mode)
+-- {====== Standard input ======
+
+local STDIN = 0
+local MAX_AHEAD = 1 << 16 -- bytes kept while nothing reads; more are dropped
+
+---@class pintle.cli.run.input
+---@field on_interrupt? fun() called on Ctrl-C while nothing reads
+local input_methods = {}
+
+local input_metatable = { __name = "pintle.cli.run.input", __index = input_methods }
+
+local function stop_watching_input(self)
+  if self.is_watched then loop.unwatch(STDIN, self) end
+  self.is_watched = false
 end
 
-local function is_line(text) return #text <= MAX_LINE and utf8.len(text) and not text:find "[%c\127]" end
+-- A regular file cannot be watched, but reading it never blocks.
+local function watch_input(self)
+  if self.is_watched or self.is_plain then return end
+  self.is_watched = loop.watch(STDIN, "r", self) ~= nil
+  self.is_plain = not self.is_watched
+end
 
--- The lines, and whether the file has more than was read.
-local function read_lines(path)
-  local lines = {}
-  if lfs.attributes(path, "mode") ~= "file" then return lines, false end
-  local file <close> = io.open(path)
-  if not file then return lines, false end
-  local is_long = file:seek "end" > MAX_FILE
-  file:seek(is_long and "end" or "set", is_long and -MAX_FILE or 0)
-  if is_long then file:read "l" end -- this line may be incomplete
-  for line in file:lines() do
-    if is_line(line) then lines[#lines + 1] = line end
+local function take_byte(self, byte)
+  if byte == nil then
+    self.has_ended = true
+    stop_watching_input(self)
+  elseif byte == "\3" and self.on_interrupt then
+    return self.on_interrupt()
+  elseif #self.bytes - self.first < MAX_AHEAD then
+    self.bytes[#self.bytes + 1] = byte
   end
-  return lines, is_long
+  local event = self.event
+  self.event = nil
+  if event then event:set(true) end
 end
 
--- Writes a new file and renames it, so that readers see either the old or the new one.
-local function rewrite_file(path, lines)
-  local temporary = path .. ".new"
-  local file <close> = open_private(temporary, "w")
-  if not file then return end
-  local ok = file:write(table.concat(lines, "\n"), "\n") and file:flush()
-  if ok then os.rename(temporary, path) else os.remove(temporary) end
+---@private called by the loop
+function input_methods:on_ready() take_byte(self, io.stdin:read(1)) end
+
+local function next_byte(self)
+  local byte = self.bytes[self.first]
+  if not byte then
+    self.bytes, self.first = {}, 1
+    return nil
+  end
+  self.first = self.first + 1
+  return byte
 end
 
----Appends a line in one write: several prompts may share the file.
----@param line string
-function history_methods:keep(line)
-  if not self.path or line == self.last or not is_line(line) then return end
-  local file <close> = open_private(self.path, "a")
-  if not file then return end
-  file:write(line, "\n")
-  self.last = line
-end
-
-local function last_lines(lines, count)
-  return table.move(lines, math.max(#lines - count + 1, 1), #lines, 1, {})
-end
-
----@param path? string nil saves nothing
----@return pintle.cli.run.history
-function prompts.new_history(path)
-  local lines, is_long = {}, false
-  if path then lines, is_long = read_lines(path) end
-  local kept = last_lines(lines, MAX_LINES)
-  if is_long or #lines > MAX_LINES * SLACK then rewrite_file(path, kept) end
-  return setmetatable({ path = path, lines = kept, last = kept[#kept] }, history_metatable)
-end
-
----@class pintle.cli.run.search
----@field query string
----@field place integer position of the line that is shown; one after the last if none is
-local search_methods = {}
-
-local search_metatable = { __name = "pintle.cli.run.search", __index = search_methods }
-
--- Searches from a position towards the oldest line.
-local function search_back(self, from)
-  for place = math.min(from, #self.history), 1, -1 do
-    local line = self.history[place]
-    if line ~= self.history[self.place] and line:find(self.query, 1, true) then
-      self.place = place
-      return
+---Waits for the next byte.
+---@return string|nil|false byte nil at the end of input, false if the wait was cancelled
+function input_methods:next()
+  while true do
+    local byte = next_byte(self)
+    if byte then return byte end
+    if self.has_ended then return nil end
+    watch_input(self)
+    if self.is_plain then
+      take_byte(self, io.stdin:read(1))
+    else
+      self.event = loop.event()
+      if not self.event:wait() then return false end
     end
   end
 end
 
----Extends the query; the shown line is kept if it still matches.
----@param text string
-function search_methods:type(text)
-  self.query = self.query .. text
-  local shown = self.history[self.place]
-  if not (shown and shown:find(self.query, 1, true)) then search_back(self, self.place) end
+---Collects input while `fn` runs; Ctrl-C calls `on_interrupt`.
+---@param on_interrupt fun()
+---@param fn function
+function input_methods:during(on_interrupt, fn)
+  self.on_interrupt = on_interrupt
+  if not self.has_ended then watch_input(self) end
+  local results = table.pack(pcall(fn))
+  self.on_interrupt = nil
+  if not results[1] then error(results[2], 0) end
+  return table.unpack(results, 2, results.n)
 end
 
----Deletes the last character of the query, and searches again from the newest line.
-function search_methods:erase()
-  self.query = self.query:sub(1, (utf8.offset(self.query, -1) or 1) - 1)
-  self.place = #self.history + 1
-  if self.query ~= "" then search_back(self, #self.history) end
+---Stops collecting input until the next read.
+input_methods.pause = stop_watching_input
+
+input_metatable.__close = stop_watching_input
+
+---@return pintle.cli.run.input
+function prompts.input()
+  io.stdin:setvbuf "no"
+  return setmetatable({ bytes = {}, first = 1, is_watched = false }, input_metatable)
 end
 
----Shows the next older line that matches and differs.
-function search_methods:older()
-  if self.query ~= "" then search_back(self, self.place - 1) end
+-- }======
+
+-- {====== Keys ======
+
+local CONTROL_KEYS = {
+  ["\1"] = "home", ["\2"] = "left", ["\3"] = "interrupt", ["\4"] = "end-or-delete", ["\5"] = "end", ["\6"] = "right",
+  ["\7"] = "give-up", ["\8"] = "backspace", ["\9"] = "tab", ["\10"] = "enter", ["\11"] = "kill", ["\12"] = "clear",
+  ["\13"] = "enter", ["\14"] = "down", ["\16"] = "up", ["\18"] = "search", ["\21"] = "kill-back",
+  ["\23"] = "kill-word", ["\25"] = "yank", ["\127"] = "backspace",
+}
+
+-- Sequences after ESC [ or ESC O.
+local ESCAPE_SEQUENCES = {
+  A = "up", B = "down", C = "right", D = "left", H = "home", F = "end", ["1~"] = "home", ["3~"] = "delete",
+  ["4~"] = "end", ["7~"] = "home", ["8~"] = "end",
+  ["1;5C"] = "word-right", ["1;5D"] = "word-left", ["1;3C"] = "word-right", ["1;3D"] = "word-left",
+}
+
+-- Bytes after a single ESC, which is how terminals send Alt.
+local ALT_KEYS = {
+  b = "word-left", f = "word-right", d = "kill-next-word", ["\8"] = "kill-word", ["\127"] = "kill-word",
+}
+
+---@class pintle.cli.run.keys
+local key_methods = {}
+
+local key_metatable = { __name = "pintle.cli.run.keys", __index = key_methods }
+
+local function feed_escape(self, byte)
+  self.pending = self.pending .. byte
+  local body = self.pending:match "^\27[%[O](.*)$"
+  if not body then
+    if #self.pending == 1 then return nil end
+    self.pending = ""
+    return ALT_KEYS[byte]
+  end
+  if not body:find "[@-~]$" then return nil end
+  self.pending = ""
+  return ESCAPE_SEQUENCES[body]
 end
 
----@return string? line nil if no line matches
-function search_methods:found()
-  local line = self.history[self.place]
-  return line and line:find(self.query, 1, true) and line or nil
+local function feed_character(self, byte)
+  self.pending = self.pending .. byte
+  local first = self.pending:byte()
+  local length = first < 0x80 and 1 or first < 0xE0 and 2 or first < 0xF0 and 3 or 4
+  if #self.pending < length then return nil end
+  local whole = self.pending
+  self.pending = ""
+  return nil, utf8.len(whole) and whole or nil
 end
 
----Starts a search: the newest line that contains the query is shown first.
----@param lines string[] oldest first
----@return pintle.cli.run.search
-function prompts.new_search(lines)
-  return setmetatable({ history = lines, query = "", place = #lines + 1 }, search_metatable)
+---@param byte string
+---@return string? key, string? character
+function key_methods:feed(byte)
+  if self.pending:sub(1, 1) == "\27" then return feed_escape(self, byte) end
+  if byte == "\27" then
+    self.pending = byte
+    return nil
+  end
+  if byte:find "%c" then
+    self.pending = ""
+    return CONTROL_KEYS[byte]
+  end
+  return feed_character(self, byte)
 end
+
+---@return pintle.cli.run.keys
+function prompts.keys() return setmetatable({ pending = "" }, key_metatable) end
 
 -- }======
 
@@ -178,14 +214,14 @@ local editor_metatable = { __name = "pintle.cli.run.editor", __index = editor_me
 
 local function last_character(text) return utf8.offset(text, -1) or 1 end
 
-local function set(self, text) self.left, self.right = text, "" end
+local function set_line(self, text) self.left, self.right = text, "" end
 
 -- Words are separated by spaces, as in the commands of the prompt.
 local function word_before(text) return text:match "%S*%s*$" end
 local function word_after(text) return text:match "^%s*%S*" end
 
 -- Deleted text can be inserted again.
-local function kill(self, text)
+local function keep_deleted(self, text)
   if text ~= "" then self.killed = text end
 end
 
@@ -193,10 +229,10 @@ local function show_history(self, place)
   if place < 1 or place > #self.history + 1 then return end
   if not self.place then self.draft = self:text() end
   self.place = place
-  set(self, self.history[place] or self.draft)
+  set_line(self, self.history[place] or self.draft)
 end
 
-local EDITING = {
+local EDITING_KEYS = {
   left = function(self)
     if self.left == "" then return end
     local at = last_character(self.left)
@@ -208,7 +244,7 @@ local EDITING = {
     self.left, self.right = self.left .. self.right:sub(1, after - 1), self.right:sub(after)
   end,
   home = function(self) self.left, self.right = "", self.left .. self.right end,
-  ["end"] = function(self) set(self, self.left .. self.right) end,
+  ["end"] = function(self) set_line(self, self.left .. self.right) end,
   backspace = function(self)
     if self.left ~= "" then self.left = self.left:sub(1, last_character(self.left) - 1) end
   end,
@@ -224,21 +260,21 @@ local EDITING = {
     self.left, self.right = self.left .. word, self.right:sub(#word + 1)
   end,
   kill = function(self)
-    kill(self, self.right)
+    keep_deleted(self, self.right)
     self.right = ""
   end,
   ["kill-back"] = function(self)
-    kill(self, self.left)
+    keep_deleted(self, self.left)
     self.left = ""
   end,
   ["kill-word"] = function(self)
     local word = word_before(self.left)
-    kill(self, word)
+    keep_deleted(self, word)
     self.left = self.left:sub(1, #self.left - #word)
   end,
   ["kill-next-word"] = function(self)
     local word = word_after(self.right)
-    kill(self, word)
+    keep_deleted(self, word)
     self.right = self.right:sub(#word + 1)
   end,
   yank = function(self) self.left = self.left .. (self.killed or "") end,
@@ -250,7 +286,7 @@ local EDITING = {
 
 ---@param key string name of a key; keys that do not edit the line are ignored
 function editor_methods:press(key)
-  if EDITING[key] then EDITING[key](self) end
+  if EDITING_KEYS[key] then EDITING_KEYS[key](self) end
 end
 
 ---@param text string
@@ -258,7 +294,7 @@ function editor_methods:insert(text) self.left = self.left .. text end
 
 ---Replaces the line, with the cursor at its end.
 ---@param text string
-function editor_methods:replace(text) set(self, text) end
+function editor_methods:replace(text) set_line(self, text) end
 
 ---@return string
 function editor_methods:text() return self.left .. self.right end
@@ -269,14 +305,14 @@ function editor_methods:enter()
   local text = self:text()
   local history = self.history
   if text:find "%S" and history[#history] ~= text then history[#history + 1] = text end
-  if #history > MAX_LINES then table.remove(history, 1) end
+  if #history > histories.MAX_LINES then table.remove(history, 1) end
   self:drop()
   return text
 end
 
 ---Clears the line.
 function editor_methods:drop()
-  set(self, "")
+  set_line(self, "")
   self.place, self.draft = nil, nil
 end
 
@@ -301,23 +337,23 @@ local metatable = { __name = "pintle.cli.run.prompt", __index = methods }
 -- {====== Drawing ======
 
 -- Some terminals report no width.
-local function columns()
+local function screen_columns()
   local width = core.columns(1)
   return width and width > 0 and width or 80
 end
 
 -- The text before the line; during a search it shows the query.
-local function mark_of(self)
-  return self.search and ("search %s> "):format(texts.last_columns(self.search.query, columns() // 3)) or MARK
+local function prompt_mark(self)
+  return self.search and ("search %s> "):format(consoles.last_columns(self.search.query, screen_columns() // 3)) or MARK
 end
 
 -- Of a line that is too long, the part around the cursor is shown.
-local function draw(self)
-  local editor, mark = self.editor, mark_of(self)
-  local room = math.max(columns() - texts.width(mark) - 1, 1)
-  local left = texts.last_columns(editor.left, math.max(room - texts.width(editor.right), room // 2))
-  local right = texts.first_columns(editor.right, room - texts.width(left))
-  local back = texts.width(right)
+local function draw_line(self)
+  local editor, mark = self.editor, prompt_mark(self)
+  local room = math.max(screen_columns() - consoles.text_width(mark) - 1, 1)
+  local left = consoles.last_columns(editor.left, math.max(room - consoles.text_width(editor.right), room // 2))
+  local right = consoles.first_columns(editor.right, room - consoles.text_width(left))
+  local back = consoles.text_width(right)
   io.stdout:write(CLEAR_LINE, mark, left, right, back > 0 and ("\27[%dD"):format(back) or "")
   io.stdout:flush()
 end
@@ -331,7 +367,7 @@ end
 
 ---Draws the line again.
 function methods:show()
-  if self.is_shown then draw(self) end
+  if self.is_shown then draw_line(self) end
 end
 
 -- }======
@@ -347,8 +383,8 @@ local function common_start(list)
 end
 
 local function list_candidates(candidates)
-  local room, widest = columns(), 0
-  for _, text in ipairs(candidates) do widest = math.max(widest, texts.width(text) + GAP) end
+  local room, widest = screen_columns(), 0
+  for _, text in ipairs(candidates) do widest = math.max(widest, consoles.text_width(text) + GAP) end
   local in_row = math.max(room // widest, 1)
   local rows, heads = {}, {}
   for i, text in ipairs(candidates) do
@@ -362,7 +398,7 @@ local function list_candidates(candidates)
   end
 end
 
-local function complete(self)
+local function complete_word(self)
   local editor = self.editor
   local candidates, start = self.complete(editor.left)
   if #candidates == 0 then return end
@@ -381,7 +417,7 @@ end
 
 -- {====== Searching ======
 
-local SEARCHING = {
+local SEARCH_KEYS = {
   search = function(search) search:older() end,
   backspace = function(search) search:erase() end,
 }
@@ -389,7 +425,7 @@ local SEARCHING = {
 local function show_found(self) self.editor:replace(self.search:found() or self.before_search) end
 
 local function begin_search(self)
-  self.search, self.before_search = prompts.new_search(self.editor.history), self.editor:text()
+  self.search, self.before_search = histories.new_search(self.editor.history), self.editor:text()
 end
 
 -- Whether the key belongs to the search. Any other key ends the search and keeps the line that was found.
@@ -398,8 +434,8 @@ local function search_takes(self, key, character)
   if not search then return false end
   if character then
     search:type(character)
-  elseif SEARCHING[key] then
-    SEARCHING[key](search)
+  elseif SEARCH_KEYS[key] then
+    SEARCH_KEYS[key](search)
   else
     self.search = nil
     if key ~= "give-up" then return false end
@@ -412,7 +448,7 @@ end
 
 -- }======
 
-local function finish(self, line)
+local function finish_line(self, line)
   self.is_shown = false
   io.stdout:write "\n"
   io.stdout:flush()
@@ -421,27 +457,27 @@ end
 
 -- Keys that do more than edit the line. A result other than nil ends the reading: the line, or false for the end of
 -- input.
-local ACTIONS = {
+local PROMPT_KEYS = {
   enter = function(self)
     self.editor:press "end"
-    draw(self)
-    return finish(self, self.editor:enter())
+    draw_line(self)
+    return finish_line(self, self.editor:enter())
   end,
   ["end-or-delete"] = function(self)
-    if self.editor:text() == "" then return finish(self, false) end
+    if self.editor:text() == "" then return finish_line(self, false) end
     self.editor:press "delete"
   end,
   interrupt = function(self)
     io.stdout:write "^C\n"
     self.editor:drop()
   end,
-  tab = complete,
+  tab = complete_word,
   search = begin_search,
   clear = function() io.stdout:write(CLEAR_SCREEN) end,
 }
 
 -- Returns the line if the key ends it, false at the end of input, else nil.
-local function handle(self, byte)
+local function handle_byte(self, byte)
   local key, character = self.keys:feed(byte)
   if not key and not character then return nil end
   local outcome
@@ -449,12 +485,12 @@ local function handle(self, byte)
     outcome = nil
   elseif character then
     self.editor:insert(character)
-  elseif ACTIONS[key] then
-    outcome = ACTIONS[key](self)
+  elseif PROMPT_KEYS[key] then
+    outcome = PROMPT_KEYS[key](self)
   else
     self.editor:press(key)
   end
-  if outcome == nil then draw(self) end
+  if outcome == nil then draw_line(self) end
   return outcome
 end
 
@@ -462,11 +498,11 @@ end
 ---@return string? line nil at the end of input
 function methods:read()
   self.is_shown = true
-  draw(self)
+  draw_line(self)
   while true do
     local byte = self.input:next()
-    if not byte then return finish(self, nil) end
-    local line = handle(self, byte)
+    if not byte then return finish_line(self, nil) end
+    local line = handle_byte(self, byte)
     if line ~= nil then return line or nil end
   end
 end
@@ -477,7 +513,7 @@ end
 ---@return pintle.cli.run.prompt
 function prompts.new(input, complete_line, history)
   return setmetatable({
-    input = input, complete = complete_line, editor = prompts.new_editor(history), keys = terminal.keys(),
+    input = input, complete = complete_line, editor = prompts.new_editor(history), keys = prompts.keys(),
     is_shown = false,
   }, metatable)
 end

@@ -1,8 +1,8 @@
 -- Text on a terminal: its width and its wrapping.
-local texts = require "pintle.cli.text"
+local consoles = require "pintle.cli.console"
 
 describe("the width of text", function()
-  local width, first, last = texts.width, texts.first_columns, texts.last_columns
+  local width, first, last = consoles.text_width, consoles.first_columns, consoles.last_columns
 
   it("is counted in columns of a terminal", function()
     assert.same({ 0, 3, 1, 6, 2, 1, 3 }, {
@@ -19,7 +19,7 @@ describe("the width of text", function()
 end)
 
 describe("wrapped text", function()
-  local function wrap(given, columns) return table.concat(texts.wrap(given, columns), "|") end
+  local function wrap(given, columns) return table.concat(consoles.wrap_text(given, columns), "|") end
 
   it("breaks at spaces, and keeps line ends", function()
     assert.equal("one two|three||four", wrap("one two three\n\nfour\n", 7))
@@ -40,8 +40,8 @@ describe("wrapped text", function()
     for _ = 1, 200 do
       local words = {}
       for i = 1, math.random(40) do words[i] = ("xü日"):rep(math.random(2)) end
-      for _, line in ipairs(texts.wrap(table.concat(words, " "), 12)) do
-        assert.truthy(texts.width(line) <= 12, line)
+      for _, line in ipairs(consoles.wrap_text(table.concat(words, " "), 12)) do
+        assert.truthy(consoles.text_width(line) <= 12, line)
       end
     end
   end)

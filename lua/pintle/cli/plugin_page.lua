@@ -1,10 +1,187 @@
--- The page about a plugin: its name, what it can do, its operations, resources and prompts, wrapped to the terminal.
+-- The page about a plugin: its name, what it can do in words, its operations, and what an MCP server offers besides
+-- tools; wrapped to the terminal.
 
-local capabilities = require "pintle.cli.capabilities"
-local errors = require "pintle.error"
+local consoles = require "pintle.cli.console"
 local json = require("pintle.core").json
+local json_values = require "pintle.cli.json_values"
 local jsonrpc = require "pintle.jsonrpc"
-local texts = require "pintle.cli.text"
+
+local pages = {}
+
+local function object_or_empty(value) return jsonrpc.is_object(value) and value or {} end
+
+-- {====== Capabilities as words ======
+
+---Whether a plugin has the capability of this value.
+---@param value any
+---@return boolean
+function pages.is_offered(value) return value ~= nil and value ~= false and type(value) ~= "userdata" end
+
+local function with_details(word, details)
+  return #details > 0 and ("%s (%s)"):format(word, table.concat(details, ", ")) or word
+end
+
+-- {====== Language servers ======
+
+local LSP_WORDS = {
+  callHierarchyProvider = "call hierarchy", codeActionProvider = "code actions", codeLensProvider = "code lenses",
+  colorProvider = "colours", completionProvider = "completion", declarationProvider = "go to declaration",
+  definitionProvider = "go to definition", diagnosticProvider = "diagnostics on request",
+  documentFormattingProvider = "formatting", documentHighlightProvider = "highlights",
+  documentLinkProvider = "links", documentOnTypeFormattingProvider = "formatting while typing",
+  documentRangeFormattingProvider = "formatting of a selection", documentSymbolProvider = "symbols of a document",
+  executeCommandProvider = "commands", foldingRangeProvider = "folding", hoverProvider = "hover",
+  implementationProvider = "go to implementation", inlayHintProvider = "inlay hints",
+  inlineCompletionProvider = "inline completion", inlineValueProvider = "inline values",
+  linkedEditingRangeProvider = "linked editing", monikerProvider = "monikers", notebookDocumentSync = "notebooks",
+  referencesProvider = "find references", renameProvider = "rename", selectionRangeProvider = "selection ranges",
+  semanticTokensProvider = "semantic tokens", signatureHelpProvider = "signature help",
+  typeDefinitionProvider = "go to type definition", typeHierarchyProvider = "type hierarchy",
+  workspaceSymbolProvider = "symbols of the workspace",
+}
+
+-- "astProvider" is "ast", "inactiveRegionsProvider" is "inactive regions".
+local function words_of_name(name) return (name:gsub("Provider$", ""):gsub("(%l)(%u)", "%1 %2"):lower()) end
+
+local function strings_in(value)
+  local list = {}
+  for _, item in ipairs(type(value) == "table" and value or {}) do
+    if type(item) == "string" then list[#list + 1] = item end
+  end
+  return list
+end
+
+local function trigger_characters(value)
+  local characters = strings_in(object_or_empty(value).triggerCharacters)
+  return #characters > 0 and { "after " .. table.concat(characters, " ") } or {}
+end
+
+local LSP_DETAILS = {
+  completionProvider = trigger_characters, signatureHelpProvider = trigger_characters,
+  codeActionProvider = function(value) return strings_in(object_or_empty(value).codeActionKinds) end,
+}
+
+local SYNC_MODES = { "by whole documents", "by changes" }
+
+local LSP_PHRASES = {}
+
+function LSP_PHRASES.textDocumentSync(value)
+  local how = SYNC_MODES[type(value) == "number" and value or object_or_empty(value).change]
+  return with_details("open documents", { how })
+end
+
+function LSP_PHRASES.positionEncoding(value)
+  return type(value) == "string" and "positions in " .. value:upper() or nil
+end
+
+function LSP_PHRASES.workspace(value)
+  local details = {}
+  for i, name in ipairs(json_values.sorted_names(object_or_empty(value))) do details[i] = words_of_name(name) end
+  return #details > 0 and "workspace: " .. table.concat(details, ", ") or nil
+end
+
+function LSP_PHRASES.experimental(value)
+  local names = json_values.sorted_names(object_or_empty(value))
+  return #names > 0 and "experimental: " .. table.concat(names, ", ") or nil
+end
+
+local function lsp_capability(name, value)
+  if LSP_PHRASES[name] then return LSP_PHRASES[name](value) end
+  local details = LSP_DETAILS[name] and LSP_DETAILS[name](value) or {}
+  return with_details(LSP_WORDS[name] or words_of_name(name), details)
+end
+
+-- }======
+
+-- {====== MCP ======
+
+local MCP_DETAILS = { listChanged = "announces changes", subscribe = "subscriptions" }
+
+local function mcp_capability(name, value)
+  local details = {}
+  for _, detail in ipairs(json_values.sorted_names(object_or_empty(value))) do
+    if pages.is_offered(value[detail]) then details[#details + 1] = MCP_DETAILS[detail] or detail end
+  end
+  return with_details(name, details)
+end
+
+-- }======
+
+local DIALECT_WORDS = { lsp = lsp_capability, mcp = mcp_capability }
+
+-- Names of capabilities in gevals.
+local GEVALS_WORDS = { bytes = "binary data", cancel = "cancelling", parts = "partial results", progress = "progress" }
+
+---The capabilities of language servers and MCP servers.
+---@param dialect string
+---@param raw any the manifest as it was received
+---@return table capabilities empty for other dialects
+function pages.offered_capabilities(dialect, raw)
+  return DIALECT_WORDS[dialect] and object_or_empty(object_or_empty(raw).capabilities) or {}
+end
+
+local function capability_words(dialect, manifest, raw)
+  local words, word_of, offered = {}, DIALECT_WORDS[dialect], pages.offered_capabilities(dialect, raw)
+  for _, name in ipairs(json_values.sorted_names(offered)) do
+    words[#words + 1] = pages.is_offered(offered[name]) and word_of(name, offered[name]) or nil
+  end
+  for name in pairs(manifest.capabilities) do words[#words + 1] = GEVALS_WORDS[name] or name end
+  table.sort(words)
+  return words
+end
+
+-- }======
+
+-- {====== What an MCP server offers besides tools: resources, templates of resources, and prompts ======
+
+local LIST_TIMEOUT = 10 -- seconds for each list
+
+---@class pintle.cli.catalogue
+---@field resources table[]
+---@field templates table[]
+---@field prompts table[]
+
+local function objects_in(list)
+  local objects = {}
+  for _, item in ipairs(list) do objects[#objects + 1] = jsonrpc.is_object(item) and item or nil end
+  return objects
+end
+
+-- Lists that a server says it has, but does not implement, are empty.
+local function read_list(plugin, name, report)
+  local list, err = plugin[name](plugin, { timeout = LIST_TIMEOUT })
+  if list then return objects_in(list) end
+  if err.code ~= jsonrpc.METHOD_NOT_FOUND then report(("its %s cannot be listed: %s"):format(name, tostring(err))) end
+  return {}
+end
+
+---Whether a plugin has this capability of MCP.
+---@param plugin pintle.hosted
+---@param dialect string
+---@param capability string
+---@return boolean
+function pages.has_mcp_capability(plugin, dialect, capability)
+  return dialect == "mcp" and jsonrpc.is_object(pages.offered_capabilities(dialect, plugin.raw_manifest)[capability])
+end
+
+---Reads the lists of a server.
+---@param plugin pintle.hosted
+---@param dialect string
+---@param report fun(message: string) called for each list that cannot be read
+---@return pintle.cli.catalogue empty for other dialects
+function pages.read_catalogue(plugin, dialect, report)
+  local has_resources = pages.has_mcp_capability(plugin, dialect, "resources")
+  local has_prompts = pages.has_mcp_capability(plugin, dialect, "prompts")
+  return {
+    resources = has_resources and read_list(plugin, "resources", report) or {},
+    templates = has_resources and read_list(plugin, "resource_templates", report) or {},
+    prompts = has_prompts and read_list(plugin, "prompts", report) or {},
+  }
+end
+
+-- }======
+
+-- {====== The page ======
 
 local WIDEST, NARROWEST = 120, 40 -- columns of a page
 local DEFAULT_WIDTH = 80 -- without a terminal
@@ -18,17 +195,13 @@ local methods = {}
 
 local metatable = { __name = "pintle.cli.page", __index = methods }
 
-local page = {}
-
-local function harmless(text) return errors.harmless(text, "\n\t") end
-
 -- {====== Lines ======
 
 ---Adds wrapped text.
 ---@param indent integer
 ---@param text string
 function methods:text(indent, text)
-  for _, line in ipairs(texts.wrap(harmless(text), self.columns - indent)) do
+  for _, line in ipairs(consoles.wrap_text(consoles.harmless(text), self.columns - indent)) do
     self.lines[#self.lines + 1] = line == "" and "" or (" "):rep(indent) .. line
   end
 end
@@ -39,11 +212,11 @@ end
 ---@param width integer columns of the name; a longer name has a line of its own
 ---@param text string
 function methods:item(indent, name, width, text)
-  name = harmless(name):gsub("[\n\t]", "?")
+  name = consoles.harmless(name):gsub("[\n\t]", "?")
   local space, head = (" "):rep(indent), self.console:paint("bold", name)
-  local wrapped = texts.wrap(harmless(text), self.columns - indent - width - STEP)
+  local wrapped = consoles.wrap_text(consoles.harmless(text), self.columns - indent - width - STEP)
   local hanging = (" "):rep(indent + width + STEP)
-  local missing = width - texts.width(name)
+  local missing = width - consoles.text_width(name)
   if text == "" or missing < 0 then
     self.lines[#self.lines + 1] = space .. head
     if text == "" then return end
@@ -67,7 +240,7 @@ end
 
 ---@param console pintle.cli.console
 ---@return pintle.cli.page
-function page.new(console)
+function pages.new(console)
   local columns = console:columns() or DEFAULT_WIDTH
   columns = columns > 0 and columns or DEFAULT_WIDTH
   return setmetatable({ console = console, lines = {}, columns = math.max(math.min(columns, WIDEST), NARROWEST) },
@@ -84,12 +257,12 @@ local function encode_list(values)
   return table.concat(encoded, ", ")
 end
 
-local type_of
+local type_text
 
-local function types_of(list)
+local function choices_text(list)
   local names, is_known = {}, {}
   for _, schema in ipairs(list) do
-    local name = type_of(schema)
+    local name = type_text(schema)
     if not is_known[name] then names[#names + 1] = name end
     is_known[name] = true
   end
@@ -97,20 +270,20 @@ local function types_of(list)
 end
 
 -- The type in words, as the schema declares it.
-function type_of(schema)
+function type_text(schema)
   if type(schema) ~= "table" then return "any" end
   if schema.const ~= nil then return json.encode(schema.const) end
   if type(schema.enum) == "table" then return "one of " .. encode_list(schema.enum) end
   local choices = schema.anyOf or schema.oneOf
-  if type(choices) == "table" and choices[1] ~= nil then return types_of(choices) end
+  if type(choices) == "table" and choices[1] ~= nil then return choices_text(choices) end
   if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
-  if schema.type == "array" and type(schema.items) == "table" and type_of(schema.items) ~= "any" then
-    return "array of " .. type_of(schema.items)
+  if schema.type == "array" and type(schema.items) == "table" and type_text(schema.items) ~= "any" then
+    return "array of " .. type_text(schema.items)
   end
   return type(schema.type) == "string" and schema.type or type(schema.properties) == "table" and "object" or "any"
 end
 
-local function range_of(schema)
+local function range_text(schema)
   local least, most = schema.minimum, schema.maximum
   if type(least) == "number" and type(most) == "number" then return ("%s to %s"):format(least, most) end
   if type(least) == "number" then return least .. " or more" end
@@ -118,10 +291,10 @@ local function range_of(schema)
 end
 
 -- What is known about a parameter, in one line.
-local function facts_of(schema, is_required)
-  local facts = { type_of(schema) }
+local function parameter_text(schema, is_required)
+  local facts = { type_text(schema) }
   local given = type(schema) == "table" and schema or {}
-  facts[#facts + 1] = range_of(given)
+  facts[#facts + 1] = range_text(given)
   if given.minLength == 1 then facts[#facts + 1] = "not empty" end
   if type(given.format) == "string" then facts[#facts + 1] = given.format end
   if is_required then facts[#facts + 1] = "required" end
@@ -130,7 +303,7 @@ local function facts_of(schema, is_required)
   return jsonrpc.text(given.description) and text .. ". " .. given.description or text
 end
 
-local function set_of(list)
+local function required_set(list)
   local set = {}
   for _, name in ipairs(type(list) == "table" and list or {}) do set[name] = true end
   return set
@@ -138,23 +311,22 @@ end
 
 -- Required parameters first, in the order of the list, then the others by name.
 local function parameter_names(schema, required)
-  local names, others = {}, {}
+  local names = {}
   for _, name in ipairs(type(schema.required) == "table" and schema.required or {}) do
     if schema.properties[name] ~= nil then names[#names + 1] = name end
   end
-  for name in pairs(schema.properties) do
-    if type(name) == "string" and not required[name] then others[#others + 1] = name end
+  for _, name in ipairs(json_values.sorted_names(schema.properties)) do
+    if not required[name] then names[#names + 1] = name end
   end
-  table.sort(others)
-  return table.move(others, 1, #others, #names + 1, names)
+  return names
 end
 
 local MAX_DEPTH = 4 -- of nested parameters
 local MAX_NAME = 24 -- columns; longer names have a line of their own
 
-local function name_width(names)
+local function parameter_columns(names)
   local width = 0
-  for _, name in ipairs(names) do width = math.max(width, texts.width(name)) end
+  for _, name in ipairs(names) do width = math.max(width, consoles.text_width(name)) end
   return math.min(width, MAX_NAME)
 end
 
@@ -163,12 +335,12 @@ local function add_parameters(self, indent, schema, depth)
   if type(schema) ~= "table" or depth > MAX_DEPTH then return end
   if schema.type == "array" then return add_parameters(self, indent, schema.items, depth + 1) end
   if type(schema.properties) ~= "table" then return end
-  local required = set_of(schema.required)
+  local required = required_set(schema.required)
   local names = parameter_names(schema, required)
-  local width = name_width(names)
+  local width = parameter_columns(names)
   for _, name in ipairs(names) do
     local parameter = schema.properties[name]
-    self:item(indent, name, width, facts_of(parameter, required[name]))
+    self:item(indent, name, width, parameter_text(parameter, required[name]))
     add_parameters(self, indent + STEP, parameter, depth + 1)
   end
 end
@@ -182,7 +354,7 @@ local HINTS = {
 }
 
 -- What MCP says about a tool.
-local function remarks_of(operation)
+local function tool_remarks(operation)
   local own = type(operation.dialects) == "table" and operation.dialects.mcp or {}
   local annotations = jsonrpc.is_object(own.annotations) and own.annotations or {}
   local remarks = { jsonrpc.text(own.title) }
@@ -195,7 +367,7 @@ end
 ---Adds an operation with its parameters.
 ---@param operation pintle.operation
 function methods:operation(operation)
-  self:item(STEP, operation.name, texts.width(operation.name), remarks_of(operation))
+  self:item(STEP, operation.name, consoles.text_width(operation.name), tool_remarks(operation))
   local text = operation.problem and "arguments are not checked: " .. operation.problem or operation.description
   if jsonrpc.text(text) then self:text(2 * STEP, text) end
   add_parameters(self, 3 * STEP, operation.params, 1)
@@ -235,7 +407,7 @@ local function add_resources(self, heading, list, member)
   self:section(heading)
   for _, resource in ipairs(list) do
     local address = jsonrpc.text(resource[member]) or "?"
-    self:item(STEP, address, texts.width(address), "")
+    self:item(STEP, address, consoles.text_width(address), "")
     self:text(2 * STEP, resource_text(resource))
   end
 end
@@ -252,14 +424,14 @@ local function prompt_schema(prompt)
   end
   return schema
 end
-page.prompt_schema = prompt_schema
+pages.prompt_schema = prompt_schema
 
 local function add_prompts(self, list)
   if #list == 0 then return end
   self:section "PROMPTS"
   for _, prompt in ipairs(list) do
     local name, title = jsonrpc.text(prompt.name) or "?", jsonrpc.text(prompt.title)
-    self:item(STEP, name, texts.width(name), title or "")
+    self:item(STEP, name, consoles.text_width(name), title or "")
     if jsonrpc.text(prompt.description) then self:text(2 * STEP, prompt.description) end
     add_parameters(self, 3 * STEP, prompt_schema(prompt), 1)
   end
@@ -277,7 +449,7 @@ end
 
 -- {====== The head ======
 
-local function commands_of(manifest)
+local function required_commands(manifest)
   local commands = {}
   for _, requirement in ipairs(manifest.requires) do
     if type(requirement) == "table" then commands[#commands + 1] = requirement.command end
@@ -286,7 +458,7 @@ local function commands_of(manifest)
 end
 
 -- Only MCP has versions that matter to a user.
-local function protocol_of(dialect, raw)
+local function protocol_text(dialect, raw)
   local version = dialect == "mcp" and jsonrpc.is_object(raw) and jsonrpc.text(raw.protocolVersion)
   return version and dialect .. " " .. version or dialect
 end
@@ -299,10 +471,10 @@ end
 function methods:head(manifest, raw, dialect, is_recognised)
   self:item(0, manifest.version and manifest.name .. " " .. manifest.version or manifest.name, 0, "")
   if jsonrpc.text(manifest.description) then self:text(0, manifest.description) end
-  self:text(0, ("Speaks %s%s."):format(protocol_of(dialect, raw), is_recognised and " (recognised)" or ""))
-  local requires = commands_of(manifest)
+  self:text(0, ("Speaks %s%s."):format(protocol_text(dialect, raw), is_recognised and " (recognised)" or ""))
+  local requires = required_commands(manifest)
   if #requires > 0 then self:text(0, "Requires " .. table.concat(requires, ", ") .. ".") end
-  local words = capabilities.words(dialect, manifest, raw)
+  local words = capability_words(dialect, manifest, raw)
   if #words > 0 then self:text(0, "Supports " .. table.concat(words, ", ") .. ".") end
   if manifest.is_open then self:text(0, "It may offer more operations than it lists.") end
   if #manifest.names == 0 then self:text(0, "It lists no operations.") end
@@ -319,4 +491,6 @@ end
 
 -- }======
 
-return page
+-- }======
+
+return pages
