@@ -5,12 +5,10 @@ local json = require("pintle.core").json
 local lazy = require "pintle.lazy"
 local shallow_copy = require("pintle.schema.values").shallow_copy
 
-local compiler = lazy "pintle.schema.compiler"
-local defaults = lazy "pintle.schema.defaults"
 local errors = lazy "pintle.schema.errors"
 local option_checks = lazy "pintle.options"
 local references = lazy "pintle.schema.references"
-local run = lazy "pintle.schema.run"
+local validation = lazy "pintle.schema.validation"
 
 local type, next, kind_of = type, next, json.kind
 
@@ -118,8 +116,8 @@ local validator_mt = { __name = "pintle.schema.validator", __index = methods }
 
 -- Builds the checks. That is put off until the first value that needs them.
 local function build_checks(self)
-  self.run = run.new()
-  self.check = compiler.build(self.context, self.reached)
+  self.run = validation.new_run()
+  self.check = validation.build_checks(self.context, self.reached)
 end
 
 ---@param value any
@@ -140,7 +138,7 @@ validator_mt.__call = methods.validate
 ---@return any value, pintle.schema.error? err with nil, if a limit is exceeded
 function methods:defaults(value, stop)
   if not self.has_defaults then return value end
-  self.fill_in = self.fill_in or defaults.filler(self.root, self.limits)
+  self.fill_in = self.fill_in or validation.new_filler(self.root, self.limits)
   return self.fill_in(value, stop)
 end
 

@@ -69,12 +69,12 @@ local EXECUTE = '{"jsonrpc":"2.0","id":1,"method":"execute","params":{"operation
 
 describe("the source that is parsed", function()
   it("to compile a schema", function()
-    assert_parsed(28000, "pintle.schema.run pintle.schema.references pintle.schema.errors",
+    assert_parsed(28000, "pintle.schema.validation pintle.schema.references pintle.schema.errors",
       { "-e", COMPILE .. SAY_SO })
   end)
 
   it("to use it", function()
-    assert_parsed(28000, "pintle.schema.compiler pintle.schema.run pintle.schema.errors pintle.schema.defaults",
+    assert_parsed(28000, "pintle.schema.validation pintle.schema.assertions pintle.schema.errors",
       { "-e", COMPILE .. "assert(validate { name = 'Ada' })" .. SAY_SO })
   end)
 
@@ -85,7 +85,7 @@ describe("the source that is parsed", function()
 
   it("by a plugin until it is initialized", function()
     assert_parsed(154500, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
-      pintle.process pintle.schema.compiler pintle.bytes]], GREETER, INITIALIZE)
+      pintle.process pintle.schema.validation pintle.bytes]], GREETER, INITIALIZE)
   end)
 
   it("by a plugin until it is initialized by an AI client", function()

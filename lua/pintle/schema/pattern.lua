@@ -1,7 +1,7 @@
 -- Patterns: regular expressions of ECMA-262, translated to PCRE2, with a limit on what one match may cost.
 
 local errors = require "pintle.schema.errors"
-local run = require "pintle.schema.run"
+local validation = require "pintle.schema.validation"
 
 local patterns = {}
 
@@ -388,24 +388,24 @@ local function try_match(regex, i, text, site)
   local compiled = compiled_for(regex, i)
   local ok, found = pcall(compiled.find, compiled, text)
   if ok then return found ~= nil end
-  if tostring(found):find("UTF", 1, true) then run.abort(site, "a string is not valid UTF-8") end
+  if tostring(found):find("UTF", 1, true) then validation.abort(site, "a string is not valid UTF-8") end
 end
 
 local function try_match_measured(regex, i, text, state, site)
   local before = os.clock()
   local found = try_match(regex, i, text, site)
-  run.pay(state, site, math.floor((os.clock() - before) * STEPS_PER_SECOND))
+  validation.pay_steps(state, site, math.floor((os.clock() - before) * STEPS_PER_SECOND))
   return found
 end
 
 local function match_pattern(regex, text, state, site)
-  run.pay(state, site, 2 + #text // 8)
+  validation.pay_steps(state, site, 2 + #text // 8)
   local found = try_match(regex, 1, text, site)
   local i = 2
   while found == nil do
     local limit = regex.limits[i]
     if not limit or limit * #text > MAX_WORK then
-      run.abort(site, "a pattern takes more steps to match than the limit allows")
+      validation.abort(site, "a pattern takes more steps to match than the limit allows")
     end
     found, i = try_match_measured(regex, i, text, state, site), i + 1
   end

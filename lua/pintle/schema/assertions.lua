@@ -1,18 +1,71 @@
--- Keywords that check a value by itself: numbers, strings, and equality (`enum`, `const`, `uniqueItems`).
+-- Keywords that check a value by itself: its type, its size, and equality (`enum`, `const`, `uniqueItems`).
 
 local lazy = require "pintle.lazy"
-local run = require "pintle.schema.run"
+local validation = require "pintle.schema.validation"
 local values = require "pintle.schema.values"
 
 local errors = lazy "pintle.schema.errors"
 local formats = lazy "pintle.schema.formats"
 local patterns = lazy "pintle.schema.pattern"
 
-local type = type
-local fail, pay, site_of, expected = run.fail, run.pay, run.site, run.expected
+local type, next = type, next
+local fail_keyword, pay_steps = validation.fail_keyword, validation.pay_steps
+local new_site, expectation_reason = validation.new_site, validation.expectation_reason
 
 ---@type table<string, fun(node: pintle.schema.node, context: pintle.schema.context): pintle.schema.check>
 local assertions = {}
+
+local function describe_count(count, one, many)
+  return ("%s %s"):format(count, count == 1 and one or many or one .. "s")
+end
+
+-- {====== The keyword `type` ======
+
+local TESTS = {
+  string = function(value) return type(value) == "string" end,
+  number = function(value) return type(value) == "number" end,
+  boolean = function(value) return type(value) == "boolean" end,
+  integer = values.is_integer,
+  null = function(value) return value == values.null end,
+}
+
+local function type_test(node, name)
+  if name == "array" then return node.is_array end
+  if name == "object" then return node.is_object end
+  return TESTS[name]
+end
+
+local function any_type_test(tests)
+  return function(value)
+    for i = 1, #tests do
+      if tests[i](value) then return true end
+    end
+    return false
+  end
+end
+
+-- A Lua program may have meant an unmarked empty table as an array.
+local function type_reason(schema, names)
+  local describe = expectation_reason(function() return errors.enumerate(names, "or") end)
+  return function(value)
+    local reason = describe(value)
+    if values.allows_type(schema, "array") and errors.type_name(value) == "object" and next(value) == nil then
+      return reason .. " (an empty table is an object unless it is marked as an array)"
+    end
+    return reason
+  end
+end
+
+function assertions.type(node)
+  local names = type(node.schema.type) == "table" and node.schema.type or { node.schema.type }
+  local tests = {}
+  for i, name in ipairs(names) do tests[i] = type_test(node, name) end
+  local test = #tests == 1 and tests[1] or any_type_test(tests)
+  local site = new_site("type", node.path, type_reason(node.schema, names))
+  return function(value, state) return test(value) or fail_keyword(state, site, value) end
+end
+
+-- }======
 
 -- {====== Numbers ======
 
@@ -85,9 +138,9 @@ for keyword, rule in pairs(BOUNDS) do
   local phrase, test = rule[1], rule[2]
   assertions[keyword] = function(node)
     local bound = node.schema[keyword]
-    local site = site_of(keyword, node.path, expected(phrase:format(bound)))
+    local site = new_site(keyword, node.path, expectation_reason(phrase:format(bound)))
     return function(value, state)
-      return type(value) ~= "number" or test(bound, value) or fail(state, site, value)
+      return type(value) ~= "number" or test(bound, value) or fail_keyword(state, site, value)
     end
   end
 end
@@ -95,9 +148,9 @@ end
 function assertions.multipleOf(node)
   local divisor = node.schema.multipleOf
   local is_multiple = multiples_of(divisor)
-  local site = site_of("multipleOf", node.path, expected(("a multiple of %s"):format(divisor)))
+  local site = new_site("multipleOf", node.path, expectation_reason(("a multiple of %s"):format(divisor)))
   return function(value, state)
-    return type(value) ~= "number" or is_multiple(value) or fail(state, site, value)
+    return type(value) ~= "number" or is_multiple(value) or fail_keyword(state, site, value)
   end
 end
 
@@ -109,43 +162,41 @@ local function count_code_points(text) return utf8.len(text) or #text end
 
 -- Counting the characters costs steps by the length of the text.
 local function count_characters(text, state, site)
-  pay(state, site, #text // 64)
+  pay_steps(state, site, #text // 64)
   return count_code_points(text)
 end
-
-local function count_words(count, word) return ("%s %s%s"):format(count, word, count == 1 and "" or "s") end
 
 -- A text has no more characters than bytes, so most texts need no counting.
 function assertions.maxLength(node)
   local most = node.schema.maxLength
-  local site = site_of("maxLength", node.path, function(value)
-    return ("expected at most %s, got %d"):format(count_words(most, "character"), count_code_points(value))
+  local site = new_site("maxLength", node.path, function(value)
+    return ("expected at most %s, got %d"):format(describe_count(most, "character"), count_code_points(value))
   end)
   return function(value, state)
     return type(value) ~= "string" or #value <= most or count_characters(value, state, site) <= most
-      or fail(state, site, value)
+      or fail_keyword(state, site, value)
   end
 end
 
 function assertions.minLength(node)
   local least = node.schema.minLength
-  local site = site_of("minLength", node.path, function(value)
-    return ("expected at least %s, got %d"):format(count_words(least, "character"), count_code_points(value))
+  local site = new_site("minLength", node.path, function(value)
+    return ("expected at least %s, got %d"):format(describe_count(least, "character"), count_code_points(value))
   end)
   return function(value, state)
     return type(value) ~= "string" or #value >= least and count_characters(value, state, site) >= least
-      or fail(state, site, value)
+      or fail_keyword(state, site, value)
   end
 end
 
 function assertions.pattern(node, context)
   local pattern = node.schema.pattern
-  local site = site_of("pattern", node.path, function(value)
+  local site = new_site("pattern", node.path, function(value)
     return ("%s does not match the pattern %s"):format(errors.describe(value), errors.quote(pattern))
   end)
   local matches = patterns.matcher(context, pattern, site)
   return function(value, state)
-    return type(value) ~= "string" or matches(value, state) or fail(state, site, value)
+    return type(value) ~= "string" or matches(value, state) or fail_keyword(state, site, value)
   end
 end
 
@@ -154,13 +205,109 @@ function assertions.format(node, context)
   if not context.formats and not node.resource.dialect.formats then return nil end
   local is_valid = formats.find(node, name)
   if not is_valid then return nil end
-  local site = site_of("format", node.path, function(value)
+  local site = new_site("format", node.path, function(value)
     return ("%s is not a valid %s"):format(errors.describe(value), name)
   end)
   return function(value, state)
     if type(value) ~= "string" then return true end
-    pay(state, site, 1 + #value // 64)
-    return is_valid(value) or fail(state, site, value)
+    pay_steps(state, site, 1 + #value // 64)
+    return is_valid(value) or fail_keyword(state, site, value)
+  end
+end
+
+-- }======
+
+-- {====== The members of arrays and objects ======
+
+function assertions.maxItems(node)
+  local most, is_array = node.schema.maxItems, node.is_array
+  local site = new_site("maxItems", node.path, function(value)
+    return ("expected at most %s, got %d"):format(describe_count(most, "item"), #value)
+  end)
+  return function(value, state) return not is_array(value) or #value <= most or fail_keyword(state, site, value) end
+end
+
+function assertions.minItems(node)
+  local least, is_array = node.schema.minItems, node.is_array
+  local site = new_site("minItems", node.path, function(value)
+    return ("expected at least %s, got %d"):format(describe_count(least, "item"), #value)
+  end)
+  return function(value, state) return not is_array(value) or #value >= least or fail_keyword(state, site, value) end
+end
+
+local function count_members(object)
+  local count = 0
+  for _ in next, object do count = count + 1 end
+  return count
+end
+
+-- Counting costs steps by the number of members.
+local function count_and_pay(object, state, site)
+  local count = count_members(object)
+  pay_steps(state, site, count // 16)
+  return count
+end
+
+function assertions.maxProperties(node)
+  local most = node.schema.maxProperties
+  local site = new_site("maxProperties", node.path, function(value)
+    local expected = describe_count(most, "property", "properties")
+    return ("expected at most %s, got %d"):format(expected, count_members(value))
+  end)
+  return function(value, state)
+    return not values.is_object(value) or count_and_pay(value, state, site) <= most or fail_keyword(state, site, value)
+  end
+end
+
+function assertions.minProperties(node)
+  local least, applies = node.schema.minProperties, node.is_object
+  local site = new_site("minProperties", node.path, function(value)
+    local expected = describe_count(least, "property", "properties")
+    return ("expected at least %s, got %d"):format(expected, count_members(value))
+  end)
+  return function(value, state)
+    return not applies(value) or count_and_pay(value, state, site) >= least or fail_keyword(state, site, value)
+  end
+end
+
+local function find_missing_property(value, names)
+  for i = 1, #names do
+    if value[names[i]] == nil then return names[i] end
+  end
+end
+
+function assertions.required(node)
+  local names, applies = node.schema.required, node.is_object
+  local site = new_site("required", node.path, function(value)
+    return ("property %s is missing"):format(errors.quote(find_missing_property(value, names)))
+  end)
+  return function(value, state)
+    if not applies(value) then return true end
+    pay_steps(state, site, #names // 16)
+    return not find_missing_property(value, names) or fail_keyword(state, site, value)
+  end
+end
+
+local function find_unmet_need(value, needs)
+  for name, names in next, needs do
+    local missing = value[name] ~= nil and find_missing_property(value, names)
+    if missing then return name, missing end
+  end
+end
+
+-- `dependencies` of older drafts has the same form for some of its members.
+function assertions.dependentRequired(node, _, keyword, needs)
+  keyword, needs = keyword or "dependentRequired", needs or node.schema.dependentRequired
+  local site = new_site(keyword, node.path, function(value)
+    local name, missing = find_unmet_need(value, needs)
+    return ("property %s needs property %s, which is missing"):format(errors.quote(name), errors.quote(missing))
+  end)
+  local cost = 0
+  for _, names in next, needs do cost = cost + 1 + #names // 16 end
+  return function(value, state)
+    if not values.is_object(value) then return true end
+    pay_steps(state, site, cost)
+    return not find_unmet_need(value, needs) or fail_keyword(state, site, value)
   end
 end
 
@@ -260,11 +407,11 @@ local function equals_any(node, keyword, options, describe)
   local scalars, tables = split_enum_options(options)
   local cost = 0
   for _, option in ipairs(tables) do canonical_text(option, function() cost = cost + 1 end) end
-  local site = site_of(keyword, node.path, expected(describe))
+  local site = new_site(keyword, node.path, expectation_reason(describe))
   return function(value, state)
-    if type(value) ~= "table" then return value ~= nil and scalars[value] or fail(state, site, value) end
-    pay(state, site, cost)
-    return is_one_of(tables, value) or fail(state, site, value)
+    if type(value) ~= "table" then return value ~= nil and scalars[value] or fail_keyword(state, site, value) end
+    pay_steps(state, site, cost)
+    return is_one_of(tables, value) or fail_keyword(state, site, value)
   end
 end
 
@@ -288,14 +435,14 @@ end
 function assertions.uniqueItems(node)
   if not node.schema.uniqueItems then return nil end
   local is_array = node.is_array
-  local site = site_of("uniqueItems", node.path, function(value)
+  local site = new_site("uniqueItems", node.path, function(value)
     local first, second = find_duplicates(value, function() end)
     return ("items %d and %d are equal"):format(first - 1, second - 1)
   end)
   return function(value, state)
     if not is_array(value) then return true end
-    pay(state, site, #value)
-    return not find_duplicates(value, function() pay(state, site, 1) end) or fail(state, site, value)
+    pay_steps(state, site, #value)
+    return not find_duplicates(value, function() pay_steps(state, site, 1) end) or fail_keyword(state, site, value)
   end
 end
 
