@@ -300,6 +300,11 @@ describe("a schema that is sent", function()
       },
     }))
   end)
+
+  it("keeps a list of items, as older drafts have it", function()
+    local items = order { items = { { minimum = 1, type = "integer" }, true } }.items
+    assert.equal('[{"type":"integer","minimum":1},true]', json.encode(items))
+  end)
 end)
 
 describe("the most similar name", function()
