@@ -8,7 +8,7 @@ local core = lazy "pintle.core" -- `pintle doctor` works without it
 ---@class pintle.dialects
 local dialects = {}
 
-local NAMES = { "editor", "gevals", "liquid", "lsp", "mcp", "reginald" }
+local BUILT_IN = { editor = true, gevals = true, liquid = true, lsp = true, mcp = true, reginald = true }
 
 ---The default dialect.
 dialects.DEFAULT = "gevals"
@@ -42,9 +42,9 @@ end
 ---@return string[] names of all dialects, sorted
 function dialects.names()
   local names = {}
-  for _, name in ipairs(NAMES) do names[#names + 1] = name end
+  for name in pairs(BUILT_IN) do names[#names + 1] = name end
   for name in pairs(known) do
-    if not dialects.is_built_in(name) then names[#names + 1] = name end
+    if not BUILT_IN[name] then names[#names + 1] = name end
   end
   table.sort(names)
   return names
@@ -52,12 +52,7 @@ end
 
 ---@param name string
 ---@return boolean
-function dialects.is_built_in(name)
-  for _, built_in in ipairs(NAMES) do
-    if built_in == name then return true end
-  end
-  return false
-end
+function dialects.is_built_in(name) return BUILT_IN[name] ~= nil end
 
 -- Whether a module pintle.dialect.NAME is installed. Loading it may still fail.
 local function is_dialect_installed(name)
@@ -71,7 +66,7 @@ end
 ---@return pintle.dialect?, string? message
 function dialects.get(name)
   if type(name) == "table" then return name end
-  if not known[name] and (dialects.is_built_in(name) or is_dialect_installed(name)) then
+  if not known[name] and (BUILT_IN[name] or is_dialect_installed(name)) then
     dialects.add(require("pintle.dialect." .. name))
   end
   if known[name] then return known[name] end
@@ -104,7 +99,7 @@ function dialects.plugin_method(name)
   local owner = PLUGIN_METHODS[name]
   if owner then return dialects.get(owner).plugin_methods[name] end
   for _, dialect in pairs(known) do
-    local added = not dialects.is_built_in(dialect.name) and dialect.plugin_methods
+    local added = not BUILT_IN[dialect.name] and dialect.plugin_methods
     if added and added[name] then return added[name] end
   end
 end

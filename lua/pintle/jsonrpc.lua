@@ -1,4 +1,4 @@
--- JSON-RPC 2.0: the error codes, and checks of received members.
+-- JSON-RPC 2.0: the error codes, and errors and checks of received members.
 
 local errors = require "pintle.error"
 local json = require("pintle.core").json
@@ -34,6 +34,9 @@ end
 function jsonrpc.invalid_params(format, ...)
   return nil, errors.new("invalid", "Invalid params: " .. format:format(...), { code = jsonrpc.INVALID_PARAMS })
 end
+
+---@return nil, pintle.error
+function jsonrpc.protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
 ---Checks the JSON type of a member. One that is left out, or null, passes.
 ---@param value any

@@ -48,7 +48,7 @@ local COMPILE = [[
 ]]
 
 local HOST = [[
-  local host <close> = require "pintle".host { log = false }
+  local host <close> = require "pintle".host { log = false, dialect = "%s" }
   local greeter <close> = assert(host:start { command = { "lua5.4", "spec/support/plugins/greeter.lua" } })
   assert(greeter:execute("greet", { name = "Ada" }))
 ]]
@@ -89,10 +89,10 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it is initialized by an AI client", function()
-    assert_parsed(169800, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
-      pintle.dialect.mcp.declarations pintle.dialect.mcp.resources pintle.dialect.mcp.prompts pintle.dialect.mcp.pages
-      pintle.dialect.mcp.questions pintle.dialect.mcp.settings pintle.dialect.mcp.subscriptions pintle.content
-      pintle.plugin.command pintle.plugin.folding]], GREETER, MCP_INITIALIZE)
+    assert_parsed(169300, [[pintle.dialect.gevals.plugin pintle.dialect.mcp.host pintle.dialect.mcp.tools
+      pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.questions
+      pintle.dialect.mcp.notifications pintle.content pintle.plugin.command pintle.plugin.folding]],
+      GREETER, MCP_INITIALIZE)
   end)
 
   it("by a plugin until it has executed an operation", function()
@@ -112,6 +112,12 @@ describe("the source that is parsed", function()
 
   it("by a host until it has executed an operation", function()
     assert_parsed(352800, "pintle.plugin pintle.dialect.gevals.plugin pintle.host.discover",
-      { "-e", HOST .. SAY_SO })
+      { "-e", HOST:format "gevals" .. SAY_SO })
+  end)
+
+  it("by a host until an MCP server has executed an operation", function()
+    assert_parsed(393500, [[pintle.plugin pintle.dialect.mcp.plugin pintle.dialect.mcp.era
+      pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.handle]],
+      { "-e", HOST:format "mcp" .. SAY_SO })
   end)
 end)

@@ -7,7 +7,7 @@ local indent = require("pintle.plugin.command").indent
 local json = require("pintle.core").json
 local json_values = require "pintle.cli.json_values"
 local lfs = require "lfs"
-local received = require "pintle.dialect.mcp.received"
+local results = require "pintle.dialect.mcp.results"
 
 local outcomes = {}
 
@@ -122,7 +122,7 @@ end
 -- The message of a result with images and the like would leave these out.
 local function outcome_message(outcome)
   if not has_more_than_text(outcome.content) then return outcome.message end
-  return received.text(outcome.content) or outcome.message
+  return results.text(outcome.content) or outcome.message
 end
 
 ---Prints the message and the outputs on stdout, and the reason of a failure on stderr.

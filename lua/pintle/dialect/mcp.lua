@@ -29,9 +29,11 @@ return {
   name = "mcp",
   framing = "line",
   cancellation = false, -- the handshake cannot be cancelled
-  declare = function(_, declared) return require("pintle.dialect.mcp.settings").check(declared) end,
-  check_operation = function(own) return require("pintle.dialect.mcp.settings").check_operation(own) end,
-  plugin_methods = lazy "pintle.dialect.mcp.declarations",
+  declare = function(_, declared) return require("pintle.dialect.mcp.declarations").check_plugin(declared) end,
+  check_operation = function(own) return require("pintle.dialect.mcp.declarations").check_operation(own) end,
+  plugin_methods = setmetatable({}, {
+    __index = function(_, name) return require("pintle.dialect.mcp.declarations").methods[name] end,
+  }),
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
     if is_modern(params) then return true end

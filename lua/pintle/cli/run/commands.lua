@@ -6,7 +6,7 @@ local jsonrpc = require "pintle.jsonrpc"
 local options = require "pintle.cli.options"
 local outcomes = require "pintle.cli.outcome"
 local pages = require "pintle.cli.plugin_page"
-local received = require "pintle.dialect.mcp.received"
+local results = require "pintle.dialect.mcp.results"
 local status = require "pintle.cli.status"
 
 ---A plugin at the prompt.
@@ -304,7 +304,7 @@ table.insert(commands.LIST, {
     local contents, err = subject.plugin:read(uri, { timeout = shell.timeout })
     if not contents then return nil, err end
     for _, item in ipairs(contents) do
-      shell.console:print_foreign(received.text { { type = "resource", resource = item } })
+      shell.console:print_foreign(results.text { { type = "resource", resource = item } })
     end
     return status.DONE
   end,
@@ -342,7 +342,7 @@ table.insert(commands.LIST, {
     result, err = subject.plugin:prompt(name, args, { timeout = shell.timeout })
     if not result then return nil, err end
     for _, message in ipairs(result.messages) do
-      local text = received.text { message.content } or ""
+      local text = results.text { message.content } or ""
       shell.console:print_foreign(("%s: %s"):format(tostring(message.role), text))
     end
     return status.DONE

@@ -13,7 +13,7 @@ local TIMEOUT = -32001
 local NO_REASON = "the operation failed" -- a plugin need not say why
 local VERSION = require("pintle.dialect.gevals").version
 
-local given, kind_of = jsonrpc.given, json.kind
+local given, kind_of, protocol_error = jsonrpc.given, json.kind, jsonrpc.protocol_error
 local setmetatable, type = setmetatable, type
 
 ---@type pintle.dialect.host
@@ -22,8 +22,6 @@ local host = { handlers = {} }
 -- {====== Initialize ======
 
 local INITIALIZE = json.order { "protocolVersion", "config", "capabilities" }
-
-local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
 local function check_manifest(manifest)
   if kind_of(manifest) ~= "object" then

@@ -293,12 +293,6 @@ local function log_params(level, message, data)
   return setmetatable({ level = level, message = message, data = data }, LOG)
 end
 
--- Data is an object in this protocol.
-local function data_as_object(data)
-  if data == nil or kind_of(data) == "object" then return data end
-  return { value = data }
-end
-
 local function has_few_short_members(data)
   local count = 0
   for name, value in next, data do
@@ -312,11 +306,12 @@ end
 
 -- The params of a log message that may be too long for a line: then they are cut, with a note that says so.
 local function measured_log_params(level, message, data)
-  local params = log_params(level, message, data_as_object(data))
+  if data ~= nil and kind_of(data) ~= "object" then data = { value = data } end
+  local params = log_params(level, message, data)
   local ok, text = pcall(json.encode, params)
   if not ok then return nil, errors.new("invalid", "log: " .. text) end
   if #text <= MOST_PARAMS then return json.raw(text) end
-  local kept = data ~= nil and json.encode(params.data)
+  local kept = data ~= nil and json.encode(data)
   return log_params(level, cut_text(message, KEPT_MESSAGE), kept and {
     truncated = true, bytes = #kept, json = cut_text(kept, KEPT_DATA),
   } or nil)

@@ -10,13 +10,11 @@ local wire = require "pintle.dialect.liquid.wire"
 local DROP_ERROR = -32002
 local MOST_TEMPLATES = 256 -- whose ids are kept
 
-local json = core.json
+local json, protocol_error = core.json, jsonrpc.protocol_error
 
 local host = { handlers = {} }
 
 local function invalid_args(format, ...) return nil, errors.new("invalid", format:format(...)) end
-
-local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
 -- {====== Compiled templates ======
 

@@ -2,16 +2,15 @@
 
 local core = require "pintle.core"
 local dialects = require "pintle.dialect"
-local errors = require "pintle.error"
 local json = core.json
 local jsonrpc = require "pintle.jsonrpc"
 local lfs = require "lfs"
 local outcomes = require "pintle.outcome"
 local wire = require "pintle.dialect.lsp.wire"
 
-local host = { handlers = {}, defaults = {} }
+local protocol_error = jsonrpc.protocol_error
 
-local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
+local host = { handlers = {}, defaults = {} }
 
 local function object_or_empty(value) return jsonrpc.is_object(value) and value or {} end
 

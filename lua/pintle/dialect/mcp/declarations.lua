@@ -1,7 +1,11 @@
--- Resources and prompts as the author of a plugin declares them: methods that the dialect adds to plugins.
+-- What the author of a plugin declares for MCP: options of the plugin and of its operations; and resources and prompts,
+-- with methods that the dialect adds to plugins.
 
-local subscriptions = require "pintle.dialect.mcp.subscriptions"
-local uri_templates = require "pintle.dialect.mcp.uri_template"
+local lazy = require "pintle.lazy"
+local options = require "pintle.options"
+
+local notifications = lazy "pintle.dialect.mcp.notifications"
+local uri_templates = lazy "pintle.dialect.mcp.uri_template"
 
 ---What a plugin has declared. A list has items in their order, which are also in it by their keys.
 ---@class pintle.mcp.catalog
@@ -14,8 +18,101 @@ local uri_templates = require "pintle.dialect.mcp.uri_template"
 ---@class pintle.mcp.plugin
 local methods = {}
 
+local declarations = { methods = methods }
+
 local RESOURCES_CHANGED = "notifications/resources/list_changed"
 local PROMPTS_CHANGED = "notifications/prompts/list_changed"
+
+-- {====== Options of the plugin and of its operations ======
+
+---What a plugin may declare for this dialect.
+---@class pintle.mcp.declaration
+---@field title? string shown to people instead of the name
+---@field instructions? string how a model should use the server
+---@field websiteUrl? string
+---@field icons? table[]
+---@field page_size? integer items in one page of a list; default: 100
+---@field capabilities? table added to those that follow from what is declared
+---@field limits? pintle.mcp.limits
+
+---Bounds of a server.
+---@class pintle.mcp.limits
+---@field subscriptions? integer resources that a client with a handshake may subscribe to; default: 1000
+---@field questions? integer requests that may wait for a client without a handshake to answer; default: 64
+---@field question_time? number seconds that such a request waits; default: 600
+---@field tasks? integer tasks that are kept, with those that have ended; default: 64
+---@field task_time? number seconds after which a task is stopped, and its result forgotten; default: 3600
+
+-- Defaults.
+local LIMITS = { subscriptions = 1000, questions = 64, question_time = 600, tasks = 64, task_time = 3600 }
+local ARE_SECONDS = { question_time = true, task_time = true }
+
+---What an operation may declare for this dialect.
+---@class pintle.mcp.operation.declaration
+---@field title? string shown to people instead of the name
+---@field annotations? table
+---@field icons? table[]
+---@field _meta? table
+---@field task? "optional"|"required" whether it runs as a task, for a client that supports the tasks of 2026-07-28; a
+---client that does not gets the result as usual, or an error if a task is required
+---@field task_after? number seconds after which it becomes a task, unless it has ended; default: 0
+
+local TYPES = {
+  title = "string", instructions = "string", websiteUrl = "string", icons = "table", page_size = "number",
+  capabilities = "table", limits = "table",
+}
+local OPERATION_TYPES = {
+  title = "string", annotations = "table", icons = "table", _meta = "table", task = "string", task_after = "number",
+}
+local TASK_SUPPORT = { optional = true, required = true }
+
+local function option_fault(declared, types)
+  for name, value in pairs(declared) do
+    local expected = types[name]
+    if not expected then return ("there is no %q"):format(tostring(name)) end
+    if type(value) ~= expected then return ("%s: %s expected, got %s"):format(name, expected, type(value)) end
+  end
+end
+
+local function limits_fault(limits)
+  for name, value in pairs(limits) do
+    if not LIMITS[name] then return ("limits: there is no %q"):format(tostring(name)) end
+    local is_valid = ARE_SECONDS[name] and type(value) == "number" or math.type(value) == "integer"
+    local is_bound = is_valid and value >= 0 and value < math.huge
+    if not is_bound then return ("limits: %s: a finite number of 0 or more expected"):format(name) end
+  end
+end
+
+---Returns a message if the declaration of a plugin is wrong.
+---@param declared table
+---@return string?
+function declarations.check_plugin(declared)
+  local fault, size = option_fault(declared, TYPES), declared.page_size
+  if fault then return fault end
+  if size and (math.type(size) ~= "integer" or size < 1) then return "page_size: an integer of 1 or more expected" end
+  return limits_fault(declared.limits or {})
+end
+
+---The same for the declaration of an operation.
+---@param declared table
+---@return string?
+function declarations.check_operation(declared)
+  local fault = option_fault(declared, OPERATION_TYPES)
+  if fault then return fault end
+  if declared.task and not TASK_SUPPORT[declared.task] then return "task: optional or required expected" end
+  if declared.task_after and declared.task_after < 0 then return "task_after: seconds expected" end
+end
+
+---@param plugin pintle.plugin
+---@param name string
+---@return number
+function declarations.limit(plugin, name)
+  local declared = plugin.manifest.dialects.mcp
+  local limits = declared and declared.limits
+  return limits and limits[name] or LIMITS[name]
+end
+
+-- }======
 
 -- {====== The catalog ======
 
@@ -28,19 +125,19 @@ local function catalog_of(plugin)
   return catalog
 end
 
-local function announce(plugin, notification)
+local function announce_change(plugin, notification)
   for server in pairs(plugin.servers) do
-    if server.state.notify_subscribers then subscriptions.announce(server, notification) end
+    if server.state.notify_subscribers then notifications.announce(server, notification) end
   end
 end
 
-local function add(plugin, list, key, item, notification)
+local function add_item(plugin, list, key, item, notification)
   item.key = key
   list[#list + 1], list[key] = item, item
-  announce(plugin, notification)
+  announce_change(plugin, notification)
 end
 
-local function remove(plugin, list, key, notification)
+local function remove_item(plugin, list, key, notification)
   if not list[key] then return false end
   list[key] = nil
   for place, item in ipairs(list) do
@@ -49,7 +146,7 @@ local function remove(plugin, list, key, notification)
       break
     end
   end
-  announce(plugin, notification)
+  announce_change(plugin, notification)
   return true
 end
 
@@ -57,23 +154,17 @@ end
 
 -- {====== Checks ======
 
-local function refuse(level, format, ...) error(format:format(...), level + 1) end
+local function raise_at(level, format, ...) error(format:format(...), level + 1) end
 
-local function check_members(where, given, types, level)
-  if type(given) ~= "table" then refuse(level + 1, "%s: a table expected, got %s", where, type(given)) end
-  for name, value in pairs(given) do
-    local expected = types[name]
-    if not expected then refuse(level + 1, "%s: there is no option %q", where, tostring(name)) end
-    if type(value) ~= expected then
-      refuse(level + 1, "%s: %s: a %s expected, got %s", where, name, expected, type(value))
-    end
-  end
+local function check_option_types(where, given, types, level)
+  if type(given) ~= "table" then raise_at(level + 1, "%s: a table expected, got %s", where, type(given)) end
+  options.check_types(where, given, types, level + 1)
 end
 
 local function check_declaration(where, list, key, fn, level)
-  if type(key) ~= "string" or key == "" then refuse(level + 1, "%s: a string expected", where) end
-  if type(fn) ~= "function" then refuse(level + 1, "%s: a function expected, got %s", where, type(fn)) end
-  if list[key] then refuse(level + 1, "%s is already declared", where) end
+  if type(key) ~= "string" or key == "" then raise_at(level + 1, "%s: a string expected", where) end
+  if type(fn) ~= "function" then raise_at(level + 1, "%s: a function expected, got %s", where, type(fn)) end
+  if list[key] then raise_at(level + 1, "%s is already declared", where) end
 end
 
 -- `complete` has a function, or a list of all values, for each variable.
@@ -81,13 +172,13 @@ local function check_completions(where, complete, names, level)
   local is_known = {}
   for _, name in ipairs(names) do is_known[name] = true end
   for name, source in pairs(complete or {}) do
-    if not is_known[name] then refuse(level + 1, "%s: complete: there is no %s", where, tostring(name)) end
+    if not is_known[name] then raise_at(level + 1, "%s: complete: there is no %s", where, tostring(name)) end
     if type(source) ~= "function" and type(source) ~= "table" then
-      refuse(level + 1, "%s: complete: %s: a function or a list expected, got %s", where, name, type(source))
+      raise_at(level + 1, "%s: complete: %s: a function or a list expected, got %s", where, name, type(source))
     end
     for i, value in ipairs(type(source) == "table" and source or {}) do
       if type(value) ~= "string" then
-        refuse(level + 1, "%s: complete: %s[%d]: a string expected, got %s", where, name, i, type(value))
+        raise_at(level + 1, "%s: complete: %s[%d]: a string expected, got %s", where, name, i, type(value))
       end
     end
   end
@@ -112,7 +203,7 @@ local RESOURCE_TYPES = {
   annotations = "table", icons = "table", _meta = "table",
 }
 
-local function copy(given)
+local function copy_options(given)
   local copied = {}
   for name, value in pairs(given) do copied[name] = value end
   return copied
@@ -127,11 +218,11 @@ end
 function methods:resource(uri, spec, fn)
   local where, list = ("resource %q"):format(tostring(uri)), catalog_of(self).resources
   check_declaration(where, list, uri, fn, 2)
-  check_members(where, spec, RESOURCE_TYPES, 2)
-  if not uri:find "^%a[%w+.-]*:" then refuse(2, "%s: a URI with a scheme expected, such as note:///tea", where) end
-  local item = copy(spec)
+  check_option_types(where, spec, RESOURCE_TYPES, 2)
+  if not uri:find "^%a[%w+.-]*:" then raise_at(2, "%s: a URI with a scheme expected, such as note:///tea", where) end
+  local item = copy_options(spec)
   item.uri, item.fn, item.name = uri, fn, spec.name or uri:match "([^/]+)/*$"
-  add(self, list, uri, item, RESOURCES_CHANGED)
+  add_item(self, list, uri, item, RESOURCES_CHANGED)
 end
 
 ---A list of all values; or a function that returns the values that begin with what was typed, and how many there are in
@@ -144,7 +235,7 @@ end
 ---@field list? fun(ctx: pintle.plugin.context): table[]?, any returns the resources that there are now, each a table
 ---with `uri` and members as of a declaration
 
-local TEMPLATE_TYPES = copy(RESOURCE_TYPES)
+local TEMPLATE_TYPES = copy_options(RESOURCE_TYPES)
 TEMPLATE_TYPES.complete, TEMPLATE_TYPES.list = "table", "function"
 
 ---Declares resources of MCP whose URIs have variables, as in `note:///{name}` (RFC 6570: `{name}` without slashes,
@@ -156,38 +247,38 @@ TEMPLATE_TYPES.complete, TEMPLATE_TYPES.list = "table", "function"
 function methods:resource_template(template, spec, fn)
   local where, catalog = ("resource template %q"):format(tostring(template)), catalog_of(self)
   check_declaration(where, catalog.templates, template, fn, 2)
-  check_members(where, spec, TEMPLATE_TYPES, 2)
+  check_option_types(where, spec, TEMPLATE_TYPES, 2)
   local matcher, message = uri_templates.read(template)
-  if not matcher then refuse(2, "%s: %s", where, message) end
+  if not matcher then raise_at(2, "%s: %s", where, message) end
   check_completions(where, spec.complete, matcher.names, 2)
-  local item = copy(spec)
+  local item = copy_options(spec)
   item.uriTemplate, item.matcher, item.fn = template, matcher, fn
   item.name = spec.name or table.concat(matcher.names, "-")
   catalog.has_completions = catalog.has_completions or spec.complete ~= nil
-  add(self, catalog.templates, template, item, RESOURCES_CHANGED)
+  add_item(self, catalog.templates, template, item, RESOURCES_CHANGED)
 end
 
 ---Removes a resource or a template of MCP.
 ---@param uri string the URI, or the template, that it was declared with
 function methods:remove_resource(uri)
   local catalog = catalog_of(self)
-  local is_removed = remove(self, catalog.resources, uri, RESOURCES_CHANGED)
-    or remove(self, catalog.templates, uri, RESOURCES_CHANGED)
-  if not is_removed then refuse(2, "remove_resource: there is no resource %q", tostring(uri)) end
+  local is_removed = remove_item(self, catalog.resources, uri, RESOURCES_CHANGED)
+    or remove_item(self, catalog.templates, uri, RESOURCES_CHANGED)
+  if not is_removed then raise_at(2, "remove_resource: there is no resource %q", tostring(uri)) end
 end
 
 ---Notifies the MCP clients that have subscribed to a resource of a change in it.
 ---@param uri string
 function methods:resource_updated(uri)
-  if type(uri) ~= "string" then refuse(2, "resource_updated: a URI expected, got %s", type(uri)) end
+  if type(uri) ~= "string" then raise_at(2, "resource_updated: a URI expected, got %s", type(uri)) end
   for server in pairs(self.servers) do
-    if server.state.notify_subscribers then subscriptions.resource_updated(server, uri) end
+    if server.state.notify_subscribers then notifications.resource_updated(server, uri) end
   end
 end
 
 ---Notifies MCP clients that the list of resources has changed: what the `list` of a template returns. Declaring and
 ---removing resources does this by itself.
-function methods:resources_changed() announce(self, RESOURCES_CHANGED) end
+function methods:resources_changed() announce_change(self, RESOURCES_CHANGED) end
 
 -- }======
 
@@ -212,15 +303,15 @@ local PROMPT_TYPES = {
 }
 local ARGUMENT_TYPES = { name = "string", title = "string", description = "string", required = "boolean" }
 
-local function read_arguments(where, given, level)
+local function read_prompt_arguments(where, given, level)
   local list, names = {}, {}
   for i, argument in ipairs(given) do
     if type(argument) == "string" then argument = { name = argument } end
-    check_members(("%s: arguments[%d]"):format(where, i), argument, ARGUMENT_TYPES, level + 1)
-    if not argument.name then refuse(level + 1, "%s: arguments[%d]: name is missing", where, i) end
+    check_option_types(("%s: arguments[%d]"):format(where, i), argument, ARGUMENT_TYPES, level + 1)
+    if not argument.name then raise_at(level + 1, "%s: arguments[%d]: name is missing", where, i) end
     list[i], names[i] = argument, argument.name
   end
-  if next(given) ~= nil and #list == 0 then refuse(level + 1, "%s: arguments: a list expected", where) end
+  if next(given) ~= nil and #list == 0 then raise_at(level + 1, "%s: arguments: a list expected", where) end
   return list, names
 end
 
@@ -233,23 +324,23 @@ end
 function methods:prompt(name, spec, fn)
   local where, catalog = ("prompt %q"):format(tostring(name)), catalog_of(self)
   check_declaration(where, catalog.prompts, name, fn, 2)
-  check_members(where, spec, PROMPT_TYPES, 2)
-  local item = copy(spec)
+  check_option_types(where, spec, PROMPT_TYPES, 2)
+  local item = copy_options(spec)
   item.name, item.fn = name, fn
-  local arguments, names = read_arguments(where, spec.arguments or {}, 2)
+  local arguments, names = read_prompt_arguments(where, spec.arguments or {}, 2)
   item.arguments = arguments
   check_completions(where, spec.complete, names, 2)
   catalog.has_completions = catalog.has_completions or spec.complete ~= nil
-  add(self, catalog.prompts, name, item, PROMPTS_CHANGED)
+  add_item(self, catalog.prompts, name, item, PROMPTS_CHANGED)
 end
 
 ---Removes a prompt of MCP.
 ---@param name string
 function methods:remove_prompt(name)
-  if remove(self, catalog_of(self).prompts, name, PROMPTS_CHANGED) then return end
-  refuse(2, "remove_prompt: there is no prompt %q", tostring(name))
+  if remove_item(self, catalog_of(self).prompts, name, PROMPTS_CHANGED) then return end
+  raise_at(2, "remove_prompt: there is no prompt %q", tostring(name))
 end
 
 -- }======
 
-return methods
+return declarations

@@ -1,16 +1,17 @@
 -- The host's side of MCP.
 
+local calls = require "pintle.dialect.mcp.calls"
 local client = require "pintle.dialect.mcp.client"
 local core = require "pintle.core"
 local errors = require "pintle.error"
 local jsonrpc = require "pintle.jsonrpc"
 local loop = require "pintle.loop"
-local received = require "pintle.dialect.mcp.received"
+local results = require "pintle.dialect.mcp.results"
 local wire = require "pintle.dialect.mcp.wire"
 
 local json, now = core.json, core.now
 local setmetatable, type, kind_of, given = setmetatable, type, json.kind, jsonrpc.given
-local protocol_error = client.protocol_error
+local protocol_error = jsonrpc.protocol_error
 
 ---@type pintle.dialect.host
 local host = { handlers = {}, defaults = {} }
@@ -193,7 +194,7 @@ end
 -- `timeout_of(session)` is the timeout of the next page.
 local function read_tools(session, timeout_of)
   local operations, names, task_tools = {}, {}, nil
-  local is_cut, err = client.read_pages(session, "tools/list", "tools", timeout_of, function(tool)
+  local is_cut, err = calls.read_pages(session, "tools/list", "tools", timeout_of, function(tool)
     add_operation(session, operations, names, tool)
     if type(tool) == "table" and tool.name ~= nil and needs_task(session, tool) then
       task_tools = task_tools or {}
@@ -209,7 +210,7 @@ end
 
 -- {====== Opening ======
 
-local function load_changes() return require "pintle.dialect.mcp.changes" end
+local function load_handle() return require "pintle.dialect.mcp.handle" end
 
 -- Finds the request in a received cancellation. It may also be a stream of ours that the server ends.
 local function request_id_of(session)
@@ -218,7 +219,7 @@ local function request_id_of(session)
     local state = session.state
     if id ~= nil and state.list_stream and state.list_stream.id == id then
       session.peer.stream:complete_call(id, {})
-    elseif id == nil or not state.streams or not load_changes().cancelled(session, id) then
+    elseif id == nil or not state.streams or not load_handle().complete_stream(session, id) then
       return id
     end
   end
@@ -251,7 +252,7 @@ end
 
 -- Stands in for `execute` after the list of tools has failed: tries the list again.
 local function list_and_execute(session, operation, args, context)
-  local left = client.countdown(session, context.wait_timeout)
+  local left = calls.countdown(session, context.wait_timeout)
   local tools, err = read_tools(session, left)
   if not tools then
     return nil, errors.new(err.kind, "its tools cannot be listed: " .. err.message, err)
@@ -327,88 +328,6 @@ end
 
 -- }======
 
--- {====== Results ======
-
-local function is_equal(a, b)
-  if a == b then return true end
-  if type(a) ~= "table" or type(b) ~= "table" then return false end
-  for name, value in pairs(a) do
-    if not is_equal(value, b[name]) then return false end
-  end
-  for name in pairs(b) do
-    if a[name] == nil then return false end
-  end
-  return true
-end
-
--- Whether a text is the JSON of the structured content, which servers repeat for clients that read only text.
-local function is_json_of(text, structured)
-  if structured == nil then return false end
-  local value = json.decode(text)
-  return value ~= nil and is_equal(value, structured)
-end
-
--- Content without any text is described.
-local function message_of(content, structured)
-  local texts, has_text = {}, false
-  for _, block in ipairs(content) do
-    local text = type(block) == "table" and block.type == "text" and block.text
-    if type(text) == "string" then
-      has_text = true
-      if not is_json_of(text, structured) then texts[#texts + 1] = text end
-    end
-  end
-  if #texts > 0 then return table.concat(texts, "\n") end
-  return not has_text and received.text(content) or nil
-end
-
-local function result_error(operation, format, ...)
-  return protocol_error("its result of %q: %s", operation, format:format(...))
-end
-
-local function check_outputs(session, operation, outcome)
-  if not outcome.success and outcome.outputs == nil then return outcome end
-  local ok, message = session.manifest:check_outputs(operation, outcome.outputs)
-  if not ok then return result_error(operation, "%s", message) end
-  return outcome
-end
-
-local function read_result(session, operation, result)
-  if kind_of(result) ~= "object" then return result_error(operation, "no object") end
-  local result_type = given(result.resultType)
-  if result_type ~= nil and result_type ~= "complete" then
-    return result_error(operation, "of the type %s", tostring(result_type))
-  end
-  local content, structured = given(result.content), given(result.structuredContent)
-  if content ~= nil and kind_of(content) ~= "array" then return result_error(operation, "content is no list") end
-  content = received.list(session, content or {}, received.block)
-  local message = message_of(content, structured)
-  local success = result.isError ~= true
-  return check_outputs(session, operation, {
-    success = success, message = message, error = not success and (message or "it failed") or nil,
-    outputs = structured, content = content, result = result,
-  })
-end
-
--- The text of a successful result that is nothing but one text, as most results are; nil for other results.
-local function only_text_of(result)
-  local result_type, content = result.resultType, result.content
-  if result.isError ~= nil or result.structuredContent ~= nil or result_type ~= "complete" and result_type ~= nil
-    or type(content) ~= "table" or content[2] ~= nil then return nil end
-  local block = content[1]
-  local text = type(block) == "table" and block.type == "text" and block.text
-  return type(text) == "string" and text or nil
-end
-
-local function outcome_of(session, operation, result)
-  local known = session.manifest.operations[operation]
-  local text = type(result) == "table" and not (known and known.validate_outputs) and only_text_of(result)
-  if text then return { success = true, message = text, content = result.content, result = result } end
-  return read_result(session, operation, result)
-end
-
--- }======
-
 -- {====== Executing ======
 
 local CALL = json.order { "name", "arguments", "_meta" }
@@ -438,29 +357,29 @@ local function options_of(session, context)
   return { timeout = timeout, on_progress = context.on_progress and progress_listener(session, context) }
 end
 
-host.call = client.call
+host.call = calls.call
 
 local function call_tool(session, params, options)
   local begun, meta = now(), session.state.encoded_meta or client.encoded_meta(session)
   params._meta = meta
   local result, err = session.peer:call("tools/call", params, options)
   if not meta or type(result) ~= "table" or result.resultType == "complete" then return result, err end
-  local token = client.token_of(params)
+  local token = calls.progress_token(params)
   params._meta = nil
-  return client.settle(session, "tools/call", params, options, result, begun, token)
+  return calls.settle_result(session, "tools/call", params, options, result, begun, token)
 end
 
 function host.execute(session, operation, args, context)
   local params, task_tools = setmetatable({ name = operation, arguments = args }, CALL), session.state.task_tools
-  local call = task_tools and task_tools[operation] and client.call_as_task or call_tool
+  local call = task_tools and task_tools[operation] and calls.call_as_task or call_tool
   local result, err = call(session, params, options_of(session, context))
   if err ~= nil then return nil, err end
-  return outcome_of(session, operation, result)
+  return results.read_outcome(session, operation, result)
 end
 
 ---Called when a process takes calls: its subscriptions are those of the process that it replaces.
 function host.opened(session)
-  if session.persistent.subscriptions then return load_changes().restore(session) end
+  if session.persistent.subscriptions then return load_handle().restore_subscriptions(session) end
 end
 
 ---The protocol has no request for this: a server ends when its input does.
@@ -505,7 +424,7 @@ for _, what in ipairs { "resources", "prompts" } do
 end
 
 host.defaults["notifications/resources/updated"] = function(session, params)
-  if session.persistent.subscriptions then return load_changes().updated(session, params) end
+  if session.persistent.subscriptions then return load_handle().resource_updated(session, params) end
 end
 
 -- Progress of calls that have become tasks. The peer reports that of other calls.
@@ -518,12 +437,12 @@ end
 
 for _, method in ipairs { "notifications/tasks", "notifications/tasks/status" } do
   host.defaults[method] = function(session, params)
-    if session.state.polls then return require("pintle.dialect.mcp.polling").wake(session, params) end
+    if session.state.polls then return calls.wake_poll(session, params) end
   end
 end
 
 host.handlers["notifications/subscriptions/acknowledged"] = function(session, params)
-  if session.state.streams then return load_changes().acknowledge(session, params) end
+  if session.state.streams then return load_handle().acknowledge_stream(session, params) end
 end
 
 host.defaults["roots/list"] = client.list_roots
@@ -564,7 +483,7 @@ host.methods = {}
 for _, name in ipairs {
   "resources", "resource_templates", "read", "prompts", "prompt", "complete", "subscribe", "unsubscribe", "on_change",
 } do
-  host.methods[name] = function(...) return require("pintle.dialect.mcp.handle")[name](...) end
+  host.methods[name] = function(...) return load_handle().methods[name](...) end
 end
 
 -- }======

@@ -6,10 +6,9 @@ local lazy = require "pintle.lazy"
 local jsonrpc = require "pintle.jsonrpc"
 local wire = require "pintle.dialect.mcp.wire"
 
-local prompts = lazy "pintle.dialect.mcp.prompts"
+local catalog = lazy "pintle.dialect.mcp.catalog"
+local notifications = lazy "pintle.dialect.mcp.notifications"
 local questions = lazy "pintle.dialect.mcp.questions"
-local resources = lazy "pintle.dialect.mcp.resources"
-local subscriptions = lazy "pintle.dialect.mcp.subscriptions"
 local tasks = lazy "pintle.dialect.mcp.tasks"
 local tools = lazy "pintle.dialect.mcp.tools"
 
@@ -84,20 +83,7 @@ local function discover(server)
   }
 end
 
-local MANIFEST = json.order {
-  "serverInfo", "capabilities", "instructions", "tools", "resources", "resourceTemplates", "prompts",
-}
-
-function plugin.manifest(self)
-  local manifest, catalog = {
-    serverInfo = era.server_info(self), capabilities = era.capabilities(self, true),
-    instructions = era.declaration(self).instructions, tools = tools.of(self.manifest, 1, math.huge),
-  }, era.catalog(self)
-  if #catalog.resources > 0 then manifest.resources = resources.described(catalog.resources) end
-  if #catalog.templates > 0 then manifest.resourceTemplates = resources.described(catalog.templates) end
-  if #catalog.prompts > 0 then manifest.prompts = prompts.described(catalog.prompts, 1, #catalog.prompts) end
-  return setmetatable(manifest, MANIFEST)
-end
+function plugin.manifest(self) return catalog.manifest(self) end
 
 -- }======
 
@@ -118,20 +104,20 @@ local METHODS = {
   ["server/discover"] = discover,
   ping = function() return {} end,
   ["logging/setLevel"] = set_level,
-  ["tools/list"] = function(...) return tools.list(...) end,
-  ["subscriptions/listen"] = function(...) return subscriptions.listen(...) end,
+  ["tools/list"] = function(...) return catalog.list_tools(...) end,
+  ["subscriptions/listen"] = function(...) return notifications.listen(...) end,
 }
 
 -- Methods that are there if the server has a capability, and if the author does not handle them.
 local BY_CAPABILITY = {
-  ["resources/list"] = { "resources", resources, "list" },
-  ["resources/templates/list"] = { "resources", resources, "list_templates" },
-  ["resources/read"] = { "resources", resources, "read" },
-  ["resources/subscribe"] = { "resources", resources, "subscribe" },
-  ["resources/unsubscribe"] = { "resources", resources, "unsubscribe" },
-  ["prompts/list"] = { "prompts", prompts, "list" },
-  ["prompts/get"] = { "prompts", prompts, "get" },
-  ["completion/complete"] = { "completions", prompts, "complete" },
+  ["resources/list"] = { "resources", catalog, "list_resources" },
+  ["resources/templates/list"] = { "resources", catalog, "list_templates" },
+  ["resources/read"] = { "resources", catalog, "read_resource" },
+  ["resources/subscribe"] = { "resources", notifications, "subscribe" },
+  ["resources/unsubscribe"] = { "resources", notifications, "unsubscribe" },
+  ["prompts/list"] = { "prompts", catalog, "list_prompts" },
+  ["prompts/get"] = { "prompts", catalog, "get_prompt" },
+  ["completion/complete"] = { "completions", catalog, "complete" },
   ["tasks/get"] = { "extensions", tasks, "get" },
   ["tasks/update"] = { "extensions", tasks, "update" },
   ["tasks/cancel"] = { "extensions", tasks, "cancel" },
@@ -171,7 +157,7 @@ end
 local function cancellation_of(server)
   return wire.cancellation(function(params)
     local id = params.requestId
-    local is_subscription = id ~= nil and #server.state.subscriptions > 0 and subscriptions.remove(server, id)
+    local is_subscription = id ~= nil and #server.state.subscriptions > 0 and notifications.end_subscription(server, id)
     if not is_subscription then return id end
   end)
 end
@@ -180,8 +166,8 @@ function plugin.handlers(server)
   local state = server.state
   state.rank, state.logger, state.subscriptions = RANK.info, server.plugin.manifest.name, {}
   state.call = function(...) return questions.call(server, ...) end
-  state.notify_subscribers = function(_, ...) return subscriptions.notify(server, ...) end
-  server.notify = function(...) return subscriptions.notify(...) end
+  state.notify_subscribers = function(_, ...) return notifications.notify(server, ...) end
+  server.notify = function(...) return notifications.notify(...) end
   wire.set_peer_rules(server.peer, cancellation_of(server), wire.PROGRESS)
   local handlers = { ["notifications/initialized"] = function() end }
   for method, handle in pairs(METHODS) do handlers[method] = handler_of(server, handle) end
@@ -203,7 +189,7 @@ end
 
 function plugin.operations_changed(server)
   server.state.has_changed_tools = true
-  subscriptions.announce(server, "notifications/tools/list_changed")
+  notifications.announce(server, "notifications/tools/list_changed")
 end
 
 -- }======

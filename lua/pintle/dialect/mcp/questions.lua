@@ -5,12 +5,12 @@
 -- handler of the first request, the "run", waits. So the function of the author runs once, in both eras. The repeated
 -- request gives its id to the run, which answers it. If the run is a task, the client fetches the questions from it.
 
+local declarations = require "pintle.dialect.mcp.declarations"
 local errors = require "pintle.error"
 local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local loop = require "pintle.loop"
-local settings = require "pintle.dialect.mcp.settings"
 local wire = require "pintle.dialect.mcp.wire"
 
 local kind_of = json.kind
@@ -183,7 +183,7 @@ end
 local function count_in(run)
   local state = run.server.state
   if run.is_counted then return true end
-  local limit = math.min(settings.limit(run.server.plugin, "questions"), run.server.peer.most_requests - 1)
+  local limit = math.min(declarations.limit(run.server.plugin, "questions"), run.server.peer.most_requests - 1)
   if (state.asking or 0) >= limit then
     return nil, errors.new("full", ("%d requests wait for answers of the client already"):format(limit))
   end
@@ -204,7 +204,7 @@ local function give_up(run, question, err)
 end
 
 local function await(run, question, timeout)
-  local seconds = math.min(timeout or math.huge, settings.limit(run.server.plugin, "question_time"))
+  local seconds = math.min(timeout or math.huge, declarations.limit(run.server.plugin, "question_time"))
   local message = ("no answer to %q within %gs"):format(question.method, seconds)
   local answer, err = question.answered:wait(seconds, errors.new("timeout", message, { elapsed = seconds }))
   if err and run.pending[question.key] then give_up(run, question, err) end

@@ -3,13 +3,13 @@
 --
 -- The handler of the call goes on as usual. When it ends, the result is kept in the task instead of being sent.
 
+local declarations = require "pintle.dialect.mcp.declarations"
 local errors = require "pintle.error"
 local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
 local loop = require "pintle.loop"
 local questions = require "pintle.dialect.mcp.questions"
-local settings = require "pintle.dialect.mcp.settings"
 local wire = require "pintle.dialect.mcp.wire"
 
 ---One call that may have become a task, or has: then `id` is set.
@@ -93,7 +93,7 @@ end
 
 -- Drops the results that the client has fetched, the oldest first, until there is room for one more task.
 local function make_room(server)
-  local list, limit = server.state.tasks or {}, settings.limit(server.plugin, "tasks")
+  local list, limit = server.state.tasks or {}, declarations.limit(server.plugin, "tasks")
   local place = 1
   while #list >= limit and list[place] do
     if list[place].is_fetched then forget(list[place]) else place = place + 1 end
@@ -137,7 +137,7 @@ end
 local function new_task(server, request)
   return setmetatable({
     server = server, request = request, status = "working", is_fetched = false,
-    seconds = settings.limit(server.plugin, "task_time"),
+    seconds = declarations.limit(server.plugin, "task_time"),
   }, metatable)
 end
 

@@ -1,11 +1,9 @@
--- Operations as tools, on the server's side.
+-- Calls of tools: operations are executed, and their outcomes become results.
 
 local era = require "pintle.dialect.mcp.era"
 local errors = require "pintle.error"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
-local ordered_schema = require "pintle.manifest.order"
-local pages = require "pintle.dialect.mcp.pages"
 local lazy = require "pintle.lazy"
 local wire = require "pintle.dialect.mcp.wire"
 
@@ -15,59 +13,6 @@ local tasks = lazy "pintle.dialect.mcp.tasks"
 local setmetatable, kind_of, VERSION = setmetatable, json.kind, wire.META.version
 
 local tools = {}
-
--- {====== tools/list ======
-
-local LIST = json.order { "resultType", "tools", "nextCursor", "ttlMs", "cacheScope", "_meta" }
-local TOOL = json.order {
-  "name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta",
-}
-
--- MCP requires `type` in a tool's input schema, and it has to be the string "object".
-local function input_schema(schema)
-  if schema.type == "object" then return ordered_schema(schema) end
-  local typed = {}
-  for keyword, value in pairs(schema) do typed[keyword] = value end
-  typed.type = "object"
-  return ordered_schema(typed)
-end
-
-local function tool_of(operation)
-  local declared = operation.dialects.mcp or {}
-  return setmetatable({
-    name = operation.name, title = declared.title, description = operation.description,
-    inputSchema = input_schema(operation.params), outputSchema = ordered_schema(operation.outputs),
-    annotations = declared.annotations, icons = declared.icons, _meta = declared._meta,
-  }, TOOL)
-end
-
----@param manifest pintle.manifest
----@param first integer
----@param last integer
----@return table[]
-function tools.of(manifest, first, last)
-  local list = json.array()
-  for i = first, math.min(last, #manifest.names) do
-    list[#list + 1] = tool_of(manifest.operations[manifest.names[i]])
-  end
-  return list
-end
-
----@param server pintle.server
----@param params table?
----@return table?, pintle.error?
-function tools.list(server, params)
-  local manifest = server.plugin.manifest
-  local first, last, next_cursor = pages.cut(server, params, #manifest.names)
-  if not first then return nil, last end
-  -- A client that has not subscribed would not see the next change.
-  local cache_time = server.state.has_changed_tools and 0 or nil
-  return setmetatable({ tools = tools.of(manifest, first, last), nextCursor = next_cursor, ttlMs = cache_time }, LIST)
-end
-
--- }======
-
--- {====== tools/call ======
 
 local RESULT = json.order { "resultType", "content", "structuredContent", "isError", "_meta" }
 local TEXT = json.order { "type", "text" }
@@ -203,7 +148,5 @@ function tools.handler(server)
     return call_with_context(server, operation, params, args, request, write_result)
   end
 end
-
--- }======
 
 return tools

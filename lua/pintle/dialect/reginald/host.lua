@@ -9,7 +9,7 @@ local loop = require "pintle.loop"
 local manifest = require "pintle.dialect.reginald.manifest"
 local wire = require "pintle.dialect.reginald.wire"
 
-local kind, given = json.kind, jsonrpc.given
+local kind, given, protocol_error = json.kind, jsonrpc.given, jsonrpc.protocol_error
 local june, july = wire.releases.june, wire.releases.july
 
 local HANDSHAKE = 5 -- seconds for handshake, and the same for initialize
@@ -17,8 +17,6 @@ local LOG_TIMEOUT = 1 -- seconds for log messages that came before a response an
 local LEVEL = "TRACE"
 
 local host = { handlers = {}, discovery = manifest.discovery }
-
-local function protocol_error(format, ...) return nil, errors.new("protocol", format:format(...)) end
 
 ---@class pintle.reginald.options
 ---@field release? "june"|"july" default: july for a plugin with a manifest.json; otherwise negotiated

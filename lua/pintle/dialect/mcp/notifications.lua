@@ -6,12 +6,15 @@
 local era = require "pintle.dialect.mcp.era"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
+local lazy = require "pintle.lazy"
 local loop = require "pintle.loop"
 local wire = require "pintle.dialect.mcp.wire"
 
-local tasks = require("pintle.lazy") "pintle.dialect.mcp.tasks"
+local catalog = lazy "pintle.dialect.mcp.catalog"
+local declarations = lazy "pintle.dialect.mcp.declarations"
+local tasks = lazy "pintle.dialect.mcp.tasks"
 
-local subscriptions = {}
+local notifications = {}
 
 local MOST_SUBSCRIPTIONS = 64
 
@@ -61,7 +64,7 @@ local function read_subscription(params)
   return ok and requested or nil, err
 end
 
-function subscriptions.listen(server, params, request)
+function notifications.listen(server, params, request)
   local requested, err = read_subscription(params)
   if not requested then return nil, err end
   local list = server.state.subscriptions
@@ -83,7 +86,7 @@ function subscriptions.listen(server, params, request)
 end
 
 ---Returns whether there was a subscription with this id.
-function subscriptions.remove(server, id)
+function notifications.end_subscription(server, id)
   local list = server.state.subscriptions
   for i, subscription in ipairs(list) do
     local own = subscription.id
@@ -109,7 +112,7 @@ local function notify_subscribers(server, method, params)
 end
 
 ---Sends a notification that belongs to no request. Changes are sent to a classic client and to subscribers.
-function subscriptions.notify(server, method, params)
+function notifications.notify(server, method, params)
   if method ~= UPDATED and not LIST_CHANGES[method] then return server.peer:notify(method, params) end
   if server.state.is_classic then server.peer:notify(method, params) end
   notify_subscribers(server, method, params)
@@ -129,7 +132,7 @@ end
 ---client that has not finished the handshake has not read the list yet.
 ---@param server pintle.server
 ---@param method string
-function subscriptions.announce(server, method)
+function notifications.announce(server, method)
   local announced = server.state.announced
   if not announced then
     announced = {}
@@ -142,10 +145,42 @@ end
 ---Notifies the clients that have subscribed to a resource of a change in it.
 ---@param server pintle.server
 ---@param uri string
-function subscriptions.resource_updated(server, uri)
+function notifications.resource_updated(server, uri)
   local subscribed = server.state.subscribed
   if subscribed and subscribed[uri] then server.peer:notify(UPDATED, { uri = uri }) end
   notify_subscribers(server, UPDATED, { uri = uri })
 end
 
-return subscriptions
+-- {====== Subscriptions of the classic era ======
+
+---@param server pintle.server
+---@param params table?
+---@return table?, pintle.error?
+function notifications.subscribe(server, params)
+  local item, err, uri = catalog.find_resource(server, params)
+  if not item then return nil, err end
+  local state, limit = server.state, declarations.limit(server.plugin, "subscriptions")
+  local subscribed = state.subscribed or {}
+  local count = 0
+  for _ in pairs(subscribed) do count = count + 1 end
+  if not subscribed[uri] and count >= limit then
+    return wire.refuse(jsonrpc.INVALID_REQUEST, "Invalid Request: there are %d subscriptions already", limit)
+  end
+  subscribed[uri], state.subscribed = true, subscribed
+  return {}
+end
+
+---@param server pintle.server
+---@param params table?
+---@return table?, pintle.error?
+function notifications.unsubscribe(server, params)
+  local ok, err = wire.check_required(params, "object", "params")
+  if ok then ok, err = wire.check_required(params.uri, "string", "uri") end
+  if not ok then return nil, err end
+  if server.state.subscribed then server.state.subscribed[params.uri] = nil end
+  return {}
+end
+
+-- }======
+
+return notifications
