@@ -148,6 +148,31 @@ for _, era in ipairs { "classic", "modern" } do
       notify(plugin, "resources/updated", "silent:it")
     end)
 
+    it("gives subscriptions of the same resource that are made at once the same outcome", function()
+      local host <close> = new_host()
+      local plugin = assert(start(host, era))
+      local function subscribe(uri, options)
+        local changed = {}
+        local task = tasks.start(function()
+          return plugin:subscribe(uri, function(part) changed[#changed + 1] = part end, options)
+        end)
+        return task, changed
+      end
+      local first = subscribe("silent:it", { timeout = 0.1 })
+      local second = subscribe "silent:it"
+      for _, task in ipairs { first, second } do
+        local ok, err = task:await(children.patience)
+        assert.same({ nil, "timeout" }, { ok, err and err.kind })
+      end
+      local changed, unused
+      first, unused = subscribe "book:emma"
+      second, changed = subscribe "book:emma"
+      assert.same({ true, true }, { first:await(children.patience), second:await(children.patience) })
+      notify(plugin, "resources/updated", "book:emma")
+      wait_until(function() return #changed > 0 end)
+      assert.same({ {}, { "book:emma" } }, { unused, changed })
+    end)
+
     it("is subscribed to again after a restart", function()
       local host <close> = new_host { restart = { backoff = 0.01 } }
       local plugin = assert(start(host, era))

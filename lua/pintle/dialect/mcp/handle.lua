@@ -188,7 +188,8 @@ end
 
 -- In the classic era a subscription is a request. In the modern era it is a stream: a request `subscriptions/listen`
 -- that stays open. The server acknowledges it, and answers it only to end it. `session.state.streams` has them by URI.
--- `persistent.subscriptions` has the functions of the user by URI: it outlives the processes of a plugin.
+-- `persistent.subscriptions` has the functions of the user by URI, and `persistent.subscribing` the outcomes of
+-- subscriptions that are under way: both outlive the processes of a plugin.
 
 ---@class pintle.mcp.stream
 ---@field uri string
@@ -347,27 +348,40 @@ local function count_members(map)
   return n
 end
 
-local function subscribe(session, options, plugin, uri, fn)
-  local persistent = plugin.persistent
-  local wanted = persistent.subscriptions or {}
-  persistent.subscriptions = wanted
-  if not wanted[uri] and count_members(wanted) >= MOST_SUBSCRIPTIONS then
-    return nil, errors.new("full", ("there are %d subscriptions already"):format(MOST_SUBSCRIPTIONS))
-  end
-  local is_new = not wanted[uri]
-  wanted[uri] = fn
-  if not is_new then return true end
+local function subscribe_processes(plugin, session, options, uri)
+  local persistent, outcome = plugin.persistent, loop.event()
+  persistent.subscribing[uri] = outcome
   local ok, err = for_each_process(plugin, session, options, uri, subscribe_process)
   if ok and plugin.supervisor.failure then ok, err = nil, plugin.supervisor.failure end -- no process is left
-  if not ok and wanted[uri] == fn then wanted[uri] = nil end
+  if persistent.subscribing[uri] == outcome then
+    persistent.subscribing[uri] = nil
+    if not ok then persistent.subscriptions[uri] = nil end
+  end
+  outcome:set(ok, err)
   return ok, err
+end
+
+-- While a subscription is under way, further ones of the same URI share its outcome.
+local function subscribe(session, options, plugin, uri, fn)
+  local persistent = plugin.persistent
+  local wanted, subscribing = persistent.subscriptions or {}, persistent.subscribing or {}
+  persistent.subscriptions, persistent.subscribing = wanted, subscribing
+  local is_new = not wanted[uri]
+  if is_new and count_members(wanted) >= MOST_SUBSCRIPTIONS then
+    return nil, errors.new("full", ("there are %d subscriptions already"):format(MOST_SUBSCRIPTIONS))
+  end
+  wanted[uri] = fn
+  if is_new then return subscribe_processes(plugin, session, options, uri) end
+  if not subscribing[uri] then return true end
+  local left = calls.countdown(session, options.timeout)
+  return subscribing[uri]:wait(left() or nil, subscribe_timeout_error(session, uri))
 end
 
 -- Forgets the function of a subscription. Returns whether a process has to be notified of it.
 local function forget_subscription(plugin, uri)
   local persistent = plugin.persistent
   if not persistent.subscriptions or not persistent.subscriptions[uri] then return false end
-  persistent.subscriptions[uri] = nil
+  persistent.subscriptions[uri], persistent.subscribing[uri] = nil, nil
   return #plugin.supervisor.members > 0
 end
 
