@@ -14,7 +14,7 @@ for high = 0, 63 do
 end
 
 -- Text and bytes are made piece by piece, so that no table gets large.
-local function convert_in_pieces(convert, text, size)
+local function convert_base64_in_pieces(convert, text, size)
   local pieces = {}
   for first = 1, #text, size do pieces[#pieces + 1] = convert(text, first, math.min(first + size - 1, #text)) end
   return table.concat(pieces)
@@ -32,7 +32,7 @@ end
 
 local function encode_base64(data)
   local padding = -#data % 3
-  local text = convert_in_pieces(encode_base64_piece, data .. ("\0"):rep(padding), PIECE)
+  local text = convert_base64_in_pieces(encode_base64_piece, data .. ("\0"):rep(padding), PIECE)
   return text:sub(1, #text - padding) .. ("="):rep(padding)
 end
 
@@ -49,7 +49,7 @@ end
 
 local function decode_base64(text)
   local padding = #text:match "=*$"
-  local data = convert_in_pieces(decode_base64_piece, text, PIECE * 4 // 3)
+  local data = convert_base64_in_pieces(decode_base64_piece, text, PIECE * 4 // 3)
   return data:sub(1, #data - padding)
 end
 

@@ -20,20 +20,20 @@ local RESOURCE = json.order { "uri", "mimeType", "text", "blob", "annotations", 
 
 local function content_error(format, ...) return nil, format:format(...) end
 
-local function copy_block(given, metatable)
+local function copy_content_block(given, metatable)
   local copied = {}
   for name, value in pairs(given) do copied[name] = value end
   return setmetatable(copied, metatable)
 end
 
-local function check_string_member(block, name)
+local function check_block_string(block, name)
   local value = block[name]
   if type(value) == "string" then return true end
   return content_error("%s: a string expected, got %s", name, type(value))
 end
 
 -- Makes base64 of a member that has bytes, and adds their MIME type if there is none.
-local function set_base64(block, name)
+local function set_base64_member(block, name)
   local value = block[name]
   if bytes.is(value) then
     block[name], block.mimeType = bytes.base64(value), block.mimeType or bytes.mime_type(value)
@@ -44,10 +44,10 @@ local function set_base64(block, name)
   return true
 end
 
-local function check_media(block)
-  local ok, message = set_base64(block, "data")
+local function check_media_block(block)
+  local ok, message = set_base64_member(block, "data")
   if not ok then return nil, message end
-  return check_string_member(block, "mimeType")
+  return check_block_string(block, "mimeType")
 end
 
 ---The contents of a resource as they are sent: a table with `uri`, and `text` or `blob`.
@@ -55,28 +55,28 @@ end
 ---@return table?, string? message
 function content.resource(given)
   if type(given) ~= "table" then return content_error("a table expected, got %s", type(given)) end
-  local resource = copy_block(given, RESOURCE)
-  local ok, message = check_string_member(resource, "uri")
+  local resource = copy_content_block(given, RESOURCE)
+  local ok, message = check_block_string(resource, "uri")
   if ok and (resource.text == nil) == (resource.blob == nil) then
     ok, message = content_error "text or blob expected"
   end
   if ok and resource.text ~= nil then
-    ok, message = check_string_member(resource, "text")
+    ok, message = check_block_string(resource, "text")
   elseif ok then
-    ok, message = set_base64(resource, "blob")
+    ok, message = set_base64_member(resource, "blob")
   end
   if not ok then return nil, message end
   return resource
 end
 
 local CHECKS = {
-  text = function(block) return check_string_member(block, "text") end,
-  image = check_media,
-  audio = check_media,
+  text = function(block) return check_block_string(block, "text") end,
+  image = check_media_block,
+  audio = check_media_block,
   resource_link = function(block)
-    local ok, message = check_string_member(block, "uri")
+    local ok, message = check_block_string(block, "uri")
     if not ok then return nil, message end
-    return check_string_member(block, "name")
+    return check_block_string(block, "name")
   end,
   resource = function(block)
     local resource, message = content.resource(block.resource)
@@ -109,7 +109,7 @@ function content.block(item, place)
   if not check then
     return content_error("type: text, image, audio, resource or resource_link expected, got %s", tostring(item.type))
   end
-  local block = copy_block(item, BLOCK)
+  local block = copy_content_block(item, BLOCK)
   local ok, message = check(block)
   if not ok then return nil, message end
   return block
@@ -134,25 +134,25 @@ end
 -- {====== Text ======
 
 -- How many bytes there are in base64, or in bytes.
-local function decoded_size(data)
+local function base64_decoded_size(data)
   if bytes.is(data) then return #data end
   return #data // 4 * 3 - #data:match "=*$"
 end
 
-local function describe_media(what, mime_type, data)
+local function describe_media_content(what, mime_type, data)
   mime_type = mime_type or bytes.is(data) and bytes.mime_type(data) or "application/octet-stream"
-  return ("[%s: %s, %d bytes]"):format(what, mime_type, decoded_size(data))
+  return ("[%s: %s, %d bytes]"):format(what, mime_type, base64_decoded_size(data))
 end
 
 local function resource_text(resource)
   if resource.text then return resource.text end
-  return describe_media("resource " .. resource.uri, resource.mimeType, resource.blob)
+  return describe_media_content("resource " .. resource.uri, resource.mimeType, resource.blob)
 end
 
 local TEXTS = {
   text = function(block) return block.text end,
-  image = function(block) return describe_media("image", block.mimeType, block.data) end,
-  audio = function(block) return describe_media("audio", block.mimeType, block.data) end,
+  image = function(block) return describe_media_content("image", block.mimeType, block.data) end,
+  audio = function(block) return describe_media_content("audio", block.mimeType, block.data) end,
   resource = function(block) return resource_text(block.resource) end,
   resource_link = function(block) return ("%s: %s"):format(block.name, block.uri) end,
 }

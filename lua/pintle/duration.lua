@@ -20,26 +20,30 @@ local UNITS = {
 
 local function escape_byte(byte) return ("\\x%02x"):format(byte:byte()) end
 
-local function quote_text(text)
+local function quote_duration(text)
   if #text > 64 then text = text:sub(1, 61) .. "..." end
   text = text:gsub('[%c"\\]', escape_byte)
   if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escape_byte) end
   return '"' .. text .. '"'
 end
 
--- Raises what is wrong with the text, for `duration.parse`.
-local function raise_problem(text, reason) error({ reason = ("duration %s %s"):format(quote_text(text), reason) }) end
+-- Raises the reason why the text is no duration; `duration.parse` returns it.
+local function reject_duration(text, reason)
+  error({ reason = ("duration %s %s"):format(quote_duration(text), reason) })
+end
 
-local function raise_too_long(text) raise_problem(text, "is too long: 64 bits of nanoseconds are about 292 years") end
+local function reject_long_duration(text)
+  reject_duration(text, "is too long: 64 bits of nanoseconds are about 292 years")
+end
 
 local function add_nanoseconds(a, b, text)
   local result = a + b
-  if math.ult(result, a) or math.ult(LIMIT, result) then raise_too_long(text) end
+  if math.ult(result, a) or math.ult(LIMIT, result) then reject_long_duration(text) end
   return result
 end
 
 -- Digits that no longer fit 63 bits are dropped, as Go does: they are far below a nanosecond.
-local function fraction_nanoseconds(digits, unit)
+local function fraction_to_nanoseconds(digits, unit)
   local number, scale = 0, 1.0
   for digit in digits:gmatch "%d" do
     local longer = number * 10 + math.tointeger(digit)
@@ -49,38 +53,38 @@ local function fraction_nanoseconds(digits, unit)
   return math.floor((number == LIMIT and 2.0 ^ 63 or number) * (unit / scale))
 end
 
-local function term_nanoseconds(whole, decimals, name, text)
-  if name == "" then raise_problem(text, "has a number without a unit, such as s or ms") end
+local function term_to_nanoseconds(whole, decimals, name, text)
+  if name == "" then reject_duration(text, "has a number without a unit, such as s or ms") end
   local unit = UNITS[name]
   if not unit then
-    raise_problem(text, ("has the unknown unit %s; it has to be ns, us, ms, s, m or h"):format(quote_text(name)))
+    reject_duration(text, ("has the unknown unit %s; it has to be ns, us, ms, s, m or h"):format(quote_duration(name)))
   end
   local count = math.tointeger(tonumber(whole == "" and 0 or whole))
   if unit == 1 and whole:find "^0*9223372036854775808$" then count = LIMIT end
-  if not count or count > math.maxinteger // unit then raise_too_long(text) end
-  return add_nanoseconds(count * unit, fraction_nanoseconds(decimals, unit), text)
+  if not count or count > math.maxinteger // unit then reject_long_duration(text) end
+  return add_nanoseconds(count * unit, fraction_to_nanoseconds(decimals, unit), text)
 end
 
-local function sum_terms(body, text)
+local function sum_duration_terms(body, text)
   if body == "0" then return 0 end
-  if body == "" then raise_problem(text, text == "" and "is empty" or "has nothing after its sign") end
+  if body == "" then reject_duration(text, text == "" and "is empty" or "has nothing after its sign") end
   local total, at = 0, 1
   while at <= #body do
     local whole, point, decimals, name, after = body:match("^(%d*)(%.?)(%d*)([^%d.]*)()", at)
     if whole == "" and decimals == "" then
-      raise_problem(text, point == "" and "has something else where a number is due" or "has a point without digits")
+      reject_duration(text, point == "" and "has something else where a number is due" or "has a point without digits")
     end
-    total = add_nanoseconds(total, term_nanoseconds(whole, decimals, name, text), text)
+    total = add_nanoseconds(total, term_to_nanoseconds(whole, decimals, name, text), text)
     at = after
   end
   return total
 end
 
-local function parse_signed(text)
+local function parse_signed_duration(text)
   local sign, body = text:match "^([-+]?)(.*)$"
-  local total = sum_terms(body, text)
+  local total = sum_duration_terms(body, text)
   if sign == "-" then return -total end
-  if total == LIMIT then raise_too_long(text) end
+  if total == LIMIT then reject_long_duration(text) end
   return total
 end
 
@@ -89,14 +93,14 @@ end
 ---@return number? seconds, string? message what is wrong, in a sentence
 function duration.parse(text)
   if type(text) ~= "string" then error("a duration is read from a string, got " .. type(text), 2) end
-  local ok, result = pcall(parse_signed, text)
+  local ok, result = pcall(parse_signed_duration, text)
   if ok then return result / SECOND end
   if type(result) ~= "table" then error(result, 0) end
   return nil, result.reason
 end
 
 -- 1, 500000000 out of 1.5 or -1.5; nil if it does not fit into Go's 64 bits of nanoseconds.
-local function split_seconds(seconds)
+local function split_nanoseconds(seconds)
   local fits = seconds > -1e10 and seconds < 1e10
   if not fits then return nil end
   local magnitude = math.abs(seconds)
@@ -113,13 +117,13 @@ local function format_decimal(whole, rest, places)
   return (("%d.%0" .. places .. "d"):format(whole, rest):gsub("%.?0*$", ""))
 end
 
-local function format_below_second(nanoseconds)
+local function format_milliseconds(nanoseconds)
   if nanoseconds < 1000 then return ("%dns"):format(nanoseconds) end
   if nanoseconds < 1000000 then return format_decimal(nanoseconds // 1000, nanoseconds % 1000, 3) .. "\u{B5}s" end
   return format_decimal(nanoseconds // 1000000, nanoseconds % 1000000, 6) .. "ms"
 end
 
-local function format_from_second(seconds, nanoseconds)
+local function format_hours(seconds, nanoseconds)
   local text = format_decimal(seconds % 60, nanoseconds, 9) .. "s"
   if seconds >= 60 then text = ("%dm%s"):format(seconds // 60 % 60, text) end
   if seconds >= 3600 then text = ("%dh%s"):format(seconds // 3600, text) end
@@ -132,17 +136,17 @@ end
 ---@return string
 function duration.format(seconds)
   if type(seconds) ~= "number" then error("seconds are a number, got " .. type(seconds), 2) end
-  local whole, nanoseconds = split_seconds(seconds)
+  local whole, nanoseconds = split_nanoseconds(seconds)
   if not whole then error("no duration is " .. seconds .. " seconds long", 2) end
   if whole == 0 and nanoseconds == 0 then return "0s" end
-  local text = whole == 0 and format_below_second(nanoseconds) or format_from_second(whole, nanoseconds)
+  local text = whole == 0 and format_milliseconds(nanoseconds) or format_hours(whole, nanoseconds)
   return seconds < 0 and "-" .. text or text
 end
 
 -- Programs use the same few texts in every call.
 local parsed_texts = setmetatable({}, { __mode = "v" }) ---@type table<string, { seconds: number }>
 
-local function parse_once(text)
+local function parse_duration_once(text)
   if parsed_texts[text] then return parsed_texts[text].seconds end
   local seconds, message = duration.parse(text)
   if seconds then parsed_texts[text] = { seconds = seconds } end
@@ -155,7 +159,7 @@ end
 function duration.seconds(value)
   local seconds, message = value, nil
   if type(value) == "string" then
-    seconds, message = parse_once(value)
+    seconds, message = parse_duration_once(value)
   elseif type(value) ~= "number" then
     seconds, message = nil, ('seconds or a duration such as "1m30s" are needed, got %s'):format(type(value))
   end

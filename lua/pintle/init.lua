@@ -34,7 +34,7 @@ local PLACES = {
   null = "core.json.null", array = "core.json.array", raw = "core.json.raw", test = "test",
 }
 
-local function find(_, name)
+local function load_name(_, name)
   if not PLACES[name] then return nil end
   local module, path = PLACES[name]:match "(%l+)(.*)"
   local value = require(PREFIX .. module)
@@ -43,4 +43,4 @@ local function find(_, name)
   return value
 end
 
-return setmetatable(pintle, { __index = find })
+return setmetatable(pintle, { __index = load_name })

@@ -24,23 +24,23 @@ function loop.on_error(err, traceback, what) -- luacheck: ignore 212
   io.stderr:write("pintle: ", what or "a callback", " failed: ", traceback, "\n")
 end
 
-local function report_raised(err) loop.on_error(err, debug.traceback(errors.text(err), 2)) end
+local function report_raised_error(err) loop.on_error(err, debug.traceback(errors.text(err), 2)) end
 
 ---Calls a function of the user. If it raises, `on_error` is called.
 ---@private
 ---@param fn function
 ---@return boolean ok, any result
-function loop.call(fn, ...) return xpcall(fn, report_raised, ...) end
+function loop.call(fn, ...) return xpcall(fn, report_raised_error, ...) end
 
 -- }======
 
 -- {====== Tasks that compute without waiting ======
 
-local checks = {} ---@type fun()[]
+local busy_checks = {} ---@type fun()[]
 
 -- An error that `object.tick` raises passes through the code that computes.
 local function watchdog_tick()
-  for i = 1, #checks do checks[i]() end
+  for i = 1, #busy_checks do busy_checks[i]() end
   local object = loop.current()
   if object and object.tick then object:tick() end
 end
@@ -55,7 +55,7 @@ core.watchdog(watchdog_tick, watchdog_must_abort)
 
 ---Calls `fn()` about every 50 ms while a task computes without waiting and the loop cannot turn.
 ---@param fn fun()
-function loop.while_busy(fn) checks[#checks + 1] = fn end
+function loop.while_busy(fn) busy_checks[#busy_checks + 1] = fn end
 
 -- }======
 

@@ -59,18 +59,18 @@ end
 
 -- {====== Members ======
 
--- A mistake of the author: raised as a table here, and as a text with the author's line by `call_at_level`.
+-- A mistake of the author: raised as a table here, and as a text with the author's line by `call_blaming_author`.
 local function raise_mistake(format, ...) error({ problem = format:format(...) }, 0) end
 
 -- Calls `fn(...)`. What it refuses is raised at `level`, as seen from the caller of this function.
-local function call_at_level(level, fn, ...)
+local function call_blaming_author(level, fn, ...)
   local ok, result = pcall(fn, ...)
   if ok then return result end
   if type(result) == "table" and result.problem then error(result.problem, level + 1) end
   error(result, 0)
 end
 
-local function is_blank(value) return type(value) ~= "string" or value:find "%S" == nil end
+local function is_blank_text(value) return type(value) ~= "string" or value:find "%S" == nil end
 
 local function is_list(value)
   if type(value) ~= "table" then return false end
@@ -79,12 +79,12 @@ local function is_list(value)
   return n == #value
 end
 
-local function read_text(report, where, value)
+local function read_text_member(report, where, value)
   if value == nil or type(value) == "string" then return value end
   report("%s: a string expected, got %s", where, type(value))
 end
 
-local function read_list(report, where, value, items)
+local function read_list_member(report, where, value, items)
   if value == nil or is_list(value) then return value or {} end
   report("%s: a list of %s expected", where, items)
   return {}
@@ -93,9 +93,9 @@ end
 -- Requirements in a received manifest may have more members than `command`.
 local function read_requires(report, where, list)
   local requirements = {}
-  for i, item in ipairs(read_list(report, where, list, "commands")) do
+  for i, item in ipairs(read_list_member(report, where, list, "commands")) do
     if type(item) == "string" and report == raise_mistake then item = { command = item } end
-    local is_known = type(item) == "table" and not is_blank(item.command)
+    local is_known = type(item) == "table" and not is_blank_text(item.command)
     if not is_known or report == raise_mistake and next(item, next(item)) ~= nil then
       report("%s[%d]: a command's name expected, or { command = NAME }", where, i)
     end
@@ -106,15 +106,19 @@ end
 
 local function read_capabilities(report, where, list)
   local set = {}
-  for i, name in ipairs(read_list(report, where, list, "names")) do
-    if is_blank(name) then report("%s[%d]: a name expected, got %s", where, i, type(name)) else set[name] = true end
+  for i, name in ipairs(read_list_member(report, where, list, "names")) do
+    if is_blank_text(name) then
+      report("%s[%d]: a name expected, got %s", where, i, type(name))
+    else
+      set[name] = true
+    end
   end
   return set
 end
 
 ---@private for `pintle.manifest.received`
 manifest.members = {
-  new_manifest = new_manifest, append = append_operation, is_blank = is_blank, read_text = read_text,
+  new_manifest = new_manifest, append = append_operation, is_blank = is_blank_text, read_text = read_text_member,
   read_requires = read_requires, read_capabilities = read_capabilities,
 }
 
@@ -155,19 +159,19 @@ end
 
 -- {====== Declared by the author ======
 
-local function check_types(where, given, types, level)
+local function check_declaration_types(where, given, types, level)
   if type(given) ~= "table" then error(("%s: a table expected, got %s"):format(where, type(given)), level + 1) end
   options.check_types(where, given, types, level + 1)
 end
 
-local function check_name(where, value)
+local function check_declared_name(where, value)
   if value == nil then raise_mistake("%s is missing", where) end
-  if is_blank(read_text(raise_mistake, where, value)) then raise_mistake("%s is blank", where) end
+  if is_blank_text(read_text_member(raise_mistake, where, value)) then raise_mistake("%s is blank", where) end
   return value
 end
 
 -- The dialects themselves check what is in the tables.
-local function check_dialects(where, given)
+local function check_dialect_options(where, given)
   for name, own in pairs(given or {}) do
     if type(name) ~= "string" or type(own) ~= "table" then
       raise_mistake("%s: tables by the names of dialects expected", where)
@@ -176,16 +180,16 @@ local function check_dialects(where, given)
   return given or {}
 end
 
-local function declare_plugin(self, given)
-  self.name = check_name("plugin: name", given.name)
-  self.version = check_name("plugin: version", given.version)
+local function declare_plugin_members(self, given)
+  self.name = check_declared_name("plugin: name", given.name)
+  self.version = check_declared_name("plugin: version", given.version)
   if not manifest.is_semantic(self.version) then
     raise_mistake("plugin: version: %q is no semantic version, such as 1.0.0 or 2.1.0-rc.1", self.version)
   end
   self.description = given.description
   self.requires = read_requires(raise_mistake, "plugin: requires", given.requires)
   self.capabilities = read_capabilities(raise_mistake, "plugin: capabilities", given.capabilities)
-  self.dialects = check_dialects("plugin: dialects", given.dialects)
+  self.dialects = check_dialect_options("plugin: dialects", given.dialects)
 end
 
 local TYPES = {
@@ -209,12 +213,12 @@ local TYPES = {
 function manifest.new(given, level)
   local self = new_manifest()
   level = (level or 1) + 1
-  check_types("plugin", given, TYPES, level)
-  call_at_level(level, declare_plugin, self, given)
+  check_declaration_types("plugin", given, TYPES, level)
+  call_blaming_author(level, declare_plugin_members, self, given)
   return self
 end
 
-local function compile_schema(where, given, is_object, what)
+local function compile_declared_schema(where, given, is_object, what)
   if not is_object then
     raise_mistake('%s: a schema of the type "object" expected, because %s have names', where, what)
   end
@@ -224,27 +228,27 @@ local function compile_schema(where, given, is_object, what)
 end
 
 -- Arguments are always an object, so their schema need not have a type.
-local function allows_objects(params)
+local function allows_argument_objects(params)
   return values.is_object(params) and (params.type == nil or values.allows_type(params, "object"))
 end
 
-local function compile_outputs(where, outputs)
+local function compile_outputs_schema(where, outputs)
   local is_object = type(outputs) == "table" and outputs.type == "object"
-  return compile_schema(where .. ": outputs", outputs, is_object, "outputs")
+  return compile_declared_schema(where .. ": outputs", outputs, is_object, "outputs")
 end
 
 local function declare_operation(self, where, name, given)
-  check_name("operation: name", name)
+  check_declared_name("operation: name", name)
   if self.operations[name] then raise_mistake("%s is already declared", where) end
   local params, outputs = given.params, given.outputs
   if params == nil then params = { type = "object" } end
   append_operation(self, {
     name = name, params = params, outputs = outputs, description = given.description,
     requires = read_requires(raise_mistake, where .. ": requires", given.requires),
-    dialects = check_dialects(where .. ": dialects", given.dialects),
-    validate = compile_schema(where .. ": params", params, allows_objects(params),
+    dialects = check_dialect_options(where .. ": dialects", given.dialects),
+    validate = compile_declared_schema(where .. ": params", params, allows_argument_objects(params),
       "arguments"),
-    validate_outputs = outputs ~= nil and compile_outputs(where, outputs) or nil,
+    validate_outputs = outputs ~= nil and compile_outputs_schema(where, outputs) or nil,
   })
 end
 
@@ -265,8 +269,8 @@ local OPERATION_TYPES = { description = "string", params = true, outputs = true,
 function methods:add(name, given, level)
   local where = ("operation %q"):format(tostring(name))
   level = (level or 1) + 1
-  check_types(where, given, OPERATION_TYPES, level)
-  call_at_level(level, declare_operation, self, where, name, given)
+  check_declaration_types(where, given, OPERATION_TYPES, level)
+  call_blaming_author(level, declare_operation, self, where, name, given)
 end
 
 ---Removes an operation.
@@ -325,13 +329,13 @@ manifest.nearest = methods.nearest
 
 -- {====== Arguments ======
 
-local function unknown_operation(self, name)
+local function unknown_operation_error(self, name)
   local suggestion = self:nearest(name)
   local fields = { code = jsonrpc.METHOD_NOT_FOUND, data = suggestion and { suggestion = suggestion } }
   return errors.new("invalid", "Unknown operation: " .. name, fields)
 end
 
-local function invalid_params(name, err)
+local function invalid_arguments_error(name, err)
   local place = err.instance_path == "" and "" or ("at %s: "):format(err.instance_path)
   return errors.new("invalid", ("Invalid params for %q: %s%s"):format(name, place, err.message), {
     code = jsonrpc.INVALID_PARAMS,
@@ -348,11 +352,11 @@ end
 function methods:check(name, args, is_shared, stop)
   local operation = self.operations[name]
   local validate = operation and operation.validate
-  if not operation and not self.is_open then return nil, unknown_operation(self, name) end
+  if not operation and not self.is_open then return nil, unknown_operation_error(self, name) end
   args = args == nil and {} or args
   if type(args) ~= "table" then
     local message = "expected object, got " .. type(args)
-    return nil, invalid_params(name, { instance_path = "", schema_path = "/type", message = message })
+    return nil, invalid_arguments_error(name, { instance_path = "", schema_path = "/type", message = message })
   end
   if not validate then return is_shared and args or values.shallow_copy(args) end
   local full, err = validate.complete and validate.complete(args)
@@ -360,7 +364,7 @@ function methods:check(name, args, is_shared, stop)
     full, err = validate:defaults(args, stop)
     local ok = full ~= nil
     if ok then ok, err = validate(full, stop) end
-    if not ok then return nil, stop and stop() or invalid_params(name, err) end
+    if not ok then return nil, stop and stop() or invalid_arguments_error(name, err) end
   end
   return rawequal(full, args) and not is_shared and values.shallow_copy(args) or full
 end

@@ -145,14 +145,14 @@ function request_methods:set_deadline(seconds, what)
   loop.set_deadline(self, seconds)
 end
 
-local function show_seconds(seconds)
+local function format_request_seconds(seconds)
   if seconds < 1 then return ("%gms"):format(seconds * 1000) end
   return ("%gs"):format(seconds)
 end
 
 ---@private
 function request_methods:expire()
-  local message = ("%s timed out after %s"):format(self.what, show_seconds(self.allowed))
+  local message = ("%s timed out after %s"):format(self.what, format_request_seconds(self.allowed))
   self:stop(errors.new("timeout", message, { elapsed = self.allowed }))
 end
 
@@ -205,7 +205,7 @@ function call_methods:cancel(reason)
   if self.peer.stream:complete_call(self.id, nil, err) then policy.withdrawn(self.peer, self.id, err) end
 end
 
-local function check_method(method)
+local function check_method_name(method)
   if type(method) ~= "string" then error("method: string expected, got " .. type(method), 3) end
 end
 
@@ -215,7 +215,7 @@ end
 ---@param given? { timeout?: number|false, on_progress?: fun(...) }
 ---@return pintle.call
 function methods:begin(method, params, given)
-  check_method(method)
+  check_method_name(method)
   local timeout, sent, token = policy.read_options(self, params, given or {})
   local answered = loop.event()
   if token then answered:on_set(function() self.listeners[token] = nil end) end
@@ -240,7 +240,7 @@ end
 ---@param method string
 ---@param handler pintle.handler?
 function methods:on(method, handler)
-  check_method(method)
+  check_method_name(method)
   check_handler(handler)
   self.handlers[method] = handler
 end
@@ -268,7 +268,7 @@ function methods:on_first(fn)
   policy.update_stream(self)
 end
 
-local function with_default_codes(codes)
+local function with_default_error_codes(codes)
   local all = {}
   for _, set in ipairs { DEFAULT_CODES, codes } do
     for kind, code in pairs(set) do all[kind] = code end
@@ -287,13 +287,13 @@ end
 local function set_conventions(self, conventions)
   if conventions.cancellation ~= nil then self.cancellation = conventions.cancellation end
   if conventions.progress then self.progress = conventions.progress end
-  if conventions.codes then self.codes = with_default_codes(conventions.codes) end
+  if conventions.codes then self.codes = with_default_error_codes(conventions.codes) end
   set_control_methods(self)
 end
 
 local ENVELOPE_OPTIONS = "ids extra header ordered big_integers repeated "
 
-local function pick_options(from, names)
+local function pick_peer_options(from, names)
   local picked = {}
   for name in names:gmatch "%S+" do picked[name] = from[name] end
   return picked
@@ -305,7 +305,7 @@ end
 ---@return true?, pintle.error? err what is wrong with the message by which it was recognised
 function methods:adopt(conventions)
   set_conventions(self, conventions)
-  local ok, message, kind = self.stream:set_envelope(pick_options(conventions, ENVELOPE_OPTIONS))
+  local ok, message, kind = self.stream:set_envelope(pick_peer_options(conventions, ENVELOPE_OPTIONS))
   if not ok then return nil, errors.new(kind, "Invalid Request: " .. message, { code = INVALID_REQUEST }) end
   return true
 end
@@ -336,25 +336,25 @@ end
 ---@return true?, pintle.error? err of the kind "timeout" if requests are left
 function methods:wait_idle(timeout, asking)
   local own = asking and 1 or 0
-  local function is_idle() return self.stream:running() <= own and self.backlog_count == 0 end
-  return policy.wait_until(self, is_idle, timeout, "there is still something to do")
+  local function is_peer_idle() return self.stream:running() <= own and self.backlog_count == 0 end
+  return policy.wait_until(self, is_peer_idle, timeout, "there is still something to do")
 end
 
-local function is_flushed(self) return self.ended or self.lost or self.stream:queued() == 0 end
+local function is_peer_flushed(self) return self.ended or self.lost or self.stream:queued() == 0 end
 
 ---Waits until everything that was queued has been sent.
 ---@param timeout? number seconds
 ---@return boolean whether it was
 function methods:flush(timeout)
   if not self.ended then self.stream:write() end
-  policy.wait_until(self, is_flushed, timeout, "not everything was sent in time")
+  policy.wait_until(self, is_peer_flushed, timeout, "not everything was sent in time")
   return self.stream:queued() == 0
 end
 
 local flushed_at_exit = setmetatable({}, { __mode = "k" }) ---@type table<pintle.peer, integer> with the opener's pid
 local is_flushing_at_exit = false
 
-local function flush_all()
+local function flush_all_peers()
   for peer, pid in pairs(flushed_at_exit) do
     if not peer.ended and pid == core.getpid() then peer:flush(CLOSE_TIMEOUT) end
   end
@@ -363,7 +363,7 @@ end
 ---Flushes the peer before os.exit ends the program, so that a log entry that says why is still sent.
 ---@private
 function methods:flush_at_exit()
-  if not is_flushing_at_exit then loop.before_exit(flush_all) end
+  if not is_flushing_at_exit then loop.before_exit(flush_all_peers) end
   is_flushing_at_exit = true
   flushed_at_exit[self] = core.getpid()
 end
@@ -400,11 +400,11 @@ peers.OPTIONS = options.names(STREAM_OPTIONS .. [[
   name timeout limits cancellation progress codes answer_noise on_noise on_error on_close explain traceback spin linger
 ]])
 
-local function open_stream(self, given)
+local function open_peer_stream(self, given)
   local limits = given.limits or {}
-  local settings = pick_options(given, STREAM_OPTIONS)
+  local settings = pick_peer_options(given, STREAM_OPTIONS)
   settings.framing = settings.framing or "line"
-  settings.limits = pick_options(limits, STREAM_LIMITS)
+  settings.limits = pick_peer_options(limits, STREAM_LIMITS)
   local stream, message, kind = core.peer(settings, self, {
     policy = policy, handlers = self.handlers, controls = self.controls, context = request_metatable,
     timeout = self.timeout, spin = given.spin or 0, requests = self.most_requests,
@@ -436,7 +436,7 @@ function peers.open(given)
   options.check_names(given.limits or {}, LIMITS, 2)
   policy.check_timeout(given.timeout, 2)
   local self = new_peer(given)
-  local stream, err = open_stream(self, given)
+  local stream, err = open_peer_stream(self, given)
   if not stream then return nil, err end
   self.stream = stream
   set_conventions(self, given)

@@ -33,7 +33,7 @@ local plugins = { methods = methods }
 
 -- {====== Declaring ======
 
-local function check_function(where, fn)
+local function check_author_function(where, fn)
   if type(fn) ~= "function" then error(("%s: a function expected, got %s"):format(where, type(fn)), 3) end
 end
 
@@ -59,7 +59,7 @@ end
 ---@param spec pintle.operation.declaration
 ---@param fn pintle.plugin.operation
 function methods:operation(name, spec, fn)
-  check_function(("operation %q"):format(tostring(name)), fn)
+  check_author_function(("operation %q"):format(tostring(name)), fn)
   self.manifest:add(name, spec, 2)
   local operation, info = self.manifest.operations[name], debug.getinfo(fn, "u")
   check_operation_options(self, name, operation, 2)
@@ -85,7 +85,7 @@ end
 ---@param fn pintle.plugin.method
 function methods:method(name, fn)
   if type(name) ~= "string" or name == "" then error("method: a name expected", 2) end
-  check_function(("method %q"):format(name), fn)
+  check_author_function(("method %q"):format(name), fn)
   if self.methods[name] then error(("method %q is already declared"):format(name), 2) end
   self.methods[name] = fn
 end
@@ -94,14 +94,14 @@ end
 ---raises, or returns nil and an error, the host receives an error, and no operation runs.
 ---@param fn fun(config: table, server: pintle.server): any, any
 function methods:on_initialize(fn)
-  check_function("on_initialize", fn)
+  check_author_function("on_initialize", fn)
   self.initializers[#self.initializers + 1] = fn
 end
 
 ---Calls `fn` before the plugin ends, whether the host asks for it or has ended, if the plugin was initialized.
 ---@param fn fun(server: pintle.server)
 function methods:on_shutdown(fn)
-  check_function("on_shutdown", fn)
+  check_author_function("on_shutdown", fn)
   self.finalizers[#self.finalizers + 1] = fn
 end
 
@@ -124,14 +124,14 @@ local function print_unflushed(...)
 end
 
 -- Only if the main script declares the plugin, and stdout is no terminal. `level` of the script is as for `error`.
-local function hold_output(level)
+local function hold_printed_output(level)
   local caller = debug.getinfo(level + 1, "S")
   local is_main_script = arg ~= nil and caller ~= nil and caller.source == "@" .. tostring(arg[0])
   if print == lua_print and is_main_script and not core.isatty(1) then _G.print = print_unflushed end
 end
 
 -- Takes stdin and stdout for the protocol. Printed text, and text that was held back, goes to stderr from now on.
-local function claim_stdio()
+local function claim_protocol_stdio()
   if print == print_unflushed then _G.print = lua_print end
   local input, output = core.claim_stdio()
   if not input then return nil, output end
@@ -140,7 +140,7 @@ local function claim_stdio()
   return input, output
 end
 
-local function fold_lines(limit) folding.start(limit, lua_print) end
+local function fold_stderr_lines(limit) folding.start(limit, lua_print) end
 
 -- }======
 
@@ -162,7 +162,7 @@ local OPTIONS = {
 }
 
 -- Returns the dialect, if there is one in the options.
-local function check_options(options)
+local function check_serve_options(options)
   option_checks.check_types("serve", options, OPTIONS, 3)
   if (options.read == nil) ~= (options.write == nil) then
     error("serve: read and write have to be given together", 3)
@@ -173,38 +173,38 @@ local function check_options(options)
 end
 
 -- Returns the exit status.
-local function complain(self, message, status)
+local function print_complaint(self, message, status)
   io.stderr:write(("%s: %s\n"):format(self.manifest.name, message))
   return status
 end
 
 -- Most hosts start plugins without arguments.
-local function parse(given)
+local function parse_command_line(given)
   if given[1] ~= nil or os.getenv "PINTLE_DIALECT" then return command.parse(given) end
   return { action = "serve", others = {}, is_forced = false }
 end
 
-local function start(self, options, dialect)
+local function start_serving(self, options, dialect)
   local read, write, is_terminal = options.read, options.write, false
   if not read then
     is_terminal = core.isatty(0)
-    read, write = claim_stdio()
-    if not read then return complain(self, write, FAILED) end
+    read, write = claim_protocol_stdio()
+    if not read then return print_complaint(self, write, FAILED) end
   end
-  local parsed, message = parse(options.arguments or not options.read and arg or {})
-  if not parsed then return complain(self, message, MISUSED) end
+  local parsed, message = parse_command_line(options.arguments or not options.read and arg or {})
+  if not parsed then return print_complaint(self, message, MISUSED) end
   self.arguments, parsed.dialect = parsed.others, dialect or parsed.dialect
   if is_terminal and not parsed.is_forced and parsed.action == "serve" then parsed.action = "greeting" end
   local status, err
   if parsed.action ~= "serve" then
     status, err = command.show(self, parsed, write)
-    return err and complain(self, err, status) or status
+    return err and print_complaint(self, err, status) or status
   end
   status, err = servers.run(self, {
     read = read, write = write, dialect = parsed.dialect, config = options.config or parsed.config,
-    drain = options.drain, limits = options.limits, fold_lines = not options.read and fold_lines or nil,
+    drain = options.drain, limits = options.limits, fold_lines = not options.read and fold_stderr_lines or nil,
   })
-  return status or complain(self, tostring(err), FAILED)
+  return status or print_complaint(self, tostring(err), FAILED)
 end
 
 ---Serves a host until it asks the plugin to end or closes the connection, and ends the process. The status is 0, or 1
@@ -213,8 +213,8 @@ end
 ---@return integer status only with `exit = false`
 function methods:serve(options)
   options = options or {}
-  local dialect = check_options(options)
-  local status = start(self, options, dialect)
+  local dialect = check_serve_options(options)
+  local status = start_serving(self, options, dialect)
   if options.exit == false then return status end
   os.exit(status, true)
 end
@@ -235,7 +235,7 @@ end
 ---@return pintle.plugin
 function plugins.new(given)
   local manifest = manifests.new(given, 2)
-  hold_output(2)
+  hold_printed_output(2)
   local self = setmetatable({
     manifest = manifest, arguments = {}, methods = {}, initializers = {}, finalizers = {},
     servers = {},

@@ -166,7 +166,7 @@ local function compile_schema(root_schema, options, limits)
 end
 
 -- Raises at the level of the caller's caller.
-local function check_options(options)
+local function check_schema_options(options)
   option_checks.check_types("schema", options, OPTIONS, 3)
   for uri in pairs(options.documents or {}) do
     if type(uri) ~= "string" then error("schema: documents: the keys are URIs, got a " .. type(uri), 3) end
@@ -178,7 +178,7 @@ local function check_options(options)
 end
 
 -- Raises at the level of the caller's caller.
-local function merge_limits(changes)
+local function merge_schema_limits(changes)
   local limits = {}
   for name, value in pairs(LIMITS) do limits[name] = value end
   for name, value in pairs(changes or {}) do
@@ -197,8 +197,8 @@ end
 function schema.compile(root_schema, options)
   local limits = LIMITS
   if options then
-    check_options(options)
-    limits = merge_limits(options.limits)
+    check_schema_options(options)
+    limits = merge_schema_limits(options.limits)
   end
   local ok, result = pcall(compile_schema, root_schema, options or {}, limits)
   if ok then return result end

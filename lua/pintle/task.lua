@@ -28,20 +28,20 @@ local function end_task(task, state, results)
   for watcher in pairs(watchers or {}) do watcher(task) end
 end
 
-local function report_failure(task)
+local function report_task_failure(task)
   if not task.is_heard then loop.on_error(task.results[1], task.traceback, "a task") end
 end
 
 -- Failed tasks whose error no other task has received yet. If the program ends now, they are reported.
 local unreported_failures = setmetatable({}, {
   __gc = function(set)
-    for task in pairs(set) do report_failure(task) end
+    for task in pairs(set) do report_task_failure(task) end
   end,
 })
 
-local function report_unawaited(task)
+local function report_unawaited_task(task)
   unreported_failures[task] = nil
-  report_failure(task)
+  report_task_failure(task)
 end
 
 ---@private called by the loop. If a task awaits this one before the next turn, it gets the error; otherwise
@@ -51,25 +51,25 @@ function methods:failed(err, traceback)
   end_task(self, "failed", { err, n = 1 })
   if self.is_heard or self.stopped and err == self.stopped then return end
   unreported_failures[self] = true
-  loop.soon(report_unawaited, self)
+  loop.soon(report_unawaited_task, self)
 end
 
 -- }======
 
 -- {====== Starting ======
 
-local function run_function(task, fn, ...) end_task(task, "done", table.pack(fn(...))) end
+local function run_task_function(task, fn, ...) end_task(task, "done", table.pack(fn(...))) end
 
 local function start_task(fn, ...)
   local task = setmetatable({
     state = "running", stopped = false, is_heard = false, task = false, results = false, watchers = false,
   }, metatable)
   live = live + 1
-  loop.start(task, run_function, task, fn, ...)
+  loop.start(task, run_task_function, task, fn, ...)
   return task
 end
 
-local function check_function(value, level)
+local function check_task_function(value, level)
   if type(value) ~= "function" then error("a task needs a function, got " .. type(value), level + 1) end
 end
 
@@ -78,14 +78,14 @@ end
 ---@param fn function
 ---@return pintle.task
 function tasks.start(fn, ...)
-  check_function(fn, 2)
+  check_task_function(fn, 2)
   return start_task(fn, ...)
 end
 
-local function start_functions(list)
+local function start_task_functions(list)
   local started = {}
   for _, item in ipairs(list) do
-    if getmetatable(item) ~= metatable then check_function(item, 3) end
+    if getmetatable(item) ~= metatable then check_task_function(item, 3) end
   end
   for i, item in ipairs(list) do
     started[i] = getmetatable(item) == metatable and item or start_task(item)
@@ -98,7 +98,7 @@ end
 -- {====== Waiting ======
 
 -- Calls `note(task)` when the task ends, or now if it has ended. Returns false if `note` is registered already.
-local function watch_end(task, note)
+local function watch_task_end(task, note)
   if task.state ~= "running" then
     note(task)
     return true
@@ -114,18 +114,18 @@ end
 -- counts as received.
 local function wait_for_tasks(list, left, seconds)
   local is_over, last = loop.event(), nil
-  local function note_end(task)
+  local function note_task_end(task)
     left = left - 1
     if last or left > 0 and task.state ~= "failed" then return end
     last, task.is_heard = task, true
     is_over:set(task)
   end
   for _, task in ipairs(list) do
-    if not watch_end(task, note_end) then left = left - 1 end
+    if not watch_task_end(task, note_task_end) then left = left - 1 end
   end
   local task, err = is_over:wait(seconds, seconds and errors.new("timeout", "the task has not ended in time"))
   for _, watched in ipairs(list) do
-    if watched.watchers then watched.watchers[note_end] = nil end
+    if watched.watchers then watched.watchers[note_task_end] = nil end
   end
   return task, err
 end
@@ -172,7 +172,7 @@ end
 ---@param timeout? number seconds
 ---@return table? results, pintle.error?
 function tasks.all(list, timeout)
-  local started = start_functions(list)
+  local started = start_task_functions(list)
   local results = { n = #started }
   if #started == 0 then return results end
   local _ <close> = cancel_on_close(started)
@@ -189,7 +189,7 @@ end
 ---@return integer? which, any ... what it returned; or nil and an error
 function tasks.any(list, timeout)
   if #list == 0 then error("nothing to wait for", 2) end
-  local started = start_functions(list)
+  local started = start_task_functions(list)
   local _ <close> = cancel_on_close(started)
   local first, err = wait_for_tasks(started, 1, timeout)
   if not first then return nil, err end
@@ -203,7 +203,7 @@ end
 ---@return any ...
 function tasks.run(fn, ...)
   if fn then
-    check_function(fn, 2)
+    check_task_function(fn, 2)
     return start_task(fn, ...):await()
   end
   if loop.current() then error("a task that waits for all tasks would wait for itself", 2) end

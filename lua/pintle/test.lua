@@ -38,7 +38,7 @@ end
 ---@field file? thread runs the file, and stays in `serve`, so that the variables of the file stay open
 
 -- Runs a file until it serves its plugin.
-local function load_file(path)
+local function load_plugin_file(path)
   local chunk, message = loadfile(path)
   if not chunk then return nil, errors.new("invalid", message) end
   local _ <close> = setmetatable({ serve = plugins.methods.serve }, restoring)
@@ -50,7 +50,7 @@ local function load_file(path)
   return { plugin = plugin, options = options, file = file }
 end
 
-local function close_file(file)
+local function close_plugin_file(file)
   local ok, err = coroutine.close(file)
   if not ok then error(err, 0) end
 end
@@ -62,7 +62,7 @@ end
 ---@class pintle.test.server: pintle.task.object
 ---@field ended pintle.event set with the exit status
 
-local function serve(subject, far)
+local function serve_subject(subject, far)
   local options, plugin = {}, subject.plugin
   for name, value in pairs(subject.options or {}) do options[name] = value end
   options.read, options.write, options.exit = far, far, false
@@ -75,14 +75,14 @@ local function serve(subject, far)
   -- No `pintle.task`, because `pintle.run` waits for those.
   loop.start(server, function()
     local status = plugin:serve(options)
-    if subject.file then close_file(subject.file) end
+    if subject.file then close_plugin_file(subject.file) end
     server.ended:set(status)
   end)
   return server
 end
 
 -- Why a plugin has ended that was not stopped.
-local function explain(peer, err)
+local function explain_plugin_end(peer, err)
   tasks.start(function()
     local status = peer.server.ended:wait(STATUS_TIMEOUT)
     if status and not peer.farewell then
@@ -94,7 +94,7 @@ local function explain(peer, err)
 end
 
 -- The steps of stopping a program, without signals. A plugin whose host is gone answers nothing more.
-local function stop(peer)
+local function stop_subject(peer)
   local ended = peer.server.ended
   peer.farewell = errors.new("closed", "the conversation was closed on this side")
   if peer.ask then loop.call(peer.ask, REQUEST_TIMEOUT) end
@@ -107,18 +107,18 @@ local function stop(peer)
 end
 
 -- Returns a function that opens a peer as `pintle.connect` does for a program.
-local function opener(subject)
+local function subject_opener(subject)
   return function(options)
     local near, far = core.socketpair()
     if not near then return nil, errors.new("spawn", far) end
-    options.read, options.write, options.explain = near, near, explain
+    options.read, options.write, options.explain = near, near, explain_plugin_end
     local peer, err = peers.open(options)
     if not peer then
       far:close()
       return nil, err
     end
     peer.child = { lines = {}, close = function() end }
-    peer.server, peer.stop = serve(subject, far), stop
+    peer.server, peer.stop = serve_subject(subject, far), stop_subject
     return peer
   end
 end
@@ -148,7 +148,7 @@ local OPTIONS = option_checks.names [[
 local HOST_OPTIONS = option_checks.names "log verbosity"
 
 -- Returns the options of the host, and those of the plugin.
-local function split(given, name)
+local function split_host_options(given, name)
   local of_host, of_plugin = { log = false }, { name = name, command = { name } }
   for option, value in pairs(given) do (HOST_OPTIONS[option] and of_host or of_plugin)[option] = value end
   return of_host, of_plugin
@@ -163,14 +163,14 @@ function test.host(plugin, options)
   option_checks.check_names(options or {}, OPTIONS, 2)
   local subject, problem = { plugin = plugin }
   if type(plugin) == "string" then
-    subject, problem = load_file(plugin)
+    subject, problem = load_plugin_file(plugin)
     if not subject then return nil, problem end
   elseif not is_plugin(plugin) then
     error("a plugin or the path of its file expected, got " .. type(plugin), 2)
   end
-  local of_host, of_plugin = split(options or {}, subject.plugin.manifest.name)
+  local of_host, of_plugin = split_host_options(options or {}, subject.plugin.manifest.name)
   settings.host(of_host, 2)
-  local started, err = hosts(of_host):start_connected(of_plugin, opener(subject), 2)
+  local started, err = hosts(of_host):start_connected(of_plugin, subject_opener(subject), 2)
   return started, err
 end
 

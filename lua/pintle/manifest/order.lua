@@ -17,15 +17,15 @@ local LISTS = names "required enum examples"
 -- A copy of a map: the members in `first`, then the others in alphabetical order.
 local function order_members(map, first, convert)
   local sorted, copy = {}, {}
-  local function add_member(name)
+  local function add_ordered_member(name)
     if map[name] ~= nil and copy[name] == nil then sorted[#sorted + 1], copy[name] = name, convert(map[name], name) end
   end
-  for _, name in ipairs(first) do add_member(name) end
-  for _, name in ipairs(values.sorted_names(map)) do add_member(name) end
+  for _, name in ipairs(first) do add_ordered_member(name) end
+  for _, name in ipairs(values.sorted_names(map)) do add_ordered_member(name) end
   return setmetatable(copy, json.order(sorted))
 end
 
-local function copy_list(list, convert)
+local function order_list(list, convert)
   local copy = json.array()
   for i, item in ipairs(list) do copy[i] = convert and convert(item) or item end
   return copy
@@ -40,9 +40,9 @@ local function order_keyword_value(value, keyword, owner)
     local first = keyword == "properties" and type(owner.required) == "table" and owner.required or {}
     return order_members(value, first, order_schema)
   end
-  if kind == "list" or kind == "schema" and values.is_array(value) then return copy_list(value, order_schema) end
+  if kind == "list" or kind == "schema" and values.is_array(value) then return order_list(value, order_schema) end
   if kind == "schema" then return order_schema(value) end
-  if LISTS[keyword] then return copy_list(value) end
+  if LISTS[keyword] then return order_list(value) end
   if keyword == "default" and next(value) == nil and values.wants_array(owner) then return json.array() end
   return value
 end

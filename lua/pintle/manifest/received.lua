@@ -12,7 +12,7 @@ local read_capabilities = shared.read_capabilities
 
 local received = {}
 
-local function without_nulls(sent)
+local function without_null_members(sent)
   local members = {}
   for name, value in pairs(sent) do
     if type(value) ~= "userdata" then members[name] = value end
@@ -21,25 +21,25 @@ local function without_nulls(sent)
 end
 
 -- An operation whose schema is not understood is kept with its `problem`. Its arguments are sent unchecked.
-local function receive_operation(warn, name, sent)
+local function receive_operation(add_warning, name, sent)
   local where = "operations." .. name
   local operation = { name = name, params = true, requires = {} }
   if type(sent) ~= "table" then
     operation.problem = ("%s: an object expected, got %s"):format(where, type(sent))
     return operation
   end
-  sent = without_nulls(sent)
+  sent = without_null_members(sent)
   operation.dialects = sent.dialects
-  operation.description = read_text(warn, where .. ".description", sent.description)
-  operation.requires = read_requires(warn, where .. ".requires", sent.requires)
+  operation.description = read_text(add_warning, where .. ".description", sent.description)
+  operation.requires = read_requires(add_warning, where .. ".requires", sent.requires)
   local message
   if sent.outputs ~= nil then
     operation.outputs = sent.outputs
     operation.validate_outputs, message = schema.compile(sent.outputs)
-    if message then warn("%s.outputs: %s", where, message) end
+    if message then add_warning("%s.outputs: %s", where, message) end
   end
   if sent.params == nil then
-    warn("%s.params: a schema expected; arguments are not checked", where)
+    add_warning("%s.params: a schema expected; arguments are not checked", where)
     return operation
   end
   operation.params = sent.params
@@ -49,13 +49,13 @@ local function receive_operation(warn, name, sent)
 end
 
 -- The members of a JSON object have no order, so names without one are sorted.
-local function receive_operations(self, warn, sent, names, stop)
+local function receive_operations(self, add_warning, sent, names, stop)
   for _, name in ipairs(names or values.sorted_names(sent)) do
     local err = stop and stop()
     if err then return nil, err end
-    local operation = receive_operation(warn, name, sent[name])
+    local operation = receive_operation(add_warning, name, sent[name])
     append(self, operation)
-    if operation.problem then warn("%s; arguments are not checked", operation.problem) end
+    if operation.problem then add_warning("%s; arguments are not checked", operation.problem) end
   end
   return self
 end
@@ -63,7 +63,7 @@ end
 -- Returns why a manifest cannot be used. The version is false if the protocol has none.
 local function find_manifest_fault(sent)
   if type(sent) ~= "table" then return "an object expected, got " .. type(sent) end
-  sent = without_nulls(sent)
+  sent = without_null_members(sent)
   for _, member in ipairs { "name", "version" } do
     local value = sent[member]
     if value == nil then return member .. " is missing" end
@@ -86,16 +86,16 @@ function received.read(sent, stop)
   local fault = find_manifest_fault(sent)
   if fault then return nil, errors.new("protocol", "its manifest: " .. fault) end
   local self = new_manifest()
-  local function warn(format, ...) self.warnings[#self.warnings + 1] = format:format(...) end
-  sent = without_nulls(sent)
+  local function add_warning(format, ...) self.warnings[#self.warnings + 1] = format:format(...) end
+  sent = without_null_members(sent)
   self.name, self.version, self.is_open = sent.name, sent.version or nil, sent.is_open == true
   if self.version and not sent.is_version_free and not manifest.is_semantic(self.version) then
-    warn("version: %q is no semantic version", self.version)
+    add_warning("version: %q is no semantic version", self.version)
   end
-  self.description = read_text(warn, "description", sent.description)
-  self.requires = read_requires(warn, "requires", sent.requires)
-  self.capabilities = read_capabilities(warn, "capabilities", sent.capabilities)
-  return receive_operations(self, warn, sent.operations, sent.names, stop)
+  self.description = read_text(add_warning, "description", sent.description)
+  self.requires = read_requires(add_warning, "requires", sent.requires)
+  self.capabilities = read_capabilities(add_warning, "capabilities", sent.capabilities)
+  return receive_operations(self, add_warning, sent.operations, sent.names, stop)
 end
 
 return received

@@ -108,22 +108,22 @@ end
 -- {====== Errors of handlers ======
 
 -- Reports a failure that the other side does not see, or not in full.
-local function report_error(self, err, traceback, method)
+local function report_handler_error(self, err, traceback, method)
   if self.on_error then return loop.call(self.on_error, err, traceback, method) end
   loop.on_error(err, traceback or errors.text(err), "the handler of " .. method)
 end
 
 -- Protocols that bound codes, and most programs that read them, allow 32 bits.
-local function error_code(self, err)
+local function error_response_code(self, err)
   local code = math.tointeger(err.code)
   if code and code >= -0x80000000 and code <= 0x7FFFFFFF then return code end
   return self.codes[err.kind] or OPERATION_FAILED
 end
 
 -- The error that a handler has returned or raised, as the protocol has it: code, message, data.
-local function error_members(self, err, is_raised)
+local function error_response_members(self, err, is_raised)
   if type(err) == "table" and (err.message or err.code) then
-    return error_code(self, err), errors.text(err.message or "an error without a message"), err.data
+    return error_response_code(self, err), errors.text(err.message or "an error without a message"), err.data
   elseif is_raised then
     return INTERNAL_ERROR, "Internal error: " .. errors.text(err)
   end
@@ -135,24 +135,24 @@ local function replace_invalid_utf8(text)
   return (text:gsub("[\x80-\xFF]+", function(bytes) return utf8.len(bytes) and bytes or "\u{FFFD}" end))
 end
 
-local function send_error(self, id, method, err, traceback)
+local function send_error_response(self, id, method, err, traceback)
   local stream = self.stream
-  local code, message, data = error_members(self, err, traceback)
+  local code, message, data = error_response_members(self, err, traceback)
   if traceback and self.traceback and data == nil then data = { traceback = traceback } end
   local ok, problem, kind = stream:fail(id, code, message, data)
   if ok or kind == "closed" then return end
   local text = replace_invalid_utf8(message)
   local is_sent = text ~= message and stream:fail(id, code, text, data) or stream:fail(id, code, text)
   if not is_sent then stream:fail(id, INTERNAL_ERROR, "Internal error: an error that cannot be sent") end
-  report_error(self, problem, nil, method)
+  report_handler_error(self, problem, nil, method)
 end
 
 ---A handler has returned nil and an error.
 function policy.refuse(self, ctx, id, method, err)
   if id ~= nil then
-    send_error(self, id, method, err)
+    send_error_response(self, id, method, err)
   elseif not ctx or err ~= ctx.stopped then
-    report_error(self, err, nil, method)
+    report_handler_error(self, err, nil, method)
   end
 end
 
@@ -161,15 +161,15 @@ function policy.failed(self, ctx, id, method, err, traceback)
   local stopped = ctx and ctx.stopped
   traceback = errors.text(err) .. "\n" .. traceback
   if ctx and ctx.on_finish then ctx.on_finish() end
-  if id ~= nil then send_error(self, id, method, stopped or err, traceback) end
-  if not stopped or err ~= stopped then report_error(self, err, traceback, method) end
+  if id ~= nil then send_error_response(self, id, method, stopped or err, traceback) end
+  if not stopped or err ~= stopped then report_handler_error(self, err, traceback, method) end
 end
 
 ---The result of a handler cannot be sent.
 function policy.unsent(self, id, method, problem, kind)
   if kind == "closed" then return end
   self.stream:fail(id, INTERNAL_ERROR, "Internal error: " .. problem)
-  report_error(self, problem, nil, method)
+  report_handler_error(self, problem, nil, method)
 end
 
 -- Answers a request without a handler. The answer is written in this turn.
@@ -276,20 +276,20 @@ local function handle_backlog_soon(self)
 end
 
 -- Notifications that are refused are reported once, until the backlog is empty again.
-local function refuse_message(self, id, method)
+local function refuse_request(self, id, method)
   if id ~= nil then
     if self.stream:queued() > MOST_REFUSALS then return end
     send_refusal(self, id, self.codes.full, "Too many requests at once")
   elseif not self.is_refusal_reported then
     self.is_refusal_reported = true
     local message = ("%d requests are at work and %d wait"):format(self.stream:running(), self.backlog_count)
-    report_error(self, errors.new("full", message), nil, method)
+    report_handler_error(self, errors.new("full", message), nil, method)
   end
 end
 
 -- There may be room for it already, because a running handler has begun to wait for the other side.
-local function hold_or_refuse(self, kind, id, method, params)
-  if is_backlog_full(self) and self.stream:waiting() > 0 then return refuse_message(self, id, method) end
+local function hold_or_refuse_request(self, kind, id, method, params)
+  if is_backlog_full(self) and self.stream:waiting() > 0 then return refuse_request(self, id, method) end
   policy.keep(self, kind, id, method, params)
   if not self.call_error and self.stream:has_room() then handle_backlog_soon(self) end
   pause_reading_if_full(self)
@@ -304,7 +304,7 @@ local function handle_first_message(self, id, method, params)
   local first = self.first_handler
   self.first_handler = false
   local ok, _, err = xpcall(first, function(raised)
-    report_error(self, raised, debug.traceback(errors.text(raised), 2), "a message")
+    report_handler_error(self, raised, debug.traceback(errors.text(raised), 2), "a message")
   end, self, method, params)
   policy.update_stream(self)
   if ok and not err then return true end
@@ -312,7 +312,7 @@ local function handle_first_message(self, id, method, params)
   return false
 end
 
-local function handle_message(self, id, method, params)
+local function handle_request(self, id, method, params)
   if self.first_handler and not handle_first_message(self, id, method, params) then return end
   local handler = self.handlers[method] or self.unknown_handler
   if handler then return self.stream:handle(id, method, params, handler) end
@@ -323,9 +323,9 @@ end
 ---handlers is reached.
 function policy.request(self, kind, id, method, params)
   if self.backlog_count == 0 and not self.call_error and self.stream:has_room() then
-    return handle_message(self, id, method, params)
+    return handle_request(self, id, method, params)
   end
-  hold_or_refuse(self, kind, id, method, params)
+  hold_or_refuse_request(self, kind, id, method, params)
 end
 
 -- }======
@@ -362,7 +362,7 @@ end
 -- {====== Notifications that must not wait behind requests ======
 
 -- Ids that a Lua value cannot represent, or that belong to a batch, are compared as JSON text.
-local function is_same_id(id, given)
+local function is_same_request_id(id, given)
   return id == given or type(id) == "userdata" and tostring(id) == core.json.encode(given)
 end
 
@@ -372,7 +372,7 @@ local function may_stay_unanswered(self, id) return self.cancellation.is_unanswe
 local function cancel_in_backlog(self, id)
   for place = self.backlog_first, self.backlog_first + self.backlog_count - 1 do
     local message = self.backlog[place]
-    if message[1] == "request" and is_same_id(message[2], id) then
+    if message[1] == "request" and is_same_request_id(message[2], id) then
       message[1], message[3], message[4] = "withdrawn", nil, nil
       if may_stay_unanswered(self, message[2]) then return end
       return send_refusal(self, message[2], self.codes.cancelled, "Cancelled")
@@ -388,7 +388,7 @@ end
 
 local function cancel_by_id(self, id)
   for _, ctx in ipairs(self.stream:requests()) do
-    if is_same_id(ctx.id, id) then return cancel_request(ctx) end
+    if is_same_request_id(ctx.id, id) then return cancel_request(ctx) end
   end
   cancel_in_backlog(self, id)
 end
@@ -402,7 +402,7 @@ function policy.cancel(self, params)
   return true
 end
 
-local function report_progress(self, token, ...)
+local function call_progress_listener(self, token, ...)
   local listener = token ~= nil and self.listeners[token]
   if not listener then return false end
   loop.call(listener, ...)
@@ -413,7 +413,7 @@ end
 function policy.progress(self, params)
   if not next(self.listeners) then return false end
   params = decode_payload(params)
-  return type(params) == "table" and report_progress(self, self.progress.report(params))
+  return type(params) == "table" and call_progress_listener(self, self.progress.report(params))
 end
 
 -- }======
@@ -428,11 +428,11 @@ function policy.fail_calls(self, err)
   self.stream:fail_calls(err)
 end
 
-local function stop_requests(self, err)
+local function stop_running_requests(self, err)
   for _, ctx in ipairs(self.stream:requests()) do ctx:stop(err) end
 end
 
-local function cancel_timers(self)
+local function cancel_peer_timers(self)
   for _, name in ipairs { "linger_timer", "lost_timer", "exit_timer" } do
     if self[name] then loop.cancel(self[name]) end
     self[name] = nil
@@ -444,27 +444,27 @@ end
 function policy.finish(self, err)
   if self.ended then return end
   self.ended, self.call_error = err, err
-  cancel_timers(self)
+  cancel_peer_timers(self)
   policy.clear_backlog(self)
   policy.fail_calls(self, err)
   self.stream:finish()
-  stop_requests(self, err)
+  stop_running_requests(self, err)
   end_fulfilled_waits(self)
   if self.end_event then self.end_event:set(true) end
   if self.on_close then loop.call(self.on_close, err) end
 end
 
-local function finish_lingering(self) policy.finish(self, self.call_error) end
+local function finish_lingering_peer(self) policy.finish(self, self.call_error) end
 
 -- The input has ended: the conversation ends when all requests are answered and the answers are written.
 local function check_lingering(self)
   local is_sent = self.lost or self.stream:queued() == 0
-  if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering(self) end
+  if self.stream:running() == 0 and self.backlog_count == 0 and is_sent then finish_lingering_peer(self) end
 end
 
 local function start_lingering(self, err)
   policy.fail_calls(self, err)
-  self.linger_timer = self.linger_timer or loop.after(self.linger, finish_lingering, self)
+  self.linger_timer = self.linger_timer or loop.after(self.linger, finish_lingering_peer, self)
   policy.update_stream(self)
   self.stream:write_soon()
 end
@@ -484,7 +484,7 @@ function policy.ended(self, message, kind)
 end
 
 -- A plugin whose host has ended is ended by `deserted`.
-local function give_up_output(self)
+local function give_up_lost_output(self)
   self.lost_timer = nil
   if self.ended then return end
   if self.deserted then return self:deserted(self.lost) end
@@ -498,8 +498,8 @@ function policy.lost(self, message)
   local err = errors.new("closed", message)
   self.lost = err
   self.stream:close_output()
-  stop_requests(self, err)
-  self.lost_timer = loop.after(LAST_WORDS, give_up_output, self)
+  stop_running_requests(self, err)
+  self.lost_timer = loop.after(LAST_WORDS, give_up_lost_output, self)
   end_fulfilled_waits(self)
   if self.linger_timer then check_lingering(self) end
 end
@@ -518,7 +518,7 @@ local function handle_messages_in_backlog(self)
     if kind ~= "withdrawn" and not self.stream:has_room() then return end
     local id, what, payload = take_from_backlog(self)
     if kind == "request" or kind == "notification" then
-      handle_message(self, id, what, payload)
+      handle_request(self, id, what, payload)
     elseif kind ~= "withdrawn" then
       policy.invalid(self, kind, id, nil, payload)
     end

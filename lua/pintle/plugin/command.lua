@@ -19,13 +19,13 @@ local command = {}
 ---@field is_forced boolean whether to serve on a terminal, too
 ---@field others string[] the arguments that are not pintle's
 
-local function set_dialect(parsed, value, where)
+local function set_dialect_option(parsed, value, where)
   local dialect, message = dialects.get(value)
   parsed.dialect = dialect
   return not dialect and ("%s: %s"):format(where, message) or nil
 end
 
-local function set_config(parsed, value)
+local function set_config_option(parsed, value)
   local config, message = json.decode(value)
   if config ~= nil and json.kind(config) ~= "object" then message = "a JSON object expected" end
   parsed.config = config
@@ -38,20 +38,20 @@ local OPTIONS = {
   ["-h"] = { action = "help" },
   ["--version"] = { action = "version" },
   ["--serve"] = { is_forced = true },
-  ["--manifest"] = { action = "manifest", set = set_dialect, value = "optional" },
-  ["--config"] = { set = set_config, value = "required" },
-  ["--dialect"] = { set = set_dialect, value = "required" },
+  ["--manifest"] = { action = "manifest", set = set_dialect_option, value = "optional" },
+  ["--config"] = { set = set_config_option, value = "required" },
+  ["--dialect"] = { set = set_dialect_option, value = "required" },
 }
 
 -- Returns the value of an option, and whether that is the next word. An optional value must not look like an option.
-local function value_of(option, inline, following)
+local function option_value(option, inline, following)
   if not option.value or inline then return inline, false end
   local is_taken = following ~= nil and (option.value == "required" or following:sub(1, 1) ~= "-")
   return is_taken and following or nil, is_taken
 end
 
 -- Reads the argument at `at`. Returns the position after it, or nil and a message.
-local function read_argument(parsed, given, at)
+local function read_command_argument(parsed, given, at)
   local name, inline = given[at]:match "^(%-%-%w+)=(.*)$"
   name = name or given[at]
   local option = OPTIONS[name]
@@ -59,7 +59,7 @@ local function read_argument(parsed, given, at)
     parsed.others[#parsed.others + 1] = given[at]
     return at + 1
   end
-  local value, is_next = value_of(option, inline, given[at + 1])
+  local value, is_next = option_value(option, inline, given[at + 1])
   if option.value == "required" and not value then return nil, name .. ": a value is missing" end
   parsed.action, parsed.is_forced = option.action or parsed.action, option.is_forced or parsed.is_forced
   local message = value and option.set(parsed, value, name)
@@ -78,11 +78,13 @@ function command.parse(given)
       table.move(given, at + 1, #given, #parsed.others + 1, parsed.others)
       break
     end
-    at, message = read_argument(parsed, given, at)
+    at, message = read_command_argument(parsed, given, at)
     if not at then return nil, message end
   end
   local wanted = os.getenv "PINTLE_DIALECT"
-  if not parsed.dialect and wanted and wanted ~= "" then message = set_dialect(parsed, wanted, "PINTLE_DIALECT") end
+  if not parsed.dialect and wanted and wanted ~= "" then
+    message = set_dialect_option(parsed, wanted, "PINTLE_DIALECT")
+  end
   return not message and parsed or nil, message
 end
 
@@ -129,26 +131,26 @@ Options:
   --serve             serve on a terminal, too
 ]]
 
-local function first_line(manifest)
+local function plugin_title(manifest)
   local line = manifest.name .. " " .. manifest.version
   return manifest.description and line .. ": " .. manifest.description or line
 end
 
-local function sorted_names(map)
+local function sorted_param_names(map)
   local names = {}
   for name in pairs(map) do names[#names + 1] = tostring(name) end
   table.sort(names)
   return names
 end
 
-local function type_of(schema)
+local function param_type(schema)
   if type(schema) ~= "table" then return "anything" end
   if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
   return schema.type or "anything"
 end
 
-local function param_line(name, schema, is_required)
-  local line = ("    %-16s %s"):format(name, type_of(schema))
+local function describe_param(name, schema, is_required)
+  local line = ("    %-16s %s"):format(name, param_type(schema))
   if is_required then line = line .. ", required" end
   if type(schema) ~= "table" then return line end
   if schema.default ~= nil then line = line .. ", default " .. tostring(schema.default) end
@@ -156,13 +158,13 @@ local function param_line(name, schema, is_required)
   return line
 end
 
-local function add_operation(lines, operation)
+local function add_operation_help(lines, operation)
   local text = "  " .. operation.name
   lines[#lines + 1] = operation.description and text .. ": " .. operation.description or text
   local params, required = operation.params, {}
   for _, name in ipairs(params.required or {}) do required[name] = true end
-  for _, name in ipairs(sorted_names(params.properties or {})) do
-    lines[#lines + 1] = param_line(name, params.properties[name], required[name])
+  for _, name in ipairs(sorted_param_names(params.properties or {})) do
+    lines[#lines + 1] = describe_param(name, params.properties[name], required[name])
   end
 end
 
@@ -170,10 +172,10 @@ local texts = {} -- by action; each returns a text, or nil, a status and a messa
 
 function texts.help(plugin, program)
   local manifest, commands = plugin.manifest, {}
-  local lines = { first_line(manifest), "", ("Usage: %s [OPTIONS]"):format(program),
+  local lines = { plugin_title(manifest), "", ("Usage: %s [OPTIONS]"):format(program),
     "A host starts it and talks to it over stdin and stdout.", "" }
   if #manifest.names > 0 then lines[#lines + 1] = "Operations:" end
-  for _, name in ipairs(manifest.names) do add_operation(lines, manifest.operations[name]) end
+  for _, name in ipairs(manifest.names) do add_operation_help(lines, manifest.operations[name]) end
   if #manifest.names > 0 then lines[#lines + 1] = "" end
   for i, requirement in ipairs(manifest.requires) do commands[i] = requirement.command end
   if commands[1] then lines[#lines + 1] = ("Requires: %s\n"):format(table.concat(commands, ", ")) end
@@ -202,10 +204,10 @@ function texts.greeting(plugin, program)
 This is a plugin: a host starts it and talks to it over stdin and stdout, one JSON message after the other.
 To see what it can do:    %s --help
 To type messages by hand: %s --serve
-]]):format(first_line(plugin.manifest), program, program)
+]]):format(plugin_title(plugin.manifest), program, program)
 end
 
-local function write_all(output, text)
+local function write_command_output(output, text)
   local at = 1
   while at <= #text do
     core.poll(nil, output, "w")
@@ -224,7 +226,7 @@ function command.show(plugin, parsed, output)
   local program = arg and arg[0] and arg[0]:match "[^/]+$" or "plugin"
   local text, status, message = texts[parsed.action](plugin, program, parsed)
   if not text then return status, message end
-  if parsed.action == "greeting" then io.stderr:write(text) else write_all(output, text) end
+  if parsed.action == "greeting" then io.stderr:write(text) else write_command_output(output, text) end
   return 0
 end
 

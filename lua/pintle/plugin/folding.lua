@@ -5,7 +5,7 @@
 local folding = {}
 
 -- The position of the last possible cut that is not inside a character.
-local function cut_before(text, at)
+local function fold_position(text, at)
   local start = at
   while at - start < 3 and start > 1 and text:byte(start) & 0xC0 == 0x80 do start = start - 1 end
   return text:byte(start) & 0xC0 == 0x80 and at or start
@@ -19,7 +19,7 @@ function folding.fold(text, column, most)
   local parts = {}
   for at, stop in text:gmatch "()[^\n]*()\n?" do
     while column + stop - at > most do
-      local cut = cut_before(text, at + most - column)
+      local cut = fold_position(text, at + most - column)
       parts[#parts + 1] = text:sub(at, cut - 1) .. "\n"
       at, column = cut, 0
     end
@@ -33,7 +33,7 @@ end
 local NUMBERS = { integer = "%d", float = "%.14g" }
 
 -- An argument that is neither text nor number is left to the file, which raises.
-local function fold_arguments(columns, file, most, ...)
+local function fold_written_arguments(columns, file, most, ...)
   local arguments = table.pack(...)
   for i = 1, arguments.n do
     local text = arguments[i]
@@ -43,17 +43,17 @@ local function fold_arguments(columns, file, most, ...)
   return table.unpack(arguments, 1, arguments.n)
 end
 
-local function fold_files(most)
+local function fold_output_files(most)
   local columns, methods = { [io.stdout] = 0, [io.stderr] = 0 }, getmetatable(io.stderr).__index
   local write = methods.write
   function methods.write(file, ...)
     if not columns[file] then return write(file, ...) end
-    return write(file, fold_arguments(columns, file, most, ...))
+    return write(file, fold_written_arguments(columns, file, most, ...))
   end
   rawset(io, "write", function(...) return io.output():write(...) end)
 end
 
-local function print_line(...)
+local function print_folded_line(...)
   local texts = table.pack(...)
   for i = 1, texts.n do texts[i] = tostring(texts[i]) end
   io.stdout:write(table.concat(texts, "\t"), "\n")
@@ -70,8 +70,8 @@ function folding.start(limit, lua_print)
   if is_folding then return end
   is_folding = true
   local most, lua_warn = limit // 2 - 1, warn
-  fold_files(most)
-  if print == lua_print then _G.print = print_line end
+  fold_output_files(most)
+  if print == lua_print then _G.print = print_folded_line end
   function _G.warn(...) lua_warn((folding.fold(table.concat { ... }, 0, most))) end
 end
 

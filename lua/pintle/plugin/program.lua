@@ -31,7 +31,7 @@ local LINGER = 0.5 -- seconds for the outputs to end after the program has ended
 local program = {}
 
 -- Watches a pipe of the program until `on_ready` returns true. `run.drained` is set when all pipes are closed.
-local function watch(run, descriptor, events, on_ready)
+local function watch_program_pipe(run, descriptor, events, on_ready)
   local watcher = {}
   function watcher.close()
     if descriptor:closed() then return end
@@ -47,9 +47,9 @@ local function watch(run, descriptor, events, on_ready)
   assert(loop.watch(descriptor:fileno(), events, watcher))
 end
 
-local function read_output(run, descriptor, keep)
+local function read_program_output(run, descriptor, keep)
   local output = { parts = {}, kept = 0, total = 0 }
-  watch(run, descriptor, "r", function()
+  watch_program_pipe(run, descriptor, "r", function()
     local text = descriptor:read()
     if text == false then return false end
     if not text or text == "" then return true end
@@ -62,9 +62,9 @@ local function read_output(run, descriptor, keep)
 end
 
 -- A program need not read all of its input.
-local function write_input(run, descriptor, input)
+local function write_program_input(run, descriptor, input)
   local at = 1
-  watch(run, descriptor, "w", function()
+  watch_program_pipe(run, descriptor, "w", function()
     local written = descriptor:write(input:sub(at, at + 65535))
     if written == nil then return true end
     at = at + (written or 0)
@@ -72,7 +72,7 @@ local function write_input(run, descriptor, input)
   end)
 end
 
-local function result_of(exit, out, err)
+local function program_result(exit, out, err)
   return {
     success = exit.code == 0, code = exit.code, signal = exit.signal,
     stdout = table.concat(out.parts), stderr = table.concat(err.parts),
@@ -90,7 +90,7 @@ local cleanup = {
 }
 
 -- The program is searched for in the PATH of its own environment.
-local function find(options)
+local function find_program_command(options)
   local path = options.env and options.env.PATH
   if not path then return options.command end
   local file, message, kind = core.which(options.command[1], path)
@@ -101,7 +101,7 @@ end
 ---@param options pintle.program.options
 ---@return pintle.program.result?, pintle.error?
 function program.run(options)
-  local command, err = find(options)
+  local command, err = find_program_command(options)
   if not command then return nil, err end
   local child
   child, err = process.start {
@@ -111,13 +111,13 @@ function program.run(options)
   if not child then return nil, err end
   local run <close> = setmetatable({ child = child, watchers = {}, open = 0, drained = loop.event() }, cleanup)
   local streams, keep = child.process, options.keep or KEPT_BYTES
-  local stdout, stderr = read_output(run, streams.stdout, keep), read_output(run, streams.stderr, keep)
-  if options.input then write_input(run, streams.stdin, options.input) end
+  local stdout, stderr = read_program_output(run, streams.stdout, keep), read_program_output(run, streams.stderr, keep)
+  if options.input then write_program_input(run, streams.stdin, options.input) end
   local exit
   exit, err = child:wait(options.timeout)
   if exit then
     run.drained:wait(LINGER) -- other processes may hold the outputs open
-    return result_of(exit, stdout, stderr)
+    return program_result(exit, stdout, stderr)
   end
   if err.kind == "timeout" then
     err = errors.new("timeout", ("%s has not ended within %gs"):format(options.command[1], options.timeout))

@@ -102,7 +102,7 @@ end
 -- {====== Initializing ======
 
 -- Calls a function of the author's. An error that it raises is reported and returned.
-local function call_guarded(self, fn, ...)
+local function call_author_function(self, fn, ...)
   local ok, result, err = xpcall(fn, function(raised)
     self:report(debug.traceback(tostring(raised), 2))
     return raised
@@ -114,13 +114,13 @@ end
 
 local function run_initializers(self)
   for _, fn in ipairs(self.plugin.initializers) do
-    local result, err = call_guarded(self, fn, self.config, self)
+    local result, err = call_author_function(self, fn, self.config, self)
     if not result and err ~= nil then return nil, err end
   end
   return true
 end
 
-local function refuse(kind, state)
+local function refuse_in_phase(kind, state)
   return nil, errors.new(kind, "Invalid Request: the plugin is " .. state, { code = jsonrpc.INVALID_REQUEST })
 end
 
@@ -128,7 +128,7 @@ end
 ---@param config? table default: the configuration of the command line
 ---@return true?, pintle.error|table|string? err
 function methods:initialize(config)
-  if self.phase ~= "new" then return refuse("invalid", "already initialized") end
+  if self.phase ~= "new" then return refuse_in_phase("invalid", "already initialized") end
   local before = self.config
   self.phase, self.config = "beginning", config or before
   local ok, err = run_initializers(self)
@@ -150,7 +150,7 @@ function methods:begin()
     self.waiting[event] = nil
     if err then return nil, err end
   end
-  if self.phase == "over" then return refuse("closed", "shutting down") end
+  if self.phase == "over" then return refuse_in_phase("closed", "shutting down") end
   if self.phase == "new" then return self:initialize() end
   return true
 end
@@ -160,7 +160,7 @@ end
 -- {====== Shutting down ======
 
 -- Stops every request except `asking`.
-local function stop_requests(self, message, asking)
+local function stop_server_requests(self, message, asking)
   local err = errors.new("closed", message)
   for _, request in ipairs(self.peer:requests()) do
     if request ~= asking then request:stop(err) end
@@ -173,15 +173,15 @@ end
 function methods:shutdown(request)
   if self.is_shut then return end
   self.is_shut, self.phase = true, "over"
-  stop_requests(self, SHUTTING_DOWN, request)
+  stop_server_requests(self, SHUTTING_DOWN, request)
   self.peer:wait_idle(STOP_TIMEOUT, request)
   for _, fn in ipairs(self.has_begun and self.plugin.finalizers or {}) do
-    local _, err = tasks.start(call_guarded, self, fn, self):await(LAST_TIMEOUT)
+    local _, err = tasks.start(call_author_function, self, fn, self):await(LAST_TIMEOUT)
     if err ~= nil then self:report("on_shutdown: " .. tostring(err)) end
   end
 end
 
-local function set_ending(self, ending)
+local function set_server_ending(self, ending)
   self.ending = self.ending or ending
   self.ended:set(true)
   local on_end = self.dialect and self.dialect.plugin.ended
@@ -194,13 +194,13 @@ function methods:exit(status)
   self.phase = "over"
   self.peer:remove_handlers()
   self.peer:on_unknown(function() return self:begin() end) -- which refuses
-  set_ending(self, { status = status or 0 })
+  set_server_ending(self, { status = status or 0 })
 end
 
 -- Input has ended, or cannot be read.
-local function end_input(self, peer, err)
+local function end_server_input(self, peer, err)
   peer:fail_calls(err)
-  set_ending(self, { status = err.kind == "closed" and 0 or 1, is_input = true })
+  set_server_ending(self, { status = err.kind == "closed" and 0 or 1, is_input = true })
 end
 
 -- }======
@@ -227,9 +227,9 @@ local function on_followed_end(following)
   if self.following ~= following then return end
   stop_following(self)
   self:note("warn", ("process %d, which it serves, has ended"):format(following.pid))
-  set_ending(self, { status = 1 })
+  set_server_ending(self, { status = 1 })
   self.ending.is_deserted = true
-  stop_requests(self, "the process to be answered has ended")
+  stop_server_requests(self, "the process to be answered has ended")
 end
 
 local function poll_followed(following)
@@ -274,13 +274,13 @@ end
 
 -- {====== The end ======
 
-local function has_output(self)
+local function has_open_output(self)
   local _, output = self.peer.stream:fds()
   return output ~= nil
 end
 
 -- Whether the other end of the output is closed, which shows before anything is written: its descriptor is readable.
-local function is_deserted(self)
+local function is_output_deserted(self)
   local _, output = self.peer.stream:fds()
   return output ~= nil and core.poll(0, output, "w") == "rw"
 end
@@ -298,23 +298,23 @@ local function drain_deadline(self)
 end
 
 -- Input has ended, but pending requests are answered, unless nobody reads the answers.
-local function drain_requests(self)
+local function drain_pending_requests(self)
   local deadline = drain_deadline(self)
   repeat
     local is_done = self.peer:wait_idle(math.min(1, deadline - loop.now()))
-    if not is_done and is_deserted(self) then self.ending.is_deserted = true end
-  until is_done or not has_output(self) or self.ending.is_deserted or loop.now() >= deadline
+    if not is_done and is_output_deserted(self) then self.ending.is_deserted = true end
+  until is_done or not has_open_output(self) or self.ending.is_deserted or loop.now() >= deadline
 end
 
 -- Answers requests, and calls the functions of `on_shutdown`. Returns the exit status.
-local function finish(self)
+local function finish_serving(self)
   local peer, ending = self.peer, self.ending
-  if ending.is_input then drain_requests(self) end
+  if ending.is_input then drain_pending_requests(self) end
   stop_following(self)
   self:shutdown()
   peer:wait_idle(STOP_TIMEOUT)
   local is_sent = not ending.is_deserted and peer:flush(ending.is_input and self.drain or LAST_TIMEOUT)
-  local status = is_sent and has_output(self) and ending.status or 1
+  local status = is_sent and has_open_output(self) and ending.status or 1
   peer:finish(errors.new("closed", "the plugin has ended"))
   return status
 end
@@ -323,7 +323,7 @@ end
 
 -- {====== Serving ======
 
-local function add_handlers(self, dialect)
+local function add_server_handlers(self, dialect)
   for method, handler in pairs(dialect.plugin.handlers(self)) do
     if self.plugin.methods[method] then
       self:report(("method %q is handled by the dialect %s, not by the plugin"):format(method, dialect.name))
@@ -335,22 +335,22 @@ local function add_handlers(self, dialect)
   end
 end
 
-local function set_dialect(self, dialect)
+local function set_server_dialect(self, dialect)
   local own = dialect.plugin
   self.dialect = dialect
   self.send_log, self.progress, self.part = own.log, own.progress, own.part
   if own.stderr_line and self.fold_lines then self.fold_lines(own.stderr_line) end
   local ok, err = self.peer:adopt(dialect)
-  add_handlers(self, dialect)
+  add_server_handlers(self, dialect)
   return ok, err
 end
 
-local function recognise(self)
+local function recognise_dialect(self)
   self.peer:on_first(function(peer, method, params)
     local stream, declared = peer.stream, self.plugin.manifest.dialects
     local dialect = dialects.recognise(method, params, stream:framing(), stream:others(), declared)
-    if dialect then return set_dialect(self, dialect) end
-    recognise(self)
+    if dialect then return set_server_dialect(self, dialect) end
+    recognise_dialect(self)
   end)
 end
 
@@ -363,22 +363,22 @@ end
 ---@field limits? pintle.peer.limits
 ---@field fold_lines? fun(limit: integer) folds long lines of stderr, if that belongs to the plugin
 
-local function open(self, options)
+local function open_server_peer(self, options)
   local dialect = options.dialect or {}
   local peer, err = peers.open {
     read = options.read, write = options.write, name = self.plugin.manifest.name, limits = options.limits,
     framing = dialect.framing or "auto", ids = dialect.ids, extra = dialect.extra, header = dialect.header,
     others = not options.dialect, answer_noise = true, ordered = self.plugin.is_ordered,
-    explain = function(peer, err) end_input(self, peer, err) end,
+    explain = function(peer, err) end_server_input(self, peer, err) end,
     on_error = function(err, traceback, method)
       self:report(("%s failed: %s"):format(method, traceback or tostring(err)))
     end,
   }
   if not peer then return nil, err end
-  function peer.deserted(_, why) end_input(self, peer, why) end
+  function peer.deserted(_, why) end_server_input(self, peer, why) end
   -- Input has ended while a handler computes without yielding. It has as much time as one that waits.
   function peer.on_silence()
-    if loop.now() >= drain_deadline(self) then stop_requests(self, SHUTTING_DOWN) end
+    if loop.now() >= drain_deadline(self) then stop_server_requests(self, SHUTTING_DOWN) end
   end
   peer:flush_at_exit()
   return peer
@@ -386,7 +386,8 @@ end
 
 -- Private fields of a server: `phase` is "new", "beginning", "ready" or "over"; `waiting` has the events of requests
 -- that wait for the end of "beginning"; `ended` is set when the plugin has to end; `ending` has the `status`, and
--- `is_input` if its input has ended, `is_deserted` if nobody reads its output; `found` is the cache of `program.check`.
+-- `is_input` if its input has ended, `is_deserted` if its output is closed at the other end; `found` is the cache of
+-- `program.check`.
 
 ---Serves until the host asks the plugin to end, or closes the connection.
 ---@param plugin pintle.plugin
@@ -398,16 +399,16 @@ function servers.run(plugin, options)
     state = {}, found = {}, fold_lines = options.fold_lines, drain = options.drain or DRAIN_TIMEOUT, phase = "new",
     waiting = {}, ended = loop.event(),
   }, metatable)
-  local peer, err = open(self, options)
+  local peer, err = open_server_peer(self, options)
   if not peer then return nil, err end
   self.peer, plugin.servers[self] = peer, true
   for method, fn in pairs(plugin.methods) do
     peer:on(method, function(params, request) return work.handle(self, fn, params, request) end)
   end
-  if options.dialect then set_dialect(self, options.dialect) else recognise(self) end
+  if options.dialect then set_server_dialect(self, options.dialect) else recognise_dialect(self) end
   if not self.ending then self.ended:wait() end
   self.ending = self.ending or { status = 1 }
-  local status = finish(self)
+  local status = finish_serving(self)
   plugin.servers[self] = nil
   return status
 end

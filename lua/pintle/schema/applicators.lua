@@ -39,14 +39,14 @@ function applicators.allOf(node, context)
 end
 
 -- Records why a branch does not fit. Three reasons are enough.
-local function add_reason(state, reasons)
+local function add_branch_reason(state, reasons)
   if #reasons < 3 then reasons[#reasons + 1] = errors.reason_of(state.failure) else reasons[4] = "..." end
   state.failure = nil
 end
 
 -- Tries branches until `enough` of them fit. Returns the indices of the first two that fit and, if the failure is to be
 -- explained, the reasons of those that do not.
-local function count_matches(checks, value, state, seen, enough, site)
+local function count_matching_branches(checks, value, state, seen, enough, site)
   local first, second
   local reasons = state.explain and {}
   for i = 1, #checks do
@@ -55,7 +55,7 @@ local function count_matches(checks, value, state, seen, enough, site)
       first = first or i
       if enough == 1 and not seen or enough == 2 and second then break end
     elseif reasons then
-      add_reason(state, reasons)
+      add_branch_reason(state, reasons)
     end
   end
   return first, second, reasons
@@ -71,7 +71,7 @@ function applicators.anyOf(node, context)
   local none = new_site("anyOf", node.path, no_match_reason(checks, "anyOf"))
   return function(value, state, seen)
     pay_steps(state, none, #checks)
-    local first, _, reasons = count_matches(checks, value, state, seen, 1, none)
+    local first, _, reasons = count_matching_branches(checks, value, state, seen, 1, none)
     return first ~= nil or fail_keyword(state, none, reasons)
   end
 end
@@ -84,7 +84,7 @@ function applicators.oneOf(node, context)
   end)
   return function(value, state, seen)
     pay_steps(state, none, #checks)
-    local first, second, reasons = count_matches(checks, value, state, seen, 2, none)
+    local first, second, reasons = count_matching_branches(checks, value, state, seen, 2, none)
     if not first then return fail_keyword(state, none, reasons) end
     return not second or fail_keyword(state, several, state.explain and { first, second })
   end
@@ -99,13 +99,13 @@ applicators["not"] = function(node, context)
   end
 end
 
-local function accept_any() return true end
+local function accept_any_value() return true end
 
 applicators["if"] = function(node, context)
   local children = node.children
   local check = context.one(node, children["if"])
-  local fits_then = children["then"] and context.one(node, children["then"]) or accept_any
-  local fits_else = children["else"] and context.one(node, children["else"]) or accept_any
+  local fits_then = children["then"] and context.one(node, children["then"]) or accept_any_value
+  local fits_else = children["else"] and context.one(node, children["else"]) or accept_any_value
   local site = new_site("if", node.path)
   local function check_condition(value, state, seen) return check_branch(check, value, state, seen, site) end
   return function(value, state, seen)
@@ -169,18 +169,20 @@ local function check_as_schema(node, keyword, context)
 end
 
 -- The check of the target may not be built yet.
-local function check_later(target) return function(value, state, seen) return target.check(value, state, seen) end end
+local function check_target_later(target)
+  return function(value, state, seen) return target.check(value, state, seen) end
+end
 
-local function follow_reference(node, target, keyword, context)
+local function reference_check(node, target, keyword, context)
   if not target then return check_as_schema(node, keyword, context) end
-  local check = check_later(target)
+  local check = check_target_later(target)
   if not context.dynamic or target.resource == node.resource then return check end
   return applicators.entering(target.resource, check)
 end
 
-applicators["$ref"] = function(node, context) return follow_reference(node, node.ref, "$ref", context) end
+applicators["$ref"] = function(node, context) return reference_check(node, node.ref, "$ref", context) end
 
-local function find_outermost(scope, name)
+local function find_outermost_anchor(scope, name)
   for i = 1, #scope do
     local target = scope[i].dynamic[name]
     if target then return target end
@@ -188,13 +190,13 @@ local function find_outermost(scope, name)
 end
 
 applicators["$dynamicRef"] = function(node, context)
-  local otherwise = follow_reference(node, node.dynamic_ref, "$dynamicRef", context)
+  local otherwise = reference_check(node, node.dynamic_ref, "$dynamicRef", context)
   local name = node.dynamic_name
   if not name then return otherwise end
   local site = new_site("$dynamicRef", node.path)
   return function(value, state, seen)
     pay_steps(state, site, #state.scope)
-    local target = find_outermost(state.scope, name)
+    local target = find_outermost_anchor(state.scope, name)
     if target then return target.check(value, state, seen) end
     return otherwise(value, state, seen)
   end
@@ -238,7 +240,7 @@ function applicators.items(node, context)
 end
 
 -- Stops at `enough` fitting items, unless `seen` has to get all of them.
-local function count_fitting(check, value, state, seen, enough)
+local function count_fitting_items(check, value, state, seen, enough)
   local count = 0
   for i = 1, #value do
     if check_quietly(state, check, value[i]) then
@@ -273,7 +275,7 @@ function applicators.contains(node, context)
   return function(value, state, seen)
     if not is_array(value) then return true end
     pay_steps(state, few, #value)
-    local count = count_fitting(check, value, state, evaluates and seen, enough)
+    local count = count_fitting_items(check, value, state, evaluates and seen, enough)
     if count < least then return fail_keyword(state, few, value) end
     return count <= most or fail_keyword(state, many, value)
   end
@@ -321,7 +323,7 @@ function applicators.properties(node, context)
 end
 
 -- Iterates over the members. If a reason is looked for they are sorted, so that the reason is always the same.
-local function each_member(object, state)
+local function each_property(object, state)
   if not state.explain then return next, object end
   local keys, i = values.sorted_keys(object), 0
   return function()
@@ -330,7 +332,7 @@ local function each_member(object, state)
   end
 end
 
-local function matchers_of(node, context, site)
+local function property_pattern_matchers(node, context, site)
   local matchers = {}
   for i, pattern in ipairs(values.sorted_names(node.children.patternProperties or {})) do
     matchers[i] = patterns.matcher(context, pattern, site)
@@ -338,7 +340,7 @@ local function matchers_of(node, context, site)
   return matchers
 end
 
-local function fits_patterns(matchers, checks, name, member, state, seen)
+local function fits_property_patterns(matchers, checks, name, member, state, seen)
   for i = 1, #matchers do
     if matchers[i](name, state) then
       if not checks[i](member, state) then return fail_within(state, name) end
@@ -350,22 +352,22 @@ end
 
 function applicators.patternProperties(node, context)
   local site = new_site("patternProperties", node.path)
-  local matchers = matchers_of(node, context, site)
+  local matchers = property_pattern_matchers(node, context, site)
   local _, checks = context.named(node, node.children.patternProperties)
   return function(value, state, seen)
     if not is_object(value) then return true end
-    for name, member in each_member(value, state) do
+    for name, member in each_property(value, state) do
       pay_steps(state, site, 1)
-      if not fits_patterns(matchers, checks, name, member, state, seen) then return false end
+      if not fits_property_patterns(matchers, checks, name, member, state, seen) then return false end
     end
     return true
   end
 end
 
 -- Returns a test for names that properties or patternProperties cover.
-local function coverage_test(node, context, site)
+local function property_coverage_test(node, context, site)
   local declared = node.children.properties or {}
-  local matchers = matchers_of(node, context, site)
+  local matchers = property_pattern_matchers(node, context, site)
   return function(name, state)
     if declared[name] then return true end
     for i = 1, #matchers do
@@ -376,16 +378,16 @@ local function coverage_test(node, context, site)
 end
 
 -- The check of every member that is not covered: it must fit the schema of the keyword.
-local function check_others(node, context, keyword, is_covered)
+local function check_uncovered_members(node, context, keyword, is_property_covered)
   local child = node.children[keyword]
   local check, forbidden = context.one(node, child), child.schema == false
   local site = new_site(keyword, node.path, function(name)
     return ("property %s is not allowed"):format(errors.brief(name))
   end)
   return function(value, state, seen)
-    for name, member in each_member(value, state) do
+    for name, member in each_property(value, state) do
       pay_steps(state, site, 1)
-      if not is_covered(name, state, seen) then
+      if not is_property_covered(name, state, seen) then
         if forbidden then return fail_keyword(state, site, name) end
         if not check(member, state) then return fail_within(state, name) end
       end
@@ -396,14 +398,14 @@ local function check_others(node, context, keyword, is_covered)
 end
 
 function applicators.additionalProperties(node, context)
-  local is_covered = coverage_test(node, context, new_site("additionalProperties", node.path))
-  local check = check_others(node, context, "additionalProperties", is_covered)
+  local is_property_covered = property_coverage_test(node, context, new_site("additionalProperties", node.path))
+  local check = check_uncovered_members(node, context, "additionalProperties", is_property_covered)
   return function(value, state, seen) return not is_object(value) or check(value, state, seen) end
 end
 
 function applicators.unevaluatedProperties(node, context)
-  local function is_covered(name, _, seen) return seen[0] or seen[name] end
-  local check = check_others(node, context, "unevaluatedProperties", is_covered)
+  local function is_property_covered(name, _, seen) return seen[0] or seen[name] end
+  local check = check_uncovered_members(node, context, "unevaluatedProperties", is_property_covered)
   return function(value, state, seen) return not is_object(value) or check(value, state, seen) end
 end
 
@@ -412,7 +414,7 @@ function applicators.propertyNames(node, context)
   local site = new_site("propertyNames", node.path)
   return function(value, state)
     if not is_object(value) then return true end
-    for name in each_member(value, state) do
+    for name in each_property(value, state) do
       pay_steps(state, site, 1)
       if not check(name, state) then
         local failure, reason = state.failure, "the property name %s is invalid: %s"

@@ -80,7 +80,7 @@ local function shortest_text(number)
 end
 
 -- The absolute value of a number is mantissa * 10^exponent. The mantissa is an integer that does not end in 0.
-local function split_decimal(number)
+local function split_decimal_number(number)
   if math.type(number) == "integer" then
     local digits, zeros = tostring(number):match "^-?(%d-)(0*)$"
     return tonumber(digits), #zeros
@@ -102,9 +102,9 @@ local function times_ten_modulo(number, modulus)
   return add_modulo(add_modulo(four, four, modulus), two, modulus)
 end
 
-local function is_divisible(mantissa, exponent, number)
+local function is_divisible_decimal(mantissa, exponent, number)
   if number == 0 then return true end
-  local digits, power = split_decimal(number)
+  local digits, power = split_decimal_number(number)
   if power < exponent then return false end
   local rest = digits % mantissa
   for _ = 1, power - exponent do
@@ -114,15 +114,15 @@ local function is_divisible(mantissa, exponent, number)
   return rest == 0
 end
 
-local function multiples_of(divisor)
+local function multiple_test(divisor)
   local integer = math.tointeger(divisor)
-  local mantissa, exponent = split_decimal(divisor)
+  local mantissa, exponent = split_decimal_number(divisor)
   return function(number)
     local whole = integer and math.tointeger(number)
     if whole then return whole % integer == 0 end
     if number - number ~= 0 then return false end
     if number == math.mininteger then number = number + 0.0 end
-    return is_divisible(mantissa, exponent, number)
+    return is_divisible_decimal(mantissa, exponent, number)
   end
 end
 
@@ -147,7 +147,7 @@ end
 
 function assertions.multipleOf(node)
   local divisor = node.schema.multipleOf
-  local is_multiple = multiples_of(divisor)
+  local is_multiple = multiple_test(divisor)
   local site = new_site("multipleOf", node.path, expectation_reason(("a multiple of %s"):format(divisor)))
   return function(value, state)
     return type(value) ~= "number" or is_multiple(value) or fail_keyword(state, site, value)
@@ -242,7 +242,7 @@ local function count_members(object)
 end
 
 -- Counting costs steps by the number of members.
-local function count_and_pay(object, state, site)
+local function pay_and_count(object, state, site)
   local count = count_members(object)
   pay_steps(state, site, count // 16)
   return count
@@ -255,7 +255,7 @@ function assertions.maxProperties(node)
     return ("expected at most %s, got %d"):format(expected, count_members(value))
   end)
   return function(value, state)
-    return not values.is_object(value) or count_and_pay(value, state, site) <= most or fail_keyword(state, site, value)
+    return not values.is_object(value) or pay_and_count(value, state, site) <= most or fail_keyword(state, site, value)
   end
 end
 
@@ -266,7 +266,7 @@ function assertions.minProperties(node)
     return ("expected at least %s, got %d"):format(expected, count_members(value))
   end)
   return function(value, state)
-    return not applies(value) or count_and_pay(value, state, site) >= least or fail_keyword(state, site, value)
+    return not applies(value) or pay_and_count(value, state, site) >= least or fail_keyword(state, site, value)
   end
 end
 
@@ -288,7 +288,7 @@ function assertions.required(node)
   end
 end
 
-local function find_unmet_need(value, needs)
+local function find_unmet_dependency(value, needs)
   for name, names in next, needs do
     local missing = value[name] ~= nil and find_missing_property(value, names)
     if missing then return name, missing end
@@ -299,7 +299,7 @@ end
 function assertions.dependentRequired(node, _, keyword, needs)
   keyword, needs = keyword or "dependentRequired", needs or node.schema.dependentRequired
   local site = new_site(keyword, node.path, function(value)
-    local name, missing = find_unmet_need(value, needs)
+    local name, missing = find_unmet_dependency(value, needs)
     return ("property %s needs property %s, which is missing"):format(errors.quote(name), errors.quote(missing))
   end)
   local cost = 0
@@ -307,7 +307,7 @@ function assertions.dependentRequired(node, _, keyword, needs)
   return function(value, state)
     if not values.is_object(value) then return true end
     pay_steps(state, site, cost)
-    return not find_unmet_need(value, needs) or fail_keyword(state, site, value)
+    return not find_unmet_dependency(value, needs) or fail_keyword(state, site, value)
   end
 end
 
@@ -317,12 +317,12 @@ end
 
 -- As in JSON Schema: 1 equals 1.0, 1 does not equal true, and the order of the names in an object does not matter.
 
-local are_equal
+local are_equal_values
 
 local function are_equal_tables(a, b)
   if values.is_array(a) ~= values.is_array(b) then return false end
   for key, value in next, a do
-    if not are_equal(value, b[key]) then return false end
+    if not are_equal_values(value, b[key]) then return false end
   end
   for key in next, b do
     if a[key] == nil then return false end
@@ -330,7 +330,7 @@ local function are_equal_tables(a, b)
   return true
 end
 
-function are_equal(a, b)
+function are_equal_values(a, b)
   if a == b then return true end
   return type(a) == "table" and type(b) == "table" and are_equal_tables(a, b)
 end
@@ -396,14 +396,14 @@ local function split_enum_options(options)
   return scalars, tables
 end
 
-local function is_one_of(tables, value)
+local function is_one_of_tables(tables, value)
   for i = 1, #tables do
-    if are_equal(value, tables[i]) then return true end
+    if are_equal_values(value, tables[i]) then return true end
   end
   return false
 end
 
-local function equals_any(node, keyword, options, describe)
+local function equals_any_check(node, keyword, options, describe)
   local scalars, tables = split_enum_options(options)
   local cost = 0
   for _, option in ipairs(tables) do canonical_text(option, function() cost = cost + 1 end) end
@@ -411,13 +411,13 @@ local function equals_any(node, keyword, options, describe)
   return function(value, state)
     if type(value) ~= "table" then return value ~= nil and scalars[value] or fail_keyword(state, site, value) end
     pay_steps(state, site, cost)
-    return is_one_of(tables, value) or fail_keyword(state, site, value)
+    return is_one_of_tables(tables, value) or fail_keyword(state, site, value)
   end
 end
 
 function assertions.const(node)
   local const = node.schema.const
-  return equals_any(node, "const", { const }, function() return errors.brief(const) end)
+  return equals_any_check(node, "const", { const }, function() return errors.brief(const) end)
 end
 
 local function describe_options(options)
@@ -429,7 +429,7 @@ end
 
 function assertions.enum(node)
   local enum = node.schema.enum
-  return equals_any(node, "enum", enum, function() return describe_options(enum) end)
+  return equals_any_check(node, "enum", enum, function() return describe_options(enum) end)
 end
 
 function assertions.uniqueItems(node)

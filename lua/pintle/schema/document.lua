@@ -33,7 +33,7 @@ document.SUBSCHEMAS = {
   dependencies = "dependencies",
 }
 
-local function new_expectation(expected, test)
+local function new_syntax_rule(expected, test)
   return function(value)
     if not test(value) then return ("expected %s, got %s"):format(expected, errors.describe(value)) end
   end
@@ -55,7 +55,7 @@ local function all_items_pass(list, test)
   return true
 end
 
-local function are_unique(names)
+local function are_unique_names(names)
   local seen = {}
   for _, name in ipairs(names) do
     if seen[name] then return false end
@@ -64,7 +64,7 @@ local function are_unique(names)
   return true
 end
 
-local function is_map(value)
+local function is_keyword_map(value)
   if not values.is_object(value) then return false end
   for name in next, value do
     if not is_string(name) then return false end
@@ -72,9 +72,9 @@ local function is_map(value)
   return true
 end
 
-local function is_map_of(test)
+local function is_keyword_map_of(test)
   return function(value)
-    if not is_map(value) then return false end
+    if not is_keyword_map(value) then return false end
     for _, member in next, value do
       if not test(member) then return false end
     end
@@ -83,56 +83,56 @@ local function is_map_of(test)
 end
 
 local function is_name_list(value)
-  return values.is_list(value) and all_items_pass(value, is_string) and are_unique(value)
+  return values.is_list(value) and all_items_pass(value, is_string) and are_unique_names(value)
 end
 
 local TYPES = { array = true, boolean = true, integer = true, null = true, number = true, object = true, string = true }
 
-local function is_type(value) return TYPES[value] == true end
+local function is_type_name(value) return TYPES[value] == true end
 
 local function is_type_list(value)
-  return values.is_array(value) and #value > 0 and all_items_pass(value, is_type) and are_unique(value)
+  return values.is_array(value) and #value > 0 and all_items_pass(value, is_type_name) and are_unique_names(value)
 end
 
 local function is_dependency(value) return is_schema(value) or is_name_list(value) end
 
-local any_string = new_expectation("a string", is_string)
-local any_list = new_expectation("an array", values.is_list)
-local boolean = new_expectation("a boolean", function(value) return type(value) == "boolean" end)
-local number = new_expectation("a number", function(value) return type(value) == "number" end)
-local size = new_expectation("a non-negative integer", function(value)
+local any_string = new_syntax_rule("a string", is_string)
+local any_list = new_syntax_rule("an array", values.is_list)
+local boolean = new_syntax_rule("a boolean", function(value) return type(value) == "boolean" end)
+local number = new_syntax_rule("a number", function(value) return type(value) == "number" end)
+local size = new_syntax_rule("a non-negative integer", function(value)
   return values.is_integer(value) and value >= 0
 end)
-local anchor = new_expectation("a name of letters, digits, _, - and . that begins with a letter or _",
+local anchor = new_syntax_rule("a name of letters, digits, _, - and . that begins with a letter or _",
   string_matcher "^[%a_][-%w._]*$")
 
 local SYNTAX = {
-  ["$id"] = new_expectation("a URI without a fragment", string_matcher "^[^#]*#?$"),
+  ["$id"] = new_syntax_rule("a URI without a fragment", string_matcher "^[^#]*#?$"),
   ["$schema"] = any_string, ["$ref"] = any_string, ["$dynamicRef"] = any_string, ["$comment"] = any_string,
   ["$anchor"] = anchor, ["$dynamicAnchor"] = anchor,
-  ["$vocabulary"] = new_expectation("an object of booleans", is_map_of(is_boolean)),
-  type = new_expectation(
+  ["$vocabulary"] = new_syntax_rule("an object of booleans", is_keyword_map_of(is_boolean)),
+  type = new_syntax_rule(
     "one of array, boolean, integer, null, number, object or string, or an array of unique ones of them",
-    function(value) return is_type(value) or is_type_list(value) end),
+    function(value) return is_type_name(value) or is_type_list(value) end),
   enum = any_list, examples = any_list,
-  multipleOf = new_expectation("a number above 0", function(value) return type(value) == "number" and value > 0 end),
+  multipleOf = new_syntax_rule("a number above 0", function(value) return type(value) == "number" and value > 0 end),
   maximum = number, exclusiveMaximum = number, minimum = number, exclusiveMinimum = number,
   maxLength = size, minLength = size, maxItems = size, minItems = size, maxContains = size, minContains = size,
   maxProperties = size, minProperties = size,
   uniqueItems = boolean, deprecated = boolean, readOnly = boolean, writeOnly = boolean,
   pattern = any_string, title = any_string, description = any_string, format = any_string,
   contentEncoding = any_string, contentMediaType = any_string,
-  required = new_expectation("an array of unique strings", is_name_list),
-  dependentRequired = new_expectation("an object of arrays of unique strings", is_map_of(is_name_list)),
-  dependencies = new_expectation("an object of schemas and arrays of unique strings", is_map_of(is_dependency)),
+  required = new_syntax_rule("an array of unique strings", is_name_list),
+  dependentRequired = new_syntax_rule("an object of arrays of unique strings", is_keyword_map_of(is_name_list)),
+  dependencies = new_syntax_rule("an object of schemas and arrays of unique strings", is_keyword_map_of(is_dependency)),
 }
 
 local SUBSCHEMA_SYNTAX = {
-  schema = new_expectation("a schema, which is an object or a boolean", is_schema),
-  list = new_expectation("an array of at least one schema", function(value)
+  schema = new_syntax_rule("a schema, which is an object or a boolean", is_schema),
+  list = new_syntax_rule("an array of at least one schema", function(value)
     return values.is_array(value) and #value > 0
   end),
-  map = new_expectation("an object of schemas", is_map),
+  map = new_syntax_rule("an object of schemas", is_keyword_map),
 }
 
 for keyword, kind in pairs(document.SUBSCHEMAS) do
@@ -155,7 +155,7 @@ function document.find_fault(schema, active)
   end
 end
 
-local function visit_members(map, keyword, visit)
+local function visit_subschema_map(map, keyword, visit)
   for _, name in ipairs(values.sorted_names(map)) do visit(map[name], keyword, name) end
 end
 
@@ -164,9 +164,9 @@ local VISITS = {
   list = function(list, keyword, visit)
     for i, child in ipairs(list) do visit(child, keyword, i) end
   end,
-  map = visit_members,
+  map = visit_subschema_map,
   dependencies = function(map, keyword, visit)
-    visit_members(map, keyword, function(child, _, name)
+    visit_subschema_map(map, keyword, function(child, _, name)
       if is_schema(child) and not (type(child) == "table" and next(child) == nil) then visit(child, keyword, name) end
     end)
   end,
@@ -249,7 +249,7 @@ local function modernize_schema(schema, dialect)
 end
 
 -- The resource that a schema belongs to: a new one if it has a URI of its own, otherwise its parent's.
-local function find_resource(self, raw, parent, path)
+local function resource_of_schema(self, raw, parent, path)
   local schema = modernize_schema(raw, parent.dialect)
   local id = type(schema) == "table" and schema["$id"]
   if type(id) ~= "string" then return parent end
@@ -261,12 +261,12 @@ local function keyword_token(dialect, raw, keyword)
   return values.escape_token(dialect.original_name and dialect.original_name(raw, keyword) or keyword)
 end
 
-local function reject_fault(schema, dialect, path, raw)
+local function reject_schema_fault(schema, dialect, path, raw)
   local keyword, reason = document.find_fault(schema, dialect.active)
   if reason then errors.reject(keyword and path .. "/" .. keyword_token(dialect, raw, keyword) or path, reason) end
 end
 
-local function enforce_limits(self, depth, path)
+local function enforce_document_limits(self, depth, path)
   if #path > self.limits.path then
     errors.reject(errors.quote(path), ("the path to it is longer than %d bytes"):format(self.limits.path))
   end
@@ -279,7 +279,7 @@ local function enforce_limits(self, depth, path)
   end
 end
 
-local function add_children(self, node)
+local function add_subschemas(self, node)
   local children = node.children
   document.each_child(node.schema, node.resource.dialect.active, function(child, keyword, key)
     local at = node.pointer .. "/" .. keyword_token(node.resource.dialect, node.raw, keyword)
@@ -314,10 +314,10 @@ end
 ---@return pintle.schema.node
 function registry:add_schema(raw, parent, at, depth)
   local path = parent.document.prefix .. at
-  enforce_limits(self, depth, path)
-  local resource = find_resource(self, raw, parent, path)
+  enforce_document_limits(self, depth, path)
+  local resource = resource_of_schema(self, raw, parent, path)
   local schema = modernize_schema(raw, resource.dialect)
-  reject_fault(schema, resource.dialect, path, raw)
+  reject_schema_fault(schema, resource.dialect, path, raw)
   schema = copy_schema(self, schema)
   local node = {
     raw = raw, schema = schema, pointer = at, path = path, depth = depth, resource = resource, children = {},
@@ -326,7 +326,7 @@ function registry:add_schema(raw, parent, at, depth)
   resource.root = resource.root or node
   if type(schema) == "table" then
     if schema["$id"] or schema["$anchor"] or schema["$dynamicAnchor"] then references.add_names(self, node, parent) end
-    add_children(self, node)
+    add_subschemas(self, node)
   end
   return node
 end

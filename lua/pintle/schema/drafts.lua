@@ -22,26 +22,27 @@ local drafts = {}
 
 -- {====== Keywords ======
 
-local function add_words(set, text)
+local function add_keywords(set, text)
   for word in text:gmatch "%S+" do set[word] = true end
   return set
 end
 
-local function extend_words(set, text)
+local function with_keywords(set, text)
   local extended = {}
   for word in next, set do extended[word] = true end
-  return add_words(extended, text)
+  return add_keywords(extended, text)
 end
 
-local COMMON = add_words({}, [[$schema $ref title description default type enum format definitions
+local COMMON = add_keywords({}, [[$schema $ref title description default type enum format definitions
   multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern
   items additionalItems maxItems minItems uniqueItems properties patternProperties additionalProperties
   maxProperties minProperties required dependencies allOf anyOf oneOf not]])
 
-local KEYWORDS_4 = extend_words(COMMON, "id")
-local KEYWORDS_6 = extend_words(COMMON, "$id const contains propertyNames examples")
-local KEYWORDS_7 = extend_words(KEYWORDS_6, "$comment if then else readOnly writeOnly contentEncoding contentMediaType")
-local KEYWORDS_2019 = extend_words(KEYWORDS_7, [[
+local KEYWORDS_4 = with_keywords(COMMON, "id")
+local KEYWORDS_6 = with_keywords(COMMON, "$id const contains propertyNames examples")
+local KEYWORDS_7 = with_keywords(KEYWORDS_6,
+  "$comment if then else readOnly writeOnly contentEncoding contentMediaType")
+local KEYWORDS_2019 = with_keywords(KEYWORDS_7, [[
   $anchor $defs $vocabulary $recursiveRef $recursiveAnchor dependentSchemas dependentRequired minContains maxContains
   unevaluatedItems unevaluatedProperties contentSchema deprecated]])
 
@@ -111,7 +112,7 @@ local function convert_2019(schema)
 end
 
 -- The name that a keyword of 2020-12 has in a schema of an older draft.
-local function original_name(schema, keyword)
+local function original_keyword_name(schema, keyword)
   if keyword == "prefixItems" then return "items" end
   if keyword == "items" and is_array(schema.items) then return "additionalItems" end
   if keyword == "$dynamicRef" then return "$recursiveRef" end
@@ -129,14 +130,14 @@ local function is_schema(value) return type(value) == "boolean" or values.is_obj
 
 local function is_schema_or_list(value) return is_schema(value) or is_array(value) and #value > 0 end
 
-local function is_of_type(name)
+local function is_keyword_of_type(name)
   return function(value) return type(value) == name end
 end
 
 local ITEMS = { is_schema_or_list, "a schema or an array of at least one schema" }
 local SCHEMA = { is_schema, "a schema, which is an object or a boolean" }
-local STRING = { is_of_type "string", "a string" }
-local BOOLEAN = { is_of_type "boolean", "a boolean" }
+local STRING = { is_keyword_of_type "string", "a string" }
+local BOOLEAN = { is_keyword_of_type "boolean", "a boolean" }
 
 local FORMS_7 = { items = ITEMS, additionalItems = SCHEMA, ["$id"] = STRING }
 local FORMS_2019 = {
@@ -147,7 +148,7 @@ local FORMS_4 = {
   required = { function(value) return is_array(value) and #value > 0 end, "an array of at least one string" },
 }
 
-local function find_special_fault(schema, forms)
+local function find_draft_fault(schema, forms)
   for _, keyword in ipairs(values.sorted_names(forms)) do
     local value, form = schema[keyword], forms[keyword]
     if value ~= nil and not form[1](value) then
@@ -157,7 +158,7 @@ local function find_special_fault(schema, forms)
 end
 
 -- In every draft that is converted, `items` is a schema or an array of schemas.
-local function visit_items(schema, visit)
+local function visit_item_schemas(schema, visit)
   local items = schema.items
   if is_array(items) then
     for i, child in ipairs(items) do visit(child, "items", i) end
@@ -173,18 +174,18 @@ end
 ---@field each_child fun(schema: table, visit: fun(child: any, keyword: string, key: integer|string|nil))
 
 ---@return pintle.schema.structure
-local function new_structure(keywords, forms)
+local function new_draft_structure(keywords, forms)
   local usual = {}
   for keyword in next, keywords do usual[keyword] = not forms[keyword] or keyword == "required" or nil end
   return {
     find_fault = function(schema)
       local keyword, reason = document.find_fault(schema, usual)
       if reason or type(schema) == "boolean" then return keyword, reason end
-      return find_special_fault(schema, forms)
+      return find_draft_fault(schema, forms)
     end,
     each_child = function(schema, visit)
       document.each_child(schema, usual, visit)
-      visit_items(schema, visit)
+      visit_item_schemas(schema, visit)
     end,
   }
 end
@@ -201,10 +202,10 @@ local LATEST_STRUCTURE = {
 local function older_draft(convert, keywords, forms)
   return {
     dialect = {
-      active = document.STANDARD.active, formats = false, modernize = convert, original_name = original_name,
+      active = document.STANDARD.active, formats = false, modernize = convert, original_name = original_keyword_name,
       is_older = true,
     },
-    structure = new_structure(keywords, forms),
+    structure = new_draft_structure(keywords, forms),
   }
 end
 
@@ -255,13 +256,13 @@ local VOCABULARIES = {
   content = [[contentEncoding contentMediaType contentSchema]],
 }
 
-local function keywords_of(uri)
+local function vocabulary_keywords(uri)
   local name = uri:sub(1, #VOCABULARY_PREFIX) == VOCABULARY_PREFIX and uri:sub(#VOCABULARY_PREFIX + 1)
   return VOCABULARIES[name]
 end
 
 local function add_vocabulary(dialect, uri)
-  for keyword in keywords_of(uri):gmatch "%S+" do dialect.active[keyword] = true end
+  for keyword in vocabulary_keywords(uri):gmatch "%S+" do dialect.active[keyword] = true end
   if uri == VOCABULARY_PREFIX .. "format-assertion" then dialect.formats = true end
 end
 
@@ -271,7 +272,7 @@ local function dialect_from_vocabularies(vocabularies, path)
   local dialect = { active = {}, formats = false }
   add_vocabulary(dialect, VOCABULARY_PREFIX .. "core")
   for _, uri in ipairs(values.sorted_names(vocabularies)) do
-    if keywords_of(uri) then
+    if vocabulary_keywords(uri) then
       add_vocabulary(dialect, uri)
     elseif vocabularies[uri] == true then
       errors.reject(path, ("the vocabulary %s is required but unknown"):format(uri))

@@ -23,14 +23,14 @@ function errors.shorten(text, most)
   return text:sub(1, last) .. "..."
 end
 
-local function escape_byte(byte) return ("\\x%02x"):format(byte:byte()) end
+local function escape_quoted_byte(byte) return ("\\x%02x"):format(byte:byte()) end
 
 ---@param text string
 ---@return string quoted printable, one line, at most about 60 characters
 function errors.quote(text)
   text = errors.shorten(text, 60)
-  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escape_byte) end
-  return '"' .. text:gsub('[%c"\\]', escape_byte) .. '"'
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", escape_quoted_byte) end
+  return '"' .. text:gsub('[%c"\\]', escape_quoted_byte) .. '"'
 end
 
 ---@param value any

@@ -35,10 +35,10 @@ end
 
 local DAYS = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
 
-local function is_leap(year) return year % 4 == 0 and (year % 100 ~= 0 or year % 400 == 0) end
+local function is_leap_year(year) return year % 4 == 0 and (year % 100 ~= 0 or year % 400 == 0) end
 
-local function days_in(year, month)
-  if month == 2 and not is_leap(year) then return 28 end
+local function days_in_month(year, month)
+  if month == 2 and not is_leap_year(year) then return 28 end
   return DAYS[month] or 0
 end
 
@@ -46,7 +46,7 @@ function formats.is_date(text)
   local year, month, day = text:match "^(%d%d%d%d)%-(%d%d)%-(%d%d)$"
   if not year then return false end
   day = tonumber(day)
-  return day >= 1 and day <= days_in(tonumber(year), tonumber(month))
+  return day >= 1 and day <= days_in_month(tonumber(year), tonumber(month))
 end
 
 -- Minutes that local time is ahead of UTC; nil if the zone is not valid.
@@ -108,7 +108,7 @@ end
 function formats.is_ipv4(text) return is_dotted_quad(text) and not ("." .. text):find "%.0%d" end
 
 -- The number of groups in a part without ::, or nil if it is not valid.
-local function count_groups(text)
+local function count_ipv6_groups(text)
   if text == "" then return 0 end
   local count = 0
   for group in (text .. ":"):gmatch "([^:]*):" do
@@ -119,18 +119,18 @@ local function count_groups(text)
 end
 
 -- The last two groups may be written as an IPv4 address.
-local function count_last_groups(text)
+local function count_last_ipv6_groups(text)
   local head, tail = text:match "^(.-):?([^:]*)$"
-  if not tail:find(".", 1, true) then return count_groups(text) end
-  local count = text:sub(1, 1) ~= ":" and formats.is_ipv4(tail) and count_groups(head)
+  if not tail:find(".", 1, true) then return count_ipv6_groups(text) end
+  local count = text:sub(1, 1) ~= ":" and formats.is_ipv4(tail) and count_ipv6_groups(head)
   return count and count + 2 or nil
 end
 
 function formats.is_ipv6(text)
   local at = text:find("::", 1, true)
-  if not at then return count_last_groups(text) == 8 end
-  local before = count_groups(text:sub(1, at - 1))
-  local after = count_last_groups(text:sub(at + 2))
+  if not at then return count_last_ipv6_groups(text) == 8 end
+  local before = count_ipv6_groups(text:sub(1, at - 1))
+  local after = count_last_ipv6_groups(text:sub(at + 2))
   return before ~= nil and after ~= nil and before + after <= 7
 end
 
@@ -160,12 +160,12 @@ end
 
 local ATOM = "[^%w!#$%%&'*+/=?^_`{|}~.\x80-\xff-]"
 
-local function is_dot_atom(text)
+local function is_mail_dot_atom(text)
   return text ~= "" and not text:find(ATOM) and not text:find "^%." and not text:find "%.$"
     and not text:find("..", 1, true)
 end
 
-local function is_quoted(text)
+local function is_quoted_mail_name(text)
   local inside = text:match '^"(.*)"$'
   if not inside then return false end
   inside = inside:gsub("\\[\x20-\x7e]", "")
@@ -178,7 +178,7 @@ end
 function formats.is_mailbox(text, is_host)
   local name, host = text:match "^(.*)@([^@]*)$"
   if not name or #name > 64 then return false end
-  return (is_dot_atom(name) or is_quoted(name)) and (is_address_literal(host) or is_host(host))
+  return (is_mail_dot_atom(name) or is_quoted_mail_name(name)) and (is_address_literal(host) or is_host(host))
 end
 
 function formats.is_email(text)
@@ -193,7 +193,7 @@ local UNRESERVED = "%w._~%-"
 local SUB_DELIMITERS = "!$&'()*+,;="
 
 -- Returns a test: whether a text has only these characters and %XX. Characters beyond ASCII are tested elsewhere.
-local function character_set_test(set)
+local function uri_character_test(set)
   local other = "[^" .. set .. "\x80-\xff]"
   return function(text)
     local plain = text:gsub("%%%x%x", "")
@@ -201,10 +201,10 @@ local function character_set_test(set)
   end
 end
 
-local is_user = character_set_test(UNRESERVED .. SUB_DELIMITERS .. ":")
-local is_name = character_set_test(UNRESERVED .. SUB_DELIMITERS)
-local is_path = character_set_test(UNRESERVED .. SUB_DELIMITERS .. ":@/")
-local is_query = character_set_test(UNRESERVED .. SUB_DELIMITERS .. ":@/?")
+local is_uri_user = uri_character_test(UNRESERVED .. SUB_DELIMITERS .. ":")
+local is_uri_name = uri_character_test(UNRESERVED .. SUB_DELIMITERS)
+local is_uri_path = uri_character_test(UNRESERVED .. SUB_DELIMITERS .. ":@/")
+local is_uri_query = uri_character_test(UNRESERVED .. SUB_DELIMITERS .. ":@/?")
 
 local function is_ip_literal(host)
   local inside = host:match "^%[(.*)%]$"
@@ -212,22 +212,22 @@ local function is_ip_literal(host)
   return formats.is_ipv6(inside) or inside:find "^[vV]%x+%.[%w._~!$&'()*+,;=:-]+$" ~= nil
 end
 
-local function is_authority(text)
+local function is_uri_authority(text)
   local user, rest = text:match "^([^@]*)@(.*)$"
-  if user and not is_user(user) then return false end
+  if user and not is_uri_user(user) then return false end
   local host, port = (rest or text):match "^(%[.*%])(.*)$"
   if not host then
     host, port = (rest or text):match "^([^:]*)(.*)$"
   end
-  return (port == "" or port:find "^:%d*$" ~= nil) and (is_ip_literal(host) or is_name(host))
+  return (port == "" or port:find "^:%d*$" ~= nil) and (is_ip_literal(host) or is_uri_name(host))
 end
 
 local function is_reference(text)
-  local parts = references.split(text)
+  local parts = references.split_uri(text)
   local path, query, fragment = parts.path, parts.query, parts.fragment
-  if parts.authority and not is_authority(parts.authority) then return false end
+  if parts.authority and not is_uri_authority(parts.authority) then return false end
   if not parts.scheme and not parts.authority and path:find "^[^/]*:" then return false end
-  return is_path(path) and (not query or is_query(query)) and (not fragment or is_query(fragment))
+  return is_uri_path(path) and (not query or is_uri_query(query)) and (not fragment or is_uri_query(fragment))
 end
 
 -- Control characters, tags, and code points that are not characters.
@@ -236,60 +236,60 @@ local function is_forbidden(code)
     or code >= 0xFDD0 and code <= 0xFDEF or code >= 0xFFF0 and code <= 0xFFFF
 end
 
-local function is_private(code) return code >= 0xE000 and code <= 0xF8FF or code >= 0xF0000 end
+local function is_private_use(code) return code >= 0xE000 and code <= 0xF8FF or code >= 0xF0000 end
 
-local function contains_character(text, test)
+local function has_character(text, test)
   for _, code in utf8.codes(text) do
     if test(code) then return true end
   end
   return false
 end
 
-local function is_unicode(text) return utf8.len(text) ~= nil and not contains_character(text, is_forbidden) end
+local function is_unicode_iri(text) return utf8.len(text) ~= nil and not has_character(text, is_forbidden) end
 
 -- Private-use characters are allowed only in the query.
-local function without_query(text)
+local function without_uri_query(text)
   local path, fragment = text:match "^([^?#]*)[^#]*(.*)$"
   return path .. fragment
 end
 
 function formats.is_iri_reference(text)
-  return is_unicode(text) and not contains_character(without_query(text), is_private) and is_reference(text)
+  return is_unicode_iri(text) and not has_character(without_uri_query(text), is_private_use) and is_reference(text)
 end
 
-function formats.is_iri(text) return references.split(text).scheme ~= nil and formats.is_iri_reference(text) end
+function formats.is_iri(text) return references.split_uri(text).scheme ~= nil and formats.is_iri_reference(text) end
 
 function formats.is_uri_reference(text) return not text:find "[\x80-\xff]" and is_reference(text) end
 
-function formats.is_uri(text) return references.split(text).scheme ~= nil and formats.is_uri_reference(text) end
+function formats.is_uri(text) return references.split_uri(text).scheme ~= nil and formats.is_uri_reference(text) end
 
-local function is_variable(text)
+local function is_template_variable(text)
   local name = text:match "^(.-)%*$" or text:match "^(.-):[1-9]%d?%d?%d?$" or text
   name = name:gsub("%%%x%x", "x")
   return name:find "^[%w_][%w_.]*$" ~= nil and not name:find("..", 1, true) and not name:find "%.$"
 end
 
-local function is_expression(text)
+local function is_template_expression(text)
   local list = text:gsub("^[+#./;?&=,!@|]", "")
   for variable in (list .. ","):gmatch "([^,]*)," do
-    if not is_variable(variable) then return false end
+    if not is_template_variable(variable) then return false end
   end
   return true
 end
 
 -- The apostrophe is allowed by erratum 6937 of RFC 6570.
-local function is_literal(text)
+local function is_template_literal(text)
   local plain = text:gsub("%%%x%x", "")
   return not plain:find "[%c \"%%<>\\^`{|}]"
 end
 
 function formats.is_uri_template(text)
-  if not is_unicode(text) then return false end
+  if not is_unicode_iri(text) then return false end
   local at = 1
   while at <= #text do
     local literal, expression, after = text:match("^([^{}]*){([^{}]*)}()", at)
-    if not literal then return is_literal(text:sub(at)) end
-    if not is_literal(literal) or not is_expression(expression) then return false end
+    if not literal then return is_template_literal(text:sub(at)) end
+    if not is_template_literal(literal) or not is_template_expression(expression) then return false end
     at = after
   end
   return true

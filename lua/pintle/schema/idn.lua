@@ -135,20 +135,20 @@ local function is_arabic_digit(code) return code >= 0x660 and code <= 0x669 or c
 -- Characters without a direction: the hyphen, dots and joiners.
 local NEUTRAL = { [0x2D] = true, [0xB7] = true, [0x375] = true, [0x30FB] = true, [0x200C] = true, [0x200D] = true }
 
-local function direction_of(code, is_mark)
+local function character_direction(code, is_combining_mark)
   if is_european_digit(code) then return "digit" end
   if is_arabic_digit(code) then return "arabic digit" end
   if NEUTRAL[code] then return "neutral" end
   if code < 128 then return "left" end
-  if is_mark(code) then return "mark" end
+  if is_combining_mark(code) then return "mark" end
   return is_right_to_left(code) and "right" or "left"
 end
 
 -- The directions in a label as a set, the first of them, and the last that is not of a mark.
-local function directions_of(codes, is_mark)
+local function label_directions(codes, is_combining_mark)
   local directions, first, last = {}, nil, nil
   for _, code in ipairs(codes) do
-    local direction = direction_of(code, is_mark)
+    local direction = character_direction(code, is_combining_mark)
     directions[direction], first = true, first or direction
     if direction ~= "mark" then last = direction end
   end
@@ -169,10 +169,10 @@ local IS_VALID = { right = is_right_to_left_label, left = is_left_to_right_label
 
 -- Whether every label, a list of code points, satisfies the Bidi rule. It only applies if a label has letters that run
 -- from right to left.
-local function satisfies_bidi_rule(labels, is_mark)
+local function satisfies_bidi_rule(labels, is_combining_mark)
   local is_bidi, is_valid = false, true
   for _, codes in ipairs(labels) do
-    local label = directions_of(codes, is_mark)
+    local label = label_directions(codes, is_combining_mark)
     is_bidi = is_bidi or label.set.right or label.set["arabic digit"]
     is_valid = is_valid and IS_VALID[label.first] ~= nil and IS_VALID[label.first](label)
   end
@@ -184,7 +184,7 @@ end
 -- {====== Labels and host names ======
 
 -- Returns a test for code points in ranges of hexadecimal numbers.
-local function is_in(ranges)
+local function range_test(ranges)
   local list = {}
   for low, high in ranges:gmatch "(%x+)%-?(%x*)" do
     list[#list + 1] = { tonumber(low, 16), tonumber(high ~= "" and high or low, 16) }
@@ -197,22 +197,22 @@ local function is_in(ranges)
   end
 end
 
-local is_virama = is_in [[94D 9CD A4D ACD B4D BCD C4D CCD D3B D3C D4D DCA E3A EBA F84 1039 103A 1714 1734 17D2
+local is_virama = range_test [[94D 9CD A4D ACD B4D BCD C4D CCD D3B D3C D4D DCA E3A EBA F84 1039 103A 1714 1734 17D2
   1A60 1B44 1BAA 1BAB 1BF2 1BF3 2D7F A806 A8C4 A953 A9C0 AAF6 ABED 10A3F 11046 1107F 110B9 11133 11134 111C0 11235
   112EA 1134D 11442 114C2 115BF 1163F 116B6 1172B 11839 119E0 11A34 11A47 11A99 11C3F 11D44 11D45 11D97]]
-local is_greek = is_in "370-373 375-377 37A-37D 37F 384 386 388-3E1 3F0-3FF 1F00-1FFE"
-local is_hebrew = is_in "591-5F4 FB1D-FB4F"
-local is_japanese = is_in [[2E80-2FD5 3005 3007 3021-3029 3038-303B 3041-3096 309D-309F 30A1-30FA 30FD-30FF
+local is_greek = range_test "370-373 375-377 37A-37D 37F 384 386 388-3E1 3F0-3FF 1F00-1FFE"
+local is_hebrew = range_test "591-5F4 FB1D-FB4F"
+local is_japanese = range_test [[2E80-2FD5 3005 3007 3021-3029 3038-303B 3041-3096 309D-309F 30A1-30FA 30FD-30FF
   31F0-31FF 3400-4DBF 4E00-9FFF F900-FAFF FF66-FF6F FF71-FF9D 20000-3FFFF]]
-local is_joining = is_in [[620 622-64A 66E 66F 671-6D3 6D5 6EE 6EF 6FA-6FC 6FF 710 712-72F 74D-77F 7CA-7EA
+local is_joining = range_test [[620 622-64A 66E 66F 671-6D3 6D5 6EE 6EF 6FA-6FC 6FF 710 712-72F 74D-77F 7CA-7EA
   8A0-8B4]]
-local is_arabic_indic_digit = is_in "660-669"
-local is_extended_digit = is_in "6F0-6F9"
-local is_surrogate = is_in "D800-DFFF"
+local is_arabic_indic_digit = range_test "660-669"
+local is_extended_digit = range_test "6F0-6F9"
+local is_surrogate = range_test "D800-DFFF"
 
 -- Exceptions from the rules by category (RFC 5892, section 2.6), and characters that normalization replaces.
-local is_exception = is_in "DF 3C2 6FD 6FE F0B 3007"
-local is_disallowed = is_in [[640 7FA 302E 302F 3031-3035 303B 1100-11FF A960-A97C D7B0-D7FB FB00-FB06 FB13-FB17
+local is_exception = range_test "DF 3C2 6FD 6FE F0B 3007"
+local is_disallowed = range_test [[640 7FA 302E 302F 3031-3035 303B 1100-11FF A960-A97C D7B0-D7FB FB00-FB06 FB13-FB17
   FB20-FB29 FB4F FE70-FEFC FF00-FFEF]]
 
 local function any_code_point(codes, test)
@@ -239,7 +239,7 @@ CONTEXT_RULES[0x5F4] = CONTEXT_RULES[0x5F3]
 local categories
 
 -- Whether a character is a letter other than a capital, a digit or a mark; and whether it is a mark.
-local function categories_of(char)
+local function character_categories(char)
   if categories == nil then
     local ok, rex = pcall(require, "rex_pcre2")
     categories = ok and {
@@ -251,22 +251,22 @@ local function categories_of(char)
   return categories.allowed:find(char) ~= nil, categories.mark:find(char) ~= nil
 end
 
-local function is_allowed(codes, i)
+local function is_allowed_in_label(codes, i)
   local code = codes[i]
   if code < 128 then return string.char(code):find "[%w-]" ~= nil end
   if CONTEXT_RULES[code] then return CONTEXT_RULES[code](codes, i) end
   if is_disallowed(code) then return false end
-  return is_exception(code) or (categories_of(utf8.char(code)))
+  return is_exception(code) or (character_categories(utf8.char(code)))
 end
 
-local function is_mark(code) return (select(2, categories_of(utf8.char(code)))) end
+local function is_combining_mark(code) return (select(2, character_categories(utf8.char(code)))) end
 
 local function is_unicode_label(codes)
   if codes[1] == 45 or codes[#codes] == 45 or codes[3] == 45 and codes[4] == 45 then return false end
-  if is_mark(codes[1]) then return false end
+  if is_combining_mark(codes[1]) then return false end
   if any_code_point(codes, is_arabic_indic_digit) and any_code_point(codes, is_extended_digit) then return false end
   for i = 1, #codes do
-    if not is_allowed(codes, i) then return false end
+    if not is_allowed_in_label(codes, i) then return false end
   end
   return true
 end
@@ -274,7 +274,7 @@ end
 local function is_beyond_ascii(code) return code > 127 end
 
 -- The code points of a label that begins with xn--. It must have some beyond ASCII, and be their only encoding.
-local function decode_label(label)
+local function decode_xn_label(label)
   local text = label:sub(5)
   local codes = idn.decode_punycode(text)
   local is_valid = codes and any_code_point(codes, is_beyond_ascii) and not any_code_point(codes, is_surrogate)
@@ -283,18 +283,18 @@ local function decode_label(label)
 end
 
 -- The label in ASCII, and its code points; nil if it is not valid.
-local function from_ascii(label)
+local function label_from_ascii(label)
   if not formats.is_label(label) then return nil end
   local codes = { label:byte(1, -1) }
-  if label:sub(1, 4):lower() == "xn--" then codes = decode_label(label) end
+  if label:sub(1, 4):lower() == "xn--" then codes = decode_xn_label(label) end
   return codes and label, codes
 end
 
 -- The same for a label that may have characters beyond ASCII.
-local function to_ascii(label)
+local function label_to_ascii(label)
   if not label:find "[\x80-\xff]" then
     local is_plain = label:sub(3, 4) ~= "--" or label:sub(1, 2):lower() == "xn"
-    if is_plain then return from_ascii(label) end
+    if is_plain then return label_from_ascii(label) end
     return nil
   end
   if #label > 1000 then return nil end
@@ -304,25 +304,25 @@ local function to_ascii(label)
   if #ascii <= 63 then return ascii, codes end
 end
 
-local function all_labels(text, convert)
+local function check_hostname_labels(text, convert)
   local length, labels = -1, {}
   for label in (text .. "."):gmatch "([^.]*)%." do
     local ascii, codes = convert(label)
     if not ascii then return false end
     length, labels[#labels + 1] = length + 1 + #ascii, codes
   end
-  return length <= 253 and satisfies_bidi_rule(labels, is_mark)
+  return length <= 253 and satisfies_bidi_rule(labels, is_combining_mark)
 end
 
 ---@param text string
 ---@return boolean
-function idn.is_ascii_hostname(text) return #text <= 253 and all_labels(text, from_ascii) end
+function idn.is_ascii_hostname(text) return #text <= 253 and check_hostname_labels(text, label_from_ascii) end
 
 ---@param text string
 ---@return boolean
 function idn.is_hostname(text)
   if #text > 4000 or not utf8.len(text) then return false end
-  return all_labels(text:gsub("\u{3002}", "."):gsub("\u{FF0E}", "."):gsub("\u{FF61}", "."), to_ascii)
+  return check_hostname_labels(text:gsub("\u{3002}", "."):gsub("\u{FF0E}", "."):gsub("\u{FF61}", "."), label_to_ascii)
 end
 
 ---@param text string

@@ -61,14 +61,14 @@ short_name["L&"] = nil
 local OPPOSITE = { p = "P", P = "p" }
 
 -- A binary property, in terms of others where PCRE2 does not have it.
-local function binary_class(letter, name)
+local function binary_property_class(letter, name)
   if name == "Assigned" then return ("\\%s{Cn}"):format(OPPOSITE[letter]) end
   if name == "ASCII" then return letter == "p" and [[\x{0}-\x{7f}]] or [[\x{80}-\x{10ffff}]] end
   if name:find "^X%l%l$" then return nil end
   return ("\\%s{%s}"):format(letter, name)
 end
 
-local function valued_class(letter, property, value)
+local function valued_property_class(letter, property, value)
   if property == "General_Category" or property == "gc" then
     return short_name[value] and ("\\%s{%s}"):format(letter, short_name[value])
   end
@@ -79,9 +79,9 @@ end
 -- The inside of a class for \p{text} or \P{text}; nil if there is no such property.
 local function property_class(letter, text)
   local property, value = text:match "^([%a_]+)=([%w_]+)$"
-  if property then return valued_class(letter, property, value) or nil end
+  if property then return valued_property_class(letter, property, value) or nil end
   if not text:find "^[%w_]+$" then return nil end
-  return short_name[text] and ("\\%s{%s}"):format(letter, short_name[text]) or binary_class(letter, text)
+  return short_name[text] and ("\\%s{%s}"):format(letter, short_name[text]) or binary_property_class(letter, text)
 end
 
 -- }======
@@ -135,7 +135,7 @@ end
 
 local function is_surrogate(code) return code >= 0xD800 and code <= 0xDFFF end
 
-local function four_digits(scan)
+local function four_hex_digits(scan)
   local digits = take_token(scan, "%x%x%x%x") or reject_pattern [[\u needs four hexadecimal digits, or some in braces]]
   return tonumber(digits, 16)
 end
@@ -147,7 +147,7 @@ local function unicode_escape(scan)
     local code = tonumber(braced:sub(2, -2), 16)
     return code <= 0x10FFFF and #braced <= 18 and code or reject_pattern [[\u{} must be at most 10FFFF]]
   end
-  local high, after = four_digits(scan), scan.at
+  local high, after = four_hex_digits(scan), scan.at
   if high < 0xD800 or high > 0xDBFF or not take_token(scan, "\\u") then return high end
   local digits = take_token(scan, "%x%x%x%x")
   local low = digits and tonumber(digits, 16) or 0
@@ -214,7 +214,7 @@ local function translate_escape(scan)
 end
 
 -- One member of a class: a code point, or nil and the inside of a class.
-local function class_member(scan)
+local function translate_class_member(scan)
   if not take_token(scan, "\\") then return utf8.codepoint(take_token(scan, utf8.charpattern)) end
   if take_token(scan, "b") then return 8 end
   local set = set_escape(scan)
@@ -232,10 +232,10 @@ local function format_class_range(low, high)
 end
 
 local function translate_class_range(scan)
-  local low, set = class_member(scan)
+  local low, set = translate_class_member(scan)
   if not scan.text:find("^%-[^%]]", scan.at) then return set or format_class_range(low, low) end
   take_token(scan, "%-")
-  local high, other = class_member(scan)
+  local high, other = translate_class_member(scan)
   if set or other then
     return (set or format_class_range(low, low)) .. "\\-" .. (other or format_class_range(high, high))
   end
@@ -264,7 +264,7 @@ local function translate_group(scan)
   emit_pcre(scan, "(" .. (special or ""), false)
 end
 
-local function close_group(scan)
+local function close_pattern_group(scan)
   if scan.open == 0 then reject_pattern "a ) closes nothing" end
   scan.open = scan.open - 1
   emit_pcre(scan, ")", true)
@@ -282,7 +282,7 @@ local function translate_brace(scan)
 end
 
 local HANDLERS = {
-  ["\\"] = translate_escape, ["["] = translate_class, ["("] = translate_group, [")"] = close_group,
+  ["\\"] = translate_escape, ["["] = translate_class, ["("] = translate_group, [")"] = close_pattern_group,
   ["{"] = translate_brace,
   ["}"] = function(scan) emit_pcre(scan, "\\}", true) end,
   ["]"] = function(scan) emit_pcre(scan, "\\]", true) end,
@@ -293,7 +293,7 @@ local HANDLERS = {
   ["*"] = translate_quantifier, ["+"] = translate_quantifier, ["?"] = translate_quantifier,
 }
 
-local function check_groups(scan)
+local function check_pattern_groups(scan)
   if scan.open > 0 then reject_pattern "a ( is not closed" end
   if scan.wanted > scan.groups then reject_pattern "it refers to a group that does not exist" end
   for _, name in ipairs(scan.wanted_names) do
@@ -310,7 +310,7 @@ local function translate_pattern(pattern)
     local handler = HANDLERS[char]
     if handler then handler(scan, char) else emit_pcre(scan, escape_literal(utf8.codepoint(char)), true) end
   end
-  return check_groups(scan)
+  return check_pattern_groups(scan)
 end
 
 ---@param pattern string
@@ -336,33 +336,33 @@ local MAX_WORK = 2000000000
 
 local HEAP_KIB = 20000
 
-local function load_rex()
+local function load_rex_pcre2()
   local ok, rex = pcall(require, "rex_pcre2")
   return ok and rex or nil
 end
 
-local function compile_flags(rex)
+local function regex_flags(rex)
   local flags = rex.flags()
   return flags.UTF | flags.DOLLAR_ENDONLY | flags.MATCH_UNSET_BACKREF
 end
 
 -- `{sc:…}` exists since PCRE2 10.40. Before, the form without `sc:` had that meaning.
 local function compile_regex(rex, source)
-  local ok, regex = pcall(rex.new, source, compile_flags(rex))
+  local ok, regex = pcall(rex.new, source, regex_flags(rex))
   if not ok and source:find("{sc:", 1, true) then
-    ok, regex = pcall(rex.new, (source:gsub("{sc:", "{")), compile_flags(rex))
+    ok, regex = pcall(rex.new, (source:gsub("{sc:", "{")), regex_flags(rex))
   end
   if ok then return regex end
   return nil, (tostring(regex):gsub("%s*%(pattern offset: %d+%)$", ""))
 end
 
-local function with_limit(limit, source)
+local function with_match_limit(limit, source)
   return ("(*LIMIT_MATCH=%d)(*LIMIT_DEPTH=%d)(*LIMIT_HEAP=%d)%s"):format(limit, limit, HEAP_KIB, source)
 end
 
 -- PCRE2 applies the limit anew at every position where a match may begin. So the search for that position is made part
 -- of the pattern.
-local function with_search(rex, translated)
+local function with_regex_search(rex, translated)
   local regex, message = compile_regex(rex, translated)
   if not regex then return nil, message end
   local is_anchored = regex:fullinfo().ALLOPTIONS & rex.flags().ANCHORED ~= 0
@@ -376,43 +376,43 @@ end
 ---@field limits integer[] of backtracking
 ---@field compiled table[] one for each limit
 
-local function compiled_for(regex, i)
+local function compiled_regex(regex, i)
   if not regex.compiled[i] then
-    regex.compiled[i] = assert(compile_regex(regex.rex, with_limit(regex.limits[i], regex.source)))
+    regex.compiled[i] = assert(compile_regex(regex.rex, with_match_limit(regex.limits[i], regex.source)))
   end
   return regex.compiled[i]
 end
 
 -- Returns nil if the limit was exceeded.
-local function try_match(regex, i, text, site)
-  local compiled = compiled_for(regex, i)
+local function try_regex_match(regex, i, text, site)
+  local compiled = compiled_regex(regex, i)
   local ok, found = pcall(compiled.find, compiled, text)
   if ok then return found ~= nil end
   if tostring(found):find("UTF", 1, true) then validation.abort(site, "a string is not valid UTF-8") end
 end
 
-local function try_match_measured(regex, i, text, state, site)
+local function try_measured_match(regex, i, text, state, site)
   local before = os.clock()
-  local found = try_match(regex, i, text, site)
+  local found = try_regex_match(regex, i, text, site)
   validation.pay_steps(state, site, math.floor((os.clock() - before) * STEPS_PER_SECOND))
   return found
 end
 
 local function match_pattern(regex, text, state, site)
   validation.pay_steps(state, site, 2 + #text // 8)
-  local found = try_match(regex, 1, text, site)
+  local found = try_regex_match(regex, 1, text, site)
   local i = 2
   while found == nil do
     local limit = regex.limits[i]
     if not limit or limit * #text > MAX_WORK then
       validation.abort(site, "a pattern takes more steps to match than the limit allows")
     end
-    found, i = try_match_measured(regex, i, text, state, site), i + 1
+    found, i = try_measured_match(regex, i, text, state, site), i + 1
   end
   return found
 end
 
-local function limits_up_to(most)
+local function match_limits_up_to(most)
   local limits = {}
   for _, limit in ipairs(MATCH_LIMITS) do
     if limit < most then limits[#limits + 1] = limit end
@@ -424,11 +424,11 @@ end
 local function new_pattern(pattern, limits)
   local translated, reason = patterns.translate(pattern)
   if not translated then return nil, reason end
-  local rex = load_rex()
+  local rex = load_rex_pcre2()
   if not rex then return nil, "patterns need the rock lrexlib-pcre2, which is not installed", true end
-  local source, message = with_search(rex, translated)
+  local source, message = with_regex_search(rex, translated)
   if not source then return nil, message end
-  return { rex = rex, source = source, limits = limits_up_to(limits.match), compiled = {} }
+  return { rex = rex, source = source, limits = match_limits_up_to(limits.match), compiled = {} }
 end
 
 local function pattern_of(pattern, context, path)
@@ -456,7 +456,7 @@ function patterns.matcher(context, pattern, site)
 end
 
 ---@return boolean
-function patterns.are_available() return load_rex() ~= nil end
+function patterns.are_available() return load_rex_pcre2() ~= nil end
 
 ---Whether it is valid in ECMA-262. That allows lookbehind of any length, which PCRE2 rejects after all other checks.
 ---@param pattern string

@@ -15,7 +15,7 @@ local references = {}
 
 ---@param text string a URI reference
 ---@return { scheme?: string, authority?: string, path: string, query?: string, fragment?: string }
-function references.split(text)
+function references.split_uri(text)
   local rest, fragment = text:match "^([^#]*)#?(.*)$"
   if not text:find("#", 1, true) then fragment = nil end
   local hierarchy, query = rest:match "^([^?]*)%?(.*)$"
@@ -42,25 +42,25 @@ local function remove_dot_segments(path)
   return (rooted and "/" or "") .. table.concat(kept, "/")
 end
 
-local function merged_path(base, reference)
+local function merge_uri_paths(base, reference)
   if reference.path:sub(1, 1) == "/" then return remove_dot_segments(reference.path) end
   if base.authority and base.path == "" then return remove_dot_segments("/" .. reference.path) end
   return remove_dot_segments((base.path:match "^.*/" or "") .. reference.path)
 end
 
-local function inherit_parts(base, reference)
+local function inherit_uri_parts(base, reference)
   local target = { scheme = base.scheme, authority = reference.authority, query = reference.query }
   if reference.authority then
     target.path = remove_dot_segments(reference.path)
     return target
   end
   target.authority = base.authority
-  target.path = reference.path == "" and base.path or merged_path(base, reference)
+  target.path = reference.path == "" and base.path or merge_uri_paths(base, reference)
   if reference.path == "" and not reference.query then target.query = base.query end
   return target
 end
 
-local function make_absolute(reference)
+local function make_uri_absolute(reference)
   local opaque = not reference.authority and reference.path:sub(1, 1) ~= "/"
   local path = opaque and reference.path or remove_dot_segments(reference.path)
   return { scheme = reference.scheme, authority = reference.authority, path = path, query = reference.query }
@@ -78,12 +78,12 @@ end
 ---@return string uri absolute, without the fragment
 ---@return string? fragment not decoded; nil if there is none
 function references.resolve(base, reference)
-  local parts = references.split(reference)
-  local target = parts.scheme and make_absolute(parts) or inherit_parts(references.split(base), parts)
+  local parts = references.split_uri(reference)
+  local target = parts.scheme and make_uri_absolute(parts) or inherit_uri_parts(references.split_uri(base), parts)
   return assemble_uri(target), parts.fragment
 end
 
-local function percent_decode(text)
+local function percent_decode_fragment(text)
   return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
@@ -92,7 +92,7 @@ end
 -- {====== Resources ======
 
 -- The documents by the URIs they were given with, and by their own ($id).
-local function find_by_uri(documents)
+local function documents_by_uri(documents)
   local known = {}
   for name, schema in pairs(documents) do known[references.resolve("", name)] = schema end
   for _, name in ipairs(values.sorted_names(documents)) do
@@ -108,7 +108,7 @@ end
 ---@param uri string
 ---@return any schema nil if it was not given
 function references.find_document(registry, uri)
-  registry.known = registry.known or find_by_uri(registry.documents)
+  registry.known = registry.known or documents_by_uri(registry.documents)
   return registry.known[uri]
 end
 
@@ -126,7 +126,7 @@ function references.new_resource(registry, id, raw, parent, path)
   }
 end
 
-local function add_uri(registry, resource)
+local function add_resource_uri(registry, resource)
   local uri = resource.uri
   local known = registry.resources[uri]
   if known and known.document == resource.document and known.root.pointer ~= resource.root.pointer then
@@ -135,7 +135,7 @@ local function add_uri(registry, resource)
   registry.resources[uri] = known or resource
 end
 
-local function add_anchor(node, keyword, into)
+local function add_schema_anchor(node, keyword, into)
   local name = node.schema[keyword]
   if type(name) ~= "string" then return end
   if into[name] and into[name].pointer ~= node.pointer then
@@ -150,13 +150,13 @@ end
 ---@param parent pintle.schema.resource that the schema is in
 function references.add_names(registry, node, parent)
   local resource = node.resource
-  if resource ~= parent then add_uri(registry, resource) end
-  add_anchor(node, "$anchor", resource.anchors)
-  add_anchor(node, "$dynamicAnchor", resource.anchors)
-  add_anchor(node, "$dynamicAnchor", resource.dynamic)
+  if resource ~= parent then add_resource_uri(registry, resource) end
+  add_schema_anchor(node, "$anchor", resource.anchors)
+  add_schema_anchor(node, "$dynamicAnchor", resource.anchors)
+  add_schema_anchor(node, "$dynamicAnchor", resource.dynamic)
 end
 
-local function find_resource(registry, uri)
+local function find_referenced_resource(registry, uri)
   if registry.resources[uri] then return registry.resources[uri] end
   local schema = references.find_document(registry, uri)
   if schema == nil then return nil end
@@ -183,7 +183,7 @@ local function locate_schema(registry, resource, tokens)
   return value ~= nil and registry:add_schema(value, node.resource, at, node.depth + 1) or nil
 end
 
-local function find_fragment(registry, resource, fragment)
+local function find_fragment_target(registry, resource, fragment)
   if fragment == "" then return resource.root end
   local tokens = values.pointer_tokens(fragment)
   if tokens then return locate_schema(registry, resource, tokens) end
@@ -200,8 +200,8 @@ end
 local function follow_reference(registry, node, keyword)
   local reference, path = node.schema[keyword], node.path .. "/" .. keyword
   local uri, fragment = references.resolve(node.resource.uri, reference)
-  local resource = find_resource(registry, uri)
-  fragment = percent_decode(fragment or "")
+  local resource = find_referenced_resource(registry, uri)
+  fragment = percent_decode_fragment(fragment or "")
   if not resource then
     local structure = (fragment == "" or fragment == "meta") and drafts.structure_of(uri)
     if structure then
@@ -211,7 +211,7 @@ local function follow_reference(registry, node, keyword)
     end
     errors.reject(path, ("%s is not among the documents"):format(uri))
   end
-  local target = find_fragment(registry, resource, fragment)
+  local target = find_fragment_target(registry, resource, fragment)
   if not target then errors.reject(path, ("%s cannot be resolved"):format(errors.quote(reference))) end
   return target, fragment
 end
@@ -230,7 +230,7 @@ end
 -- Keywords whose schemas are only used through references.
 local REFERENCED_ONLY = { ["$defs"] = true, definitions = true, contentSchema = true }
 
-local function each_applied(node, visit)
+local function each_applied_schema(node, visit)
   for _, keyword in ipairs(values.sorted_names(node.children)) do
     local child = node.children[keyword]
     if not REFERENCED_ONLY[keyword] and document.SUBSCHEMAS[keyword] == "schema" then
@@ -241,13 +241,13 @@ local function each_applied(node, visit)
   end
 end
 
-local function follow_static(registry, node)
+local function follow_static_reference(registry, node)
   if node.schema["$ref"] == nil then return nil end
   node.ref = follow_reference(registry, node, "$ref")
   return node.ref
 end
 
-local function follow_dynamic(registry, node, names)
+local function follow_dynamic_reference(registry, node, names)
   if node.schema["$dynamicRef"] == nil then return nil end
   local target, fragment = follow_reference(registry, node, "$dynamicRef")
   node.dynamic_ref = target
@@ -259,7 +259,7 @@ local function follow_dynamic(registry, node, names)
   return target
 end
 
-local function new_adder(reached)
+local function new_node_adder(reached)
   return function(node)
     if not node or reached[node] then return end
     reached[node] = true
@@ -269,15 +269,15 @@ end
 
 -- `reached` is a list of nodes and a set of them. Adds the nodes that its members after the first `done` apply or refer
 -- to. Returns the new value of `done`.
-local function extend_scope(registry, reached, names, done)
-  local add = new_adder(reached)
+local function extend_reached_nodes(registry, reached, names, done)
+  local add = new_node_adder(reached)
   while done < #reached do
     done = done + 1
     local node = reached[done]
     if type(node.schema) == "table" then
-      add(follow_static(registry, node))
-      add(follow_dynamic(registry, node, names))
-      each_applied(node, add)
+      add(follow_static_reference(registry, node))
+      add(follow_dynamic_reference(registry, node, names))
+      each_applied_schema(node, add)
     end
   end
   for _, uri in ipairs(values.sorted_names(registry.resources)) do
@@ -289,23 +289,23 @@ local function extend_scope(registry, reached, names, done)
 end
 
 -- The schemas that a schema always applies to its own value.
-local function each_in_place(node, visit)
+local function each_in_place_schema(node, visit)
   if node.ref then visit(node.ref) end
   if node.dynamic_ref and not node.dynamic_name then visit(node.dynamic_ref) end
   for _, part in ipairs(node.children.allOf or {}) do visit(part) end
 end
 
 -- A schema that applies itself to the same value would be applied endlessly.
-local function reject_loops(reached)
+local function reject_reference_loops(reached)
   local done, open = {}, {}
-  local function visit_node(node)
+  local function visit_referring_node(node)
     if done[node] then return end
     if open[node] then errors.reject(node.path, "it refers to itself without end") end
     open[node] = true
-    each_in_place(node, visit_node)
+    each_in_place_schema(node, visit_referring_node)
     done[node] = true
   end
-  for _, node in ipairs(reached) do visit_node(node) end
+  for _, node in ipairs(reached) do visit_referring_node(node) end
 end
 
 ---Resolves every reference that a validation can meet, so that compiling finds those that cannot be resolved.
@@ -315,8 +315,8 @@ end
 ---@return boolean dynamic whether a target depends on the dynamic scope
 function references.link(registry, root)
   local reached, names, done = { root, [root] = true }, {}, 0
-  while done < #reached do done = extend_scope(registry, reached, names, done) end
-  reject_loops(reached)
+  while done < #reached do done = extend_reached_nodes(registry, reached, names, done) end
+  reject_reference_loops(reached)
   return reached, next(names) ~= nil
 end
 

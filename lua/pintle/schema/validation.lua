@@ -50,7 +50,7 @@ local STOP_INTERVAL = 20000 -- steps between two calls of `stop`: about 10 ms
 ---@param message string
 function validation.abort(site, message) error(errors.new(site, message, ""), 0) end
 
-local function use_reserve(self, site)
+local function use_step_reserve(self, site)
   local more = math.min(self.reserve, STOP_INTERVAL - self.steps)
   self.reserve, self.steps = self.reserve - more, self.steps + more
   if self.steps < 0 then validation.abort(site, "it takes more steps than the limit allows") end
@@ -64,7 +64,7 @@ end
 function validation.pay_steps(self, site, steps)
   local left = self.steps - steps
   self.steps = left
-  if left < 0 then use_reserve(self, site) end
+  if left < 0 then use_step_reserve(self, site) end
 end
 
 ---Adds what a part has evaluated to what an outer schema has.
@@ -119,9 +119,9 @@ local function reset_run(self, limits, explain)
   end
 end
 
-local function run_within_limits(self, limits, explain, work, ...)
+local function run_within_limits(self, limits, explain, fill_in_root, ...)
   reset_run(self, limits, explain)
-  local ok, result = pcall(work, ...)
+  local ok, result = pcall(fill_in_root, ...)
   if ok then return result end
   if errors.is_error(result) then return nil, result end
   error(result, 0)
@@ -134,9 +134,9 @@ end
 ---@param value any
 ---@param stop? pintle.schema.stop
 ---@return T?, pintle.schema.error?
-function methods:spend(limits, work, value, stop)
+function methods:spend(limits, fill_in_root, value, stop)
   self.stop = stop
-  return run_within_limits(self, limits, false, work, value)
+  return run_within_limits(self, limits, false, fill_in_root, value)
 end
 
 ---@param check pintle.schema.check
@@ -214,17 +214,17 @@ local function build_keyword_checks(node, context)
   return checks
 end
 
-local function accept_any() return true end
+local function accept_any_value() return true end
 
-local function new_rejection(node)
+local function new_false_check(node)
   local site = validation.new_site("false", node.path, function() return "no value is allowed here" end)
   site.path = node.path
   return function(value, state) return validation.fail_keyword(state, site, value) end
 end
 
-local function check_all_of(checks)
+local function check_all_keywords(checks)
   local first, second = checks[1], checks[2]
-  if #checks == 0 then return accept_any end
+  if #checks == 0 then return accept_any_value end
   if #checks == 1 then return first end
   if #checks == 2 then
     return function(value, state, seen) return first(value, state, seen) and second(value, state, seen) end
@@ -238,7 +238,7 @@ local function check_all_of(checks)
 end
 
 -- Schemas that apply others can apply one another endlessly.
-local function with_depth_limit(node, check, limits)
+local function check_within_depth(node, check, limits)
   local max_depth = limits.depth
   local site = { keyword = "$ref", path = node.path }
   return function(value, state, seen)
@@ -260,15 +260,15 @@ local function set_predicates(node, context)
 end
 
 local function build_check(node, context)
-  if node.schema == true then return accept_any end
-  if node.schema == false then return new_rejection(node) end
+  if node.schema == true then return accept_any_value end
+  if node.schema == false then return new_false_check(node) end
   set_predicates(node, context)
-  local check = check_all_of(build_keyword_checks(node, context))
+  local check = check_all_keywords(build_keyword_checks(node, context))
   if node.schema.unevaluatedItems ~= nil or node.schema.unevaluatedProperties ~= nil then
     check = applicators.with_unevaluated(node, context, check)
   end
   local is_leaf = next(node.children) == nil and not node.ref and not node.dynamic_ref
-  return is_leaf and check or with_depth_limit(node, check, context.limits)
+  return is_leaf and check or check_within_depth(node, check, context.limits)
 end
 
 local function build_check_once(node, context)
@@ -276,7 +276,7 @@ local function build_check_once(node, context)
   return node.check
 end
 
-local function add_functions(context)
+local function add_context_functions(context)
   function context.one(parent, child)
     local check = build_check_once(child, context)
     if not context.dynamic or child.resource == parent.resource then return check end
@@ -300,7 +300,7 @@ end
 ---@param reached pintle.schema.node[] the root, and all targets of references
 ---@return pintle.schema.check
 function validation.build_checks(context, reached)
-  add_functions(context)
+  add_context_functions(context)
   for _, node in ipairs(reached) do build_check_once(node, context) end
   local root = reached[1]
   return context.dynamic and applicators.entering(root.resource, root.check) or root.check
@@ -320,18 +320,18 @@ local DEFAULT_SITE = { keyword = "default", path = "" }
 local function pay_filling(filling, steps) validation.pay_steps(filling.run, DEFAULT_SITE, steps) end
 
 -- A copy costs more steps than a look, because it takes memory.
-local function deep_copy(value, filling)
+local function copy_default_value(value, filling)
   pay_filling(filling, 10)
   if type(value) ~= "table" then return value end
   local copy = {}
-  for key, member in next, value do copy[key] = deep_copy(member, filling) end
+  for key, member in next, value do copy[key] = copy_default_value(member, filling) end
   return setmetatable(copy, getmetatable(value))
 end
 
 local NONE = {}
 
 -- The schemas that a schema always applies to its own value.
-local function in_place_schemas(node)
+local function schemas_in_place(node)
   local list = node.in_place
   if list then return list end
   list = { node.ref }
@@ -346,7 +346,7 @@ local function find_default_owner(node, filling)
   pay_filling(filling, 1)
   if type(node.schema) ~= "table" then return nil end
   if node.schema.default ~= nil and node.resource.dialect.active.default then return node end
-  for _, part in ipairs(in_place_schemas(node)) do
+  for _, part in ipairs(schemas_in_place(node)) do
     local owner = find_default_owner(part, filling)
     if owner then return owner end
   end
@@ -357,13 +357,13 @@ local function copy_default(schema, filling)
   local default = schema.default
   local is_empty = type(default) == "table" and next(default) == nil
   if is_empty and values.wants_array(schema) then return setmetatable({}, values.array_mt) end
-  return deep_copy(default, filling)
+  return copy_default_value(default, filling)
 end
 
 local fill_in_defaults
 
 -- Defaults are also filled in inside of a default, but not the default of a schema inside of itself.
-local function missing_value(node, filling, depth)
+local function missing_default(node, filling, depth)
   local owner = find_default_owner(node, filling)
   if not owner or filling.inserting[owner] then return nil end
   filling.inserting[owner] = true
@@ -373,7 +373,7 @@ local function missing_value(node, filling, depth)
 end
 
 -- Sets a member of the value, which is copied first if it is the original.
-local function set_member(value, original, key, member)
+local function set_filled_member(value, original, key, member)
   if value[key] == member then return value end
   if value == original then value = values.shallow_copy(original) end
   value[key] = member
@@ -385,11 +385,11 @@ local function fill_properties(node, original, filling, depth)
   for name, child in next, node.children.properties do
     local member = original[name]
     if member == nil then
-      member = missing_value(child, filling, depth)
+      member = missing_default(child, filling, depth)
     else
       member = fill_in_defaults(child, member, filling, depth)
     end
-    if member ~= nil then value = set_member(value, original, name, member) end
+    if member ~= nil then value = set_filled_member(value, original, name, member) end
   end
   return value
 end
@@ -400,7 +400,7 @@ local function fill_items(node, original, filling, depth)
   for i = 1, #original do
     local child = prefix[i] or rest
     if not child then break end
-    value = set_member(value, original, i, fill_in_defaults(child, original[i], filling, depth))
+    value = set_filled_member(value, original, i, fill_in_defaults(child, original[i], filling, depth))
   end
   return value
 end
@@ -413,7 +413,7 @@ function fill_in_defaults(node, value, filling, depth)
   if type(value) ~= "table" or type(node.schema) ~= "table" then return value end
   if node.children.properties and is_object(value) then value = fill_properties(node, value, filling, depth + 1) end
   if is_array(value) then value = fill_items(node, value, filling, depth + 1) end
-  for _, part in ipairs(in_place_schemas(node)) do value = fill_in_defaults(part, value, filling, depth + 1) end
+  for _, part in ipairs(schemas_in_place(node)) do value = fill_in_defaults(part, value, filling, depth + 1) end
   return value
 end
 
@@ -423,12 +423,12 @@ end
 ---nothing is missing
 function validation.new_filler(root, limits)
   local filling = { run = validation.new_run(), max_depth = limits.depth, inserting = {} }
-  local function work(value)
-    if value == nil then return missing_value(root, filling, 1) end
+  local function fill_in_root(value)
+    if value == nil then return missing_default(root, filling, 1) end
     return fill_in_defaults(root, value, filling, 1)
   end
   return function(value, stop)
-    local filled, err = filling.run:spend(limits, work, value, stop)
+    local filled, err = filling.run:spend(limits, fill_in_root, value, stop)
     if err then filling.inserting = {} end
     return filled, err
   end
