@@ -64,7 +64,7 @@ describe("pintle doctor", function()
     assert.is_false(told.ok)
     assert.same({
       what = "cjson", state = "broken", needed = true, detail = folder .. "/cjson.lua:1: not today",
-      meaning = "JSON values that other libraries share",
+      meaning = "the codec that any peer can take instead",
       advice = "apt-get install lua-cjson, or luarocks install lua-cjson",
     }, find(told.findings, "cjson"))
     assert.same({ "ok", true, "scm" }, (function(finding)

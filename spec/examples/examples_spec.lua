@@ -278,6 +278,14 @@ describe("the tour", function()
   end)
 end)
 
+describe("examples/cjson", function()
+  it("sends with lua-cjson what pintle's codec refuses", function()
+    local output, code = run { "lua5.4", "examples/cjson/host.lua" }
+    assert.equal("pintle: invalid: params[2]: NaN has no JSON form\nlua-cjson: 21.5 °C, no reading, 22.5 °C\n", output)
+    assert.equal(0, code)
+  end)
+end)
+
 describe("examples/luv", function()
   it("shows pintle's loop driven by luv's", function()
     local output, code = run { "lua5.4", "examples/luv/host.lua" }

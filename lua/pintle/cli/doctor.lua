@@ -17,7 +17,7 @@ local INSTALL = "apt-get install %s, or luarocks install %s"
 -- Third-party modules, in the order of the report.
 local MODULES = {
   { "argparse", needed = true, meaning = "parses the command line of `pintle`", "lua-argparse", "argparse" },
-  { "cjson", needed = true, meaning = "JSON values that other libraries share", "lua-cjson", "lua-cjson" },
+  { "cjson", needed = true, meaning = "the codec that any peer can take instead", "lua-cjson", "lua-cjson" },
   { "lfs", needed = true, meaning = "plugin discovery in hosts", "lua-filesystem", "luafilesystem" },
   { "rex_pcre2", needed = false, meaning = "`pattern` in JSON Schemas",
     "lua-rex-pcre2", "lrexlib-pcre2" },
