@@ -492,6 +492,13 @@ describe("pintle check", function()
     assert.truthy(err:find("true speaks none of the dialects that were tried", 1, true), err)
   end)
 
+  it("blames the caller for an operation that does not exist", function()
+    for _, words in ipairs { {}, { "-d", "gevals" }, { "-d", "mcp" } } do
+      assert.same({ "", "pintle: Unknown operation: greeet; did you mean greet?\n", 64 },
+        cli.outcome(cli.words("check", words, "--run", "greeet", cli.GREETER)))
+    end
+  end)
+
   it("exits with 64 on usage errors", function()
     local WRONG = {
       [{}] = "missing argument 'command'",

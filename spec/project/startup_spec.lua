@@ -84,7 +84,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it is initialized", function()
-    assert_parsed(155700, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
+    assert_parsed(156250, [[pintle.dialect.gevals.host pintle.plugin.command pintle.plugin.folding pintle.plugin.work
       pintle.process pintle.schema.validation pintle.bytes]], GREETER, INITIALIZE)
   end)
 
@@ -96,7 +96,7 @@ describe("the source that is parsed", function()
   end)
 
   it("by a plugin until it has executed an operation", function()
-    assert_parsed(171900, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
+    assert_parsed(172450, "pintle.dialect.gevals.host pintle.plugin.program pintle.process",
       GREETER, EXECUTE)
   end)
 

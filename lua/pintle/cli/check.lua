@@ -9,8 +9,9 @@ local bytes = lazy "pintle.bytes"
 local core = lazy "pintle.core"
 local dialects = lazy "pintle.dialect"
 local errors = lazy "pintle.error"
-local runner = lazy "pintle.cli.check.runner"
+local jsonrpc = lazy "pintle.jsonrpc"
 local recognition = lazy "pintle.cli.recognition"
+local runner = lazy "pintle.cli.check.runner"
 
 local check = { name = "check", summary = "Test whether a plugin conforms to its protocol.", takes_command = true }
 
@@ -244,13 +245,27 @@ local function check_args(args)
   return true
 end
 
--- Starts the plugin to recognise its dialect.
-local function recognise(args, console)
+-- An operation that may be run has to exist. If none does, the probes say why.
+local function check_operation(manifest, operation)
+  if #manifest.names == 0 then return true end
+  local _, err = manifest:check(operation, {})
+  if not err or err.code ~= jsonrpc.METHOD_NOT_FOUND then return true end
+  err.message = options.suggest_for_operation(err, manifest, operation, {})
+  return nil, err
+end
+
+-- Starts the plugin, to recognise its dialect and to find the operation. If it does not start in the given dialect, the
+-- probes say why.
+local function start_once(args, console)
   local started, err = recognition.start_plugin({
-    command = args.command, config = args.config, start_timeout = args.start_timeout, log = "silent",
+    command = args.command, dialect = args.dialect, config = args.config, start_timeout = args.start_timeout,
+    log = "silent",
   }, console)
-  if not started then return nil, err end
+  if not started then return args.dialect, err end
   started.plugin:stop()
+  local ok, problem = true, nil
+  if args.run then ok, problem = check_operation(started.plugin.manifest, args.run) end
+  if not ok then return nil, problem end
   return started.dialect
 end
 
@@ -264,7 +279,7 @@ end
 
 local function probe_all(args, console)
   local name, err = args.dialect, nil
-  if not name then name, err = recognise(args, console) end
+  if not name or args.run and dialects.get(name) then name, err = start_once(args, console) end
   if not name then return nil, err end
   local dialect
   dialect, err = runner.dialect(name)

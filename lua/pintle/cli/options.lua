@@ -4,6 +4,7 @@
 local lazy = require "pintle.lazy"
 
 local core = lazy "pintle.core"
+local dialects = lazy "pintle.dialect"
 local duration = lazy "pintle.duration"
 local errors = lazy "pintle.error"
 local json_values = lazy "pintle.cli.json_values"
@@ -120,6 +121,16 @@ end
 function options.define_sandbox(parser)
   parser:option("--sandbox", "What the plugin may do: strict, read-only, or a JSON object with its fields.")
     :argname "SANDBOX":convert(sandbox)
+end
+
+---The dialect that an option names.
+---@param name string
+---@return pintle.dialect?, pintle.error?
+function options.find_dialect(name)
+  local dialect, message = dialects.get(name)
+  if dialect then return dialect end
+  local near = manifests.nearest({ names = dialects.names() }, name)
+  return invalid(near and ("%s; did you mean %s?"):format(message, near) or message)
 end
 
 ---Defines the options that `recognition.start_plugin` uses.

@@ -203,11 +203,18 @@ local function log_of(lane, log)
   end
 end
 
+-- In gevals, a plugin accepts those of these capabilities for whose dialects it declares something.
+local function capabilities_for(names)
+  local list = {}
+  for i, name in ipairs(names) do list[i] = "x-dialect-" .. name end
+  return list
+end
+
 local function begin(search, lane)
   if lane.begun then return end
   lane.begun = loop.now()
-  lane.host = require "pintle.host" { log = log_of(lane, search.log), verbosity = search.verbosity, extensions = true,
-    handshake_timeout = search.start_timeout }
+  lane.host = require "pintle.host" { log = log_of(lane, search.log), verbosity = search.verbosity,
+    extensions = capabilities_for(search.names), handshake_timeout = search.start_timeout }
   tasks.start(run, search, lane)
 end
 
@@ -353,15 +360,40 @@ local function choose(search, wait_for_change)
   end
 end
 
+-- The dialect that a plugin declares something for, if it has said so. That is not for users to see.
+local function take_declared(names, capabilities)
+  local declared
+  for i, capability in ipairs(capabilities_for(names)) do
+    if capabilities[capability] then declared = declared or names[i] end
+    capabilities[capability] = nil
+  end
+  return declared
+end
+
+-- A plugin made with pintle speaks all dialects. It is started again if it declares something for another one.
+local function follow_declaration(search, best, wait_for_change)
+  local name = take_declared(search.names, best.plugin.manifest.capabilities)
+  if not name then return best end
+  local lane = new_lane(dialects.get(name).framing)
+  lane.queue[1] = name
+  table.insert(search.lanes, lane)
+  begin(search, lane)
+  while not lane.is_done do
+    local ok, err = wait_for_change()
+    if not ok then return nil, err end
+  end
+  return lane.plugin and lane or best
+end
+
 -- The errors of the dialects, as they were tried: each message once, with the dialects that it is about.
 local function collect_errors(search, names)
   local list, by_message, stderr = {}, {}, nil
   for _, name in ipairs(names) do
     for _, lane in ipairs(search.lanes) do
       local err = lane.errs[name]
-      local message = err and tostring(err)
+      local message = err and err.kind ~= "cancelled" and tostring(err)
       if message and not by_message[message] then
-        by_message[message] = { message = message }
+        by_message[message] = { message = message, has_failed = err.exit and err.exit.code ~= 0 }
         list[#list + 1] = by_message[message]
       end
       if message then table.insert(by_message[message], name) end
@@ -371,8 +403,16 @@ local function collect_errors(search, names)
   return list, stderr
 end
 
+-- The error of a program that ended in the same way whatever it was asked, such as one with a mistake in its source.
+local function end_of_program(found, stderr)
+  local lines = { found[1].message }
+  for _, line in ipairs(stderr) do lines[#lines + 1] = "  stderr    " .. line end
+  return errors.new("closed", table.concat(lines, "\n"), { is_text = true })
+end
+
 local function refusal(search, names)
   local found, stderr = collect_errors(search, names)
+  if #found == 1 and found[1].has_failed then return end_of_program(found, stderr or {}) end
   local lines = { ("%s speaks none of the dialects that were tried"):format(table.concat(search.start.command, " ")) }
   for _, item in ipairs(found) do
     lines[#lines + 1] = ("  %s: %s"):format(table.concat(item, ", "), item.message)
@@ -399,12 +439,13 @@ function recognition.recognise(given)
   local notify, wait_for_change = new_signal()
   local lanes, names, likely = lanes_of(given.start.command)
   local search = {
-    lanes = lanes, start = given.start, start_timeout = given.start_timeout, log = given.log,
+    lanes = lanes, names = names, start = given.start, start_timeout = given.start_timeout, log = given.log,
     verbosity = given.verbosity, is_hinted = likely ~= nil, followed = {}, notify = notify,
   }
   function search.listen(lane, session) listen(search, lane, session) end
   if likely then search.followed[likely] = true end
   local best, err = choose(search, wait_for_change)
+  if best then best, err = follow_declaration(search, best, wait_for_change) end
   for _, lane in ipairs(lanes) do
     if lane ~= best then dismiss(lane) end
   end
@@ -427,8 +468,8 @@ local function add_stderr(err, log_level)
 end
 
 local function start_known(args, start, on_entry)
-  local ok, message = dialects.get(args.dialect)
-  if not ok then return nil, errors.new("invalid", message) end
+  local known, problem = require("pintle.cli.options").find_dialect(args.dialect)
+  if not known then return nil, problem end
   local host = require "pintle.host" { dialect = args.dialect, log = on_entry, verbosity = args.log,
     extensions = true, handshake_timeout = args.start_timeout }
   local plugin, err = host:start(start)

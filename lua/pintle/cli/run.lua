@@ -424,8 +424,9 @@ end
 function run.run(args, console)
   local ok, err = check_what_to_start(args)
   if not ok then return nil, err end
-  local known, message = dialects.get(args.dialect or dialects.DEFAULT)
-  if not known then return invalid("%s", message) end
+  local known
+  known, err = options.find_dialect(args.dialect or dialects.DEFAULT)
+  if not known then return nil, err end
   local terminal, screen = log.new_terminal(), {}
   local shell <close> = new_shell(args, console, terminal, log_above_prompt(terminal, screen))
   local signal, code

@@ -2,6 +2,7 @@
 
 local dialects = require "pintle.dialect"
 local errors = require "pintle.error"
+local options = require "pintle.cli.options"
 
 local general = require "pintle.cli.check.general"
 local sessions = require "pintle.cli.check.session"
@@ -70,8 +71,8 @@ local OWN = { "name", "framing", "header", "extra", "ids" }
 ---@param name string
 ---@return pintle.cli.check.dialect?, pintle.error?
 function runner.dialect(name)
-  local known, message = dialects.get(name)
-  if not known then return nil, errors.new("invalid", message) end
+  local known, err = options.find_dialect(name)
+  if not known then return nil, err end
   if not dialects.is_built_in(name) then
     return nil, errors.new("unsupported", ("no probes for the dialect %s"):format(name))
   end

@@ -62,10 +62,23 @@ function plugin.manifest(self)
   }, MANIFEST)
 end
 
+-- The plugin accepts `x-dialect-NAME` if it declares something for that dialect, as `pintle inspect` wants to know.
+local function add_declared_dialects(names, owner)
+  for name in pairs(owner.dialects) do names["x-dialect-" .. name] = true end
+end
+
+local function own_capabilities(manifest)
+  local names = {}
+  for name in pairs(manifest.capabilities) do names[name] = true end
+  for _, operation in pairs(manifest.operations) do add_declared_dialects(names, operation) end
+  add_declared_dialects(names, manifest)
+  return names
+end
+
 -- The capabilities that both sides have; nil if the host offers none.
 local function agreed_capabilities(server, offered)
   offered = offered ~= nil and extensions.set_of(offered)
-  return offered and extensions.agree(offered, server.plugin.manifest.capabilities) or nil
+  return offered and extensions.agree(offered, own_capabilities(server.plugin.manifest)) or nil
 end
 
 local function check_initialize(params)

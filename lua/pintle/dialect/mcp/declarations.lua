@@ -121,6 +121,7 @@ local function catalog_of(plugin)
   if not catalog then
     catalog = { resources = {}, templates = {}, prompts = {}, has_completions = false }
     plugin.mcp_catalog = catalog
+    plugin.manifest.dialects.mcp = plugin.manifest.dialects.mcp or {}
   end
   return catalog
 end
