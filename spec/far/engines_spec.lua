@@ -27,16 +27,16 @@ end
 local function has_ended(process) return process:wait(children.patience) ~= false end
 
 -- What every engine does.
-local function describe_carrier(name, get)
+local function describe_carrier(name, get, text)
   it("passes every byte to a program and back", function()
     local output, _, status = run(get(), { "cat" }, EVERY_BYTE .. "\4\r\n~.\n" .. EVERY_BYTE)
     assert.equal(0, status)
     assert.is_true(output == EVERY_BYTE .. "\4\r\n~.\n" .. EVERY_BYTE)
   end)
 
-  it("passes every byte of an argument but NUL", function()
-    local word = EVERY_BYTE:sub(2)
-    assert.is_true(run(get(), { "printf", "%s|", word, "", "a  b" }) == word .. "||a  b|")
+  it(text and "passes every character of an argument but NUL" or "passes every byte of an argument but NUL", function()
+    local word = text or EVERY_BYTE:sub(2)
+    assert.is_true(run(get(), { "printf", "%s|", word, "", "a  b" }) == word .. "||a  b|", name)
   end)
 
   it("passes the end of the input", function()
@@ -146,6 +146,21 @@ describe("srun", function()
   local get = engines.shared "slurm"
   describe_carrier("srun", get)
 end)
+
+local CHARACTERS = {}
+for code = 1, 0x10FF do CHARACTERS[code] = utf8.char(code) end
+CHARACTERS = table.concat(CHARACTERS) .. "\u{10FFFF}"
+
+for _, name in ipairs { "docker", "podman" } do
+  describe(name, function()
+    local get = engines.shared(name)
+    describe_carrier(name, get, CHARACTERS)
+
+    it("changes an argument that is not UTF-8", function()
+      assert.equal("caf\u{FFFD}", (run(get(), { "printf", "%s", "caf\xE9" })))
+    end)
+  end)
+end
 
 describe("an engine", function()
   -- The process ends without closing anything.

@@ -9,6 +9,10 @@ function engines.sshd(options) return require("spec.support.engines.sshd").new(o
 
 function engines.slurm() return require("spec.support.engines.slurm").new() end
 
+function engines.docker() return require("spec.support.engines.containers").new "docker" end
+
+function engines.podman() return require("spec.support.engines.containers").new "podman" end
+
 -- Starts an engine for the specs of a block, and stops it after them. Returns a function that returns the engine; it
 -- skips the spec that calls it if there is no engine.
 function engines.shared(name, options)
