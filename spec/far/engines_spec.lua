@@ -46,7 +46,7 @@ local function describe_carrier(name, get, text)
   it("keeps stderr apart", function()
     local output, complaint = run(get(), { "sh", "-c", "echo out; echo err >&2" })
     assert.equal("out\n", output)
-    assert.equal("err\n", complaint)
+    assert.equal("err\n", (complaint))
   end)
 
   it("passes the exit status", function()
@@ -161,6 +161,42 @@ for _, name in ipairs { "docker", "podman" } do
     end)
   end)
 end
+
+describe("kubectl exec", function()
+  local get = engines.shared "kubectl"
+  describe_carrier("kubectl", get, CHARACTERS)
+
+  for message, words in pairs {
+    ['Error from server (NotFound): pods "other" not found\n'] = { "exec", "-i", "other", "--", "cat" },
+    ["Error from server (BadRequest): container other is not valid for pod node\n"] =
+      { "exec", "-i", "node", "-c", "other", "--", "cat" },
+    ["Error in configuration: context was not found for specified context: other\n"] =
+      { "--context=other", "exec", "-i", "node", "--", "cat" },
+  } do
+    it("ends with 1 and says: " .. message, function()
+      local engine = get()
+      local process <close> = assert(core.spawn {
+        command = { engine.prefix[1], table.unpack(words) }, env = engine.env, stderr = "pipe",
+      })
+      assert.equal(message, children.read(process.stderr))
+      assert.equal(1, process:wait(children.patience))
+    end)
+  end
+
+  it("adds the exit code to stderr", function()
+    local _, complaint = run(get(), { "sh", "-c", "echo err >&2; exit 3" })
+    assert.equal("err\ncommand terminated with exit code 3\n", complaint)
+  end)
+
+  it("ends with 0 when the connection is lost", function()
+    local process <close> = start(get(), { "cat" })
+    process.stdin:write "x"
+    children.read(process.stdout, "x")
+    get():cut(process:pid())
+    assert.equal("", children.read(process.stderr))
+    assert.equal(0, process:wait(children.patience))
+  end)
+end)
 
 describe("an engine", function()
   -- The process ends without closing anything.

@@ -13,6 +13,8 @@ function engines.docker() return require("spec.support.engines.containers").new 
 
 function engines.podman() return require("spec.support.engines.containers").new "podman" end
 
+function engines.kubectl() return require("spec.support.engines.kubectl").new() end
+
 -- Starts an engine for the specs of a block, and stops it after them. Returns a function that returns the engine; it
 -- skips the spec that calls it if there is no engine.
 function engines.shared(name, options)

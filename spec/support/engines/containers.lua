@@ -27,8 +27,8 @@ done | sort -u | while read -r library; do
 done
 ]]
 
--- By default a container gets higher limits than some users may set. runc also runs where the control groups are a mix of
--- both versions, crun does not.
+-- By default a container gets higher limits than some users may set. runc also runs where the control groups are a mix
+-- of both versions, crun does not.
 local PODMAN_SETTINGS = [[
 [containers]
 netns = "none"
