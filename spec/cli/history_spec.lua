@@ -21,8 +21,8 @@ describe("the history of the prompt", function()
     local path = folder.path .. "/a/b/history"
     local history = histories.new(path)
     assert.same({}, history.lines)
-    history:keep "one"
-    history:keep "two ü"
+    history:keep_line "one"
+    history:keep_line "two ü"
     assert.same({ "one", "two ü" }, lines_of(path))
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
     assert.equal("rwx------", lfs.attributes(folder.path .. "/a/b", "permissions"))
@@ -34,7 +34,7 @@ describe("the history of the prompt", function()
     local path = folder.path .. "/history"
     cli.write(path, "one\n")
     assert(os.execute("chmod 644 " .. path))
-    histories.new(path):keep "two"
+    histories.new(path):keep_line "two"
     assert.equal("rw-------", lfs.attributes(path, "permissions"))
     assert.same({ "one", "two" }, lines_of(path))
   end)
@@ -43,7 +43,7 @@ describe("the history of the prompt", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     local history = histories.new(path)
-    for _, line in ipairs { "one", "one", "a\27[31m", "\xFF", ("x"):rep(5000), "two" } do history:keep(line) end
+    for _, line in ipairs { "one", "one", "a\27[31m", "\xFF", ("x"):rep(5000), "two" } do history:keep_line(line) end
     assert.same({ "one", "two" }, lines_of(path))
     cli.write(path, "one\na\27[31m\n\xFF\ntwo\n")
     assert.same({ "one", "two" }, histories.new(path).lines)
@@ -53,9 +53,9 @@ describe("the history of the prompt", function()
     local folder <close> = folders.new()
     local path = folder.path .. "/history"
     local one, other = histories.new(path), histories.new(path)
-    one:keep "a"
-    other:keep "b"
-    one:keep "c"
+    one:keep_line "a"
+    other:keep_line "b"
+    one:keep_line "c"
     assert.same({ "a", "b", "c" }, histories.new(path).lines)
   end)
 
@@ -77,9 +77,9 @@ describe("the history of the prompt", function()
 
   it("is not saved if there is no place for it", function()
     local history = histories.new "/dev/null/nowhere/history"
-    history:keep "one"
+    history:keep_line "one"
     assert.same({}, history.lines)
-    histories.new(nil):keep "one"
+    histories.new(nil):keep_line "one"
   end)
 
   it("leaves a path alone that is not a regular file", function()
@@ -88,7 +88,7 @@ describe("the history of the prompt", function()
     assert(os.execute("mkfifo -m 644 " .. path))
     local begun = core.now()
     local history = histories.new(path)
-    history:keep "one" -- to open it would be to wait for a reader
+    history:keep_line "one" -- to open it would be to wait for a reader
     assert.is_true(core.now() - begun < children.patience)
     assert.equal("rw-r--r--", lfs.attributes(path, "permissions"))
   end)
@@ -97,7 +97,7 @@ describe("the history of the prompt", function()
     local function path_with(env)
       local given = { PINTLE_HISTORY = false, XDG_STATE_HOME = false, HOME = "/home/ada" }
       for name, value in pairs(env) do given[name] = value end
-      local code = [[io.write(tostring(require "pintle.cli.run.history".path()))]]
+      local code = [[io.write(tostring(require "pintle.cli.run.history".default_path()))]]
       return (children.run { command = children.lua(code), env = given })
     end
     assert.equal("/home/ada/.local/state/pintle/history", path_with {})
@@ -130,20 +130,20 @@ end)
 describe("a search", function()
   it("finds the newest matching line, then older ones", function()
     local search = histories.new_search { "tea one", "milk", "tea two", "tea two", "sugar" }
-    assert.is_nil(search:found())
-    search:type "t"
-    assert.equal("tea two", search:found())
-    search:type "ea"
-    assert.equal("tea two", search:found())
-    search:older()
-    assert.equal("tea one", search:found())
-    search:older()
-    assert.equal("tea one", search:found())
-    search:erase()
-    assert.equal("tea two", search:found())
-    search:type "ü"
-    assert.is_nil(search:found())
-    search:erase()
-    assert.same({ "te", "tea two" }, { search.query, search:found() })
+    assert.is_nil(search:found_line())
+    search:extend_query "t"
+    assert.equal("tea two", search:found_line())
+    search:extend_query "ea"
+    assert.equal("tea two", search:found_line())
+    search:find_older()
+    assert.equal("tea one", search:found_line())
+    search:find_older()
+    assert.equal("tea one", search:found_line())
+    search:shorten_query()
+    assert.equal("tea two", search:found_line())
+    search:extend_query "ü"
+    assert.is_nil(search:found_line())
+    search:shorten_query()
+    assert.same({ "te", "tea two" }, { search.query, search:found_line() })
   end)
 end)

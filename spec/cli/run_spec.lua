@@ -4,7 +4,7 @@ local cli = require "spec.support.cli"
 local core = require "pintle.core"
 local new_editor = require("pintle.cli.run.prompt").new_editor
 local folders = require "spec.support.folder"
-local new_keys = require("pintle.cli.run.prompt").keys
+local new_keys = require("pintle.cli.run.prompt").new_keys
 local lfs = require "lfs"
 local split = require("pintle.cli.run.commands").split_line
 local terminals = require "spec.support.terminal"
@@ -483,7 +483,7 @@ describe("keys", function()
   local function names(bytes)
     local reader, list = new_keys(), {}
     for byte in bytes:gmatch "." do
-      local key, character = reader:feed(byte)
+      local key, character = reader:feed_byte(byte)
       list[#list + 1] = key or character
     end
     return table.concat(list, " ")
@@ -513,17 +513,17 @@ describe("the line editor", function()
     math.randomseed(7)
     for _ = 1, 3000 do
       local n = math.random(#all + 6)
-      if all[n] then editor:press(all[n]) else editor:insert(({ "a", "ü", "€", " " })[math.random(4)]) end
-      if math.random(40) == 1 then editor:enter() end
+      if all[n] then editor:press_key(all[n]) else editor:insert_text(({ "a", "ü", "€", " " })[math.random(4)]) end
+      if math.random(40) == 1 then editor:enter_line() end
       assert.truthy(utf8.len(editor.left) and utf8.len(editor.right))
     end
   end)
 
   it("moves by words, and inserts deleted text again", function()
     local editor = new_editor()
-    editor:insert "tea brew  leaf=grün"
+    editor:insert_text "tea brew  leaf=grün"
     local function press(...)
-      for _, key in ipairs { ... } do editor:press(key) end
+      for _, key in ipairs { ... } do editor:press_key(key) end
       return editor.left .. "|" .. editor.right
     end
     assert.equal("tea brew  |leaf=grün", press "word-left")
@@ -538,18 +538,18 @@ describe("the line editor", function()
   it("restores the draft after walking through the history", function()
     local editor = new_editor()
     for _, line in ipairs { "one", "two", "two", "  " } do
-      editor:insert(line)
-      editor:enter()
+      editor:insert_text(line)
+      editor:enter_line()
     end
     assert.same({ "one", "two" }, editor.history)
-    editor:insert "draft"
+    editor:insert_text "draft"
     for _, expected in ipairs { "two", "one", "one" } do
-      editor:press "up"
-      assert.equal(expected, editor:text())
+      editor:press_key "up"
+      assert.equal(expected, editor:line_text())
     end
     for _, expected in ipairs { "two", "draft", "draft" } do
-      editor:press "down"
-      assert.equal(expected, editor:text())
+      editor:press_key "down"
+      assert.equal(expected, editor:line_text())
     end
   end)
 end)

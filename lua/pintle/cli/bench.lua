@@ -6,7 +6,6 @@ local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
 local core = lazy "pintle.core"
-local errors = lazy "pintle.error"
 local latency = lazy "pintle.cli.latency"
 local recognition = lazy "pintle.cli.recognition"
 local tasks = lazy "pintle.task"
@@ -16,12 +15,6 @@ local MAX_IN_FLIGHT = 10000
 
 local bench = { name = "bench", summary = "Measure how long calls of a plugin take.", takes_command = "first" }
 
-local function whole_number(text)
-  local number = math.tointeger(tonumber(text))
-  if not number or number < 0 then return nil, ("a whole number expected, got %q"):format(text) end
-  return number
-end
-
 function bench.define(parser)
   parser:usage [[
 Usage: pintle bench [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…]
@@ -29,10 +22,10 @@ Usage: pintle bench [-d NAME] [OPTIONS] [--] CMD… -- OPERATION [key=value…]
   parser:argument("command", "The program to start, and its arguments."):argname "CMD…"
   options.define_target(parser, "An argument, as for `pintle call`.")
   parser:option("-n --calls", ("Number of calls (default: %d, or no limit with --seconds)."):format(CALLS))
-    :argname "N":convert(whole_number)
+    :argname "N":convert(options.whole_number)
   parser:option("--seconds", "Start no call after this time, such as 10s."):argname "TIME":convert(options.seconds)
-  parser:option("-k --in-flight", "Number of concurrent calls.", "1"):argname "K":convert(whole_number)
-  parser:option("--warm-up", "Number of calls before the measurement.", "10"):argname "N":convert(whole_number)
+  parser:option("-k --in-flight", "Number of concurrent calls.", "1"):argname "K":convert(options.whole_number)
+  parser:option("--warm-up", "Number of calls before the measurement.", "10"):argname "N":convert(options.whole_number)
   parser:option("-t --timeout", "How long a call may take, such as 1m30s (default: 60s)."):argname "TIME"
     :convert(options.seconds)
   parser:flag("--json", "Print the results as JSON.")
@@ -41,15 +34,13 @@ end
 
 -- {====== The call ======
 
-local function invalid(message) return nil, errors.new("invalid", message) end
-
 local function check_bench_arguments(args)
   local ok, err = options.check_target(args)
   if not ok then return nil, err end
   if args.in_flight < 1 or args.in_flight > MAX_IN_FLIGHT then
-    return invalid(("--in-flight: 1 to %d expected"):format(MAX_IN_FLIGHT))
+    return options.usage_error(("--in-flight: 1 to %d expected"):format(MAX_IN_FLIGHT))
   end
-  if args.calls == 0 then return invalid "--calls: at least 1 expected" end
+  if args.calls == 0 then return options.usage_error "--calls: at least 1 expected" end
   return true
 end
 
@@ -103,9 +94,9 @@ end
 -- Kinds of errors after which no further call makes sense.
 local FINAL = { closed = true, cancelled = true, spawn = true, invalid = true }
 
-local function call_repeatedly(call, measured, may_begin)
+local function call_repeatedly(call, measured, may_begin_call)
   local now = core.now
-  while may_begin() do
+  while may_begin_call() do
     local began = now()
     local ok, problem, kind = call()
     if FINAL[kind] then
@@ -124,14 +115,14 @@ local function measure_calls(call, plan)
   local measured = { times = {}, errors = 0, problems = {} }
   local began, begun = core.now(), 0
   local latest = plan.seconds and began + plan.seconds or math.huge
-  local function may_begin()
+  local function may_begin_call()
     if measured.ended or begun >= (plan.calls or math.huge) or core.now() >= latest then return false end
     begun = begun + 1
     return true
   end
   local workers = {}
   for i = 1, plan.in_flight do
-    workers[i] = function() call_repeatedly(call, measured, may_begin) end
+    workers[i] = function() call_repeatedly(call, measured, may_begin_call) end
   end
   local _, err = tasks.all(workers)
   measured.ended = measured.ended or err
@@ -184,17 +175,17 @@ end
 
 -- {====== Results as text ======
 
-local function milliseconds(seconds) return ("%.3f ms"):format(seconds * 1000) end
+local function milliseconds_text(seconds) return ("%.3f ms"):format(seconds * 1000) end
 
-local function show_times(summary, console)
+local function print_times(summary, console)
   local row = {}
-  for i, name in ipairs { "min", "median", "p90", "p99", "max" } do row[i] = milliseconds(summary[name]) end
+  for i, name in ipairs { "min", "median", "p90", "p99", "max" } do row[i] = milliseconds_text(summary[name]) end
   local right = { true, true, true, true, true }
   local lines = consoles.table_lines({ "MIN", "MEDIAN", "P90", "P99", "MAX" }, { row }, right)
   for _, line in ipairs(lines) do console:print(line) end
 end
 
-local function show_bars(bars, console)
+local function print_bars(bars, console)
   local most, rows = 0, {}
   for _, bar in ipairs(bars) do most = math.max(most, bar.count) end
   for i, bar in ipairs(bars) do
@@ -206,15 +197,15 @@ end
 
 ---@param summary pintle.cli.bench.summary
 ---@param console pintle.cli.console
-local function show_summary(summary, console)
-  console:print(("%s: %d call%s in %.3f s, %.0f per second; %d in flight, %d error%s"):format(summary.what,
-    summary.calls, summary.calls == 1 and "" or "s", summary.seconds, summary.rate, summary.in_flight, summary.errors,
-    summary.errors == 1 and "" or "s"))
+local function print_summary(summary, console)
+  console:print(("%s: %s in %.3f s, %.0f per second; %d in flight, %s"):format(summary.what,
+    consoles.count(summary.calls, "call"), summary.seconds, summary.rate, summary.in_flight,
+    consoles.count(summary.errors, "error")))
   if summary.calls == 0 then return end
   console:print ""
-  show_times(summary, console)
+  print_times(summary, console)
   console:print ""
-  show_bars(summary.histogram, console)
+  print_bars(summary.histogram, console)
   for _, problem in ipairs(summary.problems) do
     console:warn(("%d times: %s"):format(problem.count, problem.message))
   end
@@ -238,7 +229,7 @@ end
 local function report_measured(measured, args, dialect, console)
   local about = { what = args.operation or args.method, dialect = dialect, in_flight = args.in_flight }
   local summary = summarise_calls(measured, about)
-  if args.json then console:json(summary) else show_summary(summary, console) end
+  if args.json then console:print_json(summary) else print_summary(summary, console) end
 end
 
 ---@param args table

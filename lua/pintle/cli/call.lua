@@ -84,12 +84,12 @@ end
 -- {====== The result ======
 
 -- A result of a method is printed as JSON.
-local function show_result(work)
+local function print_result(work)
   local args, console = work.args, work.console
   if args.method then
-    console:json(args.json and work.result or (outcomes.extract_attachments(work.result)))
+    console:print_json(args.json and work.result or (outcomes.extract_attachments(work.result)))
   elseif args.json then
-    console:json(outcomes.outcome_value(work.outcome, work.parts))
+    console:print_json(outcomes.outcome_value(work.outcome, work.parts))
   else
     outcomes.show_outcome(work.outcome, args.operation, console)
   end
@@ -105,10 +105,10 @@ end
 
 local function report_result(ok, err, work, console)
   if not ok then
-    if work.args.json then work.console:json(outcomes.error_value(err)) end
+    if work.args.json then work.console:print_json(outcomes.error_value(err)) end
     return nil, err
   end
-  show_result(work)
+  print_result(work)
   ok, err = save_result(work, console)
   if not ok then return nil, err end
   return (not work.outcome or work.outcome.success) and status.DONE or status.FAILED

@@ -34,7 +34,7 @@ function check.define(parser)
   parser:flag("--json", "Print the results as JSON.")
 end
 
-local function make_selector(patterns)
+local function probe_selector(patterns)
   if #patterns == 0 then return function() return true end end
   return options.any_glob(patterns)
 end
@@ -46,11 +46,11 @@ local function with_order(value, names) return setmetatable(value, core.json.ord
 
 local ROW = { "dialect", "name", "level", "rule" }
 
-local function rows_of(name)
-  local dialect, err = runner.dialect(name)
+local function probe_rows(name)
+  local dialect, err = runner.load_dialect(name)
   if not dialect then return nil, err end
   local rows = {}
-  for i, probe in ipairs(runner.list(dialect)) do
+  for i, probe in ipairs(runner.list_probes(dialect)) do
     rows[i] = { name, probe.name, probe.level, probe.rule }
   end
   return rows
@@ -64,10 +64,10 @@ local function built_in_dialects()
   return names
 end
 
-local function selected_rows(args)
-  local rows, selects = {}, make_selector(args.only)
+local function selected_probe_rows(args)
+  local rows, selects = {}, probe_selector(args.only)
   for _, name in ipairs(args.dialect and { args.dialect } or built_in_dialects()) do
-    local own, err = rows_of(name)
+    local own, err = probe_rows(name)
     if not own then return nil, err end
     for _, row in ipairs(own) do
       if selects(row[2]) then rows[#rows + 1] = row end
@@ -76,17 +76,17 @@ local function selected_rows(args)
   return rows
 end
 
-local function print_row(row, console)
+local function print_probe_row(row, console)
   local value = {}
   for i, member in ipairs(ROW) do value[member] = row[i] end
-  console:json_line(with_order(value, ROW))
+  console:print_json_line(with_order(value, ROW))
 end
 
-local function show_list(args, console)
-  local rows, err = selected_rows(args)
+local function print_probe_list(args, console)
+  local rows, err = selected_probe_rows(args)
   if not rows then return nil, err end
   if args.json then
-    for _, row in ipairs(rows) do print_row(row, console) end
+    for _, row in ipairs(rows) do print_probe_row(row, console) end
     return status.DONE
   end
   for _, line in ipairs(consoles.table_lines({ "DIALECT", "PROBE", "LEVEL", "RULE" }, rows)) do console:print(line) end
@@ -101,7 +101,7 @@ local MAX_BYTES = 2000 -- of a message in JSON
 local MAX_COLUMNS = 200 -- of a message in text
 local MAX_LINES = 12 -- messages, and lines of stderr, in text
 
-local function cut(text, most)
+local function cut_message(text, most)
   if #text <= most then return text end
   return ("%s… (%d bytes)"):format(text:sub(1, most):gsub("[\xC2-\xF4][\x80-\xBF]*$", ""), #text)
 end
@@ -110,21 +110,21 @@ local PIECE = { "from", "kind", "text", "encoding", "problem" }
 local RESULT = { "name", "verdict", "rule", "reason", "exchange", "left_out", "stderr" }
 local REPORT = { "command", "dialect", "passed", "warnings", "failed", "skipped", "probes" }
 
-local function value_of_piece(piece)
-  local text, encoding = cut(piece.text, MAX_BYTES), nil
+local function piece_value(piece)
+  local text, encoding = cut_message(piece.text, MAX_BYTES), nil
   if not utf8.len(text) then text, encoding = bytes.new(piece.text:sub(1, MAX_BYTES))["$bytes"], "base64" end
   local value = { from = piece.from, kind = piece.kind, text = text, encoding = encoding, problem = piece.problem }
   return with_order(value, PIECE)
 end
 
-local function printable(text) return utf8.len(text) and text or (text:gsub("[\x80-\xFF]", "?")) end
+local function printable_message(text) return utf8.len(text) and text or (text:gsub("[\x80-\xFF]", "?")) end
 
-local function value_of_result(result)
+local function result_value(result)
   local exchange, stderr
   if result.exchange then
     exchange, stderr = core.json.array(), core.json.array()
-    for i, piece in ipairs(result.exchange) do exchange[i] = value_of_piece(piece) end
-    for i, line in ipairs(result.stderr) do stderr[i] = printable(line) end
+    for i, piece in ipairs(result.exchange) do exchange[i] = piece_value(piece) end
+    for i, line in ipairs(result.stderr) do stderr[i] = printable_message(line) end
   end
   return with_order({
     name = result.name, verdict = result.verdict, rule = result.rule, reason = result.reason,
@@ -141,42 +141,42 @@ local SIGNS = { message = "", bytes = "bytes ", noise = "? " }
 
 local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
-local function harmless(text) return errors.harmless((text:gsub("[\n\r\t]", ESCAPES))) end
+local function harmless_message(text) return errors.harmless((text:gsub("[\n\r\t]", ESCAPES))) end
 
-local function line_of(piece)
+local function piece_line(piece)
   if piece.kind == "closed" then return "→ (end of input)" end
   if piece.kind == "killed" then return "→ (killed)" end
   if piece.kind == "exit" then return "← (ended with " .. piece.text .. ")" end
   local problem = piece.problem and ("  (%s)"):format(piece.problem) or ""
   return ("%s %s%s%s"):format(piece.from == "host" and "→" or "←", SIGNS[piece.kind],
-    harmless(printable(cut(piece.text, MAX_COLUMNS))), harmless(problem))
+    harmless_message(printable_message(cut_message(piece.text, MAX_COLUMNS))), harmless_message(problem))
 end
 
 -- The last elements of a list, and the number of those before.
-local function last_of(list)
+local function last_items(list)
   local first = math.max(#list - MAX_LINES + 1, 1)
   return table.move(list, first, #list, 1, {}), first - 1
 end
 
-local function show_exchange(self, result)
-  local pieces, before = last_of(result.exchange or {})
+local function print_exchange(self, result)
+  local pieces, before = last_items(result.exchange or {})
   if before > 0 then self.console:print(("      (%d before)"):format(before)) end
-  for _, piece in ipairs(pieces) do self.console:print("      " .. line_of(piece)) end
+  for _, piece in ipairs(pieces) do self.console:print("      " .. piece_line(piece)) end
   if result.left_out then self.console:print(("      (%d more)"):format(result.left_out)) end
-  for _, line in ipairs((last_of(result.stderr or {}))) do
-    self.console:print("      | " .. harmless(cut(printable(line), MAX_COLUMNS)))
+  for _, line in ipairs((last_items(result.stderr or {}))) do
+    self.console:print("      | " .. harmless_message(cut_message(printable_message(line), MAX_COLUMNS)))
   end
 end
 
-local function show_result(self, result)
+local function print_result(self, result)
   local console, verdict = self.console, result.verdict
   local name = result.name .. (" "):rep(self.width - #result.name)
-  local what = verdict == "skip" and harmless(result.reason) or result.rule
+  local what = verdict == "skip" and harmless_message(result.reason) or result.rule
   console:print(("%s  %s  %s"):format(console:paint(STYLES[verdict], verdict), name, what))
   if verdict == "skip" then return end
-  if result.reason then console:print("      " .. harmless(result.reason)) end
+  if result.reason then console:print("      " .. harmless_message(result.reason)) end
   if verdict == "pass" then return end
-  show_exchange(self, result)
+  print_exchange(self, result)
 end
 
 -- }======
@@ -190,22 +190,21 @@ local methods = {}
 local metatable = { __name = "pintle.cli.check.report", __index = methods }
 
 ---@param result pintle.cli.check.result
-function methods:add(result)
+function methods:add_result(result)
   self.results[#self.results + 1] = result
   self.count[result.verdict] = self.count[result.verdict] + 1
-  if not self.is_json then show_result(self, result) end
+  if not self.is_json then print_result(self, result) end
 end
 
 local function describe_count(count)
-  local function plural(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
-  return ("%d passed, %d failed, %s, %d skipped"):format(count.pass, count.fail, plural(count.warn, "warning"),
+  return ("%d passed, %d failed, %s, %d skipped"):format(count.pass, count.fail, consoles.count(count.warn, "warning"),
     count.skip)
 end
 
 ---@param command string[]
 ---@param dialect string
 ---@param has_handshake boolean
-function methods:finish(command, dialect, has_handshake)
+function methods:print_summary(command, dialect, has_handshake)
   local count = self.count
   if not self.is_json then
     local remark = has_handshake and "" or "; the handshake failed, so no other probe was run"
@@ -213,8 +212,8 @@ function methods:finish(command, dialect, has_handshake)
     return
   end
   local probes = core.json.array()
-  for i, result in ipairs(self.results) do probes[i] = value_of_result(result) end
-  self.console:json(with_order({
+  for i, result in ipairs(self.results) do probes[i] = result_value(result) end
+  self.console:print_json(with_order({
     command = core.json.array(command), dialect = dialect, passed = count.pass, warnings = count.warn,
     failed = count.fail, skipped = count.skip, probes = probes,
   }, REPORT))
@@ -224,7 +223,7 @@ end
 ---@param is_json boolean
 ---@param width integer columns of the longest name of a probe
 ---@return pintle.cli.check.report
-local function new_report(console, is_json, width)
+local function new_check_report(console, is_json, width)
   return setmetatable({
     console = console, is_json = is_json, width = width, results = {},
     count = { pass = 0, fail = 0, warn = 0, skip = 0 },
@@ -235,18 +234,16 @@ end
 
 -- {====== Probing ======
 
-local function invalid(message) return nil, errors.new("invalid", message) end
-
-local function check_args(args)
-  if not args.command or #args.command == 0 then return invalid "missing argument 'command'" end
+local function check_what_to_check(args)
+  if not args.command or #args.command == 0 then return options.usage_error "missing argument 'command'" end
   local ok, message = options.check_arguments(args.args)
-  if not ok then return invalid(message) end
-  if args.args and not args.run then return invalid "--args needs --run OPERATION" end
+  if not ok then return options.usage_error(message) end
+  if args.args and not args.run then return options.usage_error "--args needs --run OPERATION" end
   return true
 end
 
 -- An operation that may be run has to exist. If none does, the probes say why.
-local function check_operation(manifest, operation)
+local function check_operation_exists(manifest, operation)
   if #manifest.names == 0 then return true end
   local _, err = manifest:check(operation, {})
   if not err or err.code ~= jsonrpc.METHOD_NOT_FOUND then return true end
@@ -256,7 +253,7 @@ end
 
 -- Starts the plugin, to recognise its dialect and to find the operation. If it does not start in the given dialect, the
 -- probes say why.
-local function start_once(args, console)
+local function recognise_and_check_operation(args, console)
   local started, err = recognition.start_plugin({
     command = args.command, dialect = args.dialect, config = args.config, start_timeout = args.start_timeout,
     log = "silent",
@@ -264,14 +261,14 @@ local function start_once(args, console)
   if not started then return args.dialect, err end
   started.plugin:stop()
   local ok, problem = true, nil
-  if args.run then ok, problem = check_operation(started.plugin.manifest, args.run) end
+  if args.run then ok, problem = check_operation_exists(started.plugin.manifest, args.run) end
   if not ok then return nil, problem end
   return started.dialect
 end
 
-local function width_of(dialect, selects)
+local function probe_name_columns(dialect, selects)
   local width = 0
-  for _, probe in ipairs(runner.list(dialect)) do
+  for _, probe in ipairs(runner.list_probes(dialect)) do
     if selects(probe.name) then width = math.max(width, #probe.name) end
   end
   return width
@@ -279,15 +276,17 @@ end
 
 local function probe_all(args, console)
   local name, err = args.dialect, nil
-  if not name or args.run and dialects.get(name) then name, err = start_once(args, console) end
+  if not name or args.run and dialects.get(name) then name, err = recognise_and_check_operation(args, console) end
   if not name then return nil, err end
   local dialect
-  dialect, err = runner.dialect(name)
+  dialect, err = runner.load_dialect(name)
   if not dialect then return nil, err end
-  if args.root and not dialect.has_root then return invalid(("--root: %s has no workspace"):format(name)) end
-  local selects = make_selector(args.only)
-  local report = new_report(console, args.json, width_of(dialect, selects))
-  if report.width == 0 then return invalid(("--only %s: no probe of %s matches"):format(args.only[1], name)) end
+  if args.root and not dialect.has_root then return options.usage_error("--root: %s has no workspace", name) end
+  local selects = probe_selector(args.only)
+  local report = new_check_report(console, args.json, probe_name_columns(dialect, selects))
+  if report.width == 0 then
+    return options.usage_error("--only %s: no probe of %s matches", args.only[1], name)
+  end
   if not args.json then console:print(("Speaks %s%s."):format(name, args.dialect and "" or " (recognised)")) end
   console:flush()
   local has_handshake = runner.run({
@@ -295,10 +294,10 @@ local function probe_all(args, console)
     root = args.root,
     run = args.run and { name = args.run, args = args.args or {} }, dialect = dialect, selects = selects,
   }, function(result)
-    report:add(result)
+    report:add_result(result)
     console:flush() -- probes take a while, so each result is shown at once
   end)
-  report:finish(args.command, name, has_handshake)
+  report:print_summary(args.command, name, has_handshake)
   return report.count
 end
 
@@ -306,8 +305,8 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function check.run(args, console)
-  if args.list then return show_list(args, console) end
-  local ok, wrong = check_args(args)
+  if args.list then return print_probe_list(args, console) end
+  local ok, wrong = check_what_to_check(args)
   if not ok then return nil, wrong end
   local signal, count, err = status.run_interruptible(function()
     local done, result, problem = pcall(probe_all, args, console)

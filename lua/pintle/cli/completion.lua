@@ -131,7 +131,7 @@ local function bash_value(value)
   return value.kind
 end
 
-local function valued_lines(outline)
+local function bash_option_value_lines(outline)
   local lines = {}
   for _, command in ipairs(outline.commands) do
     for _, option in ipairs(command.options) do
@@ -145,48 +145,48 @@ local function valued_lines(outline)
   return lines
 end
 
-local function option_line(name, options)
+local function bash_option_line(name, options)
   local names = {}
   for _, option in ipairs(options) do names[#names + 1] = table.concat(option.names, " ") end
   return ("      '%s') _pintle_offer '=%s' \"$current\" ;;"):format(name, table.concat(names, " "))
 end
 
-local function option_lines(outline)
-  local lines = { option_line("", outline.options) }
-  for _, command in ipairs(outline.commands) do lines[#lines + 1] = option_line(command.name, command.options) end
+local function bash_option_lines(outline)
+  local lines = { bash_option_line("", outline.options) }
+  for _, command in ipairs(outline.commands) do lines[#lines + 1] = bash_option_line(command.name, command.options) end
   return lines
 end
 
-local function place_line(pattern, value)
+local function bash_place_line(pattern, value)
   return ("      %s) _pintle_offer '%s' \"$current\" ;;"):format(pattern, bash_value(value))
 end
 
-local function place_lines(outline)
+local function bash_place_lines(outline)
   local names = {}
   for i, command in ipairs(outline.commands) do names[i] = command.name end
-  local lines = { place_line(":*", { kind = "words", words = names }) }
+  local lines = { bash_place_line(":*", { kind = "words", words = names }) }
   for _, command in ipairs(outline.commands) do
     for i, argument in ipairs(command.arguments) do
       if command.takes_command and i > 1 then break end
-      lines[#lines + 1] = place_line(command.name .. ":" .. i - 1, argument.value)
+      lines[#lines + 1] = bash_place_line(command.name .. ":" .. i - 1, argument.value)
     end
     local last = command.arguments[#command.arguments]
     if command.takes_command or last and last.is_many then
-      lines[#lines + 1] = place_line(command.name .. ":*", { kind = "file" })
+      lines[#lines + 1] = bash_place_line(command.name .. ":*", { kind = "file" })
     end
   end
   return lines
 end
 
 -- The names of the subcommands with this flag, as one line.
-local function names_with(outline, flag)
+local function commands_with_flag(outline, flag)
   local names = {}
   for _, command in ipairs(outline.commands) do names[#names + 1] = command[flag] and command.name or nil end
   return { table.concat(names, " ") }
 end
 
 -- The options whose value is skipped when the plugin is started for its operations.
-local function skipped_lines(outline)
+local function bash_skipped_option_lines(outline)
   local cases, is_known = {}, { ["-d"] = true, ["--dialect"] = true, ["--config"] = true }
   for _, command in ipairs(outline.commands) do
     for _, option in ipairs(command.takes_operation and command.options or {}) do
@@ -203,9 +203,10 @@ end
 ---@return string
 function SHELLS.bash(outline)
   local parts = {
-    valued = valued_lines(outline), options = option_lines(outline), places = place_lines(outline),
-    programs = names_with(outline, "takes_command"), operations = names_with(outline, "takes_operation"),
-    dashed = names_with(outline, "takes_dashes"), skipped = skipped_lines(outline),
+    valued = bash_option_value_lines(outline), skipped = bash_skipped_option_lines(outline),
+    options = bash_option_lines(outline), places = bash_place_lines(outline),
+    programs = commands_with_flag(outline, "takes_command"), dashed = commands_with_flag(outline, "takes_dashes"),
+    operations = commands_with_flag(outline, "takes_operation"),
   }
   return (BASH:gsub("@(%l+)@", function(name) return parts[name] and table.concat(parts[name], "\n") end))
 end

@@ -21,6 +21,11 @@ local metatable = { __name = "pintle.cli.console", __index = methods }
 
 local console = {}
 
+---@param number integer
+---@param noun string
+---@return string text such as "1 message", "2 messages"
+function console.count(number, noun) return ("%d %s%s"):format(number, noun, number == 1 and "" or "s") end
+
 ---Makes text safe to print on a terminal: replaces its control characters, except line ends and tabs.
 ---@param text string
 ---@return string
@@ -34,20 +39,20 @@ function console.harmless_line(text) return errors.harmless(text, "\t") end
 -- A reader that closes the pipe early is not a failure.
 local EPIPE = 32
 
-local function note_failure(self, ok, message, errno)
+local function note_write_failure(self, ok, message, errno)
   if not ok and errno ~= EPIPE then self.failure = self.failure or message end
 end
 
 ---@param ... string
-function methods:write(...) note_failure(self, self.out:write(...)) end
+function methods:write(...) note_write_failure(self, self.out:write(...)) end
 
 ---@param ... string
-function methods:print(...) note_failure(self, self.out:write(..., "\n")) end
+function methods:print(...) note_write_failure(self, self.out:write(..., "\n")) end
 
 ---Writes all buffered output.
 ---@return string? message the first error of writing to stdout, if there was one
 function methods:flush()
-  note_failure(self, self.out:flush())
+  note_write_failure(self, self.out:flush())
   return self.failure
 end
 
@@ -73,13 +78,13 @@ function methods:print_stderr(line) self.err:write(core.isatty(2) and console.ha
 
 ---Prints a value as indented JSON.
 ---@param value any
-function methods:json(value)
+function methods:print_json(value)
   self:print_foreign(require("pintle.plugin.command").indent(core.json.encode(value)))
 end
 
 ---Prints a value as JSON on one line.
 ---@param value any
-function methods:json_line(value) self:print_foreign(core.json.encode(value)) end
+function methods:print_json_line(value) self:print_foreign(core.json.encode(value)) end
 
 ---@param style string
 ---@param text string
@@ -95,9 +100,9 @@ function methods:print_lines(lines)
 end
 
 ---@return integer? columns width of the terminal; nil if stdout is not a terminal
-function methods:columns() return self.is_terminal and core.columns(1) or nil end
+function methods:terminal_columns() return self.is_terminal and core.columns(1) or nil end
 
-local function with_fallback(name, places)
+local function append_to_lua_path(name, places)
   return (os.getenv(name .. "_5_4") or os.getenv(name) or ";;") .. ";" .. places
 end
 
@@ -107,8 +112,8 @@ function methods:plugin_environment()
   local root = self.checkout
   if not root then return nil end
   return {
-    LUA_PATH_5_4 = with_fallback("LUA_PATH", ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root)),
-    LUA_CPATH_5_4 = with_fallback("LUA_CPATH", root .. "/build/?.so"),
+    LUA_PATH_5_4 = append_to_lua_path("LUA_PATH", ("%s/lua/?.lua;%s/lua/?/init.lua"):format(root, root)),
+    LUA_CPATH_5_4 = append_to_lua_path("LUA_CPATH", root .. "/build/?.so"),
   }
 end
 

@@ -24,15 +24,15 @@ local MODULES = {
   { "luv", needed = false, meaning = "the example with another event loop", "lua-luv", "luv" },
 }
 
-local function first_line(text) return (tostring(text):match "[^\n]*") end
+local function first_line_of_error(text) return (tostring(text):match "[^\n]*") end
 
 -- {====== Checks ======
 
-local function place_of(name)
+local function module_place(name)
   return package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
 end
 
-local function version_of(module)
+local function module_version(module)
   if type(module) ~= "table" then return nil end
   local version = module._VERSION or module.version
   if type(version) == "function" then
@@ -42,63 +42,63 @@ local function version_of(module)
   return type(version) == "string" and version:match "%d[%w.-]*" or nil
 end
 
-local function check_module(name)
-  local place = place_of(name)
+local function module_finding(name)
+  local place = module_place(name)
   if not place then return { what = name, state = "missing" } end
   local ok, module = pcall(require, name)
-  if not ok then return { what = name, state = "broken", detail = first_line(module) } end
-  return { what = name, state = "ok", version = version_of(module), detail = place }
+  if not ok then return { what = name, state = "broken", detail = first_line_of_error(module) } end
+  return { what = name, state = "ok", version = module_version(module), detail = place }
 end
 
-local function check_lua()
+local function lua_finding()
   return { what = "lua", state = "ok", needed = true, version = _VERSION:match "[%d.]+", detail = arg and arg[-1],
     meaning = "the interpreter" }
 end
 
-local function check_core()
-  local finding = check_module "pintle.core"
+local function core_finding()
+  local finding = module_finding "pintle.core"
   finding.needed, finding.meaning = true, "the C core: frames, JSON, processes"
   finding.version = require "pintle.version"
   if finding.state ~= "ok" then finding.advice = "run `make` in a checkout, or luarocks make" end
   return finding
 end
 
-local function check_others(list)
+local function add_module_findings(list)
   for _, module in ipairs(MODULES) do
-    local finding = check_module(module[1])
+    local finding = module_finding(module[1])
     finding.needed, finding.meaning = module.needed, module.meaning
     if finding.state ~= "ok" then finding.advice = INSTALL:format(module[2], module[3]) end
     list[#list + 1] = finding
   end
 end
 
-local function check_dialect(dialects, name)
+local function dialect_finding(dialects, name)
   local ok, dialect, message = pcall(dialects.get, name)
   local is_usable = ok and dialect ~= nil
   return {
     what = "dialect " .. name, needed = true, state = is_usable and "ok" or "broken",
-    detail = is_usable and dialect.framing .. " framing" or first_line(ok and message or dialect),
+    detail = is_usable and dialect.framing .. " framing" or first_line_of_error(ok and message or dialect),
     meaning = "a protocol of plugins and hosts", advice = not is_usable and "reinstall pintle" or nil,
   }
 end
 
-local function check_dialects(list)
+local function add_dialect_findings(list)
   local dialects = require "pintle.dialect"
-  for _, name in ipairs(dialects.names()) do list[#list + 1] = check_dialect(dialects, name) end
+  for _, name in ipairs(dialects.names()) do list[#list + 1] = dialect_finding(dialects, name) end
 end
 
 -- What sandboxes are made of. Each part is tried, since a system may have it and forbid its use.
-local function check_namespaces(core)
+local function try_namespaces(core)
   local process <close>, message = core.spawn { command = { "true" }, stdin = "null", stdout = "null", stderr = "null",
     sandbox = { namespaces = "network" } }
   return process ~= nil, message
 end
 
-local function check_processes(core)
+local function try_process_limit(core)
   local _, _, is_root = core.sandbox()
-  if not is_root then return check_namespaces(core) end
+  if not is_root then return try_namespaces(core) end
   local ok, groups = pcall(require, "pintle.process.control_group")
-  if not ok then return false, first_line(groups) end
+  if not ok then return false, first_line_of_error(groups) end
   local group, message = groups.create(1)
   if group then group:close() end
   return group ~= nil, message
@@ -106,31 +106,31 @@ end
 
 local NEEDED_LANDLOCK = 6 -- for all that a sandbox restricts
 
-local function check_sandbox(list)
+local function add_sandbox_findings(list)
   local ok, core = pcall(require, "pintle.core")
   if not ok then return end
   local version, has_filter = core.sandbox()
-  local function add(what, is_there, meaning, more)
+  local function add_sandbox_part(what, is_there, meaning, more)
     local finding = { what = "sandbox: " .. what, needed = false, state = is_there and "ok" or "missing",
       meaning = meaning }
     for name, value in pairs(more or {}) do finding[name] = value end
     list[#list + 1] = finding
   end
-  add("Landlock", version >= NEEDED_LANDLOCK, "files, TCP ports, signals, abstract sockets",
+  add_sandbox_part("Landlock", version >= NEEDED_LANDLOCK, "files, TCP ports, signals, abstract sockets",
     { version = tostring(version), detail = ("version %d is needed for all of it"):format(NEEDED_LANDLOCK) })
-  add("seccomp", has_filter, "system calls, and sockets of every kind")
-  local has_namespaces, why = check_namespaces(core)
-  add("namespaces", has_namespaces, "the field `namespaces`", { detail = why })
-  local has_processes, reason = check_processes(core)
-  add("processes", has_processes, "the field `processes`", { detail = reason })
+  add_sandbox_part("seccomp", has_filter, "system calls, and sockets of every kind")
+  local has_namespaces, why = try_namespaces(core)
+  add_sandbox_part("namespaces", has_namespaces, "the field `namespaces`", { detail = why })
+  local has_processes, reason = try_process_limit(core)
+  add_sandbox_part("processes", has_processes, "the field `processes`", { detail = reason })
 end
 
 ---@return pintle.cli.finding[]
 local function collect_findings()
-  local list = { check_lua(), check_core() }
-  check_others(list)
-  check_dialects(list)
-  check_sandbox(list)
+  local list = { lua_finding(), core_finding() }
+  add_module_findings(list)
+  add_dialect_findings(list)
+  add_sandbox_findings(list)
   return list
 end
 
@@ -140,7 +140,7 @@ end
 
 local COLOURS = { ok = "green", missing = "yellow", broken = "red" }
 
-local function show_findings(findings, console)
+local function print_findings(findings, console)
   local rows = {}
   for i, finding in ipairs(findings) do
     local state = finding.state == "missing" and not finding.needed and "missing, optional" or finding.state
@@ -163,7 +163,7 @@ local function print_advice(findings, console)
   end
 end
 
-local function is_complete(findings)
+local function has_all_needed(findings)
   for _, finding in ipairs(findings) do
     if finding.needed and finding.state ~= "ok" then return false end
   end
@@ -173,12 +173,12 @@ end
 local NAMES = { "what", "state", "needed", "version", "detail", "meaning", "advice" }
 
 -- Without the core, cjson encodes the report, if it is there.
-local function show_json(findings, is_fine, console)
+local function print_findings_as_json(findings, is_fine, console)
   local ok, core = pcall(require, "pintle.core")
   if not ok then return console:print(require "cjson".encode { ok = is_fine, findings = findings }) end
   local order = core.json.order(NAMES)
   for _, finding in ipairs(findings) do setmetatable(finding, order) end
-  console:json(setmetatable({ ok = is_fine, findings = findings }, core.json.order { "ok", "findings" }))
+  console:print_json(setmetatable({ ok = is_fine, findings = findings }, core.json.order { "ok", "findings" }))
 end
 
 -- }======
@@ -192,11 +192,11 @@ return {
   end,
   run = function(args, console)
     local findings = collect_findings()
-    local is_fine = is_complete(findings)
+    local is_fine = has_all_needed(findings)
     if args.json then
-      show_json(findings, is_fine, console)
+      print_findings_as_json(findings, is_fine, console)
     else
-      show_findings(findings, console)
+      print_findings(findings, console)
       print_advice(findings, console)
     end
     return is_fine and status.DONE or status.FAILED

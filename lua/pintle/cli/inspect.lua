@@ -58,17 +58,8 @@ end
 
 -- }======
 
-local function show_page(started, offered, console)
-  local plugin, sheet = started.plugin, pages.new(console)
-  sheet:head(plugin.manifest, plugin.raw_manifest, started.dialect, started.is_recognised)
-  sheet:instructions(plugin.raw_manifest)
-  sheet:operations(plugin.manifest)
-  sheet:catalogue(offered)
-  sheet:print()
-end
-
 -- One line for each operation: its name and its parameters. Names with spaces or control characters are left out.
-local function print_names(manifest, console)
+local function print_operation_names(manifest, console)
   for _, name in ipairs(manifest.names) do
     local words = { name }
     local params = manifest.operations[name].params
@@ -80,14 +71,14 @@ local function print_names(manifest, console)
   end
 end
 
-local function show_plugin(args, started, offered, console)
+local function print_plugin(args, started, offered, console)
   local plugin = started.plugin
   if args.names then
-    print_names(plugin.manifest, console)
+    print_operation_names(plugin.manifest, console)
   elseif args.json then
-    console:json(manifest_value(plugin.manifest, plugin.raw_manifest, started.dialect, offered))
+    console:print_json(manifest_value(plugin.manifest, plugin.raw_manifest, started.dialect, offered))
   else
-    show_page(started, offered, console)
+    pages.print_plugin(console, plugin, started.dialect, started.is_recognised, offered)
   end
 end
 
@@ -104,7 +95,7 @@ end
 ---@return integer?, pintle.error?
 function inspect.run(args, console)
   local signal, started, offered, err = status.run_interruptible(function() return start_and_read(args, console) end)
-  if started and not signal then show_plugin(args, started, offered, console) end
+  if started and not signal then print_plugin(args, started, offered, console) end
   if started then started.plugin:stop() end
   if signal then return status.of_signal(signal) end
   if not started then return nil, err end

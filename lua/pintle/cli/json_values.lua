@@ -140,13 +140,13 @@ local function merged_names(one, other)
   return names
 end
 
-local function is_empty(value) return next(value) == nil end
+local function is_empty_container(value) return next(value) == nil end
 
 -- An empty array differs from an empty object; otherwise an array marked as such equals a plain one.
 local function are_comparable(one, other)
   local kind = json.kind(one)
   return kind == json.kind(other) and (kind == "array" or kind == "object")
-    and is_empty(one) == is_empty(other)
+    and is_empty_container(one) == is_empty_container(other)
 end
 
 local function member_of(value, name)
@@ -166,7 +166,7 @@ function compare_values(one, other, path, ignores, found)
   if one == other or ignores(path) then return end
   if one ~= MISSING and other ~= MISSING and type(one) == "table" and type(other) == "table" then
     if are_comparable(one, other) then return compare_members(one, other, path, ignores, found) end
-    if is_empty(one) and is_empty(other) and json.kind(one) == json.kind(other) then return end
+    if is_empty_container(one) and is_empty_container(other) and json.kind(one) == json.kind(other) then return end
   end
   found[#found + 1] = { path = path, recorded = encode_present(one), now = encode_present(other) }
 end

@@ -19,7 +19,7 @@ local metatable = { __name = "pintle.cli.latency", __index = methods }
 
 ---@param item pintle.cli.item an answer; anything else is ignored
 ---@param from string the side that answered
-function methods:add(item, from)
+function methods:add_answer(item, from)
   if not item.latency then return end
   local name = from .. " " .. item.method
   local entry = self.entries[name]
@@ -89,7 +89,7 @@ local function summarise_method(entry)
 end
 
 ---@return pintle.cli.latencies[] sorted by method
-function methods:summaries()
+function methods:method_summaries()
   local list = {}
   for _, entry in pairs(self.entries) do list[#list + 1] = summarise_method(entry) end
   table.sort(list, function(a, b)
@@ -114,7 +114,7 @@ local LATENCY = json.order { "method", "asked", "count", "errors", "min", "media
 
 ---@param summaries pintle.cli.latencies[]
 ---@return table
-function latency.values(summaries)
+function latency.summaries_value(summaries)
   local list = json.array()
   for i, summary in ipairs(summaries) do list[i] = setmetatable(summary, LATENCY) end
   return list
@@ -125,7 +125,7 @@ local NUMBERS = { [3] = true, [4] = true, [5] = true, [6] = true, [7] = true, [8
 
 ---@param summaries pintle.cli.latencies[]
 ---@return string[]
-function latency.lines(summaries)
+function latency.summary_lines(summaries)
   local rows = {}
   for i, summary in ipairs(summaries) do
     local method = consoles.harmless_line(summary.method)

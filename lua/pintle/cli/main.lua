@@ -37,7 +37,7 @@ main.GROUPS = {
 -- Subcommands of this file; each of the others has a file of its own.
 local HERE = {} ---@type table<string, pintle.cli.command>
 
-local function load_command(name) return HERE[name] or require("pintle.cli." .. name) end
+local function load_subcommand(name) return HERE[name] or require("pintle.cli." .. name) end
 
 local function raise_usage_error(parser, message)
   local command = parser._parent and " " .. parser._name or ""
@@ -69,20 +69,20 @@ local function name_options(parser)
   end
 end
 
-local function command_names()
+local function subcommand_names()
   local names = {}
   for _, group in ipairs(main.GROUPS) do table.move(group, 2, #group, #names + 1, names) end
   return names
 end
 
-local function is_command(word)
-  for _, name in ipairs(command_names()) do
+local function is_subcommand(word)
+  for _, name in ipairs(subcommand_names()) do
     if name == word then return true end
   end
   return false
 end
 
-local function add_command(parser, command)
+local function add_subcommand(parser, command)
   local sub = parser:command(command.name, command.summary)
   command.define(sub)
   describe_defaults(sub)
@@ -101,9 +101,9 @@ function main.parser(only)
   parser:flag("--version", "Print the version and exit.") -- both are replaced by the subcommand (`subcommand_words`)
   parser.error = raise_usage_error
   local commands, parsers = {}, {}
-  for _, name in ipairs(only and { only } or command_names()) do
-    commands[name] = load_command(name)
-    parsers[name] = add_command(parser, commands[name])
+  for _, name in ipairs(only and { only } or subcommand_names()) do
+    commands[name] = load_subcommand(name)
+    parsers[name] = add_subcommand(parser, commands[name])
     parsers[name].error = raise_usage_error
   end
   return parser, commands, parsers
@@ -117,7 +117,7 @@ end
 local PLACEHOLDER = "CMD"
 
 -- Number of arguments of each option, by its names.
-local function count_arguments(parser)
+local function option_argument_counts(parser)
   local by_name = {}
   for _, option in ipairs(parser._options) do
     for _, alias in ipairs(option._aliases) do by_name[alias] = option._maxargs end
@@ -125,23 +125,25 @@ local function count_arguments(parser)
   return by_name
 end
 
-local function is_option(word) return word:sub(1, 1) == "-" and #word > 1 end
+local function is_option_word(word) return word:sub(1, 1) == "-" and #word > 1 end
 
 -- In a cluster of short options only the last can have an argument.
-local function count_arguments_of(by_name, word)
+local function count_arguments_of_word(by_name, word)
   if word:sub(1, 2) == "--" then return by_name[word] or 0 end
   return by_name["-" .. word:sub(-1)] or 0
 end
 
 -- Position of the first word that is neither an option nor the argument of one.
-local function skip_options(parser, list, first)
-  local by_name = count_arguments(parser)
+local function skip_option_words(parser, list, first)
+  local by_name = option_argument_counts(parser)
   local at = first
-  while list[at] and is_option(list[at]) and list[at] ~= "--" do at = at + 1 + count_arguments_of(by_name, list[at]) end
+  while list[at] and is_option_word(list[at]) and list[at] ~= "--" do
+    at = at + 1 + count_arguments_of_word(by_name, list[at])
+  end
   return math.min(at, #list + 1)
 end
 
-local function last_dashes(list, first)
+local function last_double_dash(list, first)
   for i = #list, first, -1 do
     if list[i] == "--" then return i end
   end
@@ -154,11 +156,11 @@ end
 ---@param list string[]
 ---@param has_more boolean whether arguments of the subcommand follow, after `--`
 ---@return string[] own with a placeholder for the command, string[] command
-local function split_words(parser, list, has_more)
-  local stop = skip_options(parser, list, 2)
+local function split_off_plugin_command(parser, list, has_more)
+  local stop = skip_option_words(parser, list, 2)
   local own = table.move(list, 1, stop - 1, 1, {})
   local first = list[stop] == "--" and stop + 1 or stop
-  local last = has_more and last_dashes(list, first) - 1 or #list
+  local last = has_more and last_double_dash(list, first) - 1 or #list
   local command = table.move(list, first, last, 1, {})
   if #command > 0 then own[#own + 1] = PLACEHOLDER end
   table.move(list, last + 2, #list, #own + 1, own)
@@ -166,7 +168,7 @@ local function split_words(parser, list, has_more)
 end
 
 -- The items of a JSON list, such as the `command` of a configuration file.
-local function decode_list(word)
+local function decode_word_list(word)
   if word:sub(1, 1) ~= "[" then return nil end
   local list = core.json.decode(word)
   if type(list) ~= "table" or not list[1] then return nil end
@@ -192,7 +194,7 @@ local function fault_of_command(command, name)
   if not program:find "%S" then
     return "the name of the program is empty; is it a variable of the shell that is not set?"
   end
-  local list = decode_list(program)
+  local list = decode_word_list(program)
   if list then
     return ("the program is given as a list; write its items as words: pintle %s %s"):format(name,
       options.shell_line(options.append_words(list, command, 2)))
@@ -209,7 +211,7 @@ end
 
 -- The words before `--`, which are parsed, and the command after it.
 local function read_after_dashes(list, parser, sub)
-  local stop = skip_options(sub, list, 2)
+  local stop = skip_option_words(sub, list, 2)
   if list[stop] ~= "--" then return parser:parse(list) end
   local args = parser:parse(table.move(list, 1, stop - 1, 1, {}))
   args.command = table.move(list, stop + 1, #list, 1, {})
@@ -225,7 +227,7 @@ local function subcommand_words(list) return list[1] == nil and { "help" } or no
 local function parse_subcommand(list, parser, command, sub)
   if not command or not command.takes_command then return parser:parse(list) end
   if command.takes_command == "after_dashes" then return read_after_dashes(list, parser, sub) end
-  local own, plugin_command = split_words(sub, list, command.takes_command == "first")
+  local own, plugin_command = split_off_plugin_command(sub, list, command.takes_command == "first")
   local args = parser:parse(own)
   args.command = plugin_command
   return args
@@ -234,7 +236,7 @@ end
 local function parse_command_line(given)
   local list = subcommand_words(given)
   local name = list[1]
-  local parser, commands, parsers = main.parser(is_command(name) and name or nil)
+  local parser, commands, parsers = main.parser(is_subcommand(name) and name or nil)
   local args = parse_subcommand(list, parser, commands[name], parsers[name])
   local fault = args.command and fault_of_command(args.command, args.name)
   if fault then raise_usage_error(parsers[args.name], fault) end
@@ -244,8 +246,8 @@ end
 -- A plugin that did not start may have got options that were meant for pintle.
 local NOT_STARTED = { closed = true, protocol = true, timeout = true }
 
-local function note_options(command, parser, err, console)
-  local by_name = NOT_STARTED[err.kind] and count_arguments(parser) or {}
+local function warn_of_misplaced_options(command, parser, err, console)
+  local by_name = NOT_STARTED[err.kind] and option_argument_counts(parser) or {}
   for i = 2, #command do
     local name = command[i]:match "^%-%-[%w-]+"
     if name and by_name[name] then
@@ -254,17 +256,17 @@ local function note_options(command, parser, err, console)
   end
 end
 
-local function run_command(list, console)
+local function run_subcommand(list, console)
   local command, args, parser = parse_command_line(list)
   local code, err = command.run(args, console)
   if code then return code end
-  note_options(args.command or {}, parser, err, console)
+  warn_of_misplaced_options(args.command or {}, parser, err, console)
   error(err, 0)
 end
 
 -- The doctor also has to work when argparse is the missing module.
 local function run_without_parser(list, console)
-  if list[1] == "doctor" then return load_command "doctor".run({ json = list[2] == "--json" }, console) end
+  if list[1] == "doctor" then return load_subcommand "doctor".run({ json = list[2] == "--json" }, console) end
   console:warn "the module argparse is missing; run `pintle doctor` for details"
   return status.BROKEN
 end
@@ -276,7 +278,7 @@ local function report_error(err, console)
   if is_interrupt(err) then return status.of_signal "INT" end
   if errors.is(err) then
     console:warn(err.is_text and err.message or tostring(err))
-    return status.of(err)
+    return status.of_error(err)
   end
   console:warn("internal error: " .. tostring(err))
   console:warn "run `pintle doctor` to see whether something is missing"
@@ -303,7 +305,7 @@ function main.run(given, checkout)
   local console = consoles.new(checkout)
   local list = table.move(given, 1, #given, 1, {})
   if not pcall(require, "argparse") then return run_without_parser(list, console) end
-  local ok, code = xpcall(run_command, with_traceback, list, console)
+  local ok, code = xpcall(run_subcommand, with_traceback, list, console)
   if ok then return flush_output(code, console) end
   return report_error(code, console)
 end
@@ -364,12 +366,12 @@ function HERE.help.run(args, console)
     print_overview(console)
     return status.DONE
   end
-  if is_command(topic) then
+  if is_subcommand(topic) then
     local _, _, parsers = main.parser(topic)
     console:print((parsers[topic]:get_help():gsub("\n$", "")))
     return status.DONE
   end
-  local names = command_names()
+  local names = subcommand_names()
   table.sort(names)
   local near = manifests.nearest({ names = names }, topic)
   local advice = near and ("did you mean %s?"):format(near) or "there are " .. table.concat(names, ", ")
@@ -414,33 +416,33 @@ end
 -- Kinds of values, by their names in the usage.
 local KINDS = { FILE = "file", DIR = "directory", ["CMD…"] = "program" }
 
-local function value_of(element, target)
+local function value_outline(element, target)
   local label = element._argname or element._name
   local words = element._choices
   if target == "dialect" then words = dialects.names() end
   return { label = label, words = words or {}, kind = words and "words" or KINDS[label] or "other" }
 end
 
-local function by_length(a, b) return #a < #b end
+local function is_shorter(a, b) return #a < #b end
 
-local function options_of(parser)
+local function option_outlines(parser)
   local list = {}
   for _, option in ipairs(parser._options) do
     local names = table.move(option._aliases, 1, #option._aliases, 1, {})
-    table.sort(names, by_length)
+    table.sort(names, is_shorter)
     list[#list + 1] = {
       names = names, description = option:_get_description(),
-      value = option._maxargs > 0 and value_of(option, option._target or names[#names]:match "%w+") or nil,
+      value = option._maxargs > 0 and value_outline(option, option._target or names[#names]:match "%w+") or nil,
     }
   end
   return list
 end
 
-local function arguments_of(parser)
+local function argument_outlines(parser)
   local list = {}
   for i, argument in ipairs(parser._arguments) do
     list[i] = {
-      value = value_of(argument), description = argument:_get_description(), is_many = argument._maxargs > 1,
+      value = value_outline(argument), description = argument:_get_description(), is_many = argument._maxargs > 1,
     }
   end
   return list
@@ -450,20 +452,20 @@ end
 ---@return pintle.cli.outline
 function main.outline()
   local parser, modules = main.parser()
-  local outline = { description = parser._description, options = options_of(parser), commands = {} }
+  local outline = { description = parser._description, options = option_outlines(parser), commands = {} }
   for i, command in ipairs(parser._commands) do
     local module = modules[command._name]
     outline.commands[i] = {
       name = command._name, description = command:_get_description(),
       usage = command:get_usage():gsub("^Usage: ", ""):gsub("\n.*", ""):gsub("%s+", " "),
-      options = options_of(command), arguments = arguments_of(command),
+      options = option_outlines(command), arguments = argument_outlines(command),
       takes_command = module.takes_command == true or module.takes_command == "first",
       takes_dashes = module.takes_command == "after_dashes", takes_operation = module.takes_command == "first",
     }
   end
   for _, command in ipairs(outline.commands) do
     if command.name == "help" then
-      command.arguments[1].value = { label = "COMMAND", kind = "words", words = command_names() }
+      command.arguments[1].value = { label = "COMMAND", kind = "words", words = subcommand_names() }
     end
   end
   return outline

@@ -13,60 +13,60 @@ local methods = {}
 
 local metatable = { __name = "pintle.cli.manual", __index = methods }
 
-local roff = {}
-
 local SIGNS = { ["\\"] = "\\e", ["-"] = "\\-", ["'"] = "\\(aq", ["`"] = "\\(ga", ["^"] = "\\(ha", ["~"] = "\\(ti" }
 
 ---@param text string
 ---@return string
-function roff.escape(text)
+local function escape_roff(text)
   local escaped = text:gsub("[\\'`^~-]", SIGNS)
   return (escaped:gsub("[\xC2-\xF4][\x80-\xBF]*", function(sign) return ("\\[u%04X]"):format(utf8.codepoint(sign)) end))
 end
 
 ---@param text string
 ---@return string
-function roff.bold(text) return "\\fB" .. roff.escape(text) .. "\\fR" end
+local function bold_roff(text) return "\\fB" .. escape_roff(text) .. "\\fR" end
 
 ---@param text string
 ---@return string
-function roff.italic(text) return "\\fI" .. roff.escape(text) .. "\\fR" end
+local function italic_roff(text) return "\\fI" .. escape_roff(text) .. "\\fR" end
 
 ---Adds a line of text. A leading dot is escaped, so it is not taken for a request.
 ---@param line string
-function methods:line(line) self.lines[#self.lines + 1] = line:gsub("^%.", "\\&.") end
+function methods:roff_line(line) self.lines[#self.lines + 1] = line:gsub("^%.", "\\&.") end
 
-local function request(self, line) self.lines[#self.lines + 1] = line end
-
----@param heading string
-function methods:section(heading) request(self, ".SH " .. heading) end
+local function add_roff_request(self, line) self.lines[#self.lines + 1] = line end
 
 ---@param heading string
-function methods:subsection(heading) request(self, '.SS "' .. roff.escape(heading):gsub('"', '""') .. '"') end
+function methods:roff_section(heading) add_roff_request(self, ".SH " .. heading) end
+
+---@param heading string
+function methods:roff_subsection(heading)
+  add_roff_request(self, '.SS "' .. escape_roff(heading):gsub('"', '""') .. '"')
+end
 
 ---@param text string
-function methods:paragraph(text)
-  request(self, ".PP")
-  self:line(roff.escape(text))
+function methods:roff_paragraph(text)
+  add_roff_request(self, ".PP")
+  self:roff_line(escape_roff(text))
 end
 
 ---@param head string in roff
 ---@param text string
 ---@param words? string[] the allowed values
-function methods:item(head, text, words)
-  request(self, ".TP")
-  self:line(head)
+function methods:roff_item(head, text, words)
+  add_roff_request(self, ".TP")
+  self:roff_line(head)
   local choices = words and #words > 0 and (" One of %s."):format(table.concat(words, ", ")) or ""
-  self:line(roff.escape(text .. (text:find "[.)]$" and "" or ".") .. choices))
+  self:roff_line(escape_roff(text .. (text:find "[.)]$" and "" or ".") .. choices))
 end
 
 ---@return string
-function methods:text() return table.concat(self.lines, "\n") .. "\n" end
+function methods:roff_text() return table.concat(self.lines, "\n") .. "\n" end
 
 ---@param name string
 ---@param section integer
 ---@param source string
-function roff.page(name, section, source)
+local function new_roff_page(name, section, source)
   return setmetatable({ lines = { ('.TH %s %d "" "%s" "User Commands"'):format(name, section, source) } }, metatable)
 end
 
@@ -89,48 +89,48 @@ local ENVIRONMENT = {
   { "PINTLE_DIALECT", "The dialect of plugins that do not set one." },
 }
 
-local function add_options(page, options)
+local function add_option_items(page, options)
   for _, option in ipairs(options) do
     local names = {}
     for i, name in ipairs(option.names) do
-      names[i] = roff.bold(name) .. (option.value and " " .. roff.italic(option.value.label) or "")
+      names[i] = bold_roff(name) .. (option.value and " " .. italic_roff(option.value.label) or "")
     end
-    page:item(table.concat(names, ", "), option.description, option.value and option.value.words)
+    page:roff_item(table.concat(names, ", "), option.description, option.value and option.value.words)
   end
 end
 
-local function add_command(page, command)
-  page:subsection(command.usage)
-  page:paragraph(command.description)
+local function add_command_section(page, command)
+  page:roff_subsection(command.usage)
+  page:roff_paragraph(command.description)
   for _, argument in ipairs(command.arguments) do
-    page:item(roff.italic(argument.value.label), argument.description, argument.value.words)
+    page:roff_item(italic_roff(argument.value.label), argument.description, argument.value.words)
   end
-  add_options(page, command.options)
+  add_option_items(page, command.options)
 end
 
-local function add_items(page, heading, items, format)
-  page:section(heading)
-  for _, item in ipairs(items) do page:item(format(tostring(item[1])), item[2]) end
+local function add_section_of_items(page, heading, items, format)
+  page:roff_section(heading)
+  for _, item in ipairs(items) do page:roff_item(format(tostring(item[1])), item[2]) end
 end
 
 ---@param outline pintle.cli.outline
 ---@return string
-local function page_of(outline)
-  local page = roff.page("PINTLE", 1, "pintle " .. version)
-  page:section "NAME"
-  page:line(("pintle \\- %s"):format(roff.escape(outline.description:gsub("%.$", ""):gsub("^%u", string.lower))))
-  page:section "SYNOPSIS"
-  page:line(roff.bold "pintle" .. " " .. roff.italic "COMMAND" .. " " .. roff.escape "[OPTIONS] [ARGUMENTS]")
-  page:section "DESCRIPTION"
-  page:paragraph("CMD… is a program and its arguments. It begins at the first word that is not an option of pintle;"
-    .. " everything after it belongs to the program. Results go to stdout, everything else to stderr.")
-  add_options(page, outline.options)
-  page:section "COMMANDS"
-  for _, command in ipairs(outline.commands) do add_command(page, command) end
-  add_items(page, "EXIT STATUS", STATUSES, roff.bold)
-  page:paragraph "130, 143 and 129: interrupted, terminated, hung up. trace exits like the program that it runs."
-  add_items(page, "ENVIRONMENT", ENVIRONMENT, roff.bold)
-  return page:text()
+local function manual_page_text(outline)
+  local page = new_roff_page("PINTLE", 1, "pintle " .. version)
+  page:roff_section "NAME"
+  page:roff_line(("pintle \\- %s"):format(escape_roff(outline.description:gsub("%.$", ""):gsub("^%u", string.lower))))
+  page:roff_section "SYNOPSIS"
+  page:roff_line(bold_roff "pintle" .. " " .. italic_roff "COMMAND" .. " " .. escape_roff "[OPTIONS] [ARGUMENTS]")
+  page:roff_section "DESCRIPTION"
+  page:roff_paragraph("CMD… is a program and its arguments. It begins at the first word that is not an option of"
+    .. " pintle; everything after it belongs to the program. Results go to stdout, everything else to stderr.")
+  add_option_items(page, outline.options)
+  page:roff_section "COMMANDS"
+  for _, command in ipairs(outline.commands) do add_command_section(page, command) end
+  add_section_of_items(page, "EXIT STATUS", STATUSES, bold_roff)
+  page:roff_paragraph "130, 143 and 129: interrupted, terminated, hung up. trace exits like the program that it runs."
+  add_section_of_items(page, "ENVIRONMENT", ENVIRONMENT, bold_roff)
+  return page:roff_text()
 end
 
 -- }======
@@ -138,7 +138,7 @@ end
 ---@param console pintle.cli.console
 ---@return integer
 function manual.run(_, console)
-  console:write(page_of(require("pintle.cli.main").outline()))
+  console:write(manual_page_text(require("pintle.cli.main").outline()))
   return status.DONE
 end
 

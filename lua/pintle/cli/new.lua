@@ -363,10 +363,10 @@ In the editor, the command of the server is `@plugin@`. Its methods are the oper
 ]],
 }
 
-local function fill(text, values) return (text:gsub("@([%l_]+)@", values)) end
+local function fill_template(text, values) return (text:gsub("@([%l_]+)@", values)) end
 
 -- The interpreter and the plugin, as they are written in configuration files: JSON, TOML and Lua quote alike.
-local function places_of(folder, checkout)
+local function configured_places(folder, checkout)
   local lua = checkout and options.absolute(checkout .. "/script/lua") or "lua5.4"
   local plugin = options.absolute(folder .. "/plugin.lua")
   return {
@@ -380,18 +380,20 @@ end
 ---@param dialect string
 ---@param checkout? string root of the checkout that the command runs from
 ---@return pintle.cli.new.file[]
-local function files_of(folder, name, dialect, checkout)
+local function plugin_files(folder, name, dialect, checkout)
   local added = DIALECTS[dialect]
-  local values = places_of(folder, checkout)
+  local values = configured_places(folder, checkout)
   values.name, values.dialect = name, dialect
   local parts = setmetatable({}, { __index = function(_, part)
-    return values[part] or fill(added[part] or "", values)
+    return values[part] or fill_template(added[part] or "", values)
   end })
   return {
-    { path = "plugin.lua", text = fill(PLUGIN, parts), is_program = true, meaning = "the plugin, with one operation" },
-    { path = "spec/plugin_spec.lua", text = fill(SPEC, parts), meaning = "its spec, which starts it with a host" },
-    { path = "README.md", text = fill(README, parts), meaning = "how to run, test and configure it" },
-    { path = "manifest.json", text = fill(added.manifest or MANIFEST, values),
+    { path = "plugin.lua", text = fill_template(PLUGIN, parts), is_program = true,
+      meaning = "the plugin, with one operation" },
+    { path = "spec/plugin_spec.lua", text = fill_template(SPEC, parts),
+      meaning = "its spec, which starts it with a host" },
+    { path = "README.md", text = fill_template(README, parts), meaning = "how to run, test and configure it" },
+    { path = "manifest.json", text = fill_template(added.manifest or MANIFEST, values),
       meaning = "the manifest for discovery by hosts" },
     { path = ".luacheckrc", text = LUACHECK, meaning = "configuration of luacheck" },
   }
@@ -403,7 +405,7 @@ end
 
 local CHMOD_TIMEOUT = 10 -- seconds
 
-local function write(path, text)
+local function write_new_file(path, text)
   local file <close>, problem = io.open(path, "w")
   if not file then return nil, problem end
   local ok, message = file:write(text)
@@ -419,7 +421,7 @@ local function make_executable(path)
   return true
 end
 
-local function make_folder(path, made)
+local function make_plugin_folder(path, made)
   local ok, problem = lfs.mkdir(path)
   if not ok then
     if lfs.symlinkattributes(path) then problem = "it exists already" end
@@ -429,14 +431,14 @@ local function make_folder(path, made)
   return true
 end
 
-local function make_file(folder, file, made)
+local function make_plugin_file(folder, file, made)
   local inner = file.path:match "^(.*)/[^/]*$"
   local ok, message = true, nil
-  if inner then ok, message = make_folder(folder .. "/" .. inner, made) end
+  if inner then ok, message = make_plugin_folder(folder .. "/" .. inner, made) end
   local path = folder .. "/" .. file.path
   if ok then
     made[#made + 1] = path
-    ok, message = write(path, file.text)
+    ok, message = write_new_file(path, file.text)
   end
   if ok and file.is_program then ok, message = make_executable(path) end
   return ok, message
@@ -454,9 +456,9 @@ end
 ---@return true?, string? message
 function new.make_files(folder, list)
   local made = {}
-  local ok, message = make_folder(folder, made)
+  local ok, message = make_plugin_folder(folder, made)
   for _, file in ipairs(list) do
-    if ok then ok, message = make_file(folder, file, made) end
+    if ok then ok, message = make_plugin_file(folder, file, made) end
   end
   if ok then return true end
   for i = #made, 1, -1 do os.remove(made[i]) end
@@ -466,14 +468,14 @@ end
 -- }======
 
 -- Hosts use the name in commands, files and keys.
-local function name_of(path)
+local function plugin_name(path)
   local name = path:match "([^/]*)/*$"
   if name:find "^%a[%w_-]*$" then return name end
   return nil, errors.new("invalid",
     ("%q is not a name for a plugin: it needs a letter, then letters, digits, dashes and underscores"):format(name))
 end
 
-local function print_summary(folder, name, dialect, made, console)
+local function print_created_files(folder, name, dialect, made, console)
   console:print(("Created %s, a plugin for hosts that speak %s:"):format(name, dialect))
   local rows = {}
   for i, file in ipairs(made) do rows[i] = { "  " .. folder .. "/" .. file.path, file.meaning } end
@@ -490,13 +492,13 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function new.run(args, console)
-  local name, err = name_of(args.folder)
+  local name, err = plugin_name(args.folder)
   if not name then return nil, err end
   local folder = args.folder:gsub("/+$", "")
-  local list = files_of(folder, name, args.dialect, console.checkout)
+  local list = plugin_files(folder, name, args.dialect, console.checkout)
   local ok, message = new.make_files(folder, list)
   if not ok then return nil, errors.new("invalid", message .. "; nothing was created") end
-  print_summary(folder, name, args.dialect, list, console)
+  print_created_files(folder, name, args.dialect, list, console)
   return status.DONE
 end
 

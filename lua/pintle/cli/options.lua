@@ -14,7 +14,13 @@ local sandboxes = lazy "pintle.process.sandbox"
 
 local options = {}
 
-local function invalid(message) return nil, errors.new("invalid", message) end
+---Refuses the command line.
+---@param message string a format, if values follow
+---@param ... any
+---@return nil, pintle.error
+function options.usage_error(message, ...)
+  return nil, errors.new("invalid", select("#", ...) > 0 and message:format(...) or message)
+end
 
 ---@param text string seconds, or a duration such as 1m30s
 ---@return number?, string? message
@@ -22,6 +28,15 @@ function options.seconds(text)
   local seconds, message = duration.seconds(tonumber(text) or text)
   if not seconds then return nil, message end
   return seconds
+end
+
+---@param text string
+---@return integer? number 0 or more
+---@return string? message
+function options.whole_number(text)
+  local number = math.tointeger(tonumber(text))
+  if not number or number < 0 then return nil, ("a whole number expected, got %q"):format(text) end
+  return number
 end
 
 ---@param text string
@@ -110,7 +125,7 @@ function options.define_start_timeout(parser)
 end
 
 -- A preset, or the fields of a sandbox.
-local function sandbox(text)
+local function read_sandbox(text)
   local value, message = text, nil
   if text:find "^%s*{" then value, message = options.json(text) end
   if message then return nil, message end
@@ -120,7 +135,7 @@ end
 ---@param parser table
 function options.define_sandbox(parser)
   parser:option("--sandbox", "What the plugin may do: strict, read-only, or a JSON object with its fields.")
-    :argname "SANDBOX":convert(sandbox)
+    :argname "SANDBOX":convert(read_sandbox)
 end
 
 ---The dialect that an option names.
@@ -130,7 +145,7 @@ function options.find_dialect(name)
   local dialect, message = dialects.get(name)
   if dialect then return dialect end
   local near = manifests.nearest({ names = dialects.names() }, name)
-  return invalid(near and ("%s; did you mean %s?"):format(message, near) or message)
+  return options.usage_error(near and ("%s; did you mean %s?"):format(message, near) or message)
 end
 
 ---Defines the options that `recognition.start_plugin` uses.
@@ -148,14 +163,14 @@ end
 
 -- {====== Arguments of operations: key=value, converted to the type in the schema, and key:=JSON ======
 
-local function decode(text)
+local function decode_or_nil(text)
   local value, message = core.json.decode(text)
   if message then return nil end
   return value
 end
 
 local function read_number(text)
-  local value = decode(text)
+  local value = decode_or_nil(text)
   return type(value) == "number" and value or nil
 end
 
@@ -164,7 +179,7 @@ local function read_integer(text) return math.tointeger(read_number(text)) end
 local BOOLEANS = { ["true"] = true, ["false"] = false }
 
 local function read_table(text)
-  local value = decode(text)
+  local value = decode_or_nil(text)
   return type(value) == "table" and value or nil
 end
 
@@ -180,7 +195,7 @@ local READERS = {
 -- If a schema allows several types, the narrowest that fits is used; a string fits always.
 local ORDER = { "null", "boolean", "integer", "number", "array", "object" }
 
-local function types_of(schema)
+local function declared_types(schema)
   local types = {}
   local declared = type(schema) == "table" and schema.type
   for _, name in ipairs(type(declared) == "table" and declared or { declared or nil }) do types[name] = true end
@@ -188,8 +203,8 @@ local function types_of(schema)
 end
 
 -- A value that fits no type stays a string; the check of the arguments reports it.
-local function value_of(text, schema)
-  local types = types_of(schema)
+local function value_for_schema(text, schema)
+  local types = declared_types(schema)
   for _, name in ipairs(ORDER) do
     local value
     if types[name] then value = READERS[name](text) end
@@ -198,17 +213,17 @@ local function value_of(text, schema)
   return text
 end
 
-local function properties_of(schema)
+local function schema_properties(schema)
   local properties = type(schema) == "table" and schema.properties
   return type(properties) == "table" and properties or {}
 end
 
-local function read_word(word, properties)
+local function read_argument_word(word, properties)
   local key, text = word:match "^(.-):=(.*)$"
   local plain_key, plain_text = word:match "^(.-)=(.*)$"
   if not plain_key then return nil, ("%q is neither key=value nor key:=JSON"):format(word) end
   if plain_key == "" or key == "" then return nil, ("%q has no name before ="):format(word) end
-  if not key or #plain_key < #key then return plain_key, value_of(plain_text, properties[plain_key]) end
+  if not key or #plain_key < #key then return plain_key, value_for_schema(plain_text, properties[plain_key]) end
   local value, message = core.json.decode(text)
   if message then return nil, ("%s: not JSON: %s"):format(key, message) end
   return key, value
@@ -218,9 +233,9 @@ end
 ---@param schema any JSON Schema of the arguments, if the operation is known
 ---@return table?, string? message
 function options.read_arguments(words, schema)
-  local args, properties = {}, properties_of(schema)
+  local args, properties = {}, schema_properties(schema)
   for _, word in ipairs(words) do
-    local key, value = read_word(word, properties)
+    local key, value = read_argument_word(word, properties)
     if not key then return nil, value end
     if args[key] ~= nil then return nil, ("%s is given twice"):format(key) end
     args[key] = value
@@ -243,9 +258,9 @@ end
 ---@return table?, pintle.error?
 function options.gather_arguments(words, given, schema)
   local args, message = options.read_arguments(words, schema)
-  if not args then return invalid(message) end
+  if not args then return options.usage_error(message) end
   for name, value in pairs(given or {}) do
-    if args[name] ~= nil then return invalid(name .. " is given twice") end
+    if args[name] ~= nil then return options.usage_error(name .. " is given twice") end
     args[name] = value
   end
   return args
@@ -315,15 +330,17 @@ end
 ---@param args table
 ---@return true?, pintle.error?
 function options.check_target(args)
-  if args.method and args.operation then return invalid "either an operation or --method METHOD, not both" end
+  if args.method and args.operation then
+    return options.usage_error "either an operation or --method METHOD, not both"
+  end
   if not args.method and not args.operation then
     local advice = advice_for_missing_dashes(args.command, args.name)
-    return invalid("the operation is missing; " .. advice)
+    return options.usage_error("the operation is missing; " .. advice)
   end
-  if args.params ~= nil and not args.method then return invalid "--params needs --method METHOD" end
-  if args.args ~= nil and args.method then return invalid "--args needs an operation" end
+  if args.params ~= nil and not args.method then return options.usage_error "--params needs --method METHOD" end
+  if args.args ~= nil and args.method then return options.usage_error "--args needs an operation" end
   local ok, message = options.check_arguments(args.args)
-  if not ok then return invalid(message) end
+  if not ok then return options.usage_error(message) end
   return true
 end
 

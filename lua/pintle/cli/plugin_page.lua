@@ -17,7 +17,7 @@ local function object_or_empty(value) return jsonrpc.is_object(value) and value 
 ---@return boolean
 function pages.is_offered(value) return value ~= nil and value ~= false and type(value) ~= "userdata" end
 
-local function with_details(word, details)
+local function capability_with_details(word, details)
   return #details > 0 and ("%s (%s)"):format(word, table.concat(details, ", ")) or word
 end
 
@@ -67,7 +67,7 @@ local LSP_PHRASES = {}
 
 function LSP_PHRASES.textDocumentSync(value)
   local how = SYNC_MODES[type(value) == "number" and value or object_or_empty(value).change]
-  return with_details("open documents", { how })
+  return capability_with_details("open documents", { how })
 end
 
 function LSP_PHRASES.positionEncoding(value)
@@ -88,7 +88,7 @@ end
 local function lsp_capability(name, value)
   if LSP_PHRASES[name] then return LSP_PHRASES[name](value) end
   local details = LSP_DETAILS[name] and LSP_DETAILS[name](value) or {}
-  return with_details(LSP_WORDS[name] or words_of_name(name), details)
+  return capability_with_details(LSP_WORDS[name] or words_of_name(name), details)
 end
 
 -- }======
@@ -102,7 +102,7 @@ local function mcp_capability(name, value)
   for _, detail in ipairs(json_values.sorted_names(object_or_empty(value))) do
     if pages.is_offered(value[detail]) then details[#details + 1] = MCP_DETAILS[detail] or detail end
   end
-  return with_details(name, details)
+  return capability_with_details(name, details)
 end
 
 -- }======
@@ -148,7 +148,7 @@ local function objects_in(list)
 end
 
 -- Lists that a server says it has, but does not implement, are empty.
-local function read_list(plugin, name, report)
+local function read_mcp_list(plugin, name, report)
   local list, err = plugin[name](plugin, { timeout = LIST_TIMEOUT })
   if list then return objects_in(list) end
   if err.code ~= jsonrpc.METHOD_NOT_FOUND then report(("its %s cannot be listed: %s"):format(name, tostring(err))) end
@@ -173,9 +173,9 @@ function pages.read_catalogue(plugin, dialect, report)
   local has_resources = pages.has_mcp_capability(plugin, dialect, "resources")
   local has_prompts = pages.has_mcp_capability(plugin, dialect, "prompts")
   return {
-    resources = has_resources and read_list(plugin, "resources", report) or {},
-    templates = has_resources and read_list(plugin, "resource_templates", report) or {},
-    prompts = has_prompts and read_list(plugin, "prompts", report) or {},
+    resources = has_resources and read_mcp_list(plugin, "resources", report) or {},
+    templates = has_resources and read_mcp_list(plugin, "resource_templates", report) or {},
+    prompts = has_prompts and read_mcp_list(plugin, "prompts", report) or {},
   }
 end
 
@@ -200,7 +200,7 @@ local metatable = { __name = "pintle.cli.page", __index = methods }
 ---Adds wrapped text.
 ---@param indent integer
 ---@param text string
-function methods:text(indent, text)
+function methods:add_text(indent, text)
   for _, line in ipairs(consoles.wrap_text(consoles.harmless(text), self.columns - indent)) do
     self.lines[#self.lines + 1] = line == "" and "" or (" "):rep(indent) .. line
   end
@@ -211,7 +211,7 @@ end
 ---@param name string
 ---@param width integer columns of the name; a longer name has a line of its own
 ---@param text string
-function methods:item(indent, name, width, text)
+function methods:add_item(indent, name, width, text)
   name = consoles.harmless(name):gsub("[\n\t]", "?")
   local space, head = (" "):rep(indent), self.console:paint("bold", name)
   local wrapped = consoles.wrap_text(consoles.harmless(text), self.columns - indent - width - STEP)
@@ -228,20 +228,20 @@ end
 
 ---Begins a section.
 ---@param heading string
-function methods:section(heading)
+function methods:add_section(heading)
   self.lines[#self.lines + 1] = ""
   self.lines[#self.lines + 1] = self.console:paint("bold", heading)
 end
 
 ---Prints the page.
-function methods:print()
+function methods:print_page()
   for _, line in ipairs(self.lines) do self.console:print(line) end
 end
 
 ---@param console pintle.cli.console
 ---@return pintle.cli.page
 function pages.new(console)
-  local columns = console:columns() or DEFAULT_WIDTH
+  local columns = console:terminal_columns() or DEFAULT_WIDTH
   columns = columns > 0 and columns or DEFAULT_WIDTH
   return setmetatable({ console = console, lines = {}, columns = math.max(math.min(columns, WIDEST), NARROWEST) },
     metatable)
@@ -251,7 +251,7 @@ end
 
 -- {====== Schemas ======
 
-local function encode_list(values)
+local function encode_choices(values)
   local encoded = {}
   for i, value in ipairs(values) do encoded[i] = json.encode(value) end
   return table.concat(encoded, ", ")
@@ -273,7 +273,7 @@ end
 function type_text(schema)
   if type(schema) ~= "table" then return "any" end
   if schema.const ~= nil then return json.encode(schema.const) end
-  if type(schema.enum) == "table" then return "one of " .. encode_list(schema.enum) end
+  if type(schema.enum) == "table" then return "one of " .. encode_choices(schema.enum) end
   local choices = schema.anyOf or schema.oneOf
   if type(choices) == "table" and choices[1] ~= nil then return choices_text(choices) end
   if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
@@ -340,7 +340,7 @@ local function add_parameters(self, indent, schema, depth)
   local width = parameter_columns(names)
   for _, name in ipairs(names) do
     local parameter = schema.properties[name]
-    self:item(indent, name, width, parameter_text(parameter, required[name]))
+    self:add_item(indent, name, width, parameter_text(parameter, required[name]))
     add_parameters(self, indent + STEP, parameter, depth + 1)
   end
 end
@@ -366,25 +366,25 @@ end
 
 ---Adds an operation with its parameters.
 ---@param operation pintle.operation
-function methods:operation(operation)
-  self:item(STEP, operation.name, consoles.text_width(operation.name), tool_remarks(operation))
+function methods:add_operation(operation)
+  self:add_item(STEP, operation.name, consoles.text_width(operation.name), tool_remarks(operation))
   local text = operation.problem and "arguments are not checked: " .. operation.problem or operation.description
-  if jsonrpc.text(text) then self:text(2 * STEP, text) end
+  if jsonrpc.text(text) then self:add_text(2 * STEP, text) end
   add_parameters(self, 3 * STEP, operation.params, 1)
   if type(operation.outputs) == "table" and type(operation.outputs.properties) == "table" then
-    self:text(2 * STEP, "returns")
+    self:add_text(2 * STEP, "returns")
     add_parameters(self, 3 * STEP, operation.outputs, 1)
   end
 end
 
 ---Adds the section of all operations.
 ---@param manifest pintle.manifest
-function methods:operations(manifest)
+function methods:add_operations(manifest)
   if #manifest.names == 0 then return end
-  self:section "OPERATIONS"
+  self:add_section "OPERATIONS"
   for i, name in ipairs(manifest.names) do
     if i > 1 then self.lines[#self.lines + 1] = "" end
-    self:operation(manifest.operations[name])
+    self:add_operation(manifest.operations[name])
   end
 end
 
@@ -404,11 +404,11 @@ end
 -- `member` has the address.
 local function add_resources(self, heading, list, member)
   if #list == 0 then return end
-  self:section(heading)
+  self:add_section(heading)
   for _, resource in ipairs(list) do
     local address = jsonrpc.text(resource[member]) or "?"
-    self:item(STEP, address, consoles.text_width(address), "")
-    self:text(2 * STEP, resource_text(resource))
+    self:add_item(STEP, address, consoles.text_width(address), "")
+    self:add_text(2 * STEP, resource_text(resource))
   end
 end
 
@@ -428,18 +428,18 @@ pages.prompt_schema = prompt_schema
 
 local function add_prompts(self, list)
   if #list == 0 then return end
-  self:section "PROMPTS"
+  self:add_section "PROMPTS"
   for _, prompt in ipairs(list) do
     local name, title = jsonrpc.text(prompt.name) or "?", jsonrpc.text(prompt.title)
-    self:item(STEP, name, consoles.text_width(name), title or "")
-    if jsonrpc.text(prompt.description) then self:text(2 * STEP, prompt.description) end
+    self:add_item(STEP, name, consoles.text_width(name), title or "")
+    if jsonrpc.text(prompt.description) then self:add_text(2 * STEP, prompt.description) end
     add_parameters(self, 3 * STEP, prompt_schema(prompt), 1)
   end
 end
 
 ---Adds the sections of what an MCP server offers besides tools.
 ---@param offered pintle.cli.catalogue
-function methods:catalogue(offered)
+function methods:add_catalogue(offered)
   add_resources(self, "RESOURCES", offered.resources, "uri")
   add_resources(self, "TEMPLATES OF RESOURCES", offered.templates, "uriTemplate")
   add_prompts(self, offered.prompts)
@@ -468,28 +468,43 @@ end
 ---@param raw any the manifest as it was received
 ---@param dialect string
 ---@param is_recognised boolean
-function methods:head(manifest, raw, dialect, is_recognised)
-  self:item(0, manifest.version and manifest.name .. " " .. manifest.version or manifest.name, 0, "")
-  if jsonrpc.text(manifest.description) then self:text(0, manifest.description) end
-  self:text(0, ("Speaks %s%s."):format(protocol_text(dialect, raw), is_recognised and " (recognised)" or ""))
+function methods:add_head(manifest, raw, dialect, is_recognised)
+  self:add_item(0, manifest.version and manifest.name .. " " .. manifest.version or manifest.name, 0, "")
+  if jsonrpc.text(manifest.description) then self:add_text(0, manifest.description) end
+  self:add_text(0, ("Speaks %s%s."):format(protocol_text(dialect, raw), is_recognised and " (recognised)" or ""))
   local requires = required_commands(manifest)
-  if #requires > 0 then self:text(0, "Requires " .. table.concat(requires, ", ") .. ".") end
+  if #requires > 0 then self:add_text(0, "Requires " .. table.concat(requires, ", ") .. ".") end
   local words = capability_words(dialect, manifest, raw)
-  if #words > 0 then self:text(0, "Supports " .. table.concat(words, ", ") .. ".") end
-  if manifest.is_open then self:text(0, "It may offer more operations than it lists.") end
-  if #manifest.names == 0 then self:text(0, "It lists no operations.") end
+  if #words > 0 then self:add_text(0, "Supports " .. table.concat(words, ", ") .. ".") end
+  if manifest.is_open then self:add_text(0, "It may offer more operations than it lists.") end
+  if #manifest.names == 0 then self:add_text(0, "It lists no operations.") end
 end
 
 ---Adds the instructions that an MCP server has for models.
 ---@param raw any the manifest as it was received
-function methods:instructions(raw)
+function methods:add_instructions(raw)
   local text = jsonrpc.is_object(raw) and jsonrpc.text(raw.instructions)
   if not text then return end
-  self:section "INSTRUCTIONS"
-  self:text(STEP, text)
+  self:add_section "INSTRUCTIONS"
+  self:add_text(STEP, text)
 end
 
 -- }======
+
+---Prints the page of a plugin.
+---@param console pintle.cli.console
+---@param plugin pintle.hosted
+---@param dialect string
+---@param is_recognised boolean
+---@param offered pintle.cli.catalogue
+function pages.print_plugin(console, plugin, dialect, is_recognised, offered)
+  local page = pages.new(console)
+  page:add_head(plugin.manifest, plugin.raw_manifest, dialect, is_recognised)
+  page:add_instructions(plugin.raw_manifest)
+  page:add_operations(plugin.manifest)
+  page:add_catalogue(offered)
+  page:print_page()
+end
 
 -- }======
 

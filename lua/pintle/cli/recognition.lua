@@ -37,7 +37,7 @@ local function ordered_names()
   return names
 end
 
-local function matches(text, patterns)
+local function matches_any(text, patterns)
   for _, pattern in ipairs(patterns or {}) do
     if text:find(pattern) then return true end
   end
@@ -45,18 +45,18 @@ local function matches(text, patterns)
 end
 
 -- The dialect that this text makes likely, by the hints of this kind.
-local function hinted(text, kind)
+local function hinted_dialect(text, kind)
   for _, name in ipairs(ordered_names()) do
     local hints = dialects.get(name).host.hints
-    if hints and matches(text:lower(), hints[kind]) then return name end
+    if hints and matches_any(text:lower(), hints[kind]) then return name end
   end
 end
 
 -- Words with spaces are code, not names. The scope of an npm package is part of its name.
-local function hinted_by_command(command)
+local function dialect_hinted_by_command(command)
   for _, word in ipairs(command) do
     local name = not word:find "%s" and (word:match "@[^/]+/[^/]+" or word:match "([^/]+)/*$")
-    local dialect = name and (hinted(name, "command") or hinted(name:match "[^/]+$", "command"))
+    local dialect = name and (hinted_dialect(name, "command") or hinted_dialect(name:match "[^/]+$", "command"))
     if dialect then return dialect end
   end
 end
@@ -94,69 +94,69 @@ end
 ---@field is_foreign boolean? whether the program uses the other framing
 ---@field answered_after number? seconds that a process took to answer
 
-local function has_answered(session)
+local function has_program_answered(session)
   local stats = session.peer.stream:stats()
   return stats.received + stats.invalid > 0
 end
 
 -- A program that has not answered yet may be slow to start. One that has answered is fast from then on, and a new
 -- process of it takes about as long to start.
-local function time_for(search, lane, session)
+local function handshake_time_for(search, lane, session)
   local least = search.start_timeout * FURTHER
-  if has_answered(session) then return least end
+  if has_program_answered(session) then return least end
   if not lane.was_silent and not lane.is_second_round then return search.start_timeout end
   return math.min(math.max(least, (lane.answered_after or 0) * SLOWER), search.start_timeout)
 end
 
 -- A process can be used for another dialect if it refused the last one, or if the attempt was cancelled for a likelier
 -- one.
-local function may_go_on(lane, err)
+local function may_try_next_dialect(lane, err)
   if lane.is_over or lane.is_second_round or not lane.queue[1] then return false end
   return err.kind == "remote" or err.kind == "cancelled"
 end
 
 -- A refusal is doubtful on a process that has received other dialects; silence is doubtful if it was still starting.
-local function note_failure(lane, name, err)
+local function note_failed_dialect(lane, name, err)
   if lane.is_second_round or not lane.errs[name] then lane.errs[name] = err end
   if lane.is_used or err.kind == "timeout" or err.kind == "cancelled" then table.insert(lane.doubtful, name) end
 end
 
-local function attempt(search, lane, session)
+local function attempt_handshake(search, lane, session)
   local name = table.remove(lane.queue, 1)
   local dialect = dialects.get(name)
   local begun = loop.now()
   lane.current = name
   session:speak(dialect)
-  session.handshake_timeout = time_for(search, lane, session)
+  session.handshake_timeout = handshake_time_for(search, lane, session)
   lane.attempt = tasks.start(dialect.host.open, session)
   local manifest, err, again = lane.attempt:await()
   lane.attempt = nil
-  if has_answered(session) then lane.answered_after = lane.answered_after or loop.now() - begun end
+  if has_program_answered(session) then lane.answered_after = lane.answered_after or loop.now() - begun end
   if manifest then return manifest end
-  if not again then note_failure(lane, name, session:blame(err)) end
+  if not again then note_failed_dialect(lane, name, session:blame(err)) end
   lane.is_used = true
   lane.was_silent = lane.was_silent or err.kind == "timeout"
   return nil, err, again
 end
 
 -- Tries dialects on one process for as long as that is possible.
-local function try_each(search, lane, session)
+local function try_queued_dialects(search, lane, session)
   local manifest, err, again
   lane.is_used = false
   search.listen(lane, session)
   repeat
-    manifest, err, again = attempt(search, lane, session)
-  until manifest or again or not may_go_on(lane, err)
+    manifest, err, again = attempt_handshake(search, lane, session)
+  until manifest or again or not may_try_next_dialect(lane, err)
   return manifest, err, again
 end
 
 -- A placeholder dialect, used until the real one is known.
-local function unknown_dialect(search, lane)
+local function placeholder_dialect(search, lane)
   return {
     name = lane.framing, framing = lane.framing, plugin = {}, recognises = function() return false end,
     host = {
       handlers = {}, close = function() end, execute = function() end,
-      open = function(session) return try_each(search, lane, session) end,
+      open = function(session) return try_queued_dialects(search, lane, session) end,
     },
   }
 end
@@ -168,7 +168,7 @@ local function begin_second_round(lane)
 end
 
 -- If no process can be started, all remaining dialects fail with that error.
-local function note_end(lane, err)
+local function note_end_of_process(lane, err)
   if lane.current then
     lane.errs[lane.current] = lane.errs[lane.current] or err
     return
@@ -177,15 +177,15 @@ local function note_end(lane, err)
   for _, name in ipairs(lane.queue) do lane.errs[name] = err end
 end
 
-local function run(search, lane)
+local function run_lane(search, lane)
   repeat
-    local start = { dialect = unknown_dialect(search, lane) }
+    local start = { dialect = placeholder_dialect(search, lane) }
     for name, value in pairs(search.start) do start[name] = value end
     lane.entries, lane.current = {}, nil
     local plugin, err = lane.host:start(start)
     if plugin and lane.is_over then return plugin:stop() end
     lane.plugin = plugin
-    if not plugin then note_end(lane, err) end
+    if not plugin then note_end_of_process(lane, err) end
     if not lane.queue[1] then begin_second_round(lane) end
   until plugin or lane.err or lane.is_over or not lane.queue[1]
   lane.is_done = true
@@ -197,33 +197,33 @@ local function new_lane(framing)
 end
 
 -- Log entries are kept until it is known whether they are shown.
-local function log_of(lane, log)
+local function lane_log(lane, log)
   return function(entry)
     if lane.entries then table.insert(lane.entries, entry) else log(entry) end
   end
 end
 
 -- In gevals, a plugin accepts those of these capabilities for whose dialects it declares something.
-local function capabilities_for(names)
+local function declaration_capabilities(names)
   local list = {}
   for i, name in ipairs(names) do list[i] = "x-dialect-" .. name end
   return list
 end
 
-local function begin(search, lane)
+local function begin_lane(search, lane)
   if lane.begun then return end
   lane.begun = loop.now()
-  lane.host = require "pintle.host" { log = log_of(lane, search.log), verbosity = search.verbosity,
-    extensions = capabilities_for(search.names), handshake_timeout = search.start_timeout }
-  tasks.start(run, search, lane)
+  lane.host = require "pintle.host" { log = lane_log(lane, search.log), verbosity = search.verbosity,
+    extensions = declaration_capabilities(search.names), handshake_timeout = search.start_timeout }
+  tasks.start(run_lane, search, lane)
 end
 
-local function dismiss(lane)
+local function dismiss_lane(lane)
   lane.is_over = true
   if lane.host then tasks.start(lane.host.stop, lane.host) end
 end
 
-local function keep(lane, log)
+local function keep_lane(lane, log)
   local entries = lane.entries
   lane.entries = nil
   for _, entry in ipairs(entries) do log(entry) end
@@ -237,7 +237,7 @@ end
 
 local FOREIGN = { line = "^[Cc]ontent%-[Ll]ength%s*:", header = '^%s*{.*"jsonrpc"' }
 
-local function abandon(lane)
+local function abandon_framing(lane)
   local err = errors.new("protocol", ("its messages do not use %s framing"):format(lane.framing))
   if lane.attempt then lane.errs[lane.current] = err end
   for _, name in ipairs(lane.queue) do lane.errs[name] = err end
@@ -251,33 +251,33 @@ local function follow_hint(search, name)
   search.followed[name] = true
   for _, lane in ipairs(search.lanes) do
     if lane.current ~= name and move_to_front(lane.queue, name) then
-      if lane.attempt then lane.attempt:cancel() else begin(search, lane) end
+      if lane.attempt then lane.attempt:cancel() else begin_lane(search, lane) end
     end
   end
 end
 
 -- Whether noise on stdout looks like a message in the other framing.
-local function is_foreign(lane, session, text)
+local function has_foreign_framing(lane, session, text)
   local before, now = lane.noise or 0, session.peer.stream:stats().noise
   lane.noise = now
   return now > before and type(text) == "string" and text:find(FOREIGN[lane.framing])
 end
 
-local function on_output(search, lane, session, source, message, text)
-  if source == "stdout" and is_foreign(lane, session, text) then
-    abandon(lane)
-    for _, other in ipairs(search.lanes) do begin(search, other) end
+local function watch_output(search, lane, session, source, message, text)
+  if source == "stdout" and has_foreign_framing(lane, session, text) then
+    abandon_framing(lane)
+    for _, other in ipairs(search.lanes) do begin_lane(search, other) end
   elseif source == "stderr" then
-    local name = hinted(message, "output")
+    local name = hinted_dialect(message, "output")
     if name then follow_hint(search, name) end
   end
 end
 
-local function listen(search, lane, session)
+local function listen_to_session(search, lane, session)
   local say = session.say
   lane.noise = 0
   function session:say(source, level, message, data)
-    on_output(search, lane, self, source, message, data)
+    watch_output(search, lane, self, source, message, data)
     return say(self, source, level, message, data)
   end
 end
@@ -286,9 +286,9 @@ end
 
 -- {====== The search ======
 
-local function lanes_of(command)
+local function lanes_for_command(command)
   local names, lanes, by_framing = ordered_names(), {}, {}
-  local likely = hinted_by_command(command)
+  local likely = dialect_hinted_by_command(command)
   if likely then move_to_front(names, likely) end
   for _, name in ipairs(names) do
     local framing = dialects.get(name).framing
@@ -302,25 +302,25 @@ local function lanes_of(command)
 end
 
 -- Returns a function that signals a change, and one that waits for the next change.
-local function new_signal()
+local function new_change_signal()
   local event
-  local function notify()
+  local function notify_change()
     if event then event:set(true) end
   end
-  local function wait(seconds)
+  local function wait_for_change(seconds)
     if seconds and seconds <= 0 then return nil, errors.new("timeout", "late") end
     event = loop.event()
     local ok, err = event:wait(seconds, errors.new("timeout", "late"))
     event = nil
     return ok, err
   end
-  return notify, wait
+  return notify_change, wait_for_change
 end
 
 local function grace_after(seconds) return math.min(math.max(seconds, LEAST_GRACE), MOST_GRACE) end
 
 -- Seconds until the next decision if nothing changes: the end of the grace period, or the start of the next lane.
-local function seconds_to_next(search, best)
+local function seconds_to_next_decision(search, best)
   if best then
     best.grace_end = best.grace_end or loop.now() + grace_after(loop.now() - best.begun)
     return best.grace_end - loop.now()
@@ -332,7 +332,7 @@ local function seconds_to_next(search, best)
 end
 
 -- The first lane that has succeeded, and whether an earlier one may still succeed.
-local function find_best(lanes)
+local function find_best_lane(lanes)
   local is_open = false
   for _, lane in ipairs(lanes) do
     if lane.plugin then return lane, is_open end
@@ -341,29 +341,29 @@ local function find_best(lanes)
   return nil, is_open
 end
 
-local function begin_next(search)
+local function begin_next_lane(search)
   for _, lane in ipairs(search.lanes) do
-    if not lane.begun then return begin(search, lane) end
+    if not lane.begun then return begin_lane(search, lane) end
     if lane.err then return end
   end
 end
 
-local function choose(search, wait_for_change)
-  begin_next(search)
+local function choose_lane(search, wait_for_change)
+  begin_next_lane(search)
   while true do
-    local best, is_open = find_best(search.lanes)
+    local best, is_open = find_best_lane(search.lanes)
     if not is_open or search.lanes[1].err or best and search.followed[best.current] then return best end
-    local ok, err = wait_for_change(seconds_to_next(search, best))
+    local ok, err = wait_for_change(seconds_to_next_decision(search, best))
     if not ok and err.kind ~= "timeout" then return nil, err end
     if not ok and best then return best end
-    if not ok or search.lanes[1].is_done and not search.lanes[1].plugin then begin_next(search) end
+    if not ok or search.lanes[1].is_done and not search.lanes[1].plugin then begin_next_lane(search) end
   end
 end
 
 -- The dialect that a plugin declares something for, if it has said so. That is not for users to see.
-local function take_declared(names, capabilities)
+local function take_declared_dialect(names, capabilities)
   local declared
-  for i, capability in ipairs(capabilities_for(names)) do
+  for i, capability in ipairs(declaration_capabilities(names)) do
     if capabilities[capability] then declared = declared or names[i] end
     capabilities[capability] = nil
   end
@@ -372,12 +372,12 @@ end
 
 -- A plugin made with pintle speaks all dialects. It is started again if it declares something for another one.
 local function follow_declaration(search, best, wait_for_change)
-  local name = take_declared(search.names, best.plugin.manifest.capabilities)
+  local name = take_declared_dialect(search.names, best.plugin.manifest.capabilities)
   if not name then return best end
   local lane = new_lane(dialects.get(name).framing)
   lane.queue[1] = name
   table.insert(search.lanes, lane)
-  begin(search, lane)
+  begin_lane(search, lane)
   while not lane.is_done do
     local ok, err = wait_for_change()
     if not ok then return nil, err end
@@ -386,7 +386,7 @@ local function follow_declaration(search, best, wait_for_change)
 end
 
 -- The errors of the dialects, as they were tried: each message once, with the dialects that it is about.
-local function collect_errors(search, names)
+local function collect_dialect_errors(search, names)
   local list, by_message, stderr = {}, {}, nil
   for _, name in ipairs(names) do
     for _, lane in ipairs(search.lanes) do
@@ -404,15 +404,15 @@ local function collect_errors(search, names)
 end
 
 -- The error of a program that ended in the same way whatever it was asked, such as one with a mistake in its source.
-local function end_of_program(found, stderr)
+local function program_end_error(found, stderr)
   local lines = { found[1].message }
   for _, line in ipairs(stderr) do lines[#lines + 1] = "  stderr    " .. line end
   return errors.new("closed", table.concat(lines, "\n"), { is_text = true })
 end
 
-local function refusal(search, names)
-  local found, stderr = collect_errors(search, names)
-  if #found == 1 and found[1].has_failed then return end_of_program(found, stderr or {}) end
+local function recognition_error(search, names)
+  local found, stderr = collect_dialect_errors(search, names)
+  if #found == 1 and found[1].has_failed then return program_end_error(found, stderr or {}) end
   local lines = { ("%s speaks none of the dialects that were tried"):format(table.concat(search.start.command, " ")) }
   for _, item in ipairs(found) do
     lines[#lines + 1] = ("  %s: %s"):format(table.concat(item, ", "), item.message)
@@ -436,21 +436,21 @@ local recognition = {}
 ---@param given pintle.cli.recognition.options
 ---@return pintle.hosted?, string|pintle.error dialect_or_err
 function recognition.recognise(given)
-  local notify, wait_for_change = new_signal()
-  local lanes, names, likely = lanes_of(given.start.command)
+  local notify_change, wait_for_change = new_change_signal()
+  local lanes, names, likely = lanes_for_command(given.start.command)
   local search = {
     lanes = lanes, names = names, start = given.start, start_timeout = given.start_timeout, log = given.log,
-    verbosity = given.verbosity, is_hinted = likely ~= nil, followed = {}, notify = notify,
+    verbosity = given.verbosity, is_hinted = likely ~= nil, followed = {}, notify = notify_change,
   }
-  function search.listen(lane, session) listen(search, lane, session) end
+  function search.listen(lane, session) listen_to_session(search, lane, session) end
   if likely then search.followed[likely] = true end
-  local best, err = choose(search, wait_for_change)
+  local best, err = choose_lane(search, wait_for_change)
   if best then best, err = follow_declaration(search, best, wait_for_change) end
   for _, lane in ipairs(lanes) do
-    if lane ~= best then dismiss(lane) end
+    if lane ~= best then dismiss_lane(lane) end
   end
-  if best then return keep(best, given.log) end
-  return nil, err or lanes[1].err or refusal(search, names)
+  if best then return keep_lane(best, given.log) end
+  return nil, err or lanes[1].err or recognition_error(search, names)
 end
 
 -- {====== Starting the plugin of a command line ======
@@ -459,7 +459,7 @@ end
 recognition.STOP_TIMEOUTS = { request = 1, eof = 1, term = 1 }
 
 -- Adds the plugin's stderr to the error, unless the log has shown it already.
-local function add_stderr(err, log_level)
+local function add_stderr_lines(err, log_level)
   if log_level == "debug" or log_level == "info" then return err end
   local lines = { tostring(err) }
   for _, line in ipairs(err.stderr or {}) do lines[#lines + 1] = "  stderr    " .. line end
@@ -467,13 +467,13 @@ local function add_stderr(err, log_level)
   return err
 end
 
-local function start_known(args, start, on_entry)
-  local known, problem = require("pintle.cli.options").find_dialect(args.dialect)
+local function start_with_dialect(args, start, on_entry)
+  local known, problem = options.find_dialect(args.dialect)
   if not known then return nil, problem end
   local host = require "pintle.host" { dialect = args.dialect, log = on_entry, verbosity = args.log,
     extensions = true, handshake_timeout = args.start_timeout }
   local plugin, err = host:start(start)
-  if not plugin then return nil, add_stderr(err, args.log) end
+  if not plugin then return nil, add_stderr_lines(err, args.log) end
   return plugin, args.dialect
 end
 
@@ -502,7 +502,7 @@ local function suggest_better_command(err, command)
 end
 
 -- The host names a plugin by its program, so that many are called "plugin". Messages have the name in its manifest.
-local function name_in(plugin, message)
+local function with_manifest_name(plugin, message)
   local rest = message:sub(1, #plugin.name) == plugin.name and message:match("^[: ].*$", #plugin.name + 1)
   return rest and plugin.manifest.name .. rest or message
 end
@@ -532,7 +532,7 @@ function recognition.start_plugin(args, console, on_entry)
     stop_timeouts = recognition.STOP_TIMEOUTS, sandbox = args.sandbox }
   local plugin, dialect
   if args.dialect then
-    plugin, dialect = start_known(args, start, log)
+    plugin, dialect = start_with_dialect(args, start, log)
   else
     plugin, dialect = recognition.recognise { start = start, start_timeout = args.start_timeout, log = log,
       verbosity = args.log }
@@ -540,7 +540,7 @@ function recognition.start_plugin(args, console, on_entry)
   if not plugin then return nil, suggest_better_command(dialect, args.command) end
   started.plugin, started.dialect, started.label = plugin, dialect, plugin.manifest.name
   function started.name_in(err)
-    err.message = name_in(plugin, err.message)
+    err.message = with_manifest_name(plugin, err.message)
     return err
   end
   return started

@@ -33,7 +33,7 @@ local recording = {}
 
 -- {====== Reading ======
 
-local function invalid(name, number, format, ...)
+local function invalid_line(name, number, format, ...)
   return nil, errors.new("invalid", ("%s: line %d: %s"):format(name, number, format:format(...)))
 end
 
@@ -61,14 +61,16 @@ local CHECKS = {
 
 local NEED_FROM = { "message", "noise", "stderr", "closed" }
 
-local function check_members(record, name, number)
+local function check_record_members(record, name, number)
   for member, kind in pairs(TYPES) do
     local value = record[member]
-    if value ~= nil and not CHECKS[kind](value) then return invalid(name, number, "%s: %s expected", member, kind) end
+    if value ~= nil and not CHECKS[kind](value) then
+      return invalid_line(name, number, "%s: %s expected", member, kind)
+    end
   end
   for _, member in ipairs(NEED_FROM) do
     if record[member] ~= nil and not record.from then
-      return invalid(name, number, "from: missing, but required with %s", member)
+      return invalid_line(name, number, "from: missing, but required with %s", member)
     end
   end
   return record
@@ -78,14 +80,14 @@ local NO_RECORDING = "not a recording of `pintle trace`"
 
 local function check_record(record, name, number)
   if type(record) ~= "table" or type(record.time) ~= "number" then
-    return invalid(name, number, number == 1 and NO_RECORDING or "not a record: an object with a time expected")
+    return invalid_line(name, number, number == 1 and NO_RECORDING or "not a record: an object with a time expected")
   end
-  local ok, err = check_members(record, name, number)
+  local ok, err = check_record_members(record, name, number)
   if not ok then return nil, err end
   if number > 1 then return record end
-  if record.trace == nil then return invalid(name, number, NO_RECORDING) end
+  if record.trace == nil then return invalid_line(name, number, NO_RECORDING) end
   if record.trace ~= VERSION then
-    return invalid(name, number, "unknown version %s of the format; this pintle reads version %d",
+    return invalid_line(name, number, "unknown version %s of the format; this pintle reads version %d",
       tostring(record.trace), VERSION)
   end
   return record
@@ -98,8 +100,8 @@ end
 ---@return pintle.cli.record?, pintle.error?
 function recording.parse(line, name, number)
   local record, message = json.decode(line)
-  if message and number == 1 then return invalid(name, number, NO_RECORDING) end
-  if message then return invalid(name, number, "not JSON: %s", message) end
+  if message and number == 1 then return invalid_line(name, number, NO_RECORDING) end
+  if message then return invalid_line(name, number, "not JSON: %s", message) end
   local checked, err = check_record(record, name, number)
   if checked then checked.line = line end
   return checked, err
@@ -130,7 +132,7 @@ function recording.read(path)
     if not record then return nil, err end
     records[#records + 1] = record
   end
-  if #records == 0 then return invalid(name, 1, "the file is empty") end
+  if #records == 0 then return invalid_line(name, 1, "the file is empty") end
   return records
 end
 
@@ -168,17 +170,17 @@ local exchange_metatable = { __name = "pintle.cli.exchange", __index = exchange_
 
 local OTHER = { host = "plugin", plugin = "host" }
 
-local function id_text(message) return message.id ~= nil and json.encode(message.id) or nil end
+local function id_json_text(message) return message.id ~= nil and json.encode(message.id) or nil end
 
-local function round(seconds) return math.floor(seconds * 1e6 + 0.5) / 1e6 end
+local function round_to_microseconds(seconds) return math.floor(seconds * 1e6 + 0.5) / 1e6 end
 
 ---Classifies a message without looking at others.
 ---@param message any
 ---@param text string
 ---@return pintle.cli.item
-local function classify(message, text)
+local function classify_message(message, text)
   if type(message) ~= "table" then return { kind = "other", text = text } end
-  local item = { text = text, id = id_text(message) }
+  local item = { text = text, id = id_json_text(message) }
   if type(message.method) == "string" then
     item.kind, item.method, item.payload = item.id and "request" or "notification", message.method, message.params
   elseif message.error ~= nil and message.error ~= json.null then
@@ -197,23 +199,24 @@ end
 ---@return pintle.cli.item[]
 function recording.split_message(message, text)
   local is_batch = type(message) == "table" and message[1] ~= nil
-  if not is_batch then return { classify(message, text) } end
+  if not is_batch then return { classify_message(message, text) } end
   local items, texts = {}, json_values.split_elements(text)
-  for i, member in ipairs(message) do items[i] = classify(member, texts[i]) end
+  for i, member in ipairs(message) do items[i] = classify_message(member, texts[i]) end
   return items
 end
 
-local function key_of(from, id) return from .. " " .. id end
+local function request_key(from, id) return from .. " " .. id end
 
 local function match_answer(self, from, item, time)
   if item.kind == "request" then
-    self.open[key_of(from, item.id)] = { method = item.method, id = item.id, from = from, time = time, item = item }
+    local request = { method = item.method, id = item.id, from = from, time = time, item = item }
+    self.open[request_key(from, item.id)] = request
   elseif item.id and (item.kind == "result" or item.kind == "error") then
-    local place = key_of(OTHER[from], item.id)
+    local place = request_key(OTHER[from], item.id)
     local request = self.open[place]
     self.open[place] = nil
     if not request then return end
-    item.method, item.request, item.latency = request.method, request.item, round(time - request.time)
+    item.method, item.request, item.latency = request.method, request.item, round_to_microseconds(time - request.time)
   end
 end
 
@@ -256,76 +259,76 @@ local recorder_methods = {}
 
 local recorder_metatable = { __name = "pintle.cli.recorder", __index = recorder_methods }
 
-local function elapsed(self, at) return math.floor((at - self.began) * 1e6 + 0.5) / 1e6 end
+local function seconds_since_start(self, at) return math.floor((at - self.began) * 1e6 + 0.5) / 1e6 end
 
 -- A file that cannot be written must not stop the forwarding.
-local function give_up(self, message)
+local function stop_recording(self, message)
   if self.is_broken then return end
   self.is_broken = true
   io.stderr:write("pintle trace: recording stopped: ", message, "\n")
 end
 
-local function put_record(self, at, record)
+local function write_record(self, at, record)
   if self.is_broken then return end
-  record.time = elapsed(self, at)
+  record.time = seconds_since_start(self, at)
   local ok, message = self.file:write(json.encode(setmetatable(record, ORDER)), "\n")
-  if not ok then give_up(self, message) end
+  if not ok then stop_recording(self, message) end
 end
 
 ---Runs a job whose failure must not stop the forwarding.
 ---@param job fun()
 function recorder_methods:attempt(job)
   local ok, message = pcall(job)
-  if not ok then give_up(self, tostring(message)) end
+  if not ok then stop_recording(self, tostring(message)) end
 end
 
 ---Writes the buffered records to the file.
 function recorder_methods:flush()
   local ok, message = self.file:flush()
-  if not ok then give_up(self, message) end
+  if not ok then stop_recording(self, message) end
 end
 
-local function text_of(data)
+local function text_and_encoding(data)
   if utf8.len(data) then return data end
   return bytes.new(data)["$bytes"], "base64"
 end
 
-local function put_noise(self, at, from, data, problem)
-  local text, encoding = text_of(data)
-  put_record(self, at, { from = from, noise = text, encoding = encoding, problem = problem })
+local function record_noise(self, at, from, data, problem)
+  local text, encoding = text_and_encoding(data)
+  write_record(self, at, { from = from, noise = text, encoding = encoding, problem = problem })
 end
 
-local function note_framing(self, at, framing)
+local function record_framing(self, at, framing)
   if self.framing then return end
   self.framing = framing
-  put_record(self, at, { framing = framing })
+  write_record(self, at, { framing = framing })
 end
 
 -- The dialect is recognised by the host's first message.
-local function recognise(self, at, raw, framing)
+local function record_dialect(self, at, raw, framing)
   if self.is_recognised then return end
   self.is_recognised = true
   local message = json.decode(raw)
   if type(message) ~= "table" or type(message.method) ~= "string" then return end
   local dialect = dialects.recognise(message.method, message.params, framing)
-  if dialect then put_record(self, at, { dialect = dialect.name }) end
+  if dialect then write_record(self, at, { dialect = dialect.name }) end
 end
 
-local function put_message(self, at, from, text, framing)
+local function record_message(self, at, from, text, framing)
   local ok, raw = pcall(json.raw, text)
-  if not ok then return put_noise(self, at, from, text, framing == "header" and "not JSON" or nil) end
-  note_framing(self, at, framing)
-  put_record(self, at, { from = from, message = raw })
-  if from == "host" then recognise(self, at, raw, framing) end
+  if not ok then return record_noise(self, at, from, text, framing == "header" and "not JSON" or nil) end
+  record_framing(self, at, framing)
+  write_record(self, at, { from = from, message = raw })
+  if from == "host" then record_dialect(self, at, raw, framing) end
 end
 
-local function take_frames(self, at, from)
+local function record_frames(self, at, from)
   local frames = self.frames[from]
   for kind, text, problem in frames.next, frames do
     if kind == "message" then
-      put_message(self, at, from, text, frames:framing())
+      record_message(self, at, from, text, frames:framing())
     else
-      put_noise(self, at, from, text, problem)
+      record_noise(self, at, from, text, problem)
     end
   end
 end
@@ -335,7 +338,7 @@ end
 ---@param data string
 function recorder_methods:bytes(at, from, data)
   self.frames[from]:feed(data)
-  take_frames(self, at, from)
+  record_frames(self, at, from)
 end
 
 ---Ends one direction.
@@ -343,12 +346,12 @@ end
 ---@param from "host"|"plugin"
 function recorder_methods:finish(at, from)
   self.frames[from]:finish()
-  take_frames(self, at, from)
+  record_frames(self, at, from)
 end
 
-local function put_line(self, at, line)
-  local text, encoding = text_of((line:gsub("\r$", "")))
-  put_record(self, at, { from = "plugin", stderr = text, encoding = encoding })
+local function record_stderr_line(self, at, line)
+  local text, encoding = text_and_encoding((line:gsub("\r$", "")))
+  write_record(self, at, { from = "plugin", stderr = text, encoding = encoding })
 end
 
 ---@param at number
@@ -356,7 +359,7 @@ end
 function recorder_methods:stderr(at, data)
   local text, first = self.line .. data, 1
   for line, stop in text:gmatch "([^\n]*)\n()" do
-    put_line(self, at, line)
+    record_stderr_line(self, at, line)
     first = stop
   end
   self.line = text:sub(first)
@@ -365,13 +368,13 @@ end
 
 ---@param at number
 function recorder_methods:finish_stderr(at)
-  if self.line ~= "" then put_line(self, at, self.line) end
+  if self.line ~= "" then record_stderr_line(self, at, self.line) end
   self.line = ""
 end
 
 ---@param at number
 ---@param record table members of the record
-function recorder_methods:event(at, record) put_record(self, at, record) end
+function recorder_methods:event(at, record) write_record(self, at, record) end
 
 function recorder_methods:close()
   self:flush()
@@ -388,7 +391,7 @@ function recording.new_recorder(file, began, start)
     frames = { host = core.frames "auto", plugin = core.frames "auto" },
   }, recorder_metatable)
   start.trace, start.pintle, start.at = VERSION, require "pintle.version", os.date "!%Y-%m-%dT%H:%M:%SZ"
-  put_record(self, began, start)
+  write_record(self, began, start)
   return self
 end
 

@@ -358,7 +358,7 @@ end
 ---Plays the recording to its end, or until the other side deviates so that it cannot go on.
 ---@param records pintle.cli.record[]
 ---@return boolean is_complete
-function player_methods:play(records)
+function player_methods:play_records(records)
   for line, record in ipairs(records) do
     if record.from and not play_record(self, record, line) then return false end
   end
@@ -403,7 +403,7 @@ local function show_difference(self, difference)
 end
 
 ---@param deviation pintle.cli.deviation
-function report_methods:deviation(deviation)
+function report_methods:print_deviation(deviation)
   if self.is_json then return end
   print_report_line(self, ("%s:%d: the %s deviates: %s"):format(self.file, deviation.line, self.side, deviation.what))
   for _, difference in ipairs(deviation.differences or {}) do show_difference(self, difference) end
@@ -427,13 +427,11 @@ local function print_report_as_json(self, player)
   self.out:write(json.encode(setmetatable(value, json.order { "ok", "heard", "deviations" })), "\n")
 end
 
-local function plural(count, what) return ("%d %s%s"):format(count, what, count == 1 and "" or "s") end
-
 ---@param player pintle.cli.player
-function report_methods:finish(player)
+function report_methods:print_summary(player)
   if self.is_json then return print_report_as_json(self, player) end
-  local received, count = plural(player.received, "message"), #player.deviations
-  local verdict = count == 0 and "all as recorded" or "and " .. plural(count, "deviation")
+  local received, count = consoles.count(player.received, "message"), #player.deviations
+  local verdict = count == 0 and "all as recorded" or "and " .. consoles.count(count, "deviation")
   print_report_line(self, ("%s of the %s, %s"):format(received, self.side, verdict))
 end
 
@@ -442,15 +440,13 @@ end
 ---@param out file*
 ---@param is_json? boolean
 ---@return pintle.cli.report
-local function new_report(file, side, out, is_json)
+local function new_replay_report(file, side, out, is_json)
   return setmetatable({ file = file, side = side, out = out, is_json = is_json }, report_metatable)
 end
 
 -- }======
 
 local HEADER = "Content-Length: "
-
-local sides = {}
 
 -- The value of a member in the first record that has it.
 local function first_recorded(records, name)
@@ -473,7 +469,7 @@ end
 
 local function player_for(args, wire, report, own)
   own.side, own.wire, own.timeout, own.ignores = args.side, wire, args.timeout, options.any_glob(args.ignore)
-  own.on_deviation = function(deviation) report:deviation(deviation) end
+  own.on_deviation = function(deviation) report:print_deviation(deviation) end
   return new_player(own)
 end
 
@@ -482,17 +478,17 @@ end
 local function replay_status(player, exit)
   if #player.deviations > 0 then return status.FAILED end
   if not exit then return status.DONE end
-  return exit.code or status.end_by(exit.signal)
+  return exit.code or status.end_by_signal(exit.signal)
 end
 
 ---@param args table
 ---@param records pintle.cli.record[]
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
-function sides.plugin(args, records, console)
+local function play_plugin(args, records, console)
   local input, output = core.claim_stdio()
   if not input then return nil, errors.new("closed", output) end
-  local report = new_report(args.file, "host", console.err, args.json)
+  local report = new_replay_report(args.file, "host", console.err, args.json)
   local wire, err = open_recorded_wire(records, input, output)
   if not wire then return nil, err end
   console:explain_wait(input, "; to play the host yourself: pintle replay --as host FILE")
@@ -500,9 +496,9 @@ function sides.plugin(args, records, console)
     on_stderr = function(line) console:print_stderr(line) end,
     on_signal = function() end,
   })
-  player:play(records)
+  player:play_records(records)
   wire:close()
-  if #player.deviations > 0 or args.json then report:finish(player) end
+  if #player.deviations > 0 or args.json then report:print_summary(player) end
   return replay_status(player, first_recorded(records, "exit"))
 end
 
@@ -531,17 +527,17 @@ local function check_exit(player, child, records, report)
   local deviation = { line = #records, what = ("it ended with %s, but in the recording with %s"):format(
     errors.describe_exit(is), errors.describe_exit(was)) }
   player.deviations[#player.deviations + 1] = deviation
-  report:deviation(deviation)
+  report:print_deviation(deviation)
 end
 
 ---@param args table
 ---@param records pintle.cli.record[]
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
-function sides.host(args, records, console)
+local function play_host(args, records, console)
   local child <close>, err = start_plugin(args, records, console)
   if not child then return nil, err end
-  local report = new_report(args.file, "plugin", console.out, args.json)
+  local report = new_replay_report(args.file, "plugin", console.out, args.json)
   local wire
   wire, err = open_recorded_wire(records, child.process.stdout, child.process.stdin)
   if not wire then return nil, err end
@@ -549,14 +545,16 @@ function sides.host(args, records, console)
     on_stderr = function() end,
     on_signal = function(name) child:kill(name) end,
   })
-  player:play(records)
+  player:play_records(records)
   check_exit(player, child, records, report)
   wire:close()
-  report:finish(player)
+  report:print_summary(player)
   return #player.deviations > 0 and status.FAILED or status.DONE
 end
 
 -- }======
+
+local SIDES = { plugin = play_plugin, host = play_host }
 
 ---@param args table
 ---@param console pintle.cli.console
@@ -568,7 +566,7 @@ function replay.run(args, console)
   local records, err = recording.read(args.file)
   if not records then return nil, err end
   local signal, code
-  signal, code, err = status.run_interruptible(function() return sides[args.side](args, records, console) end)
+  signal, code, err = status.run_interruptible(function() return SIDES[args.side](args, records, console) end)
   if signal then return status.of_signal(signal) end
   return code, err
 end

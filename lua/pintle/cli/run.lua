@@ -9,7 +9,6 @@ local status = require "pintle.cli.status"
 
 local commands = lazy "pintle.cli.run.commands"
 local core = lazy "pintle.core"
-local errors = lazy "pintle.error"
 local histories = lazy "pintle.cli.run.history"
 local json_values = lazy "pintle.cli.json_values"
 local lfs = lazy "lfs"
@@ -38,21 +37,22 @@ end
 
 -- {====== What to start ======
 
-local function invalid(format, ...) return nil, errors.new("invalid", format:format(...)) end
-
 -- A program that was given without `--`.
-local function is_program(name) return lfs.attributes(name, "mode") == "file" or core.which(name) ~= nil end
+local function is_program_name(name) return lfs.attributes(name, "mode") == "file" or core.which(name) ~= nil end
 
 local function check_what_to_start(args)
   local given = args.directory
   if args.command then return true end
-  if #given == 0 then return invalid "a directory expected, or -- and a program" end
+  if #given == 0 then return options.usage_error "a directory expected, or -- and a program" end
   local is_directory = lfs.attributes(given[1], "mode") == "directory"
-  if not is_directory and is_program(given[1]) then
-    return invalid("%s is no directory; to start a program: pintle run -- %s", given[1], options.shell_line(given))
+  if not is_directory and is_program_name(given[1]) then
+    return options.usage_error("%s is no directory; to start a program: pintle run -- %s", given[1],
+      options.shell_line(given))
   end
-  if #given > 1 then return invalid("one directory expected, got %d", #given) end
-  if args.config ~= nil then return invalid "--config is for a program: pintle run --config JSON -- CMD…" end
+  if #given > 1 then return options.usage_error("one directory expected, got %d", #given) end
+  if args.config ~= nil then
+    return options.usage_error "--config is for a program: pintle run --config JSON -- CMD…"
+  end
   return true
 end
 
@@ -106,19 +106,19 @@ end
 
 ---Starts the program, or the plugins in the directory.
 ---@return integer? status, pintle.error?
-function methods:start()
+function methods:start_plugins()
   if self.host then return start_directory(self) end
   return start_program(self)
 end
 
 ---Stops what was started.
-function methods:stop()
+function methods:stop_plugins()
   if self.host then self.host:stop() end
   if self.only then self.only.plugin:stop() end
   self.only, self.subjects = nil, {}
 end
 
-metatable.__close = methods.stop
+metatable.__close = methods.stop_plugins
 
 -- }======
 
@@ -131,8 +131,6 @@ metatable.__close = methods.stop
 
 ---@type table<string, pintle.cli.run.own_command>
 local COMMANDS = {}
-
-local function refuse(message) return nil, errors.new("invalid", message) end
 
 COMMANDS.plugins = { usage = "plugins", summary = "list the running plugins" }
 
@@ -160,9 +158,9 @@ COMMANDS.reload = { usage = "reload", summary = "stop everything, and start it a
 -- An interrupted reload does not wait for plugins that are being stopped.
 function COMMANDS.reload.run(self)
   local host = self.host
-  self:stop()
+  self:stop_plugins()
   if host and next(host.plugins) then return nil, loop.cancelled() end
-  return self:start()
+  return self:start_plugins()
 end
 
 COMMANDS.help = { usage = "help", summary = "show this list; help OPERATION shows an operation" }
@@ -177,7 +175,7 @@ local function help_rows(self)
   local rows, prefix = {}, self.host and "PLUGIN " or ""
   rows[1] = { prefix .. "OPERATION key=value…", "run an operation; key:=JSON or {…} gives JSON" }
   if self.host then rows[2] = { "PLUGIN", "show what the plugin can do" } end
-  for _, command in ipairs(self.only and commands.of(self.only) or commands.LIST) do
+  for _, command in ipairs(self.only and commands.available(self.only) or commands.LIST) do
     if self.only or not command.capability or self.dialect == "mcp" then
       rows[#rows + 1] = { prefix .. command.usage, command.summary }
     end
@@ -190,12 +188,12 @@ end
 
 function COMMANDS.help.run(self, word)
   if word and self.only then return commands.show_operation(self, self.only, word) end
-  if word then return refuse "help takes no arguments here; try PLUGIN inspect OPERATION" end
+  if word then return options.usage_error "help takes no arguments here; try PLUGIN inspect OPERATION" end
   local rows, width, sheet = help_rows(self), 0, pages.new(self.console)
   for _, row in ipairs(rows) do width = math.max(width, consoles.text_width(row[1])) end
-  for _, row in ipairs(rows) do sheet:item(0, row[1], width, row[2]) end
-  sheet:text(0, KEYS)
-  sheet:print()
+  for _, row in ipairs(rows) do sheet:add_item(0, row[1], width, row[2]) end
+  sheet:add_text(0, KEYS)
+  sheet:print_page()
   return status.DONE
 end
 
@@ -221,11 +219,11 @@ end
 
 -- The words that a line may begin with.
 local function first_words(self)
-  local names = self.only and commands.names(self.only) or json_values.sorted_names(self.subjects)
+  local names = self.only and commands.first_words(self.only) or json_values.sorted_names(self.subjects)
   return table.move(command_names(self), 1, #command_names(self), #names + 1, names)
 end
 
-local function unknown_word(self, word)
+local function unknown_word_message(self, word)
   if self.only and self.only.dialect ~= "mcp" and commands.needs_mcp(word) then
     return ("no %s in %s; to start an MCP server: pintle run -d mcp -- CMD…"):format(word, self.only.dialect)
   end
@@ -236,20 +234,20 @@ end
 
 local function perform_command(self, list)
   local most = list[1] == "help" and 2 or 1
-  if #list > most then return refuse(list[1] .. " takes no arguments") end
+  if #list > most then return options.usage_error(list[1] .. " takes no arguments") end
   return COMMANDS[list[1]].run(self, list[2])
 end
 
 local function perform_words(self, line, list, starts)
   if has_command(self, list[1]) and not find_subject(self, list) then return perform_command(self, list) end
   local subject, first = find_subject(self, list)
-  if not self.only and not self.host then return refuse "the program does not run; try `reload`" end
-  if not subject then return refuse(unknown_word(self, list[1])) end
+  if not self.only and not self.host then return options.usage_error "the program does not run; try `reload`" end
+  if not subject then return options.usage_error(unknown_word_message(self, list[1])) end
   local request = { words = list, starts = starts, first = first, line = line }
   if not list[first] then request = { words = { "inspect" }, starts = { 1 }, first = 1, line = "inspect" } end
-  local is_known = subject.plugin.manifest.is_open or commands.has(subject, request.words[request.first])
-  if self.only and not is_known then return refuse(unknown_word(self, list[1])) end
-  local code, err = commands.perform(self, subject, request)
+  local is_known = subject.plugin.manifest.is_open or commands.has_word(subject, request.words[request.first])
+  if self.only and not is_known then return options.usage_error(unknown_word_message(self, list[1])) end
+  local code, err = commands.perform_request(self, subject, request)
   if err and subject.name_in then subject.name_in(err) end
   return code, err
 end
@@ -257,24 +255,24 @@ end
 ---Runs a line.
 ---@param line string
 ---@return integer status
-function methods:perform(line)
+function methods:perform_line(line)
   local list, starts = commands.split_line(line)
   local code, err
   if list and #list == 0 then return status.DONE end
-  if list then code, err = perform_words(self, line, list, starts) else code, err = refuse(starts) end
+  if list then code, err = perform_words(self, line, list, starts) else code, err = options.usage_error(starts) end
   if code then return code end
   if err.kind == "cancelled" then
     self.console:warn "interrupted: the operation was cancelled"
     return status.of_signal "INT"
   end
   self.console:warn(tostring(err) .. (err.kind == "closed" and "; `reload` restarts it" or ""))
-  return status.of(err)
+  return status.of_error(err)
 end
 
 ---Whether a line must not be saved.
 ---@param line string
 ---@return boolean
-function methods:is_secret(line)
+function methods:is_secret_line(line)
   local list = commands.split_line(line) or {}
   local subject, first = nil, 2
   if list[1] and (self.only or self.host) then subject, first = find_subject(self, list) end
@@ -296,7 +294,7 @@ local function word_candidates(self, list)
   end
   local function report() end
   local subject, first = find_subject(self, list)
-  if subject then return commands.complete(subject, table.move(list, first, #list, 1, {}), report) end
+  if subject then return commands.complete_words(subject, table.move(list, first, #list, 1, {}), report) end
   if list[1] == "help" and #list == 1 and self.only then return self.only.plugin.manifest.names end
   return {}
 end
@@ -306,7 +304,7 @@ local function is_printable(text) return consoles.harmless_line(text) == text en
 
 ---@param left string the line up to the cursor
 ---@return string[] candidates, integer start position where the completed word begins
-function methods:complete(left)
+function methods:complete_line(left)
   local start = left:find "%S*$"
   local begun, candidates = left:sub(start), {}
   if not self.only and not self.host then return command_names(self), start end
@@ -340,7 +338,7 @@ end
 local function read_script_line(input)
   local bytes = {}
   while true do
-    local byte = input:next()
+    local byte = input:next_byte()
     if byte == false then return nil end
     if byte == "\n" or byte == nil and #bytes > 0 then return table.concat(bytes) end
     if byte == nil then return nil end
@@ -350,13 +348,13 @@ end
 
 -- Continues after failures; the status is that of the first failure.
 local function run_script(shell, start_status)
-  local input <close> = prompts.input()
+  local input <close> = prompts.new_input()
   local outcome = start_status
   while not shell.is_over do
     local line = read_script_line(input)
     if not line then break end
     input:pause()
-    local code = line:find "^%s*#" and status.DONE or shell:perform(line)
+    local code = line:find "^%s*#" and status.DONE or shell:perform_line(line)
     shell.console:flush()
     if outcome == status.DONE then outcome = code end
   end
@@ -367,8 +365,6 @@ end
 
 -- {====== The prompt ======
 
-local function count_text(number, word) return ("%d %s%s"):format(number, word, number == 1 and "" or "s") end
-
 -- One or two lines for a new user.
 local function print_banner(shell)
   local text
@@ -376,32 +372,32 @@ local function print_banner(shell)
     local manifest = shell.only.plugin.manifest
     local version = manifest.version and " " .. manifest.version or ""
     text = ("%s%s speaks %s, and has %s."):format(manifest.name, version, shell.only.dialect,
-      count_text(#manifest.names, "operation"))
+      consoles.count(#manifest.names, "operation"))
   else
-    text = ("%s in %s."):format(count_text(#json_values.sorted_names(shell.subjects), "plugin"), shell.directory)
+    text = ("%s in %s."):format(consoles.count(#json_values.sorted_names(shell.subjects), "plugin"), shell.directory)
   end
   local sheet = pages.new(shell.console)
-  sheet:text(0, consoles.harmless_line(text) .. " Tab completes, `help` lists the commands, `quit` exits.")
-  sheet:print()
+  sheet:add_text(0, consoles.harmless_line(text) .. " Tab completes, `help` lists the commands, `quit` exits.")
+  sheet:print_page()
 end
 
 local function perform_interruptibly(shell, input, line)
-  local task = tasks.start(shell.perform, shell, line)
-  input:during(function() task:cancel "interrupted" end, function() task:await() end)
+  local task = tasks.start(shell.perform_line, shell, line)
+  input:collect_during(function() task:cancel "interrupted" end, function() task:await() end)
   shell.console:flush()
 end
 
 local function run_prompt(shell, screen, args)
   local raw <close>, err = prompts.raw_mode()
   if not raw then return nil, err end
-  local input <close> = prompts.input()
-  local history = histories.new(not args.no_history and histories.path() or nil)
+  local input <close> = prompts.new_input()
+  local history = histories.new(not args.no_history and histories.default_path() or nil)
   print_banner(shell)
-  screen.prompt = prompts.new(input, function(left) return shell:complete(left) end, history.lines)
+  screen.prompt = prompts.new(input, function(left) return shell:complete_line(left) end, history.lines)
   while not shell.is_over do
-    local line = screen.prompt:read()
+    local line = screen.prompt:read_line()
     if not line then break end
-    if line:find "%S" and not shell:is_secret(line) then history:keep(line) end
+    if line:find "%S" and not shell:is_secret_line(line) then history:keep_line(line) end
     perform_interruptibly(shell, input, line)
   end
   return status.DONE
@@ -412,9 +408,9 @@ end
 -- Log entries are printed above the line that is being edited.
 local function log_above_prompt(terminal, screen)
   return function(entry)
-    if screen.prompt then screen.prompt:hide() end
+    if screen.prompt then screen.prompt:hide_line() end
     terminal.entry(entry)
-    if screen.prompt then screen.prompt:show() end
+    if screen.prompt then screen.prompt:show_line() end
   end
 end
 
@@ -431,7 +427,7 @@ function run.run(args, console)
   local shell <close> = new_shell(args, console, terminal, log_above_prompt(terminal, screen))
   local signal, code
   signal, code, err = status.run_interruptible(function()
-    local start_status, problem = shell:start()
+    local start_status, problem = shell:start_plugins()
     if not start_status then return nil, problem end
     if core.isatty(0) and core.isatty(1) then return run_prompt(shell, screen, args) end
     return run_script(shell, start_status)

@@ -6,7 +6,6 @@ local options = require "pintle.cli.options"
 local status = require "pintle.cli.status"
 
 local core = lazy "pintle.core"
-local errors = lazy "pintle.error"
 local json_values = lazy "pintle.cli.json_values"
 local latency = lazy "pintle.cli.latency"
 local loop = lazy "pintle.loop"
@@ -24,7 +23,7 @@ function show.define(parser)
   parser:flag("-e --errors", "Show only errors, noise and failed exits.")
   parser:flag("-l --latency", "Show how long answers took, by method, instead of messages.")
   parser:option("-w --width", "Cut lines at this width; 0 never cuts (default: the terminal's width).")
-    :argname "COLUMNS":convert(function(text) return math.tointeger(tonumber(text)), "a number of columns expected" end)
+    :argname "COLUMNS":convert(options.whole_number)
   parser:flag("--json", "Print JSON: one object per line, or one list of latencies.")
 end
 
@@ -38,20 +37,20 @@ local transcript_metatable = { __name = "pintle.cli.transcript", __index = trans
 -- {====== Lines ======
 
 -- Cuts at a number of columns, never inside a character.
-local function cut(text, width)
+local function cut_to_width(text, width)
   if not width or (utf8.len(text) or #text) <= width then return text end
   local stop = utf8.len(text) and utf8.offset(text, width) or width
   return text:sub(1, stop - 1) .. "…"
 end
 
-local function name_of(item)
+local function item_name(item)
   local name = item.method or (item.kind == "other" and "not a JSON-RPC message" or "?")
   return item.id and ("%s #%s"):format(name, item.id) or name
 end
 
 local MEMBERS = { request = "params", notification = "params", result = "result", error = "error" }
 
-local function payload_of(item)
+local function payload_text(item)
   local member = MEMBERS[item.kind]
   if not member then return item.text end
   local first, last = json_values.find_member(item.text, member)
@@ -60,17 +59,17 @@ end
 
 local function error_text(item)
   local err = item.payload
-  if type(err) ~= "table" or err.message == nil then return payload_of(item) end
+  if type(err) ~= "table" or err.message == nil then return payload_text(item) end
   local text = ("%s %s"):format(tostring(err.code), tostring(err.message))
   return err.data ~= nil and text .. " " .. core.json.encode(err.data) or text
 end
 
 local function item_text(item)
   local after = item.latency and ("  (%s)"):format(latency.duration_text(item.latency)) or ""
-  if item.kind == "result" then return ("%s = %s"):format(name_of(item), payload_of(item)), after end
-  if item.kind == "error" then return ("%s ! %s"):format(name_of(item), error_text(item)), after end
-  local payload = payload_of(item)
-  return payload == "" and name_of(item) or ("%s %s"):format(name_of(item), payload), after
+  if item.kind == "result" then return ("%s = %s"):format(item_name(item), payload_text(item)), after end
+  if item.kind == "error" then return ("%s ! %s"):format(item_name(item), error_text(item)), after end
+  local payload = payload_text(item)
+  return payload == "" and item_name(item) or ("%s %s"):format(item_name(item), payload), after
 end
 
 local function noise_text(record)
@@ -80,10 +79,10 @@ end
 
 local COLOURS = { request = "cyan", result = "green", error = "red", other = "red" }
 
-local function put(self, record, text, after, style)
+local function print_transcript_line(self, record, text, after, style)
   local time = ("%11.6f %s "):format(record.time, ARROWS[record.from] or " ")
   local room = self.width and math.max(self.width - utf8.len(time) - utf8.len(after), 8)
-  local line = cut(consoles.harmless_line(text), room)
+  local line = cut_to_width(consoles.harmless_line(text), room)
   if style then line = self.console:paint(style, line) end
   self.console:print(time .. line .. self.console:paint("dim", after))
 end
@@ -92,25 +91,25 @@ end
 
 -- {====== Filters ======
 
-local function is_trouble(record)
+local function is_failure_record(record)
   local exit = record.exit
   return record.noise ~= nil or exit ~= nil and exit.code ~= 0
 end
 
-local function wants(self, record, item)
+local function is_wanted_item(self, record, item)
   if item then
     local is_right_method = not self.matches or item.method ~= nil and self.matches(item.method)
     local is_error = item.kind == "error" or item.kind == "other"
     return is_right_method and (not self.only_errors or is_error)
   end
   if self.matches then return false end
-  return not self.only_errors or is_trouble(record)
+  return not self.only_errors or is_failure_record(record)
 end
 
 local function wanted_items(self, record, items)
   local wanted = {}
   for _, item in ipairs(items) do
-    if wants(self, record, item) then wanted[#wanted + 1] = item end
+    if is_wanted_item(self, record, item) then wanted[#wanted + 1] = item end
   end
   return wanted
 end
@@ -119,7 +118,7 @@ end
 
 -- {====== JSON ======
 
-local function put_json(self, record, items)
+local function print_record_as_json(self, record, items)
   local line = record.line
   local answer = #items == 1 and items[1].latency and items[1]
   if answer then
@@ -134,22 +133,22 @@ end
 
 ---@param record pintle.cli.record
 ---@param items pintle.cli.item[] messages of the record
-function transcript:record(record, items)
+function transcript:print_record(record, items)
   local wanted = wanted_items(self, record, items)
-  local is_wanted = #wanted > 0 or record.message == nil and wants(self, record)
+  local is_wanted = #wanted > 0 or record.message == nil and is_wanted_item(self, record)
   if not is_wanted then return end
-  if self.json then return put_json(self, record, wanted) end
+  if self.json then return print_record_as_json(self, record, wanted) end
   for _, item in ipairs(wanted) do
     local text, after = item_text(item)
-    put(self, record, text, after, COLOURS[item.kind])
+    print_transcript_line(self, record, text, after, COLOURS[item.kind])
   end
-  if record.noise then return put(self, record, noise_text(record), "", "yellow") end
-  if record.stderr then return put(self, record, "| " .. record.stderr, "", "dim") end
-  if record.message == nil then put(self, record, recording.describe_event(record), "", "bold") end
+  if record.noise then return print_transcript_line(self, record, noise_text(record), "", "yellow") end
+  if record.stderr then return print_transcript_line(self, record, "| " .. record.stderr, "", "dim") end
+  if record.message == nil then print_transcript_line(self, record, recording.describe_event(record), "", "bold") end
 end
 
 ---@param list table[] requests without an answer
-function transcript:unanswered(list)
+function transcript:print_unanswered(list)
   if self.json then return end
   for _, request in ipairs(list) do
     if not self.matches or self.matches(request.method) then
@@ -160,9 +159,9 @@ function transcript:unanswered(list)
   end
 end
 
-local function width_of(args, console)
+local function transcript_columns(args, console)
   if args.width == 0 then return nil end
-  return args.width or console:columns()
+  return args.width or console:terminal_columns()
 end
 
 ---@param args { method?: string, errors?: boolean, width?: integer, json?: boolean }
@@ -170,7 +169,7 @@ end
 ---@return pintle.cli.transcript
 local function new_transcript(args, console)
   return setmetatable({
-    console = console, json = args.json, only_errors = args.errors, width = width_of(args, console),
+    console = console, json = args.json, only_errors = args.errors, width = transcript_columns(args, console),
     matches = args.method and options.glob(args.method),
   }, transcript_metatable)
 end
@@ -178,7 +177,7 @@ end
 -- {====== Reading ======
 
 -- Polls the file. A line without its end is left until the rest has been written.
-local function wait_for_line(file)
+local function wait_for_appended_line(file)
   local place = file:seek()
   local line = file:read "L"
   while not line or line:sub(-1) ~= "\n" do
@@ -191,14 +190,14 @@ local function wait_for_line(file)
   return line:sub(1, -2)
 end
 
-local function each_record(path, follows, visit)
+local function visit_records(path, follows, visit)
   local file <close>, name = recording.open(path)
   if not file then return nil, name end
   follows = follows and file:seek() ~= nil -- a pipe ends by itself
   local number = 0
   while true do
     local line, err
-    if follows then line, err = wait_for_line(file) else line = file:read "l" end
+    if follows then line, err = wait_for_appended_line(file) else line = file:read "l" end
     if not line then return not err or nil, err end
     number = number + 1
     local record
@@ -211,22 +210,22 @@ end
 
 -- }======
 
-local function show_latencies(latencies, args, console)
-  local summaries = latencies:summaries()
-  if args.json then return console:json(latency.values(summaries)) end
-  console:print_lines(latency.lines(summaries))
+local function print_latencies(latencies, args, console)
+  local summaries = latencies:method_summaries()
+  if args.json then return console:print_json(latency.summaries_value(summaries)) end
+  console:print_lines(latency.summary_lines(summaries))
 end
 
-local function show_all(args, console)
+local function show_recording(args, console)
   local exchange, latencies = recording.new_exchange(), latency.new()
   local output = new_transcript(args, console)
-  local ok, err = each_record(args.file, args.follow, function(record)
+  local ok, err = visit_records(args.file, args.follow, function(record)
     local items = record.message ~= nil and exchange:items(record) or {}
-    for _, item in ipairs(items) do latencies:add(item, record.from) end
-    if not args.latency then output:record(record, items) end
+    for _, item in ipairs(items) do latencies:add_answer(item, record.from) end
+    if not args.latency then output:print_record(record, items) end
   end)
   if not ok then return nil, err end
-  if args.latency then show_latencies(latencies, args, console) else output:unanswered(exchange:unanswered()) end
+  if args.latency then print_latencies(latencies, args, console) else output:print_unanswered(exchange:unanswered()) end
   return status.DONE
 end
 
@@ -234,9 +233,8 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function show.run(args, console)
-  if args.width and args.width < 0 then return nil, errors.new("invalid", "--width: 0 or more expected") end
-  if not args.follow then return show_all(args, console) end
-  local signal, code, err = status.run_interruptible(function() return show_all(args, console) end)
+  if not args.follow then return show_recording(args, console) end
+  local signal, code, err = status.run_interruptible(function() return show_recording(args, console) end)
   if signal then return status.of_signal(signal) end
   return code, err
 end

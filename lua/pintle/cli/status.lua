@@ -20,7 +20,7 @@ local BY_KIND = { invalid = status.USAGE, timeout = status.LATE }
 
 ---@param err pintle.error
 ---@return integer
-function status.of(err) return BY_KIND[err.kind] or status.BROKEN end
+function status.of_error(err) return BY_KIND[err.kind] or status.BROKEN end
 
 ---The status a shell reports for a program that a signal ended.
 ---@param signal pintle.signal
@@ -31,7 +31,7 @@ function status.of_signal(signal) return 128 + (NUMBERS[signal] or 0) end
 ---raised, so the result is the status that a shell reports.
 ---@param signal pintle.signal
 ---@return integer status if the process did not end
-function status.end_by(signal)
+function status.end_by_signal(signal)
   local number = math.tointeger(tonumber(signal))
   if number then return 128 + number end
   pcall(core.raise, signal) -- a recording made on another system may name a signal that this one does not have

@@ -241,20 +241,20 @@ end
 -- Returns a function that queues a call of the recorder, and one that makes the queued calls, in order.
 local function new_record_queue(recorder)
   local jobs, is_due = {}, false
-  local function work()
+  local function record_queued()
     is_due = false
     local list = jobs
     jobs = {}
     for _, job in ipairs(list) do recorder:attempt(job) end
     recorder:flush()
   end
-  local function note(method, ...)
+  local function queue_record(method, ...)
     local at, given = core.now(), table.pack(...)
     jobs[#jobs + 1] = function() recorder[method](recorder, at, table.unpack(given, 1, given.n)) end
-    if not is_due then loop.after(RECORDING_DELAY, work) end
+    if not is_due then loop.after(RECORDING_DELAY, record_queued) end
     is_due = true
   end
-  return note, work
+  return queue_record, record_queued
 end
 
 local function recording_path(output, pid)
@@ -275,29 +275,29 @@ end
 -- {====== Both directions ======
 
 -- Records the end of a direction, and which side closed it.
-local function end_recorder(note, from, to, stream)
+local function end_recorder(queue_record, from, to, stream)
   return function(by)
-    note("finish", from)
-    if by then note("event", { from = by == "source" and from or to, closed = stream }) end
+    queue_record("finish", from)
+    if by then queue_record("event", { from = by == "source" and from or to, closed = stream }) end
   end
 end
 
-local function start_pumps(process, input, output, note)
+local function start_pumps(process, input, output, queue_record)
   local pump = {}
   pump.input = start_pump {
     source = input, sink = pipe_sink(process.stdin),
-    on_bytes = function(data) note("bytes", "host", data) end,
-    on_end = end_recorder(note, "host", "plugin", "stdin"),
+    on_bytes = function(data) queue_record("bytes", "host", data) end,
+    on_end = end_recorder(queue_record, "host", "plugin", "stdin"),
   }
   pump.output = start_pump {
     source = process.stdout, sink = stdout_sink(output),
-    on_bytes = function(data) note("bytes", "plugin", data) end,
-    on_end = end_recorder(note, "plugin", "host", "stdout"),
+    on_bytes = function(data) queue_record("bytes", "plugin", data) end,
+    on_end = end_recorder(queue_record, "plugin", "host", "stdout"),
   }
   pump.errors = start_pump {
     source = process.stderr, sink = stderr_sink(),
-    on_bytes = function(data) note("stderr", data) end,
-    on_end = function() note "finish_stderr" end,
+    on_bytes = function(data) queue_record("stderr", data) end,
+    on_end = function() queue_record "finish_stderr" end,
   }
   return pump
 end
@@ -308,7 +308,7 @@ end
 
 -- Forwards signals to the plugin. A signal handle reports each signal once, so a new one is opened after each. Returns
 -- a function that stops it.
-local function forward_signals(process, note)
+local function forward_signals(process, queue_record)
   local signals, watcher
   local function close_signals()
     if not signals then return end
@@ -325,7 +325,7 @@ local function forward_signals(process, note)
     for name in signals.next, signals do names[#names + 1] = name end
     for _, name in ipairs(names) do
       process:kill(name, true)
-      note("event", { from = "host", signal = name })
+      queue_record("event", { from = "host", signal = name })
     end
     close_signals()
     open_signals()
@@ -364,8 +364,8 @@ local function finish_pumps(pump)
   pump.errors:finish()
 end
 
-local function forward_until_exit(process, pump, note)
-  local close_signals = forward_signals(process, note)
+local function forward_until_exit(process, pump, queue_record)
+  local close_signals = forward_signals(process, queue_record)
   local exit
   watch_exit(process, function(how)
     exit = how
@@ -373,7 +373,7 @@ local function forward_until_exit(process, pump, note)
     finish_pumps(pump)
   end)
   loop.run_while(function() return not (exit and pump.output.is_over and pump.errors.is_over) end)
-  note("event", { exit = exit })
+  queue_record("event", { exit = exit })
   return exit
 end
 
@@ -409,9 +409,9 @@ local function forward_and_record(args, console)
   console:explain_wait(input, ", as in: pintle call pintle trace ./plugin.lua -- greet name=Ada")
   local recorder = recording.new_recorder(file, began,
     { command = args.command, cwd = lfs.currentdir(), pid = process:pid() })
-  local note, work = new_record_queue(recorder)
-  local exit = forward_until_exit(process, start_pumps(process, input, output, note), note)
-  work()
+  local queue_record, record_queued = new_record_queue(recorder)
+  local exit = forward_until_exit(process, start_pumps(process, input, output, queue_record), queue_record)
+  record_queued()
   recorder:close()
   if group then group:close() end
   return exit
@@ -432,7 +432,7 @@ function trace.run(args, console)
     if err.kind == "spawn" then return report_failed_start(err, console) end
     return nil, err
   end
-  return ended.code or status.end_by(ended.signal)
+  return ended.code or status.end_by_signal(ended.signal)
 end
 
 return trace

@@ -36,15 +36,15 @@ local LOG = { type = "object", required = { "level", "message" }, properties = {
 local OLD, NEW = "the specification of 0.0.1", "the document of July 2026"
 local ONLY_OLD = "%s: only in " .. OLD .. ", not in " .. NEW
 
-local function is_failure(message)
+local function is_failed_outcome(message)
   return jsonrpc.is_object(message.result) and message.result.success == false
 end
 
 -- Expects an error with one of the codes, or a failed result as in the new document.
-local function refused(session, params, ...)
+local function expect_refusal_or_failure(session, params, ...)
   local key = session:ask("execute", params)
-  if not is_failure(session:answer(key)) then return session:refusal(key, ...) end
-  session:warn('"success":false is by %s; %s has an error %s', NEW, OLD, table.concat({ ... }, " or "))
+  if not is_failed_outcome(session:await_answer(key)) then return session:await_refusal(key, ...) end
+  session:warn_probe('"success":false is by %s; %s has an error %s', NEW, OLD, table.concat({ ... }, " or "))
 end
 
 -- }======
@@ -53,42 +53,42 @@ end
 
 local HELLO = json.order { "protocolVersion", "config" }
 
-local function greet(session)
+local function greet_gevals_plugin(session)
   local params = setmetatable({ protocolVersion = "0.0.1", config = session.context.config }, HELLO)
   local manifest = session:call("initialize", params)
   session:check_schema(manifest, MANIFEST, "the manifest")
   return manifest
 end
 
-local function check_manifest(session)
+local function check_gevals_manifest(session)
   local manifest = session.context.manifest
   if not manifests.is_semantic(manifest.version) then
-    session:fail("version: %q is not a semantic version", manifest.version)
+    session:fail_probe("version: %q is not a semantic version", manifest.version)
   end
   for name, operation in pairs(manifest.operations) do
-    if operation.params == nil then session:fail("operations.%s.params is missing", name) end
+    if operation.params == nil then session:fail_probe("operations.%s.params is missing", name) end
     local ok, message = schema.compile(operation.params)
-    if not ok then session:fail("operations.%s.params: %s", name, message) end
+    if not ok then session:fail_probe("operations.%s.params: %s", name, message) end
   end
 end
 
 -- true is a JSON Schema, too; the SDK for Go sends it for an operation without a schema.
-local function schema_objects(session)
+local function check_operation_schemas(session)
   local names = {}
   for name, operation in pairs(session.context.manifest.operations) do
     if not jsonrpc.is_object(operation.params) then names[#names + 1] = name end
   end
   if #names == 0 then return end
   table.sort(names)
-  session:fail("operations.%s.params: an object expected, got %s, which accepts any arguments", names[1],
+  session:fail_probe("operations.%s.params: an object expected, got %s, which accepts any arguments", names[1],
     json.encode(session.context.manifest.operations[names[1]].params))
 end
 
-local function requirements(session)
+local function check_requirements(session)
   local list = session.context.manifest.requires
   if list == nil or list == json.null then return nil end
   local problem = sessions.schema_problem(list, REQUIRES)
-  if problem then session:fail("requires: %s", problem) end
+  if problem then session:fail_probe("requires: %s", problem) end
   return ONLY_OLD:format "requires"
 end
 
@@ -99,82 +99,84 @@ end
 -- Members in the order of the document: some plugins do not parse JSON properly, and another probe tests that.
 local PARAMS, CONTEXT = json.order { "operation", "args", "context" }, json.order { "workdir", "phase" }
 
-local function params_of(operation, args, phase)
+local function execute_params(operation, args, phase)
   local context = setmetatable({ workdir = "/tmp", phase = phase or "setup" }, CONTEXT)
   return setmetatable({ operation = operation, args = args, context = context }, PARAMS)
 end
 
-local UNKNOWN = params_of("pintle-check-no-such-operation", {})
+local UNKNOWN = execute_params("pintle-check-no-such-operation", {})
 
-local function unknown_operation(session)
-  refused(session, UNKNOWN, -32601)
+local function execute_unknown_operation(session)
+  expect_refusal_or_failure(session, UNKNOWN, -32601)
   return ONLY_OLD:format "-32601 for an unknown operation"
 end
 
-local function no_operation(session) refused(session, { args = {}, context = {} }, -32602, -32600) end
+local function execute_no_operation(session)
+  expect_refusal_or_failure(session, { args = {}, context = {} }, -32602, -32600)
+end
 
-local function bad_params(session) refused(session, { "pintle-check" }, -32602, -32600) end
+local function execute_with_array(session) expect_refusal_or_failure(session, { "pintle-check" }, -32602, -32600) end
 
 local REQUIREMENT_NOT_MET = -32002
 
-local function run(session, phase)
+local function execute_operation(session, phase)
   local wanted = session.context.run
-  local key = session:ask("execute", params_of(wanted.name, wanted.args, phase))
-  local err = session:answer(key).error
+  local key = session:ask("execute", execute_params(wanted.name, wanted.args, phase))
+  local err = session:await_answer(key).error
   if jsonrpc.is_object(err) and err.code == REQUIREMENT_NOT_MET then
-    session:warn("%s: %s", ONLY_OLD:format "-32002, a requirement that is not met", tostring(err.message))
+    session:warn_probe("%s: %s", ONLY_OLD:format "-32002, a requirement that is not met", tostring(err.message))
   end
-  session:check_schema(session:result(key), OUTCOME, "the result")
+  session:check_schema(session:await_result(key), OUTCOME, "the result")
 end
 
-local function empty_phase(session) run(session, "") end
+local function execute_in_empty_phase(session) execute_operation(session, "") end
 
-local function required_of(session)
+local function required_argument(session)
   local context = session.context
   local operation = context.manifest.operations[context.run.name]
   local name = operation and sessions.first_required(operation.params)
-  if not name then session:skip("%s has no required argument", context.run.name) end
+  if not name then session:skip_probe("%s has no required argument", context.run.name) end
   return name
 end
 
-local function missing_argument(session)
-  local name, args = required_of(session), {}
+local function execute_without_argument(session)
+  local name, args = required_argument(session), {}
   for key, value in pairs(session.context.run.args) do
     if key ~= name then args[key] = value end
   end
-  session:refused("execute", params_of(session.context.run.name, args), -32602)
+  session:expect_refusal("execute", execute_params(session.context.run.name, args), -32602)
 end
 
 -- }======
 
 -- {====== The end ======
 
-local function shut_down(session)
+local function shut_down_gevals_plugin(session)
   session:check_schema(session:call("shutdown", {}), { type = "object" }, "the result")
-  session:ended_with(0)
+  session:expect_exit_status(0)
 end
 
 local function expect_one_shot(session, params)
   local key = session:ask("execute", params)
   session:close_input()
-  session:answer(key)
-  session:ended_with(0)
+  session:await_answer(key)
+  session:expect_exit_status(0)
   if #session.notifications > 0 then
-    session:warn("stdout has a %s besides the answer", session.notifications[1].method)
+    session:warn_probe("stdout has a %s besides the answer", session.notifications[1].method)
   end
 end
 
-local function one_shot(session)
+local function execute_one_shot(session)
   local wanted = session.context.run
-  expect_one_shot(session, wanted and params_of(wanted.name, wanted.args) or UNKNOWN)
+  expect_one_shot(session, wanted and execute_params(wanted.name, wanted.args) or UNKNOWN)
 end
 
 -- --config is the only way to configure a plugin that is used once, but it is not in the protocol.
-local function one_shot_as_configured(session)
-  local ok, problem = pcall(one_shot, session)
+local function execute_one_shot_as_configured(session)
+  local ok, problem = pcall(execute_one_shot, session)
   if ok then return end
   if not sessions.is_failure(problem) or session.context.config == nil then error(problem, 0) end
-  session:fail_with(problem.level or "warn", "%s, if it is started with --config", problem.reason)
+  session:fail_probe_with(problem.level or "warn", "%s, if it is started with --config", problem.reason)
 end
 
 local function config_argument(context) return { "--config", json.encode(context.config or {}) } end
@@ -183,7 +185,7 @@ local function config_argument_if_any(context) return context.config ~= nil and 
 
 -- }======
 
-local function judge_notification(method, params)
+local function judge_gevals_notification(method, params)
   if method ~= "log" then
     return ("it sends the notification %s, which is not in the protocol"):format(method), "warn"
   end
@@ -191,17 +193,17 @@ local function judge_notification(method, params)
   return problem and "log: " .. problem
 end
 
-local function judge_request(method)
+local function judge_gevals_request(method)
   return ("it sends the request %s, which is not in the protocol"):format(method), "warn"
 end
 
 ---@type pintle.cli.check.dialect
 return {
-  variants = { { greet = greet } },
+  variants = { { greet = greet_gevals_plugin } },
   question = { method = "execute", params = UNKNOWN },
   end_status = 0,
-  judge_notification = judge_notification,
-  judge_request = judge_request,
+  judge_notification = judge_gevals_notification,
+  judge_request = judge_gevals_request,
   levels = { ["string-ids"] = "warn", ["bad-json"] = "warn", ["invalid-request"] = "warn" },
   remarks = {
     ["bad-json"] = ONLY_OLD:format "-32700", ["invalid-request"] = ONLY_OLD:format "-32600",
@@ -210,24 +212,26 @@ return {
   max_line = 64 * 1024, -- the reader of gevals stops at longer lines
   probes = {
     { name = "manifest", rule = "the version is semantic, and each operation has a JSON Schema",
-      run = check_manifest },
+      run = check_gevals_manifest },
     { name = "schema-objects", rule = "the JSON Schema of each operation is an object", level = "warn",
-      run = schema_objects },
-    { name = "requires", rule = "the requirements are commands", level = "warn", run = requirements },
+      run = check_operation_schemas },
+    { name = "requires", rule = "the requirements are commands", level = "warn", run = check_requirements },
     { name = "unknown-operation", rule = "an unknown operation is refused with -32601, or fails",
-      run = unknown_operation },
+      run = execute_unknown_operation },
     { name = "no-operation", rule = "execute without an operation is refused with -32602 or -32600, or fails",
-      run = no_operation },
+      run = execute_no_operation },
     { name = "bad-params", rule = "an array as params is refused with -32602 or -32600, or fails",
-      run = bad_params },
-    { name = "outcome", rule = "the result of an operation matches its schema", needs_run = true, run = run },
-    { name = "empty-phase", rule = "an empty phase is accepted", needs_run = true, run = empty_phase },
+      run = execute_with_array },
+    { name = "outcome", rule = "the result of an operation matches its schema", needs_run = true,
+      run = execute_operation },
+    { name = "empty-phase", rule = "an empty phase is accepted", needs_run = true, run = execute_in_empty_phase },
     { name = "missing-argument", rule = "a missing argument is refused with -32602", needs_run = true,
-      run = missing_argument },
-    { name = "shutdown", rule = "shutdown is answered with an object, and the status is 0", run = shut_down },
+      run = execute_without_argument },
+    { name = "shutdown", rule = "shutdown is answered with an object, and the status is 0",
+      run = shut_down_gevals_plugin },
     { name = "one-shot", rule = "after one execute and the end of input: one answer, status 0", is_raw = true,
-      arguments = config_argument_if_any, run = one_shot_as_configured },
+      arguments = config_argument_if_any, run = execute_one_shot_as_configured },
     { name = "config-argument", rule = "it accepts --config JSON on its command line", level = "warn", is_raw = true,
-      arguments = config_argument, run = one_shot },
+      arguments = config_argument, run = execute_one_shot },
   },
 }

@@ -24,7 +24,7 @@ local RENDERED = { type = "object", required = { "output", "errors" },
 
 -- }======
 
-local function greet(session)
+local function greet_engine(session)
   local manifest = session:call("initialize", { version = "1.0" })
   session:check_schema(manifest, MANIFEST, "the result")
   return manifest
@@ -32,68 +32,68 @@ end
 
 -- {====== Compile and render ======
 
-local function broken_template(session)
+local function compile_broken_template(session)
   local result = session:call("compile", { template = "{% pintle_check_no_such_tag %}" })
   session:check_schema(result, REFUSED, "the result")
 end
 
-local function no_template(session) session:refused("compile", { options = {} }, -32602) end
+local function compile_no_template(session) session:expect_refusal("compile", { options = {} }, -32602) end
 
-local function wrong_template(session) session:refused("compile", { template = 5 }, -32602) end
+local function compile_wrong_template(session) session:expect_refusal("compile", { template = 5 }, -32602) end
 
-local function wrong_mode(session)
-  session:refused("compile", { template = "x", options = { error_mode = "pintle" } }, -32602)
+local function compile_in_unknown_error_mode(session)
+  session:expect_refusal("compile", { template = "x", options = { error_mode = "pintle" } }, -32602)
 end
 
-local function unknown_template(session)
-  session:refused("render", { template_id = "pintle-check", environment = {} }, -32602)
+local function render_unknown_template(session)
+  session:expect_refusal("render", { template_id = "pintle-check", environment = {} }, -32602)
 end
 
-local function no_template_id(session) session:refused("render", { environment = {} }, -32602) end
+local function render_without_template_id(session) session:expect_refusal("render", { environment = {} }, -32602) end
 
 -- An engine that has only tags of its own cannot render this.
-local function compile(session, template)
+local function compile_template(session, template)
   local options = { error_mode = "strict", line_numbers = true }
   local result = session:call("compile", { template = template, options = options })
   if type(result) == "table" and result.template_id == json.null then
     session:check_schema(result, REFUSED, "the result of compile")
-    session:skip("it does not accept the template %s", template)
+    session:skip_probe("it does not accept the template %s", template)
   end
   session:check_schema(result, COMPILED, "the result of compile")
   return result.template_id
 end
 
-local function render(session)
-  local id = compile(session, "Hello, {{ name }}!")
+local function compile_and_render(session)
+  local id = compile_template(session, "Hello, {{ name }}!")
   local result = session:call("render", { template_id = id, environment = { name = "Ada" }, options = {} })
   session:check_schema(result, RENDERED, "the result")
-  if result.output ~= "Hello, Ada!" then session:fail("the output is %q", result.output) end
+  if result.output ~= "Hello, Ada!" then session:fail_probe("the output is %q", result.output) end
 end
 
-local function call_back(session)
-  local id = compile(session, "{{ user.name }}")
+local function render_drop(session)
+  local id = compile_template(session, "{{ user.name }}")
   session.handlers.drop_get = function(params)
     return { value = type(params) == "table" and params.property == "name" and "Ada" or json.null }
   end
   local user = { _rpc_drop = "drop_1", type = "UserDrop" }
   local result = session:call("render", { template_id = id, environment = { user = user }, options = {} })
   session:check_schema(result, RENDERED, "the result")
-  if result.output ~= "Ada" then session:fail("a drop whose name is Ada is rendered as %q", result.output) end
+  if result.output ~= "Ada" then session:fail_probe("a drop whose name is Ada is rendered as %q", result.output) end
 end
 
-local function run(session)
+local function render_tag(session)
   local wanted = session.context.run
-  local id = compile(session, ("{%% %s %%}"):format(wanted.name))
+  local id = compile_template(session, ("{%% %s %%}"):format(wanted.name))
   local result = session:call("render", { template_id = id, environment = wanted.args, options = {} })
   session:check_schema(result, RENDERED, "the result")
 end
 
 -- }======
 
-local function quit(session)
+local function quit_engine(session)
   session:notify("quit", {})
-  session:ended()
-  if #session.unasked > 0 then session:fail "quit is answered" end
+  session:await_exit()
+  if #session.unasked > 0 then session:fail_probe "quit is answered" end
 end
 
 local ASKED = {
@@ -103,11 +103,11 @@ local ASKED = {
 }
 
 -- The client treats every message as a request.
-local function judge_notification(method)
+local function judge_engine_notification(method)
   return ("it sends the notification %s, but clients accept none"):format(method)
 end
 
-local function judge_request(method, params)
+local function judge_drop_request(method, params)
   if not ASKED[method] then return ("it sends the request %s, which is not in the protocol"):format(method) end
   local problem = sessions.schema_problem(params, ASKED[method])
   return problem and ("%s: %s"):format(method, problem)
@@ -115,21 +115,24 @@ end
 
 ---@type pintle.cli.check.dialect
 return {
-  variants = { { greet = greet } },
+  variants = { { greet = greet_engine } },
   question = { method = "compile", params = { template = "x" } },
-  judge_notification = judge_notification,
-  judge_request = judge_request,
+  judge_notification = judge_engine_notification,
+  judge_request = judge_drop_request,
   levels = { ["string-ids"] = "warn" },
   probes = {
-    { name = "broken-template", rule = "an invalid template is reported in the result", run = broken_template },
-    { name = "no-template", rule = "compile without a template is refused with -32602", run = no_template },
-    { name = "wrong-template", rule = "a template that is not a string is refused with -32602", run = wrong_template },
-    { name = "wrong-mode", rule = "an unknown error_mode is refused with -32602", run = wrong_mode },
-    { name = "unknown-template", rule = "an unknown template_id is refused with -32602", run = unknown_template },
-    { name = "no-template-id", rule = "render without a template_id is refused with -32602", run = no_template_id },
-    { name = "render", rule = "a template is compiled and rendered", run = render },
-    { name = "drop", rule = "the properties of a drop are requested", run = call_back },
-    { name = "outcome", rule = "a tag is rendered", needs_run = true, run = run },
-    { name = "quit", rule = "it exits after quit, which is not answered", run = quit },
+    { name = "broken-template", rule = "an invalid template is reported in the result", run = compile_broken_template },
+    { name = "no-template", rule = "compile without a template is refused with -32602", run = compile_no_template },
+    { name = "wrong-template", rule = "a template that is not a string is refused with -32602",
+      run = compile_wrong_template },
+    { name = "wrong-mode", rule = "an unknown error_mode is refused with -32602", run = compile_in_unknown_error_mode },
+    { name = "unknown-template", rule = "an unknown template_id is refused with -32602",
+      run = render_unknown_template },
+    { name = "no-template-id", rule = "render without a template_id is refused with -32602",
+      run = render_without_template_id },
+    { name = "render", rule = "a template is compiled and rendered", run = compile_and_render },
+    { name = "drop", rule = "the properties of a drop are requested", run = render_drop },
+    { name = "outcome", rule = "a tag is rendered", needs_run = true, run = render_tag },
+    { name = "quit", rule = "it exits after quit, which is not answered", run = quit_engine },
   },
 }

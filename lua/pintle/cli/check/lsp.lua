@@ -15,71 +15,73 @@ local RESULT = { type = "object", required = { "capabilities" }, properties = {
     name = { type = "string" }, version = { type = "string" } } },
 } }
 
-local function folders_of(root)
+local function workspace_folders(root)
   if not root then return nil end
   return json.array { { uri = wire.uri(root), name = root:match "[^/]+$" or root } }
 end
 
-local function initialize_params(context, pid)
+local function language_server_params(context, pid)
   local root = context.root
   return {
     processId = pid or json.null, rootUri = root and wire.uri(root) or json.null, rootPath = root,
-    workspaceFolders = folders_of(root), capabilities = CAPABILITIES, clientInfo = { name = "pintle check" },
+    workspaceFolders = workspace_folders(root), capabilities = CAPABILITIES, clientInfo = { name = "pintle check" },
     initializationOptions = context.config,
   }
 end
 
-local function greet(session)
-  local manifest = session:call("initialize", initialize_params(session.context))
+local function greet_language_server(session)
+  local manifest = session:call("initialize", language_server_params(session.context))
   session:check_schema(manifest, RESULT, "the result")
   session:notify("initialized", {})
   return manifest
 end
 
-local function early_request(session)
-  session:refused("textDocument/hover", {
+local function hover_before_initialize(session)
+  session:expect_refusal("textDocument/hover", {
     textDocument = { uri = "file:///nowhere" }, position = { line = 0, character = 0 },
   }, -32002)
-  greet(session)
+  greet_language_server(session)
 end
 
-local function early_notification(session)
+local function close_document_before_initialize(session)
   session:notify("textDocument/didClose", { textDocument = { uri = "file:///nowhere" } })
-  greet(session)
+  greet_language_server(session)
 end
 
-local function second_initialize(session) session:refused("initialize", initialize_params(session.context)) end
+local function second_initialize(session)
+  session:expect_refusal("initialize", language_server_params(session.context))
+end
 
 -- }======
 
 -- {====== Requests ======
 
-local function optional_request(session) session:refused("$/pintle-check", {}, -32601) end
+local function send_dollar_request(session) session:expect_refusal("$/pintle-check", {}, -32601) end
 
-local function optional_notification(session)
+local function send_dollar_notification(session)
   session:notify("$/pintle-check", {})
   session:catch_up()
 end
 
-local function cancel(session)
+local function cancel_symbol_request(session)
   local key = session:ask("workspace/symbol", { query = "pintle" })
   session:notify("$/cancelRequest", { id = session.last_id })
-  session:answer(key)
+  session:await_answer(key)
   session:catch_up()
 end
 
-local function late_cancel(session)
+local function cancel_answered_symbol_request(session)
   session:catch_up()
   session:notify("$/cancelRequest", { id = session.last_id })
   session:notify("$/cancelRequest", { id = "pintle-nobody" })
   session:catch_up()
 end
 
-local function unknown_command(session)
-  session:refused("workspace/executeCommand", { command = "pintle-check.no-such", arguments = json.array() })
+local function execute_unknown_command(session)
+  session:expect_refusal("workspace/executeCommand", { command = "pintle-check.no-such", arguments = json.array() })
 end
 
-local function run(session)
+local function execute_command(session)
   local wanted = session.context.run
   session:execute("workspace/executeCommand", { command = wanted.name, arguments = json.array { wanted.args } })
 end
@@ -88,31 +90,32 @@ end
 
 -- {====== The end ======
 
-local function shut_down(session)
-  if session:call "shutdown" ~= json.null then session:warn "the result of shutdown is not null" end
+local function shut_down_language_server(session)
+  if session:call "shutdown" ~= json.null then session:warn_probe "the result of shutdown is not null" end
   session:notify "exit"
-  session:ended_with(0)
+  session:expect_exit_status(0)
 end
 
-local function exit_alone(session)
+local function exit_language_server_at_once(session)
   session:notify "exit"
-  session:ended_with(1)
+  session:expect_exit_status(1)
 end
 
-local function late_request(session)
+local function hover_after_shutdown(session)
   session:call "shutdown"
-  session:refused("textDocument/hover", {
+  session:expect_refusal("textDocument/hover", {
     textDocument = { uri = "file:///nowhere" }, position = { line = 0, character = 0 },
   }, -32600)
 end
 
 -- The client is a separate process here, which is killed.
-local function orphan(session)
+local function orphan_language_server(session)
   local client <close> = assert(processes.start { command = { "sleep", "600" }, stdin = "null", stdout = "null" })
-  session:check_schema(session:call("initialize", initialize_params(session.context, client.pid)), RESULT, "the result")
+  local manifest = session:call("initialize", language_server_params(session.context, client.pid))
+  session:check_schema(manifest, RESULT, "the result")
   session:notify("initialized", {})
   client:close()
-  session:ended()
+  session:await_exit()
 end
 
 -- }======
@@ -123,34 +126,35 @@ local PROGRESS = { type = "object", required = { "token", "value" },
   properties = { token = { type = { "integer", "string" } } } }
 local FORMS = { ["window/logMessage"] = LOG, ["window/showMessage"] = LOG, ["$/progress"] = PROGRESS }
 
-local function judge_notification(method, params)
+local function judge_lsp_notification(method, params)
   local problem = FORMS[method] and sessions.schema_problem(params, FORMS[method])
   return problem and ("%s: %s"):format(method, problem)
 end
 
 ---@type pintle.cli.check.dialect
 return {
-  variants = { { greet = greet } },
+  variants = { { greet = greet_language_server } },
   has_root = true,
   question = { method = "pintle-check/question" },
-  judge_notification = judge_notification,
+  judge_notification = judge_lsp_notification,
   levels = { ["bad-json"] = "warn", ["invalid-request"] = "warn", ["header-type"] = "fail", eof = "warn" },
   probes = {
     { name = "early-request", rule = "requests before initialize are refused with -32002", is_raw = true,
-      run = early_request },
+      run = hover_before_initialize },
     { name = "early-notification", rule = "notifications before initialize are ignored", is_raw = true,
-      run = early_notification },
+      run = close_document_before_initialize },
     { name = "second-initialize", rule = "a second initialize is refused", level = "warn", run = second_initialize },
-    { name = "optional-request", rule = "an unknown $/ request is refused with -32601", run = optional_request },
-    { name = "optional-notification", rule = "an unknown $/ notification is ignored", run = optional_notification },
-    { name = "cancel", rule = "a cancelled request is answered once", run = cancel },
-    { name = "late-cancel", rule = "cancelling an unknown request is ignored", run = late_cancel },
-    { name = "unknown-command", rule = "an unknown command is refused", run = unknown_command },
-    { name = "outcome", rule = "a command is executed", needs_run = true, run = run },
-    { name = "late-request", rule = "requests after shutdown are refused with -32600", run = late_request },
-    { name = "shutdown", rule = "shutdown is answered, and after exit the status is 0", run = shut_down },
-    { name = "exit", rule = "after exit without shutdown the status is 1", run = exit_alone },
+    { name = "optional-request", rule = "an unknown $/ request is refused with -32601", run = send_dollar_request },
+    { name = "optional-notification", rule = "an unknown $/ notification is ignored", run = send_dollar_notification },
+    { name = "cancel", rule = "a cancelled request is answered once", run = cancel_symbol_request },
+    { name = "late-cancel", rule = "cancelling an unknown request is ignored", run = cancel_answered_symbol_request },
+    { name = "unknown-command", rule = "an unknown command is refused", run = execute_unknown_command },
+    { name = "outcome", rule = "a command is executed", needs_run = true, run = execute_command },
+    { name = "late-request", rule = "requests after shutdown are refused with -32600", run = hover_after_shutdown },
+    { name = "shutdown", rule = "shutdown is answered, and after exit the status is 0",
+      run = shut_down_language_server },
+    { name = "exit", rule = "after exit without shutdown the status is 1", run = exit_language_server_at_once },
     { name = "orphan", rule = "it exits when its client process dies", level = "warn", is_raw = true,
-      run = orphan },
+      run = orphan_language_server },
   },
 }

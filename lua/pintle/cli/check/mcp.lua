@@ -51,24 +51,24 @@ local PROGRESS = { type = "object", required = { "progressToken", "progress" }, 
 
 local CLIENT = { name = "pintle check", version = "1" }
 
-local function initialize(session, version)
+local function initialize_mcp_server(session, version)
   return session:call("initialize", { protocolVersion = version, capabilities = {}, clientInfo = CLIENT })
 end
 
-local function greet_classic(session)
-  local manifest = initialize(session, CLASSIC[1])
+local function greet_classic_server(session)
+  local manifest = initialize_mcp_server(session, CLASSIC[1])
   session:check_schema(manifest, INITIALIZED, "the result")
   session:notify "notifications/initialized"
   return manifest
 end
 
-local function greet_modern(session)
+local function greet_modern_server(session)
   local manifest = session:call "server/discover"
   session:check_schema(manifest, DISCOVERED, "the result")
   return manifest
 end
 
-local function with_meta(params)
+local function with_mcp_meta(params)
   local all = {}
   for name, value in pairs(params or {}) do all[name] = value end
   all._meta = {
@@ -77,29 +77,29 @@ local function with_meta(params)
   return all
 end
 
-local function older_versions(session)
+local function initialize_with_older_versions(session)
   for i = 2, #CLASSIC do
     local fresh <close> = assert(sessions.start(session.context))
-    fresh:check_schema(initialize(fresh, CLASSIC[i]), INITIALIZED, "the result for " .. CLASSIC[i])
+    fresh:check_schema(initialize_mcp_server(fresh, CLASSIC[i]), INITIALIZED, "the result for " .. CLASSIC[i])
   end
 end
 
-local function unknown_version(session)
-  session:check_schema(initialize(session, "1999-12-31"), INITIALIZED, "the result")
+local function initialize_with_unknown_version(session)
+  session:check_schema(initialize_mcp_server(session, "1999-12-31"), INITIALIZED, "the result")
 end
 
-local function ping(session) session:check_schema(session:call "ping", OBJECT, "the result") end
+local function ping_mcp_server(session) session:check_schema(session:call "ping", OBJECT, "the result") end
 
 -- }======
 
 -- {====== Tools ======
 
-local function need_tools(session)
-  if session.context.manifest.capabilities.tools == nil then session:skip "it has no tools" end
+local function skip_without_tools(session)
+  if session.context.manifest.capabilities.tools == nil then session:skip_probe "it has no tools" end
 end
 
 local function list_tools(session)
-  need_tools(session)
+  skip_without_tools(session)
   local manifest = session:call "tools/list"
   session:check_schema(manifest, TOOLS, "the result")
   if session.context.variant.wrap then session:check_schema(manifest, COMPLETE, "the result") end
@@ -107,28 +107,28 @@ local function list_tools(session)
     for _, member in ipairs { "inputSchema", "outputSchema" } do
       local ok, message = true, nil
       if tool[member] ~= nil then ok, message = schema.compile(tool[member]) end
-      if not ok then session:fail("%s of %s: %s", member, tool.name, message) end
+      if not ok then session:fail_probe("%s of %s: %s", member, tool.name, message) end
     end
   end
 end
 
 -- The document allows both; an error is better, because no tool was run.
-local function unknown_tool(session)
-  need_tools(session)
+local function call_unknown_tool(session)
+  skip_without_tools(session)
   local key = session:ask("tools/call", { name = "pintle-check-no-such-tool", arguments = {} })
-  local message = session:answer(key)
+  local message = session:await_answer(key)
   if type(message.result) == "table" and message.result.isError == true then
-    session:warn "an unknown tool is answered with a result with isError, not with an error"
+    session:warn_probe "an unknown tool is answered with a result with isError, not with an error"
   end
-  session:refusal(key)
+  session:await_refusal(key)
 end
 
-local function nameless_tool(session)
-  need_tools(session)
-  session:refused("tools/call", { arguments = {} })
+local function call_nameless_tool(session)
+  skip_without_tools(session)
+  session:expect_refusal("tools/call", { arguments = {} })
 end
 
-local function run(session)
+local function call_tool(session)
   local wanted = session.context.run
   local result = session:call("tools/call", { name = wanted.name, arguments = wanted.args })
   session:check_schema(result, CALLED, "the result")
@@ -141,7 +141,7 @@ local function find_tool(session, name)
   for _, tool in ipairs(manifest.tools) do
     if tool.name == name then return tool end
   end
-  return session:skip("no tool %s on the first page of tools/list", name)
+  return session:skip_probe("no tool %s on the first page of tools/list", name)
 end
 
 -- Since this version wrong arguments are a result with isError, which a model can read.
@@ -152,46 +152,46 @@ local function returns_wrong_arguments(session)
   return session.context.variant.wrap ~= nil or type(version) == "string" and version >= RETURNS_WRONG_ARGUMENTS
 end
 
-local function missing_argument(session)
+local function call_tool_without_argument(session)
   local wanted = session.context.run
   local name = sessions.first_required(find_tool(session, wanted.name).inputSchema)
-  if not name then session:skip("%s has no required argument", wanted.name) end
+  if not name then session:skip_probe("%s has no required argument", wanted.name) end
   local args = {}
   for key, value in pairs(wanted.args) do
     if key ~= name then args[key] = value end
   end
-  local message = session:answer(session:ask("tools/call", { name = wanted.name, arguments = args }))
+  local message = session:await_answer(session:ask("tools/call", { name = wanted.name, arguments = args }))
   local is_refused = message.error ~= nil or type(message.result) == "table" and message.result.isError == true
-  if not is_refused then session:fail "it is run without a required argument" end
+  if not is_refused then session:fail_probe "it is run without a required argument" end
   if message.error ~= nil and returns_wrong_arguments(session) then
-    session:warn "wrong arguments are answered with an error, not with a result with isError"
+    session:warn_probe "wrong arguments are answered with an error, not with a result with isError"
   end
 end
 
 -- }======
 
 -- A cancelled request need not be answered.
-local function cancel(session)
+local function cancel_tools_list(session)
   session:ask "tools/list"
   session:notify("notifications/cancelled", { requestId = session.last_id, reason = "pintle check" })
   session:catch_up()
 end
 
-local function late_cancel(session)
+local function cancel_unknown_mcp_request(session)
   session:notify("notifications/cancelled", { requestId = 4711 })
   session:notify("notifications/cancelled", { requestId = "pintle-nobody" })
   session:catch_up()
 end
 
 -- Sends a request of the other era, before any handshake.
-local function metaless(session)
+local function list_tools_without_meta(session)
   session.context = setmetatable({ variant = {} }, { __index = session.context })
-  session:refused "tools/list"
+  session:expect_refusal "tools/list"
 end
 
 local SCHEMAS = { ["notifications/message"] = MESSAGE, ["notifications/progress"] = PROGRESS }
 
-local function judge_notification(method, params)
+local function judge_mcp_notification(method, params)
   local problem = SCHEMAS[method] and sessions.schema_problem(params, SCHEMAS[method])
   if problem then return ("%s: %s"):format(method, problem) end
   if not method:find "^notifications/" then
@@ -199,7 +199,7 @@ local function judge_notification(method, params)
   end
 end
 
-local function for_both_eras(list)
+local function probes_for_both_eras(list)
   local all = {}
   for _, era in ipairs { "classic", "modern" } do
     for _, probe in ipairs(list) do
@@ -212,35 +212,35 @@ local function for_both_eras(list)
   return all
 end
 
-local probes = for_both_eras {
+local probes = probes_for_both_eras {
   { name = "tools", rule = "tools/list returns tools with names and schemas", run = list_tools },
-  { name = "unknown-tool", rule = "an unknown tool is refused", run = unknown_tool },
-  { name = "nameless-tool", rule = "tools/call without a name is refused", run = nameless_tool },
-  { name = "outcome", rule = "the result of a tool matches its schema", needs_run = true, run = run },
+  { name = "unknown-tool", rule = "an unknown tool is refused", run = call_unknown_tool },
+  { name = "nameless-tool", rule = "tools/call without a name is refused", run = call_nameless_tool },
+  { name = "outcome", rule = "the result of a tool matches its schema", needs_run = true, run = call_tool },
   { name = "missing-argument", rule = "a missing argument is an error", needs_run = true,
-    run = missing_argument },
-  { name = "cancel", rule = "a cancelled request is answered at most once", run = cancel },
-  { name = "late-cancel", rule = "cancelling an unknown request is ignored", run = late_cancel },
+    run = call_tool_without_argument },
+  { name = "cancel", rule = "a cancelled request is answered at most once", run = cancel_tools_list },
+  { name = "late-cancel", rule = "cancelling an unknown request is ignored", run = cancel_unknown_mcp_request },
 }
 
 for _, probe in ipairs {
-  { name = "classic/ping", rule = "ping is answered", variant = "classic", run = ping },
+  { name = "classic/ping", rule = "ping is answered", variant = "classic", run = ping_mcp_server },
   { name = "classic/older-versions", rule = "older versions are answered with a supported version",
-    variant = "classic", is_raw = true, run = older_versions },
+    variant = "classic", is_raw = true, run = initialize_with_older_versions },
   { name = "classic/unknown-version", rule = "an unknown version is answered with a supported version",
-    variant = "classic", is_raw = true, run = unknown_version },
+    variant = "classic", is_raw = true, run = initialize_with_unknown_version },
   { name = "modern/metaless", rule = "a request without a version is refused", variant = "modern",
-    level = "warn", is_raw = true, run = metaless },
+    level = "warn", is_raw = true, run = list_tools_without_meta },
 } do probes[#probes + 1] = probe end
 
 ---@type pintle.cli.check.dialect
 return {
   variants = {
-    { name = "classic", greet = greet_classic },
-    { name = "modern", greet = greet_modern, wrap = with_meta },
+    { name = "classic", greet = greet_classic_server },
+    { name = "modern", greet = greet_modern_server, wrap = with_mcp_meta },
   },
   question = { method = "tools/list" },
-  judge_notification = judge_notification,
+  judge_notification = judge_mcp_notification,
   levels = { ["bad-json"] = "warn", ["invalid-request"] = "warn" },
   probes = probes,
 }

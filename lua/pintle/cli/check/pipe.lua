@@ -27,34 +27,34 @@ end
 
 local function bytes_left(self) return #self.rest - self.at + 1 end
 
-local function take(self, bytes)
+local function take_bytes(self, bytes)
   local text = self.rest:sub(self.at, self.at + bytes - 1)
   self.at = self.at + bytes
   return text
 end
 
 -- The next line with its line end.
-local function take_line(self)
+local function take_bytes_of_line(self)
   local stop = self.rest:find("\n", self.at, true)
-  return stop and take(self, stop - self.at + 1)
+  return stop and take_bytes(self, stop - self.at + 1)
 end
 
-local function noise(text, problem) return { kind = "noise", text = text, problem = problem } end
+local function noise_piece(text, problem) return { kind = "noise", text = text, problem = problem } end
 
 -- One message per line.
 local line_methods = setmetatable({}, { __index = shared })
 
 function line_methods:next()
-  local line = take_line(self)
+  local line = take_bytes_of_line(self)
   if not line then return nil end
   local text = line:gsub("\r?\n$", "")
-  if text == "" then return noise("", "an empty line") end
+  if text == "" then return noise_piece("", "an empty line") end
   return { kind = "message", text = text }
 end
 
 function line_methods:finish()
-  local rest = take(self, bytes_left(self))
-  return rest ~= "" and noise(rest, "an incomplete line") or nil
+  local rest = take_bytes(self, bytes_left(self))
+  return rest ~= "" and noise_piece(rest, "an incomplete line") or nil
 end
 
 -- A header before each message.
@@ -64,7 +64,7 @@ local function read_header_line(self, line)
   local name, value = line:match "^(%a[%w-]*):[ \t]*([^\r\n]*)\r?\n$"
   if not name then
     self.length, self.problem = nil, nil
-    return noise((line:gsub("\r?\n$", "")), "not a header line")
+    return noise_piece((line:gsub("\r?\n$", "")), "not a header line")
   end
   if not line:find "\r\n$" then self.problem = "a header line ends with LF, not CR LF" end
   if name:lower() == "content-length" then
@@ -75,7 +75,7 @@ end
 
 local function read_header(self)
   while not self.is_in_body do
-    local line = take_line(self)
+    local line = take_bytes_of_line(self)
     if not line then return nil end
     if line:find "^\r?\n$" and self.length then
       self.is_in_body = true
@@ -89,14 +89,14 @@ end
 function header_methods:next()
   local piece = read_header(self)
   if piece or not self.is_in_body or bytes_left(self) < self.length then return piece end
-  piece = { kind = "message", text = take(self, self.length), problem = self.problem }
+  piece = { kind = "message", text = take_bytes(self, self.length), problem = self.problem }
   self.is_in_body, self.length, self.problem = false, nil, nil
   return piece
 end
 
 function header_methods:finish()
-  local rest = take(self, bytes_left(self))
-  return (rest ~= "" or self.length) and noise(rest, "an incomplete message") or nil
+  local rest = take_bytes(self, bytes_left(self))
+  return (rest ~= "" or self.length) and noise_piece(rest, "an incomplete message") or nil
 end
 
 local METATABLES = { line = { __index = line_methods }, header = { __index = header_methods } }
@@ -133,12 +133,12 @@ end
 
 -- {====== Reading ======
 
-local function notify(self)
+local function wake_waiter(self)
   if self.event then self.event:set(true) end
   self.event = nil
 end
 
-local function deliver(self)
+local function deliver_pieces(self)
   for piece in self.framer.next, self.framer do self.on_piece(piece) end
 end
 
@@ -151,22 +151,22 @@ local function stop_reading(self)
 end
 
 -- Whether there may be more to read immediately.
-local function read(self)
+local function read_plugin_output(self)
   if self.is_over then return false end
   local data = self.stdout:read()
   if data == false then return false end
   self.received = self.received + #(data or "")
-  if data and data ~= "" then self.framer:feed(data) deliver(self) end
+  if data and data ~= "" then self.framer:feed(data) deliver_pieces(self) end
   if not data or data == "" or self.received > MAX_OUTPUT then stop_reading(self) end
-  notify(self)
+  wake_waiter(self)
   return not self.is_over
 end
 
-local function on_exit_of(self, exit)
-  while read(self) do end
+local function note_exit(self, exit)
+  while read_plugin_output(self) do end
   self.exit = exit
   self:note("plugin", "exit", errors.describe_exit(exit))
-  notify(self)
+  wake_waiter(self)
 end
 
 -- }======
@@ -208,7 +208,7 @@ local function await_room(self)
   function watcher.on_ready()
     has_room = true
     loop.unwatch(descriptor, watcher)
-    notify(self)
+    wake_waiter(self)
   end
   assert(loop.watch(descriptor, "w", watcher))
   local ok, answer = pcall(self.await, self, function() return has_room or self.exit end)
@@ -286,11 +286,11 @@ function pipes.start(given)
   }, metatable)
   local child, err = processes.start {
     command = given.command, env = given.env, on_stderr = function() end,
-    on_exit = function(exit) on_exit_of(self, exit) end,
+    on_exit = function(exit) note_exit(self, exit) end,
   }
   if not child then return nil, err end
   self.child, self.stdin, self.stdout = child, child.process.stdin, child.process.stdout
-  self.reader = { on_ready = function() read(self) end }
+  self.reader = { on_ready = function() read_plugin_output(self) end }
   assert(loop.watch(self.stdout:fileno(), "r", self.reader))
   return self
 end

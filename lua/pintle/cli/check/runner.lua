@@ -70,7 +70,7 @@ local OWN = { "name", "framing", "header", "extra", "ids" }
 
 ---@param name string
 ---@return pintle.cli.check.dialect?, pintle.error?
-function runner.dialect(name)
+function runner.load_dialect(name)
   local known, err = options.find_dialect(name)
   if not known then return nil, err end
   if not dialects.is_built_in(name) then
@@ -85,13 +85,13 @@ end
 ---@param probe { framing?: string, only?: string }
 ---@param dialect pintle.cli.check.dialect
 ---@return boolean
-local function is_for(probe, dialect)
+local function is_probe_for_dialect(probe, dialect)
   return (not probe.framing or probe.framing == dialect.framing) and (not probe.only or dialect[probe.only] ~= nil)
 end
 
-local function add(list, probes, dialect)
+local function add_probes(list, probes, dialect)
   for _, probe in ipairs(probes) do
-    if is_for(probe, dialect) then list[#list + 1] = probe end
+    if is_probe_for_dialect(probe, dialect) then list[#list + 1] = probe end
   end
   return list
 end
@@ -99,7 +99,7 @@ end
 ---The handshake probes: one for each variant.
 ---@param dialect pintle.cli.check.dialect
 ---@return pintle.cli.check.probe[]
-local function handshakes(dialect)
+local function handshake_probes(dialect)
   local list = {}
   for i, variant in ipairs(dialect.variants) do
     local prefix = variant.name and variant.name .. "/" or ""
@@ -113,24 +113,25 @@ end
 ---All probes after the handshake, except the watches.
 ---@param dialect pintle.cli.check.dialect
 ---@return pintle.cli.check.probe[]
-local function probes_of(dialect)
-  return add(add({}, general, dialect), dialect.probes, dialect)
+local function all_probes(dialect)
+  return add_probes(add_probes({}, general, dialect), dialect.probes, dialect)
 end
 
 ---@param dialect pintle.cli.check.dialect
 ---@param probe pintle.cli.check.probe
 ---@return "fail"|"warn"
-local function level_of(dialect, probe)
+local function probe_level(dialect, probe)
   return dialect.levels and dialect.levels[probe.name] or probe.level or "fail"
 end
 
 ---All probes of a dialect, in order.
 ---@param dialect pintle.cli.check.dialect
 ---@return { name: string, rule: string, level: "fail"|"warn" }[]
-function runner.list(dialect)
+function runner.list_probes(dialect)
   local list = {}
-  for _, probe in ipairs(add(add(handshakes(dialect), probes_of(dialect), dialect), WATCHES, dialect)) do
-    list[#list + 1] = { name = probe.name, rule = probe.rule, level = level_of(dialect, probe) }
+  local probes = add_probes(handshake_probes(dialect), all_probes(dialect), dialect)
+  for _, probe in ipairs(add_probes(probes, WATCHES, dialect)) do
+    list[#list + 1] = { name = probe.name, rule = probe.rule, level = probe_level(dialect, probe) }
   end
   return list
 end
@@ -178,7 +179,7 @@ local function run_probe(session, probe)
 end
 
 -- Adds the remark that only one of several documents has the rule.
-local function reason_of(context, probe, problem)
+local function failure_reason(context, probe, problem)
   local remark = not problem.level and context.dialect.remarks and context.dialect.remarks[probe.name]
   return remark and ("%s (%s)"):format(problem.reason, remark) or problem.reason
 end
@@ -193,7 +194,7 @@ local function keep_violations(self, session, result)
   end
 end
 
-local function try(self, context, probe)
+local function try_probe(self, context, probe)
   local session <close>, err = sessions.start(context, table.unpack(probe.arguments and probe.arguments(context) or {}))
   if not session then error(err, 0) end
   local problem, remark = run_probe(session, probe)
@@ -203,14 +204,14 @@ local function try(self, context, probe)
     left_out = session.pipe.left_out, stderr = session.pipe.child.lines,
   }
   if problem then
-    result.verdict = problem.level or level_of(context.dialect, probe)
-    result.reason = reason_of(context, probe, problem)
+    result.verdict = problem.level or probe_level(context.dialect, probe)
+    result.reason = failure_reason(context, probe, problem)
   end
   keep_violations(self, session, result)
   return result, problem
 end
 
-local function skipped(probe, reason)
+local function skipped_result(probe, reason)
   return { name = probe.name, rule = probe.rule, verdict = "skip", reason = reason }
 end
 
@@ -218,17 +219,17 @@ end
 
 -- {====== All of them ======
 
-local function context_for(self, variant)
+local function variant_context(self, variant)
   return setmetatable({ variant = variant }, { __index = self.given })
 end
 
 -- A plugin may support one variant only, but a variant that it answers must be correct.
 local function run_handshakes(self)
   local tried = {}
-  for i, probe in ipairs(handshakes(self.dialect)) do
+  for i, probe in ipairs(handshake_probes(self.dialect)) do
     local variant = self.dialect.variants[i]
-    local context = context_for(self, variant)
-    local result, problem = try(self, context, probe)
+    local context = variant_context(self, variant)
+    local result, problem = try_probe(self, context, probe)
     tried[i] = { result = result, problem = problem }
     if not problem then
       self.first = self.first or context
@@ -244,12 +245,12 @@ local function run_handshakes(self)
   return self.first ~= nil
 end
 
-local function examine(self, context, probe)
-  if probe.needs_run and not context.run then return skipped(probe, "needs --run OPERATION") end
-  return (try(self, context, probe))
+local function examine_probe(self, context, probe)
+  if probe.needs_run and not context.run then return skipped_result(probe, "needs --run OPERATION") end
+  return (try_probe(self, context, probe))
 end
 
-local function watched(self, watch)
+local function watch_result(self, watch)
   local violation = self.violations[watch.name]
   if not violation then return { name = watch.name, rule = watch.rule, verdict = "pass" } end
   local shown = violation.result
@@ -261,8 +262,8 @@ local function watched(self, watch)
 end
 
 -- The selected probes. If only watches are selected, all probes are run.
-local function selection(self)
-  local probes, wanted = probes_of(self.dialect), {}
+local function selected_probes(self)
+  local probes, wanted = all_probes(self.dialect), {}
   for _, probe in ipairs(probes) do
     if self.given.selects(probe.name) then wanted[#wanted + 1] = probe end
   end
@@ -270,11 +271,11 @@ local function selection(self)
 end
 
 -- Probes of an unsupported variant are left out; the handshake has reported it.
-local function examine_all(self)
-  for _, probe in ipairs(selection(self)) do
+local function examine_selected_probes(self)
+  for _, probe in ipairs(selected_probes(self)) do
     local context = self.first
     if probe.variant then context = self.contexts[probe.variant] end
-    local result = context and examine(self, context, probe)
+    local result = context and examine_probe(self, context, probe)
     if result and self.given.selects(probe.name) then self.on_result(result) end
   end
 end
@@ -289,10 +290,10 @@ end
 function runner.run(given, on_result)
   local self = { given = given, dialect = given.dialect, on_result = on_result, contexts = {}, violations = {} }
   local has_handshake = run_handshakes(self)
-  if has_handshake then examine_all(self) end
+  if has_handshake then examine_selected_probes(self) end
   for _, watch in ipairs(WATCHES) do
-    local is_wanted = is_for(watch, self.dialect) and given.selects(watch.name)
-    if is_wanted and (has_handshake or self.violations[watch.name]) then on_result(watched(self, watch)) end
+    local is_wanted = is_probe_for_dialect(watch, self.dialect) and given.selects(watch.name)
+    if is_wanted and (has_handshake or self.violations[watch.name]) then on_result(watch_result(self, watch)) end
   end
   return has_handshake
 end

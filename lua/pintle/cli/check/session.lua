@@ -71,21 +71,21 @@ end
 ---@param level "fail"|"warn"|"skip"
 ---@param format string
 ---@param ... any
-function methods.fail_with(_, level, format, ...) raise_failure(format:format(...), level) end
+function methods.fail_probe_with(_, level, format, ...) raise_failure(format:format(...), level) end
 
 ---Fails with the level of the probe.
 ---@param format string
 ---@param ... any
-function methods.fail(_, format, ...) raise_failure(format:format(...)) end
+function methods.fail_probe(_, format, ...) raise_failure(format:format(...)) end
 
 ---@param format string
 ---@param ... any
-function methods.warn(_, format, ...) raise_failure(format:format(...), "warn") end
+function methods.warn_probe(_, format, ...) raise_failure(format:format(...), "warn") end
 
 ---Skips the probe: it cannot be run with this plugin.
 ---@param format string
 ---@param ... any
-function methods.skip(_, format, ...) raise_failure(format:format(...), "skip") end
+function methods.skip_probe(_, format, ...) raise_failure(format:format(...), "skip") end
 
 ---Fails if a value does not match its schema.
 ---@param value any
@@ -291,7 +291,7 @@ end
 ---The JSON of a message, with the members that every message of the dialect has.
 ---@param message table
 ---@return string
-function methods:text(message)
+function methods:message_text(message)
   local whole = { jsonrpc = "2.0" }
   for name, value in pairs(self.context.dialect.extra or {}) do whole[name] = value end
   for name, value in pairs(message) do whole[name] = value end
@@ -301,7 +301,7 @@ end
 ---A message with its frame.
 ---@param text string
 ---@return string
-function methods:frame(text)
+function methods:framed_message(text)
   local dialect = self.context.dialect
   if dialect.framing == "line" then return text .. "\n" end
   return ("%s%d\r\n\r\n%s"):format(dialect.header or "Content-Length: ", #text, text)
@@ -314,7 +314,7 @@ end
 
 ---Sends a message.
 ---@param text string
-function methods:send(text) write_to_plugin(self, self:frame(text), "message", text) end
+function methods:send(text) write_to_plugin(self, self:framed_message(text), "message", text) end
 
 ---Sends bytes that are not one whole message.
 ---@param data string
@@ -324,7 +324,7 @@ function methods:write(data) write_to_plugin(self, data, "bytes") end
 local function send_replies(self)
   local replies = self.pending_replies
   self.pending_replies = {}
-  for _, answer in ipairs(replies) do self:send(self:text(answer)) end
+  for _, answer in ipairs(replies) do self:send(self:message_text(answer)) end
 end
 
 local function next_request_id(self)
@@ -347,7 +347,7 @@ function methods:new_request(method, params, id)
   id = id or next_request_id(self)
   local key = key_of_id(id, json.encode(id))
   self.open[key], self.methods[key] = true, method
-  return self:text { id = id, method = method, params = wrapped_params(self, params) }, key
+  return self:message_text { id = id, method = method, params = wrapped_params(self, params) }, key
 end
 
 ---@param method string
@@ -362,7 +362,7 @@ end
 
 ---@param method string
 ---@param params any
-function methods:notify(method, params) self:send(self:text { method = method, params = params }) end
+function methods:notify(method, params) self:send(self:message_text { method = method, params = params }) end
 
 function methods:close_input() self.pipe:close_input() end
 
@@ -384,21 +384,21 @@ end
 function methods:send_unasked(message)
   local key = key_of_id(message.id, json.encode(message.id))
   self.open[key] = true
-  self:send(self:text(message))
+  self:send(self:message_text(message))
   return key
 end
 
 ---@param key string
 ---@return table message
-function methods:answer(key)
+function methods:await_answer(key)
   local method = self.methods[key]
   local function unasked_error() return not self.takes_unasked and self.unasked[1] and self.unasked[1].error end
   await_or_end(self, function() return self.answers[key] or unasked_error() end)
   local message = self.answers[key]
   if message then return message end
-  if unasked_error() then self:fail("the answer to %s does not have its id", method) end
-  if self.pipe.is_over then self:fail("%s is not answered: %s", method, self.pipe:describe_end()) end
-  return self:fail("%s is not answered within %gs", method, self.pipe.timeout)
+  if unasked_error() then self:fail_probe("the answer to %s does not have its id", method) end
+  if self.pipe.is_over then self:fail_probe("%s is not answered: %s", method, self.pipe:describe_end()) end
+  return self:fail_probe("%s is not answered within %gs", method, self.pipe.timeout)
 end
 
 -- A string that looks like a number is shown as a string.
@@ -412,10 +412,10 @@ end
 ---The result of a request that has to succeed.
 ---@param key string of its answer
 ---@return any
-function methods:result(key)
-  local message = self:answer(key)
+function methods:await_result(key)
+  local message = self:await_answer(key)
   if message.error ~= nil and message.error ~= json.null then
-    self:fail("%s is refused: %s", self.methods[key], describe_error(message.error))
+    self:fail_probe("%s is refused: %s", self.methods[key], describe_error(message.error))
   end
   return message.result
 end
@@ -423,7 +423,7 @@ end
 ---@param method string
 ---@param params any
 ---@return any result
-function methods:call(method, params) return self:result(self:ask(method, params)) end
+function methods:call(method, params) return self:await_result(self:ask(method, params)) end
 
 local PROTOCOL_ERRORS = {
   [jsonrpc.PARSE_ERROR] = true, [jsonrpc.INVALID_REQUEST] = true, [jsonrpc.METHOD_NOT_FOUND] = true,
@@ -434,9 +434,9 @@ local PROTOCOL_ERRORS = {
 ---@param method string
 ---@param params any
 function methods:execute(method, params)
-  local err = self:answer(self:ask(method, params)).error
+  local err = self:await_answer(self:ask(method, params)).error
   if type(err) == "table" and PROTOCOL_ERRORS[err.code] then
-    self:fail("%s is refused: %s", method, describe_error(err))
+    self:fail_probe("%s is refused: %s", method, describe_error(err))
   end
 end
 
@@ -444,15 +444,15 @@ end
 ---@param key string of its answer
 ---@param ... integer
 ---@return table err
-function methods:refusal(key, ...)
-  local message, codes = self:answer(key), { ... }
+function methods:await_refusal(key, ...)
+  local message, codes = self:await_answer(key), { ... }
   local err = message.error
-  if not jsonrpc.is_object(err) then self:fail("%s is not refused", self.methods[key]) end
+  if not jsonrpc.is_object(err) then self:fail_probe("%s is not refused", self.methods[key]) end
   if #codes == 0 then return err end
   for _, code in ipairs(codes) do
     if err.code == code then return err end
   end
-  return self:fail("%s is refused with the code %s, not %s", self.methods[key], code_text(err),
+  return self:fail_probe("%s is refused with the code %s, not %s", self.methods[key], code_text(err),
     table.concat(codes, " or "))
 end
 
@@ -460,7 +460,7 @@ end
 ---@param params any
 ---@param ... integer
 ---@return table err
-function methods:refused(method, params, ...) return self:refusal(self:ask(method, params), ...) end
+function methods:expect_refusal(method, params, ...) return self:await_refusal(self:ask(method, params), ...) end
 
 ---Waits for the answer to an odd message: an error without an id, or an answer with this key. A question that is asked
 ---afterwards shows when there is none.
@@ -476,21 +476,21 @@ end
 ---Asks the question of the dialect: when its answer arrives, all earlier answers have arrived.
 function methods:catch_up()
   local question = self.context.dialect.question
-  return self:answer(self:ask(question.method, question.params))
+  return self:await_answer(self:ask(question.method, question.params))
 end
 
 ---@return pintle.exit
-function methods:ended()
+function methods:await_exit()
   local exit = self.pipe:await_exit()
   if exit then return exit end
-  return self:fail("it has not exited within %gs", self.pipe.timeout)
+  return self:fail_probe("it has not exited within %gs", self.pipe.timeout)
 end
 
 ---@param status integer
-function methods:ended_with(status)
-  local exit = self:ended()
+function methods:expect_exit_status(status)
+  local exit = self:await_exit()
   if exit.code == status then return end
-  self:fail("it exited with %s, not with %d", errors.describe_exit(exit), status)
+  self:fail_probe("it exited with %s, not with %d", errors.describe_exit(exit), status)
 end
 
 -- }======

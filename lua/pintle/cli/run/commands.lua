@@ -1,6 +1,5 @@
 -- The prompt's commands for one plugin: its operations, methods, resources and prompts; and their completion.
 
-local errors = require "pintle.error"
 local json_values = require "pintle.cli.json_values"
 local jsonrpc = require "pintle.jsonrpc"
 local options = require "pintle.cli.options"
@@ -65,8 +64,6 @@ end
 
 -- {====== Arguments ======
 
-local function refuse(message) return nil, errors.new("invalid", message) end
-
 -- The arguments from a word on: one JSON value, or key=value words.
 local function read_arguments(request, from, schema)
   local words = request.words
@@ -75,11 +72,11 @@ local function read_arguments(request, from, schema)
   local is_quoted = #words == from and words[from]:find "^[%[{]" and not rest:find "^[%[{]"
   if rest:find "^[%[{]" or is_quoted then
     local value, message = options.json(is_quoted and words[from] or rest)
-    if message then return refuse(message) end
+    if message then return options.usage_error(message) end
     return value
   end
   local args, message = options.read_arguments(table.move(words, from, #words, 1, {}), schema)
-  if not args then return refuse(message) end
+  if not args then return options.usage_error(message) end
   return args
 end
 
@@ -94,7 +91,7 @@ end
 
 -- {====== Operations ======
 
-local function execute(shell, subject, request)
+local function execute_request(shell, subject, request)
   local operation = request.words[request.first]
   local manifest, terminal = subject.plugin.manifest, shell.terminal
   local declared = manifest.operations[operation]
@@ -207,16 +204,6 @@ local function complete_arguments(schema, words)
   return list
 end
 
-local function show_page(shell, subject)
-  local plugin, sheet = subject.plugin, pages.new(shell.console)
-  sheet:head(plugin.manifest, plugin.raw_manifest, subject.dialect, false)
-  sheet:instructions(plugin.raw_manifest)
-  sheet:operations(plugin.manifest)
-  sheet:catalogue(read_offers(subject, shell.report))
-  sheet:print()
-  return status.DONE
-end
-
 ---Shows one operation.
 ---@param shell table
 ---@param subject pintle.cli.run.subject
@@ -226,11 +213,11 @@ function commands.show_operation(shell, subject, name)
   local operation = subject.plugin.manifest.operations[name]
   if not operation then
     local near = subject.plugin.manifest:nearest(name)
-    return refuse(("no operation %s%s"):format(name, near and ("; did you mean %s?"):format(near) or ""))
+    return options.usage_error(("no operation %s%s"):format(name, near and ("; did you mean %s?"):format(near) or ""))
   end
   local sheet = pages.new(shell.console)
-  sheet:operation(operation)
-  sheet:print()
+  sheet:add_operation(operation)
+  sheet:print_page()
   return status.DONE
 end
 
@@ -239,7 +226,8 @@ table.insert(commands.LIST, {
   run = function(shell, subject, request)
     local name = request.words[request.first + 1]
     if name then return commands.show_operation(shell, subject, name) end
-    return show_page(shell, subject)
+    pages.print_plugin(shell.console, subject.plugin, subject.dialect, false, read_offers(subject, shell.report))
+    return status.DONE
   end,
   complete = function(subject, words) return #words == 0 and subject.plugin.manifest.names or {} end,
 })
@@ -249,14 +237,14 @@ table.insert(commands.LIST, {
   summary = "call a method of the protocol; its params as JSON or key=value words",
   run = function(shell, subject, request)
     local method = request.words[request.first + 1]
-    if not method then return refuse "call METHOD [JSON]" end
+    if not method then return options.usage_error "call METHOD [JSON]" end
     local params, err = read_arguments(request, request.first + 2)
     if not params then return nil, err end
     if not request.words[request.first + 2] then params = nil end
     local result
     result, err = subject.plugin:call(method, params, { timeout = shell.timeout })
     if err then return nil, err end
-    shell.console:json((outcomes.extract_attachments(result)))
+    shell.console:print_json((outcomes.extract_attachments(result)))
     return status.DONE
   end,
   complete = function(subject, words)
@@ -268,7 +256,7 @@ table.insert(commands.LIST, {
   name = "notify", usage = "notify METHOD [JSON]", summary = "send a notification",
   run = function(_, subject, request)
     local method = request.words[request.first + 1]
-    if not method then return refuse "notify METHOD [JSON]" end
+    if not method then return options.usage_error "notify METHOD [JSON]" end
     local params, err = read_arguments(request, request.first + 2)
     if not params then return nil, err end
     local ok
@@ -280,27 +268,27 @@ table.insert(commands.LIST, {
 })
 
 -- A catalogue with one list; the page prints nothing for the others.
-local function show_lists(shell, subject, lists)
+local function print_offers(shell, subject, lists)
   local sheet = pages.new(shell.console)
   local offered = read_offers(subject, shell.report)
-  sheet:catalogue {
+  sheet:add_catalogue {
     resources = lists.resources and offered.resources or {}, templates = lists.resources and offered.templates or {},
     prompts = lists.prompts and offered.prompts or {},
   }
-  sheet:print()
+  sheet:print_page()
   return status.DONE
 end
 
 table.insert(commands.LIST, {
   name = "resources", usage = "resources", summary = "list the resources", capability = "resources",
-  run = function(shell, subject) return show_lists(shell, subject, { resources = true }) end,
+  run = function(shell, subject) return print_offers(shell, subject, { resources = true }) end,
 })
 
 table.insert(commands.LIST, {
   name = "read", usage = "read URI", summary = "print a resource", capability = "resources",
   run = function(shell, subject, request)
     local uri = request.words[request.first + 1]
-    if not uri then return refuse "read URI" end
+    if not uri then return options.usage_error "read URI" end
     local contents, err = subject.plugin:read(uri, { timeout = shell.timeout })
     if not contents then return nil, err end
     for _, item in ipairs(contents) do
@@ -322,7 +310,7 @@ table.insert(commands.LIST, {
 
 table.insert(commands.LIST, {
   name = "prompts", usage = "prompts", summary = "list the prompts", capability = "prompts",
-  run = function(shell, subject) return show_lists(shell, subject, { prompts = true }) end,
+  run = function(shell, subject) return print_offers(shell, subject, { prompts = true }) end,
 })
 
 local function find_prompt(subject, name, report)
@@ -335,7 +323,7 @@ table.insert(commands.LIST, {
   name = "prompt", usage = "prompt NAME key=value…", summary = "print the messages of a prompt", capability = "prompts",
   run = function(shell, subject, request)
     local name = request.words[request.first + 1]
-    if not name then return refuse "prompt NAME key=value…" end
+    if not name then return options.usage_error "prompt NAME key=value…" end
     local args, err = read_arguments(request, request.first + 2)
     if not args then return nil, err end
     local result
@@ -359,7 +347,7 @@ table.insert(commands.LIST, {
 ---The commands that a plugin has.
 ---@param subject pintle.cli.run.subject
 ---@return pintle.cli.run.command[]
-function commands.of(subject)
+function commands.available(subject)
   local list = {}
   for _, command in ipairs(commands.LIST) do
     local needed = command.capability
@@ -370,7 +358,7 @@ function commands.of(subject)
 end
 
 local function find_command(subject, name)
-  for _, command in ipairs(commands.of(subject)) do
+  for _, command in ipairs(commands.available(subject)) do
     if command.name == name then return command end
   end
 end
@@ -378,9 +366,9 @@ end
 ---The words that may begin a request: operations and commands.
 ---@param subject pintle.cli.run.subject
 ---@return string[]
-function commands.names(subject)
+function commands.first_words(subject)
   local names = table.move(subject.plugin.manifest.names, 1, #subject.plugin.manifest.names, 1, {})
-  for _, command in ipairs(commands.of(subject)) do
+  for _, command in ipairs(commands.available(subject)) do
     if not subject.plugin.manifest.operations[command.name] then names[#names + 1] = command.name end
   end
   return names
@@ -400,12 +388,12 @@ end
 ---@param subject pintle.cli.run.subject
 ---@param word string
 ---@return boolean
-function commands.has(subject, word)
+function commands.has_word(subject, word)
   return subject.plugin.manifest.operations[word] ~= nil or find_command(subject, word) ~= nil
 end
 
 -- Whether the words after the first can be the arguments of an operation.
-local function has_arguments(request)
+local function has_operation_arguments(request)
   local word = request.words[request.first + 1]
   return not word or word:find "^[%[{]" ~= nil or word:find "^[^:/]*:?=" ~= nil
 end
@@ -415,12 +403,12 @@ end
 ---@param subject pintle.cli.run.subject
 ---@param request pintle.cli.run.request
 ---@return integer? status, pintle.error?
-function commands.perform(shell, subject, request)
+function commands.perform_request(shell, subject, request)
   local word = request.words[request.first]
   local command = find_command(subject, word)
-  local is_operation = subject.plugin.manifest.operations[word] ~= nil and has_arguments(request)
+  local is_operation = subject.plugin.manifest.operations[word] ~= nil and has_operation_arguments(request)
   if command and not is_operation then return command.run(shell, subject, request) end
-  return execute(shell, subject, request)
+  return execute_request(shell, subject, request)
 end
 
 ---Candidates for the word after these.
@@ -428,8 +416,8 @@ end
 ---@param words string[]
 ---@param report fun(message: string)
 ---@return string[]
-function commands.complete(subject, words, report)
-  if #words == 0 then return commands.names(subject) end
+function commands.complete_words(subject, words, report)
+  if #words == 0 then return commands.first_words(subject) end
   local rest = table.move(words, 2, #words, 1, {})
   local operation, command = subject.plugin.manifest.operations[words[1]], find_command(subject, words[1])
   local list = operation and complete_arguments(operation.params, rest) or {}

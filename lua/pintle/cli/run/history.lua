@@ -31,7 +31,7 @@ end
 
 ---The path of the file: `PINTLE_HISTORY`, or below the XDG directory for state.
 ---@return string? path nil if `PINTLE_HISTORY` is empty or there is no home directory
-function histories.path()
+function histories.default_path()
   local path = os.getenv "PINTLE_HISTORY"
   if path then return path ~= "" and path or nil end
   local folder = state_directory("XDG_STATE_HOME", "/.local/state")
@@ -89,7 +89,7 @@ end
 
 ---Appends a line in one write: several prompts may share the file.
 ---@param line string
-function history_methods:keep(line)
+function history_methods:keep_line(line)
   if not self.path or line == self.last or not is_kept_line(line) then return end
   local file <close> = open_private(self.path, "a")
   if not file then return end
@@ -135,26 +135,26 @@ end
 
 ---Extends the query; the shown line is kept if it still matches.
 ---@param text string
-function search_methods:type(text)
+function search_methods:extend_query(text)
   self.query = self.query .. text
   local shown = self.history[self.place]
   if not (shown and shown:find(self.query, 1, true)) then search_back(self, self.place) end
 end
 
 ---Deletes the last character of the query, and searches again from the newest line.
-function search_methods:erase()
+function search_methods:shorten_query()
   self.query = self.query:sub(1, (utf8.offset(self.query, -1) or 1) - 1)
   self.place = #self.history + 1
   if self.query ~= "" then search_back(self, #self.history) end
 end
 
 ---Shows the next older line that matches and differs.
-function search_methods:older()
+function search_methods:find_older()
   if self.query ~= "" then search_back(self, self.place - 1) end
 end
 
 ---@return string? line nil if no line matches
-function search_methods:found()
+function search_methods:found_line()
   local line = self.history[self.place]
   return line and line:find(self.query, 1, true) and line or nil
 end

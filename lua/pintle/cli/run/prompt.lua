@@ -79,7 +79,7 @@ end
 ---@private called by the loop
 function input_methods:on_ready() take_byte(self, io.stdin:read(1)) end
 
-local function next_byte(self)
+local function take_buffered_byte(self)
   local byte = self.bytes[self.first]
   if not byte then
     self.bytes, self.first = {}, 1
@@ -91,9 +91,9 @@ end
 
 ---Waits for the next byte.
 ---@return string|nil|false byte nil at the end of input, false if the wait was cancelled
-function input_methods:next()
+function input_methods:next_byte()
   while true do
-    local byte = next_byte(self)
+    local byte = take_buffered_byte(self)
     if byte then return byte end
     if self.has_ended then return nil end
     watch_input(self)
@@ -109,7 +109,7 @@ end
 ---Collects input while `fn` runs; Ctrl-C calls `on_interrupt`.
 ---@param on_interrupt fun()
 ---@param fn function
-function input_methods:during(on_interrupt, fn)
+function input_methods:collect_during(on_interrupt, fn)
   self.on_interrupt = on_interrupt
   if not self.has_ended then watch_input(self) end
   local results = table.pack(pcall(fn))
@@ -124,7 +124,7 @@ input_methods.pause = stop_watching_input
 input_metatable.__close = stop_watching_input
 
 ---@return pintle.cli.run.input
-function prompts.input()
+function prompts.new_input()
   io.stdin:setvbuf "no"
   return setmetatable({ bytes = {}, first = 1, is_watched = false }, input_metatable)
 end
@@ -157,7 +157,7 @@ local key_methods = {}
 
 local key_metatable = { __name = "pintle.cli.run.keys", __index = key_methods }
 
-local function feed_escape(self, byte)
+local function feed_escape_byte(self, byte)
   self.pending = self.pending .. byte
   local body = self.pending:match "^\27[%[O](.*)$"
   if not body then
@@ -170,7 +170,7 @@ local function feed_escape(self, byte)
   return ESCAPE_SEQUENCES[body]
 end
 
-local function feed_character(self, byte)
+local function feed_character_byte(self, byte)
   self.pending = self.pending .. byte
   local first = self.pending:byte()
   local length = first < 0x80 and 1 or first < 0xE0 and 2 or first < 0xF0 and 3 or 4
@@ -182,8 +182,8 @@ end
 
 ---@param byte string
 ---@return string? key, string? character
-function key_methods:feed(byte)
-  if self.pending:sub(1, 1) == "\27" then return feed_escape(self, byte) end
+function key_methods:feed_byte(byte)
+  if self.pending:sub(1, 1) == "\27" then return feed_escape_byte(self, byte) end
   if byte == "\27" then
     self.pending = byte
     return nil
@@ -192,11 +192,11 @@ function key_methods:feed(byte)
     self.pending = ""
     return CONTROL_KEYS[byte]
   end
-  return feed_character(self, byte)
+  return feed_character_byte(self, byte)
 end
 
 ---@return pintle.cli.run.keys
-function prompts.keys() return setmetatable({ pending = "" }, key_metatable) end
+function prompts.new_keys() return setmetatable({ pending = "" }, key_metatable) end
 
 -- }======
 
@@ -227,7 +227,7 @@ end
 
 local function show_history(self, place)
   if place < 1 or place > #self.history + 1 then return end
-  if not self.place then self.draft = self:text() end
+  if not self.place then self.draft = self:line_text() end
   self.place = place
   set_line(self, self.history[place] or self.draft)
 end
@@ -285,33 +285,33 @@ local EDITING_KEYS = {
 }
 
 ---@param key string name of a key; keys that do not edit the line are ignored
-function editor_methods:press(key)
+function editor_methods:press_key(key)
   if EDITING_KEYS[key] then EDITING_KEYS[key](self) end
 end
 
 ---@param text string
-function editor_methods:insert(text) self.left = self.left .. text end
+function editor_methods:insert_text(text) self.left = self.left .. text end
 
 ---Replaces the line, with the cursor at its end.
 ---@param text string
-function editor_methods:replace(text) set_line(self, text) end
+function editor_methods:replace_line(text) set_line(self, text) end
 
 ---@return string
-function editor_methods:text() return self.left .. self.right end
+function editor_methods:line_text() return self.left .. self.right end
 
 ---Returns the line, adds it to the history, and begins the next.
 ---@return string
-function editor_methods:enter()
-  local text = self:text()
+function editor_methods:enter_line()
+  local text = self:line_text()
   local history = self.history
   if text:find "%S" and history[#history] ~= text then history[#history + 1] = text end
   if #history > histories.MAX_LINES then table.remove(history, 1) end
-  self:drop()
+  self:clear_line()
   return text
 end
 
 ---Clears the line.
-function editor_methods:drop()
+function editor_methods:clear_line()
   set_line(self, "")
   self.place, self.draft = nil, nil
 end
@@ -359,14 +359,14 @@ local function draw_line(self)
 end
 
 ---Removes the line from the screen, so that other output can be printed.
-function methods:hide()
+function methods:hide_line()
   if not self.is_shown then return end
   io.stdout:write(CLEAR_LINE)
   io.stdout:flush()
 end
 
 ---Draws the line again.
-function methods:show()
+function methods:show_line()
   if self.is_shown then draw_line(self) end
 end
 
@@ -406,7 +406,7 @@ local function complete_word(self)
   local begun = editor.left:sub(start)
   if #candidates == 1 and not done:find "=$" then done = done .. " " end
   if #done > #begun then
-    editor:insert(done:sub(#begun + 1))
+    editor:insert_text(done:sub(#begun + 1))
   elseif #candidates > 1 then
     io.stdout:write "\n"
     list_candidates(candidates)
@@ -418,14 +418,14 @@ end
 -- {====== Searching ======
 
 local SEARCH_KEYS = {
-  search = function(search) search:older() end,
-  backspace = function(search) search:erase() end,
+  search = function(search) search:find_older() end,
+  backspace = function(search) search:shorten_query() end,
 }
 
-local function show_found(self) self.editor:replace(self.search:found() or self.before_search) end
+local function show_found(self) self.editor:replace_line(self.search:found_line() or self.before_search) end
 
 local function begin_search(self)
-  self.search, self.before_search = histories.new_search(self.editor.history), self.editor:text()
+  self.search, self.before_search = histories.new_search(self.editor.history), self.editor:line_text()
 end
 
 -- Whether the key belongs to the search. Any other key ends the search and keeps the line that was found.
@@ -433,13 +433,13 @@ local function search_takes(self, key, character)
   local search = self.search
   if not search then return false end
   if character then
-    search:type(character)
+    search:extend_query(character)
   elseif SEARCH_KEYS[key] then
     SEARCH_KEYS[key](search)
   else
     self.search = nil
     if key ~= "give-up" then return false end
-    self.editor:replace(self.before_search)
+    self.editor:replace_line(self.before_search)
     return true
   end
   show_found(self)
@@ -459,17 +459,17 @@ end
 -- input.
 local PROMPT_KEYS = {
   enter = function(self)
-    self.editor:press "end"
+    self.editor:press_key "end"
     draw_line(self)
-    return finish_line(self, self.editor:enter())
+    return finish_line(self, self.editor:enter_line())
   end,
   ["end-or-delete"] = function(self)
-    if self.editor:text() == "" then return finish_line(self, false) end
-    self.editor:press "delete"
+    if self.editor:line_text() == "" then return finish_line(self, false) end
+    self.editor:press_key "delete"
   end,
   interrupt = function(self)
     io.stdout:write "^C\n"
-    self.editor:drop()
+    self.editor:clear_line()
   end,
   tab = complete_word,
   search = begin_search,
@@ -478,17 +478,17 @@ local PROMPT_KEYS = {
 
 -- Returns the line if the key ends it, false at the end of input, else nil.
 local function handle_byte(self, byte)
-  local key, character = self.keys:feed(byte)
+  local key, character = self.keys:feed_byte(byte)
   if not key and not character then return nil end
   local outcome
   if search_takes(self, key, character) then
     outcome = nil
   elseif character then
-    self.editor:insert(character)
+    self.editor:insert_text(character)
   elseif PROMPT_KEYS[key] then
     outcome = PROMPT_KEYS[key](self)
   else
-    self.editor:press(key)
+    self.editor:press_key(key)
   end
   if outcome == nil then draw_line(self) end
   return outcome
@@ -496,11 +496,11 @@ end
 
 ---Waits for a line.
 ---@return string? line nil at the end of input
-function methods:read()
+function methods:read_line()
   self.is_shown = true
   draw_line(self)
   while true do
-    local byte = self.input:next()
+    local byte = self.input:next_byte()
     if not byte then return finish_line(self, nil) end
     local line = handle_byte(self, byte)
     if line ~= nil then return line or nil end
@@ -513,7 +513,7 @@ end
 ---@return pintle.cli.run.prompt
 function prompts.new(input, complete_line, history)
   return setmetatable({
-    input = input, complete = complete_line, editor = prompts.new_editor(history), keys = prompts.keys(),
+    input = input, complete = complete_line, editor = prompts.new_editor(history), keys = prompts.new_keys(),
     is_shown = false,
   }, metatable)
 end
