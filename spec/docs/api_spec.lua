@@ -120,7 +120,7 @@ describe("the reference, compared with real objects,", function()
     check("pintle.host", "host", methods_of(host))
     check("pintle.hosted", "plugin", methods_of(hosted))
     check("pintle.manifest", "manifest", methods_of(hosted.manifest))
-    check("pintle.mcp.hosted", "plugin", require("pintle.dialect.mcp.handle").methods)
+    check("pintle.mcp.hosted", "plugin", (require "pintle.dialect.mcp.handle"))
   end)
 
   it("has all methods of a plugin, and of the arguments of its functions", function()

@@ -116,8 +116,9 @@ describe("the source that is parsed", function()
   end)
 
   it("by a host until an MCP server has executed an operation", function()
-    assert_parsed(395500, [[pintle.plugin pintle.dialect.mcp.plugin pintle.dialect.mcp.era
-      pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.handle]],
+    assert_parsed(396000, [[pintle.plugin pintle.dialect.mcp.plugin pintle.dialect.mcp.era
+      pintle.dialect.mcp.declarations pintle.dialect.mcp.catalog pintle.dialect.mcp.handle
+      pintle.dialect.mcp.subscriptions]],
       { "-e", HOST:format "mcp" .. SAY_SO })
   end)
 end)

@@ -6,7 +6,7 @@ local lazy = require "pintle.lazy"
 local MEMBERS = { process_id = true, client_info = true, root_path = true, initialize_options = true }
 
 -- Whether all params are members of this protocol; other protocols spell theirs differently.
-local function has_own_members(params)
+local function has_editor_params(params)
   if type(params) ~= "table" or next(params) == nil then return "perhaps" end
   for name in pairs(params) do
     if not MEMBERS[name] then return false end
@@ -27,7 +27,7 @@ return {
   recognises = function(method, params, framing, others)
     if framing ~= "header" then return false end
     if others and others.version ~= nil then return true end
-    return method == "initialize" and has_own_members(params)
+    return method == "initialize" and has_editor_params(params)
   end,
   host = lazy "pintle.dialect.editor.host",
   plugin = lazy "pintle.dialect.editor.plugin",

@@ -3,7 +3,7 @@
 local lazy = require "pintle.lazy"
 
 -- Other protocols have "initialize" as well, but their versions look different.
-local function has_version(params)
+local function has_gevals_version(params)
   local version = type(params) == "table" and params.protocolVersion
   return type(version) == "string" and version:find "^%d+%.%d+%.%d+" ~= nil
 end
@@ -18,7 +18,7 @@ return {
   cancellation = false, -- until both sides have agreed on it
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
-    if method == "initialize" then return has_version(params) or "perhaps" end
+    if method == "initialize" then return has_gevals_version(params) or "perhaps" end
     return method == "execute" or method == "shutdown" and "perhaps"
   end,
   host = lazy "pintle.dialect.gevals.host",

@@ -3,7 +3,7 @@
 local lazy = require "pintle.lazy"
 
 -- The version is optional.
-local function is_initialize(params)
+local function is_liquid_initialize(params)
   if type(params) ~= "table" or next(params) == nil then return "perhaps" end
   local version = params.protocolVersion == nil and params.version
   return type(version) == "string" and version:find "^%d+%.%d+$" ~= nil or version and "perhaps"
@@ -17,7 +17,7 @@ return {
   ordered = true, big_integers = true, -- values are printed as they were sent
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
-    if method == "initialize" then return is_initialize(params) end
+    if method == "initialize" then return is_liquid_initialize(params) end
     if method == "compile" then return type(params) == "table" and params.template ~= nil or "perhaps" end
     return (method == "render" or method == "quit") and "perhaps"
   end,

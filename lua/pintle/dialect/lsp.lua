@@ -2,7 +2,7 @@
 
 local lazy = require "pintle.lazy"
 
-local function is_initialize(params)
+local function is_lsp_initialize(params)
   return type(params) == "table" and (params.capabilities ~= nil or params.processId ~= nil)
 end
 
@@ -34,7 +34,7 @@ return {
   },
   recognises = function(method, params, framing)
     if framing ~= "header" then return false end
-    return method == "initialize" and is_initialize(params) or "perhaps"
+    return method == "initialize" and is_lsp_initialize(params) or "perhaps"
   end,
   host = lazy "pintle.dialect.lsp.host",
   plugin = lazy "pintle.dialect.lsp.plugin",

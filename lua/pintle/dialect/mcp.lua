@@ -11,13 +11,13 @@ local METHODS = {
 }
 local PREFIXES = { tools = true, resources = true, prompts = true, tasks = true, notifications = "perhaps" }
 
-local function is_modern(params)
+local function has_modern_meta(params)
   local meta = type(params) == "table" and params._meta
   return type(meta) == "table" and meta[VERSION] ~= nil
 end
 
 -- Other protocols have "initialize" as well, but their versions look different.
-local function is_handshake(params)
+local function is_mcp_handshake(params)
   if type(params) ~= "table" then return false end
   local version = params.protocolVersion
   if type(version) ~= "string" then return type(params.clientInfo) == "table" and "perhaps" end
@@ -36,8 +36,8 @@ return {
   }),
   recognises = function(method, params, framing)
     if framing ~= "line" then return false end
-    if is_modern(params) then return true end
-    if method == "initialize" then return is_handshake(params) end
+    if has_modern_meta(params) then return true end
+    if method == "initialize" then return is_mcp_handshake(params) end
     return METHODS[method] or PREFIXES[method:match "^(%a+)/"] or false
   end,
   host = lazy "pintle.dialect.mcp.host",

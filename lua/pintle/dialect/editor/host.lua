@@ -21,7 +21,7 @@ local CLIENT_INFO = json.order { "name", "version" }
 
 local OPTIONS = { process_id = "boolean", client_info = "object", root_path = "string" }
 
-local function client_info(info)
+local function describe_client(info)
   if not info then return { name = "pintle" } end
   if type(info.name) ~= "string" then return invalid_option "options.client_info: a name expected" end
   if info.version ~= nil and type(info.version) ~= "string" then
@@ -31,7 +31,7 @@ local function client_info(info)
 end
 
 -- A relative directory is left out: the server runs in it already.
-local function root_path(session)
+local function workspace_path(session)
   local cwd = session.cwd
   return session.options.root_path or cwd and cwd:sub(1, 1) == "/" and cwd or nil
 end
@@ -41,12 +41,12 @@ local function initialize_params(session)
   local ok, err = dialects.check_options(options, OPTIONS)
   if not ok then return nil, err end
   local info
-  info, err = client_info(options.client_info)
+  info, err = describe_client(options.client_info)
   if not info then return nil, err end
   return setmetatable({
     process_id = options.process_id ~= false and core.getpid() or nil,
     client_info = info,
-    root_path = root_path(session),
+    root_path = workspace_path(session),
     initialize_options = session.config,
   }, INITIALIZE)
 end
@@ -57,7 +57,7 @@ end
 
 -- The document does not define the result, so any result is accepted. The members that our own servers send are used.
 
-local function read_operations(session, methods)
+local function read_methods(session, methods)
   local operations, schemas = {}, {}
   for i, method in ipairs(methods) do
     if kind(method) == "object" and type(method.name) == "string" then
@@ -73,11 +73,11 @@ end
 
 local function text_or_default(value, default) return type(value) == "string" and value or default end
 
-local function read_description(session, result)
+local function read_initialize_result(session, result)
   local answer = kind(result) == "object" and result or {}
   local info = kind(answer.server_info) == "object" and answer.server_info or {}
   local has_methods = kind(answer.methods) == "array"
-  local operations, schemas = read_operations(session, has_methods and answer.methods or {})
+  local operations, schemas = read_methods(session, has_methods and answer.methods or {})
   session.state.schemas = schemas
   return {
     name = text_or_default(info.name, session.name), version = text_or_default(info.version, false),
@@ -95,14 +95,14 @@ function host.open(session)
   answer, err = session.peer:call("initialize", params, { timeout = session.handshake_timeout })
   if err ~= nil then return nil, err end
   session.raw_manifest = given(answer)
-  return read_description(session, answer)
+  return read_initialize_result(session, answer)
 end
 
 -- }======
 
 -- {====== Execute ======
 
-local function error_outcome(operation, err)
+local function operation_error_outcome(operation, err)
   if err.kind ~= "remote" then return nil, err end
   if err.code == wire.FAILED then return outcomes.read_failure(err) end
   if wire.is_int(err.code) then return nil, err end
@@ -120,7 +120,7 @@ function host.execute(session, operation, args, context)
   if not ok then return nil, err end
   local result
   result, err = session.peer:call(operation, args, { timeout = context.wait_timeout })
-  if err ~= nil then return error_outcome(operation, err) end
+  if err ~= nil then return operation_error_outcome(operation, err) end
   return outcomes.read(result)
 end
 

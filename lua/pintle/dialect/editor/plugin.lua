@@ -15,7 +15,7 @@ local MANIFEST = json.order { "server_info", "methods" }
 local SERVER_INFO = json.order { "name", "version", "description" }
 local METHOD = json.order { "name", "description", "params" }
 
-local function described_methods(manifest)
+local function describe_methods(manifest)
   local methods = json.array()
   for i, name in ipairs(manifest.names) do
     local operation = manifest.operations[name]
@@ -32,7 +32,7 @@ function plugin.manifest(self)
   local manifest = self.manifest
   local info = { name = manifest.name, version = manifest.version, description = manifest.description }
   info = setmetatable(info, SERVER_INFO)
-  return setmetatable({ server_info = info, methods = described_methods(manifest) }, MANIFEST)
+  return setmetatable({ server_info = info, methods = describe_methods(manifest) }, MANIFEST)
 end
 
 -- }======
@@ -86,7 +86,7 @@ end
 
 -- {====== Operations ======
 
-local function check_ready(server)
+local function check_initialized(server)
   if server.state.is_ready then return true end
   return nil, errors.new("invalid", "Invalid Request: initialize must be first", { code = jsonrpc.INVALID_REQUEST })
 end
@@ -96,13 +96,13 @@ end
 ---@param params any
 ---@return true?, pintle.error?
 function plugin.may_handle(server, request, params)
-  local ok, err = check_ready(server)
+  local ok, err = check_initialized(server)
   if not ok or not server.plugin.methods[request.method] then return ok, err end
   return wire.check_integers(request.method, params)
 end
 
 -- Arguments have names; an empty array stands for no arguments.
-local function read_args(server, name, params)
+local function read_operation_args(server, name, params)
   if params == nil or json.kind(params) == "array" and #params == 0 then return {} end
   local ok, err = jsonrpc.check(params, "object", "params")
   if ok then ok, err = wire.check_integers(name, params, server.plugin.manifest.operations[name].params) end
@@ -111,10 +111,10 @@ local function read_args(server, name, params)
 end
 
 local function execute_operation(server, name, params, request)
-  local ok, err = check_ready(server)
+  local ok, err = check_initialized(server)
   if not ok then return nil, request.id ~= nil and err or nil end
   local args, outcome
-  args, err = read_args(server, name, params)
+  args, err = read_operation_args(server, name, params)
   if not args then return nil, err end
   outcome, err = server:execute(name, args, { workdir = server.client.root_path }, request)
   if not outcome then return nil, err end

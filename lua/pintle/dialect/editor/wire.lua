@@ -21,14 +21,14 @@ local wire = {
   FAILED = 1,
 }
 
-local function is_within(value, expected) return value >= expected.least and value <= expected.most end
+local function is_in_range(value, expected) return value >= expected.least and value <= expected.most end
 
 ---Whether a value is an integer from -2^31 to 2^31 - 1; it may be written as a float.
 ---@param value any
 ---@return boolean
-function wire.is_int(value) return type(value) == "number" and value % 1 == 0 and is_within(value, TYPES.int) end
+function wire.is_int(value) return type(value) == "number" and value % 1 == 0 and is_in_range(value, TYPES.int) end
 
-local function has_type(schema, name)
+local function schema_has_type(schema, name)
   if type(schema.type) ~= "table" then return schema.type == name end
   for _, one in ipairs(schema.type) do
     if one == name then return true end
@@ -36,17 +36,17 @@ local function has_type(schema, name)
   return false
 end
 
-local function is_non_negative(schema)
+local function is_unsigned_schema(schema)
   local least = schema.minimum or schema.exclusiveMinimum
   return type(least) == "number" and least >= 0
 end
 
 -- The type of an integer with this schema; nil if the schema allows any number.
-local function integer_type(schema)
+local function integer_type_of_schema(schema)
   if type(schema) ~= "table" then return TYPES.either end
-  if has_type(schema, "number") then return nil end
-  if is_non_negative(schema) then return TYPES.uint end
-  return has_type(schema, "integer") and TYPES.int or TYPES.either
+  if schema_has_type(schema, "number") then return nil end
+  if is_unsigned_schema(schema) then return TYPES.uint end
+  return schema_has_type(schema, "integer") and TYPES.int or TYPES.either
 end
 
 -- The schema of a member or item, as far as it is found without references and applicators. Without one, an integer may
@@ -69,8 +69,8 @@ end
 -- The first integer out of range: where it is, the number, and the type expected.
 local function find_out_of_range(value, schema, path)
   if type(value) == "number" then
-    local expected = value % 1 == 0 and integer_type(schema)
-    if expected and not is_within(value, expected) then return path, value, expected end
+    local expected = value % 1 == 0 and integer_type_of_schema(schema)
+    if expected and not is_in_range(value, expected) then return path, value, expected end
   elseif type(value) == "table" then
     for name, member in pairs(value) do
       local where, number, expected = find_out_of_range(member, member_schema(schema, name), json_pointer(path, name))

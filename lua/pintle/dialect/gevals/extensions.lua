@@ -21,7 +21,7 @@ local CANCELLATION = {
   id = function(params) return params.id end,
 }
 
-local function add_own(names)
+local function with_own_capabilities(names)
   local set = {}
   for _, name in ipairs(OWN) do set[name] = true end
   for name in pairs(names) do set[name] = true end
@@ -53,7 +53,7 @@ end
 ---@param others boolean|string[] capabilities of the user, if there are any
 ---@return string[]
 function extensions.offer(others)
-  return extensions.list(add_own(type(others) == "table" and extensions.set_of(others) or {}))
+  return extensions.list(with_own_capabilities(type(others) == "table" and extensions.set_of(others) or {}))
 end
 
 ---The capabilities that both sides have.
@@ -62,7 +62,7 @@ end
 ---@return table<string, true>
 function extensions.agree(offered, names)
   local agreed = {}
-  for name in pairs(add_own(names)) do
+  for name in pairs(with_own_capabilities(names)) do
     if offered[name] then agreed[name] = true end
   end
   return agreed
@@ -84,9 +84,9 @@ end
 
 local DEEPEST = 1000 -- the codec's limit of nesting
 
-local function escape(name) return (name:gsub("^%$+bytes$", "$%0")) end
+local function escape_bytes_name(name) return (name:gsub("^%$+bytes$", "$%0")) end
 
-local function unescape(name) return (name:gsub("^%$(%$+bytes)$", "%1")) end
+local function unescape_bytes_name(name) return (name:gsub("^%$(%$+bytes)$", "%1")) end
 
 local function json_pointer(path, name)
   return ("%s/%s"):format(path, (tostring(name):gsub("~", "~0"):gsub("/", "~1")))
@@ -125,12 +125,12 @@ end
 function extensions.pack(value, depth)
   depth = depth or 0
   if type(value) ~= "table" or bytes.is(value) or depth > DEEPEST then return value end
-  return convert_members(value, escape, extensions.pack, depth)
+  return convert_members(value, escape_bytes_name, extensions.pack, depth)
 end
 
 local function unpack_value(value, depth)
   if type(value) ~= "table" then return value end
-  if value["$bytes"] == nil then return convert_members(value, unescape, unpack_value, depth) end
+  if value["$bytes"] == nil then return convert_members(value, unescape_bytes_name, unpack_value, depth) end
   local object, reason = bytes.from_object(value)
   if not object then error({ reason = reason }, 0) end
   return object

@@ -35,7 +35,7 @@ local function check_manifest(manifest)
   return protocol_error("it speaks version %q of the protocol, and only %s is spoken here", version, VERSION)
 end
 
--- Keeps the capabilities that the plugin has accepted. One that was not offered does not count.
+-- A capability counts if it was offered and accepted.
 local function keep_agreed_capabilities(session, manifest, offered)
   local agreed = offered and extensions.set_of(given(manifest.capabilities)) or {}
   local offer = extensions.set_of(offered or {})
@@ -117,8 +117,7 @@ local function execute_context(context)
   }, CONTEXT)
 end
 
--- Encoded contexts are kept: that of calls without options, and the last one of calls with options, which most calls
--- repeat.
+-- Two encoded contexts are kept: that of calls without options, and the last one of calls with options.
 local function cached_execute_context(state, context)
   if context.env or context.agent then return execute_context(context) end
   local timeout, workdir, phase = context.timeout, context.workdir, context.phase
@@ -165,7 +164,7 @@ end
 
 local MEMBERS = { message = "string", error = "string", outputs = "object" }
 
-local function read_result(session, operation, result)
+local function read_execute_result(session, operation, result)
   local outcome = { success = result.success }
   for name, expected in pairs(MEMBERS) do
     local value = given(result[name])
@@ -181,14 +180,14 @@ local function read_result(session, operation, result)
   return outcome
 end
 
--- Most results have nothing but a message. `read_result` reads the others.
-local function read_outcome(session, operation, result)
+-- Most results have nothing but a message. `read_execute_result` reads the others.
+local function read_execute_outcome(session, operation, result)
   if type(result) == "table" then
     local success, message = result.success, result.message
     if success == true and result.outputs == nil and result.error == nil and type(message) == "string" then
       return { success = true, message = message }
     end
-    if type(success) == "boolean" then return read_result(session, operation, result) end
+    if type(success) == "boolean" then return read_execute_result(session, operation, result) end
   end
   return protocol_error("its result of %q has no success that is true or false", operation)
 end
@@ -197,20 +196,19 @@ end
 
 -- {====== Execute: call ======
 
-local function call_options(context)
+local function execute_options(context)
   local timeout = context.wait_timeout
   if timeout == nil then timeout = context.timeout end
   return { timeout = timeout }
 end
 
 -- A plugin sends progress and parts only if it has these capabilities.
-local function has_reports(agreed, context)
+local function wants_reports(agreed, context)
   return agreed.progress and context.on_progress or agreed.parts and context.on_part
 end
 
--- Progress and parts are sent with the id of the call.
 local function call_with_reports(session, params, context)
-  local call = session.peer:begin("execute", params, call_options(context))
+  local call = session.peer:begin("execute", params, execute_options(context))
   if call.id then session.running[call.id] = context end
   local result, err = call:wait()
   if call.id then session.running[call.id] = nil end
@@ -221,8 +219,8 @@ end
 -- A call without options has the timeout that the peer was opened with.
 local function call_execute(session, params, context)
   if context.is_shared then return session.peer:call("execute", params) end
-  if has_reports(session.state.agreed, context) then return call_with_reports(session, params, context) end
-  return session.peer:call("execute", params, call_options(context))
+  if wants_reports(session.state.agreed, context) then return call_with_reports(session, params, context) end
+  return session.peer:call("execute", params, execute_options(context))
 end
 
 -- Either side may be the first to notice a timeout.
@@ -244,7 +242,7 @@ function host.execute(session, operation, args, context)
   local result
   result, err = call_execute(session, params, context)
   if err ~= nil then return nil, as_timeout_error(err) end
-  return read_outcome(session, operation, result)
+  return read_execute_outcome(session, operation, result)
 end
 
 -- }======
@@ -255,10 +253,10 @@ function host.close(session, seconds) session.peer:call("shutdown", {}, { timeou
 
 local LEVELS = { debug = "debug", info = "info", warn = "warn", warning = "warn", error = "error" }
 
-local function log_level(level) return LEVELS[level] or type(level) == "string" and LEVELS[level:lower()] end
+local function level_of_log_message(level) return type(level) == "string" and LEVELS[level:lower()] end
 
 function host.handlers.log(session, params)
-  local level = type(params) == "table" and log_level(params.level)
+  local level = type(params) == "table" and level_of_log_message(params.level)
   if level and type(params.message) == "string" then
     return session:log(level, params.message, given(params.data))
   end

@@ -34,14 +34,14 @@ local MANIFEST = json.order { "name", "version", "protocolVersion", "description
   "capabilities" }
 local OPERATION = json.order { "description", "params" }
 
-local function described_requires(manifest)
+local function describe_requires(manifest)
   if #manifest.requires == 0 then return nil end
   local list = json.array()
   for i, requirement in ipairs(manifest.requires) do list[i] = { command = requirement.command } end
   return list
 end
 
-local function described_operations(manifest)
+local function describe_operations(manifest)
   local operations = setmetatable({}, json.order(manifest.names))
   for name, operation in pairs(manifest.operations) do
     local params = ordered_schema(operation.params)
@@ -57,8 +57,8 @@ function plugin.manifest(self)
     version = manifest.version,
     protocolVersion = require("pintle.dialect.gevals").version,
     description = manifest.description,
-    requires = described_requires(manifest),
-    operations = described_operations(manifest),
+    requires = describe_requires(manifest),
+    operations = describe_operations(manifest),
   }, MANIFEST)
 end
 
@@ -144,7 +144,7 @@ local function read_agent(agent)
   return read
 end
 
-local function read_timeout(text)
+local function read_context_timeout(text)
   if not text then return nil end
   local seconds, message = duration.seconds(text)
   if not seconds then return jsonrpc.invalid_params("context.timeout: %s", message) end
@@ -172,15 +172,15 @@ local function read_context(context)
   local env, timeout, agent
   env, err = read_env(given(context.env))
   if err then return nil, err end
-  timeout, err = read_timeout(nonempty_text(context.timeout))
+  timeout, err = read_context_timeout(nonempty_text(context.timeout))
   if err then return nil, err end
   agent, err = read_agent(given(context.agent))
   if err then return nil, err end
   return { workdir = nonempty_text(context.workdir), phase = phase, env = env, timeout = timeout, agent = agent }
 end
 
--- Most requests repeat the context of the last one: then the peer gives the same table again (`repeated`). The
--- functions of the author may change `env` and `agent`, so a context with these is read each time.
+-- Most requests repeat the last context: then the peer gives the same table again (`repeated`). The author may change
+-- `env` and `agent`, so a context with these is read each time.
 local function read_repeated_context(server, received)
   local context, err = read_context(given(received))
   if not context or context.env or context.agent then return context, err end
@@ -188,7 +188,7 @@ local function read_repeated_context(server, received)
   return context
 end
 
-local function read_args(server, params)
+local function read_execute_args(server, params)
   local args = given(params.args) or {}
   if not server.capabilities.bytes then return args end
   local unpacked, message = extensions.unpack(args)
@@ -197,7 +197,7 @@ local function read_args(server, params)
 end
 
 -- The operation and its arguments are required; the context is not.
-local function read_params(server, params)
+local function read_execute_params(server, params)
   local ok, err = check_required(params, "object", "params")
   if ok then ok, err = check_required(params.operation, "string", "operation") end
   if ok and params.args == nil then ok, err = nil, missing_member "args" end
@@ -205,14 +205,14 @@ local function read_params(server, params)
   if ok then ok, err = jsonrpc.check(params.context, "object", "context") end
   if not ok then return nil, err end
   local args, context
-  args, err = read_args(server, params)
+  args, err = read_execute_args(server, params)
   if not args then return nil, err end
   context, err = read_repeated_context(server, params.context)
   if not context then return nil, err end
   return args, context
 end
 
--- Whether nothing has to be converted. `read_params` reads the other requests.
+-- Whether nothing has to be converted. `read_execute_params` reads the other requests.
 local function is_usual_execute(server, params)
   local context = type(params) == "table" and params.context
   return context and context == server.state.received_context and server.operations[params.operation]
@@ -263,7 +263,7 @@ local function handle_execute(server, params, request)
   if is_usual_execute(server, params) then
     args, context = params.args, server.state.context
   else
-    args, context = read_params(server, params)
+    args, context = read_execute_params(server, params)
     if not args then return nil, context end
   end
   local outcome, err = server:execute(params.operation, args, context, request)
@@ -296,7 +296,7 @@ local SHORT = 1024 -- bytes of a text that needs no measuring
 local FEW = 8 -- members that need no measuring, if they are short
 local KEPT_MESSAGE, KEPT_DATA = 4096, 16384 -- bytes; escapes make them at most six times and twice as long
 
-local function cut_text(text, most)
+local function cut_log_text(text, most)
   if #text <= most then return text end
   while text:byte(most + 1) & 0xC0 == 0x80 do most = most - 1 end
   return text:sub(1, most) .. "…"
@@ -325,8 +325,8 @@ local function measured_log_params(level, message, data)
   if not ok then return nil, errors.new("invalid", "log: " .. text) end
   if #text <= MOST_PARAMS then return json.raw(text) end
   local kept = data ~= nil and json.encode(data)
-  return log_params(level, cut_text(message, KEPT_MESSAGE), kept and {
-    truncated = true, bytes = #kept, json = cut_text(kept, KEPT_DATA),
+  return log_params(level, cut_log_text(message, KEPT_MESSAGE), kept and {
+    truncated = true, bytes = #kept, json = cut_log_text(kept, KEPT_DATA),
   } or nil)
 end
 

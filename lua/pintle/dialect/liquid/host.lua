@@ -14,7 +14,7 @@ local json, protocol_error = core.json, jsonrpc.protocol_error
 
 local host = { handlers = {} }
 
-local function invalid_args(format, ...) return nil, errors.new("invalid", format:format(...)) end
+local function invalid_render_args(format, ...) return nil, errors.new("invalid", format:format(...)) end
 
 -- {====== Compiled templates ======
 
@@ -71,24 +71,24 @@ local TYPES = {
   resource_limits = "table", registers = "table",
 }
 
-local function check_args(args)
+local function check_render_args(args)
   for name, value in pairs(args) do
     local expected = TYPES[name]
-    if not expected then return invalid_args("render: there is no %q", tostring(name)) end
+    if not expected then return invalid_render_args("render: there is no %q", tostring(name)) end
     if type(value) ~= expected then
-      return invalid_args("render: %s: %s expected, got %s", name, expected, type(value))
+      return invalid_render_args("render: %s: %s expected, got %s", name, expected, type(value))
     end
   end
-  if not args.template then return invalid_args "render: template is missing" end
+  if not args.template then return invalid_render_args "render: template is missing" end
   return true
 end
 
-local function valid_files(args)
+local function valid_filesystem(args)
   if not args.filesystem then return nil end
   local files = {}
   for name, text in pairs(args.filesystem) do
     if type(name) ~= "string" or type(text) ~= "string" then
-      return invalid_args("render: filesystem: texts by name expected, got %s at %s", type(text), tostring(name))
+      return invalid_render_args("render: filesystem: texts by name expected, got %s at %s", type(text), tostring(name))
     end
     files[wire.valid_text(name)] = wire.valid_text(text)
   end
@@ -105,10 +105,10 @@ end
 
 -- The params of compile and of render.
 local function render_params(args)
-  local ok, err = check_args(args)
+  local ok, err = check_render_args(args)
   if not ok then return nil, err end
   local files
-  files, err = valid_files(args)
+  files, err = valid_filesystem(args)
   if err then return nil, err end
   local line_numbers = args.line_numbers ~= false
   return {
@@ -128,7 +128,7 @@ local function render_params(args)
 end
 
 local function tag_params(operation)
-  if operation:find "[%c{}%%]" then return invalid_args("%q is not a valid tag name", operation) end
+  if operation:find "[%c{}%%]" then return invalid_render_args("%q is not a valid tag name", operation) end
   return render_params { template = ("{%% %s %%}"):format(operation), strict_errors = true }
 end
 
@@ -184,13 +184,13 @@ local function render_outcome(result, err, is_strict)
 end
 
 -- The line number is of no use, because the template is one tag.
-local function without_line(text) return text and (text:gsub("^Liquid error %(line %d+%): ", "")) end
+local function without_line_number(text) return text and (text:gsub("^Liquid error %(line %d+%): ", "")) end
 
 local function tag_outcome(result, err)
   local outcome
   outcome, err = render_outcome(result, err, true)
   if not outcome then return nil, err end
-  outcome.error = without_line(outcome.error)
+  outcome.error = without_line_number(outcome.error)
   if not outcome.success then outcome.message = outcome.error end
   return outcome
 end
@@ -306,7 +306,7 @@ local REVEALING_MESSAGES = {
 }
 
 -- The message for the template of an error that an object raised; and the original, if that must not be shown.
-local function public_message(raised)
+local function public_drop_message(raised)
   local text = errors.text(raised)
   if raised == nil then return "internal", text end
   for _, pattern in ipairs(REVEALING_MESSAGES) do
@@ -317,7 +317,7 @@ end
 
 -- A message that the template must not see goes to the log.
 local function drop_failure(session, object, raised)
-  local message, cause = public_message(raised)
+  local message, cause = public_drop_message(raised)
   if cause then session:log("error", ("%s failed: %s"):format(objects.type_of(object), cause)) end
   return { error = { code = DROP_ERROR, message = message } }
 end

@@ -47,7 +47,7 @@ local function metatable_name(metatable)
 end
 
 -- Whether a table is a class or a module rather than data.
-local function is_class(value)
+local function is_class_table(value)
   if type(rawget(value, "__index")) == "table" then return true end
   for _, member in next, value do
     if type(member) == "function" then return true end
@@ -64,7 +64,7 @@ function objects.is(value)
   if kind ~= "table" and kind ~= "userdata" then return false end
   local metatable = getmetatable(value)
   if metatable then return metatable ~= json.array_mt and not PLAIN[metatable_name(metatable)] end
-  return kind == "table" and is_class(value)
+  return kind == "table" and is_class_table(value)
 end
 
 ---@param object any
@@ -140,14 +140,14 @@ end
 -- What templates may access of an object: properties, items and methods. Templates are not trusted: metamethods,
 -- constructors and private methods are hidden from them.
 
-local function metamethod(object, name)
+local function metamethod_of_object(object, name)
   local metatable = getmetatable(object)
   return type(metatable) == "table" and metatable[name] or nil
 end
 
 -- A userdata may have no __index.
 local function object_member(object, name)
-  if type(object) == "table" or metamethod(object, "__index") then return object[name] end
+  if type(object) == "table" or metamethod_of_object(object, "__index") then return object[name] end
 end
 
 -- A member, unless it is hidden from templates: names that begin with `__`, and functions that are named `new` or begin
@@ -160,13 +160,13 @@ local function public_member(object, name)
 end
 
 -- Raises the message of a function that has returned nil and a message.
-local function value_or_raise(value, message)
+local function value_of_object_or_raise(value, message)
   if value == nil and message ~= nil then error(message, 0) end
   return value
 end
 
 local function object_length(object)
-  local has_length = type(object) == "table" or metamethod(object, "__len")
+  local has_length = type(object) == "table" or metamethod_of_object(object, "__len")
   return has_length and #object or 0
 end
 
@@ -174,12 +174,12 @@ end
 local DEFAULTS = {}
 
 function DEFAULTS.to_s(object)
-  return metamethod(object, "__tostring") and tostring(object) or objects.type_of(object)
+  return metamethod_of_object(object, "__tostring") and tostring(object) or objects.type_of(object)
 end
 
 function DEFAULTS.size(object)
   local size = object_length(object)
-  return (size > 0 or metamethod(object, "__len")) and size or nil
+  return (size > 0 or metamethod_of_object(object, "__len")) and size or nil
 end
 
 function DEFAULTS.first(object) return object_length(object) > 0 and object[1] or nil end
@@ -209,19 +209,19 @@ function objects.get(object, property)
   if math.type(property) == "integer" then return value_or_null(object_item(object, property)) end
   if type(property) ~= "string" then error("property: string or integer expected", 0) end
   local value = public_member(object, property)
-  if type(value) == "function" then return value_or_null(value_or_raise(value(object))) end
+  if type(value) == "function" then return value_or_null(value_of_object_or_raise(value(object))) end
   if value == nil and DEFAULTS[property] then return DEFAULTS[property](object) end
   return value
 end
 
-local function add_item(items, value)
+local function add_iterated_item(items, value)
   if #items >= MOST_ITEMS then error(("more than %d items"):format(MOST_ITEMS), 0) end
   items[#items + 1] = value
 end
 
-local function collect_items(iterator, state, control)
+local function collect_iterated_items(iterator, state, control)
   local items = json.array()
-  for value in iterator, state, control do add_item(items, value) end
+  for value in iterator, state, control do add_iterated_item(items, value) end
   return items
 end
 
@@ -232,11 +232,11 @@ function objects.iterate(object)
   local each = object_member(object, "each")
   if type(each) == "function" then
     local list, state, control = each(object)
-    if type(list) == "function" then return collect_items(list, state, control) end
-    object = value_or_raise(list, state) or {}
+    if type(list) == "function" then return collect_iterated_items(list, state, control) end
+    object = value_of_object_or_raise(list, state) or {}
   end
   local items = json.array()
-  for i = 1, object_length(object) do add_item(items, object[i]) end
+  for i = 1, object_length(object) do add_iterated_item(items, object[i]) end
   return items
 end
 
@@ -254,7 +254,7 @@ function objects.call(object, method, args)
   for i = 1, #args do
     if args[i] ~= json.null then given[i] = args[i] end
   end
-  return value_or_null(value_or_raise(fn(object, table.unpack(given, 1, #args))))
+  return value_or_null(value_of_object_or_raise(fn(object, table.unpack(given, 1, #args))))
 end
 
 -- }======

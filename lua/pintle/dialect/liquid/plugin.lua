@@ -50,7 +50,7 @@ function params_methods:refuse(path, expected, got)
 end
 
 -- A parent that is not an object is reported when it is read itself.
-local function find_param(value, path)
+local function find_param_by_path(value, path)
   for name in path:gmatch "[^.]+" do
     if type(value) ~= "table" then return nil end
     value = value[name]
@@ -63,7 +63,7 @@ end
 ---@param expected "boolean"|"string"|"object"
 ---@return any
 function params_methods:optional(path, expected)
-  local value = find_param(self.given, path)
+  local value = find_param_by_path(self.given, path)
   if value == nil then return nil end
   local kind = json.kind(value)
   if kind == expected then return value end
@@ -125,7 +125,7 @@ local TAG_DATA = json.order { "type", "line", "outputs" }
 ---@field before string the white space before it
 ---@field after string
 
-local function is_tag(manifest, name)
+local function is_tag_of_operation(manifest, name)
   local operation = manifest.operations[name]
   local own = operation and operation.dialects.liquid
   return operation ~= nil and not (own and own.is_engine)
@@ -139,7 +139,7 @@ end
 -- nil if the template is anything else than one tag.
 local function find_tag(manifest, source)
   local before, trim, name, trim_after, after = source:match "^(%s*){%%(%-?)%s*(.-)%s*(%-?)%%}(%s*)$"
-  if not name or not is_tag(manifest, name) then return nil end
+  if not name or not is_tag_of_operation(manifest, name) then return nil end
   return {
     operation = name, line = line_number(source, #before + 1),
     before = trim == "" and before or "", after = trim_after == "" and after or "",
@@ -149,15 +149,15 @@ end
 local function list_tags(manifest)
   local list = {}
   for _, name in ipairs(manifest.names) do
-    if is_tag(manifest, name) then list[#list + 1] = ("{%% %s %%}"):format(name) end
+    if is_tag_of_operation(manifest, name) then list[#list + 1] = ("{%% %s %%}"):format(name) end
   end
   if #list == 0 then return "there are no tags" end
   return (#list == 1 and "there is " or "there are ") .. table.concat(list, ", ")
 end
 
-local function tag_error(manifest, name)
+local function tag_error_text(manifest, name)
   if not name then return "Only a tag can be rendered; " .. list_tags(manifest) end
-  if not is_tag(manifest, name) then return ("Unknown tag '%s'; %s"):format(name, list_tags(manifest)) end
+  if not is_tag_of_operation(manifest, name) then return ("Unknown tag '%s'; %s"):format(name, list_tags(manifest)) end
   local alone = "Syntax Error in '%s' - it stands alone, and its arguments are the environment: {%% %s %%}"
   return alone:format(name, name)
 end
@@ -167,7 +167,7 @@ local function syntax_error(manifest, source)
   local at, name = source:match "(){%%%-?%s*([^%s%%}]+)"
   if name then name = name:gsub("%-$", "") end
   local line = line_number(source, at or 1)
-  local message = ("Liquid syntax error (line %d): %s"):format(line, tag_error(manifest, name))
+  local message = ("Liquid syntax error (line %d): %s"):format(line, tag_error_text(manifest, name))
   return { type = "syntax_error", message = message, line = line }
 end
 

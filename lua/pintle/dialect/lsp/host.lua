@@ -91,7 +91,7 @@ end
 -- {====== Handshake ======
 
 -- The protocol does not describe the arguments of commands.
-local function read_operations(capabilities)
+local function read_commands(capabilities)
   local provider = jsonrpc.given(capabilities.executeCommandProvider)
   local commands = jsonrpc.is_object(provider) and jsonrpc.given(provider.commands)
   local operations = {}
@@ -101,17 +101,17 @@ local function read_operations(capabilities)
   return operations
 end
 
-local function read_description(session, result)
+local function describe_server(session, result)
   local info = object_or_empty(result.serverInfo)
   return {
     name = jsonrpc.text(info.name) or session.name,
     version = jsonrpc.text(info.version) or false,
     is_version_free = true,
-    operations = read_operations(result.capabilities),
+    operations = read_commands(result.capabilities),
   }
 end
 
-local function check_result(result)
+local function check_initialize_result(result)
   local kind = json.kind(result)
   if kind ~= "object" then return protocol_error("its answer to initialize: object expected, got %s", kind) end
   kind = json.kind(result.capabilities)
@@ -127,14 +127,14 @@ function host.open(session)
   local result
   result, err = session.peer:call("initialize", initialize_params(session), { timeout = session.handshake_timeout })
   if err then return nil, err end
-  ok, err = check_result(result)
+  ok, err = check_initialize_result(result)
   if not ok then return nil, err end
   session.raw_manifest = result
   ok, err = session.peer:notify("initialized", {})
   local settings = session.options.settings
   if ok and settings then ok, err = session.peer:notify("workspace/didChangeConfiguration", { settings = settings }) end
   if not ok then return nil, err end
-  return read_description(session, result)
+  return describe_server(session, result)
 end
 
 -- }======
@@ -186,17 +186,17 @@ end
 
 -- {====== Log messages of the server ======
 
-local function log_message(session, params)
+local function log_server_message(session, params)
   params = object_or_empty(params)
   if type(params.message) == "string" then return session:log(wire.level(params.type), params.message) end
   session:log("warn", "malformed log message", params)
 end
 
-host.defaults["window/logMessage"] = log_message
-host.defaults["window/showMessage"] = log_message
+host.defaults["window/logMessage"] = log_server_message
+host.defaults["window/showMessage"] = log_server_message
 
 -- There is no user to choose an action: the result is null.
-host.defaults["window/showMessageRequest"] = log_message
+host.defaults["window/showMessageRequest"] = log_server_message
 
 host.defaults["telemetry/event"] = function(session, params) session:log("debug", "telemetry", params) end
 

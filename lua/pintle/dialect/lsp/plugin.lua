@@ -73,7 +73,7 @@ local SYNC = {
   ["textDocument/didSave"] = { "save", true },
 }
 
-local function add_providers(derived, methods)
+local function add_capability_providers(derived, methods)
   for method, provider in pairs(PROVIDERS) do
     if methods[method] then derived[provider] = OBJECTS[provider] and {} or true end
   end
@@ -90,7 +90,7 @@ local function add_providers(derived, methods)
   end
 end
 
-local function add_sync(derived, methods)
+local function add_document_sync(derived, methods)
   for method, member in pairs(SYNC) do
     if methods[method] then
       derived.textDocumentSync = derived.textDocumentSync or {}
@@ -99,7 +99,7 @@ local function add_sync(derived, methods)
   end
 end
 
-local function add_workspace(derived, methods)
+local function add_workspace_folders(derived, methods)
   if not methods["workspace/didChangeWorkspaceFolders"] then return end
   derived.workspace = { workspaceFolders = { supported = true, changeNotifications = true } }
 end
@@ -111,12 +111,12 @@ local function add_commands(derived, names)
 end
 
 -- With members in alphabetical order, so that the text is always the same.
-local function sort_members(value)
+local function sort_capabilities(value)
   if json.kind(value) ~= "object" or getmetatable(value) then return value end
   local names, copy = {}, {}
   for name, member in pairs(value) do
     names[#names + 1] = name
-    copy[name] = sort_members(member)
+    copy[name] = sort_capabilities(member)
   end
   table.sort(names)
   return setmetatable(copy, json.order(names))
@@ -125,14 +125,14 @@ end
 -- `client` has the params of initialize; it is nil before that.
 local function derive_capabilities(declared, client)
   local derived = {}
-  add_providers(derived, declared.methods)
-  add_sync(derived, declared.methods)
-  add_workspace(derived, declared.methods)
+  add_capability_providers(derived, declared.methods)
+  add_document_sync(derived, declared.methods)
+  add_workspace_folders(derived, declared.methods)
   add_commands(derived, declared.manifest.names)
   local own = declared.manifest.dialects.lsp
   local given = own and own.capabilities
   if type(given) == "function" then given = given(client or {}) end
-  return sort_members(given and wire.merge(derived, given) or derived)
+  return sort_capabilities(given and wire.merge(derived, given) or derived)
 end
 
 -- }======
@@ -156,21 +156,21 @@ function plugin.manifest(self) return initialize_result(self) end
 local PROGRESS = json.order { "token", "value" }
 local VALUE = json.order { "kind", "title", "cancellable", "message", "percentage" }
 
-local function is_token(value) return type(value) == "string" or math.type(value) == "integer" end
+local function is_progress_token(value) return type(value) == "string" or math.type(value) == "integer" end
 
-local function keep_token(request, params)
+local function keep_progress_token(request, params)
   local token = jsonrpc.is_object(params) and params.workDoneToken
-  request.work_token = is_token(token) and token or nil
+  request.work_token = is_progress_token(token) and token or nil
 end
 
-local function accepts_tokens(server)
+local function accepts_progress_tokens(server)
   local client = server.client and server.client.capabilities
   local window = jsonrpc.is_object(client) and client.window
   return jsonrpc.is_object(window) and window.workDoneProgress == true
 end
 
-local function create_token(server, request)
-  if not accepts_tokens(server) then return false end
+local function create_progress_token(server, request)
+  if not accepts_progress_tokens(server) then return false end
   local state = server.state
   state.last_token = (state.last_token or 0) + 1
   local token = ("%s-%d"):format(server.plugin.manifest.name, state.last_token)
@@ -193,7 +193,7 @@ end
 
 local function begin_progress(server, request, percentage, message)
   local had_token = request.work_token ~= nil
-  if not had_token then request.work_token = create_token(server, request) end
+  if not had_token then request.work_token = create_progress_token(server, request) end
   if not request.work_token then return true end
   server.state.reporting = server.state.reporting or {}
   server.state.reporting[request.work_token] = request
@@ -216,7 +216,7 @@ end
 -- window/workDoneProgress/cancel
 local function cancel_work(server, params)
   local token = jsonrpc.is_object(params) and params.token
-  local request = is_token(token) and server.state.reporting and server.state.reporting[token]
+  local request = is_progress_token(token) and server.state.reporting and server.state.reporting[token]
   if request then request:stop(errors.new("cancelled", "Cancelled")) end
 end
 
@@ -232,7 +232,7 @@ local REFUSALS = {
 }
 REFUSALS.closed = REFUSALS.closing
 
-local function check_open(server)
+local function check_server_open(server)
   local stage = server.state.stage
   if stage == "open" then return true end
   local refusal = REFUSALS[stage or "opening"]
@@ -244,9 +244,9 @@ end
 ---@param params any
 ---@return true?, pintle.error?
 function plugin.may_handle(server, request, params)
-  local ok, err = check_open(server)
+  local ok, err = check_server_open(server)
   if not ok then return nil, err end
-  keep_token(request, params)
+  keep_progress_token(request, params)
   return true
 end
 
@@ -283,7 +283,7 @@ end
 
 -- An exit notification that arrives before shutdown is answered is carried out here.
 local function handle_shutdown(server, request)
-  local ok, err = check_open(server)
+  local ok, err = check_server_open(server)
   if not ok then return nil, err end
   local state = server.state
   state.stage = "closing"
@@ -304,7 +304,7 @@ end
 
 -- The arguments of a command are an array, but those of an operation have names. So the array has one item, an object
 -- with all arguments.
-local function operation_args(list)
+local function command_args(list)
   if #list > 1 then return jsonrpc.invalid_params("arguments: one object expected, got %d items", #list) end
   local args = jsonrpc.given(list[1])
   if args == nil then return {} end
@@ -319,7 +319,7 @@ local function read_command(params)
   end
   local ok, err = jsonrpc.check(params.arguments, "array", "arguments")
   if not ok then return nil, err end
-  return operation_args(jsonrpc.given(params.arguments) or {})
+  return command_args(jsonrpc.given(params.arguments) or {})
 end
 
 local function find_operation(server, name)
@@ -354,9 +354,9 @@ end
 
 -- }======
 
-local function ignore_notification() end
+local function ignore_initialized() end
 
-local function check_options(server)
+local function check_lsp_declaration(server)
   for name in pairs(server.plugin.manifest.dialects.lsp or {}) do
     if name ~= "capabilities" then server:note("warn", ("dialects.lsp: there is no %q"):format(tostring(name))) end
   end
@@ -365,7 +365,7 @@ end
 ---@param server pintle.server
 ---@return table<string, pintle.handler>
 function plugin.handlers(server)
-  check_options(server)
+  check_lsp_declaration(server)
   local declared, manifest = server.plugin.methods, server.plugin.manifest
   local handlers = {
     initialize = function(params) return handle_initialize(server, params) end,
@@ -373,7 +373,7 @@ function plugin.handlers(server)
     exit = function() handle_exit(server) end,
   }
   -- The author may declare these.
-  if not declared.initialized then handlers.initialized = ignore_notification end
+  if not declared.initialized then handlers.initialized = ignore_initialized end
   if not declared["window/workDoneProgress/cancel"] then
     handlers["window/workDoneProgress/cancel"] = function(params) cancel_work(server, params) end
   end

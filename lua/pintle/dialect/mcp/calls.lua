@@ -36,8 +36,7 @@ local function asks_for_input(result) return type(result) == "table" and result.
 -- A copy of the params with the input that the server asked for.
 local function add_input(session, params, result, left)
   local requests, state = given(result.inputRequests), given(result.requestState)
-  local full = {}
-  for name, value in pairs(params or {}) do full[name] = value end
+  local full = wire.copy_members(params or {}, {})
   full.inputResponses, full.requestState = nil, state
   if requests == nil then return full end
   if kind_of(requests) ~= "object" then return protocol_error "its inputRequests are no object" end

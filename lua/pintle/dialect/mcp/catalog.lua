@@ -13,7 +13,7 @@ local contents = lazy "pintle.content"
 
 local catalog = {}
 
-local function catalog_of(server) return era.catalog(server.plugin) end
+local function declared_catalog(server) return era.catalog(server.plugin) end
 
 -- {====== Lists in pages ======
 
@@ -21,11 +21,11 @@ local function catalog_of(server) return era.catalog(server.plugin) end
 
 local PAGE_SIZE = 100
 
-local function read_cursor(cursor, count)
+local function read_page_cursor(cursor, count)
   if cursor == nil then return 0 end
   local listed = math.tointeger(tonumber(cursor:match "^after%-(%d+)$"))
   if listed and listed > 0 and listed < count then return listed end
-  return wire.invalid_params("cursor: there is no %q", cursor)
+  return jsonrpc.invalid_params("cursor: there is no %q", cursor)
 end
 
 -- The part of a list that a request asks for: the numbers of its first and last item, and the cursor of the next page;
@@ -35,7 +35,7 @@ local function cut_page(server, params, count)
   local ok, err = jsonrpc.check(given.cursor, "string", "cursor")
   if not ok then return nil, err end
   local listed
-  listed, err = read_cursor(jsonrpc.given(given.cursor), count)
+  listed, err = read_page_cursor(jsonrpc.given(given.cursor), count)
   if not listed then return nil, err end
   local last = math.min(listed + (era.declaration(server.plugin).page_size or PAGE_SIZE), count)
   return listed + 1, last, last < count and ("after-%d"):format(last) or nil
@@ -51,7 +51,7 @@ local TOOL = json.order {
 }
 
 -- MCP requires `type` in a tool's input schema, and it has to be the string "object".
-local function object_schema(schema)
+local function tool_input_schema(schema)
   if schema.type == "object" then return ordered_schema(schema) end
   local typed = {}
   for keyword, value in pairs(schema) do typed[keyword] = value end
@@ -63,7 +63,7 @@ local function describe_tool(operation)
   local declared = operation.dialects.mcp or {}
   return setmetatable({
     name = operation.name, title = declared.title, description = operation.description,
-    inputSchema = object_schema(operation.params), outputSchema = ordered_schema(operation.outputs),
+    inputSchema = tool_input_schema(operation.params), outputSchema = ordered_schema(operation.outputs),
     annotations = declared.annotations, icons = declared.icons, _meta = declared._meta,
   }, TOOL)
 end
@@ -137,7 +137,7 @@ end
 
 -- Those that are declared, and those that the templates list.
 local function list_all_resources(server, request)
-  local declared = catalog_of(server)
+  local declared = declared_catalog(server)
   local all = catalog.describe_resources(declared.resources)
   for _, template in ipairs(declared.templates) do
     if template.list then
@@ -172,7 +172,8 @@ end
 ---@param params table?
 ---@return table?, pintle.error?
 function catalog.list_templates(server, params)
-  return resource_page(server, params, "resourceTemplates", catalog.describe_resources(catalog_of(server).templates))
+  local templates = catalog.describe_resources(declared_catalog(server).templates)
+  return resource_page(server, params, "resourceTemplates", templates)
 end
 
 -- }======
@@ -205,7 +206,7 @@ function catalog.find_resource(server, params)
   if ok then ok, err = wire.check_required(params.uri, "string", "uri") end
   if not ok then return nil, err end
   local uri = params.uri
-  local item, argument = find_by_uri(catalog_of(server), uri)
+  local item, argument = find_by_uri(declared_catalog(server), uri)
   if item then return item, argument, uri end
   return resource_not_found(uri)
 end
@@ -217,9 +218,7 @@ local function resource_content(item, uri, given)
   elseif bytes.is(given) then
     given = { uri = uri, mimeType = item.mimeType, blob = given }
   elseif type(given) == "table" then
-    local full = { uri = uri, mimeType = item.mimeType }
-    for name, value in pairs(given) do full[name] = value end
-    given = full
+    given = wire.copy_members(given, { uri = uri, mimeType = item.mimeType })
   end
   return contents.resource(given)
 end
@@ -293,7 +292,7 @@ end
 ---@param params table?
 ---@return table?, pintle.error?
 function catalog.list_prompts(server, params)
-  local list = catalog_of(server).prompts
+  local list = declared_catalog(server).prompts
   local first, last, next_cursor = cut_page(server, params, #list)
   if not first then return nil, last end
   return { prompts = catalog.describe_prompts(list, first, last), nextCursor = next_cursor }
@@ -309,9 +308,9 @@ local function read_prompt_arguments(item, given)
   for _, argument in ipairs(item.arguments) do
     local name = argument.name
     local value = jsonrpc.given(given[name])
-    if value == nil and argument.required then return wire.invalid_params("arguments: %s is missing", name) end
+    if value == nil and argument.required then return jsonrpc.invalid_params("arguments: %s is missing", name) end
     if value ~= nil and type(value) ~= "string" then
-      return wire.invalid_params("arguments: %s: string expected, got %s", name, json.kind(value))
+      return jsonrpc.invalid_params("arguments: %s: string expected, got %s", name, json.kind(value))
     end
     args[name] = value
   end
@@ -323,8 +322,8 @@ local function read_prompt_params(server, params)
   if ok then ok, err = wire.check_required(params.name, "string", "name") end
   if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
   if not ok then return nil, err end
-  local item = catalog_of(server).prompts[params.name]
-  if not item then return wire.invalid_params("there is no prompt %q", params.name) end
+  local item = declared_catalog(server).prompts[params.name]
+  if not item then return jsonrpc.invalid_params("there is no prompt %q", params.name) end
   local args
   args, err = read_prompt_arguments(item, jsonrpc.given(params.arguments) or {})
   return args and item, args or err
@@ -386,13 +385,13 @@ local REFERENCES = {
 
 local function read_completion_reference(declared, ref)
   local kind = REFERENCES[ref.type]
-  if not kind then return wire.invalid_params("ref: type: ref/prompt or ref/resource expected") end
+  if not kind then return jsonrpc.invalid_params("ref: type: ref/prompt or ref/resource expected") end
   local ok, err = wire.check_required(ref[kind[2]], "string", "ref: " .. kind[2])
   if not ok then return nil, err end
   local key = ref[kind[2]]
   local item = declared[kind[1]][key] or kind[1] == "templates" and declared.resources[key]
   if item then return item end
-  return wire.invalid_params("ref: there is no %s", key)
+  return jsonrpc.invalid_params("ref: there is no %s", key)
 end
 
 local function read_completion_params(server, params)
@@ -406,7 +405,7 @@ local function read_completion_params(server, params)
   if ok then ok, err = jsonrpc.check(context.arguments, "object", "context: arguments") end
   if not ok then return nil, err end
   local item
-  item, err = read_completion_reference(catalog_of(server), params.ref)
+  item, err = read_completion_reference(declared_catalog(server), params.ref)
   return item, err or jsonrpc.given(context.arguments) or {}
 end
 

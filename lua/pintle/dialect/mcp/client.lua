@@ -21,7 +21,7 @@ local client = {}
 ---@field capabilities? table added to those that follow from roots and handlers
 ---@field log_level? string minimum log level, one of the protocol's; default: follows from the host's verbosity
 
-local function table_checker(what)
+local function table_option_checker(what)
   return function(value)
     if type(value) == "table" then return true end
     return nil, ("a %s expected, got %s"):format(what, type(value))
@@ -38,8 +38,8 @@ local CHECKS = {
     if type(value) == "table" and type(value.name) == "string" and type(value.version) == "string" then return true end
     return nil, "a table with name and version expected"
   end,
-  roots = table_checker "list",
-  capabilities = table_checker "table",
+  roots = table_option_checker "list",
+  capabilities = table_option_checker "table",
   log_level = function(value)
     if wire.RANK[value] then return true end
     return nil, "there is no " .. tostring(value)
@@ -77,8 +77,7 @@ function client.capabilities(session)
   if session.options.roots then capabilities.roots = {} end
   if session.handlers["sampling/createMessage"] then capabilities.sampling = {} end
   if session.handlers["elicitation/create"] then capabilities.elicitation = {} end
-  for name, value in pairs(session.options.capabilities or {}) do capabilities[name] = value end
-  return capabilities
+  return wire.copy_members(session.options.capabilities or {}, capabilities)
 end
 
 -- The user can replace the extensions, and so take the tasks away.
@@ -151,15 +150,15 @@ client.PROGRESS = {
 
 -- {====== Requests of a server ======
 
-local function escape_path(path)
+local function escape_root_path(path)
   return (path:gsub("[^%w%-._~/]", function(byte) return ("%%%02X"):format(byte:byte()) end))
 end
 
-local function root_of(session, root)
+local function describe_root(session, root)
   if type(root) ~= "string" then return root end
   if root:find "^%a[%w+.-]*://" then return { uri = root } end
   if root:sub(1, 1) ~= "/" then root = (session.cwd or os.getenv "PWD" or ".") .. "/" .. root end
-  return { uri = "file://" .. escape_path(root) }
+  return { uri = "file://" .. escape_root_path(root) }
 end
 
 ---@param session pintle.session
@@ -167,7 +166,7 @@ end
 function client.list_roots(session)
   if not session.options.roots then return wire.unknown_method "roots/list" end
   local list = json.array()
-  for i, root in ipairs(session.options.roots) do list[i] = root_of(session, root) end
+  for i, root in ipairs(session.options.roots) do list[i] = describe_root(session, root) end
   return { roots = list }
 end
 

@@ -116,7 +116,7 @@ end
 
 -- {====== The catalog ======
 
-local function catalog_of(plugin)
+local function ensure_catalog(plugin)
   local catalog = rawget(plugin, "mcp_catalog")
   if not catalog then
     catalog = { resources = {}, templates = {}, prompts = {}, has_completions = false }
@@ -132,13 +132,13 @@ local function announce_change(plugin, notification)
   end
 end
 
-local function add_item(plugin, list, key, item, notification)
+local function add_declaration(plugin, list, key, item, notification)
   item.key = key
   list[#list + 1], list[key] = item, item
   announce_change(plugin, notification)
 end
 
-local function remove_item(plugin, list, key, notification)
+local function remove_declaration(plugin, list, key, notification)
   if not list[key] then return false end
   list[key] = nil
   for place, item in ipairs(list) do
@@ -155,17 +155,17 @@ end
 
 -- {====== Checks ======
 
-local function raise_at(level, format, ...) error(format:format(...), level + 1) end
+local function refuse_declaration(level, format, ...) error(format:format(...), level + 1) end
 
 local function check_option_types(where, given, types, level)
-  if type(given) ~= "table" then raise_at(level + 1, "%s: a table expected, got %s", where, type(given)) end
+  if type(given) ~= "table" then refuse_declaration(level + 1, "%s: a table expected, got %s", where, type(given)) end
   options.check_types(where, given, types, level + 1)
 end
 
-local function check_declaration(where, list, key, fn, level)
-  if type(key) ~= "string" or key == "" then raise_at(level + 1, "%s: a string expected", where) end
-  if type(fn) ~= "function" then raise_at(level + 1, "%s: a function expected, got %s", where, type(fn)) end
-  if list[key] then raise_at(level + 1, "%s is already declared", where) end
+local function check_new_declaration(where, list, key, fn, level)
+  if type(key) ~= "string" or key == "" then refuse_declaration(level + 1, "%s: a string expected", where) end
+  if type(fn) ~= "function" then refuse_declaration(level + 1, "%s: a function expected, got %s", where, type(fn)) end
+  if list[key] then refuse_declaration(level + 1, "%s is already declared", where) end
 end
 
 -- `complete` has a function, or a list of all values, for each variable.
@@ -173,13 +173,14 @@ local function check_completions(where, complete, names, level)
   local is_known = {}
   for _, name in ipairs(names) do is_known[name] = true end
   for name, source in pairs(complete or {}) do
-    if not is_known[name] then raise_at(level + 1, "%s: complete: there is no %s", where, tostring(name)) end
+    if not is_known[name] then refuse_declaration(level + 1, "%s: complete: there is no %s", where, tostring(name)) end
     if type(source) ~= "function" and type(source) ~= "table" then
-      raise_at(level + 1, "%s: complete: %s: a function or a list expected, got %s", where, name, type(source))
+      local problem = "%s: complete: %s: a function or a list expected, got %s"
+      refuse_declaration(level + 1, problem, where, name, type(source))
     end
     for i, value in ipairs(type(source) == "table" and source or {}) do
       if type(value) ~= "string" then
-        raise_at(level + 1, "%s: complete: %s[%d]: a string expected, got %s", where, name, i, type(value))
+        refuse_declaration(level + 1, "%s: complete: %s[%d]: a string expected, got %s", where, name, i, type(value))
       end
     end
   end
@@ -204,7 +205,7 @@ local RESOURCE_TYPES = {
   annotations = "table", icons = "table", _meta = "table",
 }
 
-local function copy_options(given)
+local function copy_declaration(given)
   local copied = {}
   for name, value in pairs(given) do copied[name] = value end
   return copied
@@ -217,13 +218,15 @@ end
 ---@param spec pintle.mcp.resource.declaration
 ---@param fn fun(uri: string, ctx: pintle.plugin.context): any, any
 function methods:resource(uri, spec, fn)
-  local where, list = ("resource %q"):format(tostring(uri)), catalog_of(self).resources
-  check_declaration(where, list, uri, fn, 2)
+  local where, list = ("resource %q"):format(tostring(uri)), ensure_catalog(self).resources
+  check_new_declaration(where, list, uri, fn, 2)
   check_option_types(where, spec, RESOURCE_TYPES, 2)
-  if not uri:find "^%a[%w+.-]*:" then raise_at(2, "%s: a URI with a scheme expected, such as note:///tea", where) end
-  local item = copy_options(spec)
+  if not uri:find "^%a[%w+.-]*:" then
+    refuse_declaration(2, "%s: a URI with a scheme expected, such as note:///tea", where)
+  end
+  local item = copy_declaration(spec)
   item.uri, item.fn, item.name = uri, fn, spec.name or uri:match "([^/]+)/*$"
-  add_item(self, list, uri, item, RESOURCES_CHANGED)
+  add_declaration(self, list, uri, item, RESOURCES_CHANGED)
 end
 
 ---A list of all values; or a function that returns the values that begin with what was typed, and how many there are in
@@ -236,7 +239,7 @@ end
 ---@field list? fun(ctx: pintle.plugin.context): table[]?, any returns the resources that there are now, each a table
 ---with `uri` and members as of a declaration
 
-local TEMPLATE_TYPES = copy_options(RESOURCE_TYPES)
+local TEMPLATE_TYPES = copy_declaration(RESOURCE_TYPES)
 TEMPLATE_TYPES.complete, TEMPLATE_TYPES.list = "table", "function"
 
 ---Declares resources of MCP whose URIs have variables, as in `note:///{name}` (RFC 6570: `{name}` without slashes,
@@ -246,32 +249,32 @@ TEMPLATE_TYPES.complete, TEMPLATE_TYPES.list = "table", "function"
 ---@param spec pintle.mcp.template.declaration
 ---@param fn fun(variables: table<string, string|string[]>, ctx: pintle.plugin.context, uri: string): any, any
 function methods:resource_template(template, spec, fn)
-  local where, catalog = ("resource template %q"):format(tostring(template)), catalog_of(self)
-  check_declaration(where, catalog.templates, template, fn, 2)
+  local where, catalog = ("resource template %q"):format(tostring(template)), ensure_catalog(self)
+  check_new_declaration(where, catalog.templates, template, fn, 2)
   check_option_types(where, spec, TEMPLATE_TYPES, 2)
   local matcher, message = uri_templates.read(template)
-  if not matcher then raise_at(2, "%s: %s", where, message) end
+  if not matcher then refuse_declaration(2, "%s: %s", where, message) end
   check_completions(where, spec.complete, matcher.names, 2)
-  local item = copy_options(spec)
+  local item = copy_declaration(spec)
   item.uriTemplate, item.matcher, item.fn = template, matcher, fn
   item.name = spec.name or table.concat(matcher.names, "-")
   catalog.has_completions = catalog.has_completions or spec.complete ~= nil
-  add_item(self, catalog.templates, template, item, RESOURCES_CHANGED)
+  add_declaration(self, catalog.templates, template, item, RESOURCES_CHANGED)
 end
 
 ---Removes a resource or a template of MCP.
 ---@param uri string the URI, or the template, that it was declared with
 function methods:remove_resource(uri)
-  local catalog = catalog_of(self)
-  local is_removed = remove_item(self, catalog.resources, uri, RESOURCES_CHANGED)
-    or remove_item(self, catalog.templates, uri, RESOURCES_CHANGED)
-  if not is_removed then raise_at(2, "remove_resource: there is no resource %q", tostring(uri)) end
+  local catalog = ensure_catalog(self)
+  local is_removed = remove_declaration(self, catalog.resources, uri, RESOURCES_CHANGED)
+    or remove_declaration(self, catalog.templates, uri, RESOURCES_CHANGED)
+  if not is_removed then refuse_declaration(2, "remove_resource: there is no resource %q", tostring(uri)) end
 end
 
 ---Notifies the MCP clients that have subscribed to a resource of a change in it.
 ---@param uri string
 function methods:resource_updated(uri)
-  if type(uri) ~= "string" then raise_at(2, "resource_updated: a URI expected, got %s", type(uri)) end
+  if type(uri) ~= "string" then refuse_declaration(2, "resource_updated: a URI expected, got %s", type(uri)) end
   for server in pairs(self.servers) do
     if server.state.notify_subscribers then notifications.resource_updated(server, uri) end
   end
@@ -309,10 +312,10 @@ local function read_prompt_arguments(where, given, level)
   for i, argument in ipairs(given) do
     if type(argument) == "string" then argument = { name = argument } end
     check_option_types(("%s: arguments[%d]"):format(where, i), argument, ARGUMENT_TYPES, level + 1)
-    if not argument.name then raise_at(level + 1, "%s: arguments[%d]: name is missing", where, i) end
+    if not argument.name then refuse_declaration(level + 1, "%s: arguments[%d]: name is missing", where, i) end
     list[i], names[i] = argument, argument.name
   end
-  if next(given) ~= nil and #list == 0 then raise_at(level + 1, "%s: arguments: a list expected", where) end
+  if next(given) ~= nil and #list == 0 then refuse_declaration(level + 1, "%s: arguments: a list expected", where) end
   return list, names
 end
 
@@ -323,23 +326,23 @@ end
 ---@param spec pintle.mcp.prompt.declaration
 ---@param fn fun(args: table<string, string>, ctx: pintle.plugin.context): any, any
 function methods:prompt(name, spec, fn)
-  local where, catalog = ("prompt %q"):format(tostring(name)), catalog_of(self)
-  check_declaration(where, catalog.prompts, name, fn, 2)
+  local where, catalog = ("prompt %q"):format(tostring(name)), ensure_catalog(self)
+  check_new_declaration(where, catalog.prompts, name, fn, 2)
   check_option_types(where, spec, PROMPT_TYPES, 2)
-  local item = copy_options(spec)
+  local item = copy_declaration(spec)
   item.name, item.fn = name, fn
   local arguments, names = read_prompt_arguments(where, spec.arguments or {}, 2)
   item.arguments = arguments
   check_completions(where, spec.complete, names, 2)
   catalog.has_completions = catalog.has_completions or spec.complete ~= nil
-  add_item(self, catalog.prompts, name, item, PROMPTS_CHANGED)
+  add_declaration(self, catalog.prompts, name, item, PROMPTS_CHANGED)
 end
 
 ---Removes a prompt of MCP.
 ---@param name string
 function methods:remove_prompt(name)
-  if remove_item(self, catalog_of(self).prompts, name, PROMPTS_CHANGED) then return end
-  raise_at(2, "remove_prompt: there is no prompt %q", tostring(name))
+  if remove_declaration(self, ensure_catalog(self).prompts, name, PROMPTS_CHANGED) then return end
+  refuse_declaration(2, "remove_prompt: there is no prompt %q", tostring(name))
 end
 
 -- }======

@@ -52,7 +52,7 @@ local function add_capabilities(capabilities, more)
   for name, added in pairs(more) do
     local own = capabilities[name]
     if type(own) == "table" and type(added) == "table" then
-      for member, value in pairs(added) do own[member] = value end
+      wire.copy_members(added, own)
     else
       capabilities[name] = added
     end
@@ -109,59 +109,59 @@ local BEFORE_HANDSHAKE = { initialize = true, ping = true }
 
 local VERSIONS = json.order { "supported", "requested" }
 
-local function unsupported_version(version)
+local function unsupported_version_error(version)
   local data = setmetatable({ supported = { MODERN }, requested = version }, VERSIONS)
   return nil, errors.new("invalid", "Unsupported protocol version", { code = wire.UNSUPPORTED_VERSION, data = data })
 end
 
-local function check_level(level)
+local function check_log_level(level)
   if jsonrpc.given(level) == nil or RANK[level] then return true end
-  return wire.invalid_params("_meta: %s: there is no %s", LEVEL, tostring(level))
+  return jsonrpc.invalid_params("_meta: %s: there is no %s", LEVEL, tostring(level))
 end
 
-local function is_token(token) return type(token) == "string" or type(token) == "number" end
+local function is_progress_token(token) return type(token) == "string" or type(token) == "number" end
 
-local function check_token(token)
-  if token == nil or is_token(token) then return true end
-  return wire.invalid_params("_meta: progressToken: string or number expected, got %s", kind_of(token))
+local function check_progress_token(token)
+  if token == nil or is_progress_token(token) then return true end
+  return jsonrpc.invalid_params("_meta: progressToken: string or number expected, got %s", kind_of(token))
 end
 
-local function check_modern(meta)
+local function check_modern_meta(meta)
   local ok, err = wire.check_required(meta[VERSION], "string", "_meta: " .. VERSION)
-  if ok and meta[VERSION] ~= MODERN then ok, err = unsupported_version(meta[VERSION]) end
+  if ok and meta[VERSION] ~= MODERN then ok, err = unsupported_version_error(meta[VERSION]) end
   if ok then ok, err = wire.check_required(meta[CAPABILITIES], "object", "_meta: " .. CAPABILITIES) end
   if ok then ok, err = jsonrpc.check(meta[CLIENT], "object", "_meta: " .. CLIENT) end
-  if ok then ok, err = check_level(meta[LEVEL]) end
+  if ok then ok, err = check_log_level(meta[LEVEL]) end
   return ok, err
 end
 
-local function check_classic(server, method)
+local function check_classic_request(server, method)
   if server.state.is_classic or BEFORE_HANDSHAKE[method] then return true end
-  return wire.invalid_params("_meta: %s is missing, and there was no initialize", VERSION)
+  return jsonrpc.invalid_params("_meta: %s is missing, and there was no initialize", VERSION)
 end
 
 local NOTHING = {}
 
-local function check_meta(server, request, params)
+local function check_request_meta(server, request, params)
   local ok, err = jsonrpc.check(params, "object", "params")
   local given = jsonrpc.given(params)
   local meta = ok and given and jsonrpc.given(given._meta) or NOTHING
   if ok then ok, err = jsonrpc.check(meta, "object", "_meta") end
-  if ok then ok, err = check_token(meta.progressToken) end
+  if ok then ok, err = check_progress_token(meta.progressToken) end
   if ok and meta[VERSION] ~= nil then
-    ok, err = check_modern(meta)
+    ok, err = check_modern_meta(meta)
   elseif ok then
-    ok, err = check_classic(server, request.method)
+    ok, err = check_classic_request(server, request.method)
   end
   if not ok then return nil, err end
   return meta
 end
 
--- A quick check that most modern requests pass. `check_meta` decides about the others.
+-- A quick check that most modern requests pass. `check_request_meta` decides about the others.
 local function is_usual_meta(meta)
   local level, token = meta[LEVEL], meta.progressToken
   return meta[VERSION] == MODERN and kind_of(meta[CAPABILITIES]) == "object" and kind_of(meta[CLIENT]) == "object"
-    and (level == nil or RANK[level]) and (token == nil or is_token(token))
+    and (level == nil or RANK[level]) and (token == nil or is_progress_token(token))
 end
 
 ---Checks the era of a request. The peer gives the same `_meta` again if it repeats, so the last one that was right is
@@ -176,7 +176,7 @@ function era.check(server, request, params)
   if type(meta) == "table" and is_usual_meta(meta) then
     server.state.checked_meta = meta
   else
-    meta, err = check_meta(server, request, params)
+    meta, err = check_request_meta(server, request, params)
     if not meta then return nil, err end
   end
   local of_other_era = meta[VERSION] and CLASSIC_ONLY or MODERN_ONLY
@@ -236,11 +236,9 @@ function era.result_meta(server)
   return state.result_meta
 end
 
-local function complete_meta(server, meta)
+local function complete_result_meta(server, meta)
   if jsonrpc.given(meta) == nil then return era.result_meta(server) end
-  local full = { [wire.META.server] = era.server_info(server.plugin) }
-  for name, value in pairs(meta) do full[name] = value end
-  return full
+  return wire.copy_members(meta, { [wire.META.server] = era.server_info(server.plugin) })
 end
 
 -- Adds the members that every result of the modern era has.
@@ -250,18 +248,12 @@ local function complete_result(server, request, result)
   if cache_time and result.resultType == "complete" then
     result.ttlMs, result.cacheScope = result.ttlMs or cache_time, result.cacheScope or "private"
   end
-  result._meta = complete_meta(server, result._meta)
+  result._meta = complete_result_meta(server, result._meta)
   return getmetatable(result) and result or setmetatable(result, RESULT_ORDER)
 end
 
-local function check_result(request, result)
-  local kind = kind_of(result)
-  if kind == "object" then return end
-  error(("method %q returned %s; an object expected"):format(request.method, kind), 0)
-end
-
 -- Only the classic era has a code for a missing resource. An error without a code is an internal error.
-local function code_of(is_modern, err)
+local function error_code_in_era(is_modern, err)
   if err.code == wire.RESOURCE_NOT_FOUND and is_modern then return jsonrpc.INVALID_PARAMS end
   return err.code or wire.CODES[err.kind] or jsonrpc.INTERNAL_ERROR
 end
@@ -271,15 +263,9 @@ end
 ---@return pintle.error|table
 function era.error(is_modern, err)
   if type(err) ~= "table" then err = { message = err } end
-  local code = code_of(is_modern, err)
+  local code = error_code_in_era(is_modern, err)
   if err.code ~= nil and code == err.code then return err end
   return errors.new(err.kind or "invalid", errors.text(err.message), { code = code, data = err.data })
-end
-
-local function copy(result)
-  local copied = {}
-  for name, value in pairs(result) do copied[name] = value end
-  return copied
 end
 
 ---The answer of one of the dialect's own methods. The result is changed in place. A cancelled request, which has lost
@@ -301,8 +287,9 @@ function era.answer_of_author(server, request, result, err)
   if request.id == nil then return result, err end
   if result == nil and err ~= nil then return nil, era.error(request.mcp.is_modern, err) end
   if result == nil then result = {} end
-  check_result(request, result)
-  return request.mcp.is_modern and complete_result(server, request, copy(result)) or result
+  local kind = kind_of(result)
+  if kind ~= "object" then error(("method %q returned %s; an object expected"):format(request.method, kind), 0) end
+  return request.mcp.is_modern and complete_result(server, request, wire.copy_members(result, {})) or result
 end
 
 -- }======

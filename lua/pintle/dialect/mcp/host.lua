@@ -10,7 +10,7 @@ local results = require "pintle.dialect.mcp.results"
 local wire = require "pintle.dialect.mcp.wire"
 
 local json, now = core.json, core.now
-local setmetatable, type, kind_of, given = setmetatable, type, json.kind, jsonrpc.given
+local setmetatable, type, kind_of, given, text_of = setmetatable, type, json.kind, jsonrpc.given, jsonrpc.text
 local protocol_error = jsonrpc.protocol_error
 
 ---@type pintle.dialect.host
@@ -25,7 +25,7 @@ local PROBE = 0.25 -- the part of the handshake timeout for `server/discover`
 
 local INITIALIZE = json.order { "protocolVersion", "capabilities", "clientInfo" }
 
-local function time_left(session) return math.max(session.state.deadline - now(), 0) end
+local function handshake_time_left(session) return math.max(session.state.deadline - now(), 0) end
 
 local function check_description(description, method)
   if kind_of(description) ~= "object" then
@@ -53,7 +53,7 @@ local function supports_modern(description)
   return false
 end
 
-local function discover(session, seconds)
+local function request_discover(session, seconds)
   local params = wire.with_meta(nil, client.meta(session))
   local description, err = request_description(session, "server/discover", params, seconds)
   if not description then return nil, err end
@@ -64,11 +64,11 @@ local function discover(session, seconds)
   return description
 end
 
-local function initialize(session, version)
+local function request_initialize(session, version)
   local params = setmetatable({
     protocolVersion = version, capabilities = client.capabilities(session), clientInfo = client.info(session),
   }, INITIALIZE)
-  local description, err = request_description(session, "initialize", params, time_left(session))
+  local description, err = request_description(session, "initialize", params, handshake_time_left(session))
   if not description then return nil, err end
   if not wire.is_classic(description.protocolVersion) then
     return protocol_error("it speaks version %s of the protocol, which is not spoken here",
@@ -83,7 +83,7 @@ end
 local VERSIONS = { wire.MODERN, table.unpack(wire.CLASSIC) } -- newest first
 
 -- The newest version that the error of a server lists, that is known here, and that was not tried yet.
-local function version_in(err, tried)
+local function supported_version_in(err, tried)
   local supported = err.kind == "remote" and type(err.data) == "table" and err.data.supported
   for _, version in ipairs(VERSIONS) do
     for _, other in ipairs(type(supported) == "table" and supported or {}) do
@@ -93,59 +93,59 @@ local function version_in(err, tried)
 end
 
 -- Tries a version, and then those that the errors of the server list.
-local function try_version(session, version, tried)
+local function try_era_of_version(session, version, tried)
   local description, err
   repeat
     tried[version] = true
     if version == wire.MODERN then
-      description, err = discover(session, time_left(session))
+      description, err = request_discover(session, handshake_time_left(session))
     else
-      description, err = initialize(session, version)
+      description, err = request_initialize(session, version)
     end
-    version = not description and version_in(err, tried)
+    version = not description and supported_version_in(err, tried)
   until not version
   return description, err
 end
 
 -- A modern server that was only slow to start refuses `initialize`: then `server/discover` is tried again.
-local function fall_back(session)
+local function fall_back_to_classic(session)
   session.persistent.is_classic = true
-  local description, err = try_version(session, wire.CLASSIC[1], {})
+  local description, err = try_era_of_version(session, wire.CLASSIC[1], {})
   if session.state.is_modern then session.persistent.is_classic = false end
   if description or err.kind ~= "remote" then return description, err end
-  local left = time_left(session)
-  description = left > 0 and discover(session, left) or nil
+  local left = handshake_time_left(session)
+  description = left > 0 and request_discover(session, left) or nil
   if description then session.persistent.is_classic = false end
   return description, err
 end
 
 -- The server may read an unanswered `server/discover` late, and end because of it.
-local function fall_back_late(session)
-  local description, err = fall_back(session)
+local function fall_back_after_timeout(session)
+  local description, err = fall_back_to_classic(session)
   return description, err, err and err.kind == "closed" and "again" or nil
 end
 
 local function try_both_eras(session)
-  if session.persistent.is_classic then return fall_back(session) end
-  local description, err = discover(session, session.handshake_timeout * PROBE)
+  if session.persistent.is_classic then return fall_back_to_classic(session) end
+  local description, err = request_discover(session, session.handshake_timeout * PROBE)
   if description then return description end
-  if err.kind == "timeout" then return fall_back_late(session) end
+  if err.kind == "timeout" then return fall_back_after_timeout(session) end
   if err.kind == "closed" then
     session.persistent.is_classic = true
     return nil, err, "again"
   end
-  if err.kind ~= "remote" or err.code ~= wire.UNSUPPORTED_VERSION then return fall_back(session) end
+  if err.kind ~= "remote" or err.code ~= wire.UNSUPPORTED_VERSION then return fall_back_to_classic(session) end
   local tried = { [wire.MODERN] = true }
-  local version = version_in(err, tried)
-  if version then return try_version(session, version, tried) end
+  local version = supported_version_in(err, tried)
+  if version then return try_era_of_version(session, version, tried) end
   return nil, err
 end
 
 local function shake_hands(session)
   session.state.deadline = session.state.deadline or now() + session.handshake_timeout
   local era = session.options.era
-  if era == wire.MODERN then return discover(session, time_left(session)) end
-  if era then return initialize(session, era) end
+  if era == wire.MODERN then return request_discover(session, handshake_time_left(session)) end
+  if era then return request_initialize(session, era) end
   return try_both_eras(session)
 end
 
@@ -154,7 +154,7 @@ end
 -- {====== List of tools ======
 
 -- The members of a tool that only this protocol has.
-local function own_members(tool)
+local function tool_members(tool)
   return {
     title = given(tool.title), annotations = given(tool.annotations), icons = given(tool.icons),
     _meta = given(tool._meta), execution = given(tool.execution),
@@ -162,7 +162,7 @@ local function own_members(tool)
 end
 
 -- In the classic era a tool may have to be called as a task.
-local function needs_task(session, tool)
+local function tool_needs_task(session, tool)
   local state, capabilities = session.state, session.raw_manifest.capabilities
   local tasks = not state.is_modern and type(capabilities) == "table" and capabilities.tasks
   local requests = type(tasks) == "table" and tasks.requests
@@ -171,7 +171,7 @@ local function needs_task(session, tool)
   return can_be_task and type(tool.execution) == "table" and tool.execution.taskSupport == "required"
 end
 
-local function add_operation(session, operations, names, tool)
+local function add_tool(session, operations, names, tool)
   local name = type(tool) == "table" and tool.name
   if type(name) ~= "string" then return session:log("warn", "a tool that has no name", tool) end
   if operations[name] then
@@ -181,7 +181,7 @@ local function add_operation(session, operations, names, tool)
   end
   operations[name] = {
     description = tool.description, params = tool.inputSchema, outputs = tool.outputSchema,
-    dialects = { mcp = own_members(tool) },
+    dialects = { mcp = tool_members(tool) },
   }
 end
 
@@ -195,8 +195,8 @@ end
 local function read_tools(session, timeout_of)
   local operations, names, task_tools = {}, {}, nil
   local is_cut, err = calls.read_pages(session, "tools/list", "tools", timeout_of, function(tool)
-    add_operation(session, operations, names, tool)
-    if type(tool) == "table" and tool.name ~= nil and needs_task(session, tool) then
+    add_tool(session, operations, names, tool)
+    if type(tool) == "table" and tool.name ~= nil and tool_needs_task(session, tool) then
       task_tools = task_tools or {}
       task_tools[tool.name] = true
     end
@@ -210,58 +210,55 @@ end
 
 -- {====== Opening ======
 
-local function load_handle() return require "pintle.dialect.mcp.handle" end
+local function load_subscriptions() return require "pintle.dialect.mcp.subscriptions" end
 
 -- Finds the request in a received cancellation. It may also be a stream of ours that the server ends.
-local function request_id_of(session)
+local function cancelled_id_reader(session)
   return function(params)
     local id = params.requestId
     local state = session.state
     if id ~= nil and state.list_stream and state.list_stream.id == id then
       session.peer.stream:complete_call(id, {})
-    elseif id == nil or not state.streams or not load_handle().complete_stream(session, id) then
+    elseif id == nil or not state.streams or not load_subscriptions().complete_stream(session, id) then
       return id
     end
   end
 end
 
-local function info_of(description)
+local function server_info_of(description)
   local meta = given(description._meta)
   local info = given(description.serverInfo) or type(meta) == "table" and given(meta[wire.META.server])
   return type(info) == "table" and info or {}
 end
 
-local function non_blank(value) return type(value) == "string" and value:find "%S" and value or nil end
-
 local NO_TOOLS = { operations = {}, names = {}, is_cut = false } ---@type pintle.mcp.tools
 local UNREAD_TOOLS = { operations = {}, names = {}, is_cut = true } ---@type pintle.mcp.tools
 
-local function manifest_of(session, tools)
-  local info = info_of(session.raw_manifest)
+local function server_manifest(session, tools)
+  local info = server_info_of(session.raw_manifest)
   return {
-    name = non_blank(info.name) or session.name, version = non_blank(info.version) or false, is_version_free = true,
-    description = non_blank(info.description), operations = tools.operations, names = tools.names,
+    name = text_of(info.name) or session.name, version = text_of(info.version) or false, is_version_free = true,
+    description = text_of(info.description), operations = tools.operations, names = tools.names,
     is_open = tools.is_cut,
   }
 end
 
-local function set_tools(session, tools)
-  session:update_manifest(manifest_of(session, tools))
+local function update_tools(session, tools)
+  session:update_manifest(server_manifest(session, tools))
   session.execute = host.execute
 end
 
 -- Stands in for `execute` after the list of tools has failed: tries the list again.
-local function list_and_execute(session, operation, args, context)
+local function list_tools_and_execute(session, operation, args, context)
   local left = calls.countdown(session, context.wait_timeout)
   local tools, err = read_tools(session, left)
   if not tools then
     return nil, errors.new(err.kind, "its tools cannot be listed: " .. err.message, err)
   end
-  set_tools(session, tools)
+  update_tools(session, tools)
   args, err = session.manifest:check(operation, args)
   if not args then return nil, err end
-  local rest = {}
-  for name, value in pairs(context) do rest[name] = value end
+  local rest = wire.copy_members(context, {})
   rest.wait_timeout, rest.is_shared = left(), nil
   return session.execute(session, operation, args, rest)
 end
@@ -276,7 +273,7 @@ end
 local LONGEST_PAUSE = 60 -- seconds before the server is asked again for notifications that it has ended
 
 -- The request stays open until the server ends it.
-local function listen(session, filter, pause)
+local function listen_to_lists(session, filter, pause)
   local params = wire.with_meta({ notifications = filter }, client.meta(session))
   local call = session.peer:begin("subscriptions/listen", params, { timeout = false })
   session.state.list_stream = call
@@ -287,7 +284,7 @@ local function listen(session, filter, pause)
     if err then return end
     loop.after(pause, function()
       if session.dead or session.is_stopping then return end
-      listen(session, filter, math.min(2 * pause, LONGEST_PAUSE))
+      listen_to_lists(session, filter, math.min(2 * pause, LONGEST_PAUSE))
     end)
   end)
 end
@@ -300,7 +297,7 @@ local function subscribe_to_lists(session, capabilities)
     if type(capability) == "table" and capability.listChanged == true then filter[name .. "ListChanged"] = true end
   end
   if not session.state.is_modern or not next(filter) then return end
-  listen(session, filter, 1)
+  listen_to_lists(session, filter, 1)
 end
 
 function host.open(session)
@@ -310,20 +307,20 @@ function host.open(session)
   description, err, again = shake_hands(session)
   if not description then return nil, err, again end
   -- Not before, because the handshake cannot be cancelled.
-  wire.set_peer_rules(session.peer, wire.cancellation(request_id_of(session)), client.PROGRESS)
+  wire.set_peer_rules(session.peer, wire.cancellation(cancelled_id_reader(session)), client.PROGRESS)
   session.raw_manifest = description
   local capabilities = given(description.capabilities) or {}
   set_log_level(session, capabilities)
   subscribe_to_lists(session, capabilities)
-  if capabilities.tools == nil then return manifest_of(session, NO_TOOLS) end
+  if capabilities.tools == nil then return server_manifest(session, NO_TOOLS) end
   local tools
-  tools, err = read_tools(session, time_left)
-  if tools and session.state.has_changed then tools, err = read_tools(session, time_left) end
-  if tools then return manifest_of(session, tools) end
+  tools, err = read_tools(session, handshake_time_left)
+  if tools and session.state.has_changed then tools, err = read_tools(session, handshake_time_left) end
+  if tools then return server_manifest(session, tools) end
   if err.kind ~= "remote" and err.kind ~= "protocol" then return nil, err end
   session:log("warn", "its tools cannot be listed: " .. err.message)
-  session.execute = list_and_execute
-  return manifest_of(session, UNREAD_TOOLS)
+  session.execute = list_tools_and_execute
+  return server_manifest(session, UNREAD_TOOLS)
 end
 
 -- }======
@@ -337,7 +334,7 @@ local function progress_listener(session, context)
   local on_progress, extend, last = context.on_progress, context.extend, 0.0
   return function(progress, total, message)
     if extend then extend() end
-    message = message and non_blank(message)
+    message = message and text_of(message)
     if progress == false then return on_progress(last, message) end
     if type(progress) ~= "number" or type(total) ~= "number" or total <= 0 then
       return session:log("debug", message or "progress", { progress = progress })
@@ -350,7 +347,7 @@ local function progress_listener(session, context)
 end
 
 -- A call without options has the timeout that the peer was opened with.
-local function options_of(session, context)
+local function tool_call_options(session, context)
   if context.is_shared then return nil end
   local timeout = context.wait_timeout
   if timeout == nil then timeout = context.timeout end
@@ -372,14 +369,14 @@ end
 function host.execute(session, operation, args, context)
   local params, task_tools = setmetatable({ name = operation, arguments = args }, CALL), session.state.task_tools
   local call = task_tools and task_tools[operation] and calls.call_as_task or call_tool
-  local result, err = call(session, params, options_of(session, context))
+  local result, err = call(session, params, tool_call_options(session, context))
   if err ~= nil then return nil, err end
   return results.read_outcome(session, operation, result)
 end
 
 ---Called when a process takes calls: its subscriptions are those of the process that it replaces.
 function host.opened(session)
-  if session.persistent.subscriptions then return load_handle().restore_subscriptions(session) end
+  if session.persistent.subscriptions then return load_subscriptions().restore(session) end
 end
 
 ---The protocol has no request for this: a server ends when its input does.
@@ -410,7 +407,7 @@ host.handlers["notifications/tools/list_changed"] = function(session)
     state.has_changed = false
     local tools, err = read_tools(session, refresh_timeout)
     if tools then
-      set_tools(session, tools)
+      update_tools(session, tools)
     else
       session:log("warn", "its tools have changed, and cannot be read: " .. tostring(err))
     end
@@ -424,7 +421,7 @@ for _, what in ipairs { "resources", "prompts" } do
 end
 
 host.defaults["notifications/resources/updated"] = function(session, params)
-  if session.persistent.subscriptions then return load_handle().resource_updated(session, params) end
+  if session.persistent.subscriptions then return load_subscriptions().resource_updated(session, params) end
 end
 
 -- Progress of calls that have become tasks. The peer reports that of other calls.
@@ -442,7 +439,7 @@ for _, method in ipairs { "notifications/tasks", "notifications/tasks/status" } 
 end
 
 host.handlers["notifications/subscriptions/acknowledged"] = function(session, params)
-  if session.state.streams then return load_handle().acknowledge_stream(session, params) end
+  if session.state.streams then return load_subscriptions().acknowledge_stream(session, params) end
 end
 
 host.defaults["roots/list"] = client.list_roots
@@ -453,7 +450,7 @@ local LEVELS = {
 }
 
 -- Data is any value. A pintle plugin sends an object with `message` and perhaps `data`.
-local function read_data(data)
+local function read_log_data(data)
   if kind_of(data) == "object" and type(data.message) == "string" then
     local is_only_data = next(data, next(data)) == nil or data.data ~= nil and next(data, next(data, next(data))) == nil
     if is_only_data then return data.message, given(data.data) end
@@ -468,7 +465,7 @@ host.defaults["notifications/message"] = function(session, params)
   local data = level and params.data
   if level and data ~= nil then
     if type(data) == "string" then return session:log(level, data) end
-    return session:log(level, read_data(data))
+    return session:log(level, read_log_data(data))
   end
   session:log("warn", "a log message that is not as it should be", params)
 end
@@ -483,7 +480,7 @@ host.methods = {}
 for _, name in ipairs {
   "resources", "resource_templates", "read", "prompts", "prompt", "complete", "subscribe", "unsubscribe", "on_change",
 } do
-  host.methods[name] = function(...) return load_handle().methods[name](...) end
+  host.methods[name] = function(...) return require("pintle.dialect.mcp.handle")[name](...) end
 end
 
 -- }======

@@ -31,14 +31,14 @@ local ACKNOWLEDGED = json.order { "_meta", "notifications" }
 -- An id that is not a plain value is sent back as text.
 local function sendable_id(id) return type(id) == "userdata" and json.raw(tostring(id)) or id end
 
-local function set_of(list)
+local function set_of_items(list)
   local set = {}
   for _, item in ipairs(list) do set[item] = true end
   return set
 end
 
 -- The part of a requested subscription that the server supports.
-local function supported_part(server, requested, request)
+local function supported_subscription(server, requested, request)
   local capabilities, supported = era.capabilities(server.plugin, true), {}
   for _, names in pairs(LIST_CHANGES) do
     local capability = capabilities[names[2]]
@@ -73,12 +73,12 @@ function notifications.listen(server, params, request)
     return wire.refuse(jsonrpc.INVALID_REQUEST, problem, MOST_SUBSCRIPTIONS)
   end
   local wanted
-  wanted, err = supported_part(server, requested, request)
+  wanted, err = supported_subscription(server, requested, request)
   if not wanted then return nil, err end
   local id = sendable_id(request.id)
   list[#list + 1] = {
-    id = id, wanted = wanted, uris = set_of(wanted.resourceSubscriptions or {}),
-    task_ids = set_of(wanted.taskIds or {}),
+    id = id, wanted = wanted, uris = set_of_items(wanted.resourceSubscriptions or {}),
+    task_ids = set_of_items(wanted.taskIds or {}),
   }
   request.id = nil -- so that the request is not answered
   server.peer:notify("notifications/subscriptions/acknowledged",
@@ -98,14 +98,14 @@ function notifications.end_subscription(server, id)
   return false
 end
 
-local function is_wanted(subscription, method, params)
+local function is_notification_wanted(subscription, method, params)
   if method == UPDATED then return type(params) == "table" and subscription.uris[params.uri] end
   return subscription.wanted[LIST_CHANGES[method][1]]
 end
 
 local function notify_subscribers(server, method, params)
   for _, subscription in ipairs(server.state.subscriptions) do
-    if is_wanted(subscription, method, params) then
+    if is_notification_wanted(subscription, method, params) then
       server.peer:notify(method, wire.with_meta(params, { [wire.META.subscription] = subscription.id }))
     end
   end

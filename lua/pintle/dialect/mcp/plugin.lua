@@ -32,7 +32,7 @@ local function read_initialize(params)
   return ok, err
 end
 
-local function names_of(capabilities)
+local function capability_names(capabilities)
   local set = {}
   for name in pairs(capabilities) do set[name] = true end
   return set
@@ -45,13 +45,13 @@ local function run_initializers(server)
 end
 
 -- The initializers see the client. If one of them fails, the client is forgotten.
-local function begin(server, client)
+local function begin_classic_era(server, client)
   local state, capabilities = server.state, server.capabilities
   if state.is_classic then
     return wire.refuse(jsonrpc.INVALID_REQUEST, "Invalid Request: initialize was sent already")
   end
   state.is_classic, state.client_capabilities = true, jsonrpc.given(client.capabilities) or {}
-  server.client, server.capabilities = client, names_of(state.client_capabilities)
+  server.client, server.capabilities = client, capability_names(state.client_capabilities)
   local ok, err = run_initializers(server)
   if ok then return true end
   state.is_classic, state.client_capabilities = nil, nil
@@ -59,11 +59,11 @@ local function begin(server, client)
   return nil, err
 end
 
-local function initialize(server, params, request)
+local function handle_initialize(server, params, request)
   request.is_uncancellable = true
   local ok, err = read_initialize(params)
   if not ok then return nil, err end
-  ok, err = begin(server, params)
+  ok, err = begin_classic_era(server, params)
   if not ok then return nil, err end
   local version = wire.is_classic(params.protocolVersion) and params.protocolVersion or wire.CLASSIC[1]
   server.state.version, server.state.returns_wrong_arguments = version, version >= RETURNS_WRONG_ARGUMENTS
@@ -75,7 +75,7 @@ local function initialize(server, params, request)
   }, INITIALIZED)
 end
 
-local function discover(server)
+local function handle_discover(server)
   return {
     supportedVersions = json.array { wire.MODERN },
     capabilities = era.capabilities(server.plugin, true),
@@ -89,21 +89,21 @@ function plugin.manifest(self) return catalog.manifest(self) end
 
 -- {====== Handlers ======
 
-local function set_level(server, params)
+local function set_log_level(server, params)
   local ok, err = wire.check_required(params, "object", "params")
   if ok then ok, err = wire.check_required(params.level, "string", "level") end
   if not ok then return nil, err end
   local rank = RANK[params.level]
-  if not rank then return wire.invalid_params("level: there is no %q", params.level) end
+  if not rank then return jsonrpc.invalid_params("level: there is no %q", params.level) end
   server.state.rank = rank
   return {}
 end
 
 local METHODS = {
-  initialize = initialize,
-  ["server/discover"] = discover,
+  initialize = handle_initialize,
+  ["server/discover"] = handle_discover,
   ping = function() return {} end,
-  ["logging/setLevel"] = set_level,
+  ["logging/setLevel"] = set_log_level,
   ["tools/list"] = function(...) return catalog.list_tools(...) end,
   ["subscriptions/listen"] = function(...) return notifications.listen(...) end,
 }
@@ -145,7 +145,7 @@ end
 
 plugin.answer = era.answer_of_author
 
-local function handler_of(server, handle)
+local function checked_handler(server, handle)
   return function(params, request)
     local ok, err = plugin.may_handle(server, request, params)
     if not ok or request.id == nil then return nil, err end
@@ -154,7 +154,7 @@ local function handler_of(server, handle)
 end
 
 -- A cancellation ends a running request or a subscription.
-local function cancellation_of(server)
+local function cancellation_rules(server)
   return wire.cancellation(function(params)
     local id = params.requestId
     local is_subscription = id ~= nil and #server.state.subscriptions > 0 and notifications.end_subscription(server, id)
@@ -168,11 +168,12 @@ function plugin.handlers(server)
   state.call = function(...) return questions.call(server, ...) end
   state.notify_subscribers = function(_, ...) return notifications.notify(server, ...) end
   server.notify = function(...) return notifications.notify(...) end
-  wire.set_peer_rules(server.peer, cancellation_of(server), wire.PROGRESS)
+  wire.set_peer_rules(server.peer, cancellation_rules(server), wire.PROGRESS)
   local handlers = { ["notifications/initialized"] = function() end }
-  for method, handle in pairs(METHODS) do handlers[method] = handler_of(server, handle) end
+  for method, handle in pairs(METHODS) do handlers[method] = checked_handler(server, handle) end
   for method in pairs(BY_CAPABILITY) do
-    if not server.plugin.methods[method] then handlers[method] = handler_of(server, handle_by_capability(method)) end
+    local is_declared = server.plugin.methods[method] ~= nil
+    if not is_declared then handlers[method] = checked_handler(server, handle_by_capability(method)) end
   end
   handlers["tools/call"] = function(params, request)
     local handler = tools.handler(server)
@@ -205,13 +206,13 @@ local REPORT = setmetatable({ progressToken = 0, progress = 0, total = 1, messag
   json.order { "progressToken", "progress", "total", "message" })
 
 -- The rank of the minimum level that the client asked for; nil if it asked for no logs.
-local function minimum_rank(server, request)
+local function minimum_log_rank(server, request)
   local of_request, state = request and request.mcp, server.state
   if of_request and of_request.is_modern then return of_request.rank end
   return state.is_classic and state.rank or nil
 end
 
-local function is_stopped(request) return (request.stopped or request.due) and request:cancelled() end
+local function is_request_stopped(request) return (request.stopped or request.due) and request:cancelled() end
 
 -- A client that has not asked for logs may not be sent any: they go to stderr.
 local function log_to_stderr(server, level, message, data)
@@ -220,9 +221,9 @@ local function log_to_stderr(server, level, message, data)
 end
 
 function plugin.log(server, request, level, message, data)
-  local sent_level, minimum = LEVELS[level], minimum_rank(server, request)
+  local sent_level, minimum = LEVELS[level], minimum_log_rank(server, request)
   if not minimum then return log_to_stderr(server, level, message, data) end
-  if RANK[sent_level] < minimum or request and is_stopped(request) then return true end
+  if RANK[sent_level] < minimum or request and is_request_stopped(request) then return true end
   if data ~= nil then
     DATA.message, DATA.data = message, data
     message = DATA
@@ -239,7 +240,7 @@ function plugin.progress(server, request, fraction, message)
   local task = of_request and of_request.task
   if task then task.message = message or task.message end
   local token = of_request and of_request.token
-  if token == nil or fraction <= of_request.reported or is_stopped(request) then return true end
+  if token == nil or fraction <= of_request.reported or is_request_stopped(request) then return true end
   of_request.reported = fraction
   REPORT.progressToken, REPORT.progress, REPORT.message = token, fraction, message
   return server.peer:notify("notifications/progress", REPORT)

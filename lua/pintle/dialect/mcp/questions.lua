@@ -38,7 +38,7 @@ local QUESTIONS = {
 local MAY_ASK = { ["tools/call"] = true, ["prompts/get"] = true, ["resources/read"] = true }
 
 -- An empty capability for elicitation means forms.
-local function required_member(method, params, own)
+local function required_capability_member(method, params, own)
   if method == "elicitation/create" then
     local mode = params.mode or "form"
     return not (mode == "form" and own.url == nil) and mode or nil
@@ -60,7 +60,7 @@ end
 local function check_capability(request, method, params)
   local name = QUESTIONS[method].capability
   local own = jsonrpc.given(request.mcp.capabilities[name])
-  local member = required_member(method, params, own or {})
+  local member = required_capability_member(method, params, own or {})
   if own and (not member or own[member]) then return true end
   local required = { [name] = member and own and { [member] = {} } or {} }
   local what = member and own and name .. "." .. member or name
@@ -75,15 +75,15 @@ end
 -- the order in which they were asked, `given` the answers that came with the request, `state` is the `requestState`
 -- while the run waits for the request to be sent again, and `failure` the error if that did not happen in time.
 
-local function forget_state(run)
+local function forget_request_state(run)
   if run.state then run.server.state.waiting[run.state] = nil end
   run.state = nil
 end
 
 -- The function of the author has returned: nothing that still asks gets an answer.
-local function close(run)
+local function close_run(run)
   run.failure = run.failure or errors.new("closed", "the request is answered already")
-  forget_state(run)
+  forget_request_state(run)
   if run.is_counted then run.server.state.asking = run.server.state.asking - 1 end
   run.is_counted = false
   for _, question in pairs(run.pending) do question.answered:set(nil, run.failure) end
@@ -94,7 +94,7 @@ local function run_of(server, request)
   if run then return run end
   run = { server = server, request = request, pending = {}, keys = {}, given = {} }
   request.mcp.run = run
-  request.on_finish = function() close(run) end
+  request.on_finish = function() close_run(run) end
   return run
 end
 
@@ -132,7 +132,7 @@ end
 
 local INPUT_REQUIRED = json.order { "resultType", "inputRequests", "requestState", "_meta" }
 
-local function send(run)
+local function send_questions(run)
   local request, requests = run.request, questions.pending(run)
   run.is_settling = false
   if request.id == nil or not requests or run.failure or request.peer.ended then return end
@@ -144,13 +144,13 @@ local function send(run)
   }, INPUT_REQUIRED))
 end
 
-local function send_soon(run) loop.soon(send, run) end
+local function send_questions_soon(run) loop.soon(send_questions, run) end
 
 -- Questions that are asked in the same turn, and those of tasks that an answer has woken, are sent together.
-local function settle(run)
+local function schedule_questions(run)
   if run.is_settling then return end
   run.is_settling = true
-  loop.soon(send_soon, run)
+  loop.soon(send_questions_soon, run)
 end
 
 -- }======
@@ -158,7 +158,7 @@ end
 -- {====== Asking ======
 
 -- A key is unique in its request, and in a task for as long as that lives.
-local function new_key(run, wanted)
+local function new_question_key(run, wanted)
   local base = wanted or "question-" .. #run.keys + 1
   local key, count, is_used = base, 1, {}
   for _, used in ipairs(run.keys) do is_used[used] = true end
@@ -170,17 +170,19 @@ local function new_key(run, wanted)
   return key
 end
 
-local function is_answer(method, answer) return kind_of(answer) == "object" and QUESTIONS[method].is_answer(answer) end
+local function is_valid_answer(method, answer)
+  return kind_of(answer) == "object" and QUESTIONS[method].is_answer(answer)
+end
 
 -- Takes an answer that came without being asked for, which only a key of the author's makes possible.
-local function take_given(run, key, method)
+local function take_given_answer(run, key, method)
   local answer = run.given[key]
   run.given[key] = nil
-  if is_answer(method, answer) then return answer end
+  if is_valid_answer(method, answer) then return answer end
 end
 
 -- One handler less than may run, so that there is room for the request that brings the answers.
-local function count_in(run)
+local function count_asking_run(run)
   local state = run.server.state
   if run.is_counted then return true end
   local limit = math.min(declarations.limit(run.server.plugin, "questions"), run.server.peer.most_requests - 1)
@@ -192,53 +194,53 @@ local function count_in(run)
 end
 
 -- A run that nobody came back to has no request that it could answer. A task goes on.
-local function give_up(run, question, err)
+local function give_up_question(run, question, err)
   run.pending[question.key] = nil
   if run.request.mcp.task then return run.request.mcp.task:changed() end
   if not run.state then return end
-  forget_state(run)
+  forget_request_state(run)
   run.failure = err
   for _, other in pairs(run.pending) do other.answered:set(nil, err) end
   if err.kind ~= "timeout" then return end
   run.server:note("warn", ("%s: the client has not answered; the result is dropped"):format(question.method))
 end
 
-local function await(run, question, timeout)
+local function await_answer(run, question, timeout)
   local seconds = math.min(timeout or math.huge, declarations.limit(run.server.plugin, "question_time"))
   local message = ("no answer to %q within %gs"):format(question.method, seconds)
   local answer, err = question.answered:wait(seconds, errors.new("timeout", message, { elapsed = seconds }))
-  if err and run.pending[question.key] then give_up(run, question, err) end
+  if err and run.pending[question.key] then give_up_question(run, question, err) end
   return answer, err
 end
 
 local QUESTION = json.order { "method", "params" }
 
-local function ask(server, request, method, params, timeout, wanted_key)
+local function ask_question(server, request, method, params, timeout, wanted_key)
   local run = run_of(server, request)
   local ok, err = nil, run.failure or server.ending and errors.new("closed", "the client sends no more messages")
-  if not err then ok, err = count_in(run) end
+  if not err then ok, err = count_asking_run(run) end
   if not ok then return nil, err end
-  local key = new_key(run, wanted_key)
-  local answer = take_given(run, key, method)
+  local key = new_question_key(run, wanted_key)
+  local answer = take_given_answer(run, key, method)
   if answer then return answer end
   local is_sendable, text = pcall(json.encode, setmetatable({ method = method, params = params }, QUESTION))
   if not is_sendable then return nil, errors.new("invalid", text) end
   local question = { key = key, method = method, text = json.raw(text), answered = loop.event() }
   run.pending[key] = question
-  if request.mcp.task then request.mcp.task:changed() else settle(run) end
-  return await(run, question, timeout)
+  if request.mcp.task then request.mcp.task:changed() else schedule_questions(run) end
+  return await_answer(run, question, timeout)
 end
 
 local TRACE = { "traceparent", "tracestate", "baggage" }
 
 -- The trace of a request is passed on to the calls that are made for it.
-local function with_trace(request, params)
+local function with_request_trace(request, params)
   local trace, meta = {}, request.meta
   for _, name in ipairs(TRACE) do trace[name] = meta[name] end
   return next(trace) and wire.with_meta(params, trace) or params
 end
 
-local function refuse(request, method)
+local function refuse_question(request, method)
   local reason = ("%s: a client without a handshake takes no such request while %s is handled")
   return nil, errors.new("invalid", reason:format(method, request.method))
 end
@@ -256,12 +258,12 @@ function questions.call(server, request, method, params, options, key)
     local ok, err = check_capability(request, method, type(params) == "table" and params or {})
     if not ok then return nil, err end
   end
-  local sent = with_trace(request, params)
+  local sent = with_request_trace(request, params)
   if not request.mcp.is_modern then return request.peer:call(method, sent, options) end
-  if not QUESTIONS[method] or not MAY_ASK[request.method] then return refuse(request, method) end
+  if not QUESTIONS[method] or not MAY_ASK[request.method] then return refuse_question(request, method) end
   local is_over, why = request:cancelled()
   if is_over then return nil, why end
-  return ask(server, request, method, sent or {}, options and options.timeout, key)
+  return ask_question(server, request, method, sent or {}, options and options.timeout, key)
 end
 
 -- }======
@@ -276,7 +278,7 @@ function questions.answer(run, answers)
   local is_any = false
   for key, question in pairs(run.pending) do
     local answer = answers[key]
-    if answer ~= nil and is_answer(question.method, answer) then
+    if answer ~= nil and is_valid_answer(question.method, answer) then
       run.pending[key], is_any = nil, true
       question.answered:set(answer)
     end
@@ -285,13 +287,13 @@ function questions.answer(run, answers)
 end
 
 -- The run answers the request that has come instead of its own.
-local function resume(run, request, answers)
+local function resume_run(run, request, answers)
   local own = run.request
-  forget_state(run)
+  forget_request_state(run)
   own.id, own.meta, request.id = request.id, request.meta, nil
   request.mcp.run, own.mcp = run, request.mcp
   questions.answer(run, answers)
-  settle(run)
+  schedule_questions(run)
   if own.on_resume then own.on_resume() end
 end
 
@@ -302,7 +304,7 @@ local function find_run(server, request, params)
   if run and run.request.method == request.method and first.name == params.name and first.uri == params.uri then
     return run
   end
-  return wire.invalid_params("requestState: it is unknown, or has expired, or belongs to another request")
+  return jsonrpc.invalid_params("requestState: it is unknown, or has expired, or belongs to another request")
 end
 
 ---Reads the answers in a request. Returns true if the request is to be handled; nil alone if it continues an earlier
@@ -318,16 +320,14 @@ function questions.receive(server, params, request)
   if not ok then return nil, err end
   local answers = jsonrpc.given(params.inputResponses) or {}
   if jsonrpc.given(params.requestState) == nil then
-    local given = {}
-    for key, answer in pairs(answers) do given[key] = answer end
-    run_of(server, request).given = given
+    run_of(server, request).given = wire.copy_members(answers, {})
     return true
   end
   local run
   run, err = find_run(server, request, params)
   if not run and server.plugin.methods[request.method] then return true end -- the state may be the author's own
   if not run then return nil, err end
-  resume(run, request, answers)
+  resume_run(run, request, answers)
 end
 
 ---The client sends no more messages: what waits for its answers ends.

@@ -3,6 +3,7 @@
 local bytes = require "pintle.bytes"
 local json = require("pintle.core").json
 local jsonrpc = require "pintle.jsonrpc"
+local wire = require "pintle.dialect.mcp.wire"
 
 local type, kind_of, given = type, json.kind, jsonrpc.given
 local protocol_error = jsonrpc.protocol_error
@@ -11,9 +12,8 @@ local results = {}
 
 -- {====== Content: base64 becomes `pintle.bytes` ======
 
-local function with_member(holder, name, value)
-  local copy = {}
-  for member, old in pairs(holder) do copy[member] = old end
+local function copy_with_member(holder, name, value)
+  local copy = wire.copy_members(holder, {})
   copy[name] = value
   return setmetatable(copy, getmetatable(holder))
 end
@@ -23,7 +23,7 @@ local function decode_base64_member(session, holder, member)
   local text = holder[member]
   if type(text) ~= "string" then return holder end
   local data = bytes.from_base64(text, type(holder.mimeType) == "string" and holder.mimeType or nil)
-  if data then return with_member(holder, member, data) end
+  if data then return copy_with_member(holder, member, data) end
   session:log("warn", ("%s of its content is not base64"):format(member))
   return holder
 end
@@ -47,7 +47,7 @@ function results.block(session, block)
   if block.type ~= "resource" then return block end
   local resource = results.resource(session, block.resource)
   if rawequal(resource, block.resource) then return block end
-  return with_member(block, "resource", resource)
+  return copy_with_member(block, "resource", resource)
 end
 
 ---A list, each item of which is converted.

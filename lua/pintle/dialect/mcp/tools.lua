@@ -25,7 +25,7 @@ local function unknown_tool(manifest, name)
   })
 end
 
-local function read_call(server, params)
+local function read_tool_call(server, params)
   local ok, err = wire.check_required(params, "object", "params")
   if ok then ok, err = wire.check_required(params.name, "string", "name") end
   if ok then ok, err = jsonrpc.check(params.arguments, "object", "arguments") end
@@ -39,7 +39,7 @@ local NO_CONTEXT, NOTHING = {}, {}
 local function text_block(text) return setmetatable({ type = "text", text = text }, TEXT) end
 
 -- Structured content is repeated as text for clients that do not read it.
-local function content_of(outcome, outputs)
+local function tool_content(outcome, outputs)
   local content, message, problem = json.array(), outcome.message, outcome.error
   if message ~= nil then content[1] = text_block(message) end
   for _, block in ipairs(outcome.content or NOTHING) do content[#content + 1] = block end
@@ -49,19 +49,19 @@ local function content_of(outcome, outputs)
 end
 
 -- Clients reject a result without structured content if the tool has an output schema.
-local function outputs_of(operation, outcome)
+local function tool_outputs(operation, outcome)
   local outputs = outcome.outputs
   if outputs == nil and operation.outputs and outcome.success then return {} end
   return outputs
 end
 
 -- The classic era has structured content only as an object. Outputs of other types go out as text alone.
-local function result_of(operation, outcome, is_modern, meta)
-  local outputs = outputs_of(operation, outcome)
+local function tool_result(operation, outcome, is_modern, meta)
+  local outputs = tool_outputs(operation, outcome)
   local is_structured = outputs ~= nil and (is_modern or kind_of(outputs) == "object")
   local result = {
     resultType = is_modern and "complete" or nil,
-    content = content_of(outcome, outputs),
+    content = tool_content(outcome, outputs),
     isError = not outcome.success or nil,
     _meta = meta,
   }
@@ -71,7 +71,7 @@ end
 
 -- A function that writes the result of a success that is nothing but a text, as most are, out of prepared parts.
 -- Returns nil for a text that cannot be sent.
-local function text_writer(first, last)
+local function text_result_writer(first, last)
   first = first .. '"content":[{"type":"text","text":'
   return function(text)
     if not json.is_utf8(text) then return nil end
@@ -79,25 +79,25 @@ local function text_writer(first, last)
   end
 end
 
-local function is_only_text(operation, outcome)
+local function is_only_text_outcome(operation, outcome)
   return outcome.success and outcome.message and outcome.outputs == nil and not outcome.error
     and not outcome.content and not operation.outputs
 end
 
 -- A function that makes the result of a call.
-local function result_writer(server)
+local function tool_result_writer(server)
   local meta = era.result_meta(server)
-  local write_modern = text_writer('{"resultType":"complete",', '}],"_meta":' .. tostring(meta) .. "}")
-  local write_classic = text_writer("{", "}]}")
+  local write_modern = text_result_writer('{"resultType":"complete",', '}],"_meta":' .. tostring(meta) .. "}")
+  local write_classic = text_result_writer("{", "}]}")
   return function(operation, outcome, is_modern)
     local write = is_modern and write_modern or write_classic
-    local result = is_only_text(operation, outcome) and write(outcome.message)
-    return result or result_of(operation, outcome, is_modern, is_modern and meta or nil)
+    local result = is_only_text_outcome(operation, outcome) and write(outcome.message)
+    return result or tool_result(operation, outcome, is_modern, is_modern and meta or nil)
   end
 end
 
 -- Runs an operation. Returns the result, or nil and an error.
-local function call(server, operation, args, request, is_modern, write_result)
+local function call_operation(server, operation, args, request, is_modern, write_result)
   local outcome, err, reason = server:execute(operation.name, args, NO_CONTEXT, request)
   if reason == "arguments" and (is_modern or server.state.returns_wrong_arguments) then
     outcome = { success = false, message = err.message, error = err.message }
@@ -108,17 +108,17 @@ local function call(server, operation, args, request, is_modern, write_result)
 end
 
 -- The same for an operation that may ask its client or may be a task.
-local function call_with_context(server, operation, params, args, request, write_result)
+local function call_operation_with_context(server, operation, params, args, request, write_result)
   local is_modern, own = request.mcp.is_modern, operation.dialects.mcp
   if params.requestState or params.inputResponses then
     local ok, err = questions.receive(server, params, request)
     if not ok then return nil, err end
   end
   if not is_modern or not own or not own.task then
-    return call(server, operation, args, request, is_modern, write_result)
+    return call_operation(server, operation, args, request, is_modern, write_result)
   end
   return tasks.call(server, request, own, function()
-    return call(server, operation, args, request, is_modern, write_result)
+    return call_operation(server, operation, args, request, is_modern, write_result)
   end)
 end
 
@@ -126,7 +126,7 @@ end
 ---@param server pintle.server
 ---@return pintle.handler
 function tools.handler(server)
-  local operations, state, write_result = server.operations, server.state, result_writer(server)
+  local operations, state, write_result = server.operations, server.state, tool_result_writer(server)
   return function(params, request)
     if request.id == nil then return nil end
     local meta, err = params and params._meta
@@ -136,16 +136,16 @@ function tools.handler(server)
     end
     local args, operation = params and params.arguments, params and operations[params.name]
     if not operation or kind_of(args) ~= "object" then
-      args, err = read_call(server, params)
+      args, err = read_tool_call(server, params)
       if not args then return nil, err end
       operation = operations[params.name]
     end
     local own = operation.dialects.mcp
     if not operation.takes_context and not (own and own.task) then
-      return call(server, operation, args, request, meta[VERSION] ~= nil, write_result)
+      return call_operation(server, operation, args, request, meta[VERSION] ~= nil, write_result)
     end
     era.attach(server, request, meta, params)
-    return call_with_context(server, operation, params, args, request, write_result)
+    return call_operation_with_context(server, operation, params, args, request, write_result)
   end
 end
 

@@ -48,8 +48,12 @@ local META_ORDER = json.order {
   wire.META.version, wire.META.client, wire.META.capabilities, wire.META.level, "progressToken",
 }
 
-local function copy(from, into)
+---@param from table
+---@param into table
+---@return table into with the members of `from`
+function wire.copy_members(from, into)
   for name, value in next, from do into[name] = value end
+  return into
 end
 
 ---A copy of params with more members in `_meta`. Members that are already there are kept.
@@ -57,11 +61,8 @@ end
 ---@param meta table
 ---@return table
 function wire.with_meta(params, meta)
-  local all, full = {}, setmetatable({}, META_ORDER)
-  copy(params or {}, all)
-  copy(meta, full)
-  copy(jsonrpc.given(all._meta) or {}, full)
-  all._meta = full
+  local all, full = wire.copy_members(params or {}, {}), wire.copy_members(meta, setmetatable({}, META_ORDER))
+  all._meta = wire.copy_members(jsonrpc.given(all._meta) or {}, full)
   return setmetatable(all, getmetatable(params))
 end
 
@@ -121,9 +122,6 @@ function wire.refuse(code, format, ...)
   return nil, errors.new("invalid", format:format(...), { code = code })
 end
 
----@return nil, pintle.error
-function wire.invalid_params(format, ...) return wire.refuse(INVALID_PARAMS, "Invalid params: " .. format, ...) end
-
 ---@param method string
 ---@return nil, pintle.error
 function wire.unknown_method(method) return wire.refuse(jsonrpc.METHOD_NOT_FOUND, "Method not found: %s", method) end
@@ -131,7 +129,7 @@ function wire.unknown_method(method) return wire.refuse(jsonrpc.METHOD_NOT_FOUND
 ---Checks that a member is present and of the expected kind.
 ---@return true?, pintle.error?
 function wire.check_required(value, expected, name)
-  if jsonrpc.given(value) == nil then return wire.invalid_params("%s is missing", name) end
+  if jsonrpc.given(value) == nil then return jsonrpc.invalid_params("%s is missing", name) end
   return jsonrpc.check(value, expected, name)
 end
 

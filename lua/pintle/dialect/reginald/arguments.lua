@@ -24,21 +24,21 @@ end
 
 local function invalid_entry(where, format, ...) return nil, ("%s: %s"):format(where, format:format(...)) end
 
-local function wrong_type(where, name, value)
+local function wrong_entry_type(where, name, value)
   return invalid_entry(where, "%s expected, got %s", name, wire.describe_type(value))
 end
 
 -- {====== One value ======
 
-local function read_json(where, text)
+local function read_json_entry(where, text)
   local value, message = json.decode(text)
   if value == nil then return invalid_entry(where, "JSON text expected: %s", message) end
   return value
 end
 
-local function read_as(where, name, value)
+local function read_entry_as(where, name, value)
   local ok, read = wire.read_typed(name, value)
-  if not ok then return wrong_type(where, name, value) end
+  if not ok then return wrong_entry_type(where, name, value) end
   return read
 end
 
@@ -46,36 +46,36 @@ local read_entries
 
 -- An entry that is not in the schema has the type that it names. An array of an unknown type has entries: the settings
 -- of a command that only an older manifest.json has.
-local function read_undeclared(where, entry, release)
+local function read_undeclared_entry(where, entry, release)
   local name, value = given(entry.type) or wire.guess_type(entry.value), entry.value
   if kind(value) == "array" and not wire.is_known_type(name) then return read_entries(where, value, {}, release) end
-  return read_as(where, name, value)
+  return read_entry_as(where, name, value)
 end
 
 -- For a value without a type, JSON text is expected. But an entry that has a type is read as that type.
-local function read_declared(where, entry, schema, release)
+local function read_declared_entry(where, entry, schema, release)
   local form = wire.type_form(schema, release)
   local name = given(entry.type) or form.type
-  if form.is_json and name ~= "string" then return read_undeclared(where, entry, release) end
+  if form.is_json and name ~= "string" then return read_undeclared_entry(where, entry, release) end
   if not wire.are_compatible_types(name, form.type) then
     return invalid_entry(where, "%s expected, got %s", form.type, name)
   end
-  local value, message = read_as(where, form.type, entry.value)
+  local value, message = read_entry_as(where, form.type, entry.value)
   if message or not form.is_json then return value, message end
   if value == "" then return nil end
-  return read_json(where, value)
+  return read_json_entry(where, value)
 end
 
 -- }======
 
 -- {====== All entries ======
 
-local function allows_others(schema)
+local function allows_undeclared_keys(schema)
   if schema.properties == nil then return true end
   return schema.patternProperties ~= nil or given(schema.additionalProperties) and true or false
 end
 
-local function list_keys(schema)
+local function list_schema_keys(schema)
   local keys = {}
   for key in pairs(schema.properties or {}) do keys[#keys + 1] = key end
   table.sort(keys)
@@ -96,7 +96,7 @@ local function is_base_directory(path)
 end
 
 -- A host sends all entries, also those that are not set. Those are left out if they are optional and have no default.
-local function is_unset(schema, key, value, release)
+local function is_unset_argument(schema, key, value, release)
   local property = schema.properties and schema.properties[key]
   if property == nil or list_contains(schema.required, key) then return false end
   if type(property) == "table" and property.default ~= nil then return false end
@@ -111,8 +111,8 @@ local function read_entry(where, entry, schema, release)
   if type(key) ~= "string" then return invalid_entry(where, "key: string expected, got %s", wire.describe_type(key)) end
   where = ("%s: key %q"):format(where:gsub("%[%d+%]$", ""), key)
   local property = schema.properties and schema.properties[key]
-  if property == nil and not allows_others(schema) then
-    return invalid_entry(where, "there is no such key%s", list_keys(schema))
+  if property == nil and not allows_undeclared_keys(schema) then
+    return invalid_entry(where, "there is no such key%s", list_schema_keys(schema))
   end
   if name ~= nil and type(name) ~= "string" then
     return invalid_entry(where, "type: string expected, got %s", kind(name))
@@ -120,25 +120,25 @@ local function read_entry(where, entry, schema, release)
   if given(entry.value) == nil then return key end
   local value, message
   if property == nil then
-    value, message = read_undeclared(where, entry, release)
+    value, message = read_undeclared_entry(where, entry, release)
   else
-    value, message = read_declared(where, entry, property, release)
+    value, message = read_declared_entry(where, entry, property, release)
   end
   if message then return nil, message end
   return key, value
 end
 
-local function is_subcommand(entry, commands)
+local function is_subcommand_entry(entry, commands)
   return commands and kind(entry) == "object" and entry.key ~= nil and commands[entry.key]
 end
 
 function read_entries(where, list, schema, release, commands)
   local values = {}
   for i, entry in ipairs(list) do
-    if not is_subcommand(entry, commands) then
+    if not is_subcommand_entry(entry, commands) then
       local key, value = read_entry(("%s[%d]"):format(where, i), entry, schema, release)
       if not key then return nil, value end
-      if value ~= nil and not is_unset(schema, key, value, release) then values[key] = value end
+      if value ~= nil and not is_unset_argument(schema, key, value, release) then values[key] = value end
     end
   end
   return values
@@ -163,7 +163,9 @@ end
 
 -- {====== Arguments of an operation, config of the plugin ======
 
-local function with_code(err, code) return nil, errors.new("invalid", err.message, { code = code, data = err.data }) end
+local function with_error_code(err, code)
+  return nil, errors.new("invalid", err.message, { code = code, data = err.data })
+end
 
 ---Reads the arguments of an operation, unchecked.
 ---@param server pintle.server
@@ -187,7 +189,7 @@ end
 function arguments.check(server, operation, args, code)
   local full, err = server.plugin.manifest:check(operation.name, args)
   if full then return full end
-  return with_code(err, code)
+  return with_error_code(err, code)
 end
 
 -- Keywords about missing members, or about several members at once.
@@ -208,7 +210,7 @@ function arguments.check_each(operation, args, code)
   end
   local full, err = wire.check_values(schema, args, operation.name)
   if full then return true end
-  return with_code(err, code)
+  return with_error_code(err, code)
 end
 
 ---Reads and checks the config of the plugin. If the host sends none, the config of the command line is used.
@@ -222,7 +224,7 @@ function arguments.config(server, list, commands)
   if not values then return arguments.refuse(INVALID_PARAMS, "Invalid params: %s", message) end
   if next(values) == nil then values = server.state.command_line_config end
   local full, err = wire.check_values(schema, values)
-  if not full then return with_code(err, INVALID_PARAMS) end
+  if not full then return with_error_code(err, INVALID_PARAMS) end
   return full
 end
 

@@ -30,7 +30,7 @@ local PARAMETER = { flag = true, shorthand = "string", usage = "string", envOver
 local PLUGIN = { domain = "string", executable = "string", config = "table" }
 local ROLES = { command = true, task = true, both = true }
 
-local function check_members(where, given, known)
+local function check_declared_members(where, given, known)
   for name, value in pairs(given) do
     local expected = known[name]
     if not expected then error(("%s: there is no %q"):format(where, tostring(name)), 0) end
@@ -40,12 +40,12 @@ local function check_members(where, given, known)
   end
 end
 
-local function check_parameters(where, given, properties)
+local function check_declared_parameters(where, given, properties)
   for name, parameter in pairs(given) do
     local at = ("%s: config.%s"):format(where, tostring(name))
     if not properties or properties[name] == nil then error(at .. ": there is no such parameter", 0) end
     if type(parameter) ~= "table" then error(at .. ": a table expected, got " .. type(parameter), 0) end
-    check_members(at, parameter, PARAMETER)
+    check_declared_members(at, parameter, PARAMETER)
   end
 end
 
@@ -55,12 +55,12 @@ end
 function declarations.options(operation)
   local given = operation.dialects and operation.dialects.reginald or {}
   local where, properties = ("operation %q: dialects.reginald"):format(operation.name), operation.params.properties
-  check_members(where, given, OPERATION)
+  check_declared_members(where, given, OPERATION)
   if given.as and not ROLES[given.as] then error(where .. ': as: "command", "task" or "both" expected', 0) end
   if given.positional and not (properties and properties[given.positional] ~= nil) then
     error(("%s: positional: there is no parameter %q"):format(where, given.positional), 0)
   end
-  check_parameters(where, given.config or {}, properties)
+  check_declared_parameters(where, given.config or {}, properties)
   return given
 end
 
@@ -69,7 +69,7 @@ end
 ---@return pintle.reginald.plugin
 function declarations.plugin(manifest)
   local given = manifest.dialects.reginald or {}
-  check_members("plugin: dialects.reginald", given, PLUGIN)
+  check_declared_members("plugin: dialects.reginald", given, PLUGIN)
   return given
 end
 
@@ -167,13 +167,13 @@ local function sort_parameters(schema)
   return table.move(others, 1, #others, #names + 1, names), is_required
 end
 
-local function has_default(schema)
+local function schema_has_default(schema)
   return type(schema) == "table" and schema.default ~= nil and schema.default ~= json.null
 end
 
 -- Hosts require a value, even if there is no default.
-local function entry_value(schema, form)
-  if not has_default(schema) then return wire.zero_value(form.type) end
+local function default_entry_value(schema, form)
+  if not schema_has_default(schema) then return wire.zero_value(form.type) end
   if form.is_json then return json.encode(schema.default) end
   if type(schema.default) ~= "table" then return schema.default end
   return json.array(table.move(schema.default, 1, #schema.default, 1, {}))
@@ -181,7 +181,7 @@ end
 
 local function flag_usage(schema, form, given, is_required)
   local words = { given.usage or type(schema) == "table" and schema.description or nil }
-  if is_required and not has_default(schema) then words[#words + 1] = wire.REQUIRED_MARK end
+  if is_required and not schema_has_default(schema) then words[#words + 1] = wire.REQUIRED_MARK end
   if form.is_json then words[#words + 1] = wire.JSON_MARK end
   return table.concat(words, " ")
 end
@@ -193,10 +193,10 @@ local function entry_flag(name, schema, form, release, given, is_required)
   return setmetatable(flag, release.flag_order)
 end
 
-local function new_entry(name, schema, release, given, is_required)
+local function new_config_entry(name, schema, release, given, is_required)
   local form = wire.type_form(schema, release)
   return setmetatable({
-    key = name, value = entry_value(schema, form), type = form.type,
+    key = name, value = default_entry_value(schema, form), type = form.type,
     flag = given and entry_flag(name, schema, form, release, given, is_required),
     envOverride = given and given.envOverride, flagOnly = given and given.flagOnly or nil,
   }, release.entry_order)
@@ -212,7 +212,7 @@ function declarations.entries(schema, release, given)
   local names, is_required = sort_parameters(schema)
   for i, name in ipairs(names) do
     local own = given and (given[name] or {})
-    list[i] = new_entry(name, schema.properties[name], release, own, is_required[name])
+    list[i] = new_config_entry(name, schema.properties[name], release, own, is_required[name])
   end
   return list
 end
@@ -367,7 +367,7 @@ local function check_flag_name(found, flag)
   end
 end
 
-local function check_shorthand(found, flag)
+local function check_flag_shorthand(found, flag)
   local letter = flag.shorthand
   if not letter then return end
   if #letter ~= 1 or letter:byte() >= 0x80 then
@@ -387,7 +387,7 @@ local function add_flag(taken, flag)
 end
 
 -- `taken` has the flags and shorthands of the command and of its parents.
-local function check_duplicate(found, flag, taken)
+local function check_duplicate_flag(found, flag, taken)
   local other = taken["--" .. flag.name]
   if other then
     found("%s: the flag --%s is also that of %s: july refuses the command (\"flag that already exists\")", flag.where,
@@ -414,8 +414,8 @@ local function check_flags(found, command, commands)
   local taken = parent_flags(commands, command.operation.name)
   for _, flag in ipairs(command_flags(command)) do
     check_flag_name(found, flag)
-    check_shorthand(found, flag)
-    check_duplicate(found, flag, taken)
+    check_flag_shorthand(found, flag)
+    check_duplicate_flag(found, flag, taken)
     add_flag(taken, flag)
   end
 end
@@ -428,7 +428,7 @@ local function check_command_name(found, name)
 end
 
 -- july adds the settings of a subcommand to these keys, under the name of the subcommand.
-local function check_keys(found, where, schema, subcommands)
+local function check_subcommand_keys(found, where, schema, subcommands)
   for key in pairs(subcommands or {}) do
     if schema.properties and schema.properties[key] ~= nil then
       found("%s: %q is also the name of a command, and july has the settings of that under this key", where, key)
@@ -442,7 +442,7 @@ end
 
 local function is_snake_case(key) return key:find "^%l[%l%d_]*$" ~= nil end
 
-local function check_case(warn, where, schema)
+local function check_key_case(warn, where, schema)
   for key in pairs(schema.properties or {}) do
     if not is_snake_case(key) then
       warn("%s: %q cannot be set in a file of june or july, where keys are in snake_case", where, key)
@@ -452,19 +452,19 @@ end
 
 -- }======
 
-local function new_collector()
+local function problem_collector()
   local list = {}
   return list, function(format, ...) list[#list + 1] = format:format(...) end
 end
 
-local function check_plugin(found, warn, manifest, subcommands)
+local function check_plugin_names(found, warn, manifest, subcommands)
   local domain, config = declarations.plugin(manifest).domain or manifest.name, declarations.config(manifest)
   if domain == JULY_OWN_DOMAIN then
     found("plugin: july has a domain %q itself and takes no plugin beside it; give another with "
       .. "dialects.reginald.domain", domain)
   end
-  check_keys(found, "plugin: config", config, subcommands[""])
-  check_case(warn, "plugin: config", config)
+  check_subcommand_keys(found, "plugin: config", config, subcommands[""])
+  check_key_case(warn, "plugin: config", config)
 end
 
 local function commands_by_name(list)
@@ -477,19 +477,19 @@ end
 ---@param manifest pintle.manifest
 ---@return string[] problems, string[] warnings
 function declarations.check_names(manifest)
-  local problems, found = new_collector()
-  local warnings, warn = new_collector()
+  local problems, found = problem_collector()
+  local warnings, warn = problem_collector()
   local list, subcommands = declarations.all(manifest, "command"), declarations.names(manifest).subcommands
   local commands = commands_by_name(list)
-  check_plugin(found, warn, manifest, subcommands)
+  check_plugin_names(found, warn, manifest, subcommands)
   for _, command in ipairs(list) do
     local name = command.operation.name
     check_command_name(found, name)
     check_flags(found, command, commands)
-    check_keys(found, ("operation %q: parameter"):format(name), command.operation.params, subcommands[name])
+    check_subcommand_keys(found, ("operation %q: parameter"):format(name), command.operation.params, subcommands[name])
   end
   for _, name in ipairs(manifest.names) do
-    check_case(warn, ("operation %q: parameter"):format(name), manifest.operations[name].params)
+    check_key_case(warn, ("operation %q: parameter"):format(name), manifest.operations[name].params)
   end
   table.sort(problems)
   table.sort(warnings)

@@ -35,7 +35,7 @@ local LOGGING = json.order { "enabled", "level" }
 
 local function handshake_timeout(session) return math.min(session.handshake_timeout, HANDSHAKE) end
 
-local function check_answer(answer)
+local function check_handshake_answer(answer)
   if kind(answer) ~= "object" then
     return protocol_error("its answer to handshake: object expected, got %s", kind(answer))
   end
@@ -60,7 +60,7 @@ local function request_handshake(session, release)
   local answer, err = session.peer:call("handshake", params, { timeout = handshake_timeout(session) })
   if err ~= nil then return nil, err end
   local spoken
-  spoken, err = check_answer(answer)
+  spoken, err = check_handshake_answer(answer)
   if not spoken then return nil, err end
   return answer, spoken
 end
@@ -88,7 +88,7 @@ local function request_initialize(session, config)
   return true
 end
 
-local function init_state(session, release, from, member)
+local function init_session_state(session, release, from, member)
   local found = manifest.operations(from, member)
   session.state.release, session.state.targets, session.state.queues = release, found.targets, {}
   return found.operations
@@ -100,7 +100,7 @@ local function open_june(session, answer)
   local ok
   ok, err = request_initialize(session, config)
   if not ok then return nil, err end
-  local operations = init_state(session, june, answer, "type")
+  local operations = init_session_state(session, june, answer, "type")
   return { name = answer.name, version = given(answer.version) or false, operations = operations }
 end
 
@@ -116,7 +116,7 @@ local function open_july(session, answer)
   session.state.config = config
   return {
     name = answer.name, version = given(from.version) or false, description = given(from.description),
-    operations = init_state(session, july, from, "taskType"), is_open = not discovered_manifest,
+    operations = init_session_state(session, july, from, "taskType"), is_open = not discovered_manifest,
   }
 end
 
@@ -160,22 +160,22 @@ end
 
 -- {====== Execute ======
 
-local function leave_queue(queue, waiter)
+local function leave_command_queue(queue, waiter)
   for i, other in ipairs(queue) do
     if other == waiter then return table.remove(queue, i) end
   end
 end
 
-local function release_lock(lock)
+local function release_command_lock(lock)
   local waiter = table.remove(lock.queue, 1)
   if waiter then return waiter:set(true) end
   lock.queues[lock.name] = nil
 end
 
-local lock_metatable = { __close = release_lock }
+local lock_metatable = { __close = release_command_lock }
 
 -- Waits until no other run has the lock of a command. Closing the lock releases it.
-local function take_lock(queues, name, seconds)
+local function take_command_lock(queues, name, seconds)
   local queue = queues[name]
   if queue then
     local waiter = loop.event()
@@ -183,7 +183,7 @@ local function take_lock(queues, name, seconds)
     local late = seconds and errors.new("timeout", ("%q has been running for %gs already"):format(name, seconds))
     local ok, err = waiter:wait(seconds or nil, late)
     if not ok then
-      leave_queue(queue, waiter)
+      leave_command_queue(queue, waiter)
       return nil, err
     end
   else
@@ -202,16 +202,16 @@ local function seconds_left(deadline)
   return deadline
 end
 
-local function is_empty_result(result)
+local function is_empty_run_result(result)
   if type(result) == "table" then return next(result) == nil end
   return result == nil or result == json.null
 end
 
 -- A failure of the operation is an outcome. Any other error means that it was not run.
-local function read_outcome(session, role, result, err, context)
+local function read_run_outcome(session, role, result, err, context)
   if err == nil then
     local outcome = context.outcome or { success = true }
-    outcome.result = not is_empty_result(result) and result or nil
+    outcome.result = not is_empty_run_result(result) and result or nil
     return outcome
   end
   local is_failure = err.kind == "remote" and err.code == session.state.release.codes[role]
@@ -220,7 +220,7 @@ local function read_outcome(session, role, result, err, context)
 end
 
 -- The outcome comes before the response, in the log.
-local function call_with_reports(session, role, method, params, deadline, listener)
+local function call_run_with_reports(session, role, method, params, deadline, listener)
   local begun = session.peer:begin(method, params, { timeout = seconds_left(deadline) })
   local context = { on_progress = listener.on_progress }
   if begun.id then session.running[begun.id] = context end
@@ -228,20 +228,20 @@ local function call_with_reports(session, role, method, params, deadline, listen
   if session.peer.backlog_count > 0 then session.peer:wait_idle(LOG_TIMEOUT) end
   if begun.id then session.running[begun.id] = nil end
   if not begun:is_done() then begun:cancel(err and err.message) end
-  return read_outcome(session, role, result, err, context)
+  return read_run_outcome(session, role, result, err, context)
 end
 
 local run = { june = {}, july = {} }
 
 -- The lock covers both requests, so that no other run sets up the same command in between.
 function run.june.command(session, target, config, deadline, context)
-  local lock <close>, err = take_lock(session.state.queues, target.name, seconds_left(deadline))
+  local lock <close>, err = take_command_lock(session.state.queues, target.name, seconds_left(deadline))
   if not lock then return nil, err end
   local setup = setmetatable({ name = target.name, args = json.null, config = config }, SETUP)
   local _
   _, err = session.peer:call("setupCommand", setup, { timeout = seconds_left(deadline) })
   if err ~= nil then return nil, err end
-  return call_with_reports(session, "command", "runCommand", { name = target.name }, deadline, context)
+  return call_run_with_reports(session, "command", "runCommand", { name = target.name }, deadline, context)
 end
 
 function run.june.task(session, target, config, deadline, context)
@@ -249,19 +249,19 @@ function run.june.task(session, target, config, deadline, context)
   local _, err = session.peer:call("validateTask", params, { timeout = seconds_left(deadline) })
   if err ~= nil then return nil, err end
   params.dir = context.workdir
-  return call_with_reports(session, "task", "runTask", params, deadline, context)
+  return call_run_with_reports(session, "task", "runTask", params, deadline, context)
 end
 
 function run.july.command(session, target, config, deadline, context)
   local params = setmetatable({
     cmd = target.name, config = #config > 0 and config or nil, pluginConfig = session.state.config,
   }, JULY_COMMAND)
-  return call_with_reports(session, "command", "runCommand", params, deadline, context)
+  return call_run_with_reports(session, "command", "runCommand", params, deadline, context)
 end
 
 function run.july.task(session, target, config, deadline, context)
   local params = setmetatable({ taskType = target.name, config = config }, JULY_TASK)
-  return call_with_reports(session, "task", "runTask", params, deadline, context)
+  return call_run_with_reports(session, "task", "runTask", params, deadline, context)
 end
 
 ---@param session pintle.session
@@ -293,7 +293,7 @@ end
 -- {====== Log messages of the plugin ======
 
 -- Takes the outcome or the progress of a running operation from a log message. Returns whether there was any.
-local function take_report(session, message, data)
+local function take_run_report(session, message, data)
   local context = jsonrpc.is_object(data) and data.request ~= nil and session.running[data.request]
   if not context then return false end
   local outcome = wire.read_outcome(message, data)
@@ -312,7 +312,7 @@ function host.handlers.log(session, params, ctx)
   if ctx.id == json.null then ctx.id = nil end
   local level, message, data = wire.read_log(params)
   if not level then return session:log("warn", "malformed log message", params) end
-  if not take_report(session, message, data) then session:log(level, message, data) end
+  if not take_run_report(session, message, data) then session:log(level, message, data) end
 end
 
 -- }======

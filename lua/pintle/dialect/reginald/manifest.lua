@@ -18,14 +18,14 @@ local discovery = { unique = { "name", "domain", "executable" } }
 
 manifest.discovery = discovery
 
-local function nonempty_variable(name)
+local function environment_directory(name)
   local value = os.getenv(name)
   return value ~= "" and value or nil
 end
 
 ---@return string?, string? message
 function discovery.directory()
-  local data, home = nonempty_variable "XDG_DATA_HOME", nonempty_variable "HOME"
+  local data, home = environment_directory "XDG_DATA_HOME", environment_directory "HOME"
   if data then return data .. "/reginald/plugins" end
   if home then return home .. "/.local/share/reginald/plugins" end
   return nil, "the directory of Reginald's plugins is not known: neither XDG_DATA_HOME nor HOME is set"
@@ -42,7 +42,7 @@ end
 
 -- {====== manifest.json ======
 
-local check_members
+local check_manifest_members
 
 local function kind_checker(expected)
   return function(value, where)
@@ -67,34 +67,34 @@ end
 
 local function object_checker(known, ...)
   local required = { ... }
-  return function(value, where) return check_members(value, where, known, required) end
+  return function(value, where) return check_manifest_members(value, where, known, required) end
 end
 
-local function check_entry_type(value, where)
+local function check_manifest_entry_type(value, where)
   if wire.releases.july.types[value] then return true end
   return nil, ("%s: unknown type of a config entry: %s"):format(where, json.encode(value))
 end
 
 -- A flag has a description. june has a usage instead, which manifests written for june may still have.
 local ENTRY = {
-  key = check_text, value = accept_anything, type = check_entry_type, description = check_text,
+  key = check_text, value = accept_anything, type = check_manifest_entry_type, description = check_text,
   envOverride = check_text, flagOnly = check_boolean,
   flag = object_checker { name = check_text, shorthand = check_text, description = check_text, usage = check_text },
   alternatives = accept_anything, keyType = check_text, values = accept_anything,
 }
 
 -- An entry with alternatives, or a map, has its types in the entries inside.
-local function check_entry(value, where)
+local function check_manifest_entry(value, where)
   local required = { "key", "type" }
   if kind(value) == "object" and given(value.alternatives) ~= nil then
     required = {}
   elseif kind(value) == "object" and given(value.values) ~= nil then
     required = { "key" }
   end
-  return check_members(value, where, ENTRY, required)
+  return check_manifest_members(value, where, ENTRY, required)
 end
 
-local check_entries = list_checker(check_entry)
+local check_entries = list_checker(check_manifest_entry)
 
 local COMMAND = {
   name = check_text, usage = check_text, description = check_text, help = check_text, manual = check_text,
@@ -112,13 +112,13 @@ local MANIFEST = {
 
 local function member_path(where, name) return where == "" and name or where .. "." .. name end
 
-local function find_missing(value, where, required)
+local function find_missing_member(value, where, required)
   for _, name in ipairs(required) do
     if given(value[name]) == nil then return member_path(where, name) .. " is missing" end
   end
 end
 
-function check_members(value, where, known, required)
+function check_manifest_members(value, where, known, required)
   if kind(value) ~= "object" then return nil, ("%s: object expected, got %s"):format(where, kind(value)) end
   for _, name in ipairs(wire.sorted_names(value)) do
     if not known[name] then return nil, ("there is no %s"):format(member_path(where, name)) end
@@ -126,7 +126,7 @@ function check_members(value, where, known, required)
     if given(value[name]) ~= nil then ok, message = known[name](value[name], member_path(where, name)) end
     if not ok then return nil, message end
   end
-  local missing = find_missing(value, where, required)
+  local missing = find_missing_member(value, where, required)
   if missing then return nil, missing end
   return true
 end
@@ -134,7 +134,7 @@ end
 ---@param content table
 ---@return table?, string? reason
 function discovery.manifest(content)
-  local ok, message = check_members(content, "", MANIFEST, { "name", "executable" })
+  local ok, message = check_manifest_members(content, "", MANIFEST, { "name", "executable" })
   if not ok then return nil, message end
   return { dialect = "reginald", options = { release = "july" } }
 end
@@ -156,13 +156,13 @@ local function entry_usage(entry)
   return jsonrpc.text(flag.usage) or jsonrpc.text(flag.description) or jsonrpc.text(entry.description)
 end
 
-local function is_marked(entry, mark)
+local function is_entry_marked(entry, mark)
   local usage = entry_usage(entry)
   return usage ~= nil and usage:find(mark, 1, true) ~= nil
 end
 
 -- Our own plugins mark a string that has JSON text because the value has no type.
-local function is_json(entry) return entry.type == "string" and is_marked(entry, wire.JSON_MARK) end
+local function is_json_entry(entry) return entry.type == "string" and is_entry_marked(entry, wire.JSON_MARK) end
 
 local function copy_schema(schema)
   local new = {}
@@ -172,15 +172,15 @@ end
 
 local function entry_default(entry)
   local value = given(entry.value)
-  if value == nil or is_marked(entry, wire.REQUIRED_MARK) then return nil end
+  if value == nil or is_entry_marked(entry, wire.REQUIRED_MARK) then return nil end
   local ok, read = wire.read_typed(entry.type, value)
-  if not ok or read == "" and is_json(entry) then return nil end
-  if is_json(entry) then read = json.decode(read) end
+  if not ok or read == "" and is_json_entry(entry) then return nil end
+  if is_json_entry(entry) then read = json.decode(read) end
   return given(read)
 end
 
 -- An entry without a flag, such as those of tasks, cannot be marked. Its value may show that its text is JSON.
-local function may_be_json(entry)
+local function may_be_json_entry(entry)
   if entry.type ~= "string" or entry_usage(entry) or kind(given(entry.flag)) == "object" then return false end
   return entry.value == "" or type(entry.value) == "string" and type(json.decode(entry.value)) == "table"
 end
@@ -189,8 +189,8 @@ local function entry_property(entry)
   if entry.choices then return { description = entry_usage(entry) } end
   local item = entry.type:match "^(%l+)List$"
   local property = item and { type = "array", items = SCHEMAS[item] } or copy_schema(SCHEMAS[entry.type])
-  if is_json(entry) then property.type = nil end
-  if may_be_json(entry) then property.type = { "string", "array", "object" } end
+  if is_json_entry(entry) then property.type = nil end
+  if may_be_json_entry(entry) then property.type = { "string", "array", "object" } end
   property.default, property.description = entry_default(entry), entry_usage(entry)
   return property
 end
@@ -237,7 +237,7 @@ function manifest.schema(list)
   local schema = { type = "object", properties = {}, required = json.array(), additionalProperties = false }
   for _, entry in ipairs(usable) do
     schema.properties[entry.key] = entry_property(entry)
-    if is_marked(entry, wire.REQUIRED_MARK) then table.insert(schema.required, entry.key) end
+    if is_entry_marked(entry, wire.REQUIRED_MARK) then table.insert(schema.required, entry.key) end
   end
   return schema
 end
@@ -246,46 +246,44 @@ end
 
 -- {====== Values as config entries ======
 
-local function sorted_keys(values)
-  local keys = {}
-  for key in pairs(values) do keys[#keys + 1] = tostring(key) end
-  table.sort(keys)
-  return keys
-end
-
-local function new_entry(release, key, name, value)
+local function new_written_entry(release, key, name, value)
   return setmetatable({ key = key, value = value, type = name }, release.entry_order)
 end
 
-local function write_undeclared(values, release)
+local function write_undeclared_entries(values, release)
   local list = json.array()
-  for i, key in ipairs(sorted_keys(values)) do list[i] = new_entry(release, key, wire.guess_type(values[key])) end
+  for i, key in ipairs(wire.sorted_names(values)) do
+    list[i] = new_written_entry(release, tostring(key), wire.guess_type(values[key]))
+  end
   return list
 end
 
-local function write_as(entry, value)
+local function write_entry_as(entry, value)
   if not wire.is_known_type(entry.type) then return wire.guess_type(value) end
-  if is_json(entry) or entry.type == "string" and type(value) == "table" then return "string", json.encode(value) end
+  local is_text = is_json_entry(entry) or entry.type == "string" and type(value) == "table"
+  if is_text then return "string", json.encode(value) end
   if type(value) == "table" then return entry.type, json.array(table.move(value, 1, #value, 1, {})) end
   return entry.type, value
 end
 
-local function write_value(entry, value)
-  if not entry.choices then return write_as(entry, value) end
+local function write_entry_value(entry, value)
+  if not entry.choices then return write_entry_as(entry, value) end
   for _, choice in ipairs(entry.choices) do
     local name = kind(choice) == "object" and choice.type
-    if type(name) == "string" and wire.read_typed(name, value) then return write_as(choice, value) end
+    if type(name) == "string" and wire.read_typed(name, value) then return write_entry_as(choice, value) end
   end
   return wire.guess_type(value)
 end
 
 local function write_entries(values, list, release)
   local usable = manifest.entries(list)
-  if #usable == 0 then return write_undeclared(values, release) end
+  if #usable == 0 then return write_undeclared_entries(values, release) end
   local written = json.array()
   for _, entry in ipairs(usable) do
     local value = values[entry.key]
-    if value ~= nil then written[#written + 1] = new_entry(release, entry.key, write_value(entry, value)) end
+    if value ~= nil then
+      written[#written + 1] = new_written_entry(release, entry.key, write_entry_value(entry, value))
+    end
   end
   return written
 end
@@ -321,14 +319,14 @@ function manifest.guess(operation)
   return { role = "command", name = operation }
 end
 
-local function add_operation(found, operation, role, name, config, description)
+local function add_declared_operation(found, operation, role, name, config, description)
   found.targets[operation] = { role = role, name = name, config = config }
   found.operations[operation] = {
     params = manifest.schema(config), description = type(description) == "string" and description or nil,
   }
 end
 
-local function each_object(list, name)
+local function each_named_object(list, name)
   local usable = {}
   for _, item in ipairs(kind(list) == "array" and list or {}) do
     if kind(item) == "object" and type(item[name]) == "string" then usable[#usable + 1] = item end
@@ -336,21 +334,21 @@ local function each_object(list, name)
   return ipairs(usable)
 end
 
-local function add_commands(found, list, prefix)
-  for _, command in each_object(list, "name") do
+local function add_declared_commands(found, list, prefix)
+  for _, command in each_named_object(list, "name") do
     local name = prefix .. command.name
     local config = given(command.config) or command.configs
-    add_operation(found, name, "command", name, config, given(command.description) or command.usage)
-    add_commands(found, command.commands, name .. ".")
+    add_declared_operation(found, name, "command", name, config, given(command.description) or command.usage)
+    add_declared_commands(found, command.commands, name .. ".")
   end
 end
 
 -- A task with the name of a command gets a prefix.
-local function add_tasks(found, list, member)
-  for _, task in each_object(list, member) do
+local function add_declared_tasks(found, list, member)
+  for _, task in each_named_object(list, member) do
     local name = task[member]
     local operation = found.targets[name] and TASK_PREFIX .. name or name
-    add_operation(found, operation, "task", name, task.config, task.description)
+    add_declared_operation(found, operation, "task", name, task.config, task.description)
   end
 end
 
@@ -359,8 +357,8 @@ end
 ---@return { targets: table<string, pintle.reginald.target>, operations: table }
 function manifest.operations(from, member)
   local found = { targets = {}, operations = {} }
-  add_commands(found, from.commands, "")
-  add_tasks(found, from.tasks, member)
+  add_declared_commands(found, from.commands, "")
+  add_declared_tasks(found, from.tasks, member)
   return found
 end
 

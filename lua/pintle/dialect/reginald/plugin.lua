@@ -114,7 +114,7 @@ end
 
 -- {====== Requests of june ======
 
-local function read_logging(logging)
+local function read_logging_threshold(logging)
   local ok, err = jsonrpc.check(logging, "object", "logging")
   if not ok then return nil, err end
   logging = given(logging) or {}
@@ -129,7 +129,7 @@ local function read_logging(logging)
 end
 
 function handlers.june.initialize(server, params)
-  local threshold, err = read_logging(params.logging)
+  local threshold, err = read_logging_threshold(params.logging)
   if not threshold then return nil, err end
   local config
   config, err = arguments.config(server, params.config)
@@ -142,7 +142,7 @@ function handlers.june.initialize(server, params)
   return nil, err
 end
 
-local function positional_args(operation, list)
+local function read_positional_args(operation, list)
   local ok, err = jsonrpc.check(list, "array", "args")
   if not ok then return nil, err end
   if given(list) == nil or #list == 0 then return {} end
@@ -156,7 +156,7 @@ function handlers.june.setupCommand(server, params)
   local operation, err = find_command(server, params.name, "name")
   if not operation then return nil, err end
   local values
-  values, err = positional_args(operation, params.args)
+  values, err = read_positional_args(operation, params.args)
   if not values then return nil, err end
   local args
   args, err = arguments.read(server, operation, params.config, INVALID_PARAMS)
@@ -208,7 +208,7 @@ end
 
 -- Each request has the config of the plugin. The settings of commands are among it, and those of subcommands among the
 -- settings of their parent.
-local function run_operation(server, params, request, role, operation)
+local function run_july_operation(server, params, request, role, operation)
   local subcommands = server.state.names.subcommands
   local own = role == "command" and subcommands[operation.name] or nil
   local args, err = arguments.read(server, operation, params.config, INVALID_PARAMS, own)
@@ -224,13 +224,13 @@ end
 function handlers.july.runCommand(server, params, request)
   local operation, err = find_command(server, params.cmd, "cmd")
   if not operation then return nil, err end
-  return run_operation(server, params, request, "command", operation)
+  return run_july_operation(server, params, request, "command", operation)
 end
 
 function handlers.july.runTask(server, params, request)
   local operation, err = find_task(server, params.taskType, "taskType")
   if not operation then return nil, err end
-  return run_operation(server, params, request, "task", operation)
+  return run_july_operation(server, params, request, "task", operation)
 end
 
 -- }======
@@ -243,7 +243,7 @@ end
 
 -- {====== Dispatch ======
 
-local function check_method(server, method)
+local function check_method_of_release(server, method)
   if server.state.is_over then return refuse(INVALID_REQUEST, "Invalid Request: the plugin is shut down") end
   local release = server.state.release
   if method == "handshake" then return true end
@@ -259,7 +259,7 @@ end
 
 local function handle_method(server, method, params, request)
   drop_null_id(request)
-  local ok, err = check_method(server, method)
+  local ok, err = check_method_of_release(server, method)
   params = given(params)
   if ok then ok, err = jsonrpc.check(params, "object", "params") end
   if not ok then return nil, err end

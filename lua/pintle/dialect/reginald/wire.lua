@@ -124,7 +124,7 @@ local function kind_of_schema(schema)
   return found
 end
 
-local function scalar_type(schema)
+local function scalar_type_of_schema(schema)
   if type(schema) ~= "table" then return nil end
   local own = kind_of_schema(schema)
   if own == "boolean" then return "bool" end
@@ -132,9 +132,9 @@ local function scalar_type(schema)
   if own == "string" then return schema.format == "path" and "path" or "string" end
 end
 
-local function list_type(schema)
+local function list_type_of_schema(schema)
   if type(schema) ~= "table" or kind_of_schema(schema) ~= "array" then return nil end
-  local item = scalar_type(schema.items)
+  local item = scalar_type_of_schema(schema.items)
   return item and item .. "List"
 end
 
@@ -143,7 +143,7 @@ end
 ---@param release pintle.reginald.release
 ---@return pintle.reginald.form
 function wire.type_form(schema, release)
-  local name = scalar_type(schema) or list_type(schema)
+  local name = scalar_type_of_schema(schema) or list_type_of_schema(schema)
   if name == "path" and not release.types.path then name = "string" end
   if name and release.types[name] then return { type = name } end
   return { type = "string", is_json = true }
@@ -182,7 +182,7 @@ local READ = {
 }
 READ.path = READ.string
 
-local function read_list(item, value)
+local function read_typed_list(item, value)
   if kind(value) ~= "array" and not (kind(value) == "object" and next(value) == nil) then return false end
   local list = json.array()
   for i, member in ipairs(value) do
@@ -209,7 +209,7 @@ function wire.is_known_type(name) return READ[name] ~= nil or list_item_type(nam
 function wire.read_typed(name, value)
   if READ[name] then return READ[name](value) end
   local item = list_item_type(name)
-  if item then return read_list(item, value) end
+  if item then return read_typed_list(item, value) end
   return false
 end
 
