@@ -45,7 +45,7 @@ local function check_bench_arguments(args)
 end
 
 -- A call fails with an error; an operation may also report a failure.
-local function new_caller(args, plugin)
+local function new_measured_call(args, plugin)
   local timing = { timeout = args.timeout }
   if args.method then
     return function()
@@ -82,7 +82,7 @@ end
 ---@field problems { message: string, count: integer }[] the errors, each once, in the order of their first occurrence
 ---@field ended? pintle.error the error that ended the measurement early
 
-local function count_problem(measured, message)
+local function count_failed_call(measured, message)
   measured.errors = measured.errors + 1
   local known = measured.problems[message]
   if known then known.count = known.count + 1 return end
@@ -104,7 +104,7 @@ local function call_repeatedly(call, measured, may_begin_call)
       return
     end
     measured.times[#measured.times + 1] = now() - began
-    if not ok then count_problem(measured, tostring(problem)) end
+    if not ok then count_failed_call(measured, tostring(problem)) end
   end
 end
 
@@ -177,7 +177,7 @@ end
 
 local function milliseconds_text(seconds) return ("%.3f ms"):format(seconds * 1000) end
 
-local function print_times(summary, console)
+local function print_bench_times(summary, console)
   local row = {}
   for i, name in ipairs { "min", "median", "p90", "p99", "max" } do row[i] = milliseconds_text(summary[name]) end
   local right = { true, true, true, true, true }
@@ -185,7 +185,7 @@ local function print_times(summary, console)
   for _, line in ipairs(lines) do console:print(line) end
 end
 
-local function print_bars(bars, console)
+local function print_histogram_bars(bars, console)
   local most, rows = 0, {}
   for _, bar in ipairs(bars) do most = math.max(most, bar.count) end
   for i, bar in ipairs(bars) do
@@ -197,15 +197,15 @@ end
 
 ---@param summary pintle.cli.bench.summary
 ---@param console pintle.cli.console
-local function print_summary(summary, console)
+local function print_bench_summary(summary, console)
   console:print(("%s: %s in %.3f s, %.0f per second; %d in flight, %s"):format(summary.what,
     consoles.count(summary.calls, "call"), summary.seconds, summary.rate, summary.in_flight,
     consoles.count(summary.errors, "error")))
   if summary.calls == 0 then return end
   console:print ""
-  print_times(summary, console)
+  print_bench_times(summary, console)
   console:print ""
-  print_bars(summary.histogram, console)
+  print_histogram_bars(summary.histogram, console)
   for _, problem in ipairs(summary.problems) do
     console:warn(("%d times: %s"):format(problem.count, problem.message))
   end
@@ -218,7 +218,7 @@ end
 -- {====== Running ======
 
 local function warm_up_and_measure(args, started)
-  local call, err = new_caller(args, started.plugin)
+  local call, err = new_measured_call(args, started.plugin)
   if not call then return nil, err end
   local warm_up = measure_calls(call, { calls = args.warm_up, in_flight = args.in_flight })
   if warm_up.ended then return nil, warm_up.ended end
@@ -226,10 +226,10 @@ local function warm_up_and_measure(args, started)
   return measure_calls(call, { calls = calls, seconds = args.seconds, in_flight = args.in_flight })
 end
 
-local function report_measured(measured, args, dialect, console)
+local function report_measured_calls(measured, args, dialect, console)
   local about = { what = args.operation or args.method, dialect = dialect, in_flight = args.in_flight }
   local summary = summarise_calls(measured, about)
-  if args.json then console:print_json(summary) else print_summary(summary, console) end
+  if args.json then console:print_json(summary) else print_bench_summary(summary, console) end
 end
 
 ---@param args table
@@ -246,7 +246,7 @@ function bench.run(args, console)
     return warm_up_and_measure(args, started)
   end)
   if started then started.plugin:stop() end
-  if measured then report_measured(measured, args, started.dialect, console) end
+  if measured then report_measured_calls(measured, args, started.dialect, console) end
   if signal then return status.of_signal(signal) end
   if not measured then return nil, err end
   if measured.ended then return nil, measured.ended end

@@ -33,32 +33,32 @@ end
 ---@field result any of a method
 
 -- With `-o -`, stdout is for the saved content.
-local function result_console(args, console)
+local function call_result_console(args, console)
   if args.output ~= "-" then return console end
   return setmetatable({ out = console.err }, { __index = console })
 end
 
-local function take_part(work, part)
+local function take_call_part(work, part)
   if work.args.json or work.args.output then work.parts[#work.parts + 1] = part end
   if not work.args.json then outcomes.show_part(part, work.console) end
 end
 
-local function progress_listener(started, args)
+local function call_progress_listener(started, args)
   local terminal = started.terminal
   if not terminal.has_bar or args.log == "silent" then return nil end
   local what = args.operation or args.method
   return function(fraction, message) terminal.progress(started.label, what, fraction, message) end
 end
 
-local function execute_operation(started, work)
+local function call_operation(started, work)
   local args, manifest = work.args, started.plugin.manifest
   local operation = manifest.operations[args.operation]
   local given, err = options.gather_arguments(args.words, args.args, operation and operation.params)
   if not given then return nil, err end
   work.outcome, err = started.plugin:execute(args.operation, given, {
     timeout = args.timeout,
-    on_part = function(part) take_part(work, part) end,
-    on_progress = progress_listener(started, args),
+    on_part = function(part) take_call_part(work, part) end,
+    on_progress = call_progress_listener(started, args),
   })
   if err then err.message = options.suggest_for_operation(err, manifest, args.operation, given) end
   return work.outcome ~= nil, err
@@ -66,7 +66,7 @@ end
 
 local function call_method(started, work)
   local args = work.args
-  local timing = { timeout = args.timeout, on_progress = progress_listener(started, args) }
+  local timing = { timeout = args.timeout, on_progress = call_progress_listener(started, args) }
   local result, err = started.plugin:call(args.method, args.params, timing)
   work.result = result
   return err == nil, err
@@ -74,7 +74,7 @@ end
 
 -- Returns whether the call was answered, and the error if it was not.
 local function perform_call(started, work)
-  local ok, err = (work.args.method and call_method or execute_operation)(started, work)
+  local ok, err = (work.args.method and call_method or call_operation)(started, work)
   started.terminal.clear()
   return ok, err
 end
@@ -84,7 +84,7 @@ end
 -- {====== The result ======
 
 -- A result of a method is printed as JSON.
-local function print_result(work)
+local function print_call_result(work)
   local args, console = work.args, work.console
   if args.method then
     console:print_json(args.json and work.result or (outcomes.extract_attachments(work.result)))
@@ -95,7 +95,7 @@ local function print_result(work)
   end
 end
 
-local function save_result(work, console)
+local function save_call_result(work, console)
   local args = work.args
   if not args.output then return true end
   local list = args.method and outcomes.attachments_of_result(work.result)
@@ -103,13 +103,13 @@ local function save_result(work, console)
   return outcomes.save_attachments(list, args.output, console)
 end
 
-local function report_result(ok, err, work, console)
+local function report_call_result(ok, err, work, console)
   if not ok then
     if work.args.json then work.console:print_json(outcomes.error_value(err)) end
     return nil, err
   end
-  print_result(work)
-  ok, err = save_result(work, console)
+  print_call_result(work)
+  ok, err = save_call_result(work, console)
   if not ok then return nil, err end
   return (not work.outcome or work.outcome.success) and status.DONE or status.FAILED
 end
@@ -123,7 +123,7 @@ function call.run(args, console)
   local ok, wrong = options.check_target(args)
   if not ok then return nil, wrong end
   local started
-  local work = { args = args, console = result_console(args, console), parts = {} } ---@type pintle.cli.call.work
+  local work = { args = args, console = call_result_console(args, console), parts = {} } ---@type pintle.cli.call.work
   local signal, is_answered, err = status.run_interruptible(function()
     local problem
     started, problem = recognition.start_plugin(args, console)
@@ -138,7 +138,7 @@ function call.run(args, console)
     console:warn(("interrupted: %s was cancelled"):format(args.operation or args.method))
     return status.of_signal(signal)
   end
-  return report_result(is_answered, err, work, console)
+  return report_call_result(is_answered, err, work, console)
 end
 
 return call

@@ -40,14 +40,14 @@ local function probe_selector(patterns)
 end
 
 -- Members of JSON in this order.
-local function with_order(value, names) return setmetatable(value, core.json.order(names)) end
+local function with_report_order(value, names) return setmetatable(value, core.json.order(names)) end
 
 -- {====== The list of probes ======
 
 local ROW = { "dialect", "name", "level", "rule" }
 
 local function probe_rows(name)
-  local dialect, err = runner.load_dialect(name)
+  local dialect, err = runner.load_probes(name)
   if not dialect then return nil, err end
   local rows = {}
   for i, probe in ipairs(runner.list_probes(dialect)) do
@@ -56,7 +56,7 @@ local function probe_rows(name)
   return rows
 end
 
-local function built_in_dialects()
+local function dialects_with_probes()
   local names = {}
   for _, name in ipairs(dialects.names()) do
     if dialects.is_built_in(name) then names[#names + 1] = name end
@@ -66,7 +66,7 @@ end
 
 local function selected_probe_rows(args)
   local rows, selects = {}, probe_selector(args.only)
-  for _, name in ipairs(args.dialect and { args.dialect } or built_in_dialects()) do
+  for _, name in ipairs(args.dialect and { args.dialect } or dialects_with_probes()) do
     local own, err = probe_rows(name)
     if not own then return nil, err end
     for _, row in ipairs(own) do
@@ -79,7 +79,7 @@ end
 local function print_probe_row(row, console)
   local value = {}
   for i, member in ipairs(ROW) do value[member] = row[i] end
-  console:print_json_line(with_order(value, ROW))
+  console:print_json_line(with_report_order(value, ROW))
 end
 
 local function print_probe_list(args, console)
@@ -101,7 +101,7 @@ local MAX_BYTES = 2000 -- of a message in JSON
 local MAX_COLUMNS = 200 -- of a message in text
 local MAX_LINES = 12 -- messages, and lines of stderr, in text
 
-local function cut_message(text, most)
+local function cut_probe_text(text, most)
   if #text <= most then return text end
   return ("%s… (%d bytes)"):format(text:sub(1, most):gsub("[\xC2-\xF4][\x80-\xBF]*$", ""), #text)
 end
@@ -110,23 +110,23 @@ local PIECE = { "from", "kind", "text", "encoding", "problem" }
 local RESULT = { "name", "verdict", "rule", "reason", "exchange", "left_out", "stderr" }
 local REPORT = { "command", "dialect", "passed", "warnings", "failed", "skipped", "probes" }
 
-local function piece_value(piece)
-  local text, encoding = cut_message(piece.text, MAX_BYTES), nil
+local function probe_piece_value(piece)
+  local text, encoding = cut_probe_text(piece.text, MAX_BYTES), nil
   if not utf8.len(text) then text, encoding = bytes.new(piece.text:sub(1, MAX_BYTES))["$bytes"], "base64" end
   local value = { from = piece.from, kind = piece.kind, text = text, encoding = encoding, problem = piece.problem }
-  return with_order(value, PIECE)
+  return with_report_order(value, PIECE)
 end
 
-local function printable_message(text) return utf8.len(text) and text or (text:gsub("[\x80-\xFF]", "?")) end
+local function printable_probe_text(text) return utf8.len(text) and text or (text:gsub("[\x80-\xFF]", "?")) end
 
-local function result_value(result)
+local function probe_result_value(result)
   local exchange, stderr
   if result.exchange then
     exchange, stderr = core.json.array(), core.json.array()
-    for i, piece in ipairs(result.exchange) do exchange[i] = piece_value(piece) end
-    for i, line in ipairs(result.stderr) do stderr[i] = printable_message(line) end
+    for i, piece in ipairs(result.exchange) do exchange[i] = probe_piece_value(piece) end
+    for i, line in ipairs(result.stderr) do stderr[i] = printable_probe_text(line) end
   end
-  return with_order({
+  return with_report_order({
     name = result.name, verdict = result.verdict, rule = result.rule, reason = result.reason,
     exchange = exchange, left_out = result.left_out, stderr = stderr,
   }, RESULT)
@@ -141,42 +141,42 @@ local SIGNS = { message = "", bytes = "bytes ", noise = "? " }
 
 local ESCAPES = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
 
-local function harmless_message(text) return errors.harmless((text:gsub("[\n\r\t]", ESCAPES))) end
+local function harmless_probe_text(text) return errors.harmless((text:gsub("[\n\r\t]", ESCAPES))) end
 
-local function piece_line(piece)
+local function probe_piece_line(piece)
   if piece.kind == "closed" then return "→ (end of input)" end
   if piece.kind == "killed" then return "→ (killed)" end
   if piece.kind == "exit" then return "← (ended with " .. piece.text .. ")" end
   local problem = piece.problem and ("  (%s)"):format(piece.problem) or ""
   return ("%s %s%s%s"):format(piece.from == "host" and "→" or "←", SIGNS[piece.kind],
-    harmless_message(printable_message(cut_message(piece.text, MAX_COLUMNS))), harmless_message(problem))
+    harmless_probe_text(printable_probe_text(cut_probe_text(piece.text, MAX_COLUMNS))), harmless_probe_text(problem))
 end
 
 -- The last elements of a list, and the number of those before.
-local function last_items(list)
+local function last_probe_lines(list)
   local first = math.max(#list - MAX_LINES + 1, 1)
   return table.move(list, first, #list, 1, {}), first - 1
 end
 
-local function print_exchange(self, result)
-  local pieces, before = last_items(result.exchange or {})
+local function print_probe_exchange(self, result)
+  local pieces, before = last_probe_lines(result.exchange or {})
   if before > 0 then self.console:print(("      (%d before)"):format(before)) end
-  for _, piece in ipairs(pieces) do self.console:print("      " .. piece_line(piece)) end
+  for _, piece in ipairs(pieces) do self.console:print("      " .. probe_piece_line(piece)) end
   if result.left_out then self.console:print(("      (%d more)"):format(result.left_out)) end
-  for _, line in ipairs((last_items(result.stderr or {}))) do
-    self.console:print("      | " .. harmless_message(cut_message(printable_message(line), MAX_COLUMNS)))
+  for _, line in ipairs((last_probe_lines(result.stderr or {}))) do
+    self.console:print("      | " .. harmless_probe_text(cut_probe_text(printable_probe_text(line), MAX_COLUMNS)))
   end
 end
 
-local function print_result(self, result)
+local function print_probe_result(self, result)
   local console, verdict = self.console, result.verdict
   local name = result.name .. (" "):rep(self.width - #result.name)
-  local what = verdict == "skip" and harmless_message(result.reason) or result.rule
+  local what = verdict == "skip" and harmless_probe_text(result.reason) or result.rule
   console:print(("%s  %s  %s"):format(console:paint(STYLES[verdict], verdict), name, what))
   if verdict == "skip" then return end
-  if result.reason then console:print("      " .. harmless_message(result.reason)) end
+  if result.reason then console:print("      " .. harmless_probe_text(result.reason)) end
   if verdict == "pass" then return end
-  print_exchange(self, result)
+  print_probe_exchange(self, result)
 end
 
 -- }======
@@ -190,13 +190,13 @@ local methods = {}
 local metatable = { __name = "pintle.cli.check.report", __index = methods }
 
 ---@param result pintle.cli.check.result
-function methods:add_result(result)
+function methods:add_probe_result(result)
   self.results[#self.results + 1] = result
   self.count[result.verdict] = self.count[result.verdict] + 1
-  if not self.is_json then print_result(self, result) end
+  if not self.is_json then print_probe_result(self, result) end
 end
 
-local function describe_count(count)
+local function probe_counts_text(count)
   return ("%d passed, %d failed, %s, %d skipped"):format(count.pass, count.fail, consoles.count(count.warn, "warning"),
     count.skip)
 end
@@ -204,16 +204,16 @@ end
 ---@param command string[]
 ---@param dialect string
 ---@param has_handshake boolean
-function methods:print_summary(command, dialect, has_handshake)
+function methods:print_check_summary(command, dialect, has_handshake)
   local count = self.count
   if not self.is_json then
     local remark = has_handshake and "" or "; the handshake failed, so no other probe was run"
-    self.console:print(describe_count(count) .. remark)
+    self.console:print(probe_counts_text(count) .. remark)
     return
   end
   local probes = core.json.array()
-  for i, result in ipairs(self.results) do probes[i] = result_value(result) end
-  self.console:print_json(with_order({
+  for i, result in ipairs(self.results) do probes[i] = probe_result_value(result) end
+  self.console:print_json(with_report_order({
     command = core.json.array(command), dialect = dialect, passed = count.pass, warnings = count.warn,
     failed = count.fail, skipped = count.skip, probes = probes,
   }, REPORT))
@@ -243,7 +243,7 @@ local function check_what_to_check(args)
 end
 
 -- An operation that may be run has to exist. If none does, the probes say why.
-local function check_operation_exists(manifest, operation)
+local function check_probed_operation(manifest, operation)
   if #manifest.names == 0 then return true end
   local _, err = manifest:check(operation, {})
   if not err or err.code ~= jsonrpc.METHOD_NOT_FOUND then return true end
@@ -253,7 +253,7 @@ end
 
 -- Starts the plugin, to recognise its dialect and to find the operation. If it does not start in the given dialect, the
 -- probes say why.
-local function recognise_and_check_operation(args, console)
+local function recognise_checked_plugin(args, console)
   local started, err = recognition.start_plugin({
     command = args.command, dialect = args.dialect, config = args.config, start_timeout = args.start_timeout,
     log = "silent",
@@ -261,7 +261,7 @@ local function recognise_and_check_operation(args, console)
   if not started then return args.dialect, err end
   started.plugin:stop()
   local ok, problem = true, nil
-  if args.run then ok, problem = check_operation_exists(started.plugin.manifest, args.run) end
+  if args.run then ok, problem = check_probed_operation(started.plugin.manifest, args.run) end
   if not ok then return nil, problem end
   return started.dialect
 end
@@ -274,12 +274,12 @@ local function probe_name_columns(dialect, selects)
   return width
 end
 
-local function probe_all(args, console)
+local function run_all_probes(args, console)
   local name, err = args.dialect, nil
-  if not name or args.run and dialects.get(name) then name, err = recognise_and_check_operation(args, console) end
+  if not name or args.run and dialects.get(name) then name, err = recognise_checked_plugin(args, console) end
   if not name then return nil, err end
   local dialect
-  dialect, err = runner.load_dialect(name)
+  dialect, err = runner.load_probes(name)
   if not dialect then return nil, err end
   if args.root and not dialect.has_root then return options.usage_error("--root: %s has no workspace", name) end
   local selects = probe_selector(args.only)
@@ -289,15 +289,15 @@ local function probe_all(args, console)
   end
   if not args.json then console:print(("Speaks %s%s."):format(name, args.dialect and "" or " (recognised)")) end
   console:flush()
-  local has_handshake = runner.run({
+  local has_handshake = runner.run_probes({
     command = args.command, env = console:plugin_environment(), timeout = args.timeout, config = args.config,
     root = args.root,
     run = args.run and { name = args.run, args = args.args or {} }, dialect = dialect, selects = selects,
   }, function(result)
-    report:add_result(result)
+    report:add_probe_result(result)
     console:flush() -- probes take a while, so each result is shown at once
   end)
-  report:print_summary(args.command, name, has_handshake)
+  report:print_check_summary(args.command, name, has_handshake)
   return report.count
 end
 
@@ -309,7 +309,7 @@ function check.run(args, console)
   local ok, wrong = check_what_to_check(args)
   if not ok then return nil, wrong end
   local signal, count, err = status.run_interruptible(function()
-    local done, result, problem = pcall(probe_all, args, console)
+    local done, result, problem = pcall(run_all_probes, args, console)
     if done then return result, problem end
     if errors.is(result) then return nil, result end
     error(result, 0)

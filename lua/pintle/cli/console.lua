@@ -196,7 +196,7 @@ end
 -- {====== Wrapping ======
 
 -- Splits a word that is wider than a line. Words of ASCII alone, such as an address, stay whole.
-local function add_word(words, word, columns)
+local function add_wrapped_word(words, word, columns)
   while word:find "[\x80-\xFF]" and utf8.len(word) and console.text_width(word) > columns do
     local piece = console.first_columns(word, columns)
     if piece == "" then break end
@@ -210,7 +210,7 @@ local function wrap_line(lines, line, columns)
   local indent = line:match "^ *":sub(1, columns // 2)
   local hanging = indent .. (" "):rep(#(line:match "^ *([-*+] +)" or line:match "^ *(%d+[.)] +)" or ""))
   local room, words = columns - #hanging, {}
-  for word in line:gmatch "%S+" do add_word(words, word, room) end
+  for word in line:gmatch "%S+" do add_wrapped_word(words, word, room) end
   local current = words[1] and indent .. table.remove(words, 1) or ""
   local width = console.text_width(current)
   for _, word in ipairs(words) do

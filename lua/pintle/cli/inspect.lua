@@ -29,7 +29,7 @@ local MANIFEST = json.order {
   "resource_templates", "prompts", "warnings", "raw_manifest",
 }
 
-local function operation_value(operation)
+local function inspected_operation(operation)
   local order = require "pintle.manifest.order"
   return setmetatable({
     name = operation.name, description = operation.description, params = order(operation.params),
@@ -37,21 +37,21 @@ local function operation_value(operation)
   }, OPERATION)
 end
 
-local function list_or_nil(list) return #list > 0 and json.array(list) or nil end
+local function list_if_any(list) return #list > 0 and json.array(list) or nil end
 
 ---@param manifest pintle.manifest
 ---@param raw any the manifest as it was received
 ---@param dialect string
 ---@param offered pintle.cli.catalogue
 ---@return table
-local function manifest_value(manifest, raw, dialect, offered)
+local function inspected_manifest(manifest, raw, dialect, offered)
   local operations, capabilities = json.array(), json.array(json_values.sorted_names(manifest.capabilities))
-  for i, name in ipairs(manifest.names) do operations[i] = operation_value(manifest.operations[name]) end
+  for i, name in ipairs(manifest.names) do operations[i] = inspected_operation(manifest.operations[name]) end
   return setmetatable({
     name = manifest.name, version = manifest.version, description = manifest.description, dialect = dialect,
     requires = json.array(manifest.requires), capabilities = capabilities,
-    is_open = manifest.is_open or false, operations = operations, resources = list_or_nil(offered.resources),
-    resource_templates = list_or_nil(offered.templates), prompts = list_or_nil(offered.prompts),
+    is_open = manifest.is_open or false, operations = operations, resources = list_if_any(offered.resources),
+    resource_templates = list_if_any(offered.templates), prompts = list_if_any(offered.prompts),
     warnings = json.array(manifest.warnings), raw_manifest = raw,
   }, MANIFEST)
 end
@@ -76,14 +76,14 @@ local function print_plugin(args, started, offered, console)
   if args.names then
     print_operation_names(plugin.manifest, console)
   elseif args.json then
-    console:print_json(manifest_value(plugin.manifest, plugin.raw_manifest, started.dialect, offered))
+    console:print_json(inspected_manifest(plugin.manifest, plugin.raw_manifest, started.dialect, offered))
   else
     pages.print_plugin(console, plugin, started.dialect, started.is_recognised, offered)
   end
 end
 
 -- Starts the plugin, and reads what it offers besides operations.
-local function start_and_read(args, console)
+local function start_and_inspect(args, console)
   local started, err = recognition.start_plugin(args, console)
   if not started or args.names then return started, nil, err end
   local function report(message) console:warn(message) end
@@ -94,7 +94,7 @@ end
 ---@param console pintle.cli.console
 ---@return integer?, pintle.error?
 function inspect.run(args, console)
-  local signal, started, offered, err = status.run_interruptible(function() return start_and_read(args, console) end)
+  local signal, started, offered, err = status.run_interruptible(function() return start_and_inspect(args, console) end)
   if started and not signal then print_plugin(args, started, offered, console) end
   if started then started.plugin:stop() end
   if signal then return status.of_signal(signal) end

@@ -19,7 +19,7 @@ local metatable = { __name = "pintle.cli.latency", __index = methods }
 
 ---@param item pintle.cli.item an answer; anything else is ignored
 ---@param from string the side that answered
-function methods:add_answer(item, from)
+function methods:add_latency(item, from)
   if not item.latency then return end
   local name = from .. " " .. item.method
   local entry = self.entries[name]
@@ -57,7 +57,7 @@ local FIRST_BAR_POWER = -9 -- power of ten of the first bound, in seconds
 ---@field count integer
 
 -- The n-th bound, as the number closest to its decimal notation.
-local function bound_of_bar(n)
+local function histogram_bound(n)
   local power = FIRST_BAR_POWER + (n - 1) // #BAR_STEPS
   return tonumber(("%de%d"):format(BAR_STEPS[(n - 1) % #BAR_STEPS + 1], power))
 end
@@ -67,11 +67,11 @@ end
 function latency.histogram(sorted)
   local bars, n = {}, 1
   for _, seconds in ipairs(sorted) do
-    while seconds > bound_of_bar(n) do
+    while seconds > histogram_bound(n) do
       n = n + 1
-      if #bars > 0 then bars[#bars + 1] = { upto = bound_of_bar(n), count = 0 } end
+      if #bars > 0 then bars[#bars + 1] = { upto = histogram_bound(n), count = 0 } end
     end
-    if #bars == 0 then bars[1] = { upto = bound_of_bar(n), count = 0 } end
+    if #bars == 0 then bars[1] = { upto = histogram_bound(n), count = 0 } end
     bars[#bars].count = bars[#bars].count + 1
   end
   return bars
@@ -79,7 +79,7 @@ end
 
 -- }======
 
-local function summarise_method(entry)
+local function summarise_method_latencies(entry)
   local sorted = table.move(entry.times, 1, #entry.times, 1, {})
   table.sort(sorted)
   return {
@@ -89,9 +89,9 @@ local function summarise_method(entry)
 end
 
 ---@return pintle.cli.latencies[] sorted by method
-function methods:method_summaries()
+function methods:latency_summaries()
   local list = {}
-  for _, entry in pairs(self.entries) do list[#list + 1] = summarise_method(entry) end
+  for _, entry in pairs(self.entries) do list[#list + 1] = summarise_method_latencies(entry) end
   table.sort(list, function(a, b)
     if a.method ~= b.method then return a.method < b.method end
     return a.asked > b.asked
@@ -114,7 +114,7 @@ local LATENCY = json.order { "method", "asked", "count", "errors", "min", "media
 
 ---@param summaries pintle.cli.latencies[]
 ---@return table
-function latency.summaries_value(summaries)
+function latency.latencies_value(summaries)
   local list = json.array()
   for i, summary in ipairs(summaries) do list[i] = setmetatable(summary, LATENCY) end
   return list
@@ -125,7 +125,7 @@ local NUMBERS = { [3] = true, [4] = true, [5] = true, [6] = true, [7] = true, [8
 
 ---@param summaries pintle.cli.latencies[]
 ---@return string[]
-function latency.summary_lines(summaries)
+function latency.latency_lines(summaries)
   local rows = {}
   for i, summary in ipairs(summaries) do
     local method = consoles.harmless_line(summary.method)

@@ -46,7 +46,7 @@ local function raise_usage_error(parser, message)
 end
 
 -- argparse appends defaults after the period of a description; they belong inside the sentence.
-local function describe_defaults(parser)
+local function fix_argparse_defaults(parser)
   for _, option in ipairs(parser._options) do
     if option._default then
       option:description(("%s (default: %s)."):format(option._description:gsub("%.$", ""), option._default))
@@ -56,7 +56,7 @@ local function describe_defaults(parser)
 end
 
 -- argparse prints each name of an option on a line of its own, and reports a wrong value without the option.
-local function name_options(parser)
+local function fix_argparse_option_names(parser)
   for _, option in ipairs(parser._options) do
     local names, argname, convert = table.concat(option._aliases, ", "), option._argname, option._convert
     if argname then option._get_label_lines = function() return { names .. " " .. argname } end end
@@ -85,8 +85,8 @@ end
 local function add_subcommand(parser, command)
   local sub = parser:command(command.name, command.summary)
   command.define(sub)
-  describe_defaults(sub)
-  name_options(sub)
+  fix_argparse_defaults(sub)
+  fix_argparse_option_names(sub)
   return sub
 end
 
@@ -117,7 +117,7 @@ end
 local PLACEHOLDER = "CMD"
 
 -- Number of arguments of each option, by its names.
-local function option_argument_counts(parser)
+local function parser_option_arguments(parser)
   local by_name = {}
   for _, option in ipairs(parser._options) do
     for _, alias in ipairs(option._aliases) do by_name[alias] = option._maxargs end
@@ -128,17 +128,17 @@ end
 local function is_option_word(word) return word:sub(1, 1) == "-" and #word > 1 end
 
 -- In a cluster of short options only the last can have an argument.
-local function count_arguments_of_word(by_name, word)
+local function count_word_arguments(by_name, word)
   if word:sub(1, 2) == "--" then return by_name[word] or 0 end
   return by_name["-" .. word:sub(-1)] or 0
 end
 
 -- Position of the first word that is neither an option nor the argument of one.
 local function skip_option_words(parser, list, first)
-  local by_name = option_argument_counts(parser)
+  local by_name = parser_option_arguments(parser)
   local at = first
   while list[at] and is_option_word(list[at]) and list[at] ~= "--" do
-    at = at + 1 + count_arguments_of_word(by_name, list[at])
+    at = at + 1 + count_word_arguments(by_name, list[at])
   end
   return math.min(at, #list + 1)
 end
@@ -168,7 +168,7 @@ local function split_off_plugin_command(parser, list, has_more)
 end
 
 -- The items of a JSON list, such as the `command` of a configuration file.
-local function decode_word_list(word)
+local function decode_command_list(word)
   if word:sub(1, 1) ~= "[" then return nil end
   local list = core.json.decode(word)
   if type(list) ~= "table" or not list[1] then return nil end
@@ -178,7 +178,7 @@ local function decode_word_list(word)
   return list
 end
 
-local function split_at_spaces(text)
+local function split_command_at_spaces(text)
   local words = {}
   for word in text:gmatch "%S+" do words[#words + 1] = word end
   return words
@@ -194,14 +194,14 @@ local function fault_of_command(command, name)
   if not program:find "%S" then
     return "the name of the program is empty; is it a variable of the shell that is not set?"
   end
-  local list = decode_word_list(program)
+  local list = decode_command_list(program)
   if list then
     return ("the program is given as a list; write its items as words: pintle %s %s"):format(name,
       options.shell_line(options.append_words(list, command, 2)))
   end
   if program:find "%s" and not lfs.attributes(program) then
     return ("there is no program %q; write its arguments as words: pintle %s %s"):format(program, name,
-      options.shell_line(options.append_words(split_at_spaces(program), command, 2)))
+      options.shell_line(options.append_words(split_command_at_spaces(program), command, 2)))
   end
 end
 
@@ -210,7 +210,7 @@ end
 -- {====== Running ======
 
 -- The words before `--`, which are parsed, and the command after it.
-local function read_after_dashes(list, parser, sub)
+local function parse_command_after_dashes(list, parser, sub)
   local stop = skip_option_words(sub, list, 2)
   if list[stop] ~= "--" then return parser:parse(list) end
   local args = parser:parse(table.move(list, 1, stop - 1, 1, {}))
@@ -226,7 +226,7 @@ local function subcommand_words(list) return list[1] == nil and { "help" } or no
 
 local function parse_subcommand(list, parser, command, sub)
   if not command or not command.takes_command then return parser:parse(list) end
-  if command.takes_command == "after_dashes" then return read_after_dashes(list, parser, sub) end
+  if command.takes_command == "after_dashes" then return parse_command_after_dashes(list, parser, sub) end
   local own, plugin_command = split_off_plugin_command(sub, list, command.takes_command == "first")
   local args = parser:parse(own)
   args.command = plugin_command
@@ -247,7 +247,7 @@ end
 local NOT_STARTED = { closed = true, protocol = true, timeout = true }
 
 local function warn_of_misplaced_options(command, parser, err, console)
-  local by_name = NOT_STARTED[err.kind] and option_argument_counts(parser) or {}
+  local by_name = NOT_STARTED[err.kind] and parser_option_arguments(parser) or {}
   for i = 2, #command do
     local name = command[i]:match "^%-%-[%w-]+"
     if name and by_name[name] then
@@ -274,7 +274,7 @@ end
 -- The error that `lua` raises on Ctrl-C when nothing handles the signal.
 local function is_interrupt(err) return type(err) == "string" and err:find("interrupted!", 1, true) ~= nil end
 
-local function report_error(err, console)
+local function report_command_error(err, console)
   if is_interrupt(err) then return status.of_signal "INT" end
   if errors.is(err) then
     console:warn(err.is_text and err.message or tostring(err))
@@ -285,7 +285,7 @@ local function report_error(err, console)
   return status.BUG
 end
 
-local function with_traceback(err)
+local function with_command_traceback(err)
   if errors.is(err) then return err end
   return debug.traceback(errors.text(err), 2)
 end
@@ -305,9 +305,9 @@ function main.run(given, checkout)
   local console = consoles.new(checkout)
   local list = table.move(given, 1, #given, 1, {})
   if not pcall(require, "argparse") then return run_without_parser(list, console) end
-  local ok, code = xpcall(run_subcommand, with_traceback, list, console)
+  local ok, code = xpcall(run_subcommand, with_command_traceback, list, console)
   if ok then return flush_output(code, console) end
-  return report_error(code, console)
+  return report_command_error(code, console)
 end
 
 -- }======
@@ -346,7 +346,7 @@ local EXAMPLES = [[
 A program and its arguments come after the options of pintle. What comes after
 -- is for its operation. More: pintle help COMMAND]]
 
-local function add_group_lines(lines, group, commands, console)
+local function add_overview_group(lines, group, commands, console)
   lines[#lines + 1] = ""
   lines[#lines + 1] = console:paint("bold", group[1])
   for i = 2, #group do lines[#lines + 1] = ("  %-10s  %s"):format(group[i], commands[group[i]].summary) end
@@ -355,7 +355,7 @@ end
 local function print_overview(console)
   local lines = { (ABOUT:format(require "pintle.version"):gsub("\n$", "")) }
   local _, commands = main.parser()
-  for _, group in ipairs(main.GROUPS) do add_group_lines(lines, group, commands, console) end
+  for _, group in ipairs(main.GROUPS) do add_overview_group(lines, group, commands, console) end
   lines[#lines + 1] = "\n" .. console:paint("bold", "Examples") .. "\n" .. EXAMPLES
   console:print(table.concat(lines, "\n"))
 end
@@ -416,7 +416,7 @@ end
 -- Kinds of values, by their names in the usage.
 local KINDS = { FILE = "file", DIR = "directory", ["CMD…"] = "program" }
 
-local function value_outline(element, target)
+local function outline_parser_value(element, target)
   local label = element._argname or element._name
   local words = element._choices
   if target == "dialect" then words = dialects.names() end
@@ -425,24 +425,25 @@ end
 
 local function is_shorter(a, b) return #a < #b end
 
-local function option_outlines(parser)
+local function outline_parser_options(parser)
   local list = {}
   for _, option in ipairs(parser._options) do
     local names = table.move(option._aliases, 1, #option._aliases, 1, {})
     table.sort(names, is_shorter)
     list[#list + 1] = {
       names = names, description = option:_get_description(),
-      value = option._maxargs > 0 and value_outline(option, option._target or names[#names]:match "%w+") or nil,
+      value = option._maxargs > 0 and outline_parser_value(option, option._target or names[#names]:match "%w+") or nil,
     }
   end
   return list
 end
 
-local function argument_outlines(parser)
+local function outline_parser_arguments(parser)
   local list = {}
   for i, argument in ipairs(parser._arguments) do
     list[i] = {
-      value = value_outline(argument), description = argument:_get_description(), is_many = argument._maxargs > 1,
+      value = outline_parser_value(argument), description = argument:_get_description(),
+      is_many = argument._maxargs > 1,
     }
   end
   return list
@@ -452,13 +453,13 @@ end
 ---@return pintle.cli.outline
 function main.outline()
   local parser, modules = main.parser()
-  local outline = { description = parser._description, options = option_outlines(parser), commands = {} }
+  local outline = { description = parser._description, options = outline_parser_options(parser), commands = {} }
   for i, command in ipairs(parser._commands) do
     local module = modules[command._name]
     outline.commands[i] = {
       name = command._name, description = command:_get_description(),
       usage = command:get_usage():gsub("^Usage: ", ""):gsub("\n.*", ""):gsub("%s+", " "),
-      options = option_outlines(command), arguments = argument_outlines(command),
+      options = outline_parser_options(command), arguments = outline_parser_arguments(command),
       takes_command = module.takes_command == true or module.takes_command == "first",
       takes_dashes = module.takes_command == "after_dashes", takes_operation = module.takes_command == "first",
     }

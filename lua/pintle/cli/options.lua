@@ -163,33 +163,33 @@ end
 
 -- {====== Arguments of operations: key=value, converted to the type in the schema, and key:=JSON ======
 
-local function decode_or_nil(text)
+local function decode_argument(text)
   local value, message = core.json.decode(text)
   if message then return nil end
   return value
 end
 
-local function read_number(text)
-  local value = decode_or_nil(text)
+local function read_number_argument(text)
+  local value = decode_argument(text)
   return type(value) == "number" and value or nil
 end
 
-local function read_integer(text) return math.tointeger(read_number(text)) end
+local function read_integer_argument(text) return math.tointeger(read_number_argument(text)) end
 
 local BOOLEANS = { ["true"] = true, ["false"] = false }
 
-local function read_table(text)
-  local value = decode_or_nil(text)
+local function read_table_argument(text)
+  local value = decode_argument(text)
   return type(value) == "table" and value or nil
 end
 
 local READERS = {
-  integer = read_integer,
-  number = read_number,
+  integer = read_integer_argument,
+  number = read_number_argument,
   boolean = function(text) return BOOLEANS[text] end,
   null = function(text) return text == "null" and core.json.null or nil end,
-  array = read_table,
-  object = read_table,
+  array = read_table_argument,
+  object = read_table_argument,
 }
 
 -- If a schema allows several types, the narrowest that fits is used; a string fits always.
@@ -203,7 +203,7 @@ local function declared_types(schema)
 end
 
 -- A value that fits no type stays a string; the check of the arguments reports it.
-local function value_for_schema(text, schema)
+local function argument_value(text, schema)
   local types = declared_types(schema)
   for _, name in ipairs(ORDER) do
     local value
@@ -223,7 +223,7 @@ local function read_argument_word(word, properties)
   local plain_key, plain_text = word:match "^(.-)=(.*)$"
   if not plain_key then return nil, ("%q is neither key=value nor key:=JSON"):format(word) end
   if plain_key == "" or key == "" then return nil, ("%q has no name before ="):format(word) end
-  if not key or #plain_key < #key then return plain_key, value_for_schema(plain_text, properties[plain_key]) end
+  if not key or #plain_key < #key then return plain_key, argument_value(plain_text, properties[plain_key]) end
   local value, message = core.json.decode(text)
   if message then return nil, ("%s: not JSON: %s"):format(key, message) end
   return key, value

@@ -13,7 +13,7 @@ local outcomes = {}
 
 -- {====== Outcomes as JSON ======
 
-local function pick_members(from, names)
+local function pick_outcome_members(from, names)
   local copy = {}
   for _, name in ipairs(names) do copy[name] = from[name] end
   return setmetatable(copy, json.order(names))
@@ -23,7 +23,7 @@ end
 ---@param parts any[] parts of the result that arrived before
 ---@return table
 function outcomes.outcome_value(outcome, parts)
-  local value = pick_members(outcome, { "success", "message", "error", "outputs", "result", "parts" })
+  local value = pick_outcome_members(outcome, { "success", "message", "error", "outputs", "result", "parts" })
   if #parts > 0 then value.parts = json.array(parts) end
   return value
 end
@@ -31,7 +31,7 @@ end
 ---@param err pintle.error
 ---@return table
 function outcomes.error_value(err)
-  local value = pick_members(err, { "kind", "message", "code", "data", "exit", "stderr" })
+  local value = pick_outcome_members(err, { "kind", "message", "code", "data", "exit", "stderr" })
   if value.stderr then value.stderr = json.array(table.move(value.stderr, 1, #value.stderr, 1, {})) end
   return { error = value }
 end
@@ -52,25 +52,25 @@ local function announce_attachment(item) return ("[%s, %d bytes]"):format(errors
 -- Names of members with base64, and whether the MIME type has to be beside them: `data` can be anything.
 local BASE64_MEMBERS = { blob = false, data = true }
 
-local function resource_name(holder)
+local function attachment_resource_name(holder)
   local name = type(holder.uri) == "string" and holder.uri:match "([^/?#]+)[?#]?[^/]*$"
   return name and errors.harmless(name) or nil
 end
 
 local function new_attachment(value, holder)
   local given = holder and type(holder.mimeType) == "string" and holder.mimeType
-  return { bytes = value, type = given or bytes.mime_type(value), name = holder and resource_name(holder) }
+  return { bytes = value, type = given or bytes.mime_type(value), name = holder and attachment_resource_name(holder) }
 end
 
 -- The bytes in a member, as MCP sends them; nil if there are none.
-local function bytes_in_member(holder, name)
+local function attachment_in_member(holder, name)
   local value = holder[name]
   if BASE64_MEMBERS[name] == nil or type(value) ~= "string" then return nil end
   if BASE64_MEMBERS[name] and type(holder.mimeType) ~= "string" then return nil end
   return bytes.from_base64(value)
 end
 
-local function extract_from(value, holder, list, depth)
+local function extract_attachments_from(value, holder, list, depth)
   if bytes.is(value) then
     list[#list + 1] = new_attachment(value, holder)
     return announce_attachment(list[#list])
@@ -78,7 +78,7 @@ local function extract_from(value, holder, list, depth)
   if type(value) ~= "table" or depth > MAX_DEPTH then return value end
   local shown, has_changed = {}, false
   for name, member in pairs(value) do
-    shown[name] = extract_from(bytes_in_member(value, name) or member, value, list, depth + 1)
+    shown[name] = extract_attachments_from(attachment_in_member(value, name) or member, value, list, depth + 1)
     has_changed = has_changed or not rawequal(shown[name], member)
   end
   return has_changed and setmetatable(shown, getmetatable(value)) or value
@@ -91,7 +91,7 @@ end
 ---@return pintle.cli.attachment[] list
 function outcomes.extract_attachments(value, list)
   list = list or {}
-  return extract_from(value, nil, list, 1), list
+  return extract_attachments_from(value, nil, list, 1), list
 end
 
 -- }======
@@ -99,7 +99,7 @@ end
 -- {====== Outcomes as text ======
 
 -- A value as text, with an announcement in the place of bytes.
-local function value_text(value)
+local function outcome_value_text(value)
   local shown = outcomes.extract_attachments(value)
   return type(shown) == "string" and shown or indent(json.encode(shown))
 end
@@ -108,11 +108,11 @@ end
 ---@param part any
 ---@param console pintle.cli.console
 function outcomes.show_part(part, console)
-  console:print_foreign(value_text(part))
+  console:print_foreign(outcome_value_text(part))
   console:flush()
 end
 
-local function has_more_than_text(content)
+local function has_content_besides_text(content)
   for _, block in ipairs(content or {}) do
     if type(block) == "table" and block.type ~= "text" then return true end
   end
@@ -121,7 +121,7 @@ end
 
 -- The message of a result with images and the like would leave these out.
 local function outcome_message(outcome)
-  if not has_more_than_text(outcome.content) then return outcome.message end
+  if not has_content_besides_text(outcome.content) then return outcome.message end
   return results.text(outcome.content) or outcome.message
 end
 
@@ -138,10 +138,10 @@ function outcomes.show_outcome(outcome, operation, console)
   end
   if message then console:print_foreign(message) end
   for _, name in ipairs(json_values.sorted_names(outcome.outputs or {})) do
-    console:print_foreign(("%s: %s"):format(name, value_text(outcome.outputs[name])))
+    console:print_foreign(("%s: %s"):format(name, outcome_value_text(outcome.outputs[name])))
   end
   local is_shown = outcome.message or next(outcome.outputs or {})
-  if not is_shown and outcome.result ~= nil then console:print_foreign(value_text(outcome.result)) end
+  if not is_shown and outcome.result ~= nil then console:print_foreign(outcome_value_text(outcome.result)) end
 end
 
 ---What `--output` saves of an outcome: the bytes in it; without any, its message.
@@ -175,7 +175,7 @@ local EXTENSIONS = {
   ["text/plain"] = "txt", ["application/octet-stream"] = "bin", ["application/gzip"] = "gz",
 }
 
-local function extension_of(mime_type)
+local function attachment_extension(mime_type)
   return EXTENSIONS[mime_type] or mime_type:match "^[%w-]+/(%w+)$" or "bin"
 end
 
@@ -183,7 +183,7 @@ end
 local function attachment_name(item, place)
   if item.name and item.name ~= "." and item.name ~= ".." then return item.name end
   local kind = item.type:match "^(%l+)/"
-  return ("%s-%d.%s"):format(kind == "application" and "file" or kind or "file", place, extension_of(item.type))
+  return ("%s-%d.%s"):format(kind == "application" and "file" or kind or "file", place, attachment_extension(item.type))
 end
 
 -- The paths of several files: all in the directory, or FILE.png, FILE-2.png and so on.

@@ -257,12 +257,12 @@ local function encode_choices(values)
   return table.concat(encoded, ", ")
 end
 
-local type_text
+local schema_type_text
 
-local function choices_text(list)
+local function schema_choices_text(list)
   local names, is_known = {}, {}
   for _, schema in ipairs(list) do
-    local name = type_text(schema)
+    local name = schema_type_text(schema)
     if not is_known[name] then names[#names + 1] = name end
     is_known[name] = true
   end
@@ -270,20 +270,20 @@ local function choices_text(list)
 end
 
 -- The type in words, as the schema declares it.
-function type_text(schema)
+function schema_type_text(schema)
   if type(schema) ~= "table" then return "any" end
   if schema.const ~= nil then return json.encode(schema.const) end
   if type(schema.enum) == "table" then return "one of " .. encode_choices(schema.enum) end
   local choices = schema.anyOf or schema.oneOf
-  if type(choices) == "table" and choices[1] ~= nil then return choices_text(choices) end
+  if type(choices) == "table" and choices[1] ~= nil then return schema_choices_text(choices) end
   if type(schema.type) == "table" then return table.concat(schema.type, " or ") end
-  if schema.type == "array" and type(schema.items) == "table" and type_text(schema.items) ~= "any" then
-    return "array of " .. type_text(schema.items)
+  if schema.type == "array" and type(schema.items) == "table" and schema_type_text(schema.items) ~= "any" then
+    return "array of " .. schema_type_text(schema.items)
   end
   return type(schema.type) == "string" and schema.type or type(schema.properties) == "table" and "object" or "any"
 end
 
-local function range_text(schema)
+local function parameter_range_text(schema)
   local least, most = schema.minimum, schema.maximum
   if type(least) == "number" and type(most) == "number" then return ("%s to %s"):format(least, most) end
   if type(least) == "number" then return least .. " or more" end
@@ -292,9 +292,9 @@ end
 
 -- What is known about a parameter, in one line.
 local function parameter_text(schema, is_required)
-  local facts = { type_text(schema) }
+  local facts = { schema_type_text(schema) }
   local given = type(schema) == "table" and schema or {}
-  facts[#facts + 1] = range_text(given)
+  facts[#facts + 1] = parameter_range_text(given)
   if given.minLength == 1 then facts[#facts + 1] = "not empty" end
   if type(given.format) == "string" then facts[#facts + 1] = given.format end
   if is_required then facts[#facts + 1] = "required" end

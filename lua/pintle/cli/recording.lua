@@ -277,7 +277,7 @@ end
 
 ---Runs a job whose failure must not stop the forwarding.
 ---@param job fun()
-function recorder_methods:attempt(job)
+function recorder_methods:attempt_recording(job)
   local ok, message = pcall(job)
   if not ok then stop_recording(self, tostring(message)) end
 end
@@ -336,7 +336,7 @@ end
 ---@param at number time of `core.now`
 ---@param from "host"|"plugin"
 ---@param data string
-function recorder_methods:bytes(at, from, data)
+function recorder_methods:record_bytes(at, from, data)
   self.frames[from]:feed(data)
   record_frames(self, at, from)
 end
@@ -344,7 +344,7 @@ end
 ---Ends one direction.
 ---@param at number
 ---@param from "host"|"plugin"
-function recorder_methods:finish(at, from)
+function recorder_methods:finish_direction(at, from)
   self.frames[from]:finish()
   record_frames(self, at, from)
 end
@@ -356,7 +356,7 @@ end
 
 ---@param at number
 ---@param data string
-function recorder_methods:stderr(at, data)
+function recorder_methods:record_stderr(at, data)
   local text, first = self.line .. data, 1
   for line, stop in text:gmatch "([^\n]*)\n()" do
     record_stderr_line(self, at, line)
@@ -374,7 +374,7 @@ end
 
 ---@param at number
 ---@param record table members of the record
-function recorder_methods:event(at, record) write_record(self, at, record) end
+function recorder_methods:record_event(at, record) write_record(self, at, record) end
 
 function recorder_methods:close()
   self:flush()

@@ -67,7 +67,7 @@ end
 ---Waits for the next message; "end" if none will follow.
 ---@param seconds number
 ---@return "message"|"noise"|"end"|nil kind, string|pintle.error|nil text
-function wire_methods:receive(seconds)
+function wire_methods:receive_from_wire(seconds)
   local deadline = loop.now() + seconds
   while true do
     local kind, text = self.frames:next()
@@ -96,22 +96,22 @@ end
 
 ---@param text string a message
 ---@return true?, pintle.error?
-function wire_methods:send(text)
+function wire_methods:send_on_wire(text)
   if self.framing == "line" then return write_to_wire(self, text .. "\n") end
   return write_to_wire(self, ("%s%d\r\n\r\n%s"):format(self.header, #text, text))
 end
 
 ---@param data string bytes that are not a message
 ---@return true?, pintle.error?
-function wire_methods:send_noise(data) return write_to_wire(self, data .. "\n") end
+function wire_methods:send_noise_on_wire(data) return write_to_wire(self, data .. "\n") end
 
 ---Closes the output: the other side sees the end of its input.
-function wire_methods:close_output()
+function wire_methods:close_wire_output()
   if not self.output:closed() then self.output:close() end
 end
 
 function wire_methods:close()
-  self:close_output()
+  self:close_wire_output()
   self.input:close()
 end
 
@@ -265,14 +265,14 @@ end
 local function refuse_requests(self, items)
   for _, item in ipairs(items or {}) do
     local first, last = json_values.find_member(item.text, "id")
-    if item.kind == "request" and first then self.wire:send(REFUSAL:format(item.text:sub(first, last))) end
+    if item.kind == "request" and first then self.wire:send_on_wire(REFUSAL:format(item.text:sub(first, last))) end
   end
 end
 
 -- The next messages of the other side, skipping noise; or the error.
 local function receive_items(self)
   while true do
-    local kind, text = self.wire:receive(self.timeout)
+    local kind, text = self.wire:receive_from_wire(self.timeout)
     if kind == nil then return nil, text end
     if kind == "end" then return nil end
     local items = kind == "message" and split_received(text)
@@ -317,7 +317,7 @@ end
 local function send_recorded(self, items, is_batch)
   local texts = {}
   for i, item in ipairs(items) do texts[i] = self.ids:translate_sent(item) end
-  return self.wire:send(is_batch and "[" .. table.concat(texts, ",") .. "]" or texts[1])
+  return self.wire:send_on_wire(is_batch and "[" .. table.concat(texts, ",") .. "]" or texts[1])
 end
 
 local function recorded_noise(record)
@@ -330,11 +330,11 @@ local function play_own_record(self, record, items)
   if items then
     send_recorded(self, items, type(record.message) == "table" and record.message[1] ~= nil)
   elseif record.noise then
-    self.wire:send_noise(recorded_noise(record))
+    self.wire:send_noise_on_wire(recorded_noise(record))
   elseif record.stderr then
     self.on_stderr(record.stderr)
   elseif record.closed == OWN_OUTPUT[self.side] then
-    self.wire:close_output()
+    self.wire:close_wire_output()
   elseif record.signal then
     self.on_signal(record.signal)
   end
@@ -449,7 +449,7 @@ end
 local HEADER = "Content-Length: "
 
 -- The value of a member in the first record that has it.
-local function first_recorded(records, name)
+local function first_replayed_value(records, name)
   for _, record in ipairs(records) do
     if record[name] ~= nil then return record[name] end
   end
@@ -458,8 +458,8 @@ end
 local FRAMINGS = { line = true, header = true }
 
 local function open_recorded_wire(records, input, output)
-  local dialect = dialects.get(first_recorded(records, "dialect") or "")
-  local framing = first_recorded(records, "framing") or "line"
+  local dialect = dialects.get(first_replayed_value(records, "dialect") or "")
+  local framing = first_replayed_value(records, "framing") or "line"
   if not FRAMINGS[framing] then return nil, errors.new("invalid", ("unknown framing %q"):format(framing)) end
   return new_wire {
     input = input, output = output, framing = framing,
@@ -499,7 +499,7 @@ local function play_plugin(args, records, console)
   player:play_records(records)
   wire:close()
   if #player.deviations > 0 or args.json then report:print_summary(player) end
-  return replay_status(player, first_recorded(records, "exit"))
+  return replay_status(player, first_replayed_value(records, "exit"))
 end
 
 -- }======
@@ -509,7 +509,7 @@ end
 local STOP_TIMEOUTS = { eof = 2, term = 1 } -- seconds of each stage of stopping the plugin
 
 local function start_plugin(args, records, console)
-  local command = #args.command > 0 and args.command or first_recorded(records, "command")
+  local command = #args.command > 0 and args.command or first_replayed_value(records, "command")
   if not command then
     return nil, errors.new("invalid", args.file .. " does not contain the command; give one after --")
   end
@@ -521,8 +521,8 @@ local function same_exit(one, other) return one.code == other.code and one.signa
 
 -- Compares how the plugin ended with the recording.
 local function check_exit(player, child, records, report)
-  local was = first_recorded(records, "exit")
-  local is = child:stop { stop_timeouts = STOP_TIMEOUTS, close_input = function() player.wire:close_output() end }
+  local was = first_replayed_value(records, "exit")
+  local is = child:stop { stop_timeouts = STOP_TIMEOUTS, close_input = function() player.wire:close_wire_output() end }
   if not was or not is or same_exit(was, is) or #player.deviations > 0 then return end
   local deviation = { line = #records, what = ("it ended with %s, but in the recording with %s"):format(
     errors.describe_exit(is), errors.describe_exit(was)) }

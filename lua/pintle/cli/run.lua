@@ -82,7 +82,7 @@ local function start_program(self)
   return status.DONE
 end
 
-local function add_subjects(self)
+local function add_running_plugins(self)
   self.subjects = {}
   for name, plugin in pairs(self.host.plugins) do
     self.subjects[name] = plugin.manifest and { plugin = plugin, dialect = self.dialect, name = name } or nil
@@ -100,7 +100,7 @@ local function start_directory(self)
     self.console:warn(("%s failed to start: %s"):format(name, tostring(failed[name])))
   end
   if #found == 0 then self.console:warn("no plugins in " .. self.directory) end
-  add_subjects(self)
+  add_running_plugins(self)
   return #started == #found and #found > 0 and status.DONE or status.BROKEN
 end
 
@@ -168,20 +168,22 @@ COMMANDS.help = { usage = "help", summary = "show this list; help OPERATION show
 local KEYS = "Tab completes, the arrow keys walk through the history, Ctrl-R searches it, Ctrl-C cancels the operation."
 
 -- Whether a word is a command of the prompt. `plugins` is for directories.
-local function has_command(self, word) return COMMANDS[word] ~= nil and (word ~= "plugins" or self.host ~= nil) end
+local function has_shell_command(self, word)
+  return COMMANDS[word] ~= nil and (word ~= "plugins" or self.host ~= nil)
+end
 
 -- The commands of one program, or what all plugins of the directory have.
-local function help_rows(self)
+local function shell_help_rows(self)
   local rows, prefix = {}, self.host and "PLUGIN " or ""
   rows[1] = { prefix .. "OPERATION key=value…", "run an operation; key:=JSON or {…} gives JSON" }
   if self.host then rows[2] = { "PLUGIN", "show what the plugin can do" } end
-  for _, command in ipairs(self.only and commands.available(self.only) or commands.LIST) do
+  for _, command in ipairs(self.only and commands.available_commands(self.only) or commands.LIST) do
     if self.only or not command.capability or self.dialect == "mcp" then
       rows[#rows + 1] = { prefix .. command.usage, command.summary }
     end
   end
   for _, name in ipairs { "plugins", "reload", "help", "quit" } do
-    if has_command(self, name) then rows[#rows + 1] = { COMMANDS[name].usage, COMMANDS[name].summary } end
+    if has_shell_command(self, name) then rows[#rows + 1] = { COMMANDS[name].usage, COMMANDS[name].summary } end
   end
   return rows
 end
@@ -189,7 +191,7 @@ end
 function COMMANDS.help.run(self, word)
   if word and self.only then return commands.show_operation(self, self.only, word) end
   if word then return options.usage_error "help takes no arguments here; try PLUGIN inspect OPERATION" end
-  local rows, width, sheet = help_rows(self), 0, pages.new(self.console)
+  local rows, width, sheet = shell_help_rows(self), 0, pages.new(self.console)
   for _, row in ipairs(rows) do width = math.max(width, consoles.text_width(row[1])) end
   for _, row in ipairs(rows) do sheet:add_item(0, row[1], width, row[2]) end
   sheet:add_text(0, KEYS)
@@ -197,10 +199,10 @@ function COMMANDS.help.run(self, word)
   return status.DONE
 end
 
-local function command_names(self)
+local function shell_command_names(self)
   local names = {}
   for _, name in ipairs(json_values.sorted_names(COMMANDS)) do
-    names[#names + 1] = has_command(self, name) and name or nil
+    names[#names + 1] = has_shell_command(self, name) and name or nil
   end
   return names
 end
@@ -211,7 +213,7 @@ end
 
 -- The plugin that a line is for, and its first word for the plugin; nil if it is for the prompt itself.
 local function find_subject(self, list)
-  local is_command = has_command(self, list[1])
+  local is_command = has_shell_command(self, list[1])
   if not self.only then return not is_command and self.subjects[list[1]] or nil, 2 end
   local is_operation = self.only.plugin.manifest.operations[list[1]] ~= nil
   return (is_operation or not is_command) and self.only or nil, 1
@@ -220,11 +222,11 @@ end
 -- The words that a line may begin with.
 local function first_words(self)
   local names = self.only and commands.first_words(self.only) or json_values.sorted_names(self.subjects)
-  return table.move(command_names(self), 1, #command_names(self), #names + 1, names)
+  return table.move(shell_command_names(self), 1, #shell_command_names(self), #names + 1, names)
 end
 
 local function unknown_word_message(self, word)
-  if self.only and self.only.dialect ~= "mcp" and commands.needs_mcp(word) then
+  if self.only and self.only.dialect ~= "mcp" and commands.command_needs_mcp(word) then
     return ("no %s in %s; to start an MCP server: pintle run -d mcp -- CMD…"):format(word, self.only.dialect)
   end
   local near = manifests.nearest({ names = first_words(self) }, word)
@@ -232,20 +234,21 @@ local function unknown_word_message(self, word)
   return ("no %s %s; %s"):format(what, word, near and ("did you mean %s?"):format(near) or "try `help`")
 end
 
-local function perform_command(self, list)
+local function run_shell_command(self, list)
   local most = list[1] == "help" and 2 or 1
   if #list > most then return options.usage_error(list[1] .. " takes no arguments") end
   return COMMANDS[list[1]].run(self, list[2])
 end
 
-local function perform_words(self, line, list, starts)
-  if has_command(self, list[1]) and not find_subject(self, list) then return perform_command(self, list) end
+local function run_words(self, line, list, starts)
+  if has_shell_command(self, list[1]) and not find_subject(self, list) then return run_shell_command(self, list) end
   local subject, first = find_subject(self, list)
   if not self.only and not self.host then return options.usage_error "the program does not run; try `reload`" end
   if not subject then return options.usage_error(unknown_word_message(self, list[1])) end
   local request = { words = list, starts = starts, first = first, line = line }
   if not list[first] then request = { words = { "inspect" }, starts = { 1 }, first = 1, line = "inspect" } end
-  local is_known = subject.plugin.manifest.is_open or commands.has_word(subject, request.words[request.first])
+  local is_known = subject.plugin.manifest.is_open
+    or commands.is_command_or_operation(subject, request.words[request.first])
   if self.only and not is_known then return options.usage_error(unknown_word_message(self, list[1])) end
   local code, err = commands.perform_request(self, subject, request)
   if err and subject.name_in then subject.name_in(err) end
@@ -255,11 +258,11 @@ end
 ---Runs a line.
 ---@param line string
 ---@return integer status
-function methods:perform_line(line)
+function methods:run_line(line)
   local list, starts = commands.split_line(line)
   local code, err
   if list and #list == 0 then return status.DONE end
-  if list then code, err = perform_words(self, line, list, starts) else code, err = options.usage_error(starts) end
+  if list then code, err = run_words(self, line, list, starts) else code, err = options.usage_error(starts) end
   if code then return code end
   if err.kind == "cancelled" then
     self.console:warn "interrupted: the operation was cancelled"
@@ -286,7 +289,7 @@ end
 -- {====== Completing ======
 
 -- Candidates for the word after these.
-local function word_candidates(self, list)
+local function shell_word_candidates(self, list)
   if #list == 0 then
     local names = first_words(self)
     table.sort(names)
@@ -307,8 +310,8 @@ local function is_printable(text) return consoles.harmless_line(text) == text en
 function methods:complete_line(left)
   local start = left:find "%S*$"
   local begun, candidates = left:sub(start), {}
-  if not self.only and not self.host then return command_names(self), start end
-  for _, text in ipairs(word_candidates(self, commands.split_line(left:sub(1, start - 1)) or {})) do
+  if not self.only and not self.host then return shell_command_names(self), start end
+  for _, text in ipairs(shell_word_candidates(self, commands.split_line(left:sub(1, start - 1)) or {})) do
     if text:sub(1, #begun) == begun and is_printable(text) then candidates[#candidates + 1] = text end
   end
   return candidates, start
@@ -354,7 +357,7 @@ local function run_script(shell, start_status)
     local line = read_script_line(input)
     if not line then break end
     input:pause()
-    local code = line:find "^%s*#" and status.DONE or shell:perform_line(line)
+    local code = line:find "^%s*#" and status.DONE or shell:run_line(line)
     shell.console:flush()
     if outcome == status.DONE then outcome = code end
   end
@@ -382,7 +385,7 @@ local function print_banner(shell)
 end
 
 local function perform_interruptibly(shell, input, line)
-  local task = tasks.start(shell.perform_line, shell, line)
+  local task = tasks.start(shell.run_line, shell, line)
   input:collect_during(function() task:cancel "interrupted" end, function() task:await() end)
   shell.console:flush()
 end
@@ -395,7 +398,7 @@ local function run_prompt(shell, screen, args)
   print_banner(shell)
   screen.prompt = prompts.new(input, function(left) return shell:complete_line(left) end, history.lines)
   while not shell.is_over do
-    local line = screen.prompt:read_line()
+    local line = screen.prompt:read_prompt_line()
     if not line then break end
     if line:find "%S" and not shell:is_secret_line(line) then history:keep_line(line) end
     perform_interruptibly(shell, input, line)
@@ -408,9 +411,9 @@ end
 -- Log entries are printed above the line that is being edited.
 local function log_above_prompt(terminal, screen)
   return function(entry)
-    if screen.prompt then screen.prompt:hide_line() end
+    if screen.prompt then screen.prompt:hide_prompt() end
     terminal.entry(entry)
-    if screen.prompt then screen.prompt:show_line() end
+    if screen.prompt then screen.prompt:show_prompt() end
   end
 end
 

@@ -37,52 +37,52 @@ local transcript_metatable = { __name = "pintle.cli.transcript", __index = trans
 -- {====== Lines ======
 
 -- Cuts at a number of columns, never inside a character.
-local function cut_to_width(text, width)
+local function cut_shown_line(text, width)
   if not width or (utf8.len(text) or #text) <= width then return text end
   local stop = utf8.len(text) and utf8.offset(text, width) or width
   return text:sub(1, stop - 1) .. "…"
 end
 
-local function item_name(item)
+local function shown_item_name(item)
   local name = item.method or (item.kind == "other" and "not a JSON-RPC message" or "?")
   return item.id and ("%s #%s"):format(name, item.id) or name
 end
 
 local MEMBERS = { request = "params", notification = "params", result = "result", error = "error" }
 
-local function payload_text(item)
+local function shown_payload(item)
   local member = MEMBERS[item.kind]
   if not member then return item.text end
   local first, last = json_values.find_member(item.text, member)
   return first and item.text:sub(first, last) or ""
 end
 
-local function error_text(item)
+local function shown_error(item)
   local err = item.payload
-  if type(err) ~= "table" or err.message == nil then return payload_text(item) end
+  if type(err) ~= "table" or err.message == nil then return shown_payload(item) end
   local text = ("%s %s"):format(tostring(err.code), tostring(err.message))
   return err.data ~= nil and text .. " " .. core.json.encode(err.data) or text
 end
 
-local function item_text(item)
+local function shown_item(item)
   local after = item.latency and ("  (%s)"):format(latency.duration_text(item.latency)) or ""
-  if item.kind == "result" then return ("%s = %s"):format(item_name(item), payload_text(item)), after end
-  if item.kind == "error" then return ("%s ! %s"):format(item_name(item), error_text(item)), after end
-  local payload = payload_text(item)
-  return payload == "" and item_name(item) or ("%s %s"):format(item_name(item), payload), after
+  if item.kind == "result" then return ("%s = %s"):format(shown_item_name(item), shown_payload(item)), after end
+  if item.kind == "error" then return ("%s ! %s"):format(shown_item_name(item), shown_error(item)), after end
+  local payload = shown_payload(item)
+  return payload == "" and shown_item_name(item) or ("%s %s"):format(shown_item_name(item), payload), after
 end
 
-local function noise_text(record)
+local function shown_noise(record)
   local text = record.encoding and record.encoding .. " " .. record.noise or record.noise
   return record.problem and ("? %s (%s)"):format(text, record.problem) or "? " .. text
 end
 
 local COLOURS = { request = "cyan", result = "green", error = "red", other = "red" }
 
-local function print_transcript_line(self, record, text, after, style)
+local function show_line(self, record, text, after, style)
   local time = ("%11.6f %s "):format(record.time, ARROWS[record.from] or " ")
   local room = self.width and math.max(self.width - utf8.len(time) - utf8.len(after), 8)
-  local line = cut_to_width(consoles.harmless_line(text), room)
+  local line = cut_shown_line(consoles.harmless_line(text), room)
   if style then line = self.console:paint(style, line) end
   self.console:print(time .. line .. self.console:paint("dim", after))
 end
@@ -91,25 +91,25 @@ end
 
 -- {====== Filters ======
 
-local function is_failure_record(record)
+local function is_shown_as_error(record)
   local exit = record.exit
   return record.noise ~= nil or exit ~= nil and exit.code ~= 0
 end
 
-local function is_wanted_item(self, record, item)
+local function is_shown(self, record, item)
   if item then
     local is_right_method = not self.matches or item.method ~= nil and self.matches(item.method)
     local is_error = item.kind == "error" or item.kind == "other"
     return is_right_method and (not self.only_errors or is_error)
   end
   if self.matches then return false end
-  return not self.only_errors or is_failure_record(record)
+  return not self.only_errors or is_shown_as_error(record)
 end
 
-local function wanted_items(self, record, items)
+local function shown_items(self, record, items)
   local wanted = {}
   for _, item in ipairs(items) do
-    if is_wanted_item(self, record, item) then wanted[#wanted + 1] = item end
+    if is_shown(self, record, item) then wanted[#wanted + 1] = item end
   end
   return wanted
 end
@@ -118,7 +118,7 @@ end
 
 -- {====== JSON ======
 
-local function print_record_as_json(self, record, items)
+local function show_record_as_json(self, record, items)
   local line = record.line
   local answer = #items == 1 and items[1].latency and items[1]
   if answer then
@@ -133,22 +133,22 @@ end
 
 ---@param record pintle.cli.record
 ---@param items pintle.cli.item[] messages of the record
-function transcript:print_record(record, items)
-  local wanted = wanted_items(self, record, items)
-  local is_wanted = #wanted > 0 or record.message == nil and is_wanted_item(self, record)
+function transcript:show_record(record, items)
+  local wanted = shown_items(self, record, items)
+  local is_wanted = #wanted > 0 or record.message == nil and is_shown(self, record)
   if not is_wanted then return end
-  if self.json then return print_record_as_json(self, record, wanted) end
+  if self.json then return show_record_as_json(self, record, wanted) end
   for _, item in ipairs(wanted) do
-    local text, after = item_text(item)
-    print_transcript_line(self, record, text, after, COLOURS[item.kind])
+    local text, after = shown_item(item)
+    show_line(self, record, text, after, COLOURS[item.kind])
   end
-  if record.noise then return print_transcript_line(self, record, noise_text(record), "", "yellow") end
-  if record.stderr then return print_transcript_line(self, record, "| " .. record.stderr, "", "dim") end
-  if record.message == nil then print_transcript_line(self, record, recording.describe_event(record), "", "bold") end
+  if record.noise then return show_line(self, record, shown_noise(record), "", "yellow") end
+  if record.stderr then return show_line(self, record, "| " .. record.stderr, "", "dim") end
+  if record.message == nil then show_line(self, record, recording.describe_event(record), "", "bold") end
 end
 
 ---@param list table[] requests without an answer
-function transcript:print_unanswered(list)
+function transcript:show_unanswered(list)
   if self.json then return end
   for _, request in ipairs(list) do
     if not self.matches or self.matches(request.method) then
@@ -177,7 +177,7 @@ end
 -- {====== Reading ======
 
 -- Polls the file. A line without its end is left until the rest has been written.
-local function wait_for_appended_line(file)
+local function wait_for_followed_line(file)
   local place = file:seek()
   local line = file:read "L"
   while not line or line:sub(-1) ~= "\n" do
@@ -190,14 +190,14 @@ local function wait_for_appended_line(file)
   return line:sub(1, -2)
 end
 
-local function visit_records(path, follows, visit)
+local function visit_shown_records(path, follows, visit)
   local file <close>, name = recording.open(path)
   if not file then return nil, name end
   follows = follows and file:seek() ~= nil -- a pipe ends by itself
   local number = 0
   while true do
     local line, err
-    if follows then line, err = wait_for_appended_line(file) else line = file:read "l" end
+    if follows then line, err = wait_for_followed_line(file) else line = file:read "l" end
     if not line then return not err or nil, err end
     number = number + 1
     local record
@@ -210,22 +210,22 @@ end
 
 -- }======
 
-local function print_latencies(latencies, args, console)
-  local summaries = latencies:method_summaries()
-  if args.json then return console:print_json(latency.summaries_value(summaries)) end
-  console:print_lines(latency.summary_lines(summaries))
+local function show_latencies(latencies, args, console)
+  local summaries = latencies:latency_summaries()
+  if args.json then return console:print_json(latency.latencies_value(summaries)) end
+  console:print_lines(latency.latency_lines(summaries))
 end
 
 local function show_recording(args, console)
   local exchange, latencies = recording.new_exchange(), latency.new()
   local output = new_transcript(args, console)
-  local ok, err = visit_records(args.file, args.follow, function(record)
+  local ok, err = visit_shown_records(args.file, args.follow, function(record)
     local items = record.message ~= nil and exchange:items(record) or {}
-    for _, item in ipairs(items) do latencies:add_answer(item, record.from) end
-    if not args.latency then output:print_record(record, items) end
+    for _, item in ipairs(items) do latencies:add_latency(item, record.from) end
+    if not args.latency then output:show_record(record, items) end
   end)
   if not ok then return nil, err end
-  if args.latency then print_latencies(latencies, args, console) else output:print_unanswered(exchange:unanswered()) end
+  if args.latency then show_latencies(latencies, args, console) else output:show_unanswered(exchange:unanswered()) end
   return status.DONE
 end
 

@@ -164,7 +164,7 @@ end
 -- {====== Forwarding ======
 
 -- Whether everything was written; nil if the sink is closed.
-local function write_rest(self)
+local function forward_rest(self)
   local at = self.sink.write(self.rest, self.at)
   if at == nil then return nil end
   self.at = at or self.at
@@ -185,7 +185,7 @@ local function forward_piece(self)
     return false
   end
   self.rest, self.at = data, 1
-  local is_out = write_rest(self)
+  local is_out = forward_rest(self)
   self.on_bytes(data)
   if is_out then return true end
   if is_out == nil then
@@ -201,8 +201,8 @@ local function forward_all(self)
   while forward_piece(self) do end
 end
 
-local function write_more(self)
-  local is_out = write_rest(self)
+local function forward_more(self)
+  local is_out = forward_rest(self)
   if is_out == nil then return end_direction(self, "sink") end
   if not is_out then return end
   unwatch_sink(self)
@@ -229,7 +229,7 @@ local function start_pump(given)
     rest = "", at = 1, is_over = false, is_last = false,
   }, pump_metatable)
   self.reader = { on_ready = function() forward_piece(self) end }
-  self.writer = { on_ready = function() write_more(self) end }
+  self.writer = { on_ready = function() forward_more(self) end }
   watch_source(self)
   return self
 end
@@ -245,7 +245,7 @@ local function new_record_queue(recorder)
     is_due = false
     local list = jobs
     jobs = {}
-    for _, job in ipairs(list) do recorder:attempt(job) end
+    for _, job in ipairs(list) do recorder:attempt_recording(job) end
     recorder:flush()
   end
   local function queue_record(method, ...)
@@ -277,8 +277,8 @@ end
 -- Records the end of a direction, and which side closed it.
 local function end_recorder(queue_record, from, to, stream)
   return function(by)
-    queue_record("finish", from)
-    if by then queue_record("event", { from = by == "source" and from or to, closed = stream }) end
+    queue_record("finish_direction", from)
+    if by then queue_record("record_event", { from = by == "source" and from or to, closed = stream }) end
   end
 end
 
@@ -286,17 +286,17 @@ local function start_pumps(process, input, output, queue_record)
   local pump = {}
   pump.input = start_pump {
     source = input, sink = pipe_sink(process.stdin),
-    on_bytes = function(data) queue_record("bytes", "host", data) end,
+    on_bytes = function(data) queue_record("record_bytes", "host", data) end,
     on_end = end_recorder(queue_record, "host", "plugin", "stdin"),
   }
   pump.output = start_pump {
     source = process.stdout, sink = stdout_sink(output),
-    on_bytes = function(data) queue_record("bytes", "plugin", data) end,
+    on_bytes = function(data) queue_record("record_bytes", "plugin", data) end,
     on_end = end_recorder(queue_record, "plugin", "host", "stdout"),
   }
   pump.errors = start_pump {
     source = process.stderr, sink = stderr_sink(),
-    on_bytes = function(data) queue_record("stderr", data) end,
+    on_bytes = function(data) queue_record("record_stderr", data) end,
     on_end = function() queue_record "finish_stderr" end,
   }
   return pump
@@ -325,7 +325,7 @@ local function forward_signals(process, queue_record)
     for name in signals.next, signals do names[#names + 1] = name end
     for _, name in ipairs(names) do
       process:kill(name, true)
-      queue_record("event", { from = "host", signal = name })
+      queue_record("record_event", { from = "host", signal = name })
     end
     close_signals()
     open_signals()
@@ -373,7 +373,7 @@ local function forward_until_exit(process, pump, queue_record)
     finish_pumps(pump)
   end)
   loop.run_while(function() return not (exit and pump.output.is_over and pump.errors.is_over) end)
-  queue_record("event", { exit = exit })
+  queue_record("record_event", { exit = exit })
   return exit
 end
 

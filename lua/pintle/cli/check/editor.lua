@@ -12,12 +12,14 @@ local function initialize_params(context, pid)
 end
 
 -- The document does not define the result.
-local function greet_editor_server(session) return session:call("initialize", initialize_params(session.context)) end
+local function greet_editor_server(session)
+  return session:call_plugin("initialize", initialize_params(session.context))
+end
 
 -- {====== Parameters ======
 
 local function initialize_without_params(session)
-  session:call("initialize", { initialize_options = session.context.config })
+  session:call_plugin("initialize", { initialize_options = session.context.config })
 end
 
 local function wrong_process_id(session)
@@ -29,7 +31,7 @@ local function nameless_client(session)
   session:expect_refusal("initialize", params, -32602)
 end
 
-local function execute_method(session) session:execute(session.context.run.name, session.context.run.args) end
+local function execute_method(session) session:execute_in_plugin(session.context.run.name, session.context.run.args) end
 
 -- The content of the result is up to the server.
 local function list_in_manifest(manifest, name)
@@ -53,8 +55,8 @@ end
 
 local function send_other_version(session)
   session.takes_unasked = true
-  local text, key = session:new_request(session.context.dialect.question.method)
-  session:send((text:gsub('"version":"0.1"', '"version":"9.9"')))
+  local text, key = session:new_probe_request(session.context.dialect.question.method)
+  session:send_message((text:gsub('"version":"0.1"', '"version":"9.9"')))
   local message = session:await_error(key)
   local code = message and type(message.error) == "table" and message.error.code
   if code ~= -32600 then
@@ -64,8 +66,8 @@ end
 
 local function send_other_charset(session)
   session.takes_unasked = true
-  local text, key = session:new_request(session.context.dialect.question.method)
-  session:write(("content-type: \"application/vscode-jsonrpc;charset=utf-16\"\r\ncontent-length: %d\r\n\r\n%s")
+  local text, key = session:new_probe_request(session.context.dialect.question.method)
+  session:write_bytes(("content-type: \"application/vscode-jsonrpc;charset=utf-16\"\r\ncontent-length: %d\r\n\r\n%s")
     :format(#text, text))
   local message = session:await_error(key)
   local code = message and type(message.error) == "table" and message.error.code
@@ -73,8 +75,8 @@ local function send_other_charset(session)
 end
 
 local function send_plain_header(session)
-  local text, key = session:new_request(session.context.dialect.question.method)
-  session:write(("content-length: %d\r\n\r\n%s"):format(#text, text))
+  local text, key = session:new_probe_request(session.context.dialect.question.method)
+  session:write_bytes(("content-length: %d\r\n\r\n%s"):format(#text, text))
   session:await_answer(key)
 end
 
@@ -91,7 +93,7 @@ end
 -- The client is a separate process here, which is killed.
 local function orphan_editor_server(session)
   local client <close> = assert(processes.start { command = { "sleep", "600" }, stdin = "null", stdout = "null" })
-  session:call("initialize", initialize_params(session.context, client.pid))
+  session:call_plugin("initialize", initialize_params(session.context, client.pid))
   client:close()
   session:await_exit()
 end

@@ -11,7 +11,7 @@ local function call_unknown_method(session) session:expect_refusal("pintle-check
 
 local function send_unknown_notification(session)
   session.takes_unasked = true
-  session:notify("pintle-check", {})
+  session:notify_plugin("pintle-check", {})
   session:catch_up()
   if #session.unasked > 0 then session:fail_probe "a notification is answered" end
 end
@@ -19,19 +19,21 @@ end
 -- The greatest 32-bit integer, and zero.
 local function ask_with_integer_ids(session)
   local question = session.context.dialect.question
-  for _, id in ipairs { 2147483647, 0 } do session:await_answer(session:ask(question.method, question.params, id)) end
+  for _, id in ipairs { 2147483647, 0 } do
+    session:await_answer(session:ask_plugin(question.method, question.params, id))
+  end
 end
 
 local function ask_with_string_ids(session)
   local question = session.context.dialect.question
   for _, id in ipairs { "pintle-1", "7", 'é"\\ 😀' } do
-    session:await_answer(session:ask(question.method, question.params, id))
+    session:await_answer(session:ask_plugin(question.method, question.params, id))
   end
 end
 
 local function ask_concurrently(session)
   local question, keys = session.context.dialect.question, {}
-  for i = 1, CONCURRENT do keys[i] = session:ask(question.method, question.params) end
+  for i = 1, CONCURRENT do keys[i] = session:ask_plugin(question.method, question.params) end
   for _, key in ipairs(keys) do session:await_answer(key) end
 end
 
@@ -56,8 +58,8 @@ end
 -- Sends a request after a replacement in its text.
 local function send_corrupted(session, pattern, replacement)
   session.takes_unasked = true
-  local text, key = session:new_request "pintle-check"
-  session:send((text:gsub(pattern, replacement)))
+  local text, key = session:new_probe_request "pintle-check"
+  session:send_message((text:gsub(pattern, replacement)))
   return key
 end
 
@@ -70,9 +72,9 @@ end
 local function send_batch(session)
   session.takes_unasked = true
   local question = session.context.dialect.question
-  local one, one_key = session:new_request(question.method, question.params)
-  local other, other_key = session:new_request(question.method, question.params)
-  session:send(("[%s,%s]"):format(one, other))
+  local one, one_key = session:new_probe_request(question.method, question.params)
+  local other, other_key = session:new_probe_request(question.method, question.params)
+  session:send_message(("[%s,%s]"):format(one, other))
   if not session:await_error(one_key) then
     if session.pipe.is_over then
       session:fail_probe("the plugin did not survive a batch: %s", session.pipe:describe_end())
@@ -104,7 +106,7 @@ end
 
 local function ask_before_end_of_input(session)
   local question = session.context.dialect.question
-  local key = session:ask(question.method, question.params)
+  local key = session:ask_plugin(question.method, question.params)
   session:close_input()
   session:await_answer(key)
 end
@@ -119,18 +121,18 @@ local LARGE = 1024 * 1024
 -- The question of the dialect, as bytes that are to be sent in some other way.
 local function framed_question(session)
   local asked = session.context.dialect.question
-  local text, key = session:new_request(asked.method, asked.params)
+  local text, key = session:new_probe_request(asked.method, asked.params)
   return session:framed_message(text), key, text
 end
 
 local function write_in_pieces(session, data, cuts)
   local from = 1
   for _, cut in ipairs(cuts) do
-    session:write(data:sub(from, cut))
+    session:write_bytes(data:sub(from, cut))
     loop.sleep(PAUSE)
     from = cut + 1
   end
-  session:write(data:sub(from))
+  session:write_bytes(data:sub(from))
 end
 
 -- Positions after each of the first and last bytes, and some in between.
@@ -158,7 +160,7 @@ end
 local function send_two_in_one_write(session)
   local one, one_key = framed_question(session)
   local other, other_key = framed_question(session)
-  session:write(one .. other)
+  session:write_bytes(one .. other)
   session:await_answer(one_key)
   session:await_answer(other_key)
 end
@@ -168,24 +170,24 @@ local function send_json_with_spaces(session)
   local _, key, text = framed_question(session)
   local members = text:match "^{(.*)}$"
   local head, tail = members:match '^("jsonrpc":"2.0"),(.*)$'
-  session:send(("{ %s , \t%s }"):format(tail, head:gsub(":", " : ")))
+  session:send_message(("{ %s , \t%s }"):format(tail, head:gsub(":", " : ")))
   session:await_answer(key)
 end
 
 local function send_large_message(session)
-  local key = session:ask("pintle-check", { filler = ("x"):rep(LARGE) })
+  local key = session:ask_plugin("pintle-check", { filler = ("x"):rep(LARGE) })
   session:await_answer(key)
   session:catch_up()
 end
 
 local function send_empty_lines(session)
-  session:write "\n\r\n\n"
+  session:write_bytes "\n\r\n\n"
   session:catch_up()
 end
 
 local function send_carriage_returns(session)
   local data, key = framed_question(session)
-  session:write((data:gsub("\n$", "\r\n")))
+  session:write_bytes((data:gsub("\n$", "\r\n")))
   session:await_answer(key)
 end
 
@@ -193,13 +195,13 @@ end
 local function send_header_in_other_case(session)
   local _, key, text = framed_question(session)
   local name = (session.context.dialect.header or ""):find "content%-length" and "Content-Length" or "content-length"
-  session:write(("%s: %d\r\n\r\n%s"):format(name, #text, text))
+  session:write_bytes(("%s: %d\r\n\r\n%s"):format(name, #text, text))
   session:await_answer(key)
 end
 
 local function send_content_type_header(session)
   local _, key, text = framed_question(session)
-  session:write(("Content-Length: %d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n%s")
+  session:write_bytes(("Content-Length: %d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n%s")
     :format(#text, text))
   session:await_answer(key)
 end

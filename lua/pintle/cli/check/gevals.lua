@@ -42,7 +42,7 @@ end
 
 -- Expects an error with one of the codes, or a failed result as in the new document.
 local function expect_refusal_or_failure(session, params, ...)
-  local key = session:ask("execute", params)
+  local key = session:ask_plugin("execute", params)
   if not is_failed_outcome(session:await_answer(key)) then return session:await_refusal(key, ...) end
   session:warn_probe('"success":false is by %s; %s has an error %s', NEW, OLD, table.concat({ ... }, " or "))
 end
@@ -55,7 +55,7 @@ local HELLO = json.order { "protocolVersion", "config" }
 
 local function greet_gevals_plugin(session)
   local params = setmetatable({ protocolVersion = "0.0.1", config = session.context.config }, HELLO)
-  local manifest = session:call("initialize", params)
+  local manifest = session:call_plugin("initialize", params)
   session:check_schema(manifest, MANIFEST, "the manifest")
   return manifest
 end
@@ -121,7 +121,7 @@ local REQUIREMENT_NOT_MET = -32002
 
 local function execute_operation(session, phase)
   local wanted = session.context.run
-  local key = session:ask("execute", execute_params(wanted.name, wanted.args, phase))
+  local key = session:ask_plugin("execute", execute_params(wanted.name, wanted.args, phase))
   local err = session:await_answer(key).error
   if jsonrpc.is_object(err) and err.code == REQUIREMENT_NOT_MET then
     session:warn_probe("%s: %s", ONLY_OLD:format "-32002, a requirement that is not met", tostring(err.message))
@@ -152,12 +152,12 @@ end
 -- {====== The end ======
 
 local function shut_down_gevals_plugin(session)
-  session:check_schema(session:call("shutdown", {}), { type = "object" }, "the result")
+  session:check_schema(session:call_plugin("shutdown", {}), { type = "object" }, "the result")
   session:expect_exit_status(0)
 end
 
 local function expect_one_shot(session, params)
-  local key = session:ask("execute", params)
+  local key = session:ask_plugin("execute", params)
   session:close_input()
   session:await_answer(key)
   session:expect_exit_status(0)
@@ -175,7 +175,7 @@ end
 local function execute_one_shot_as_configured(session)
   local ok, problem = pcall(execute_one_shot, session)
   if ok then return end
-  if not sessions.is_failure(problem) or session.context.config == nil then error(problem, 0) end
+  if not sessions.is_probe_failure(problem) or session.context.config == nil then error(problem, 0) end
   session:fail_probe_with(problem.level or "warn", "%s, if it is started with --config", problem.reason)
 end
 

@@ -25,7 +25,7 @@ local RENDERED = { type = "object", required = { "output", "errors" },
 -- }======
 
 local function greet_engine(session)
-  local manifest = session:call("initialize", { version = "1.0" })
+  local manifest = session:call_plugin("initialize", { version = "1.0" })
   session:check_schema(manifest, MANIFEST, "the result")
   return manifest
 end
@@ -33,7 +33,7 @@ end
 -- {====== Compile and render ======
 
 local function compile_broken_template(session)
-  local result = session:call("compile", { template = "{% pintle_check_no_such_tag %}" })
+  local result = session:call_plugin("compile", { template = "{% pintle_check_no_such_tag %}" })
   session:check_schema(result, REFUSED, "the result")
 end
 
@@ -54,7 +54,7 @@ local function render_without_template_id(session) session:expect_refusal("rende
 -- An engine that has only tags of its own cannot render this.
 local function compile_template(session, template)
   local options = { error_mode = "strict", line_numbers = true }
-  local result = session:call("compile", { template = template, options = options })
+  local result = session:call_plugin("compile", { template = template, options = options })
   if type(result) == "table" and result.template_id == json.null then
     session:check_schema(result, REFUSED, "the result of compile")
     session:skip_probe("it does not accept the template %s", template)
@@ -65,7 +65,7 @@ end
 
 local function compile_and_render(session)
   local id = compile_template(session, "Hello, {{ name }}!")
-  local result = session:call("render", { template_id = id, environment = { name = "Ada" }, options = {} })
+  local result = session:call_plugin("render", { template_id = id, environment = { name = "Ada" }, options = {} })
   session:check_schema(result, RENDERED, "the result")
   if result.output ~= "Hello, Ada!" then session:fail_probe("the output is %q", result.output) end
 end
@@ -76,7 +76,7 @@ local function render_drop(session)
     return { value = type(params) == "table" and params.property == "name" and "Ada" or json.null }
   end
   local user = { _rpc_drop = "drop_1", type = "UserDrop" }
-  local result = session:call("render", { template_id = id, environment = { user = user }, options = {} })
+  local result = session:call_plugin("render", { template_id = id, environment = { user = user }, options = {} })
   session:check_schema(result, RENDERED, "the result")
   if result.output ~= "Ada" then session:fail_probe("a drop whose name is Ada is rendered as %q", result.output) end
 end
@@ -84,14 +84,14 @@ end
 local function render_tag(session)
   local wanted = session.context.run
   local id = compile_template(session, ("{%% %s %%}"):format(wanted.name))
-  local result = session:call("render", { template_id = id, environment = wanted.args, options = {} })
+  local result = session:call_plugin("render", { template_id = id, environment = wanted.args, options = {} })
   session:check_schema(result, RENDERED, "the result")
 end
 
 -- }======
 
 local function quit_engine(session)
-  session:notify("quit", {})
+  session:notify_plugin("quit", {})
   session:await_exit()
   if #session.unasked > 0 then session:fail_probe "quit is answered" end
 end

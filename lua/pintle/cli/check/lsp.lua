@@ -30,9 +30,9 @@ local function language_server_params(context, pid)
 end
 
 local function greet_language_server(session)
-  local manifest = session:call("initialize", language_server_params(session.context))
+  local manifest = session:call_plugin("initialize", language_server_params(session.context))
   session:check_schema(manifest, RESULT, "the result")
-  session:notify("initialized", {})
+  session:notify_plugin("initialized", {})
   return manifest
 end
 
@@ -44,7 +44,7 @@ local function hover_before_initialize(session)
 end
 
 local function close_document_before_initialize(session)
-  session:notify("textDocument/didClose", { textDocument = { uri = "file:///nowhere" } })
+  session:notify_plugin("textDocument/didClose", { textDocument = { uri = "file:///nowhere" } })
   greet_language_server(session)
 end
 
@@ -59,21 +59,21 @@ end
 local function send_dollar_request(session) session:expect_refusal("$/pintle-check", {}, -32601) end
 
 local function send_dollar_notification(session)
-  session:notify("$/pintle-check", {})
+  session:notify_plugin("$/pintle-check", {})
   session:catch_up()
 end
 
 local function cancel_symbol_request(session)
-  local key = session:ask("workspace/symbol", { query = "pintle" })
-  session:notify("$/cancelRequest", { id = session.last_id })
+  local key = session:ask_plugin("workspace/symbol", { query = "pintle" })
+  session:notify_plugin("$/cancelRequest", { id = session.last_id })
   session:await_answer(key)
   session:catch_up()
 end
 
 local function cancel_answered_symbol_request(session)
   session:catch_up()
-  session:notify("$/cancelRequest", { id = session.last_id })
-  session:notify("$/cancelRequest", { id = "pintle-nobody" })
+  session:notify_plugin("$/cancelRequest", { id = session.last_id })
+  session:notify_plugin("$/cancelRequest", { id = "pintle-nobody" })
   session:catch_up()
 end
 
@@ -83,7 +83,8 @@ end
 
 local function execute_command(session)
   local wanted = session.context.run
-  session:execute("workspace/executeCommand", { command = wanted.name, arguments = json.array { wanted.args } })
+  local params = { command = wanted.name, arguments = json.array { wanted.args } }
+  session:execute_in_plugin("workspace/executeCommand", params)
 end
 
 -- }======
@@ -91,18 +92,18 @@ end
 -- {====== The end ======
 
 local function shut_down_language_server(session)
-  if session:call "shutdown" ~= json.null then session:warn_probe "the result of shutdown is not null" end
-  session:notify "exit"
+  if session:call_plugin "shutdown" ~= json.null then session:warn_probe "the result of shutdown is not null" end
+  session:notify_plugin "exit"
   session:expect_exit_status(0)
 end
 
 local function exit_language_server_at_once(session)
-  session:notify "exit"
+  session:notify_plugin "exit"
   session:expect_exit_status(1)
 end
 
 local function hover_after_shutdown(session)
-  session:call "shutdown"
+  session:call_plugin "shutdown"
   session:expect_refusal("textDocument/hover", {
     textDocument = { uri = "file:///nowhere" }, position = { line = 0, character = 0 },
   }, -32600)
@@ -111,9 +112,9 @@ end
 -- The client is a separate process here, which is killed.
 local function orphan_language_server(session)
   local client <close> = assert(processes.start { command = { "sleep", "600" }, stdin = "null", stdout = "null" })
-  local manifest = session:call("initialize", language_server_params(session.context, client.pid))
+  local manifest = session:call_plugin("initialize", language_server_params(session.context, client.pid))
   session:check_schema(manifest, RESULT, "the result")
-  session:notify("initialized", {})
+  session:notify_plugin("initialized", {})
   client:close()
   session:await_exit()
 end

@@ -52,18 +52,18 @@ local PROGRESS = { type = "object", required = { "progressToken", "progress" }, 
 local CLIENT = { name = "pintle check", version = "1" }
 
 local function initialize_mcp_server(session, version)
-  return session:call("initialize", { protocolVersion = version, capabilities = {}, clientInfo = CLIENT })
+  return session:call_plugin("initialize", { protocolVersion = version, capabilities = {}, clientInfo = CLIENT })
 end
 
 local function greet_classic_server(session)
   local manifest = initialize_mcp_server(session, CLASSIC[1])
   session:check_schema(manifest, INITIALIZED, "the result")
-  session:notify "notifications/initialized"
+  session:notify_plugin "notifications/initialized"
   return manifest
 end
 
 local function greet_modern_server(session)
-  local manifest = session:call "server/discover"
+  local manifest = session:call_plugin "server/discover"
   session:check_schema(manifest, DISCOVERED, "the result")
   return manifest
 end
@@ -88,7 +88,7 @@ local function initialize_with_unknown_version(session)
   session:check_schema(initialize_mcp_server(session, "1999-12-31"), INITIALIZED, "the result")
 end
 
-local function ping_mcp_server(session) session:check_schema(session:call "ping", OBJECT, "the result") end
+local function ping_mcp_server(session) session:check_schema(session:call_plugin "ping", OBJECT, "the result") end
 
 -- }======
 
@@ -100,7 +100,7 @@ end
 
 local function list_tools(session)
   skip_without_tools(session)
-  local manifest = session:call "tools/list"
+  local manifest = session:call_plugin "tools/list"
   session:check_schema(manifest, TOOLS, "the result")
   if session.context.variant.wrap then session:check_schema(manifest, COMPLETE, "the result") end
   for _, tool in ipairs(manifest.tools) do
@@ -115,7 +115,7 @@ end
 -- The document allows both; an error is better, because no tool was run.
 local function call_unknown_tool(session)
   skip_without_tools(session)
-  local key = session:ask("tools/call", { name = "pintle-check-no-such-tool", arguments = {} })
+  local key = session:ask_plugin("tools/call", { name = "pintle-check-no-such-tool", arguments = {} })
   local message = session:await_answer(key)
   if type(message.result) == "table" and message.result.isError == true then
     session:warn_probe "an unknown tool is answered with a result with isError, not with an error"
@@ -130,13 +130,13 @@ end
 
 local function call_tool(session)
   local wanted = session.context.run
-  local result = session:call("tools/call", { name = wanted.name, arguments = wanted.args })
+  local result = session:call_plugin("tools/call", { name = wanted.name, arguments = wanted.args })
   session:check_schema(result, CALLED, "the result")
   if session.context.variant.wrap then session:check_schema(result, COMPLETE, "the result") end
 end
 
 local function find_tool(session, name)
-  local manifest = session:call "tools/list"
+  local manifest = session:call_plugin "tools/list"
   session:check_schema(manifest, TOOLS, "the result of tools/list")
   for _, tool in ipairs(manifest.tools) do
     if tool.name == name then return tool end
@@ -160,7 +160,7 @@ local function call_tool_without_argument(session)
   for key, value in pairs(wanted.args) do
     if key ~= name then args[key] = value end
   end
-  local message = session:await_answer(session:ask("tools/call", { name = wanted.name, arguments = args }))
+  local message = session:await_answer(session:ask_plugin("tools/call", { name = wanted.name, arguments = args }))
   local is_refused = message.error ~= nil or type(message.result) == "table" and message.result.isError == true
   if not is_refused then session:fail_probe "it is run without a required argument" end
   if message.error ~= nil and returns_wrong_arguments(session) then
@@ -172,14 +172,14 @@ end
 
 -- A cancelled request need not be answered.
 local function cancel_tools_list(session)
-  session:ask "tools/list"
-  session:notify("notifications/cancelled", { requestId = session.last_id, reason = "pintle check" })
+  session:ask_plugin "tools/list"
+  session:notify_plugin("notifications/cancelled", { requestId = session.last_id, reason = "pintle check" })
   session:catch_up()
 end
 
 local function cancel_unknown_mcp_request(session)
-  session:notify("notifications/cancelled", { requestId = 4711 })
-  session:notify("notifications/cancelled", { requestId = "pintle-nobody" })
+  session:notify_plugin("notifications/cancelled", { requestId = 4711 })
+  session:notify_plugin("notifications/cancelled", { requestId = "pintle-nobody" })
   session:catch_up()
 end
 

@@ -49,7 +49,7 @@ local LOGS = {
 -- {====== The handshake ======
 
 local function handshake_with_reginald_plugin(session, protocol)
-  local manifest = session:call("handshake", { protocol = protocol, protocolVersion = 0 })
+  local manifest = session:call_plugin("handshake", { protocol = protocol, protocolVersion = 0 })
   session:check_schema(manifest, HANDSHAKES[session.context.variant.name], "the result")
   return manifest
 end
@@ -74,7 +74,7 @@ end
 
 local function greet_june_plugin(session)
   local manifest, config = handshake_with_reginald_plugin(session, "rpp"), plugin_config(session)
-  local result = session:call("initialize", {
+  local result = session:call_plugin("initialize", {
     logging = { enabled = true, level = "TRACE" }, config = #config > 0 and config or nil,
   })
   session:check_schema(result, { type = { "object", "null" } }, "the result of initialize")
@@ -112,13 +112,14 @@ local function run_unknown_july_command(session) session:expect_refusal("runComm
 
 local function run_june_command(session)
   local wanted = session.context.run
-  session:call("setupCommand", { name = wanted.name, args = NOTHING, config = config_entries(session, wanted.args) })
-  session:execute("runCommand", { name = wanted.name })
+  local config = config_entries(session, wanted.args)
+  session:call_plugin("setupCommand", { name = wanted.name, args = NOTHING, config = config })
+  session:execute_in_plugin("runCommand", { name = wanted.name })
 end
 
 local function run_july_command(session)
   local wanted = session.context.run
-  session:execute("runCommand", {
+  session:execute_in_plugin("runCommand", {
     cmd = wanted.name, config = config_entries(session, wanted.args), pluginConfig = plugin_config(session),
   })
 end
@@ -131,21 +132,21 @@ local SHUT_DOWN = { june = NOTHING, july = true }
 
 local function shut_down_reginald_plugin(session)
   local wanted = SHUT_DOWN[session.context.variant.name]
-  local result = session:call("shutdown", NOTHING)
+  local result = session:call_plugin("shutdown", NOTHING)
   if result ~= wanted then
     session:fail_probe("the result of shutdown is %s, not %s", json.encode(result), json.encode(wanted))
   end
-  session:notify("exit", NOTHING)
+  session:notify_plugin("exit", NOTHING)
   session:await_exit()
 end
 
 local function run_command_after_shutdown(session)
-  session:call("shutdown", NOTHING)
+  session:call_plugin("shutdown", NOTHING)
   session:expect_refusal("runCommand", RUN_UNKNOWN[session.context.variant.name](session), -32600)
 end
 
 local function exit_reginald_plugin_at_once(session)
-  session:notify("exit", NOTHING)
+  session:notify_plugin("exit", NOTHING)
   session:await_exit()
 end
 

@@ -70,7 +70,7 @@ local OWN = { "name", "framing", "header", "extra", "ids" }
 
 ---@param name string
 ---@return pintle.cli.check.dialect?, pintle.error?
-function runner.load_dialect(name)
+function runner.load_probes(name)
   local known, err = options.find_dialect(name)
   if not known then return nil, err end
   if not dialects.is_built_in(name) then
@@ -160,8 +160,8 @@ end
 
 -- {====== One probe ======
 
-local function with_traceback(problem)
-  if sessions.is_failure(problem) or errors.is(problem) then return problem end
+local function with_probe_traceback(problem)
+  if sessions.is_probe_failure(problem) or errors.is(problem) then return problem end
   return debug.traceback(tostring(problem), 2)
 end
 
@@ -172,8 +172,8 @@ local function run_probe(session, probe)
     if not probe.is_raw then manifest = session.context.variant.greet(session) end
     session.context.manifest = session.context.manifest or manifest
     return probe.run(session)
-  end, with_traceback)
-  if not ok and not sessions.is_failure(problem) then error(problem, 0) end
+  end, with_probe_traceback)
+  if not ok and not sessions.is_probe_failure(problem) then error(problem, 0) end
   if not ok then return problem end
   return nil, type(problem) == "string" and problem or nil
 end
@@ -287,7 +287,7 @@ end
 ---@param given pintle.cli.check.given
 ---@param on_result fun(result: pintle.cli.check.result) called with each result, in order
 ---@return boolean has_handshake false if no handshake succeeded, and no other probe was run
-function runner.run(given, on_result)
+function runner.run_probes(given, on_result)
   local self = { given = given, dialect = given.dialect, on_result = on_result, contexts = {}, violations = {} }
   local has_handshake = run_handshakes(self)
   if has_handshake then examine_selected_probes(self) end

@@ -62,30 +62,30 @@ local failure_metatable = { __name = "pintle.cli.check.failure" }
 
 ---@param value any
 ---@return boolean
-function sessions.is_failure(value) return getmetatable(value) == failure_metatable end
+function sessions.is_probe_failure(value) return getmetatable(value) == failure_metatable end
 
-local function raise_failure(reason, level, is_malformed)
+local function raise_probe_failure(reason, level, is_malformed)
   error(setmetatable({ reason = reason, level = level, is_malformed = is_malformed }, failure_metatable), 0)
 end
 
 ---@param level "fail"|"warn"|"skip"
 ---@param format string
 ---@param ... any
-function methods.fail_probe_with(_, level, format, ...) raise_failure(format:format(...), level) end
+function methods.fail_probe_with(_, level, format, ...) raise_probe_failure(format:format(...), level) end
 
 ---Fails with the level of the probe.
 ---@param format string
 ---@param ... any
-function methods.fail_probe(_, format, ...) raise_failure(format:format(...)) end
+function methods.fail_probe(_, format, ...) raise_probe_failure(format:format(...)) end
 
 ---@param format string
 ---@param ... any
-function methods.warn_probe(_, format, ...) raise_failure(format:format(...), "warn") end
+function methods.warn_probe(_, format, ...) raise_probe_failure(format:format(...), "warn") end
 
 ---Skips the probe: it cannot be run with this plugin.
 ---@param format string
 ---@param ... any
-function methods.skip_probe(_, format, ...) raise_failure(format:format(...), "skip") end
+function methods.skip_probe(_, format, ...) raise_probe_failure(format:format(...), "skip") end
 
 ---Fails if a value does not match its schema.
 ---@param value any
@@ -93,7 +93,7 @@ function methods.skip_probe(_, format, ...) raise_failure(format:format(...), "s
 ---@param what string
 function methods.check_schema(_, value, form, what)
   local problem = sessions.schema_problem(value, form)
-  if problem then raise_failure(("%s: %s"):format(what, problem), nil, true) end
+  if problem then raise_probe_failure(("%s: %s"):format(what, problem), nil, true) end
 end
 
 -- }======
@@ -309,22 +309,22 @@ end
 
 local function write_to_plugin(self, ...)
   local ok, message = self.pipe:write(...)
-  if not ok then raise_failure(message) end
+  if not ok then raise_probe_failure(message) end
 end
 
 ---Sends a message.
 ---@param text string
-function methods:send(text) write_to_plugin(self, self:framed_message(text), "message", text) end
+function methods:send_message(text) write_to_plugin(self, self:framed_message(text), "message", text) end
 
 ---Sends bytes that are not one whole message.
 ---@param data string
-function methods:write(data) write_to_plugin(self, data, "bytes") end
+function methods:write_bytes(data) write_to_plugin(self, data, "bytes") end
 
 -- Requests of the plugin are answered before anything else is sent.
 local function send_replies(self)
   local replies = self.pending_replies
   self.pending_replies = {}
-  for _, answer in ipairs(replies) do self:send(self:message_text(answer)) end
+  for _, answer in ipairs(replies) do self:send_message(self:message_text(answer)) end
 end
 
 local function next_request_id(self)
@@ -343,7 +343,7 @@ end
 ---@param params any
 ---@param id? string|integer
 ---@return string text, string key of its answer
-function methods:new_request(method, params, id)
+function methods:new_probe_request(method, params, id)
   id = id or next_request_id(self)
   local key = key_of_id(id, json.encode(id))
   self.open[key], self.methods[key] = true, method
@@ -354,15 +354,17 @@ end
 ---@param params any
 ---@param id? string|integer
 ---@return string key of its answer
-function methods:ask(method, params, id)
-  local text, key = self:new_request(method, params, id)
-  self:send(text)
+function methods:ask_plugin(method, params, id)
+  local text, key = self:new_probe_request(method, params, id)
+  self:send_message(text)
   return key
 end
 
 ---@param method string
 ---@param params any
-function methods:notify(method, params) self:send(self:message_text { method = method, params = params }) end
+function methods:notify_plugin(method, params)
+  self:send_message(self:message_text { method = method, params = params })
+end
 
 function methods:close_input() self.pipe:close_input() end
 
@@ -384,7 +386,7 @@ end
 function methods:send_unasked(message)
   local key = key_of_id(message.id, json.encode(message.id))
   self.open[key] = true
-  self:send(self:message_text(message))
+  self:send_message(self:message_text(message))
   return key
 end
 
@@ -402,11 +404,13 @@ function methods:await_answer(key)
 end
 
 -- A string that looks like a number is shown as a string.
-local function code_text(err) return type(err.code) == "string" and json.encode(err.code) or tostring(err.code) end
+local function error_code_text(err)
+  return type(err.code) == "string" and json.encode(err.code) or tostring(err.code)
+end
 
 local function describe_error(err)
   if type(err) ~= "table" then return json.encode(err) end
-  return ("%s (code %s)"):format(tostring(err.message), code_text(err))
+  return ("%s (code %s)"):format(tostring(err.message), error_code_text(err))
 end
 
 ---The result of a request that has to succeed.
@@ -423,7 +427,7 @@ end
 ---@param method string
 ---@param params any
 ---@return any result
-function methods:call(method, params) return self:await_result(self:ask(method, params)) end
+function methods:call_plugin(method, params) return self:await_result(self:ask_plugin(method, params)) end
 
 local PROTOCOL_ERRORS = {
   [jsonrpc.PARSE_ERROR] = true, [jsonrpc.INVALID_REQUEST] = true, [jsonrpc.METHOD_NOT_FOUND] = true,
@@ -433,8 +437,8 @@ local PROTOCOL_ERRORS = {
 ---Runs an operation. An error is allowed, because it can mean that the operation failed, but not a protocol error.
 ---@param method string
 ---@param params any
-function methods:execute(method, params)
-  local err = self:await_answer(self:ask(method, params)).error
+function methods:execute_in_plugin(method, params)
+  local err = self:await_answer(self:ask_plugin(method, params)).error
   if type(err) == "table" and PROTOCOL_ERRORS[err.code] then
     self:fail_probe("%s is refused: %s", method, describe_error(err))
   end
@@ -452,7 +456,7 @@ function methods:await_refusal(key, ...)
   for _, code in ipairs(codes) do
     if err.code == code then return err end
   end
-  return self:fail_probe("%s is refused with the code %s, not %s", self.methods[key], code_text(err),
+  return self:fail_probe("%s is refused with the code %s, not %s", self.methods[key], error_code_text(err),
     table.concat(codes, " or "))
 end
 
@@ -460,7 +464,7 @@ end
 ---@param params any
 ---@param ... integer
 ---@return table err
-function methods:expect_refusal(method, params, ...) return self:await_refusal(self:ask(method, params), ...) end
+function methods:expect_refusal(method, params, ...) return self:await_refusal(self:ask_plugin(method, params), ...) end
 
 ---Waits for the answer to an odd message: an error without an id, or an answer with this key. A question that is asked
 ---afterwards shows when there is none.
@@ -476,7 +480,7 @@ end
 ---Asks the question of the dialect: when its answer arrives, all earlier answers have arrived.
 function methods:catch_up()
   local question = self.context.dialect.question
-  return self:await_answer(self:ask(question.method, question.params))
+  return self:await_answer(self:ask_plugin(question.method, question.params))
 end
 
 ---@return pintle.exit

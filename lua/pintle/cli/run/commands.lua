@@ -347,7 +347,7 @@ table.insert(commands.LIST, {
 ---The commands that a plugin has.
 ---@param subject pintle.cli.run.subject
 ---@return pintle.cli.run.command[]
-function commands.available(subject)
+function commands.available_commands(subject)
   local list = {}
   for _, command in ipairs(commands.LIST) do
     local needed = command.capability
@@ -358,7 +358,7 @@ function commands.available(subject)
 end
 
 local function find_command(subject, name)
-  for _, command in ipairs(commands.available(subject)) do
+  for _, command in ipairs(commands.available_commands(subject)) do
     if command.name == name then return command end
   end
 end
@@ -368,7 +368,7 @@ end
 ---@return string[]
 function commands.first_words(subject)
   local names = table.move(subject.plugin.manifest.names, 1, #subject.plugin.manifest.names, 1, {})
-  for _, command in ipairs(commands.available(subject)) do
+  for _, command in ipairs(commands.available_commands(subject)) do
     if not subject.plugin.manifest.operations[command.name] then names[#names + 1] = command.name end
   end
   return names
@@ -377,7 +377,7 @@ end
 ---Whether a word is a command for MCP servers only.
 ---@param word string
 ---@return boolean
-function commands.needs_mcp(word)
+function commands.command_needs_mcp(word)
   for _, command in ipairs(commands.LIST) do
     if command.name == word then return command.capability ~= nil end
   end
@@ -388,7 +388,7 @@ end
 ---@param subject pintle.cli.run.subject
 ---@param word string
 ---@return boolean
-function commands.has_word(subject, word)
+function commands.is_command_or_operation(subject, word)
   return subject.plugin.manifest.operations[word] ~= nil or find_command(subject, word) ~= nil
 end
 

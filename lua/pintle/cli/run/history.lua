@@ -48,17 +48,17 @@ local function prepare_history_file(path)
   return process and process:wait(5) == 0
 end
 
-local function is_private(path)
+local function is_private_history(path)
   local attributes = lfs.attributes(path)
   return attributes and attributes.mode == "file" and attributes.permissions == "rw-------"
 end
 
 -- An existing path that is not a regular file, such as /dev/null, is left alone.
-local function may_prepare(path) return (lfs.attributes(path, "mode") or "file") == "file" end
+local function may_prepare_history(path) return (lfs.attributes(path, "mode") or "file") == "file" end
 
-local function open_private(path, mode)
-  if not is_private(path) and not (may_prepare(path) and prepare_history_file(path)) then return nil end
-  return is_private(path) and io.open(path, mode)
+local function open_private_history(path, mode)
+  if not is_private_history(path) and not (may_prepare_history(path) and prepare_history_file(path)) then return nil end
+  return is_private_history(path) and io.open(path, mode)
 end
 
 local function is_kept_line(text) return #text <= MAX_LINE and utf8.len(text) and not text:find "[%c\127]" end
@@ -81,7 +81,7 @@ end
 -- Writes a new file and renames it, so that readers see either the old or the new one.
 local function rewrite_history(path, lines)
   local temporary = path .. ".new"
-  local file <close> = open_private(temporary, "w")
+  local file <close> = open_private_history(temporary, "w")
   if not file then return end
   local ok = file:write(table.concat(lines, "\n"), "\n") and file:flush()
   if ok then os.rename(temporary, path) else os.remove(temporary) end
@@ -91,13 +91,13 @@ end
 ---@param line string
 function history_methods:keep_line(line)
   if not self.path or line == self.last or not is_kept_line(line) then return end
-  local file <close> = open_private(self.path, "a")
+  local file <close> = open_private_history(self.path, "a")
   if not file then return end
   file:write(line, "\n")
   self.last = line
 end
 
-local function last_lines(lines, count)
+local function last_history_lines(lines, count)
   return table.move(lines, math.max(#lines - count + 1, 1), #lines, 1, {})
 end
 
@@ -106,7 +106,7 @@ end
 function histories.new(path)
   local lines, is_long = {}, false
   if path then lines, is_long = read_history(path) end
-  local kept = last_lines(lines, histories.MAX_LINES)
+  local kept = last_history_lines(lines, histories.MAX_LINES)
   if is_long or #lines > histories.MAX_LINES * SLACK then rewrite_history(path, kept) end
   return setmetatable({ path = path, lines = kept, last = kept[#kept] }, history_metatable)
 end

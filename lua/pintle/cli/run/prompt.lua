@@ -306,12 +306,12 @@ function editor_methods:enter_line()
   local history = self.history
   if text:find "%S" and history[#history] ~= text then history[#history + 1] = text end
   if #history > histories.MAX_LINES then table.remove(history, 1) end
-  self:clear_line()
+  self:clear_edited_line()
   return text
 end
 
 ---Clears the line.
-function editor_methods:clear_line()
+function editor_methods:clear_edited_line()
   set_line(self, "")
   self.place, self.draft = nil, nil
 end
@@ -337,20 +337,20 @@ local metatable = { __name = "pintle.cli.run.prompt", __index = methods }
 -- {====== Drawing ======
 
 -- Some terminals report no width.
-local function screen_columns()
+local function prompt_columns()
   local width = core.columns(1)
   return width and width > 0 and width or 80
 end
 
 -- The text before the line; during a search it shows the query.
 local function prompt_mark(self)
-  return self.search and ("search %s> "):format(consoles.last_columns(self.search.query, screen_columns() // 3)) or MARK
+  return self.search and ("search %s> "):format(consoles.last_columns(self.search.query, prompt_columns() // 3)) or MARK
 end
 
 -- Of a line that is too long, the part around the cursor is shown.
-local function draw_line(self)
+local function draw_prompt(self)
   local editor, mark = self.editor, prompt_mark(self)
-  local room = math.max(screen_columns() - consoles.text_width(mark) - 1, 1)
+  local room = math.max(prompt_columns() - consoles.text_width(mark) - 1, 1)
   local left = consoles.last_columns(editor.left, math.max(room - consoles.text_width(editor.right), room // 2))
   local right = consoles.first_columns(editor.right, room - consoles.text_width(left))
   local back = consoles.text_width(right)
@@ -359,15 +359,15 @@ local function draw_line(self)
 end
 
 ---Removes the line from the screen, so that other output can be printed.
-function methods:hide_line()
+function methods:hide_prompt()
   if not self.is_shown then return end
   io.stdout:write(CLEAR_LINE)
   io.stdout:flush()
 end
 
 ---Draws the line again.
-function methods:show_line()
-  if self.is_shown then draw_line(self) end
+function methods:show_prompt()
+  if self.is_shown then draw_prompt(self) end
 end
 
 -- }======
@@ -383,7 +383,7 @@ local function common_start(list)
 end
 
 local function list_candidates(candidates)
-  local room, widest = screen_columns(), 0
+  local room, widest = prompt_columns(), 0
   for _, text in ipairs(candidates) do widest = math.max(widest, consoles.text_width(text) + GAP) end
   local in_row = math.max(room // widest, 1)
   local rows, heads = {}, {}
@@ -460,7 +460,7 @@ end
 local PROMPT_KEYS = {
   enter = function(self)
     self.editor:press_key "end"
-    draw_line(self)
+    draw_prompt(self)
     return finish_line(self, self.editor:enter_line())
   end,
   ["end-or-delete"] = function(self)
@@ -469,7 +469,7 @@ local PROMPT_KEYS = {
   end,
   interrupt = function(self)
     io.stdout:write "^C\n"
-    self.editor:clear_line()
+    self.editor:clear_edited_line()
   end,
   tab = complete_word,
   search = begin_search,
@@ -490,15 +490,15 @@ local function handle_byte(self, byte)
   else
     self.editor:press_key(key)
   end
-  if outcome == nil then draw_line(self) end
+  if outcome == nil then draw_prompt(self) end
   return outcome
 end
 
 ---Waits for a line.
 ---@return string? line nil at the end of input
-function methods:read_line()
+function methods:read_prompt_line()
   self.is_shown = true
-  draw_line(self)
+  draw_prompt(self)
   while true do
     local byte = self.input:next_byte()
     if not byte then return finish_line(self, nil) end
