@@ -134,6 +134,24 @@ describe("a plugin that serves all dialects", function()
       'plugin:operation("slow", { dialects = { mcp = { task = "optional" } } }, function() return "" end)'))
   end)
 
+  it("is not started again before the first process has ended", function()
+    local path = os.tmpname()
+    local code = [[
+      local function note(text)
+        local file <close> = assert(io.open(%q, "a"))
+        file:write(text, " ")
+      end
+      note "begin"
+      local plugin = require "pintle".plugin { name = "all", version = "1.0.0", dialects = { liquid = {} } }
+      plugin:on_shutdown(function() note "end" end)
+      plugin:serve()
+    ]]
+    assert.equal("liquid", (find(children.lua(code:format(path)), 5)))
+    local file <close> = assert(io.open(path))
+    assert.equal("begin end begin end ", file:read "a")
+    os.remove(path)
+  end)
+
   it("is recognised as speaking the default one if it declares nothing", function()
     assert.equal("gevals", dialect_of("dialects = { unknown = {} }", ""))
   end)

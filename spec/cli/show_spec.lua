@@ -102,6 +102,19 @@ describe("pintle show", function()
 ]], "", 0 }, show "--errors")
   end)
 
+  it("does not miss the answer of a cancelled request, or of a subscription", function()
+    local lines = { START }
+    for _, message in ipairs {
+      '"id":1,"method":"a"', '"id":2,"method":"b"', '"id":"2","method":"c"', '"id":3,"method":"subscriptions/listen"',
+      '"method":"notifications/cancelled","params":{"requestId":2}',
+    } do
+      lines[#lines + 1] = ('{"time":%d,"from":"host","message":{"jsonrpc":"2.0",%s}}'):format(#lines, message)
+    end
+    cli.write(path, table.concat(lines, "\n") .. "\n")
+    local out = cli.outcome { "show", path }[1]
+    assert.truthy(out:find '\n *→ never answered: a #1\n *→ never answered: c #"2"\n$', out)
+  end)
+
   it("shows latencies", function()
     assert.same({ [[
 METHOD      ASKED   COUNT  ERRORS        MIN     MEDIAN        P95        MAX

@@ -370,10 +370,7 @@ local function take_declared_dialect(names, capabilities)
   return declared
 end
 
--- A plugin made with pintle speaks all dialects. It is started again if it declares something for another one.
-local function follow_declaration(search, best, wait_for_change)
-  local name = take_declared_dialect(search.names, best.plugin.manifest.capabilities)
-  if not name then return best end
+local function start_again(search, name, wait_for_change)
   local lane = new_lane(dialects.get(name).framing)
   lane.queue[1] = name
   table.insert(search.lanes, lane)
@@ -382,7 +379,19 @@ local function follow_declaration(search, best, wait_for_change)
     local ok, err = wait_for_change()
     if not ok then return nil, err end
   end
-  return lane.plugin and lane or best
+  return lane
+end
+
+-- A plugin made with pintle speaks all dialects. It is started again if it declares something for another one. The
+-- first process has ended then: it may be a `pintle trace`, and both would write the same file.
+local function follow_declaration(search, best, wait_for_change)
+  local name = take_declared_dialect(search.names, best.plugin.manifest.capabilities)
+  if not name then return best end
+  best.plugin:stop()
+  local lane, err = start_again(search, name, wait_for_change)
+  if lane and not lane.plugin then lane, err = start_again(search, best.current, wait_for_change) end
+  if lane and not lane.plugin then return nil, lane.errs[lane.current] end
+  return lane, err
 end
 
 -- The errors of the dialects, as they were tried: each message once, with the dialects that it is about.

@@ -207,6 +207,17 @@ end
 
 local function request_key(from, id) return from .. " " .. id end
 
+-- A cancelled request need not be answered, and a stream is open until either side ends the conversation.
+local CANCELLATIONS = { ["notifications/cancelled"] = "requestId", ["$/cancelRequest"] = "id", cancel = "id" }
+local STREAMS = { ["subscriptions/listen"] = true }
+
+local function match_cancellation(self, from, item)
+  local member = item.kind == "notification" and CANCELLATIONS[item.method]
+  local id = member and type(item.payload) == "table" and item.payload[member]
+  local request = id and self.open[request_key(from, json.encode(id))]
+  if request then request.is_cancelled = true end
+end
+
 local function match_answer(self, from, item, time)
   if item.kind == "request" then
     local request = { method = item.method, id = item.id, from = from, time = time, item = item }
@@ -226,15 +237,20 @@ end
 function exchange_methods:items(record)
   local first, last = json_values.find_member(record.line, "message")
   local items = recording.split_message(record.message, record.line:sub(first, last))
-  for _, item in ipairs(items) do match_answer(self, record.from, item, record.time) end
+  for _, item in ipairs(items) do
+    match_answer(self, record.from, item, record.time)
+    match_cancellation(self, record.from, item)
+  end
   return items
 end
 
----Requests without an answer, in the order in which they were sent.
+---Requests that should have been answered, in the order in which they were sent.
 ---@return { method: string, id: string, from: string, time: number }[]
 function exchange_methods:unanswered()
   local list = {}
-  for _, request in pairs(self.open) do list[#list + 1] = request end
+  for _, request in pairs(self.open) do
+    if not request.is_cancelled and not STREAMS[request.method] then list[#list + 1] = request end
+  end
   table.sort(list, function(a, b)
     if a.time ~= b.time then return a.time < b.time end
     return a.id < b.id
